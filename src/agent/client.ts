@@ -1,0 +1,200 @@
+import type { Clock } from '../clock.ts';
+import { explain } from './explain.ts';
+import type { Exchange, Transport } from './http.ts';
+import { classifySend, repeatLook, repeatSend, type SendClass } from './retry.ts';
+import { type JobRecord, readRecord } from './wire.ts';
+
+/** What the work with the service needs, for every job the same. */
+export interface ServiceContext {
+  readonly transport: Transport;
+  /** Names the service, and the proxy on the way, in messages. */
+  readonly where: string;
+  readonly projectId: string;
+  readonly clock: Clock;
+  /** In milliseconds of the clock; bounds all work with the service. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+  /** 0 to 1, uniform. */
+  readonly random: () => number;
+  readonly debug: (text: string) => void;
+}
+
+/** Why a piece of work ended without its result. */
+export type Ending =
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'timed-out' }
+  | { readonly kind: 'cancelled' };
+
+export type Look =
+  | { readonly kind: 'seen'; readonly record: JobRecord; readonly at: number }
+  | { readonly kind: 'missed'; readonly exchange: Exchange; readonly why: string };
+
+export type Sent =
+  | {
+      readonly kind: 'delivered';
+      /** Null if the answer's body was of no use, as `warning` then says. */
+      readonly record: JobRecord | null;
+      readonly warning: string;
+    }
+  | { readonly kind: 'doubtful'; readonly why: string; readonly cancelled: boolean }
+  | Ending;
+
+interface SendHooks {
+  readonly onAttempt: () => string | undefined;
+  readonly onHeld: (why: string, afterMs: number) => void;
+}
+
+/** Milliseconds. */
+const LOOK_MS = 30_000;
+const POST_MS = 60_000;
+
+/** Looks at a job once, within `timeoutMs` and 30 s. */
+export async function lookOnce(
+  context: ServiceContext,
+  jobId: string,
+  timeoutMs: number,
+): Promise<Look> {
+  const { transport, clock, signal, where } = context;
+  const path = jobPath(context.projectId, jobId);
+  const exchange = await transport.get(path, { timeoutMs: Math.min(LOOK_MS, timeoutMs), signal });
+  context.debug(describeExchange(`GET ${path}`, exchange));
+  if (isSuccess(exchange) && exchange.body.kind === 'whole') {
+    const read = readRecord(exchange.body.text, jobId);
+    if (read.kind === 'record') return { kind: 'seen', record: read.record, at: clock.now() };
+    const what = read.kind === 'other-job' ? 'the record of another job' : read.why;
+    return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
+  }
+  return {
+    kind: 'missed',
+    exchange,
+    why: explain(exchange, { doing: 'look', where, again: null }),
+  };
+}
+
+/** The look before the send. It is repeated while that may help; without it nothing is sent. */
+export async function lookBeforeSend(
+  context: ServiceContext,
+  jobId: string,
+): Promise<{ readonly look: Extract<Look, { kind: 'seen' }> | Ending; readonly polls: number }> {
+  const { clock, deadline, signal } = context;
+  for (let polls = 1; ; polls++) {
+    const look = await lookOnce(context, jobId, deadline - clock.now());
+    if (look.kind === 'seen') return { look, polls };
+    if (signal.aborted) return { look: { kind: 'cancelled' }, polls };
+    const repeat = repeatLook({
+      exchange: look.exchange,
+      failures: polls,
+      sinceSendMs: null,
+      now: clock.date(),
+      random: context.random(),
+    });
+    if (repeat.kind === 'give-up') return { look: { kind: 'refused', why: look.why }, polls };
+    const ending = await pause(context, repeat.afterMs);
+    if (ending !== null) return { look: ending, polls };
+  }
+}
+
+/**
+ * Sends the message, and sends it again only where it surely was not taken. `onAttempt` is
+ * called synchronously before each request, and a sentence that it returns keeps the request from
+ * being made; `onHeld` is called before each wait for another attempt.
+ */
+export async function sendMessage(
+  context: ServiceContext,
+  jobId: string,
+  prompt: string,
+  { onAttempt, onHeld }: SendHooks,
+): Promise<Sent> {
+  const { transport, clock, deadline, signal, where } = context;
+  const path = `${jobPath(context.projectId, jobId)}/message`;
+  const earlier = new Map<SendClass, number>();
+  for (;;) {
+    if (signal.aborted) return { kind: 'cancelled' };
+    const remainingMs = deadline - clock.now();
+    if (remainingMs <= 0) return { kind: 'timed-out' };
+    const veto = onAttempt();
+    if (veto !== undefined) return { kind: 'refused', why: veto };
+    const timeoutMs = Math.min(POST_MS, remainingMs);
+    const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
+    context.debug(describeExchange(`POST ${path}`, exchange));
+
+    const sendClass = classifySend(exchange);
+    if (sendClass === 'delivered') return readDelivered(exchange, jobId, where);
+    const repeat = repeatSend({
+      exchange,
+      earlier: earlier.get(sendClass) ?? 0,
+      remainingMs: deadline - clock.now(),
+      now: clock.date(),
+      random: context.random(),
+    });
+    const again = repeat.kind === 'give-up' ? dateAfter(clock, repeat.untilMs) : null;
+    const why = explain(exchange, { doing: 'send', where, again });
+    if (sendClass === 'doubtful') return { kind: 'doubtful', why, cancelled: signal.aborted };
+    if (signal.aborted) return { kind: 'cancelled' };
+    if (repeat.kind === 'give-up') return { kind: 'refused', why };
+    earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
+    onHeld(why, repeat.afterMs);
+    const ending = await pause(context, repeat.afterMs);
+    if (ending !== null) return ending;
+  }
+}
+
+/** Sleeps, at most until the deadline; says if that or a cancel ended the work. */
+async function pause(
+  { clock, deadline, signal }: ServiceContext,
+  ms: number,
+): Promise<Ending | null> {
+  const remainingMs = Math.max(0, deadline - clock.now());
+  try {
+    await clock.sleep(Math.min(ms, remainingMs), signal);
+  } catch {
+    return { kind: 'cancelled' };
+  }
+  return ms >= remainingMs ? { kind: 'timed-out' } : null;
+}
+
+function readDelivered(exchange: Exchange, jobId: string, where: string): Sent {
+  if (exchange.kind === 'failure') throw new Error('a failure is never a delivery');
+  const { body } = exchange;
+  const read =
+    body.kind === 'whole'
+      ? readRecord(body.text, jobId)
+      : { kind: 'invalid' as const, why: body.why };
+  switch (read.kind) {
+    case 'record':
+      return { kind: 'delivered', record: read.record, warning: '' };
+    case 'other-job':
+      return {
+        kind: 'doubtful',
+        why: `${where} answered the message with the record of another job.`,
+        cancelled: false,
+      };
+    case 'invalid': {
+      const what = body.kind === 'whole' && body.text === '' ? 'an empty body' : read.why;
+      return {
+        kind: 'delivered',
+        record: null,
+        warning: `The service took the message (${exchange.status}), but answered with ${what}.`,
+      };
+    }
+  }
+}
+
+function isSuccess(exchange: Exchange): exchange is Extract<Exchange, { kind: 'answer' }> {
+  return exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
+}
+
+function jobPath(projectId: string, jobId: string): string {
+  return `/v2/agent/${projectId}/job/${jobId}`;
+}
+
+function dateAfter(clock: Clock, ms: number | null): Date | null {
+  // Beyond the range of Date there is no such day to name.
+  return ms === null || ms > 1e14 ? null : new Date(clock.date().getTime() + ms);
+}
+
+function describeExchange(what: string, exchange: Exchange): string {
+  return exchange.kind === 'answer'
+    ? `${what}: ${exchange.status} ${exchange.contentType} ${exchange.requestId}`
+    : `${what}: ${exchange.why} (request ${exchange.written ? 'written' : 'not written'})`;
+}

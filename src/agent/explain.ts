@@ -1,0 +1,67 @@
+import { oneLine } from '../foreign-text.ts';
+import type { Exchange } from './http.ts';
+import { readRefusal } from './wire.ts';
+
+interface Subject {
+  readonly doing: 'send' | 'look';
+  /** Where the requests go, the proxy included. */
+  readonly where: string;
+  /** When the service wants to be asked again, if it said so. */
+  readonly again: Date | null;
+}
+
+/** One sentence or two: what the service did, and what to do about it. */
+export function explain(exchange: Exchange, subject: Subject): string {
+  if (exchange.kind === 'failure') {
+    return exchange.written
+      ? `The connection to ${subject.where} was lost after the request was written: ${exchange.why}.`
+      : `Could not reach ${subject.where}: ${exchange.why}.`;
+  }
+  const said = exchange.body.kind === 'whole' ? readRefusal(exchange.body.text) : '';
+  const parts = [
+    `The service answered ${exchange.status} to the ${subject.doing === 'send' ? 'message' : 'look at the job'}`,
+    said === '' ? '' : `: "${oneLine(said)}"`,
+    exchange.requestId === '' ? '' : ` (request id ${exchange.requestId})`,
+    '.',
+  ];
+  const advice = advise(exchange, subject);
+  return advice === '' ? parts.join('') : `${parts.join('')} ${advice}`;
+}
+
+type Answer = Extract<Exchange, { kind: 'answer' }>;
+
+function advise({ status, locationHost, contentType, body }: Answer, subject: Subject): string {
+  if (status >= 300 && status < 400) {
+    const target = locationHost === '' ? '' : ` to ${oneLine(locationHost)}`;
+    return `That is a redirect${target}, which is never followed; check base-url.`;
+  }
+  switch (status) {
+    case 401:
+      return 'The api-key is expired (keys live 90 days by default) or wrong; store a new admin key.';
+    case 403:
+      return (
+        `The api-key lacks the ${subject.doing === 'send' ? 'write' : 'read'} scope, or the IP address of ` +
+        'this runner is not on the IP allow list of the key; runners hosted by GitHub rarely are.'
+      );
+    case 404:
+      return 'There is no such job; check job-id and project-id.';
+    case 429:
+      return (
+        'The service takes 100 messages per project and hour (100/h) from everybody together; ' +
+        (subject.again === null
+          ? 'try again later.'
+          : `try again after ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`)
+      );
+    case 503:
+      return subject.again === null
+        ? 'The service is not available.'
+        : `The service is not available until ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`;
+  }
+  if (status >= 200 && status < 300) {
+    if (body.kind === 'broken') return `The answer had ${body.why}.`;
+    const type =
+      contentType === '' ? 'no content type' : `the content type ${oneLine(contentType, 60)}`;
+    return `The answer, with ${type}, was not a record of this job; a proxy or portal may have given it.`;
+  }
+  return '';
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../clock.ts';
+import type { Delivery, JobResult, Milestone, Outcome } from '../outcome.ts';
+import { checkPrLink } from './pr-link.ts';
+import { isFinal, isKnownStatus, type JobRecord } from './wire.ts';
+
+/** All that a run has learned of one job; it only grows. */
+export interface Facts {
+  readonly jobId: string;
+  delivery: Delivery;
+  /** When the service answered the message, in milliseconds of the clock. */
+  sentAt: number | null;
+  /** What the look before the send saw. */
+  base: JobRecord | null;
+  latest: JobRecord | null;
+  polls: number;
+  readonly milestones: Milestone[];
+  /** What was noticed and said already, so that it is said once. */
+  readonly said: Set<string>;
+}
+
+export function noFacts(jobId: string): Facts {
+  return {
+    jobId,
+    delivery: 'not-sent',
+    sentAt: null,
+    base: null,
+    latest: null,
+    polls: 0,
+    milestones: [],
+    said: new Set(),
+  };
+}
+
+export interface End {
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly confirmed?: boolean;
+}
+
+/** The facts as a result, were the run to end like this now. */
+export function resultOf(facts: Facts, end: End, clock: Clock, serverUrl: string): JobResult {
+  const { latest, base, sentAt } = facts;
+  const link = pullRequestOf(facts, serverUrl);
+  return {
+    jobId: facts.jobId,
+    delivery: facts.delivery,
+    outcome: end.outcome,
+    confirmed: end.confirmed ?? null,
+    status: latest?.status ?? null,
+    prLink: link.kind === 'link' ? link.url : null,
+    prLinkChange:
+      latest === null || latest.prLink === null || base === null || latest === base
+        ? 'none'
+        : base.prLink === latest.prLink
+          ? 'updated'
+          : 'created',
+    model: latest?.model ?? null,
+    source: latest?.source ?? null,
+    createdAt: latest?.createdAt ?? null,
+    archivedAt: latest?.archivedAt ?? null,
+    elapsedSeconds: sentAt === null ? null : Math.round((clock.now() - sentAt) / 100) / 10,
+    polls: facts.polls,
+    reason: end.reason,
+    milestones: [...facts.milestones],
+  };
+}
+
+/** Takes in a record. Returns warnings about it that were not given before. */
+export function takeIn(
+  facts: Facts,
+  record: JobRecord,
+  clock: Clock,
+  serverUrl: string,
+): readonly string[] {
+  if (facts.latest?.status !== record.status && record.status !== null) {
+    facts.milestones.push({ at: clock.date(), what: record.status });
+  }
+  facts.latest = record;
+  const link = pullRequestOf(facts, serverUrl);
+  const warnings = [
+    isKnownStatus(record.status)
+      ? ''
+      : `Job ${facts.jobId} has a status that this action does not know; it counts as not final.`,
+    link.kind === 'refused'
+      ? `The pull request link of job ${facts.jobId} is left out: ${link.why}.`
+      : '',
+  ];
+  return warnings.filter((text) => text !== '' && !facts.said.has(text) && facts.said.add(text));
+}
+
+export function isBaseFinal({ base }: Facts): boolean {
+  return base !== null && isFinal(base.status);
+}
+
+function pullRequestOf({ latest }: Facts, serverUrl: string): ReturnType<typeof checkPrLink> {
+  const repository = latest?.source?.repository ?? null;
+  return checkPrLink(latest?.prLink ?? null, { serverUrl, repository });
+}

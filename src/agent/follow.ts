@@ -1,0 +1,323 @@
+import type { JobResult } from '../outcome.ts';
+import {
+  type Ending,
+  lookBeforeSend,
+  lookOnce,
+  type Sent,
+  type ServiceContext,
+  sendMessage,
+} from './client.ts';
+import { type End, type Facts, isBaseFinal, noFacts, resultOf, takeIn } from './facts.ts';
+import { repeatLook } from './retry.ts';
+import { nextLookMs } from './schedule.ts';
+import { isEvidence, judge, observe, startTurn, type Turn } from './turn.ts';
+import type { JobRecord } from './wire.ts';
+
+/** What is wanted of one job. Durations are in milliseconds. */
+export interface Order {
+  readonly jobId: string;
+  readonly prompt: string;
+  readonly wait: boolean;
+  readonly timeoutMs: number;
+  readonly settleMs: number;
+  readonly pollIntervalMs: number | null;
+  /** The code host of this workflow, for the check of pull request links. */
+  readonly serverUrl: string;
+}
+
+/** Something that happened to a job; `soFar` is what is true if the run ends here. */
+export type Progress = { readonly soFar: JobResult } & (
+  | { readonly kind: 'seen'; readonly status: string | null }
+  | { readonly kind: 'sending' | 'delivered' | 'arrived' }
+  | { readonly kind: 'waiting'; readonly nextLookMs: number; readonly remainingMs: number }
+  | { readonly kind: 'held' | 'missed'; readonly why: string; readonly afterMs: number }
+  | { readonly kind: 'warning'; readonly text: string }
+);
+type News = Progress extends infer P ? (P extends unknown ? Omit<P, 'soFar'> : never) : never;
+
+/** Called synchronously. A sentence returned on `sending` keeps the message from going out. */
+export type Observer = (progress: Progress) => string | undefined;
+
+/** Milliseconds: how long and how often a doubtful send is looked for. */
+const DOUBT_MS = 30_000;
+const DOUBT_INTERVAL_MS = 5000;
+/** Milliseconds for the look that starts at the deadline. */
+const LAST_LOOK_MS = 1500;
+
+const IT_MAY_HAVE_ARRIVED =
+  'The message may or may not have been delivered; it was not sent again.';
+
+/** One job on its way through this run. */
+interface Case {
+  readonly order: Order;
+  readonly context: ServiceContext;
+  readonly facts: Facts;
+  readonly tell: (news: News) => string | undefined;
+}
+
+/** Sends the message to one job and, if wanted, waits until the agent is done with it. */
+export async function followJob(
+  order: Order,
+  context: ServiceContext,
+  observer: Observer,
+): Promise<JobResult> {
+  const facts = noFacts(order.jobId);
+  const close = (end: End): JobResult => resultOf(facts, end, context.clock, order.serverUrl);
+  const tell = (news: News): string | undefined =>
+    observer({ ...news, soFar: close(endedHere(order, facts)) } as Progress);
+  return close(await conduct({ order, context, facts, tell }));
+}
+
+async function conduct(job: Case): Promise<End> {
+  const { order, context, facts } = job;
+  if (order.wait) {
+    const { look, polls } = await lookBeforeSend(context, order.jobId);
+    facts.polls = polls;
+    if (look.kind !== 'seen') return notSent(job, look);
+    facts.base = look.record;
+    saw(job, look.record);
+  }
+  const sent = await send(job);
+  if (sent.kind === 'doubtful') {
+    if (!(await hasArrived(job))) return doubtful(job, sent.why);
+    takeDelivery(job, null);
+    job.tell({ kind: 'warning', text: `${sent.why} The job shows that the message arrived.` });
+  } else if (sent.kind === 'delivered') {
+    takeDelivery(job, sent.record);
+    if (sent.warning !== '') job.tell({ kind: 'warning', text: sent.warning });
+  } else {
+    return notSent(job, sent);
+  }
+  return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
+}
+
+/** From just before the request until its end the delivery is unknown, and is told to be. */
+async function send({ order, context, facts, tell }: Case): Promise<Sent> {
+  const sent = await sendMessage(context, order.jobId, order.prompt, {
+    onAttempt() {
+      facts.delivery = 'unknown';
+      return tell({ kind: 'sending' });
+    },
+    onHeld(why, afterMs) {
+      facts.delivery = 'not-sent';
+      tell({ kind: 'held', why, afterMs });
+    },
+  });
+  if (sent.kind !== 'doubtful') facts.delivery = sent.kind === 'delivered' ? 'sent' : 'not-sent';
+  return sent;
+}
+
+function takeDelivery(job: Case, record: JobRecord | null): void {
+  const { facts, context } = job;
+  facts.delivery = 'sent';
+  facts.sentAt = context.clock.now();
+  facts.milestones.push({ at: context.clock.date(), what: 'sent' });
+  const news = record === null ? [] : learn(job, record);
+  job.tell({ kind: 'delivered' });
+  for (const item of news) job.tell(item);
+}
+
+function saw(job: Case, record: JobRecord): void {
+  for (const item of learn(job, record)) job.tell(item);
+}
+
+/** Takes in a record, and gives what is new in it. */
+function learn({ order, context, facts }: Case, record: JobRecord): readonly News[] {
+  const changed = facts.latest?.status !== record.status;
+  const warnings = takeIn(facts, record, context.clock, order.serverUrl);
+  return [
+    ...(changed ? [{ kind: 'seen' as const, status: record.status }] : []),
+    ...warnings.map((text) => ({ kind: 'warning' as const, text })),
+  ];
+}
+
+/**
+ * Settles a doubtful send by looking. Only a job that had come to rest before can show by a
+ * change that the message reached it.
+ */
+async function hasArrived(job: Case): Promise<boolean> {
+  const { order, context, facts } = job;
+  const { clock, signal } = context;
+  const { base } = facts;
+  if (base === null || !isBaseFinal(facts)) return false;
+  const end = Math.min(clock.now() + DOUBT_MS, context.deadline);
+  while (clock.now() < end && !signal.aborted) {
+    facts.polls += 1;
+    const look = await lookOnce(context, order.jobId, end - clock.now());
+    if (look.kind === 'seen') {
+      saw(job, look.record);
+      if (isEvidence(base, look.record)) return true;
+    }
+    const interval = order.pollIntervalMs ?? DOUBT_INTERVAL_MS;
+    await clock.sleep(Math.min(interval, Math.max(0, end - clock.now())), signal).catch(() => {});
+  }
+  return false;
+}
+
+/** Looks until the turn is done, the deadline is there or the run is cancelled. */
+async function watch(job: Case): Promise<End> {
+  const { order, context, facts } = job;
+  const { clock, signal, deadline } = context;
+  const sentAt = facts.sentAt ?? clock.now();
+  let turn = openTurn(facts, sentAt);
+  let failures = 0;
+  let lookAfterMs: number | null = null;
+  let lastMiss = '';
+  for (;;) {
+    const now = clock.now();
+    const verdict = judge(turn, now, order.settleMs);
+    if (verdict.kind === 'done') return done(job, verdict.confirmed);
+    if (now >= deadline) return timedOut(job, lastMiss);
+    const pauseMs = Math.min(
+      deadline - now,
+      lookAfterMs ??
+        nextLookMs({
+          sinceSendMs: now - sentAt,
+          lookWithinMs: verdict.lookWithinMs,
+          fixedMs: order.pollIntervalMs,
+        }),
+    );
+    job.tell({ kind: 'waiting', nextLookMs: pauseMs, remainingMs: deadline - now });
+    try {
+      await clock.sleep(pauseMs, signal);
+    } catch {
+      return stoppedWatching();
+    }
+    const remainingMs = deadline - clock.now();
+    facts.polls += 1;
+    const look = await lookOnce(context, order.jobId, remainingMs > 0 ? remainingMs : LAST_LOOK_MS);
+    if (signal.aborted) return stoppedWatching();
+    if (look.kind === 'seen') {
+      failures = 0;
+      lookAfterMs = null;
+      lastMiss = '';
+      turn = observe(turn, look.record, look.at);
+      saw(job, look.record);
+      continue;
+    }
+    failures += 1;
+    lastMiss = look.why;
+    const repeat = repeatLook({
+      exchange: look.exchange,
+      failures,
+      sinceSendMs: clock.now() - sentAt,
+      now: clock.date(),
+      random: context.random(),
+    });
+    if (repeat.kind === 'give-up' && clock.now() < deadline) return lost(failures, look.why);
+    lookAfterMs = repeat.kind === 'again' ? repeat.afterMs : 0;
+    if (clock.now() < deadline) job.tell({ kind: 'missed', why: look.why, afterMs: lookAfterMs });
+  }
+}
+
+/** The answer to the message counts as the first look. */
+function openTurn({ base, latest }: Facts, sentAt: number): Turn {
+  if (base === null) throw new Error('a wait begins with a look before the send');
+  const turn = startTurn(base, sentAt);
+  return latest === null || latest === base ? turn : observe(turn, latest, sentAt);
+}
+
+function done({ facts, order }: Case, confirmed: boolean): End {
+  const status = facts.latest?.status;
+  const doubt = confirmed
+    ? ''
+    : ` It has shown that since before the message, for ${seconds(order.settleMs)} after it: this is possibly from the earlier turn.`;
+  switch (status) {
+    case 'completed':
+      return {
+        outcome: 'completed',
+        confirmed,
+        reason: confirmed ? '' : `Job ${facts.jobId} is completed.${doubt}`,
+      };
+    case 'archived':
+      return {
+        outcome: 'archived',
+        confirmed,
+        reason: `Job ${facts.jobId} was archived, so the agent does not work on it.${doubt}`,
+      };
+    default:
+      return {
+        outcome: 'failed',
+        confirmed,
+        reason: `The agent failed on job ${facts.jobId}.${doubt}`,
+      };
+  }
+}
+
+function timedOut({ order, facts }: Case, lastMiss: string): End {
+  const status = facts.latest?.status ?? 'unknown';
+  const miss = lastMiss === '' ? '' : ` The last look failed: ${lastMiss}`;
+  return {
+    outcome: 'timed-out',
+    confirmed: false,
+    reason:
+      `The agent was not surely done with job ${facts.jobId} within ${minutes(order.timeoutMs)} ` +
+      `(timeout-minutes); its status is ${status}, and the agent goes on.${miss}`,
+  };
+}
+
+function lost(failures: number, why: string): End {
+  const count = failures === 1 ? '' : ` (${failures} looks failed in a row)`;
+  return {
+    outcome: 'error',
+    confirmed: false,
+    reason: `The message was delivered, but the job can no longer be watched${count}. ${why}`,
+  };
+}
+
+function stoppedWatching(): End {
+  return {
+    outcome: 'cancelled',
+    confirmed: false,
+    reason:
+      'The run was cancelled after the message was delivered: stopped watching; the agent goes on.',
+  };
+}
+
+function doubtful({ context }: Case, why: string): End {
+  return context.signal.aborted
+    ? {
+        outcome: 'cancelled',
+        reason: `The run was cancelled while the message was being sent. ${IT_MAY_HAVE_ARRIVED}`,
+      }
+    : { outcome: 'error', reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
+}
+
+function notSent({ order }: Case, ending: Ending): End {
+  switch (ending.kind) {
+    case 'refused':
+      return { outcome: 'error', reason: `Nothing was sent to job ${order.jobId}. ${ending.why}` };
+    case 'timed-out':
+      return {
+        outcome: 'timed-out',
+        reason:
+          `Nothing was sent to job ${order.jobId}: it was not possible within ` +
+          `${minutes(order.timeoutMs)} (timeout-minutes).`,
+      };
+    case 'cancelled':
+      return { outcome: 'cancelled', reason: 'The run was cancelled before the message was sent.' };
+  }
+}
+
+/** What is true if the process is killed now. */
+function endedHere({ wait }: Order, { delivery }: Facts): End {
+  switch (delivery) {
+    case 'not-sent':
+      return { outcome: 'error', reason: 'The run ended before the message was sent.' };
+    case 'unknown':
+      return { outcome: 'error', reason: 'The run ended while the message was being sent.' };
+    case 'sent':
+      return wait
+        ? { outcome: 'sent', reason: 'The run ended before the agent was done.' }
+        : { outcome: 'sent', reason: '' };
+  }
+}
+
+function minutes(ms: number): string {
+  const value = Math.round(ms / 600) / 100;
+  return value === 1 ? '1 minute' : `${value} minutes`;
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}

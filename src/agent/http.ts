@@ -1,0 +1,347 @@
+import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import type { ProxySettings } from '../proxy.ts';
+
+/** Milliseconds until a connection, a proxy's tunnel and TLS included, must stand. */
+const CONNECT_MS = 10_000;
+/** Bytes of a body or of all headers; a job record has a few hundred. */
+const SIZE_LIMIT = 1024 * 1024;
+const HEADER_LIMIT = 64 * 1024;
+
+/** What came of one request. Nothing is thrown: each end of it is a value. */
+export type Exchange =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly contentType: string;
+      /** All Retry-After headers, as they came. */
+      readonly retryAfter: readonly string[];
+      readonly date: string;
+      /** The host a redirect points to, never the whole URL. */
+      readonly locationHost: string;
+      /** As the service names the request; for its support. Empty if it does not. */
+      readonly requestId: string;
+      readonly body: Body;
+    }
+  | {
+      readonly kind: 'failure';
+      /** Whether any byte of the request may have left: then it may have been taken. */
+      readonly written: boolean;
+      readonly cause: FailureCause;
+      /** A phrase for people, such as "connection refused"; free of secrets. */
+      readonly why: string;
+    };
+
+export type Body =
+  | { readonly kind: 'whole'; readonly text: string }
+  | { readonly kind: 'broken'; readonly why: string };
+
+/** `setup` failures stay until somebody changes something; `network` ones may pass. */
+export type FailureCause = 'network' | 'setup' | 'deadline' | 'cancelled';
+
+export interface Limits {
+  /** Milliseconds for the whole request, answer and body included. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** The two requests that this action makes. Only a `get` can be repeated by its caller. */
+export interface Transport {
+  /** Reads; connections are kept alive between calls. */
+  get(path: string, limits: Limits): Promise<Exchange>;
+  /** Sends exactly one request on a connection of its own, and never repeats it. */
+  postOnce(path: string, json: unknown, limits: Limits): Promise<Exchange>;
+  /** Ends every connection at once. */
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  readonly userAgent: string;
+  readonly proxy: ProxySettings;
+}
+
+export function createTransport(options: TransportOptions): Transport {
+  const open = new Set<Dispatcher>();
+  let reader: Dispatcher | undefined;
+
+  function connect(): Dispatcher {
+    const dispatcher = createDispatcher(options);
+    open.add(dispatcher);
+    return dispatcher;
+  }
+
+  async function release(dispatcher: Dispatcher): Promise<void> {
+    open.delete(dispatcher);
+    await dispatcher.destroy();
+  }
+
+  return {
+    async get(path, limits) {
+      reader ??= connect();
+      const dispatcher = reader;
+      const exchange = await exchangeOver(dispatcher, { method: 'GET', path }, options, limits);
+      // A request that hung may hold its connection for ever, and later ones would queue behind.
+      if (exchange.kind === 'failure' && reader === dispatcher) {
+        reader = undefined;
+        dispatcher.close().then(
+          () => open.delete(dispatcher),
+          () => open.delete(dispatcher),
+        );
+      }
+      return exchange;
+    },
+    async postOnce(path, json, limits) {
+      const dispatcher = connect();
+      try {
+        const body = JSON.stringify(json);
+        return await exchangeOver(dispatcher, { method: 'POST', path, body }, options, limits);
+      } finally {
+        await release(dispatcher);
+      }
+    },
+    async close() {
+      await Promise.all([...open].map(release));
+    },
+  };
+}
+
+/**
+ * HTTP/1.1 only: over HTTP/2 undici silently repeats a POST that the server answers with
+ * REFUSED_STREAM. Proxies always by CONNECT: otherwise a plain-http target would show the key
+ * to the proxy. Time limits are ours, because undici's do not cover a proxy that hangs.
+ */
+function createDispatcher({ proxy }: TransportOptions): Dispatcher {
+  return new EnvHttpProxyAgent({
+    httpProxy: proxy.url,
+    httpsProxy: proxy.url,
+    noProxy: proxy.noProxy,
+    proxyTunnel: true,
+    proxyTls: { allowH2: false },
+    allowH2: false,
+    pipelining: 1,
+    connections: 8,
+    connect: { timeout: 0 },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: HEADER_LIMIT,
+  });
+}
+
+interface Outgoing {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: string;
+}
+
+async function exchangeOver(
+  dispatcher: Dispatcher,
+  outgoing: Outgoing,
+  { baseUrl, apiKey, userAgent }: TransportOptions,
+  limits: Limits,
+): Promise<Exchange> {
+  const url = resolvePath(baseUrl, outgoing.path);
+  const stop = new AbortController();
+  let written = false;
+  let head: AnswerHead | undefined;
+  const connecting = setTimeout(
+    () => stop.abort(new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`)),
+    CONNECT_MS,
+  );
+  const deadline = setTimeout(
+    () =>
+      stop.abort(
+        new Stopped('deadline', `no answer within ${Math.ceil(limits.timeoutMs / 1000)} s`),
+      ),
+    limits.timeoutMs,
+  );
+  const cancel = (): void => stop.abort(new Stopped('cancelled', 'the run was cancelled'));
+  if (limits.signal.aborted) cancel();
+  else limits.signal.addEventListener('abort', cancel, { once: true });
+
+  const watched = onWrite(dispatcher, () => {
+    written = true;
+    clearTimeout(connecting);
+  });
+  try {
+    stop.signal.throwIfAborted();
+    const response = await untilStopped(
+      request(url, {
+        dispatcher: watched,
+        method: outgoing.method,
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          'user-agent': userAgent,
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          ...(outgoing.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: outgoing.body ?? null,
+        // A connection that was kept alive may be closed just when the POST is written to it.
+        reset: outgoing.method === 'POST',
+        signal: stop.signal,
+      }),
+      stop.signal,
+    );
+    head = readHead(response);
+    const body = await untilStopped(readBody(response), stop.signal);
+    return { kind: 'answer', ...head, body };
+  } catch (error) {
+    const failure = describeFailure(error);
+    // Once the status is known it decides; only the body is lost.
+    return head === undefined
+      ? { kind: 'failure', written, ...failure }
+      : { kind: 'answer', ...head, body: { kind: 'broken', why: failure.why } };
+  } finally {
+    clearTimeout(connecting);
+    clearTimeout(deadline);
+    limits.signal.removeEventListener('abort', cancel);
+  }
+}
+
+/** The URL of an API path below the base; its path is then just what was asked for. */
+function resolvePath(baseUrl: URL, path: string): URL {
+  const expected = baseUrl.pathname.replace(/\/+$/, '') + path;
+  const url = new URL(expected, baseUrl);
+  if (url.pathname !== expected || url.origin !== baseUrl.origin) {
+    throw new Error('the address of the job would not be the expected one');
+  }
+  return url;
+}
+
+/**
+ * Calls back when a request is about to be written on an established connection. Error codes
+ * cannot tell "sent" from "not sent" (ECONNRESET happens in both); this can.
+ */
+function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
+  return dispatcher.compose((dispatch) => (options, handler) => {
+    return dispatch(options, {
+      onRequestStart(controller, context) {
+        callback();
+        handler.onRequestStart?.(controller, context);
+      },
+      onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+      onResponseStart: (...args) => handler.onResponseStart?.(...args),
+      onResponseData: (...args) => handler.onResponseData?.(...args),
+      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+      onResponseError: (...args) => handler.onResponseError?.(...args),
+    });
+  });
+}
+
+/** Settles with the promise or the signal, whichever is first: undici may ignore the signal. */
+function untilStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+type AnswerHead = Omit<Extract<Exchange, { kind: 'answer' }>, 'kind' | 'body'>;
+
+function readHead({ statusCode, headers }: Dispatcher.ResponseData): AnswerHead {
+  const all = (name: string): readonly string[] => [headers[name] ?? []].flat();
+  const first = (name: string): string => all(name)[0] ?? '';
+  const location = first('location');
+  return {
+    status: statusCode,
+    contentType: first('content-type'),
+    retryAfter: all('retry-after'),
+    date: first('date'),
+    locationHost: URL.canParse(location) ? new URL(location).host : '',
+    requestId:
+      ['x-request-id', 'request-id', 'cf-ray']
+        .map(first)
+        .find((id) => /^[\w.:+/=-]{1,128}$/.test(id)) ?? '',
+  };
+}
+
+/** Compressed bodies are refused unread: they were not asked for, and may be bombs. */
+async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Body> {
+  const encoding = [headers['content-encoding'] ?? []].flat().join(', ');
+  if (!/^(identity)?$/i.test(encoding)) {
+    body.on('error', () => {}).destroy();
+    return { kind: 'broken', why: 'a body in a content encoding that was not asked for' };
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > SIZE_LIMIT)
+      return { kind: 'broken', why: `a body of more than ${SIZE_LIMIT} bytes` };
+    chunks.push(chunk);
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return { kind: 'whole', text };
+  } catch {
+    return { kind: 'broken', why: 'a body that is not UTF-8' };
+  }
+}
+
+class Stopped extends Error {
+  readonly failure: FailureCause;
+  constructor(failure: FailureCause, why: string) {
+    super(why);
+    this.failure = failure;
+  }
+}
+
+interface Failure {
+  readonly cause: FailureCause;
+  readonly why: string;
+}
+
+const NETWORK: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'the host name is not known to DNS',
+  EAI_AGAIN: 'DNS did not answer',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  ETIMEDOUT: 'connection timed out',
+  EPIPE: 'connection closed',
+  UND_ERR_SOCKET: 'connection closed',
+  UND_ERR_PRX_CONN: 'the proxy closed the connection',
+  UND_ERR_HEADERS_OVERFLOW: 'an answer with too large headers',
+};
+
+function describeFailure(error: unknown): Failure {
+  if (error instanceof Stopped) return { cause: error.failure, why: error.message };
+  const [code, message] = rootOf(error);
+  const proxyStatus = /^Proxy response \((\d+)\)/.exec(message)?.[1];
+  if (proxyStatus !== undefined) {
+    return {
+      cause: proxyStatus === '407' ? 'setup' : 'network',
+      why:
+        proxyStatus === '407'
+          ? 'the proxy asks for other credentials (407)'
+          : `the proxy answered CONNECT with ${proxyStatus}`,
+    };
+  }
+  if (/CERT|SIGNED|ISSUER|ALTNAME/.test(code)) {
+    return {
+      cause: 'setup',
+      why:
+        `the certificate is not trusted (${code}); for an authority of your own set ` +
+        'NODE_EXTRA_CA_CERTS in the environment of the runner',
+    };
+  }
+  if (/^(ERR_SSL|EPROTO)/.test(code)) {
+    return { cause: 'setup', why: `the server does not speak a TLS that is safe (${code})` };
+  }
+  if (code.startsWith('HPE_'))
+    return { cause: 'network', why: `an answer that is not HTTP (${code})` };
+  return { cause: 'network', why: NETWORK[code] ?? (code || 'the connection failed') };
+}
+
+/** The code and text of the first cause that has a code; Node nests them, and gathers several. */
+function rootOf(error: unknown): readonly [code: string, message: string] {
+  if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0]);
+  if (!(error instanceof Error)) return ['', ''];
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (error.cause instanceof Error && (code === '' || code === 'UND_ERR_PRX_TLS')) {
+    return rootOf(error.cause);
+  }
+  return [code, error.message];
+}

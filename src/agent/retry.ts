@@ -1,0 +1,192 @@
+import type { Exchange } from './http.ts';
+
+/**
+ * What an answer, or the lack of one, says about the message. The README's table "Will it send
+ * twice?" is made of these rows.
+ */
+export const SEND_RULES = {
+  delivered: {
+    when: '2xx with JSON or an empty body, even if the body is then cut off or invalid',
+    delivery: 'sent',
+    repeats: 0,
+  },
+  unreachable: {
+    when:
+      'Nothing was written and that may pass: DNS failure, connection refused, unreachable, ' +
+      'timed out or reset before the request, a proxy that refuses',
+    delivery: 'not-sent',
+    repeats: 2,
+  },
+  'set-up-wrongly': {
+    when:
+      'Nothing was written and that will stay so: certificate, host name, TLS version, proxy ' +
+      'credentials (407)',
+    delivery: 'not-sent',
+    repeats: 0,
+  },
+  'rate-limited': {
+    when: '429, or 503 with `Retry-After`',
+    delivery: 'not-sent',
+    repeats: 2,
+  },
+  'not-processed': { when: '408, 425', delivery: 'not-sent', repeats: 1 },
+  redirected: { when: '3xx; a redirect is never followed', delivery: 'not-sent', repeats: 0 },
+  refused: { when: 'Any other 4xx', delivery: 'not-sent', repeats: 0 },
+  doubtful: {
+    when:
+      'Anything else once the request was written: connection lost, no answer, an answer that ' +
+      'is not HTTP, 500, 502, 503 without `Retry-After`, 504 and any other 5xx, 2xx with ' +
+      'another content type or another job',
+    delivery: 'unknown',
+    repeats: 0,
+  },
+} as const satisfies Record<string, SendRule>;
+
+interface SendRule {
+  readonly when: string;
+  readonly delivery: 'sent' | 'not-sent' | 'unknown';
+  /** How often the message may be sent again after this. */
+  readonly repeats: number;
+}
+
+export type SendClass = keyof typeof SEND_RULES;
+
+/** Sorts the end of a POST into the class that decides whether it may be sent again. */
+export function classifySend(exchange: Exchange): SendClass {
+  if (exchange.kind === 'failure') {
+    if (exchange.written) return 'doubtful';
+    return exchange.cause === 'setup' ? 'set-up-wrongly' : 'unreachable';
+  }
+  const { status } = exchange;
+  if (status >= 200 && status < 300) return saysJsonOrNothing(exchange) ? 'delivered' : 'doubtful';
+  if (status >= 300 && status < 400) return 'redirected';
+  if (status === 429) return 'rate-limited';
+  if (status === 503 && exchange.retryAfter.length > 0) return 'rate-limited';
+  if (status === 408 || status === 425) return 'not-processed';
+  return status >= 400 && status < 500 ? 'refused' : 'doubtful';
+}
+
+/** A captive portal answers 200 with HTML: only JSON, or nothing at all, is the service's. */
+function saysJsonOrNothing({ contentType, body }: Extract<Exchange, { kind: 'answer' }>): boolean {
+  if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)) return true;
+  if (body.kind === 'broken') return false;
+  return body.text === '' || (contentType === '' && /^\s*\{/.test(body.text));
+}
+
+export type Repeat =
+  | { readonly kind: 'again'; readonly afterMs: number }
+  /** Wait no more; `untilMs` is how long the service asked to be left alone, if it did. */
+  | { readonly kind: 'give-up'; readonly untilMs: number | null };
+
+interface SendHistory {
+  readonly exchange: Exchange;
+  /** How many sends have ended in this class before this one. */
+  readonly earlier: number;
+  readonly remainingMs: number;
+  readonly now: Date;
+  /** 0 to 1, uniform. */
+  readonly random: number;
+}
+
+/** The longest wait, in milliseconds, that a service may ask for before the send gives up. */
+const LONGEST_RETRY_AFTER_MS = 120_000;
+
+/** May the message be sent again, and when? Only if it is certain that it was not taken. */
+export function repeatSend(history: SendHistory): Repeat {
+  const { exchange, earlier, remainingMs, random } = history;
+  const sendClass = classifySend(exchange);
+  const asked = retryAfterMs(exchange, history.now);
+  if (earlier >= SEND_RULES[sendClass].repeats) return { kind: 'give-up', untilMs: asked };
+  switch (sendClass) {
+    case 'rate-limited': {
+      const pause = asked ?? 15_000 * 2 ** earlier;
+      return pause > Math.min(LONGEST_RETRY_AFTER_MS, remainingMs)
+        ? { kind: 'give-up', untilMs: asked }
+        : { kind: 'again', afterMs: pause + random * 1000 };
+    }
+    case 'unreachable':
+    case 'not-processed':
+      return { kind: 'again', afterMs: random * Math.min(8000, 500 * 2 ** earlier) };
+    case 'delivered':
+    case 'set-up-wrongly':
+    case 'redirected':
+    case 'refused':
+    case 'doubtful':
+      return { kind: 'give-up', untilMs: null };
+  }
+}
+
+interface LookHistory {
+  readonly exchange: Exchange;
+  /** How many looks in a row have failed, this one included. */
+  readonly failures: number;
+  /** Milliseconds since the service took the message; null before the send. */
+  readonly sinceSendMs: number | null;
+  readonly now: Date;
+  readonly random: number;
+}
+
+/** Failed looks in a row that end the wait; before the send, network errors end it sooner. */
+const MOST_FAILED_LOOKS = 8;
+const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
+/** How long after a send, in milliseconds, a job may still be unknown to the service's reads. */
+const GRACE_FOR_404_MS = 30_000;
+
+/** May a failed look be repeated? Reads may, whatever happened, unless the answer is final. */
+export function repeatLook(history: LookHistory): Repeat {
+  const { exchange, failures, sinceSendMs, random } = history;
+  if (isFinalRefusal(exchange, sinceSendMs)) return { kind: 'give-up', untilMs: null };
+  const beforeSend = sinceSendMs === null;
+  if (beforeSend && exchange.kind === 'failure' && exchange.cause === 'setup') {
+    return { kind: 'give-up', untilMs: null };
+  }
+  const most =
+    beforeSend && exchange.kind === 'failure' ? MOST_NETWORK_ERRORS_BEFORE_SEND : MOST_FAILED_LOOKS;
+  if (failures >= most) return { kind: 'give-up', untilMs: null };
+  const backoff = random * Math.min(30_000, 1000 * 2 ** (failures - 1));
+  return { kind: 'again', afterMs: Math.max(backoff, retryAfterMs(exchange, history.now) ?? 0) };
+}
+
+function isFinalRefusal(exchange: Exchange, sinceSendMs: number | null): boolean {
+  if (exchange.kind === 'failure') return false;
+  const { status } = exchange;
+  if (status === 404) return sinceSendMs === null || sinceSendMs >= GRACE_FOR_404_MS;
+  const passing = status === 408 || status === 425 || status === 429;
+  return status >= 300 && status < 500 && !passing;
+}
+
+/**
+ * The longest wait that the answer asks for, in milliseconds, or null. Digits are seconds; else a
+ * full HTTP date (RFC 9110, 5.6.7), measured against the answer's own Date so that a wrong clock
+ * here does not matter; anything else is ignored.
+ */
+export function retryAfterMs(exchange: Exchange, now: Date): number | null {
+  if (exchange.kind === 'failure') return null;
+  const sent = httpDate(exchange.date) ?? now.getTime();
+  const waits = exchange.retryAfter.flatMap((value) => {
+    const text = value.trim();
+    if (/^[0-9]+$/.test(text)) return [Number(text.slice(0, 12)) * 1000];
+    const at = httpDate(text);
+    return at === null ? [] : [Math.max(0, at - sent)];
+  });
+  return waits.length === 0 ? null : Math.max(...waits);
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** Milliseconds since 1970 of an IMF-fixdate, the one form that servers may still produce. */
+function httpDate(text: string): number | null {
+  const parts =
+    /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/.exec(
+      text,
+    );
+  if (parts === null) return null;
+  const [day, month, year, hour, minute, second] = [
+    Number(parts[1]),
+    MONTHS.indexOf(parts[2] ?? ''),
+    ...parts.slice(3).map(Number),
+  ] as [number, number, number, number, number, number];
+  const time = Date.UTC(year, month, day, hour, minute, second);
+  const same = new Date(time);
+  return month >= 0 && same.getUTCDate() === day && same.getUTCHours() === hour ? time : null;
+}

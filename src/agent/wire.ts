@@ -1,0 +1,87 @@
+import * as z from 'zod/mini';
+import { STATUSES } from '../outcome.ts';
+
+/** A job as the service showed it. Only `id` and `status` may be relied on. */
+export interface JobRecord {
+  readonly id: string;
+  /** The service's own word, or null where it gave none that is a plain word. */
+  readonly status: string | null;
+  readonly prLink: string | null;
+  readonly model: string | null;
+  readonly source: { readonly repository: string; readonly ref: string | null } | null;
+  readonly createdAt: string | null;
+  readonly archivedAt: string | null;
+}
+
+/** What a body turned out to be. `why` is a phrase; it never quotes the body. */
+export type RecordRead =
+  | { readonly kind: 'record'; readonly record: JobRecord }
+  | { readonly kind: 'other-job' }
+  | { readonly kind: 'invalid'; readonly why: string };
+
+const text = z.catch(z.nullable(z.string().check(z.maxLength(4096))), null);
+
+const jobRecord = z.object({
+  id: z.string(),
+  status: z.catch(z.nullable(z.string().check(z.regex(/^[\w-]{1,64}$/))), null),
+  prLink: text,
+  model: text,
+  source: z.catch(
+    z.nullable(z.object({ repository: z.string().check(z.maxLength(4096)), ref: text })),
+    null,
+  ),
+  createdAt: text,
+  archivedAt: text,
+});
+
+/**
+ * Reads the job record out of a body. Unknown fields pass, a field of the wrong type counts as
+ * absent, and an unknown status is kept, for it only means "not final".
+ */
+export function readRecord(body: string, jobId: string): RecordRead {
+  const json = parseJson(body);
+  if (json === undefined) {
+    return { kind: 'invalid', why: `invalid JSON (${Buffer.byteLength(body)} bytes)` };
+  }
+  const parsed = jobRecord.safeParse(json);
+  if (!parsed.success) return { kind: 'invalid', why: 'JSON that is not a job record' };
+  return parsed.data.id === jobId ? { kind: 'record', record: parsed.data } : { kind: 'other-job' };
+}
+
+const refusal = z.union([
+  z.pipe(
+    z.object({ error: z.string() }),
+    z.transform(({ error }) => error),
+  ),
+  z.pipe(
+    z.object({ error: z.object({ message: z.string() }) }),
+    z.transform(({ error }) => error.message),
+  ),
+  z.pipe(
+    z.object({ message: z.string() }),
+    z.transform(({ message }) => message),
+  ),
+]);
+
+/** The service's own sentence in a refusal, `{"error": string}`; empty if there is none. */
+export function readRefusal(body: string): string {
+  const parsed = refusal.safeParse(parseJson(body));
+  return parsed.success ? parsed.data : '';
+}
+
+export function isKnownStatus(status: string | null): boolean {
+  return (STATUSES as readonly (string | null)[]).includes(status);
+}
+
+/** completed, archived and failed are final; an unknown or missing status never is. */
+export function isFinal(status: string | null): boolean {
+  return isKnownStatus(status) && status !== 'active';
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+import * as core from '@actions/core';
+import type { Redact } from './secrets.ts';
+
+/**
+ * The one way to the log. Each text is neutralised and redacted here, so callers may quote
+ * what the service, a commenter or a library wrote.
+ */
+export interface Console {
+  info(text: string): void;
+  /** Shown only when step debug logging is on. */
+  debug(text: string): void;
+  notice(text: string): void;
+  warning(text: string): void;
+  error(text: string): void;
+  /** Starts a foldable group, and ends the one before. */
+  group(title: string): void;
+  endGroup(): void;
+}
+
+export function createConsole(redact: Redact): Console {
+  const clean = (text: string): string => neutralise(redact(text));
+  return {
+    info: (text) => core.info(clean(text)),
+    debug: (text) => core.debug(clean(text)),
+    notice: (text) => core.notice(clean(text)),
+    warning: (text) => core.warning(clean(text)),
+    error: (text) => core.error(clean(text)),
+    group(title) {
+      core.endGroup();
+      core.startGroup(clean(title));
+    },
+    endGroup: () => core.endGroup(),
+  };
+}
+
+/** Makes the runner put `***` in the place of these values wherever it shows the log. */
+export function maskInLog(secrets: readonly string[]): void {
+  for (const secret of secrets) core.setSecret(secret);
+}
+
+/**
+ * Takes from a text what the runner would obey. The runner ends a line at `\n`, `\r\n` and a
+ * lone `\r`; it takes `::command::` at the start of a line after any Unicode white space, and
+ * `##[command]` anywhere in one (actions/runner, ActionCommand.cs). Control and format
+ * characters go as well: they move the cursor, reorder the line or hide text.
+ */
+export function neutralise(text: string): string {
+  return text
+    .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)
+    .map((line) => line.replace(/(?!\t)[\p{Cc}\p{Cf}]/gu, '').replaceAll('##[', '##\\['))
+    .map((line, index) => (index > 0 || /^\s*::/.test(line) ? `  | ${line}` : line))
+    .join('\n');
+}

@@ -1,0 +1,264 @@
+import * as z from 'zod/mini';
+import type { Clock } from '../clock.ts';
+import { oneLine } from '../foreign-text.ts';
+
+/** A comment that the token's own identity wrote. */
+export interface OwnComment {
+  readonly id: number;
+  readonly body: string;
+  readonly url: string;
+}
+
+/** The few calls that this action makes. Each rejects with a `GitHubError`. */
+export interface GitHub {
+  /** The newest own comment whose body passes `test`, searched over all pages. */
+  findOwnComment(number: number, test: (body: string) => boolean): Promise<OwnComment | null>;
+  createComment(number: number, body: string): Promise<OwnComment>;
+  updateComment(id: number, body: string): Promise<OwnComment>;
+  /** From now on all calls together may take at most this many milliseconds. */
+  hurry(ms: number): void;
+}
+
+export interface GitHubOptions {
+  readonly token: string;
+  /** `owner/name`. */
+  readonly repository: string;
+  readonly apiUrl: string;
+  readonly graphqlUrl: string;
+  readonly userAgent: string;
+  readonly clock: Clock;
+}
+
+/** A call that failed. `status` is 0 where no answer came, or none that could be read. */
+export class GitHubError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.status = status;
+  }
+}
+
+/** Milliseconds: one call, and all calls of a run together. */
+const CALL_MS = 10_000;
+const ALL_CALLS_MS = 30_000;
+const PAGE_SIZE = 100;
+
+const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
+  repository(owner: $owner, name: $name) {
+    issueOrPullRequest(number: $number) {
+      ... on Issue { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
+      ... on PullRequest { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
+    }
+  }
+}
+fragment page on IssueCommentConnection {
+  nodes { body url viewerDidAuthor }
+  pageInfo { hasPreviousPage startCursor }
+}`;
+
+const newestComments = z.object({
+  data: z.object({
+    repository: z.object({
+      issueOrPullRequest: z.object({
+        comments: z.object({
+          nodes: z.array(
+            z.object({ body: z.string(), url: z.string(), viewerDidAuthor: z.boolean() }),
+          ),
+          pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.nullable(z.string()) }),
+        }),
+      }),
+    }),
+  }),
+});
+const restComment = z.object({
+  id: z.number(),
+  body: z.catch(z.string(), ''),
+  html_url: z.url(),
+  user: z.nullish(z.object({ login: z.string() })),
+});
+
+/**
+ * Connects to GitHub. The client is loaded only now: a run that says nothing on GitHub does not
+ * pay for it, and it reads the event file and the proxy variables as soon as it is loaded.
+ */
+export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
+  const { GitHub: Octokit, getOctokitOptions } = await loadClient();
+  const octokit = new Octokit(
+    getOctokitOptions(options.token, {
+      baseUrl: options.apiUrl,
+      userAgent: options.userAgent,
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+    }),
+  );
+  const limits = callLimits(options.clock);
+  const [owner, repo] = options.repository.split('/');
+
+  type Parameters = Readonly<Record<string, unknown>>;
+  async function ask<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>) {
+    const { data } = await limits.run((signal) =>
+      octokit.request(route, { owner, repo, ...parameters, request: { signal } }),
+    );
+    const parsed = schema.safeParse(data);
+    if (parsed.success) return parsed.data;
+    throw new GitHubError(0, 'GitHub gave an answer that is not of its API');
+  }
+
+  /** A read is tried once more. Octokit's retry plugin would do so with writes as well. */
+  async function read<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>) {
+    try {
+      return await ask(route, parameters, schema);
+    } catch (error) {
+      if (!(error instanceof GitHubError) || !limits.mayRepeat(error)) throw error;
+      return ask(route, parameters, schema);
+    }
+  }
+
+  async function* newestOwnComments(number: number): AsyncGenerator<OwnComment> {
+    let before: string | null = null;
+    do {
+      const variables = { owner, name: repo, number, before };
+      const answer: z.infer<typeof newestComments> = await read(
+        `POST ${options.graphqlUrl}`,
+        { query: NEWEST_COMMENTS, variables },
+        newestComments,
+      );
+      const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
+      for (const { url, body, viewerDidAuthor } of nodes.toReversed()) {
+        // `databaseId` is a 32-bit field, which the ids of comments have outgrown.
+        const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
+        if (viewerDidAuthor && id > 0) yield { id, body, url };
+      }
+      before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
+    } while (before !== null);
+  }
+
+  /** Where a host has no GraphQL: all comments by REST, told apart by the author's login. */
+  async function* restOwnComments(number: number): AsyncGenerator<OwnComment> {
+    const login = await ownLogin();
+    for (let page = 1; ; page++) {
+      const comments = await read(
+        'GET /repos/{owner}/{repo}/issues/{number}/comments',
+        { number, per_page: PAGE_SIZE, page },
+        z.array(restComment),
+      );
+      for (const comment of comments) if (comment.user?.login === login) yield toOwn(comment);
+      if (comments.length < PAGE_SIZE) return;
+    }
+  }
+
+  /** The token of a workflow belongs to an app, which has no user of its own. */
+  async function ownLogin(): Promise<string> {
+    try {
+      return (await read('GET /user', {}, z.object({ login: z.string() }))).login;
+    } catch {
+      return 'github-actions[bot]';
+    }
+  }
+
+  return {
+    async findOwnComment(number, test) {
+      try {
+        return await firstMatch(newestOwnComments(number), test);
+      } catch (error) {
+        if (error instanceof GitHubError && error.status === 401) throw error;
+        return await firstMatch(restOwnComments(number), test);
+      }
+    },
+    async createComment(number, body) {
+      const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
+      return toOwn(await ask(route, { number, body }, restComment));
+    },
+    async updateComment(id, body) {
+      const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
+      return toOwn(await ask(route, { id, body }, restComment));
+    },
+    hurry: limits.hurry,
+  };
+}
+
+interface CallLimits {
+  /** Rejects with a `GitHubError` whatever went wrong. */
+  run<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  mayRepeat(error: GitHubError): boolean;
+  hurry(ms: number): void;
+}
+
+/** Octokit has no time limits of its own. */
+function callLimits(clock: Clock): CallLimits {
+  const everything = new AbortController();
+  let leftMs = ALL_CALLS_MS;
+  return {
+    async run(request) {
+      const started = clock.now();
+      const limit = new AbortController();
+      const finished = new AbortController();
+      const signal = AbortSignal.any([limit.signal, everything.signal]);
+      abortAfter(limit, Math.min(CALL_MS, leftMs), 'GitHub did not answer in time');
+      try {
+        return await Promise.race([request(signal), rejectOnAbort(signal)]);
+      } catch (error) {
+        throw signal.aborted ? signal.reason : toGitHubError(error);
+      } finally {
+        finished.abort();
+        leftMs = Math.max(0, leftMs - (clock.now() - started));
+      }
+
+      function abortAfter(controller: AbortController, ms: number, why: string): void {
+        clock.sleep(ms, finished.signal).then(
+          () => controller.abort(new GitHubError(0, why)),
+          () => {},
+        );
+      }
+    },
+    mayRepeat: ({ status }) => !everything.signal.aborted && (status === 0 || status >= 500),
+    hurry(ms) {
+      leftMs = Math.min(leftMs, ms);
+      clock.sleep(ms, everything.signal).then(
+        () => everything.abort(new GitHubError(0, 'the run was ending')),
+        () => {},
+      );
+    },
+  };
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+const requestError = z.object({
+  status: z.number(),
+  response: z.optional(
+    z.object({ data: z.catch(z.object({ message: z.string() }), { message: '' }) }),
+  ),
+});
+
+function toGitHubError(error: unknown): GitHubError {
+  const { data } = requestError.safeParse(error);
+  if (data?.response === undefined) return new GitHubError(0, 'GitHub could not be reached', error);
+  const said = data.response.data.message;
+  const quoted = said === '' ? '' : `: "${oneLine(said)}"`;
+  return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, error);
+}
+
+async function firstMatch(
+  comments: AsyncGenerator<OwnComment>,
+  test: (body: string) => boolean,
+): Promise<OwnComment | null> {
+  for await (const comment of comments) if (test(comment.body)) return comment;
+  return null;
+}
+
+function toOwn(comment: z.infer<typeof restComment>): OwnComment {
+  return { id: comment.id, body: comment.body, url: comment.html_url };
+}
+
+async function loadClient(): Promise<typeof import('@actions/github/lib/utils')> {
+  try {
+    return await import('@actions/github/lib/utils');
+  } catch (error) {
+    throw new GitHubError(0, 'the client could not be set up; check the proxy variables', error);
+  }
+}

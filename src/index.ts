@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from './clock.ts';
+import { createConsole, maskInLog } from './console.ts';
+import { appendAtOnce } from './files.ts';
+import { readSecrets } from './inputs.ts';
+import { mapOutputs, serialise } from './outputs.ts';
+import { run } from './run.ts';
+import { redactor } from './secrets.ts';
+
+const { env } = process;
+const secrets = readSecrets(env);
+maskInLog(secrets);
+const redact = redactor(secrets);
+
+const cancel = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGBREAK'] as const) {
+  process.on(signal, () => {
+    if (cancel.signal.aborted) exit(1);
+    else cancel.abort(new Error('the run was cancelled'));
+  });
+}
+
+const crashed = Promise.withResolvers<never>();
+// Without a listener of its own, a rejection of this promise would be one that nobody handles.
+crashed.promise.catch(() => {});
+process.on('uncaughtException', crashed.reject);
+process.on('unhandledRejection', crashed.reject);
+
+exit(
+  await run({
+    env,
+    console: createConsole(redact),
+    redact,
+    clock: systemClock,
+    signal: cancel.signal,
+    crashed: crashed.promise,
+    random: Math.random,
+    writeOutputs: (outputs) =>
+      appendAtOnce(
+        env.GITHUB_OUTPUT,
+        serialise(mapOutputs(outputs, redact), `end_${randomUUID()}`),
+      ),
+    writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, redact(markdown)),
+  }),
+);
+
+/** Ends the process once the log is out: a bare `process.exit()` loses what a pipe still holds. */
+function exit(code: number): void {
+  process.exitCode = code;
+  process.stdout.write('', () => process.exit());
+}

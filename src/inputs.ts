@@ -1,0 +1,329 @@
+import * as z from 'zod/mini';
+import { type FileRead, readInside } from './files.ts';
+import { hasVisibleText } from './foreign-text.ts';
+import { FAIL_ON, type Outcome } from './outcome.ts';
+import { type ProxySettings, proxySecrets, readProxy } from './proxy.ts';
+
+export interface Inputs {
+  readonly projectId: string;
+  readonly jobIds: readonly string[];
+  readonly apiKey: string;
+  readonly prompt: string;
+  readonly wait: boolean;
+  readonly timeoutMs: number;
+  /** A fixed interval that beats every interval of the schedule; null is adaptive. */
+  readonly pollIntervalMs: number | null;
+  readonly settleMs: number;
+  readonly failOn: ReadonlySet<Outcome>;
+  readonly comment: 'update' | 'new' | 'off';
+  readonly prNumber: number | null;
+  readonly githubToken: string;
+  readonly baseUrl: URL;
+  /** From the proxy variables of the environment. */
+  readonly proxy: ProxySettings;
+}
+
+/** Either the inputs, or every problem with them, each a sentence that names its input. */
+export type InputsRead =
+  | { readonly kind: 'valid'; readonly inputs: Inputs }
+  | { readonly kind: 'invalid'; readonly problems: readonly string[] };
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Bytes; the service documents no limit, and a prompt of a megabyte is a mistake. */
+const PROMPT_LIMIT = 1024 * 1024;
+export const DEFAULT_BASE_URL = 'https://api.mintlify.com';
+
+/** Every secret in the environment, read before anything else so that it can be masked. */
+export function readSecrets(env: Env): readonly string[] {
+  const inputs = [rawInput(env, 'api-key'), rawInput(env, 'github-token')]
+    .flatMap((value) => (/[\r\n]/.test(value.trim()) ? longLines(value) : [value.trim()]))
+    .filter((value) => value !== '');
+  return [...new Set([...inputs, ...proxySecrets(env)])];
+}
+
+/**
+ * Parses every input. An empty string means "not given": the runner hands over `''` for an
+ * unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
+ */
+export function readInputs(env: Env): InputsRead {
+  const raw = Object.fromEntries(INPUT_NAMES.map((name) => [name, rawInput(env, name)]));
+  const parsed = z.safeParse(schema, raw);
+  const prompt = readPrompt(env);
+  const proxy = readProxy(env, parsed.data?.['base-url'].protocol === 'http:' ? 'http:' : 'https:');
+  const problems = [
+    ...(parsed.error?.issues ?? []).map((issue) => `${String(issue.path[0])} ${issue.message}`),
+    ...(prompt.kind === 'invalid' ? [prompt.problem] : []),
+    ...(proxy.kind === 'invalid' ? [proxy.problem] : []),
+    ...environmentProblems(env),
+  ];
+  if (
+    !parsed.success ||
+    prompt.kind === 'invalid' ||
+    proxy.kind === 'invalid' ||
+    problems.length > 0
+  ) {
+    return { kind: 'invalid', problems };
+  }
+  const { data } = parsed;
+  return {
+    kind: 'valid',
+    inputs: {
+      projectId: data['project-id'],
+      jobIds: [data['job-id']],
+      apiKey: data['api-key'],
+      prompt: prompt.text,
+      wait: data.wait,
+      timeoutMs: data['timeout-minutes'] * 60_000,
+      pollIntervalMs:
+        data['poll-interval-seconds'] === null ? null : data['poll-interval-seconds'] * 1000,
+      settleMs: data['settle-seconds'] * 1000,
+      failOn: data['fail-on'],
+      comment: data.comment,
+      prNumber: data['pr-number'],
+      githubToken: data['github-token'],
+      baseUrl: data['base-url'],
+      proxy: proxy.proxy,
+    },
+  };
+}
+
+const schema = z.object({
+  'project-id': input(identifier),
+  'job-id': input(identifier),
+  'api-key': input(apiKey),
+  wait: input((text) => boolean(text, false)),
+  'timeout-minutes': input((text) => number(text, { fallback: 30, above: 0, atMost: 7200 })),
+  'poll-interval-seconds': input((text) =>
+    text === '' ? valid(null) : number(text, { fallback: 0, atLeast: 1, atMost: 3600 }),
+  ),
+  'settle-seconds': input((text) => number(text, { fallback: 60, atLeast: 0, atMost: 3600 })),
+  'fail-on': input(failOn),
+  comment: input((text) => oneOf(text || 'update', ['update', 'new', 'off'] as const)),
+  'pr-number': input(conversationNumber),
+  'github-token': input(valid),
+  'base-url': input(baseUrl),
+});
+
+/** Every input that this action reads, `action.yml` being the list that users see. */
+export const INPUT_NAMES: readonly string[] = [
+  ...Object.keys(schema.shape),
+  'prompt',
+  'prompt-file',
+];
+
+type Checked<T> = { readonly value: T } | { readonly problem: string };
+
+function valid<T>(value: T): Checked<T> {
+  return { value };
+}
+
+/** A schema for one input: the text is trimmed, then checked. */
+function input<T>(check: (text: string) => Checked<T>) {
+  return z.pipe(
+    z.string(),
+    z.transform((text: string, context): T => {
+      const checked = check(text.trim());
+      if ('value' in checked) return checked.value;
+      context.issues.push({ code: 'custom', message: checked.problem, input: text });
+      return z.NEVER;
+    }),
+  );
+}
+
+/**
+ * A path segment of the API. Only characters that no URL parser rewrites are let through
+ * (RFC 3986 unreserved, `:` and `@`), and never a dot segment: `encodeURIComponent('..')` is
+ * `'..'`, which would send the message to another path.
+ */
+function identifier(text: string): Checked<string> {
+  if (text === '') return { problem: 'is empty; give the id that the service shows.' };
+  if (/[\s,]/.test(text)) return { problem: 'holds more than one id; give exactly one.' };
+  if (text.length > 256) return { problem: `has ${text.length} characters; at most 256 can be.` };
+  if (text === '.' || text === '..' || !/^[\w\-.~:@]+$/.test(text)) {
+    return {
+      problem:
+        'is not an id; an id has only letters, digits and "-", "_", ".", "~", ":", "@", ' +
+        'and is not "." or "..".',
+    };
+  }
+  return valid(text);
+}
+
+/** The value itself is never quoted: an error must not tell the key. */
+function apiKey(text: string): Checked<string> {
+  if (text === '') {
+    return {
+      problem:
+        'is empty; secrets are not passed to runs from forks or Dependabot. ' +
+        'Otherwise check the name of the secret.',
+    };
+  }
+  if (/[\p{Cc}\u2028\u2029]/u.test(text)) {
+    return { problem: 'contains a line break or control character; store the secret anew.' };
+  }
+  if (/^bearer\s/i.test(text)) return { problem: `should be the key alone; leave out 'Bearer'.` };
+  if (text.startsWith('$')) {
+    return { problem: 'looks unexpanded; write ${{ secrets.NAME }} in the workflow.' };
+  }
+  if (!/^[\x21-\x7e]+$/.test(text)) {
+    return {
+      problem:
+        'contains a space or a character outside ASCII, visible or not; store the secret anew.',
+    };
+  }
+  if (text.startsWith('mint_dsc_')) {
+    return {
+      problem: 'is of the wrong kind: this is an assistant key; an admin key is needed.',
+    };
+  }
+  if (text.startsWith('mint_us_')) {
+    return { problem: 'is of the wrong kind: this is an index key; an admin key is needed.' };
+  }
+  if (text === 'mint_') return { problem: 'is only the prefix "mint_"; the secret part is gone.' };
+  return valid(text);
+}
+
+/** The words of YAML 1.2, as the toolkit's own `getBooleanInput` takes them. */
+function boolean(text: string, fallback: boolean): Checked<boolean> {
+  if (text === '') return valid(fallback);
+  if (/^(true|True|TRUE)$/.test(text)) return valid(true);
+  if (/^(false|False|FALSE)$/.test(text)) return valid(false);
+  return { problem: `must be true or false, not ${shown(text)}.` };
+}
+
+interface Range {
+  readonly fallback: number;
+  readonly above?: number;
+  readonly atLeast?: number;
+  readonly atMost: number;
+}
+
+/** Plain ASCII decimals: `Number()` would also take `1e3`, `0x10` and `Infinity`. */
+function number(text: string, range: Range): Checked<number> {
+  if (text === '') return valid(range.fallback);
+  const low = range.atLeast === undefined ? `more than ${range.above}` : `${range.atLeast} or more`;
+  const problem = `must be a plain number, ${low} and at most ${range.atMost}, not ${shown(text)}.`;
+  if (!/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text)) return { problem };
+  const value = Number(text);
+  const tooLow = range.atLeast === undefined ? value <= (range.above ?? 0) : value < range.atLeast;
+  return tooLow || value > range.atMost ? { problem } : valid(value);
+}
+
+function conversationNumber(text: string): Checked<number | null> {
+  if (text === '') return valid(null);
+  if (/^[1-9][0-9]{0,9}$/.test(text)) return valid(Number(text));
+  return { problem: `must be the number of a pull request or issue, not ${shown(text)}.` };
+}
+
+function failOn(text: string): Checked<ReadonlySet<Outcome>> {
+  if (text === '') return valid(new Set<Outcome>(['failed', 'archived', 'timed-out']));
+  if (text === 'none') return valid(new Set<Outcome>());
+  const words = text.split(/[\s,]+/).filter((word) => word !== '');
+  const wrong = words.find((word) => !(FAIL_ON as readonly string[]).includes(word));
+  if (wrong === undefined && words.length > 0) return valid(new Set(words as Outcome[]));
+  return {
+    problem: `must be a list of ${FAIL_ON.join(', ')}, or none alone, not ${shown(wrong ?? text)}.`,
+  };
+}
+
+function oneOf<const T extends string>(text: string, words: readonly T[]): Checked<T> {
+  const word = words.find((candidate) => candidate === text);
+  return word === undefined
+    ? { problem: `must be one of ${words.join(', ')}, not ${shown(text)}.` }
+    : valid(word);
+}
+
+/** `https` only, but for loopback addresses: the key travels in a header. */
+function baseUrl(text: string): Checked<URL> {
+  const form = `a URL such as ${DEFAULT_BASE_URL}`;
+  if (/[\s\p{C}\\]/u.test(text) || !URL.canParse(text || DEFAULT_BASE_URL)) {
+    return { problem: `must be ${form}.` };
+  }
+  const url = new URL(text || DEFAULT_BASE_URL);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
+    return { problem: 'is not safe for the key: https required (http only for loopback hosts).' };
+  }
+  if (url.username || url.password) {
+    return { problem: `must not contain a user name or password; give ${form}.` };
+  }
+  if (/[?#]/.test(text)) return { problem: `must not have a query or fragment; give ${form}.` };
+  if (url.port === '0') return { problem: `must not have port 0; give ${form}.` };
+  return valid(url);
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+type PromptRead =
+  | { readonly kind: 'valid'; readonly text: string }
+  | { readonly kind: 'invalid'; readonly problem: string };
+
+/** A prompt that the workflow wrote goes out byte for byte: it is checked, never changed. */
+function readPrompt(env: Env): PromptRead {
+  const inline = rawInput(env, 'prompt');
+  const path = rawInput(env, 'prompt-file').trim();
+  if (inline !== '' && path !== '') {
+    return {
+      kind: 'invalid',
+      problem: 'prompt and prompt-file are both set; give one of them.',
+    };
+  }
+  if (path === '') return checkPrompt('prompt', inline);
+  const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
+  return checkPromptFile(path, file);
+}
+
+function checkPromptFile(path: string, file: FileRead): PromptRead {
+  const name = `prompt-file: ${shown(path)}`;
+  if (file.kind === 'refused') return { kind: 'invalid', problem: `${name} ${file.why}.` };
+  try {
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    return checkPrompt(name, decoder.decode(file.bytes));
+  } catch {
+    return { kind: 'invalid', problem: `${name} is not valid UTF-8; save it as UTF-8.` };
+  }
+}
+
+function checkPrompt(name: string, text: string): PromptRead {
+  if (text === '') {
+    return {
+      kind: 'invalid',
+      problem: `${name} is empty; write what the agent should do, or name a prompt-file.`,
+    };
+  }
+  if (!text.isWellFormed()) {
+    return { kind: 'invalid', problem: `${name} contains half of a character (a lone surrogate).` };
+  }
+  if (!hasVisibleText(text)) {
+    return { kind: 'invalid', problem: `${name} has no visible text; write what to do.` };
+  }
+  return { kind: 'valid', text };
+}
+
+function environmentProblems(env: Env): readonly string[] {
+  return env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
+    ? [
+        'NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificate checks are switched off; remove it, ' +
+          'and name your own authority in NODE_EXTRA_CA_CERTS.',
+      ]
+    : [];
+}
+
+/** The runner upper-cases the name and replaces spaces only (actions/runner, Handler.cs). */
+function rawInput(env: Env, name: string): string {
+  return env[`INPUT_${name.toUpperCase()}`] ?? '';
+}
+
+/** Of a broken multi-line secret only what is long enough not to blank ordinary words. */
+function longLines(value: string): readonly string[] {
+  return value
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter((line) => line.length >= 8);
+}
+
+function shown(text: string): string {
+  return `"${text.length > 60 ? `${text.slice(0, 59)}…` : text}"`;
+}

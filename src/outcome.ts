@@ -1,0 +1,105 @@
+/** What became of the message; `unknown`: it may or may not have arrived. In order of weight. */
+export const DELIVERIES = ['unknown', 'sent', 'not-sent'] as const;
+export type Delivery = (typeof DELIVERIES)[number];
+
+/** What became of a job in this run, from worst to best. */
+export const OUTCOMES = [
+  'error',
+  'cancelled',
+  'failed',
+  'archived',
+  'timed-out',
+  'active',
+  'sent',
+  'completed',
+  'skipped',
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** The outcomes that `fail-on` may list; `error` and `cancelled` always fail the step. */
+export const FAIL_ON = [
+  'failed',
+  'archived',
+  'timed-out',
+  'skipped',
+  'active',
+  'completed',
+] as const satisfies readonly Outcome[];
+
+/** The statuses that the service documents; any other counts as "not final". */
+export const STATUSES = ['active', 'completed', 'archived', 'failed'] as const;
+
+/** The facts of one job at the end of a run, or as far as they are known by then. */
+export interface JobResult {
+  readonly jobId: string;
+  readonly delivery: Delivery;
+  readonly outcome: Outcome;
+  /** Whether the final status surely belongs to this message; null unless waited for. */
+  readonly confirmed: boolean | null;
+  readonly status: string | null;
+  /** Checked: an https link to a pull request on a known code host. */
+  readonly prLink: string | null;
+  readonly prLinkChange: 'created' | 'updated' | 'none';
+  readonly model: string | null;
+  readonly source: { readonly repository: string; readonly ref: string | null } | null;
+  readonly createdAt: string | null;
+  readonly archivedAt: string | null;
+  /** Seconds from the answer to the message; null when none was sent. */
+  readonly elapsedSeconds: number | null;
+  /** How often the job was looked at, the look before the send included. */
+  readonly polls: number;
+  /** One sentence for every outcome that is not plain success; else empty. */
+  readonly reason: string;
+  /** What happened when, in order; for the timeline of the summary. */
+  readonly milestones: readonly Milestone[];
+}
+
+export interface Milestone {
+  readonly at: Date;
+  /** `sent`, or a status of the job that was seen anew. */
+  readonly what: string;
+}
+
+/** The result that stands for all: the first, in input order, of the worst outcome. */
+export function worst(results: readonly JobResult[]): JobResult | undefined {
+  return OUTCOMES.map((outcome) => results.find((result) => result.outcome === outcome)).find(
+    (result) => result !== undefined,
+  );
+}
+
+/** The delivery that stands for all: the first of unknown, sent, not-sent that occurs. */
+export function overallDelivery(results: readonly JobResult[]): Delivery {
+  return (
+    DELIVERIES.find((delivery) => results.some((result) => result.delivery === delivery)) ??
+    'not-sent'
+  );
+}
+
+/** Whether the step fails: `error` and `cancelled` always do, the others if they are listed. */
+export function failsStep(results: readonly JobResult[], failOn: ReadonlySet<Outcome>): boolean {
+  return results.some(
+    ({ outcome }) => outcome === 'error' || outcome === 'cancelled' || failOn.has(outcome),
+  );
+}
+
+/** A job of which nothing but its id is known yet. */
+export function unknownJob(
+  jobId: string,
+  ended: Pick<JobResult, 'delivery' | 'outcome' | 'reason'>,
+): JobResult {
+  return {
+    jobId,
+    confirmed: null,
+    status: null,
+    prLink: null,
+    prLinkChange: 'none',
+    model: null,
+    source: null,
+    createdAt: null,
+    archivedAt: null,
+    elapsedSeconds: null,
+    polls: 0,
+    milestones: [],
+    ...ended,
+  };
+}

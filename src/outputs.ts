@@ -1,0 +1,75 @@
+import { type JobResult, overallDelivery, worst } from './outcome.ts';
+
+/** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
+export const OUTPUT_NAMES = [
+  'status',
+  'pr-link',
+  'prLink',
+  'outcome',
+  'delivery',
+  'confirmed',
+  'reason',
+  'job-id',
+  'results',
+  'comment-url',
+] as const;
+export type Outputs = Readonly<Record<(typeof OUTPUT_NAMES)[number], string>>;
+
+/** What a run has to tell: its jobs, or why it came to none. */
+export interface Report {
+  readonly results: readonly JobResult[];
+  /** Why no job was acted on; empty when there are results. */
+  readonly problem: string;
+  readonly commentUrls: readonly string[];
+}
+
+export function toOutputs({ results, problem, commentUrls }: Report): Outputs {
+  const main = worst(results);
+  const prLinks = results.map(({ prLink }) => prLink ?? '').filter((link) => link !== '');
+  return {
+    status: main?.status ?? '',
+    'pr-link': prLinks.join('\n'),
+    prLink: prLinks.join('\n'),
+    outcome: main?.outcome ?? 'error',
+    delivery: overallDelivery(results),
+    confirmed: overallConfirmed(results),
+    reason: main === undefined ? problem : reasonOf(main, results),
+    'job-id': results.map(({ jobId }) => jobId).join('\n'),
+    results: JSON.stringify(results.map(toRecord)),
+    'comment-url': commentUrls.join('\n'),
+  };
+}
+
+/**
+ * The text that the runner reads from the file `GITHUB_OUTPUT` names (FileCommandManager.cs):
+ * `name<<DELIMITER`, the value, the delimiter. The delimiter must not stand in any value.
+ */
+export function serialise(outputs: Outputs, delimiter: string): string {
+  return OUTPUT_NAMES.map((name) => `${name}<<${delimiter}\n${outputs[name]}\n${delimiter}\n`).join(
+    '',
+  );
+}
+
+export function mapOutputs(outputs: Outputs, change: (value: string) => string): Outputs {
+  return Object.fromEntries(
+    OUTPUT_NAMES.map((name) => [name, change(outputs[name])]),
+  ) as unknown as Outputs;
+}
+
+/** `true` only if it is so for every job that was waited for; empty if none was. */
+function overallConfirmed(results: readonly JobResult[]): string {
+  const waited = results.filter(({ confirmed }) => confirmed !== null);
+  return waited.length === 0 ? '' : String(waited.every(({ confirmed }) => confirmed === true));
+}
+
+/** The sentence for all: that of the worst job, and how many share its outcome. */
+export function reasonOf(main: JobResult, results: readonly JobResult[]): string {
+  const sharing = results.filter(({ outcome }) => outcome === main.outcome).length;
+  if (results.length === 1 || main.reason === '') return main.reason;
+  return `${main.reason} (${sharing} of ${results.length} jobs: ${main.outcome})`;
+}
+
+function toRecord(result: JobResult): Omit<JobResult, 'prLinkChange' | 'milestones'> {
+  const { prLinkChange: _, milestones: __, ...record } = result;
+  return record;
+}

@@ -1,0 +1,101 @@
+import type { Ledger, LedgerJob, LedgerTurn } from '../github/ledger.ts';
+import { code, duration, fence, link } from './markdown.ts';
+
+/** Links of our own are built from these facts of the runner. */
+export interface Site {
+  /** `https://github.com`, or that of the GitHub Enterprise server. */
+  readonly serverUrl: string;
+  /** `owner/name`. */
+  readonly repository: string;
+}
+
+/** The visible part of the comment: a section a job, in it the newest turn first. */
+export function renderLedger(ledger: Ledger, site: Site): string {
+  return ledger.jobs.map((job) => renderJob(job, site)).join('\n\n');
+}
+
+function renderJob(job: LedgerJob, site: Site): string {
+  const [newest, ...older] = job.turns;
+  const facts = [
+    job.model === null ? '' : code(job.model),
+    job.repository === null ? '' : renderSource(job),
+    job.prLink === null ? '' : link('pull request', job.prLink),
+  ].filter((fact) => fact !== '');
+  return [
+    `### Agent job ${code(job.id)}`,
+    facts.join(' · '),
+    newest === undefined ? '' : renderTurn(newest, site),
+    older.length === 0 ? '' : renderOlder(older, site),
+  ]
+    .filter((block) => block !== '')
+    .join('\n\n');
+}
+
+function renderSource({ repository, ref }: LedgerJob): string {
+  const name = (repository ?? '').replace(/^https?:\/\/[^/]+\//, '').replace(/\.git$/, '');
+  return code(ref === null ? name : `${name}@${ref}`);
+}
+
+function renderOlder(turns: readonly LedgerTurn[], site: Site): string {
+  const title = turns.length === 1 ? '1 earlier message' : `${turns.length} earlier messages`;
+  const body = turns.map((turn) => renderTurn(turn, site)).join('\n\n');
+  return `<details>\n<summary>${title}</summary>\n\n${body}\n\n</details>`;
+}
+
+function renderTurn(turn: LedgerTurn, site: Site): string {
+  const run = `${site.serverUrl}/${site.repository}/actions/runs/${turn.runId}`;
+  const facts = [
+    `**${headline(turn)}**`,
+    turn.elapsedSeconds === null || turn.outcome === 'sent' ? '' : duration(turn.elapsedSeconds),
+    turn.by === null ? '' : `asked by ${code(turn.by)}`,
+    link('run', turn.runAttempt === '1' ? run : `${run}/attempts/${turn.runAttempt}`),
+    `${turn.startedAt.slice(0, 16).replace('T', ' ')} UTC`,
+  ].filter((fact) => fact !== '');
+  return [facts.join(' · '), turn.reason === '' ? '' : code(turn.reason, 600), fence(turn.prompt)]
+    .filter((block) => block !== '')
+    .join('\n\n');
+}
+
+/** In a few words what became of the turn. */
+export function headline(
+  turn: Pick<LedgerTurn, 'outcome' | 'delivery' | 'confirmed' | 'prLinkChange'>,
+): string {
+  switch (turn.outcome) {
+    case null:
+      return 'Sent, the agent is working';
+    case 'completed':
+      return `Completed${turn.confirmed ? '' : ', unconfirmed'}, ${CHANGE[turn.prLinkChange]}`;
+    case 'failed':
+      return turn.confirmed ? 'Failed' : 'Failed, possibly the earlier turn';
+    case 'archived':
+      return 'Archived';
+    case 'timed-out':
+      return turn.delivery === 'sent' ? 'Still working when the wait ended' : 'Not sent in time';
+    case 'active':
+      return 'The agent is working';
+    case 'sent':
+      return 'Sent';
+    case 'skipped':
+      return 'Skipped';
+    case 'cancelled':
+      return CANCELLED[turn.delivery];
+    case 'error':
+      return ERROR[turn.delivery];
+  }
+}
+
+const CHANGE = {
+  created: 'pull request created',
+  updated: 'pull request updated',
+  none: 'no files changed',
+} as const;
+const CANCELLED = {
+  sent: 'Stopped watching; the agent goes on',
+  'not-sent': 'Cancelled before the message was sent',
+  unknown: 'Cancelled; the message may or may not have been delivered',
+} as const;
+const ERROR = {
+  sent: 'Sent, but the job can no longer be watched',
+  'not-sent': 'Not sent',
+  unknown: 'The message may or may not have been delivered',
+} as const;

@@ -1,0 +1,45 @@
+import { oneLine } from '../foreign-text.ts';
+
+// Building blocks for Markdown. Text of others stands only in code spans and fences, where
+// GitHub neither renders links, images and HTML nor notifies whom a mention names.
+
+/** A code span of at most `limit` characters; safe in a table cell as well. */
+export function code(text: string, limit = 200): string {
+  const line = oneLine(text, limit).replaceAll('|', '¦');
+  if (line === '') return '';
+  const ticks = '`'.repeat(longestRun(line) + 1);
+  // A space at both ends is taken away again by the renderer (CommonMark, 6.1).
+  const pad = /^[` ]|[` ]$/.test(line) ? ' ' : '';
+  return `${ticks}${pad}${line}${pad}${ticks}`;
+}
+
+/** A fenced block with a fence longer than any run of backticks inside. */
+export function fence(text: string, limit = 1000): string {
+  const shown = text
+    .toWellFormed()
+    .replace(/\r\n?/g, '\n')
+    .replace(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, (character) =>
+      character === '\u200d' ? character : '',
+    );
+  const cut = shown.length > limit ? `${shown.slice(0, limit - 1).toWellFormed()}…` : shown;
+  const ticks = '`'.repeat(Math.max(3, longestRun(cut) + 1));
+  return `${ticks}text\n${cut}\n${ticks}`;
+}
+
+/** A link of our own wording to an address that was checked before. */
+export function link(label: string, url: string): string {
+  return `[${label}](${new URL(url).href.replace(/[()<>\s]/g, encodeURIComponent)})`;
+}
+
+/** A duration for people: `9 s`, `3 min 20 s`, `2 h 5 min`. */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
+  if (minutes < 60) return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+function longestRun(text: string): number {
+  return Math.max(0, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
+}
