@@ -15,6 +15,25 @@ export const OUTPUT_NAMES = [
 ] as const;
 export type Outputs = Readonly<Record<(typeof OUTPUT_NAMES)[number], string>>;
 
+/** The fields of an object in `results`, in this order, and those of `source` in it. */
+const RESULT_FIELDS = [
+  'jobId',
+  'delivery',
+  'outcome',
+  'confirmed',
+  'status',
+  'prLink',
+  'model',
+  'source',
+  'repository',
+  'ref',
+  'createdAt',
+  'archivedAt',
+  'elapsedSeconds',
+  'polls',
+  'reason',
+];
+
 /** What a run has to tell: its jobs, or why it came to none. */
 export interface Report {
   readonly results: readonly JobResult[];
@@ -35,7 +54,7 @@ export function toOutputs({ results, problem, commentUrls }: Report): Outputs {
     confirmed: overallConfirmed(results),
     reason: main === undefined ? problem : reasonOf(main, results),
     'job-id': results.map(({ jobId }) => jobId).join('\n'),
-    results: JSON.stringify(results.map(toRecord)),
+    results: JSON.stringify(results, RESULT_FIELDS),
     'comment-url': commentUrls.join('\n'),
   };
 }
@@ -67,9 +86,4 @@ export function reasonOf(main: JobResult, results: readonly JobResult[]): string
   const sharing = results.filter(({ outcome }) => outcome === main.outcome).length;
   if (results.length === 1 || main.reason === '') return main.reason;
   return `${main.reason} (${sharing} of ${results.length} jobs: ${main.outcome})`;
-}
-
-function toRecord(result: JobResult): Omit<JobResult, 'prLinkChange' | 'milestones'> {
-  const { prLinkChange: _, milestones: __, ...record } = result;
-  return record;
 }

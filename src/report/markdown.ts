@@ -28,7 +28,12 @@ export function fence(text: string, limit = 1000): string {
 
 /** A link of our own wording to an address that was checked before. */
 export function link(label: string, url: string): string {
-  return `[${label}](${new URL(url).href.replace(/[()<>\s]/g, encodeURIComponent)})`;
+  return `[${label}](${new URL(url).href.replace(/[()]/g, percentEncode)})`;
+}
+
+/** For what `encodeURIComponent` lets pass, but Markdown does not. */
+function percentEncode(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
 /** A duration for people: `9 s`, `3 min 20 s`, `2 h 5 min`. */

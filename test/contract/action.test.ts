@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { INPUT_NAMES, readInputs } from '../../src/inputs.ts';
+import { OUTPUT_NAMES } from '../../src/outputs.ts';
+import { VERSION } from '../../src/version.ts';
+import { action, renderReadme } from './readme.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+describe('action.yml', () => {
+  it('declares just the inputs that the code reads', () => {
+    expect(Object.keys(action.inputs).sort()).toEqual([...INPUT_NAMES].sort());
+  });
+
+  it('declares just the outputs that the code writes, in the same order', () => {
+    expect(Object.keys(action.outputs)).toEqual([...OUTPUT_NAMES]);
+  });
+
+  it('names defaults that mean the same as an empty string', () => {
+    const required = {
+      'INPUT_PROJECT-ID': 'p',
+      'INPUT_JOB-ID': 'j',
+      'INPUT_API-KEY': 'mint_12345678',
+      INPUT_PROMPT: 'x',
+    };
+    const defaults = Object.entries(action.inputs)
+      .filter(([name, input]) => input.default !== undefined && name !== 'github-token')
+      .map(([name, input]) => [`INPUT_${name.toUpperCase()}`, input.default]);
+    expect(readInputs({ ...Object.fromEntries(defaults), ...required })).toEqual(
+      readInputs(required),
+    );
+  });
+
+  it('runs a file that is there, on Node 24', () => {
+    expect(action.runs.using).toBe('node24');
+    expect(existsSync(join(ROOT, action.runs.main))).toBe(true);
+  });
+});
+
+it('the README’s tables are those of action.yml (npm run docs)', () => {
+  expect(read('README.md')).toBe(renderReadme(read('README.md')));
+});
+
+it('the version is that of package.json', () => {
+  expect(VERSION).toBe(JSON.parse(read('package.json')).version);
+});

@@ -1,0 +1,322 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** In milliseconds. Tests hand in virtual time that they share with the child process. */
+export interface Clock {
+  now(): number;
+}
+
+/** A complete request. `status` is null as long as, or because, it was not answered. */
+export interface JournalEntry {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rawHeaders: readonly string[];
+  readonly body: string;
+  readonly bodyBytes: Buffer;
+  readonly at: number;
+  readonly status: number | null;
+  /** Requests with the same number came over the same connection. */
+  readonly socket: number;
+}
+
+/** An object goes out as JSON, anything else as it stands and without a content type. */
+export interface Answer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string | Buffer | object;
+}
+
+/** No answer: silence, a TCP reset, or a connection closed in good order. */
+export interface Fault {
+  readonly fault: 'hang' | 'reset' | 'end';
+}
+
+export type Reply = Answer | Fault;
+
+/** Nothing stands for the normal reply. A promise makes the caller wait. */
+export type Scripted<T> = T | undefined | Promise<T | undefined>;
+
+export interface Site extends AsyncDisposable {
+  readonly origin: string;
+  readonly journal: readonly JournalEntry[];
+  /** The most connections that were open at once. */
+  readonly maxSockets: number;
+}
+
+/** Listens on a free port. A request that breaks off is neither recorded nor replied to. */
+export async function serve(
+  clock: Clock,
+  respond: (request: JournalEntry) => Reply | Promise<Reply>,
+): Promise<Site> {
+  const journal: JournalEntry[] = [];
+  const sockets = new Map<Socket, number>();
+  let opened = 0;
+  let maxSockets = 0;
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const socket = sockets.get(request.socket) ?? 0;
+    const bodyBytes = await readBody(request);
+    if (bodyBytes === null) return;
+    const entry: JournalEntry & { status: number | null } = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+      ),
+      rawHeaders: request.rawHeaders,
+      body: bodyBytes.toString('utf8'),
+      bodyBytes,
+      at: clock.now(),
+      status: null,
+      socket,
+    };
+    journal.push(entry);
+    const reply = await respond(entry);
+    if ('fault' in reply) {
+      if (reply.fault === 'reset') request.socket.resetAndDestroy();
+      if (reply.fault === 'end') request.socket.destroy();
+      return;
+    }
+    entry.status = reply.status ?? 200;
+    send(response, entry.status, reply);
+  }
+
+  const server = createServer((request, response) => void take(request, response));
+  server.on('connection', (socket) => {
+    opened += 1;
+    sockets.set(socket, opened);
+    maxSockets = Math.max(maxSockets, sockets.size);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    journal,
+    get maxSockets() {
+      return maxSockets;
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets.keys()) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  try {
+    return Buffer.concat(await request.toArray());
+  } catch {
+    return null;
+  }
+}
+
+function send(response: ServerResponse, status: number, { headers, body = '' }: Answer): void {
+  const asIs = typeof body === 'string' || Buffer.isBuffer(body);
+  if (!asIs) response.setHeader('content-type', 'application/json; charset=utf-8');
+  for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value);
+  response.writeHead(status);
+  response.end(asIs ? body : JSON.stringify(body));
+}
+
+export interface JobRecord {
+  readonly id: string;
+  readonly status: string;
+  readonly source: { readonly repository: string; readonly ref: string | null };
+  readonly model: string;
+  readonly prLink: string | null;
+  readonly createdAt: string;
+  readonly archivedAt: string | null;
+}
+
+/** A field that is set to undefined is missing on the wire. */
+export type JobPart = { readonly [Field in keyof JobRecord]?: JobRecord[Field] | undefined } & {
+  readonly [field: string]: unknown;
+};
+
+export interface TurnScript {
+  /** What the answer to the POST shows in place of the record at that moment. */
+  readonly answer?: JobPart;
+  /** Times count from when the message was accepted. */
+  readonly steps: readonly { readonly afterMs: number; readonly set: JobPart }[];
+}
+
+export interface JobScript {
+  readonly id: string;
+  /** The record before any message. */
+  readonly base?: JobPart;
+  /** The n-th accepted message starts the n-th turn; the last one repeats. */
+  readonly turns?: readonly TurnScript[];
+}
+
+/** Whether the message counts as taken: with an answer, unless said, if its status is 2xx. */
+export type PostReply =
+  | (Answer & { readonly accept?: boolean })
+  | (Fault & { readonly accept: boolean });
+
+export interface AgentOptions {
+  readonly jobs: readonly JobScript[];
+  readonly project?: string;
+  readonly apiKey?: string;
+  readonly clock?: Clock;
+  /** Stands before `/v2`, e.g. `/gateway`. */
+  readonly pathPrefix?: string;
+  /** Messages in an hour; null for no limit. */
+  readonly hourlyLimit?: number | null;
+  /** `n` counts complete requests of the method from 1, whatever became of them. */
+  readonly onPost?: (n: number, request: JournalEntry) => Scripted<PostReply>;
+  readonly onGet?: (n: number, request: JournalEntry) => Scripted<Reply>;
+}
+
+export interface AcceptedMessage {
+  readonly jobId: string;
+  readonly prompt: string;
+  readonly at: number;
+}
+
+export interface Agent extends AsyncDisposable {
+  /** The base URL, path prefix included. */
+  readonly url: string;
+  readonly project: string;
+  readonly apiKey: string;
+  readonly journal: readonly JournalEntry[];
+  readonly maxSockets: number;
+  posts(): readonly JournalEntry[];
+  gets(): readonly JournalEntry[];
+  /** The messages that the service took, in their order. */
+  accepted(jobId?: string): readonly AcceptedMessage[];
+}
+
+const HOUR_MS = 3_600_000;
+
+const BASE: Omit<JobRecord, 'id'> = {
+  status: 'completed',
+  source: { repository: 'https://github.com/octo/agents', ref: 'main' },
+  model: 'sonnet',
+  prLink: null,
+  createdAt: '2026-01-05T09:00:00.000Z',
+  archivedAt: null,
+};
+
+const DEFAULT_TURN: TurnScript = {
+  steps: [
+    { afterMs: 0, set: { status: 'active' } },
+    { afterMs: 60_000, set: { status: 'completed' } },
+  ],
+};
+
+/** The agent service: jobs that live by their scripts and the clock. */
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const { project = 'project_1', apiKey = 'mint_test_key', pathPrefix = '' } = options;
+  const { clock = Date, hourlyLimit = 100 } = options;
+  const messages: AcceptedMessage[] = [];
+  const counts = { GET: 0, POST: 0 };
+
+  function accepted(jobId?: string): readonly AcceptedMessage[] {
+    return messages.filter((message) => jobId === undefined || message.jobId === jobId);
+  }
+
+  function accept(job: JobScript, request: JournalEntry): TurnScript {
+    const prompt = readPrompt(request.body) ?? request.body;
+    messages.push({ jobId: job.id, prompt, at: clock.now() });
+    return turnOf(job, accepted(job.id).length - 1);
+  }
+
+  /** Steps of an earlier turn that are still to come happen all the same. */
+  function recordOf(job: JobScript): object {
+    const due = accepted(job.id)
+      .flatMap(({ at }, index) =>
+        turnOf(job, index).steps.map(({ afterMs, set }) => ({ at: at + afterMs, set })),
+      )
+      .filter(({ at }) => at <= clock.now())
+      .sort((one, other) => one.at - other.at);
+    return Object.assign({ id: job.id, ...BASE }, job.base, ...due.map(({ set }) => set));
+  }
+
+  function findJob(path: string, suffix: string): JobScript | undefined {
+    const base = `${pathPrefix}/v2/agent/${encodeURIComponent(project)}/job/`;
+    const isAt = ({ id }: JobScript): boolean =>
+      path === `${base}${encodeURIComponent(id)}${suffix}`;
+    return options.jobs.find(isAt);
+  }
+
+  function post(job: JobScript | undefined, request: JournalEntry): Answer {
+    if (!isAuthorized(request)) return refusal(401, 'Invalid API key');
+    if (job === undefined) return refusal(404, 'Job not found');
+    if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
+      return refusal(400, 'Content-Type must be application/json');
+    }
+    if (!readPrompt(request.body)) return refusal(400, 'prompt must be a non-empty string');
+    const recent = messages.filter(({ at }) => at > clock.now() - HOUR_MS);
+    if (hourlyLimit !== null && recent.length >= hourlyLimit) {
+      return refusal(429, 'Rate limit exceeded');
+    }
+    const turn = accept(job, request);
+    return { body: { ...recordOf(job), ...turn.answer } };
+  }
+
+  function get(job: JobScript | undefined, request: JournalEntry): Answer {
+    if (!isAuthorized(request)) return refusal(401, 'Invalid API key');
+    return job === undefined ? refusal(404, 'Job not found') : { body: recordOf(job) };
+  }
+
+  function isAuthorized({ headers }: JournalEntry): boolean {
+    return headers.authorization === `Bearer ${apiKey}`;
+  }
+
+  async function respond(request: JournalEntry): Promise<Reply> {
+    if (request.method === 'POST') {
+      const job = findJob(request.path, '/message');
+      counts.POST += 1;
+      const scripted = await options.onPost?.(counts.POST, request);
+      if (scripted === undefined) return post(job, request);
+      if (job !== undefined && isAccepted(scripted)) accept(job, request);
+      return scripted;
+    }
+    const job = findJob(request.path, '');
+    if (request.method !== 'GET') return refusal(404, 'Not found');
+    counts.GET += 1;
+    return (await options.onGet?.(counts.GET, request)) ?? get(job, request);
+  }
+
+  const site = await serve(clock, respond);
+  return {
+    url: site.origin + pathPrefix,
+    project,
+    apiKey,
+    journal: site.journal,
+    get maxSockets() {
+      return site.maxSockets;
+    },
+    posts: () => site.journal.filter(({ method }) => method === 'POST'),
+    gets: () => site.journal.filter(({ method }) => method === 'GET'),
+    accepted,
+    [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
+  };
+}
+
+function turnOf({ turns = [] }: JobScript, index: number): TurnScript {
+  return turns[index] ?? turns.at(-1) ?? DEFAULT_TURN;
+}
+
+function isAccepted(reply: PostReply): boolean {
+  if (reply.accept !== undefined || 'fault' in reply) return reply.accept === true;
+  const { status = 200 } = reply;
+  return status >= 200 && status < 300;
+}
+
+function readPrompt(body: string): string | null {
+  try {
+    const { prompt } = JSON.parse(body);
+    return typeof prompt === 'string' ? prompt : null;
+  } catch {
+    return null;
+  }
+}
+
+function refusal(status: number, error: string): Answer {
+  return { status, body: { error } };
+}

@@ -1,0 +1,315 @@
+import { createRequire } from 'node:module';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface WebhookEvent {
+  /** As in `GITHUB_EVENT_NAME`. */
+  readonly name: string;
+  readonly payload: Json;
+}
+
+export interface Person {
+  readonly login: string;
+  readonly id: number;
+  readonly type: 'User' | 'Bot' | 'Organization';
+}
+
+interface Common {
+  readonly action?: string;
+  /** `owner/name`. */
+  readonly repository?: string;
+  readonly sender?: Person;
+}
+
+interface Written extends Common {
+  readonly number: number;
+  readonly author?: Person;
+  /** Of the comment or review. */
+  readonly id?: number;
+  readonly association?: string;
+}
+
+const REPOSITORY = 'octo/agents';
+/** Some examples mix them. */
+const EXAMPLE_REPOSITORIES = /Codertocat\/Hello-World|octo-org\/octo-repo/g;
+const SERVER = 'https://github.com';
+const API = 'https://api.github.com';
+const SHA = '4f0c6d6a3b1e4d0c9a58f6d1f1b7c2e5a9d3b8c7';
+const ZERO_SHA = '0'.repeat(40);
+
+export const ALICE: Person = { login: 'alice', id: 1001, type: 'User' };
+export const DEPENDABOT: Person = { login: 'dependabot[bot]', id: 49699333, type: 'Bot' };
+
+/**
+ * A real payload, moved to our repository, with `overrides` merged in deeply (lists are replaced).
+ * An action without an example gets the event's first one.
+ */
+export function event(
+  name: string,
+  action?: string,
+  overrides: Json = {},
+  repository = REPOSITORY,
+): WebhookEvent {
+  const examples = loadExamples().find((definition) => definition.name === name)?.examples ?? [];
+  const example = examples.find((one) => one.action === action) ?? examples[0];
+  if (example === undefined) throw new Error(`There is no example of the event ${name}.`);
+  const own = action === undefined ? {} : { action };
+  return { name, payload: merge(merge(move(example, repository), own), overrides) };
+}
+
+type Definition = { readonly name: string; readonly examples: readonly Json[] };
+
+/** They are 4 MB: read when first asked for. `require` keeps them for the next time. */
+function loadExamples(): readonly Definition[] {
+  return createRequire(import.meta.url)('@octokit/webhooks-examples');
+}
+
+function move(example: Json, repository: string): Json {
+  const [login, name] = repository.split('/');
+  const text = JSON.stringify(example).replaceAll(EXAMPLE_REPOSITORIES, repository);
+  return JSON.parse(text, (_key, value) =>
+    value?.full_name === repository
+      ? { ...value, name, owner: { ...value.owner, login, html_url: `${SERVER}/${login}` } }
+      : value,
+  );
+}
+
+function merge(base: Json, overrides: Json): Json {
+  const merged = Object.entries(overrides).map(([key, value]) => {
+    const old = base[key];
+    return [key, isJson(old) && isJson(value) ? merge(old, value) : value];
+  });
+  return { ...base, ...Object.fromEntries(merged) };
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `fork` is the head's repository, null if it was deleted, or absent for our own. */
+export function pullRequest(
+  options: Common & {
+    readonly number: number;
+    readonly author?: Person;
+    readonly fork?: string | null;
+    /** Makes it the event `pull_request_target`. */
+    readonly target?: boolean;
+  },
+): WebhookEvent {
+  const { number, fork, author = ALICE, repository = REPOSITORY } = options;
+  const { payload } = event(
+    'pull_request',
+    options.action ?? 'opened',
+    {
+      number,
+      pull_request: {
+        ...pullRequestFields(number, repository),
+        user: author,
+        head: fork === undefined ? {} : forkedHead(fork),
+      },
+      sender: options.sender ?? author,
+    },
+    repository,
+  );
+  return { name: options.target === true ? 'pull_request_target' : 'pull_request', payload };
+}
+
+function forkedHead(fork: string | null): Json {
+  if (fork === null) return { label: 'unknown repository', user: null, repo: null };
+  const [login, name] = fork.split('/');
+  const url = `${API}/repos/${fork}`;
+  const place = {
+    id: 900_001,
+    full_name: fork,
+    name,
+    html_url: `${SERVER}/${fork}`,
+    url,
+    fork: true,
+  };
+  return { label: `${login}:changes`, user: { login }, repo: { ...place, owner: { login } } };
+}
+
+function pullRequestFields(number: number, repository: string): Json {
+  return {
+    number,
+    url: `${API}/repos/${repository}/pulls/${number}`,
+    html_url: `${SERVER}/${repository}/pull/${number}`,
+    issue_url: `${API}/repos/${repository}/issues/${number}`,
+  };
+}
+
+export function issueComment(
+  options: Written & {
+    readonly body: string;
+    /** Default: true. */
+    readonly onPullRequest?: boolean;
+    /** The comment was written through an app on the author's behalf. */
+    readonly viaApp?: boolean;
+  },
+): WebhookEvent {
+  const { number, body, onPullRequest = true, repository = REPOSITORY } = options;
+  const { url, html_url: html } = pullRequestFields(number, repository);
+  const pull = { url, html_url: html, diff_url: `${html}.diff`, patch_url: `${html}.patch` };
+  const page = onPullRequest ? html : `${SERVER}/${repository}/issues/${number}`;
+  const id = options.id ?? 3_000_000_001;
+  const app = { id: 77, slug: 'helper', name: 'Helper', owner: { login: 'helpers' } };
+  return event(
+    'issue_comment',
+    options.action ?? 'created',
+    {
+      issue: {
+        number,
+        html_url: page,
+        url: `${API}/repos/${repository}/issues/${number}`,
+        ...(onPullRequest ? { pull_request: { ...pull, merged_at: null } } : {}),
+      },
+      comment: {
+        ...written(options, id),
+        body,
+        html_url: `${page}#issuecomment-${id}`,
+        url: `${API}/repos/${repository}/issues/comments/${id}`,
+        performed_via_github_app: options.viaApp === true ? app : null,
+      },
+      sender: options.sender ?? options.author ?? ALICE,
+    },
+    repository,
+  );
+}
+
+export function reviewComment(
+  options: Written & {
+    readonly body: string;
+    readonly path?: string;
+    /** Null where the line is gone. */
+    readonly line?: number | null;
+    readonly diffHunk?: string;
+  },
+): WebhookEvent {
+  const { number, body, line = 12, repository = REPOSITORY } = options;
+  const id = options.id ?? 2_000_000_001;
+  return event(
+    'pull_request_review_comment',
+    options.action ?? 'created',
+    {
+      pull_request: pullRequestFields(number, repository),
+      comment: {
+        ...written(options, id),
+        body,
+        path: options.path ?? 'docs/guide.md',
+        line,
+        original_line: line ?? 12,
+        side: 'RIGHT',
+        diff_hunk: options.diffHunk ?? '@@ -10,3 +10,3 @@\n context\n-old line\n+new line',
+        html_url: `${SERVER}/${repository}/pull/${number}#discussion_r${id}`,
+        url: `${API}/repos/${repository}/pulls/comments/${id}`,
+      },
+      sender: options.sender ?? options.author ?? ALICE,
+    },
+    repository,
+  );
+}
+
+export function review(
+  options: Written & { readonly body: string | null; readonly state?: string },
+): WebhookEvent {
+  const { number, body, repository = REPOSITORY } = options;
+  const id = options.id ?? 1_000_000_001;
+  return event(
+    'pull_request_review',
+    options.action ?? 'submitted',
+    {
+      pull_request: pullRequestFields(number, repository),
+      review: {
+        ...written(options, id),
+        body,
+        state: options.state ?? 'commented',
+        html_url: `${SERVER}/${repository}/pull/${number}#pullrequestreview-${id}`,
+      },
+      sender: options.sender ?? options.author ?? ALICE,
+    },
+    repository,
+  );
+}
+
+function written({ author = ALICE, association = 'NONE' }: Written, id: number): Json {
+  return { id, user: author, author_association: association };
+}
+
+export function push(options: Common & { readonly ref?: string } = {}): WebhookEvent {
+  const head = { id: SHA, message: 'docs: say more' };
+  return event(
+    'push',
+    undefined,
+    {
+      ref: options.ref ?? 'refs/heads/main',
+      before: ZERO_SHA.replace('0', '1'),
+      after: SHA,
+      created: false,
+      deleted: false,
+      commits: [head],
+      head_commit: head,
+      sender: options.sender ?? ALICE,
+    },
+    options.repository,
+  );
+}
+
+/** There is no example of it: the payload names the schedule, and no sender. */
+export function schedule(
+  options: { readonly repository?: string; readonly cron?: string } = {},
+): WebhookEvent {
+  const { payload } = event('workflow_dispatch', undefined, {}, options.repository);
+  const workflow = '.github/workflows/nudge.yml';
+  const { repository } = payload;
+  return {
+    name: 'schedule',
+    payload: { schedule: options.cron ?? '0 6 * * 1', repository, workflow },
+  };
+}
+
+export function workflowDispatch(
+  options: Common & { readonly inputs?: Readonly<Record<string, string>> } = {},
+): WebhookEvent {
+  const { inputs = {}, sender = ALICE } = options;
+  return event('workflow_dispatch', undefined, { inputs, sender }, options.repository);
+}
+
+/** The list of pull requests is empty for those from forks. */
+export function workflowRun(
+  options: Common & { readonly pullRequests?: readonly number[] } = {},
+): WebhookEvent {
+  const { pullRequests = [], repository = REPOSITORY, sender = ALICE } = options;
+  const repo = { id: 1, url: `${API}/repos/${repository}`, name: repository.split('/')[1] };
+  const pulls = pullRequests.map((number) => ({
+    id: number,
+    number,
+    url: `${API}/repos/${repository}/pulls/${number}`,
+    head: { ref: 'changes', sha: SHA, repo },
+    base: { ref: 'main', sha: ZERO_SHA, repo },
+  }));
+  return event(
+    'workflow_run',
+    options.action ?? 'completed',
+    {
+      workflow_run: {
+        event: 'pull_request',
+        status: 'completed',
+        conclusion: 'success',
+        head_sha: SHA,
+        pull_requests: pulls,
+      },
+      sender,
+    },
+    repository,
+  );
+}
+
+export function mergeGroup(options: Common & { readonly number: number }): WebhookEvent {
+  const ref = `refs/heads/gh-readonly-queue/main/pr-${options.number}-${SHA}`;
+  return event(
+    'merge_group',
+    'checks_requested',
+    { merge_group: { head_ref: ref, head_sha: SHA }, sender: options.sender ?? ALICE },
+    options.repository,
+  );
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { readTrigger } from '../../src/github/event.ts';
+import {
+  event,
+  issueComment,
+  mergeGroup,
+  pullRequest,
+  push,
+  review,
+  reviewComment,
+  schedule,
+  type WebhookEvent,
+  workflowDispatch,
+  workflowRun,
+} from '../sim/events.ts';
+
+function conversationOf({ name, payload }: WebhookEvent): number | null {
+  return readTrigger(name, Buffer.from(JSON.stringify(payload))).trigger.conversation;
+}
+
+describe('the conversation of an event', () => {
+  it.each<[string, WebhookEvent, number | null]>([
+    ['pull_request', pullRequest({ number: 7 }), 7],
+    ['pull_request from a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), 7],
+    ['pull_request from a deleted fork', pullRequest({ number: 7, fork: null }), 7],
+    ['pull_request_target', pullRequest({ number: 7, target: true }), 7],
+    ['issue_comment on a pull request', issueComment({ number: 8, body: 'x' }), 8],
+    ['issue_comment on an issue', issueComment({ number: 8, body: 'x', onPullRequest: false }), 8],
+    ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9],
+    ['pull_request_review', review({ number: 10, body: 'x' }), 10],
+    ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11],
+    ['workflow_run', workflowRun({ pullRequests: [12, 13] }), 12],
+    ['workflow_run of a fork', workflowRun({ pullRequests: [] }), null],
+    [
+      'check_run',
+      event('check_run', 'completed', { check_run: { pull_requests: [{ number: 14 }] } }),
+      14,
+    ],
+    [
+      'check_suite',
+      event('check_suite', 'completed', { check_suite: { pull_requests: [{ number: 15 }] } }),
+      15,
+    ],
+    ['merge_group', mergeGroup({ number: 16 }), 16],
+    ['push', push(), null],
+    ['schedule', schedule(), null],
+    ['workflow_dispatch', workflowDispatch(), null],
+    ['an event yet unknown', { name: 'moon_phase', payload: { issue: { number: 1 } } }, null],
+    ['a hostile number', { name: 'issues', payload: { issue: { number: '1/../2' } } }, null],
+  ])('%s', (_, webhook, expected) => {
+    expect(conversationOf(webhook)).toBe(expected);
+  });
+});
+
+it.each([
+  ['no file', null, 'cannot be read'],
+  ['not JSON', Buffer.from('{"issue":'), 'is not valid JSON'],
+  ['not an object', Buffer.from('7'), 'does not hold a JSON object'],
+  ['empty', Buffer.from(''), 'is not valid JSON'],
+])('a broken event file is a plain step: %s', (_, file, why) => {
+  expect(readTrigger('pull_request', file)).toMatchObject({
+    kind: 'broken',
+    why: expect.stringContaining(why),
+    trigger: { conversation: null },
+  });
+});

@@ -1,0 +1,286 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type Inputs, readInputs, readSecrets } from '../../src/inputs.ts';
+
+const GOOD = {
+  'project-id': 'proj-1',
+  'job-id': 'job-1',
+  'api-key': 'mint_0123456789',
+  prompt: 'Add tests.',
+};
+
+function env(inputs: Record<string, string>, more: Record<string, string> = {}) {
+  const named = Object.entries({ ...GOOD, ...inputs }).map(([name, value]) => [
+    `INPUT_${name.toUpperCase()}`,
+    value,
+  ]);
+  return { ...Object.fromEntries(named), ...more };
+}
+function valid(inputs: Record<string, string>, more?: Record<string, string>): Inputs {
+  const read = readInputs(env(inputs, more));
+  if (read.kind === 'invalid') throw new Error(read.problems.join(' '));
+  return read.inputs;
+}
+function problems(inputs: Record<string, string>, more?: Record<string, string>) {
+  const read = readInputs(env(inputs, more));
+  return read.kind === 'invalid' ? read.problems : [];
+}
+
+describe('defaults', () => {
+  it('hold where nothing is given', () => {
+    const { failOn, baseUrl, ...rest } = valid({});
+    expect([...failOn]).toEqual(['failed', 'archived', 'timed-out']);
+    expect(baseUrl.href).toBe('https://api.mintlify.com/');
+    expect(rest).toEqual({
+      projectId: 'proj-1',
+      jobIds: ['job-1'],
+      apiKey: 'mint_0123456789',
+      prompt: 'Add tests.',
+      wait: false,
+      timeoutMs: 1_800_000,
+      pollIntervalMs: null,
+      settleMs: 60_000,
+      comment: 'update',
+      prNumber: null,
+      githubToken: '',
+      proxy: { url: '', noProxy: '' },
+    });
+  });
+});
+
+describe('accepted', () => {
+  it.each<[string, Record<string, string>, Partial<Inputs>]>([
+    [
+      'white space around',
+      { 'api-key': ' mint_abc12345\n', 'job-id': '\tjob-1 ' },
+      { apiKey: 'mint_abc12345' },
+    ],
+    ['a key without the prefix', { 'api-key': 'abc' }, { apiKey: 'abc' }],
+    ['fractions', { 'timeout-minutes': '0.5' }, { timeoutMs: 30_000 }],
+    ['the longest time', { 'timeout-minutes': '7200' }, { timeoutMs: 432_000_000 }],
+    ['an interval', { 'poll-interval-seconds': '1' }, { pollIntervalMs: 1000 }],
+    ['no settle window', { 'settle-seconds': '0' }, { settleMs: 0 }],
+    ['TRUE', { wait: 'TRUE' }, { wait: true }],
+    ['False', { wait: 'False' }, { wait: false }],
+    ['a number', { 'pr-number': '12' }, { prNumber: 12 }],
+    [
+      'a prompt byte for byte',
+      { prompt: ' a\r\n%0A"🚀\u200d\n' },
+      { prompt: ' a\r\n%0A"🚀\u200d\n' },
+    ],
+    ['all characters of ids', { 'job-id': 'aZ9-_.~:@' }, { jobIds: ['aZ9-_.~:@'] }],
+    ['three dots', { 'job-id': '...' }, { jobIds: ['...'] }],
+  ])('%s', (_, inputs, expected) => {
+    expect(valid(inputs)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['failed', ['failed']],
+    ['none', []],
+    ['timed-out, skipped\nactive completed', ['timed-out', 'skipped', 'active', 'completed']],
+  ])('fail-on %j', (text, expected) => {
+    expect([...valid({ 'fail-on': text }).failOn]).toEqual(expected);
+  });
+
+  it.each([
+    ['https://example.com', 'https://example.com/'],
+    ['https://example.com/a/b/', 'https://example.com/a/b/'],
+    ['https://example.com:8443', 'https://example.com:8443/'],
+    ['http://localhost:3000', 'http://localhost:3000/'],
+    ['http://127.8.9.10:3000', 'http://127.8.9.10:3000/'],
+    ['http://[::1]:3000', 'http://[::1]:3000/'],
+  ])('base-url %s', (text, href) => {
+    expect(valid({ 'base-url': text }).baseUrl.href).toBe(href);
+  });
+});
+
+const EMPTY_KEY = /^api-key is empty; secrets are not passed to runs from forks or Dependabot/;
+describe('refused, each with one problem that names the input', () => {
+  it.each<[string, string, RegExp]>([
+    ['api-key', '', EMPTY_KEY],
+    ['api-key', ' \n\t', EMPTY_KEY],
+    ['api-key', 'mint_a\nX-Evil: 1', /^api-key contains a line break or control character/],
+    ['api-key', 'mint_a\0b', /^api-key contains a line break or control character/],
+    ['api-key', 'mint_a\tb', /^api-key contains a line break or control character/],
+    ['api-key', 'mint_a\u2028b', /^api-key contains a line break or control character/],
+    ['api-key', 'mint_a\u200bb', /^api-key contains a space or a character outside ASCII/],
+    ['api-key', 'mint_a b', /^api-key contains a space/],
+    ['api-key', 'mint_dsc_x', /^api-key .*this is an assistant key; an admin key is needed/],
+    ['api-key', 'mint_us_x', /^api-key .*this is an index key/],
+    ['api-key', 'mint_', /^api-key is only the prefix/],
+    ['api-key', '${{ secrets.X }}', /^api-key looks unexpanded/],
+    ['api-key', '$KEY', /^api-key looks unexpanded/],
+    ['api-key', 'Bearer mint_x', /^api-key .*leave out 'Bearer'/],
+    ...['project-id', 'job-id'].flatMap((name): [string, string, RegExp][] => [
+      [name, '', new RegExp(`^${name} is empty`)],
+      [name, 'a\tb', new RegExp(`^${name} holds more than one`)],
+      [name, 'a,b', new RegExp(`^${name} holds more than one`)],
+      [name, 'x'.repeat(257), new RegExp(`^${name} has 257 characters`)],
+      ...['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', '\u202eid', 'a;b'].map(
+        (id): [string, string, RegExp] => [name, id, new RegExp(`^${name} is not an id`)],
+      ),
+    ]),
+    ['prompt', '', /^prompt is empty/],
+    ['prompt', ' \n\u200b\u2060\u00a0\u3164\ufeff\u2800', /^prompt has no visible text/],
+    ['prompt', 'a\ud800b', /^prompt contains half of a character/],
+    ['base-url', 'http://example.com', /^base-url .*https required/],
+    ['base-url', 'http://localhost.evil.example', /^base-url .*https required/],
+    ['base-url', 'ftp://example.com', /^base-url .*https required/],
+    ['base-url', 'https://u:p@example.com', /^base-url must not contain a user name/],
+    ['base-url', 'https://example.com?x', /^base-url must not have a query/],
+    ['base-url', 'https://example.com#f', /^base-url must not have a query/],
+    ['base-url', 'https://example.com:0', /^base-url must not have port 0/],
+    ['base-url', 'https://example.com:99999', /^base-url must be a URL/],
+    ['base-url', 'https://exa\tmple.com', /^base-url must be a URL/],
+    ['base-url', 'example.com', /^base-url must be a URL/],
+    ['base-url', 'https://example.com\\@evil.example', /^base-url must be a URL/],
+    ...[
+      'abc',
+      '-1',
+      '+1',
+      '1e3',
+      '0x10',
+      'Infinity',
+      'NaN',
+      '１０',
+      '0',
+      '7201',
+      '1,5',
+      '1.',
+      '.5',
+      '9'.repeat(30),
+    ].map((text): [string, string, RegExp] => [
+      'timeout-minutes',
+      text,
+      /^timeout-minutes must be a plain number, more than 0 and at most 7200/,
+    ]),
+    ...['0', '-1', '0.9', '3601'].map((text): [string, string, RegExp] => [
+      'poll-interval-seconds',
+      text,
+      /^poll-interval-seconds must be a plain number, 1 or more and at most 3600/,
+    ]),
+    ['settle-seconds', '-1', /^settle-seconds must be a plain number, 0 or more/],
+    ['wait', 'yes', /^wait must be true or false, not "yes"/],
+    ['wait', '1', /^wait must be true or false/],
+    ['fail-on', 'error', /^fail-on must be a list of failed, archived/],
+    ['fail-on', 'none, failed', /^fail-on .*not "none"/],
+    ['fail-on', 'Failed', /^fail-on .*not "Failed"/],
+    ['fail-on', ',', /^fail-on must be/],
+    ['comment', 'yes', /^comment must be one of update, new, off, not "yes"/],
+    ...['0', '-3', '#3', '1.5', 'x', '99999999999'].map((text): [string, string, RegExp] => [
+      'pr-number',
+      text,
+      /^pr-number must be the number/,
+    ]),
+  ])('%s: %j', (name, value, expected) => {
+    const found = problems({ [name]: value });
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(expected);
+  });
+
+  it('never quotes the key', () => {
+    for (const key of ['mint_dsc_secretpart', 'Bearer secretpart', '$secretpart', 'a secretpart']) {
+      expect(problems({ 'api-key': key }).join()).not.toContain('secretpart');
+    }
+  });
+
+  it('tells every problem at once', () => {
+    const found = problems({ 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' });
+    expect(found.map((problem) => problem.split(' ')[0])).toEqual([
+      'job-id',
+      'api-key',
+      'wait',
+      'prompt',
+    ]);
+  });
+
+  it('refuses switched-off certificate checks', () => {
+    expect(problems({}, { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([
+      expect.stringContaining('certificate checks are switched off'),
+    ]);
+  });
+});
+
+describe('prompt-file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'prompt-'));
+  const outside = mkdtempSync(join(tmpdir(), 'outside-'));
+  afterAll(() => {
+    for (const path of [folder, outside]) rmSync(path, { recursive: true });
+  });
+  const workspace = { GITHUB_WORKSPACE: folder };
+  writeFileSync(join(folder, 'good.md'), '\ufeffDo this.\r\n');
+  writeFileSync(join(folder, 'empty.md'), '');
+  writeFileSync(join(folder, 'latin1.md'), Buffer.from([0x68, 0xe9]));
+  writeFileSync(join(folder, 'large.md'), 'x'.repeat(1024 * 1024 + 1));
+  writeFileSync(join(folder, 'largest.md'), 'x'.repeat(1024 * 1024));
+  writeFileSync(join(outside, 'secret'), 'secret');
+  symlinkSync(join(outside, 'secret'), join(folder, 'link.md'));
+
+  it('is sent byte for byte', () => {
+    expect(valid({ prompt: '', 'prompt-file': 'good.md' }, workspace).prompt).toBe(
+      '\ufeffDo this.\r\n',
+    );
+    const largest = valid({ prompt: '', 'prompt-file': 'largest.md' }, workspace).prompt;
+    expect(largest).toHaveLength(1024 * 1024);
+  });
+
+  it.each([
+    ['gone.md', 'does not exist'],
+    ['empty.md', 'is empty'],
+    ['latin1.md', 'is not valid UTF-8'],
+    ['large.md', 'has 1048577 bytes'],
+    ['link.md', 'lies outside the workspace'],
+    ['../x', 'does not exist'],
+    [join(outside, 'secret'), 'lies outside the workspace'],
+    ['.', 'lies outside the workspace'],
+  ])('%s %s', (path, expected) => {
+    const found = problems({ prompt: '', 'prompt-file': path }, workspace);
+    expect(found).toEqual([expect.stringContaining(`prompt-file: "${path.slice(0, 59)}`)]);
+    expect(found[0]).toContain(expected);
+  });
+
+  it('excludes prompt', () => {
+    expect(problems({ 'prompt-file': 'good.md' }, workspace)).toEqual([
+      'prompt and prompt-file are both set; give one of them.',
+    ]);
+  });
+});
+
+describe('proxy variables', () => {
+  const url = (variables: Record<string, string>) => valid({}, variables).proxy.url;
+
+  it.each<[string, Record<string, string>, string]>([
+    ['https_proxy', { https_proxy: 'http://p:1' }, 'http://p:1/'],
+    ['upper case', { HTTPS_PROXY: 'http://p:1' }, 'http://p:1/'],
+    ['lower case wins', { https_proxy: 'http://l:1', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
+    ['no scheme', { https_proxy: 'p:1' }, 'http://p:1/'],
+    ['http_proxy is not for https', { http_proxy: 'http://p:1' }, ''],
+  ])('%s', (_, variables, expected) => {
+    expect(url(variables)).toBe(expected);
+  });
+
+  it.each(['http://', 'socks5://p:1', 'http://p:99999', '::'])('refuses %s', (value) => {
+    const found = problems({}, { HTTPS_PROXY: value });
+    expect(found).toEqual([expect.stringMatching(/^HTTPS_PROXY is not the URL of/)]);
+  });
+});
+
+describe('readSecrets', () => {
+  it('gives key, token and proxy passwords, and nothing else', () => {
+    const secrets = readSecrets({
+      ...env({ 'api-key': ' mint_key\n', 'github-token': 'ghs_token' }),
+      HTTPS_PROXY: 'http://user:p%20w@proxy:1',
+      http_proxy: 'http://user@proxy:1',
+    });
+    expect(secrets).toEqual(['mint_key', 'ghs_token', 'p%20w', 'p w']);
+  });
+
+  it('gives of a broken key only the long lines', () => {
+    expect(readSecrets(env({ 'api-key': 'mint_abcdefgh\n}\nX-Evil: 1' }))).toEqual([
+      'mint_abcdefgh',
+      'X-Evil: 1',
+    ]);
+  });
+});

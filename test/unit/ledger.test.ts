@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { fromMarker, type Ledger, toMarker } from '../../src/github/ledger.ts';
+
+function ledger(prompt: string): Ledger {
+  return {
+    projectId: 'proj-1',
+    jobs: [
+      {
+        id: 'job-1',
+        status: 'completed',
+        model: null,
+        repository: null,
+        ref: null,
+        prLink: null,
+        turns: [
+          {
+            by: 'octocat',
+            prompt,
+            delivery: 'sent',
+            outcome: null,
+            confirmed: null,
+            prLinkChange: 'none',
+            reason: '',
+            startedAt: '2026-11-21T12:00:00.000Z',
+            elapsedSeconds: 1.5,
+            runId: '1',
+            runAttempt: '1',
+          },
+        ],
+      },
+    ],
+  };
+}
+
+it.each(['plain', '-->', '--!>', '<!-- x -->', '}\n-->', '"\\u003e', '\u2028\u0085', '🚀'])(
+  'the marker survives the prompt %j',
+  (prompt) => {
+    const marker = toMarker(ledger(prompt));
+    expect(marker.slice(4, -3)).not.toMatch(/[<>\n]|--/);
+    expect(fromMarker(`${marker}\nrest`)).toEqual(ledger(prompt));
+  },
+);
+
+it.each([
+  ['not at the start', ` ${toMarker(ledger('x'))}`],
+  ['cut off', toMarker(ledger('x')).slice(0, -30)],
+  ['a later version', toMarker(ledger('x')).replace('v1', 'v2')],
+  ['other JSON', '<!-- agent-follow-up:v1 {"projectId":7} -->'],
+  ['no JSON', '<!-- agent-follow-up:v1 {x} -->'],
+  ['nothing', ''],
+])('no ledger: %s', (_, body) => {
+  expect(fromMarker(body)).toBeNull();
+});

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { checkPrLink } from '../../src/agent/pr-link.ts';
+
+const hosts = { serverUrl: 'https://ghe.example', repository: 'https://code.example/o/r' };
+
+it.each([
+  ['https://github.com/o/r/pull/1', 'https://github.com/o/r/pull/1'],
+  ['https://github.com/o/r/pull/1/', 'https://github.com/o/r/pull/1'],
+  ['https://github.com/o/r/pull/1?x=[a](b)#c', 'https://github.com/o/r/pull/1'],
+  ['https://GitHub.com/o/r.js/pull/12', 'https://github.com/o/r.js/pull/12'],
+  ['https://gitlab.com/g/s/r/-/merge_requests/3', 'https://gitlab.com/g/s/r/-/merge_requests/3'],
+  ['https://bitbucket.org/o/r/pull-requests/4', 'https://bitbucket.org/o/r/pull-requests/4'],
+  ['https://ghe.example/o/r/pull/5', 'https://ghe.example/o/r/pull/5'],
+  ['https://code.example/o/r/pull/6', 'https://code.example/o/r/pull/6'],
+])('passes %s', (link, url) => {
+  expect(checkPrLink(link, hosts)).toEqual({ kind: 'link', url });
+});
+
+it.each([
+  ['http://github.com/o/r/pull/1', 'https'],
+  ['javascript:alert(1)', 'https'],
+  ['https://user@github.com/o/r/pull/1', 'https'],
+  ['https://github.com@evil.example/o/r/pull/1', 'https'],
+  ['https://evil.example/o/r/pull/1', 'code host'],
+  ['https://github.com.evil.example/o/r/pull/1', 'code host'],
+  ['https://github.com:444/o/r/pull/1', 'code host'],
+  ['https://gıthub.com/o/r/pull/1', 'code host'],
+  ['https://github.com/o/r/pull/x', 'pull request'],
+  ['https://github.com/o/r/pull/0', 'pull request'],
+  ['https://github.com/o/r/pull/1/files', 'pull request'],
+  ['https://github.com/o/r/issues/1', 'pull request'],
+  ['https://github.com/login/oauth?next=/o/r/pull/1', 'pull request'],
+  ['https://github.com/o/r)/pull/1', 'pull request'],
+  ['https://gitlab.com/g/../r/-/merge_requests/3/../../x', 'pull request'],
+  ['https://github.com/o/r/pull/1 [x](y)', 'URL'],
+  ['https://github.com/o/r\n/pull/1', 'URL'],
+  ['https://github.com\\o\\r\\pull\\1', 'URL'],
+  ['o/r#1', 'URL'],
+])('refuses %j', (link, why) => {
+  expect(checkPrLink(link, hosts)).toEqual({ kind: 'refused', why: expect.stringContaining(why) });
+});
+
+it.each([null, ''])('%j is no link', (link) => {
+  expect(checkPrLink(link, { serverUrl: '', repository: null })).toEqual({ kind: 'none' });
+});

@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import type { Body, Exchange } from '../../src/agent/http.ts';
+import {
+  classifySend,
+  repeatLook,
+  repeatSend,
+  retryAfterMs,
+  SEND_RULES,
+  type SendClass,
+} from '../../src/agent/retry.ts';
+
+const JSON_BODY: Body = { kind: 'whole', text: '{"id":"job-1"}' };
+const NOW = new Date('2026-11-21T12:00:00Z');
+
+type Answer = Extract<Exchange, { kind: 'answer' }>;
+function answer(status: number, parts: Partial<Answer> = {}): Exchange {
+  return {
+    kind: 'answer',
+    status,
+    contentType: 'application/json',
+    retryAfter: [],
+    date: '',
+    locationHost: '',
+    requestId: '',
+    body: JSON_BODY,
+    ...parts,
+  };
+}
+function failure(written: boolean, cause: 'network' | 'setup' | 'deadline' = 'network'): Exchange {
+  return { kind: 'failure', written, cause, why: 'connection refused' };
+}
+const broken: Body = { kind: 'broken', why: 'cut off' };
+const html = { contentType: 'text/html', body: { kind: 'whole', text: '<html>' } } as const;
+
+describe('classifySend', () => {
+  const table: readonly [string, Exchange, SendClass][] = [
+    ['nothing written', failure(false), 'unreachable'],
+    ['nothing written, no time left', failure(false, 'deadline'), 'unreachable'],
+    ['certificate', failure(false, 'setup'), 'set-up-wrongly'],
+    ['written, then lost', failure(true), 'doubtful'],
+    ['written, then a set-up error', failure(true, 'setup'), 'doubtful'],
+    ['written, then no answer', failure(true, 'deadline'), 'doubtful'],
+    ['200', answer(200), 'delivered'],
+    ['201', answer(201), 'delivered'],
+    ['202', answer(202), 'delivered'],
+    [
+      '200, JSON with charset',
+      answer(200, { contentType: 'application/json; charset=utf-8' }),
+      'delivered',
+    ],
+    ['200, vendor JSON', answer(200, { contentType: 'application/vnd.api+json' }), 'delivered'],
+    ['200, JSON cut off', answer(200, { body: broken }), 'delivered'],
+    ['204', answer(204, { contentType: '', body: { kind: 'whole', text: '' } }), 'delivered'],
+    ['200, no content type, JSON object', answer(200, { contentType: '' }), 'delivered'],
+    ['200, no content type, cut off', answer(200, { contentType: '', body: broken }), 'doubtful'],
+    ['200, no content type, text', answer(200, { contentType: '', body: html.body }), 'doubtful'],
+    ['200, HTML', answer(200, html), 'doubtful'],
+    ['200, jsonp', answer(200, { contentType: 'application/jsonp' }), 'doubtful'],
+    ...[300, 301, 302, 303, 304, 307, 308].map((status): [string, Exchange, SendClass] => [
+      `${status}`,
+      answer(status),
+      'redirected',
+    ]),
+    ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 451].map(
+      (status): [string, Exchange, SendClass] => [`${status}`, answer(status), 'refused'],
+    ),
+    ['408', answer(408), 'not-processed'],
+    ['425', answer(425), 'not-processed'],
+    ['429', answer(429), 'rate-limited'],
+    ['503 with Retry-After', answer(503, { retryAfter: ['1'] }), 'rate-limited'],
+    ...[500, 501, 502, 503, 504, 520, 527, 599].map((status): [string, Exchange, SendClass] => [
+      `${status}`,
+      answer(status),
+      'doubtful',
+    ]),
+    ['500 with Retry-After', answer(500, { retryAfter: ['1'] }), 'doubtful'],
+  ];
+  it.each(table)('%s', (_, exchange, expected) => {
+    expect(classifySend(exchange)).toBe(expected);
+  });
+});
+
+describe('repeatSend', () => {
+  const history = { earlier: 0, remainingMs: 600_000, now: NOW, random: 0.5 };
+
+  it.each([
+    ['unreachable, first', failure(false), 0, { kind: 'again', afterMs: 250 }],
+    ['unreachable, second', failure(false), 1, { kind: 'again', afterMs: 500 }],
+    ['unreachable, third', failure(false), 2, { kind: 'give-up', untilMs: null }],
+    ['set up wrongly', failure(false, 'setup'), 0, { kind: 'give-up', untilMs: null }],
+    ['408, first', answer(408), 0, { kind: 'again', afterMs: 250 }],
+    ['408, second', answer(408), 1, { kind: 'give-up', untilMs: null }],
+    ['429, first', answer(429), 0, { kind: 'again', afterMs: 15_500 }],
+    ['429, second', answer(429), 1, { kind: 'again', afterMs: 30_500 }],
+    ['429, third', answer(429), 2, { kind: 'give-up', untilMs: null }],
+    ['429, 7 s', answer(429, { retryAfter: ['7'] }), 0, { kind: 'again', afterMs: 7500 }],
+    ['429, 120 s', answer(429, { retryAfter: ['120'] }), 0, { kind: 'again', afterMs: 120_500 }],
+    ['429, 121 s', answer(429, { retryAfter: ['121'] }), 0, { kind: 'give-up', untilMs: 121_000 }],
+    ['503, 1 s', answer(503, { retryAfter: ['1'] }), 0, { kind: 'again', afterMs: 1500 }],
+    ['delivered', answer(200), 0, { kind: 'give-up', untilMs: null }],
+    ['redirected', answer(307), 0, { kind: 'give-up', untilMs: null }],
+    ['refused', answer(404), 0, { kind: 'give-up', untilMs: null }],
+    ['doubtful', failure(true), 0, { kind: 'give-up', untilMs: null }],
+  ] as const)('%s', (_, exchange, earlier, expected) => {
+    expect(repeatSend({ ...history, exchange, earlier })).toEqual(expected);
+  });
+
+  it('does not wait beyond the time that is left', () => {
+    const exchange = answer(429, { retryAfter: ['60'] });
+    expect(repeatSend({ ...history, exchange, remainingMs: 59_000 })).toEqual({
+      kind: 'give-up',
+      untilMs: 60_000,
+    });
+  });
+
+  it('never repeats what may have been delivered', () => {
+    for (const [name, rule] of Object.entries(SEND_RULES)) {
+      if (rule.delivery !== 'not-sent') expect([name, rule.repeats]).toEqual([name, 0]);
+    }
+  });
+});
+
+describe('repeatLook', () => {
+  const history = { failures: 1, sinceSendMs: 60_000, now: NOW, random: 1 };
+
+  it.each([
+    ['a lost connection', failure(true), {}, { kind: 'again', afterMs: 1000 }],
+    ['the fifth in a row', answer(500), { failures: 5 }, { kind: 'again', afterMs: 16_000 }],
+    ['the seventh in a row', answer(502), { failures: 7 }, { kind: 'again', afterMs: 30_000 }],
+    ['the eighth in a row', answer(502), { failures: 8 }, { kind: 'give-up', untilMs: null }],
+    [
+      '429 with Retry-After',
+      answer(429, { retryAfter: ['30'] }),
+      {},
+      { kind: 'again', afterMs: 30_000 },
+    ],
+    ['408', answer(408), {}, { kind: 'again', afterMs: 1000 }],
+    ['a bad body', answer(200), {}, { kind: 'again', afterMs: 1000 }],
+    ['401', answer(401), {}, { kind: 'give-up', untilMs: null }],
+    ['403', answer(403), {}, { kind: 'give-up', untilMs: null }],
+    ['302', answer(302), {}, { kind: 'give-up', untilMs: null }],
+    ['400', answer(400), {}, { kind: 'give-up', untilMs: null }],
+    [
+      '404 soon after the send',
+      answer(404),
+      { sinceSendMs: 29_999 },
+      { kind: 'again', afterMs: 1000 },
+    ],
+    ['404 later', answer(404), { sinceSendMs: 30_000 }, { kind: 'give-up', untilMs: null }],
+    ['404 before the send', answer(404), { sinceSendMs: null }, { kind: 'give-up', untilMs: null }],
+    [
+      'the second network error before the send',
+      failure(false),
+      { failures: 2, sinceSendMs: null },
+      { kind: 'again', afterMs: 2000 },
+    ],
+    [
+      'the third network error before the send',
+      failure(false),
+      { failures: 3, sinceSendMs: null },
+      { kind: 'give-up', untilMs: null },
+    ],
+    [
+      'a bad certificate before the send',
+      failure(false, 'setup'),
+      { sinceSendMs: null },
+      { kind: 'give-up', untilMs: null },
+    ],
+    ['a bad certificate later', failure(false, 'setup'), {}, { kind: 'again', afterMs: 1000 }],
+    [
+      'the third 500 before the send',
+      answer(500),
+      { failures: 3, sinceSendMs: null },
+      { kind: 'again', afterMs: 4000 },
+    ],
+  ] as const)('%s', (_, exchange, parts, expected) => {
+    expect(repeatLook({ ...history, ...parts, exchange })).toEqual(expected);
+  });
+});
+
+describe('retryAfterMs', () => {
+  const date = 'Sat, 21 Nov 2026 12:00:00 GMT';
+  it.each([
+    [[], null],
+    [['0'], 0],
+    [['120'], 120_000],
+    [[' 5 '], 5000],
+    [['1', '9', '3'], 9000],
+    [['soon', '3'], 3000],
+    [['Sat, 21 Nov 2026 12:01:30 GMT'], 90_000],
+    [['Sat, 21 Nov 2026 11:00:00 GMT'], 0],
+    [['-1'], null],
+    [['1e3'], null],
+    [['0x10'], null],
+    [['1.5'], null],
+    [[''], null],
+    [['2026-11-21T12:01:30Z'], null],
+    [['Sat, 31 Feb 2026 12:01:30 GMT'], null],
+    [['Sat, 21 Foo 2026 12:01:30 GMT'], null],
+    [['9'.repeat(40)], 999_999_999_999_000],
+  ] as const)('%j is %j', (retryAfter, expected) => {
+    expect(retryAfterMs(answer(429, { retryAfter, date }), NOW)).toBe(expected);
+  });
+
+  it('measures a date by our clock where the answer has no Date', () => {
+    const exchange = answer(429, { retryAfter: ['Sat, 21 Nov 2026 12:00:10 GMT'] });
+    expect(retryAfterMs(exchange, NOW)).toBe(10_000);
+  });
+
+  it('knows no wait where there was no answer', () => {
+    expect(retryAfterMs(failure(true), NOW)).toBeNull();
+  });
+});

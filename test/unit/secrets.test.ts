@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { redactor } from '../../src/secrets.ts';
+
+const KEY = 'mint_s3cret "key"+/';
+const redact = redactor([KEY, 'ab']);
+
+it.each([
+  ['itself', KEY],
+  ['in JSON', JSON.stringify({ key: KEY })],
+  ['in a URL', `https://x.example/?k=${encodeURIComponent(KEY)}`],
+  ['base64', Buffer.from(KEY).toString('base64')],
+  ['base64, one byte before', Buffer.from(`:${KEY}`).toString('base64')],
+  ['base64, two bytes before', Buffer.from(`a:${KEY}`).toString('base64')],
+  ['base64, more before and behind', Buffer.from(`user:${KEY}:more`).toString('base64')],
+])('leaves nothing of a secret: %s', (_, text) => {
+  const left = redact(text);
+  expect(left).toContain('***');
+  expect(left).not.toContain('mint_s3cret');
+  for (const shift of [0, 1, 2]) {
+    const inner = Buffer.from('.'.repeat(shift) + KEY)
+      .toString('base64')
+      .slice(4, 16);
+    expect(left).not.toContain(inner);
+  }
+});
+
+it('leaves ordinary words alone, even where a secret is very short', () => {
+  expect(redact('about a table')).toBe('about a table');
+  expect(redactor([])('text')).toBe('text');
+});

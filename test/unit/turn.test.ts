@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { isEvidence, judge, observe, startTurn, type Verdict } from '../../src/agent/turn.ts';
+import type { JobRecord } from '../../src/agent/wire.ts';
+import { record } from './record.ts';
+
+const SENT_AT = 1000;
+const SETTLE = 60_000;
+const LINK = 'https://github.com/octo/agents/pull/1';
+
+/** The verdict after looks at given seconds since the send, judged right after the last. */
+function afterLooks(
+  base: Partial<JobRecord>,
+  looks: readonly (readonly [number, Partial<JobRecord>])[],
+  settleMs = SETTLE,
+): Verdict {
+  let turn = startTurn(record(base), SENT_AT);
+  let now = SENT_AT;
+  for (const [seconds, parts] of looks) {
+    now = SENT_AT + seconds * 1000;
+    turn = observe(turn, record(parts), now);
+  }
+  return judge(turn, now, settleMs);
+}
+
+const done = (confirmed: boolean): Verdict => ({ kind: 'done', confirmed });
+const open = (lookWithinMs: number | null): Verdict => ({ kind: 'open', lookWithinMs });
+const completed = { status: 'completed' };
+const active = { status: 'active' };
+const failed = { status: 'failed' };
+
+describe('judge', () => {
+  it.each<[string, Verdict, Verdict]>([
+    ['nothing seen yet', afterLooks(completed, []), open(5000)],
+    ['the old status in the answer', afterLooks(completed, [[0, completed]]), open(5000)],
+    [
+      'active, then final',
+      afterLooks(completed, [
+        [0, active],
+        [5, completed],
+      ]),
+      done(true),
+    ],
+    [
+      'stale, active, final',
+      afterLooks(failed, [
+        [0, failed],
+        [20, active],
+        [60, completed],
+      ]),
+      done(true),
+    ],
+    [
+      'still active',
+      afterLooks(completed, [
+        [0, active],
+        [500, active],
+      ]),
+      open(null),
+    ],
+    [
+      'another final status',
+      afterLooks(failed, [
+        [0, failed],
+        [5, completed],
+      ]),
+      done(true),
+    ],
+    [
+      'a new link',
+      afterLooks(completed, [
+        [0, completed],
+        [5, { ...completed, prLink: LINK }],
+      ]),
+      done(true),
+    ],
+    [
+      'archived anew',
+      afterLooks(completed, [[5, { status: 'archived', archivedAt: '2026-11-21T12:00:00Z' }]]),
+      done(true),
+    ],
+    [
+      'no evidence, 57 s',
+      afterLooks(completed, [
+        [0, completed],
+        [57, completed],
+      ]),
+      open(3000),
+    ],
+    [
+      'no evidence, window over',
+      afterLooks(completed, [
+        [0, completed],
+        [60, completed],
+      ]),
+      done(false),
+    ],
+    [
+      'failed for ever',
+      afterLooks(failed, [
+        [0, failed],
+        [60, failed],
+      ]),
+      done(false),
+    ],
+    [
+      'a link that is gone',
+      afterLooks({ ...completed, prLink: LINK }, [[5, completed]]),
+      open(5000),
+    ],
+    [
+      'an odd status is no evidence',
+      afterLooks(completed, [
+        [0, { status: 'queued' }],
+        [5, completed],
+      ]),
+      open(5000),
+    ],
+    ['an odd status is not final', afterLooks(completed, [[70, { status: 'queued' }]]), open(5000)],
+    ['a missing status', afterLooks(completed, [[0, { status: null }]]), open(5000)],
+    [
+      'base active: first final',
+      afterLooks(active, [
+        [0, active],
+        [30, completed],
+      ]),
+      open(5000),
+    ],
+    [
+      'base active: final for 57 s',
+      afterLooks(active, [
+        [30, completed],
+        [87, completed],
+      ]),
+      open(3000),
+    ],
+    [
+      'base active: final for 60 s',
+      afterLooks(active, [
+        [30, completed],
+        [90, completed],
+      ]),
+      done(true),
+    ],
+    [
+      'base active: active anew',
+      afterLooks(active, [
+        [0, completed],
+        [30, active],
+        [70, completed],
+      ]),
+      open(5000),
+    ],
+    [
+      'base odd counts as active',
+      afterLooks({ status: 'queued' }, [
+        [0, completed],
+        [60, completed],
+      ]),
+      done(true),
+    ],
+    ['base unknown counts as active', afterLooks({ status: null }, [[0, completed]]), open(5000)],
+  ])('%s', (_, verdict, expected) => {
+    expect(verdict).toEqual(expected);
+  });
+
+  it('believes at once where there is no settle window', () => {
+    expect(afterLooks(completed, [[0, completed]], 0)).toEqual(done(false));
+    expect(afterLooks(active, [[0, completed]], 0)).toEqual(done(true));
+  });
+
+  it('does not end a window without a look that saw it end', () => {
+    const turn = observe(startTurn(record(), SENT_AT), record(), SENT_AT + 50_000);
+    expect(judge(turn, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
+  });
+});
+
+describe('isEvidence', () => {
+  it.each([
+    ['the same record', {}, {}, false],
+    ['active', {}, active, true],
+    ['another link', { prLink: LINK }, { prLink: `${LINK}2` }, true],
+    ['another archive time', { archivedAt: 'a' }, { archivedAt: 'b' }, true],
+    ['an odd status', {}, { status: 'COMPLETED' }, false],
+  ])('%s', (_, base, seen, expected) => {
+    expect(isEvidence(record(base), record(seen))).toBe(expected);
+  });
+});
