@@ -19,6 +19,13 @@ export interface Console {
 
 export function createConsole(redact: Redact): Console {
   const clean = (text: string): string => neutralise(redact(text));
+  let inGroup = false;
+
+  function endGroup(): void {
+    if (inGroup) core.endGroup();
+    inGroup = false;
+  }
+
   return {
     info: (text) => core.info(clean(text)),
     debug: (text) => core.debug(clean(text)),
@@ -26,10 +33,11 @@ export function createConsole(redact: Redact): Console {
     warning: (text) => core.warning(clean(text)),
     error: (text) => core.error(clean(text)),
     group(title) {
-      core.endGroup();
+      endGroup();
       core.startGroup(clean(title));
+      inGroup = true;
     },
-    endGroup: () => core.endGroup(),
+    endGroup,
   };
 }
 

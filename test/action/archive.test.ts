@@ -1,0 +1,22 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { stage } from './scenario.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+it('what the runner downloads is an action that runs', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'archive-'));
+  try {
+    const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });
+    execFileSync('tar', ['-x', '-C', folder], { input: archive });
+    expect(readdirSync(folder).sort()).toEqual(['LICENSE', 'action.yml', 'dist', 'package.json']);
+    await using scene = await stage({ with: { wait: true }, step: { action: folder } });
+    const result = await scene.run();
+    expect(result.outputs).toMatchObject({ outcome: 'completed', confirmed: 'true' });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

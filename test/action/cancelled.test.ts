@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentOptions } from '../sim/agent.ts';
+import type { StepRun } from '../sim/runner.ts';
+import {
+  commentTexts,
+  errors,
+  expectPromises,
+  JOB,
+  PULL,
+  type Scenario,
+  stage,
+} from './scenario.ts';
+
+/** Runs a step that gets a signal when the service receives the request that `at` picks. */
+async function cancelAt(
+  at: 'look before' | 'message' | 'look after',
+  { signal = 'SIGINT', ...scenario }: Scenario & { signal?: 'SIGINT' | 'SIGTERM' } = {},
+) {
+  let run: StepRun | undefined;
+  const stop = (): { fault: 'hang'; accept: boolean } => {
+    run?.kill(signal);
+    return { fault: 'hang', accept: at === 'message' };
+  };
+  const agent: Partial<AgentOptions> = {
+    jobs: [{ id: JOB }],
+    onPost: () => (at === 'message' ? stop() : undefined),
+    onGet: (n) =>
+      (at === 'look before' && n === 1) || (at === 'look after' && n === 3) ? stop() : undefined,
+  };
+  await using scene = await stage({ ...scenario, with: { wait: true, ...scenario.with }, agent });
+  run = scene.start();
+  const result = await run.result;
+  expectPromises(result, scene.agent, scene.github);
+  return { result, scene, comments: commentTexts(scene.github) };
+}
+
+describe('a cancelled run ends at once and leaves what is true', () => {
+  it('before the message', async () => {
+    const { result, scene } = await cancelAt('look before');
+    expect(result.exitCode).toBe(1);
+    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'not-sent' });
+    expect(scene.agent.posts()).toEqual([]);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('while the message is under way (%s)', async (signal) => {
+    const { result, scene } = await cancelAt('message', { signal });
+    expect(result.exitCode).toBe(1);
+    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'unknown' });
+    expect(errors(result)).toEqual([expect.stringContaining('may or may not have been delivered')]);
+    expect(scene.agent.posts()).toHaveLength(1);
+  });
+
+  it('while it waits', async () => {
+    const { result, comments } = await cancelAt('look after');
+    expect(result.exitCode).toBe(1);
+    expect(result.outputs).toMatchObject({
+      outcome: 'cancelled',
+      delivery: 'sent',
+      status: 'active',
+    });
+    expect(errors(result)).toEqual([
+      expect.stringContaining('stopped watching; the agent goes on'),
+    ]);
+    expect(comments.at(-1)).toContain('**Stopped watching; the agent goes on**');
+    expect(result.virtualMs).toBeLessThan(20_000);
+  });
+
+  it('even where GitHub does not answer any more', async () => {
+    const { result } = await cancelAt('look after', {
+      github: { issues: [{ number: PULL }], on: () => ({ fault: 'hang' }) },
+    });
+    expect(result.exitCode).toBe(1);
+    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'sent' });
+    expect(result.virtualMs).toBeLessThan(30_000);
+  });
+});
+
+it('a killed step has told already that the message is out', async () => {
+  let run: StepRun | undefined;
+  await using scene = await stage({
+    with: { wait: true },
+    agent: {
+      onGet(n) {
+        if (n === 3) run?.kill('SIGKILL');
+        return undefined;
+      },
+    },
+  });
+  run = scene.start();
+  const result = await run.result;
+  expect(result.outputs).toMatchObject({
+    outcome: 'sent',
+    delivery: 'sent',
+    reason: 'The run ended before the agent was done.',
+  });
+});
+
+it('a step killed while it sends has told that this is so', async () => {
+  let run: StepRun | undefined;
+  await using scene = await stage({
+    agent: {
+      onPost() {
+        run?.kill('SIGKILL');
+        return { fault: 'hang', accept: true };
+      },
+    },
+  });
+  run = scene.start();
+  const result = await run.result;
+  expect(result.outputs).toMatchObject({
+    outcome: 'error',
+    delivery: 'unknown',
+    reason: 'The run ended while the message was being sent.',
+  });
+});
+
+it('a second signal ends it at once', async () => {
+  let run: StepRun | undefined;
+  const stop = (): { fault: 'hang' } => {
+    run?.kill('SIGINT');
+    return { fault: 'hang' };
+  };
+  await using scene = await stage({
+    with: { wait: true },
+    agent: { onGet: (n) => (n === 3 ? stop() : undefined) },
+    github: {
+      issues: [{ number: PULL }],
+      on: ({ method, path }) =>
+        method === 'PATCH' && path.includes('comments') ? stop() : undefined,
+    },
+  });
+  run = scene.start();
+  const result = await run.result;
+  expect(result.exitCode).toBe(1);
+  expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'sent' });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { issueComment, pullRequest, push } from '../sim/events.ts';
+import { errors, PULL, stage, warnings } from './scenario.ts';
+
+const others = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ author: 'alice', body: `Comment ${index}` }));
+const BOT = 'github-actions[bot]';
+
+describe('the comment', () => {
+  it('is created once, and updated by later runs, however many comments are in between', async () => {
+    await using scene = await stage();
+    const first = await scene.run();
+    for (const { author, body } of others(250)) scene.github.addComment(PULL, author, body);
+    const second = await scene.run();
+
+    const own = scene.github.comments(PULL).filter(({ author }) => author === BOT);
+    expect(own).toHaveLength(1);
+    expect(first.outputs['comment-url']).toBe(own[0]?.html_url);
+    expect(second.outputs['comment-url']).toBe(own[0]?.html_url);
+  });
+
+  it('is found by REST where the host has no GraphQL', async () => {
+    await using scene = await stage({
+      github: { graphql: false, issues: [{ number: PULL, comments: others(120) }] },
+    });
+    await scene.run();
+    await scene.run();
+    expect(scene.github.comments(PULL)).toHaveLength(121);
+  });
+
+  it('is not the one that somebody else planted', async () => {
+    await using scene = await stage();
+    await scene.run();
+    const [own] = scene.github.comments(PULL);
+    scene.github.deleteComment(own?.id ?? 0);
+    const planted = scene.github.addComment(PULL, 'mallory', own?.body ?? '');
+    await scene.run();
+    const bodies = scene.github.comments(PULL).map(({ author, body }) => [author, body]);
+    expect(bodies[0]).toEqual(['mallory', planted.body]);
+    expect(bodies[1]?.[0]).toBe(BOT);
+  });
+
+  it('is created anew when it was deleted during the run', async () => {
+    await using scene = await stage({
+      with: { wait: true },
+      github: {
+        issues: [{ number: PULL }],
+        on: ({ method }) =>
+          method === 'PATCH' ? { status: 404, body: { message: 'Not Found' } } : undefined,
+      },
+    });
+    const result = await scene.run();
+    expect(result.conclusion).toBe('success');
+    expect(scene.github.comments(PULL)).toHaveLength(2);
+  });
+
+  it('is a new one per run with comment: new', async () => {
+    await using scene = await stage({ with: { comment: 'new', wait: true } });
+    await scene.run();
+    await scene.run();
+    expect(scene.github.comments(PULL)).toHaveLength(2);
+    expect(scene.github.writes().map(({ method }) => method)).toEqual([
+      'POST',
+      'PATCH',
+      'POST',
+      'PATCH',
+    ]);
+  });
+
+  it('is not written with comment: off', async () => {
+    await using scene = await stage({ with: { comment: 'off' } });
+    const result = await scene.run();
+    expect(result.outputs).toMatchObject({ outcome: 'sent', 'comment-url': '' });
+    expect(scene.github.journal).toEqual([]);
+  });
+
+  it('goes where pr-number says, even from a push', async () => {
+    await using scene = await stage({ with: { 'pr-number': '7' }, step: { event: push() } });
+    await scene.run();
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+  });
+
+  it('goes to an issue as well', async () => {
+    const event = issueComment({ number: PULL, body: 'hello', onPullRequest: false });
+    await using scene = await stage({ step: { event: { ...event, name: 'issues' } } });
+    await scene.run();
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+  });
+
+  it('is not missed where no event names a conversation', async () => {
+    await using scene = await stage({ step: { event: push() } });
+    const result = await scene.run();
+    expect(result.conclusion).toBe('success');
+    expect(result.annotations).toEqual([]);
+    expect(scene.github.journal).toEqual([]);
+  });
+});
+
+describe('a comment that cannot be written is one warning, and the summary holds its text', () => {
+  it.each<[string, Parameters<typeof stage>[0]]>([
+    ['a read-only token', { github: { readOnly: true, issues: [{ number: PULL }] } }],
+    ['a locked conversation', { github: { issues: [{ number: PULL, locked: true }] } }],
+    ['an unknown number', { with: { 'pr-number': '99' } }],
+    ['no token', { with: { 'github-token': '' } }],
+    ['a bad token', { with: { 'github-token': 'ghs_wrong_token' } }],
+    ['HTML', { github: { on: () => ({ status: 200, body: '<html>' }) } }],
+    ['a server error', { github: { on: () => ({ status: 502, body: 'Bad gateway' }) } }],
+    ['a lost connection', { github: { on: () => ({ fault: 'reset' }) } }],
+    ['no answer', { github: { on: () => ({ fault: 'hang' }) } }],
+  ])('%s', async (_, scenario) => {
+    await using scene = await stage(scenario);
+    const result = await scene.run();
+    expect(errors(result)).toEqual([]);
+    expect(result.conclusion).toBe('success');
+    expect(warnings(result)).toEqual([expect.stringMatching(/pull-requests: write/)]);
+    expect(result.outputs).toMatchObject({ delivery: 'sent', 'comment-url': '' });
+    expect(result.summary).toContain('The comment could not be written.');
+  });
+});
+
+it('a pull request from a fork, whose token may write nothing, still has its result', async () => {
+  await using scene = await stage({
+    github: { readOnly: true, issues: [{ number: PULL }] },
+    step: { event: pullRequest({ number: PULL, fork: 'mallory/agents' }) },
+  });
+  const result = await scene.run();
+  expect(result.outputs.outcome).toBe('sent');
+  expect(warnings(result)).toHaveLength(1);
+});

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { errors, JOB, stage } from './scenario.ts';
+
+it.each<[number, RegExp, string]>([
+  [400, /answered 400 to the message: "no such thing"/, 'not-sent'],
+  [401, /401.*expired \(keys live 90 days by default\) or wrong/, 'not-sent'],
+  [403, /403.*write scope.*IP allow list/, 'not-sent'],
+  [404, /404.*check job-id and project-id/, 'not-sent'],
+  [500, /500.*may or may not have been delivered; it was not sent again/, 'unknown'],
+])(
+  '%i fails the step, is said in one sentence and not repeated',
+  async (status, message, delivery) => {
+    await using scene = await stage({
+      agent: { onPost: () => ({ status, body: { error: 'no such thing' } }) },
+    });
+    const result = await scene.run();
+    expect(result.conclusion).toBe('failure');
+    expect(errors(result)).toEqual([expect.stringMatching(message)]);
+    expect(result.outputs).toMatchObject({ outcome: 'error', delivery, 'job-id': JOB });
+    expect(scene.agent.posts()).toHaveLength(1);
+  },
+);
+
+it('bad input is one error that names every input; nothing is asked of anybody', async () => {
+  await using scene = await stage({ with: { 'api-key': '', 'job-id': '..', wait: 'yes' } });
+  const result = await scene.run();
+  expect(result.conclusion).toBe('failure');
+  expect(errors(result)).toEqual([
+    expect.stringMatching(
+      /^Nothing was sent\. job-id is not an id.*api-key is empty.*wait must be/,
+    ),
+  ]);
+  expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent', results: '[]' });
+  expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
+});
+
+it('where the look before the send is refused, nothing is sent', async () => {
+  await using scene = await stage({ with: { wait: true, 'job-id': 'another' } });
+  const result = await scene.run();
+  expect(errors(result)).toEqual([
+    expect.stringMatching(/^Nothing was sent to job another\..*404/),
+  ]);
+  expect(scene.agent.posts()).toEqual([]);
+});

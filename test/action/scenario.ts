@@ -1,0 +1,148 @@
+import { expect } from 'vitest';
+import { OUTPUT_NAMES } from '../../src/outputs.ts';
+import { type Agent, type AgentOptions, startAgent } from '../sim/agent.ts';
+import { pullRequest } from '../sim/events.ts';
+import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';
+import {
+  type Step,
+  type StepResult,
+  type StepRun,
+  startStep,
+  type VirtualTime,
+  virtualTime,
+} from '../sim/runner.ts';
+
+/** Recognisable secrets: each scenario ends with a search for them in all that came out. */
+export const KEY = 'mint_canary_7f3a9c1e5b"+/';
+export const TOKEN = 'ghs_canary_4d2e8b6a0f';
+export const PROJECT = 'project_1';
+export const JOB = 'job-1';
+export const PULL = 7;
+
+export interface Scenario {
+  /** `with:` of the step, on top of what every step needs. */
+  readonly with?: Step['with'];
+  readonly agent?: Partial<AgentOptions>;
+  readonly github?: GitHubOptions;
+  readonly step?: Omit<Step, 'with' | 'time'>;
+}
+
+/** A scenario under way: the servers live until it is disposed of. */
+export interface Stage extends AsyncDisposable {
+  readonly agent: Agent;
+  readonly github: GitHub;
+  readonly time: VirtualTime;
+  /** Starts the step; further steps on the same stage see what the earlier ones left. */
+  start(more?: Pick<Scenario, 'with' | 'step'>): StepRun;
+  /** Runs the step, and checks what holds for every run. */
+  run(more?: Pick<Scenario, 'with' | 'step'>): Promise<StepResult>;
+}
+
+/** Sets up the service and GitHub, with time that both share with the step. */
+export async function stage(scenario: Scenario = {}): Promise<Stage> {
+  const time = virtualTime();
+  const agent = await startAgent({
+    project: PROJECT,
+    apiKey: KEY,
+    jobs: [{ id: JOB }],
+    clock: time,
+    ...scenario.agent,
+  });
+  const github = await startGitHub({
+    token: TOKEN,
+    issues: [{ number: PULL, pullRequest: true }],
+    clock: time,
+    ...scenario.github,
+  });
+
+  function start(more: Pick<Scenario, 'with' | 'step'> = {}): StepRun {
+    const step = { ...scenario.step, ...more.step };
+    return startStep({
+      event: pullRequest({ number: PULL }),
+      token: TOKEN,
+      ...step,
+      with: {
+        'project-id': PROJECT,
+        'job-id': JOB,
+        'api-key': KEY,
+        prompt: 'Add error handling examples.',
+        'base-url': agent.url,
+        ...scenario.with,
+        ...more.with,
+      },
+      github: {
+        api_url: github.apiUrl,
+        graphql_url: github.graphqlUrl,
+        server_url: github.serverUrl,
+        repository: github.repository,
+        ...step.github,
+      },
+      time,
+    });
+  }
+
+  return {
+    agent,
+    github,
+    time,
+    start,
+    async run(more) {
+      const result = await start(more).result;
+      expectPromises(result, agent, github);
+      return result;
+    },
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      await github[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What no run may break, whatever happens to it. */
+export function expectPromises(result: StepResult, agent: Agent, github: GitHub): void {
+  expect(Object.keys(result.outputs).sort()).toEqual([...OUTPUT_NAMES].sort());
+  expect(errors(result).length).toBeLessThanOrEqual(1);
+  expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.js:\d+/m);
+  expect(result.fileErrors).toEqual([]);
+  const shown = [
+    result.stdout.replace(/^::add-mask::.*$/gm, ''),
+    result.stderr,
+    result.outputText,
+    result.state,
+    result.summary,
+    ...github.journal.map(({ path, body }) => path + body),
+    ...agent.journal.map(({ path, body }) => path + body),
+  ].join('\n');
+  for (const secret of [KEY, TOKEN])
+    for (const form of formsOf(secret)) expect(shown).not.toContain(form);
+}
+
+function formsOf(secret: string): readonly string[] {
+  const shifted = [0, 1, 2].map((shift) =>
+    Buffer.from('.'.repeat(shift) + secret)
+      .toString('base64')
+      .slice(4, 24),
+  );
+  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...shifted];
+}
+
+/** The errors of the step itself; the runner adds one of its own to a cancelled step. */
+export function errors(result: StepResult): readonly string[] {
+  return messages(result, 'error').filter((text) => text !== 'The operation was canceled.');
+}
+
+export function warnings(result: StepResult): readonly string[] {
+  return messages(result, 'warning');
+}
+
+function messages({ annotations }: StepResult, wanted: string): readonly string[] {
+  return annotations.filter(({ type }) => type === wanted).map(({ message }) => message);
+}
+
+/** The texts that the comment had, one after the other. */
+export function commentTexts(github: GitHub): readonly string[] {
+  return github
+    .writes()
+    .map(({ body }) => String(JSON.parse(body).body))
+    .map((body) => body.replace(/^<!--.*?-->\n/, ''));
+}

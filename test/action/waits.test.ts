@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import type { JobScript, TurnScript } from '../sim/agent.ts';
+import { commentTexts, errors, JOB, stage, warnings } from './scenario.ts';
+
+const OLD = 'https://github.com/octo/agents/pull/1';
+const NEW = 'https://github.com/octo/agents/pull/2';
+
+function job(base: JobScript['base'], ...steps: TurnScript['steps']): JobScript {
+  return { id: JOB, base: base ?? {}, turns: [{ steps }] };
+}
+const active = (afterMs: number) => ({ afterMs, set: { status: 'active' } });
+const ended = (afterMs: number, status: string, prLink: string | null = null) => ({
+  afterMs,
+  set: { status, prLink },
+});
+
+async function wait(script: JobScript, inputs: Record<string, string> = {}) {
+  await using scene = await stage({ with: { wait: true, ...inputs }, agent: { jobs: [script] } });
+  const result = await scene.run();
+  return { result, scene, comments: commentTexts(scene.github) };
+}
+
+describe('a job that is taken up and done', () => {
+  it('is looked at once before, and until it is done', async () => {
+    const { result, scene, comments } = await wait(
+      job({ prLink: OLD }, active(2000), ended(300_000, 'completed', OLD)),
+    );
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs).toMatchObject({
+      outcome: 'completed',
+      status: 'completed',
+      delivery: 'sent',
+      confirmed: 'true',
+      'pr-link': OLD,
+      prLink: OLD,
+      reason: '',
+    });
+    expect(scene.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual([
+      'GET',
+      'POST',
+      'GET',
+    ]);
+    expect(scene.agent.posts()).toHaveLength(1);
+    expect(scene.agent.gets().length).toBeLessThan(70);
+    expect(comments).toHaveLength(2);
+    expect(comments[0]).toContain('**Sent, the agent is working**');
+    expect(comments[1]).toContain('**Completed, pull request updated**');
+    expect([...errors(result), ...warnings(result)]).toEqual([]);
+    expect(result.summary).toContain('**Completed, pull request updated**');
+    expect(result.summary).toContain('```mermaid\ngantt');
+  });
+
+  it.each(['completed', 'failed'])(
+    'is not mistaken for its earlier turn, which was %s',
+    async (status) => {
+      const { result } = await wait(
+        job({ status, prLink: OLD }, active(20_000), ended(90_000, 'completed', NEW)),
+      );
+      expect(result.outputs).toMatchObject({
+        outcome: 'completed',
+        confirmed: 'true',
+        'pr-link': NEW,
+      });
+      expect(result.summary).toContain('pull request created');
+      expect(warnings(result)).toEqual([]);
+    },
+  );
+
+  it('without a link means that no files changed', async () => {
+    const { result } = await wait(job({}, active(0), ended(10_000, 'completed')));
+    expect(result.outputs).toMatchObject({
+      outcome: 'completed',
+      'pr-link': '',
+      confirmed: 'true',
+    });
+    expect(result.summary).toContain('**Completed, no files changed**');
+  });
+
+  it('was still at an earlier message', async () => {
+    const { result } = await wait(
+      job(
+        { status: 'active' },
+        ended(10_000, 'completed', OLD),
+        active(15_000),
+        ended(60_000, 'completed', NEW),
+      ),
+    );
+    expect(result.outputs).toMatchObject({
+      outcome: 'completed',
+      confirmed: 'true',
+      'pr-link': NEW,
+    });
+  });
+});
+
+it('a job that never leaves completed is believed after the settle window, with a warning', async () => {
+  const { result } = await wait(job({}));
+  expect(result.conclusion).toBe('success');
+  expect(result.outputs).toMatchObject({ outcome: 'completed', confirmed: 'false' });
+  expect(warnings(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
+  expect(result.virtualMs).toBeGreaterThan(60_000);
+});
+
+it('a job that never leaves failed fails, and says that it may be the earlier turn', async () => {
+  const { result } = await wait(job({ status: 'failed' }));
+  expect(result.conclusion).toBe('failure');
+  expect(result.outputs).toMatchObject({ outcome: 'failed', confirmed: 'false' });
+  expect(errors(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
+});
+
+it('a job that fails, fails the step', async () => {
+  const { result, comments } = await wait(job({}, active(1000), ended(30_000, 'failed')));
+  expect(result.conclusion).toBe('failure');
+  expect(result.outputs).toMatchObject({ outcome: 'failed', status: 'failed', confirmed: 'true' });
+  expect(errors(result)).toEqual([`The agent failed on job ${JOB}.`]);
+  expect(comments.at(-1)).toContain('**Failed**');
+});
+
+it('a job that is archived, fails the step', async () => {
+  const { result } = await wait(job({}, active(1000), ended(30_000, 'archived')));
+  expect(result.conclusion).toBe('failure');
+  expect(result.outputs).toMatchObject({ outcome: 'archived', status: 'archived' });
+});
+
+it('fail-on decides what fails the step', async () => {
+  const { result } = await wait(job({}, active(1000), ended(30_000, 'failed')), {
+    'fail-on': 'none',
+  });
+  expect(result.conclusion).toBe('success');
+  expect(result.outputs.outcome).toBe('failed');
+  expect(warnings(result)).toEqual([`The agent failed on job ${JOB}.`]);
+});
+
+it('the wait ends at its deadline, with a last look', async () => {
+  const { result, scene, comments } = await wait(job({}, active(1000)), {
+    'timeout-minutes': '10',
+  });
+  expect(result.conclusion).toBe('failure');
+  expect(result.outputs).toMatchObject({
+    outcome: 'timed-out',
+    status: 'active',
+    delivery: 'sent',
+  });
+  expect(errors(result)).toEqual([expect.stringMatching(/within 10 minutes \(timeout-minutes\)/)]);
+  expect(result.virtualMs).toBeGreaterThanOrEqual(600_000);
+  expect(result.virtualMs).toBeLessThan(610_000);
+  const last = scene.agent.gets().at(-1)?.at ?? 0;
+  const first = scene.agent.gets()[0]?.at ?? 0;
+  expect(last - first).toBeGreaterThan(595_000);
+  expect(comments.at(-1)).toContain('**Still working when the wait ended**');
+});
+
+it('a fixed interval beats the adaptive one', async () => {
+  const { scene } = await wait(job({}, active(0), ended(300_000, 'completed')), {
+    'poll-interval-seconds': '50',
+  });
+  expect(scene.agent.gets().length).toBeLessThanOrEqual(8);
+});
+
+it('a long wait says now and then that it goes on, and never twice the same', async () => {
+  const { result } = await wait(job({}, active(0), ended(900_000, 'completed')));
+  const beats = result.log.split('\n').filter((line) => line.includes('is still active'));
+  expect(beats.length).toBeGreaterThan(5);
+  expect(beats.length).toBeLessThan(16);
+  expect(new Set(beats).size).toBe(beats.length);
+});
