@@ -48647,7 +48647,7 @@ function startGroup(name) {
 /**
  * End an output group.
  */
-function endGroup() {
+function core_endGroup() {
     command_issue('endgroup');
 }
 /**
@@ -48666,7 +48666,7 @@ function group(name, fn) {
             result = yield fn();
         }
         finally {
-            endGroup();
+            core_endGroup();
         }
         return result;
     });
@@ -48723,6 +48723,12 @@ function getIDToken(aud) {
 
 function createConsole(redact) {
     const clean = (text) => neutralise(redact(text));
+    let inGroup = false;
+    function endGroup() {
+        if (inGroup)
+            core_endGroup();
+        inGroup = false;
+    }
     return {
         info: (text) => info(clean(text)),
         debug: (text) => core_debug(clean(text)),
@@ -48732,8 +48738,9 @@ function createConsole(redact) {
         group(title) {
             endGroup();
             startGroup(clean(title));
+            inGroup = true;
         },
-        endGroup: () => endGroup(),
+        endGroup,
     };
 }
 /** Makes the runner put `***` in the place of these values wherever it shows the log. */
