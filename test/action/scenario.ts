@@ -8,6 +8,7 @@ import {
   type StepResult,
   type StepRun,
   startStep,
+  type TimeOptions,
   type VirtualTime,
   virtualTime,
 } from '../sim/runner.ts';
@@ -25,6 +26,9 @@ export interface Scenario {
   readonly agent?: Partial<AgentOptions>;
   readonly github?: GitHubOptions;
   readonly step?: Omit<Step, 'with' | 'time'>;
+  readonly time?: TimeOptions;
+  /** Further secrets that must not show. */
+  readonly secrets?: readonly string[];
 }
 
 /** A scenario under way: the servers live until it is disposed of. */
@@ -40,7 +44,7 @@ export interface Stage extends AsyncDisposable {
 
 /** Sets up the service and GitHub, with time that both share with the step. */
 export async function stage(scenario: Scenario = {}): Promise<Stage> {
-  const time = virtualTime();
+  const time = virtualTime(scenario.time);
   const agent = await startAgent({
     project: PROJECT,
     apiKey: KEY,
@@ -88,18 +92,24 @@ export async function stage(scenario: Scenario = {}): Promise<Stage> {
     start,
     async run(more) {
       const result = await start(more).result;
-      expectPromises(result, agent, github);
+      expectPromises(result, agent, github, scenario.secrets);
       return result;
     },
     async [Symbol.asyncDispose]() {
       await agent[Symbol.asyncDispose]();
       await github[Symbol.asyncDispose]();
+      time[Symbol.dispose]();
     },
   };
 }
 
 /** What no run may break, whatever happens to it. */
-export function expectPromises(result: StepResult, agent: Agent, github: GitHub): void {
+export function expectPromises(
+  result: StepResult,
+  agent: Agent,
+  github: GitHub,
+  more: readonly string[] = [],
+): void {
   expect(Object.keys(result.outputs).sort()).toEqual([...OUTPUT_NAMES].sort());
   expect(errors(result).length).toBeLessThanOrEqual(1);
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.js:\d+/m);
@@ -113,7 +123,7 @@ export function expectPromises(result: StepResult, agent: Agent, github: GitHub)
     ...github.journal.map(({ path, body }) => path + body),
     ...agent.journal.map(({ path, body }) => path + body),
   ].join('\n');
-  for (const secret of [KEY, TOKEN])
+  for (const secret of [KEY, TOKEN, ...more])
     for (const form of formsOf(secret)) expect(shown).not.toContain(form);
 }
 

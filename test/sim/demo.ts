@@ -16,7 +16,7 @@ const PACE = 30;
 process.exitCode = (await playPullRequest()) ? 0 : 1;
 
 async function playPullRequest(): Promise<boolean> {
-  const time = virtualTime({ pace: PACE });
+  using time = virtualTime({ pace: PACE });
   await using agent = await startAgent({
     project: PROJECT,
     apiKey: API_KEY,

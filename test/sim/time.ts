@@ -1,0 +1,310 @@
+// A preload that makes time virtual: `node --import <this file> <program>`. Virtual time is real
+// time plus an offset, and the offset grows only while the program has nothing to do but wait.
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers';
+import promises from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+interface Timer {
+  readonly id: number;
+  readonly delay: number;
+  readonly repeat: boolean;
+  readonly call: () => void;
+  due: number;
+  /** Timers that are due at the same time fire in the order in which they were armed. */
+  order: number;
+  holdsProcess: boolean;
+  cleared: boolean;
+}
+
+interface WaitOptions {
+  readonly signal?: AbortSignal;
+  readonly ref?: boolean;
+}
+
+type Callback = (...values: unknown[]) => void;
+
+const { SIM_TIME_FILE: file, SIM_TIME_GRACE_MS: grace, SIM_TIME_PACE: pace } = process.env;
+for (const name of Object.keys(process.env)) {
+  if (name.startsWith('SIM_')) delete process.env[name];
+}
+
+const GRACE_MS = Number(grace ?? 1500);
+const PACE = Number(pace ?? Number.POSITIVE_INFINITY);
+const PUMP_MS = pace === undefined ? 1 : 10;
+const QUIET_TICKS = 2;
+// A stall of the whole machine is not silence of the other side.
+const LONGEST_TICK_MS = 20;
+// Handles that hold the loop although nothing is under way, each with how many of them there may
+// be: no more than the three standard streams. Anything else, known or not, is taken for activity.
+const IDLE = new Map([
+  ['PipeWrap', 3],
+  ['TTYWrap', 3],
+  ['SignalWrap', Number.POSITIVE_INFINITY],
+  ['Timeout', Number.POSITIVE_INFINITY],
+]);
+
+const real = {
+  Date,
+  dateNow: Date.now,
+  now: performance.now.bind(performance),
+  setTimeout,
+  clearTimeout,
+  setInterval,
+  clearInterval,
+  wait: promises.setTimeout,
+};
+
+const startOffset = file !== undefined && existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+const armed = new Map<number, Timer>();
+let offset = startOffset;
+// Far above the identifiers of real timers, so that neither is taken for the other.
+let lastId = 2 ** 40;
+let lastOrder = 0;
+let pump: NodeJS.Timeout | undefined;
+let tickedAt = 0;
+let quietTicks = 0;
+let activeMs = 0;
+let lastEvents = 0;
+
+function now(): number {
+  return real.now() + offset;
+}
+
+function today(): number {
+  return Math.floor(real.dateNow() + offset);
+}
+
+function jump(ms: number): void {
+  offset += ms;
+  if (file === undefined) return;
+  // A reader sees the old offset or the new one, never an empty file.
+  writeFileSync(`${file}.${process.pid}`, String(offset));
+  renameSync(`${file}.${process.pid}`, file);
+}
+
+function arm(timer: Timer): void {
+  timer.due = now() + timer.delay;
+  timer.order = ++lastOrder;
+  armed.set(timer.id, timer);
+  updatePump();
+}
+
+function updatePump(): void {
+  if (armed.size === 0) {
+    real.clearInterval(pump);
+    pump = undefined;
+    return;
+  }
+  if (pump === undefined) {
+    pump = real.setInterval(tick, PUMP_MS);
+    tickedAt = real.now();
+    quietTicks = 0;
+  }
+  if (armed.values().some(({ holdsProcess }) => holdsProcess)) pump.ref();
+  else pump.unref();
+}
+
+function earliest(): Timer | undefined {
+  let first: Timer | undefined;
+  for (const timer of armed.values()) {
+    if (first === undefined || timer.due < first.due) first = timer;
+    else if (timer.due === first.due && timer.order < first.order) first = timer;
+  }
+  return first;
+}
+
+function tick(): void {
+  const elapsed = real.now() - tickedAt;
+  tickedAt += elapsed;
+  const next = earliest();
+  if (next === undefined) return;
+  if (next.due > now() && mayJump(elapsed)) {
+    const missing = next.due - now();
+    jump(PACE === Number.POSITIVE_INFINITY ? Math.ceil(missing) : step(missing, elapsed));
+  }
+  // One timer a tick: what it sets off comes before the next one.
+  if (next.due <= now()) fire(next);
+}
+
+function step(missing: number, elapsed: number): number {
+  return Math.min(missing, elapsed * Math.max(PACE - 1, 0));
+}
+
+/**
+ * Unref'd timers are stepped to as well: they fire for as long as anything holds the process, and
+ * the deadlines of undici and of `AbortSignal.timeout` are such.
+ */
+function mayJump(elapsed: number): boolean {
+  // Work in the thread pool (zlib, WebCrypto) shows only in the event that ends it.
+  const { events } = performance.nodeTiming.uvMetricsInfo;
+  const idle = isIdle();
+  quietTicks = idle && events === lastEvents ? quietTicks + 1 : 0;
+  lastEvents = events;
+  if (idle) {
+    activeMs = 0;
+    return quietTicks >= QUIET_TICKS;
+  }
+  activeMs += Math.min(elapsed, LONGEST_TICK_MS);
+  return activeMs >= GRACE_MS;
+}
+
+function isIdle(): boolean {
+  const counts = new Map<string, number>();
+  for (const name of process.getActiveResourcesInfo()) {
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts.entries().every(([name, count]) => count <= (IDLE.get(name) ?? 0));
+}
+
+function fire(timer: Timer): void {
+  armed.delete(timer.id);
+  quietTicks = 0;
+  if (timer.holdsProcess) activeMs = 0;
+  if (timer.repeat) arm(timer);
+  else updatePump();
+  timer.call();
+}
+
+function start(callback: Callback, delay: unknown, values: unknown[], repeat: boolean) {
+  const inContext = AsyncLocalStorage.snapshot();
+  const timer: Timer = {
+    id: ++lastId,
+    delay: acceptedDelay(delay),
+    repeat,
+    call: () => inContext(() => callback.apply(handle, values)),
+    due: 0,
+    order: 0,
+    holdsProcess: true,
+    cleared: false,
+  };
+  const handle = {
+    ref: () => hold(true),
+    unref: () => hold(false),
+    hasRef: () => timer.holdsProcess,
+    refresh() {
+      if (!timer.cleared) arm(timer);
+      return handle;
+    },
+    close() {
+      stop(timer);
+      return handle;
+    },
+    [Symbol.toPrimitive]: () => timer.id,
+    [Symbol.dispose]: () => stop(timer),
+  };
+  function hold(holdsProcess: boolean) {
+    timer.holdsProcess = holdsProcess;
+    updatePump();
+    return handle;
+  }
+  handles.set(handle, timer);
+  // A program that sets timers gets on: the silence, if any, begins anew.
+  activeMs = 0;
+  arm(timer);
+  return handle;
+}
+
+const handles = new WeakMap<object, Timer>();
+
+function acceptedDelay(delay: unknown): number {
+  const ms = Number(delay ?? 1);
+  if (ms >= 1 && ms <= 2 ** 31 - 1) return Math.trunc(ms);
+  if (ms > 1) {
+    process.emitWarning(
+      `${ms} does not fit into a 32-bit signed integer.\nTimeout duration was set to 1.`,
+      'TimeoutOverflowWarning',
+    );
+  }
+  return 1;
+}
+
+function stop(timer: Timer): void {
+  timer.cleared = true;
+  if (!armed.delete(timer.id)) return;
+  activeMs = 0;
+  updatePump();
+}
+
+function clear(given: unknown): void {
+  const timer =
+    typeof given === 'object' && given !== null
+      ? handles.get(given)
+      : armed.get(typeof given === 'symbol' ? Number.NaN : Number(given));
+  if (timer !== undefined) stop(timer);
+  else real.clearTimeout(given as NodeJS.Timeout);
+}
+
+function virtualSetTimeout(callback: Callback, delay?: unknown, ...values: unknown[]): unknown {
+  // The real one words the complaint.
+  if (typeof callback !== 'function') return real.setTimeout(callback);
+  return start(callback, delay, values, false);
+}
+
+function virtualSetInterval(callback: Callback, delay?: unknown, ...values: unknown[]): unknown {
+  if (typeof callback !== 'function') return real.setInterval(callback);
+  return start(callback, delay, values, true);
+}
+
+function wait(delay?: number, value?: unknown, options: WaitOptions = {}): Promise<unknown> {
+  const { signal, ref = true } = options;
+  // Node's own rejection is the genuine one.
+  if (signal?.aborted) return real.wait(1, value, options);
+  return new Promise((resolve) => {
+    const handle = start(finish, delay, [], false);
+    if (!ref) handle.unref();
+    function finish(): void {
+      signal?.removeEventListener('abort', abort);
+      resolve(value);
+    }
+    function abort(): void {
+      handle.close();
+      resolve(real.wait(1, value, options));
+    }
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+async function* waitRepeatedly(delay = 1, value?: unknown, options: WaitOptions = {}) {
+  for (let due = now() + delay; ; due += delay) {
+    await wait(due - now(), undefined, options);
+    yield value;
+  }
+}
+
+function timeoutSignal(ms: number): AbortSignal {
+  const controller = new AbortController();
+  const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+  start(() => controller.abort(reason), ms, [], false).unref();
+  return controller.signal;
+}
+
+Object.defineProperty(virtualSetTimeout, promisify.custom, { value: wait, enumerable: true });
+const replaced = {
+  setTimeout: virtualSetTimeout,
+  clearTimeout: clear,
+  setInterval: virtualSetInterval,
+  clearInterval: clear,
+};
+Object.assign(globalThis, replaced);
+Object.assign(timers, replaced);
+Object.assign(promises, { setTimeout: wait, setInterval: waitRepeatedly });
+Object.defineProperty(promises.scheduler, 'wait', {
+  value: (delay?: number, options?: WaitOptions) => wait(delay, undefined, options),
+});
+AbortSignal.timeout = timeoutSignal;
+syncBuiltinESMExports();
+
+// Monotonic time begins near zero in every process, wherever the offset stands.
+performance.now = () => now() - startOffset;
+Object.defineProperty(performance, 'timeOrigin', { value: performance.timeOrigin + startOffset });
+Date.now = today;
+globalThis.Date = new Proxy(Date, {
+  apply: () => new real.Date(today()).toString(),
+  construct: (target, values, newTarget) =>
+    Reflect.construct(target, values.length === 0 ? [today()] : values, newTarget),
+});
+real.Date.prototype.constructor = globalThis.Date;
