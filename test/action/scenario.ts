@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { OUTPUT_NAMES } from '../../src/outputs.ts';
-import { type Agent, type AgentOptions, startAgent } from '../sim/agent.ts';
+import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '../sim/agent.ts';
 import { pullRequest } from '../sim/events.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';
 import {
@@ -114,17 +114,52 @@ export function expectPromises(
   expect(errors(result).length).toBeLessThanOrEqual(1);
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.js:\d+/m);
   expect(result.fileErrors).toEqual([]);
-  const shown = [
-    result.stdout.replace(/^::add-mask::.*$/gm, ''),
-    result.stderr,
-    result.outputText,
-    result.state,
-    result.summary,
-    ...github.journal.map(({ path, body }) => path + body),
-    ...agent.journal.map(({ path, body }) => path + body),
-  ].join('\n');
-  for (const secret of [KEY, TOKEN, ...more])
-    for (const form of formsOf(secret)) expect(shown).not.toContain(form);
+  const secrets = { key: KEY, token: TOKEN, more };
+  expect(findTraces(secrets, result, agent, github)).toEqual([]);
+}
+
+export interface Secrets {
+  readonly key: string;
+  readonly token: string;
+  readonly more: readonly string[];
+}
+
+/** Each place where a secret shows that is not made for it, and in which form. */
+export function findTraces(
+  { key, token, more }: Secrets,
+  result: StepResult,
+  agent: Pick<Agent, 'journal'>,
+  github: Pick<GitHub, 'journal'>,
+): readonly string[] {
+  const places = {
+    stdout: result.stdout.replace(/^::add-mask::.*$/gm, ''),
+    stderr: result.stderr,
+    outputs: result.outputText,
+    state: result.state,
+    summary: result.summary,
+    'requests to the service': agent.journal.map((request) => told(request, key)).join('\n'),
+    'requests to GitHub': github.journal.map((request) => told(request, token)).join('\n'),
+  };
+  return Object.entries(places).flatMap(([place, text]) => {
+    const readable = legible(text);
+    return [...new Set([key, token, ...more].flatMap(formsOf))]
+      .filter((form) => text.includes(form) || readable.includes(legible(form)))
+      .map((form) => `${form} in ${place}`);
+  });
+}
+
+/** A request without the one secret that belongs into its header `authorization`. */
+function told({ path, headers, body }: JournalEntry, own: string): string {
+  const { authorization = '', ...others } = headers;
+  return [path, authorization.replace(own, ''), ...Object.values(others), body].join('\n');
+}
+
+/** As JSON within JSON reads once it is parsed, and as the eye sees it. */
+function legible(text: string): string {
+  return text
+    .replace(/\\+u([\da-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replaceAll('\\', '')
+    .replaceAll('¦', '|');
 }
 
 function formsOf(secret: string): readonly string[] {

@@ -1,0 +1,385 @@
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
+import { DONE, DOUBTFUL, type Fault, type Row, SENT, SILENT, survive, TOLD } from './faults.ts';
+import { JOB, KEY, TOKEN } from './scenario.ts';
+
+const RECORD = {
+  id: JOB,
+  status: 'active',
+  source: { repository: 'https://github.com/octo/agents', ref: 'main' },
+};
+const TYPE = { 'content-type': 'application/json' };
+const CANARY = 'body-canary';
+const GIB = 2 ** 30;
+
+function body(
+  bytes: string | Buffer | object,
+  headers: Readonly<Record<string, string>> = TYPE,
+): Row[1] {
+  return raw(answer(whole(200, bytes, headers)));
+}
+
+function raw(behaviour: Behaviour, more: Fault = {}): Row[1] {
+  return async (use) => ({
+    ...more,
+    server: await use(startFaultServer({ onRequest: () => behaviour })),
+    also: (result, scene) => {
+      expect(result.log + result.summary + result.outputText).not.toContain(CANARY);
+      more.also?.(result, scene);
+    },
+  });
+}
+
+function play(rows: readonly Row[]): void {
+  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
+}
+
+/** Delivered, and the warning says what was wrong with the answer. */
+const odd = (words: RegExp) => ({
+  ...SENT,
+  warns: [
+    new RegExp(`^The service took the message \\(200\\), but answered with .*${words.source}`),
+  ],
+});
+
+describe('a body that is no record, after a status and type that are the service’s', () => {
+  const schema = odd(/not a job record/);
+  play([
+    ['invalid JSON', body(`{"id": "${CANARY}`), odd(/invalid JSON \(19 bytes\)/)],
+    [
+      'JSON with something behind it',
+      body(`${JSON.stringify(RECORD)} ${CANARY}`),
+      odd(/invalid JSON/),
+    ],
+    ['two records', body(JSON.stringify(RECORD).repeat(2)), odd(/invalid JSON/)],
+    ['HTML that calls itself JSON', body(`<html>${CANARY}`), odd(/invalid JSON/)],
+    ['JSON with comments', body(`/* ${CANARY} */ {}`), odd(/invalid JSON/)],
+    ['white space', body(' \n '), odd(/invalid JSON/)],
+    ['a NUL', body('\0'), odd(/invalid JSON/)],
+    ...[
+      '[]',
+      'null',
+      '"x"',
+      '1',
+      'true',
+      '{}',
+      '{"id":1,"status":"active"}',
+      `[${JSON.stringify(RECORD)}]`,
+    ].map((text): Row => [`the JSON ${text}`, body(text), schema]),
+    ['a megabyte of brackets', body('['.repeat(2 ** 20)), odd(/invalid JSON/)],
+    ['a megabyte of nesting', body('['.repeat(2 ** 19) + ']'.repeat(2 ** 19)), odd(/JSON/)],
+    ['broken UTF-8', body(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])), odd(/not UTF-8/)],
+    ['overlong UTF-8', body(Buffer.from([0xc0, 0xaf])), odd(/not UTF-8/)],
+    ['a surrogate in UTF-8', body(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), odd(/not UTF-8/)],
+    ['UTF-16', body(Buffer.from(`\ufeff${JSON.stringify(RECORD)}`, 'utf16le')), odd(/not UTF-8/)],
+  ]);
+});
+
+describe('a body in an encoding that was not asked for is not decoded', () => {
+  const text = Buffer.from(JSON.stringify(RECORD));
+  const encoded = (encoding: string, bytes: Buffer): Row => [
+    encoding,
+    body(bytes, { ...TYPE, 'content-encoding': encoding }),
+    odd(/content encoding that was not asked for/),
+  ];
+  play([
+    encoded('gzip', gzipSync(text)),
+    encoded('x-gzip', gzipSync(text)),
+    encoded('GZIP', gzipSync(text)),
+    encoded('deflate', deflateSync(text)),
+    encoded('br', brotliCompressSync(text)),
+    encoded('zstd', zstdCompressSync(text)),
+    encoded('gzip, gzip', gzipSync(gzipSync(text))),
+    encoded('identity, gzip', gzipSync(text)),
+    encoded('rot13', text),
+    ['identity', body(text, { ...TYPE, 'content-encoding': 'identity' }), SENT],
+    [
+      'gzip, of a type that is not JSON',
+      body(gzipSync(text), { 'content-type': 'text/html', 'content-encoding': 'gzip' }),
+      DOUBTFUL,
+    ],
+  ]);
+});
+
+describe('a body that is broken off, or never ends', () => {
+  const start = head(200, { ...TYPE, 'content-length': 500 });
+  const chunks = head(200, { ...TYPE, 'transfer-encoding': 'chunked' });
+  const patient = { atLeastMs: 60_000, withinMs: 62_000 };
+  play([
+    ['too short, then the end', raw(answer(`${start}{"id":`, 'end')), odd(/\w/)],
+    ['too short, then a reset', raw(answer(`${start}{"id":`, 'reset')), odd(/\w/)],
+    [
+      'too short, then nothing',
+      raw(answer(`${start}{"id":`, 'hang'), SILENT),
+      { ...odd(/60 s/), ...patient },
+    ],
+    ['nothing at all', raw(answer(start, 'hang'), SILENT), { ...odd(/60 s/), ...patient }],
+    [
+      'in drips',
+      raw(
+        {
+          kind: 'drip',
+          bytes: `${head(200, { ...TYPE, 'content-length': 1e6 })}{`,
+          drop: ' ',
+          everyMs: 20,
+        },
+        SILENT,
+      ),
+      { ...odd(/60 s/), ...patient },
+    ],
+    [
+      'in drips, and the wait goes on',
+      async (use) => ({
+        ...SILENT,
+        with: { wait: true },
+        server: await use(
+          startFaultServer({
+            onRequest: ({ method, n }) => {
+              if (method === 'POST')
+                return { kind: 'drip', bytes: `${start}{`, drop: ' ', everyMs: 300 };
+              const status = n === 2 ? 'active' : 'completed';
+              return answer(whole(200, { ...RECORD, status }));
+            },
+          }),
+        ),
+      }),
+      { ...DONE, warns: odd(/60 s/).warns, atLeastMs: 60_000, withinMs: 90_000 },
+    ],
+    ['in chunks, one of no size', raw(answer(`${chunks}zz\r\n{}\r\n0\r\n\r\n`)), odd(/\w/)],
+    ['in chunks, one of a negative size', raw(answer(`${chunks}-1\r\n{}\r\n0\r\n\r\n`)), odd(/\w/)],
+    [
+      'in chunks, one of a gigantic size',
+      raw(answer(`${chunks}${'f'.repeat(40)}\r\n{}\r\n0\r\n\r\n`)),
+      odd(/\w/),
+    ],
+    ['in chunks, without the last', raw(answer(`${chunks}2\r\n{}\r\n`, 'end')), odd(/\w/)],
+    [
+      'in chunks, with trailers without end',
+      raw({
+        kind: 'flood',
+        bytes: `${chunks}0\r\n`,
+        chunk: 'x-y: z\r\n'.repeat(1000),
+        times: 1000,
+        ending: 'end',
+      }),
+      odd(/\w/),
+    ],
+    ['longer than announced', raw(answer(whole(200, RECORD).toString() + CANARY)), SENT],
+    [
+      'a gigabyte, announced',
+      flooded(head(200, { ...TYPE, 'content-length': GIB })),
+      odd(/more than 1048576 bytes/),
+    ],
+    ['a gigabyte, until the end', flooded(head(200, TYPE)), odd(/more than 1048576 bytes/)],
+    ['a gigabyte of HTML', flooded(head(200, { 'content-type': 'text/html' })), DOUBTFUL],
+    ['a gigabyte behind a 500', flooded(head(500, TYPE)), { ...DOUBTFUL, error: /answered 500/ }],
+    [
+      'a gigabyte behind a 204',
+      flooded(head(204, TYPE)),
+      { ...SENT, warns: [/\(204\).*an empty body/] },
+    ],
+  ]);
+});
+
+/** Endless for all that the step does; the server sends no more once the step has gone. */
+function flooded(bytes: string): Row[1] {
+  const chunk = Buffer.alloc(2 ** 20, ' ');
+  return async (use) => {
+    const server = await use(
+      startFaultServer({ onRequest: () => ({ kind: 'flood', bytes, chunk, times: 1024 }) }),
+    );
+    return { server, also: () => expect(server.written).toBeLessThan(64 * 2 ** 20) };
+  };
+}
+
+describe('headers that no two servers would read alike', () => {
+  const text = JSON.stringify(RECORD);
+  const headers = (more: Parameters<typeof head>[1]) =>
+    raw(answer(head(200, { ...TYPE, ...more }) + text, 'end'));
+  // Whoever parses strictly never comes to a status: nothing is known of the message.
+  play([
+    ['two lengths', headers({ 'content-length': ['2', String(text.length)] }), DOUBTFUL],
+    [
+      'two equal lengths',
+      headers({ 'content-length': [String(text.length), String(text.length)] }),
+      DOUBTFUL,
+    ],
+    [
+      'a length and chunks',
+      headers({ 'content-length': text.length, 'transfer-encoding': 'chunked' }),
+      DOUBTFUL,
+    ],
+    ['a length that is none', headers({ 'content-length': 'x' }), DOUBTFUL],
+    ['a negative length', headers({ 'content-length': '-1' }), DOUBTFUL],
+    ['a gigantic length', headers({ 'content-length': '9'.repeat(30) }), DOUBTFUL],
+    ['a header name with a space', headers({ 'bad name': 'x' }), DOUBTFUL],
+    [
+      'a header without a colon',
+      raw(answer(`HTTP/1.1 200 OK\r\nnonsense\r\n\r\n${text}`, 'end')),
+      DOUBTFUL,
+    ],
+    ['a header of a megabyte', headers({ 'x-large': 'x'.repeat(2 ** 20) }), DOUBTFUL],
+    [
+      'ten thousand headers',
+      headers({ 'x-many': Array.from({ length: 10_000 }, () => 'y'.repeat(100)) }),
+      DOUBTFUL,
+    ],
+    [
+      'a reason of a megabyte',
+      raw(answer(`HTTP/1.1 200 ${'x'.repeat(2 ** 20)}\r\n\r\n`, 'end')),
+      { ...SENT, warns: [/\(200\), but answered with an empty body/] },
+    ],
+    ['headers of a size within the limit', headers({ 'x-large': 'x'.repeat(40_000) }), SENT],
+  ]);
+});
+
+describe('an answer of another origin is not taken for the service’s', () => {
+  const portal = '<html><title>Log in</title></html>';
+  play([
+    [
+      'HTML',
+      body(portal, { 'content-type': 'text/html' }),
+      { ...DOUBTFUL, error: /proxy or portal.*not sent again\.$/ },
+    ],
+    ['HTML without a type', body(portal, {}), DOUBTFUL],
+    ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), DOUBTFUL],
+    [
+      'a record of an odd type',
+      body(RECORD, { 'content-type': `x\u00e9${'y'.repeat(500)}` }),
+      DOUBTFUL,
+    ],
+    [
+      'a record of a type like JSON',
+      body(RECORD, { 'content-type': 'application/jsonp' }),
+      DOUBTFUL,
+    ],
+    [
+      'HTML, and the job turns active',
+      {
+        agent: {
+          onPost: () => ({
+            status: 200,
+            headers: { 'content-type': 'text/html' },
+            body: portal,
+            accept: true,
+          }),
+        },
+        with: { wait: true },
+      },
+      { ...DONE, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
+    ],
+    [
+      'HTML, and the job shows nothing',
+      {
+        agent: {
+          onPost: () => ({
+            status: 200,
+            headers: { 'content-type': 'text/html' },
+            body: portal,
+            accept: false,
+          }),
+        },
+        with: { wait: true },
+      },
+      { ...DOUBTFUL, withinMs: 40_000 },
+    ],
+  ]);
+});
+
+describe('a record in another dress is a record', () => {
+  const hostile = [
+    `{"id":"${JOB}","status":"active","__proto__":{"polluted":1,"status":"failed"}}`,
+    `{"id":"${JOB}","status":"active","constructor":{"prototype":{"polluted":1}}}`,
+    `{"__proto__":null,"id":"${JOB}","status":"active","toString":1,"hasOwnProperty":2}`,
+  ];
+  const active: Fault['also'] = (result) => expect(result.outputs.status).toBe('active');
+  play([
+    ['with a byte order mark', body(`\ufeff${JSON.stringify(RECORD)}`), SENT],
+    ['without a type', body(RECORD, {}), SENT],
+    [
+      'of a type in capitals',
+      body(RECORD, { 'content-type': 'Application/JSON;charset=UTF-8' }),
+      SENT,
+    ],
+    [
+      'of a type with a suffix',
+      body(RECORD, { 'content-type': 'application/vnd.agent.v2+json' }),
+      SENT,
+    ],
+    [
+      'with nothing but its id',
+      body({ id: JOB }),
+      { ...SENT, warns: [/status that this action does not know/] },
+    ],
+    [
+      'with fields of other types',
+      body({ id: JOB, status: 'active', prLink: 1, model: [], source: 'x', createdAt: {} }),
+      SENT,
+    ],
+    ['with many more fields', body({ ...RECORD, x: { y: [CANARY] }, results: null, '': 0 }), SENT],
+    ...hostile.map(
+      (text): Row => [`as ${text}`, raw(answer(whole(200, text)), { also: active }), SENT],
+    ),
+    [
+      'that quotes the secrets',
+      raw(
+        answer(
+          whole(200, {
+            ...RECORD,
+            model: `${KEY} ${encodeURIComponent(KEY)}`,
+            source: {
+              repository: `https://github.com/octo/${TOKEN}`,
+              ref: Buffer.from(`ab${KEY}`).toString('base64'),
+            },
+            prLink: `https://github.com/octo/${TOKEN}/pull/1`,
+          }),
+        ),
+        { with: TOLD },
+      ),
+      SENT,
+    ],
+    [
+      'whose words are commands',
+      raw(
+        answer(
+          whole(200, {
+            ...RECORD,
+            model: '\n::set-output name=delivery::unknown\r::error::x',
+            source: { repository: 'x ##[add-mask]e', ref: '\u2028::add-mask::e\u001b[31m' },
+            createdAt: '\r\n::stop-commands::x',
+          }),
+        ),
+        { with: TOLD, also: (result) => expect(result.masks).not.toContain('e') },
+      ),
+      SENT,
+    ],
+  ]);
+});
+
+describe('the record of another job', () => {
+  const other = { ...RECORD, id: 'another' };
+  play([
+    [
+      'is doubtful',
+      body(other),
+      { ...DOUBTFUL, error: /the record of another job.*not sent again\.$/ },
+    ],
+    [
+      'is doubtful, and the other job is never looked at',
+      {
+        agent: {
+          jobs: [{ id: JOB, turns: [{ steps: [] }] }, { id: 'another' }],
+          onPost: () => ({ body: other, accept: false }),
+        },
+        with: { wait: true },
+        also: (_, { agent }) => {
+          for (const { path } of agent.gets()) expect(path).toMatch(/\/job\/job-1$/);
+        },
+      },
+      { ...DOUBTFUL, withinMs: 40_000 },
+    ],
+    ['with an id that differs in case', body({ ...RECORD, id: JOB.toUpperCase() }), DOUBTFUL],
+    ['with an id of a megabyte', body({ ...RECORD, id: 'x'.repeat(1_000_000) }), DOUBTFUL],
+  ]);
+});

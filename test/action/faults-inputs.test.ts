@@ -1,0 +1,316 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
+import type { Step } from '../sim/runner.ts';
+import { type Fault, NOTHING, type Row, SENT, survive } from './faults.ts';
+import { KEY, TOKEN } from './scenario.ts';
+
+const WORKSPACE = mkdtempSync(join(tmpdir(), 'workspace-'));
+afterAll(() => rmSync(WORKSPACE, { recursive: true }));
+
+const untouched: NonNullable<Fault['also']> = (result, { agent, github }) => {
+  expect([...agent.journal, ...github.journal]).toEqual([]);
+  expect(agent.maxSockets).toBe(0);
+  expect(result.outputs).toMatchObject({ results: '[]', status: '', 'job-id': '' });
+};
+const refused = (error: RegExp) => ({ ...NOTHING, tries: 0, error });
+
+/** Each of the texts is refused in each of the inputs, and nobody is asked anything. */
+function refuses(
+  names: string | readonly string[],
+  texts: readonly string[],
+  words: RegExp,
+  more: Fault = {},
+): readonly Row[] {
+  const inputs = [names].flat();
+  return texts.map((text): Row => {
+    const bad = Object.fromEntries(inputs.map((name) => [name, text]));
+    const problems = inputs.map((name) => `${name}:? [^.]*${words.source}.*`).join('');
+    return [
+      `${inputs.join(', ')} ${JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)}`,
+      { ...more, with: { comment: 'update', ...more.with, ...bad }, also: untouched },
+      refused(new RegExp(`^Nothing was sent\\. ${problems}`)),
+    ];
+  });
+}
+
+function file(name: string, content: string | Buffer): NonNullable<Fault['with']> {
+  writeFileSync(join(WORKSPACE, name), content);
+  return { prompt: '', 'prompt-file': name };
+}
+
+function inWorkspace(inputs: Step['with']): Fault {
+  return { with: { ...inputs }, step: { workspace: WORKSPACE } };
+}
+
+function play(rows: readonly Row[]): void {
+  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
+}
+
+const broken = 'canary-second-line-1f9e';
+const received =
+  (prompt: string): NonNullable<Fault['also']> =>
+  (_, { agent }) => {
+    expect(JSON.parse(agent.posts()[0]?.body ?? '')).toEqual({ prompt });
+  };
+
+describe('api-key', () => {
+  const secret = 'canary_5f6e7d8c9b';
+  play([
+    ...refuses(
+      'api-key',
+      ['', '   ', '\t\n '],
+      /empty; secrets are not passed to runs from forks or Dependabot/,
+    ),
+    ...refuses(
+      'api-key',
+      [
+        `mint_${secret}\n${broken}`,
+        `mint_${secret}\tx${broken}`,
+        `mint_${secret}\r\nX-Evil: ${broken}`,
+        `mint_\u0001${secret}`,
+        `mint_${secret}\u2028x`,
+      ],
+      /line break or control character/,
+      { secrets: [broken, secret] },
+    ),
+    ...refuses(
+      'api-key',
+      [`mint_dsc_${secret}`],
+      /this is an assistant key; an admin key is needed/,
+      { secrets: [secret] },
+    ),
+    ...refuses('api-key', [`mint_us_${secret}`], /this is an index key/, { secrets: [secret] }),
+    ...refuses('api-key', ['${{ secrets.X }}', '$KEY', '${KEY}'], /looks unexpanded/),
+    ...refuses(
+      'api-key',
+      [`Bearer mint_${secret}`, `bearer  mint_${secret}`],
+      /leave out 'Bearer'/,
+      { secrets: [secret] },
+    ),
+    ...refuses(
+      'api-key',
+      [`mint_ ${secret}`, `mint_${secret}\u00e9`, `\u200bmint_${secret}`, 'mint_'],
+      /\w/,
+      { secrets: [secret] },
+    ),
+    [
+      'with a line break at its end',
+      {
+        with: { 'api-key': ` ${KEY}\r\n` },
+        also: (_, { agent }) =>
+          expect(agent.posts()[0]?.headers.authorization).toBe(`Bearer ${KEY}`),
+      },
+      SENT,
+    ],
+  ]);
+});
+
+describe('ids', () => {
+  const ids = [
+    '',
+    ' ',
+    '..',
+    '.',
+    'a/b',
+    'a\\b',
+    'a?b',
+    'a#b',
+    '%2e%2e',
+    'a%2fb',
+    'a\tb',
+    'a\nb',
+    'a,b',
+    'x'.repeat(300),
+    'é',
+    'a\u200bb',
+    'a;b',
+    '\uff0e\uff0e',
+    '../job-1',
+  ];
+  play(refuses(['project-id', 'job-id'], ids, /\w/));
+  play(
+    ['a.b', '...', '-', 'A_b~c:d@e', '::error::x', 'x'.repeat(256)].map(
+      (id): Row => [
+        `${id.slice(0, 40)} is one`,
+        async (use) => {
+          const server = await use(
+            startFaultServer({ onRequest: () => answer(whole(200, { id, status: 'active' })) }),
+          );
+          return {
+            server,
+            with: { 'project-id': id, 'job-id': id },
+            also: () => expect(server.journal[0]?.path).toBe(`/v2/agent/${id}/job/${id}/message`),
+          };
+        },
+        SENT,
+      ],
+    ),
+  );
+});
+
+describe('prompt', () => {
+  const long = 'ä🚀\r\n%0A"\\'.repeat(7800);
+  play([
+    ...refuses('prompt', [''], /is empty/),
+    ...refuses(
+      'prompt',
+      [' \n\t', '\u200b\u2060', '\u00ad\u3164', '\u2800', '\ufeff'],
+      /no visible text/,
+    ),
+    [
+      'prompt and prompt-file both',
+      { ...inWorkspace({ 'prompt-file': 'x.md' }), also: untouched },
+      refused(/prompt and prompt-file are both set/),
+    ],
+    [
+      'with line ends, escapes, quotes and emoji',
+      {
+        with: { prompt: '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r' },
+        also: received('\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r'),
+      },
+      SENT,
+    ],
+    ['of 117 KiB', { with: { prompt: long }, also: received(long) }, SENT],
+    [
+      'a file of 1 MiB',
+      {
+        ...inWorkspace(file('large.md', 'x'.repeat(2 ** 20))),
+        also: received('x'.repeat(2 ** 20)),
+      },
+      SENT,
+    ],
+    [
+      'a file with a byte order mark',
+      { ...inWorkspace(file('bom.md', '\ufeffhello\r\n')), also: received('\ufeffhello\r\n') },
+      SENT,
+    ],
+    ...(
+      [
+        ['a file above 1 MiB', file('larger.md', 'x'.repeat(2 ** 20 + 1))],
+        ['an empty file', file('empty.md', '')],
+        ['a file of white space', file('blank.md', ' \n')],
+        ['a file with a surrogate', file('surrogate.md', Buffer.from([0x61, 0xed, 0xa0, 0x80]))],
+        ['a file that is not UTF-8', file('latin.md', Buffer.from([0x61, 0xe9]))],
+        ['a file that is not there', { prompt: '', 'prompt-file': 'none.md' }],
+        ['a file outside', { prompt: '', 'prompt-file': '../outside.md' }],
+        ['a file elsewhere', { prompt: '', 'prompt-file': '/etc/passwd' }],
+        ['a device', { prompt: '', 'prompt-file': '/dev/zero' }],
+        ['a folder', { prompt: '', 'prompt-file': '.' }],
+        ['a name with a NUL', { prompt: '', 'prompt-file': 'a%00' }],
+        ['a link to outside', link('link.md', '/etc/passwd')],
+        ['a link to itself', link('loop.md', join(WORKSPACE, 'loop.md'))],
+      ] as const
+    ).map(
+      ([name, inputs]): Row => [
+        name,
+        { ...inWorkspace(inputs), also: untouched },
+        refused(/^Nothing was sent\. prompt-file: /),
+      ],
+    ),
+  ]);
+});
+
+function link(name: string, target: string): NonNullable<Fault['with']> {
+  symlinkSync(target, join(WORKSPACE, name));
+  return { prompt: '', 'prompt-file': name };
+}
+
+describe('base-url', () => {
+  play([
+    ...refuses(
+      'base-url',
+      [
+        'http://agent.invalid',
+        'http://127.0.0.1.agent.invalid',
+        'http://localhost.invalid',
+        'http://[::2]',
+        'ftp://agent.invalid',
+        'file:///etc/passwd',
+        'javascript:alert(1)',
+        'ws://127.0.0.1',
+      ],
+      /https required/,
+    ),
+    ...refuses(
+      'base-url',
+      ['https://agent.invalid?x', 'https://agent.invalid/?', 'https://agent.invalid/#f'],
+      /query or fragment/,
+    ),
+    ...refuses(
+      'base-url',
+      [`https://user:${TOKEN}@agent.invalid`, 'https://user@agent.invalid'],
+      /user name or password/,
+    ),
+    ...refuses(
+      'base-url',
+      [
+        'https://agent.invalid:0',
+        'https://agent.invalid:99999',
+        'agent.invalid',
+        'https://',
+        'https:\\\\agent.invalid',
+        'https://agent.invalid/a b',
+        'https://a\nb',
+      ],
+      /must/,
+    ),
+  ]);
+});
+
+describe('numbers and words', () => {
+  const numbers = [
+    'abc',
+    '-1',
+    '1e3',
+    '0x10',
+    'Infinity',
+    'NaN',
+    '１０',
+    '1,5',
+    '1_0',
+    '.5',
+    '5.',
+    '+1',
+  ];
+  const counted = ['timeout-minutes', 'poll-interval-seconds', 'settle-seconds', 'pr-number'];
+  play([
+    ...refuses(counted, [...numbers, '9999999999999'], /must be (a plain|the) number/),
+    ...refuses(['timeout-minutes', 'poll-interval-seconds', 'pr-number'], ['0'], /must be/),
+    ...refuses('timeout-minutes', ['0.0', '7200.1'], /must be a plain number/),
+    ...refuses(['poll-interval-seconds', 'settle-seconds'], ['3600.1'], /must be a plain number/),
+    ...refuses('poll-interval-seconds', ['0.9'], /must be a plain number/),
+    ...refuses('wait', ['yes', '1', 'on', 'tRUE', 'true false'], /must be true or false/),
+    ...refuses('fail-on', ['error', 'none, failed', 'FAILED', ','], /must be a list/),
+    ...refuses('comment', ['maybe', 'Update'], /must be one of/),
+    ...refuses('pr-number', ['7.0', '#7'], /must be the number/),
+  ]);
+});
+
+describe('the environment', () => {
+  play([
+    [
+      'certificate checks that are switched off',
+      { step: { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, also: untouched },
+      refused(/certificate checks are switched off/),
+    ],
+    [
+      'all at once',
+      {
+        with: {
+          'api-key': `mint_${broken}\n${broken}`,
+          'job-id': '..',
+          'project-id': '/',
+          prompt: '',
+          wait: 'yes',
+          'base-url': 'x',
+        },
+        secrets: [broken],
+        also: untouched,
+      },
+      refused(/^Nothing was sent\. project-id .*job-id .*api-key .*wait .*base-url .*prompt /),
+    ],
+  ]);
+});

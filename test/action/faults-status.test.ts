@@ -1,0 +1,358 @@
+import { describe, expect, it } from 'vitest';
+import { type PostReply, serve } from '../sim/agent.ts';
+import { answer, head, startFaultServer } from '../sim/fault-server.ts';
+import {
+  DONE,
+  DOUBTFUL,
+  type Expected,
+  type Fault,
+  REFUSED,
+  type Row,
+  SENT,
+  survive,
+  TOLD,
+} from './faults.ts';
+import { JOB, KEY } from './scenario.ts';
+
+const NEW = 'https://github.com/octo/agents/pull/2';
+
+/** Replies to the POSTs in turn; after the last one, or for null, the service does as ever. */
+function replies(...list: readonly (PostReply | null)[]): Fault {
+  return { agent: { onPost: (n) => list[n - 1] ?? undefined } };
+}
+
+function always(reply: PostReply, inputs: Fault['with'] = {}): Fault {
+  return { with: inputs, agent: { onPost: () => reply } };
+}
+
+const later = (status: number, retryAfter: string | readonly string[], more = {}): PostReply => ({
+  status,
+  headers: { 'retry-after': retryAfter, ...more },
+  body: { error: 'not now' },
+});
+
+function play(rows: readonly Row[]): void {
+  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
+}
+
+describe('the message is delivered', () => {
+  const record = { id: JOB, status: 'active' };
+  const empty = { ...SENT, warns: [/took the message \(\d+\), but answered with an empty body/] };
+  const looks = { wait: true };
+  play([
+    ...[200, 201, 202, 203, 206, 226].map(
+      (status): Row => [`${status}`, always({ status, body: record }), SENT],
+    ),
+    ['204', always({ status: 204 }), empty],
+    ['205', always({ status: 205 }), empty],
+    ['200 with nothing', always({ status: 200 }), empty],
+    [
+      '200 with nothing, of type JSON',
+      always({ headers: { 'content-type': 'application/json' } }),
+      empty,
+    ],
+    [
+      '204, and the wait goes on',
+      { ...always({ status: 204 }), with: looks },
+      { ...DONE, warns: empty.warns, withinMs: 120_000 },
+    ],
+  ]);
+});
+
+describe('a redirect is never followed', () => {
+  const redirected = (status: number, location: string, words: RegExp, accept = false): Row => [
+    `${status} to ${location}`,
+    always({ status, headers: { location }, accept }),
+    { ...REFUSED, error: words },
+  ];
+
+  for (const status of [301, 302, 303, 307, 308]) {
+    it.concurrent(`${status} to another host`, async () => {
+      await using other = await serve(Date, () => ({ status: 200, body: { id: JOB } }));
+      const host = other.origin.slice('http://'.length);
+      await survive(always({ status, headers: { location: `${other.origin}/x?${KEY}` } }), {
+        ...REFUSED,
+        error: new RegExp(`answered ${status} .*redirect to ${host}, which is never followed`),
+      });
+      expect(other.journal).toEqual([]);
+    });
+
+    it.concurrent(`${status} to the same host`, () =>
+      survive(
+        {
+          agent: {
+            onPost: (_, { headers, path }) => ({
+              status,
+              headers: { location: `http://${headers.host}${path}` },
+            }),
+          },
+          also: (_, { agent }) => expect(agent.journal).toHaveLength(1),
+        },
+        { ...REFUSED, error: /redirect to 127\.0\.0\.1:\d+/ },
+      ));
+  }
+
+  play([
+    redirected(307, '/elsewhere', /answered 307 .*redirect/),
+    redirected(
+      302,
+      `https://${encodeURIComponent(KEY)}:x@evil.example:8443/login?to=1`,
+      /redirect to evil\.example:8443,/,
+    ),
+    redirected(308, 'https://evil.example\\@good.example/', /redirect to evil\.example,/),
+    redirected(301, 'javascript:alert(1)', /redirect/),
+    redirected(301, 'no url at all', /redirect/),
+    ...[300, 304, 305, 306, 399].map(
+      (status): Row => [
+        `${status} to nowhere`,
+        always({ status }),
+        { ...REFUSED, error: new RegExp(`answered ${status} `) },
+      ],
+    ),
+  ]);
+});
+
+describe('a definite no is not asked again', () => {
+  const hints: Readonly<Record<number, RegExp>> = {
+    401: /api-key is expired.*or wrong/,
+    403: /write scope.*IP allow list/,
+    404: /check job-id and project-id/,
+  };
+  play([
+    ...[
+      400, 401, 402, 403, 404, 405, 409, 410, 413, 414, 415, 417, 421, 422, 426, 431, 451, 499,
+    ].map(
+      (status): Row => [
+        `${status}`,
+        always({ status, body: { error: 'no such luck' } }),
+        {
+          ...REFUSED,
+          error: new RegExp(
+            `^Nothing was sent to job ${JOB}\\. The service answered ${status} to the message: "no such luck".*${hints[status]?.source ?? ''}`,
+          ),
+        },
+      ],
+    ),
+    [
+      '400 without a word',
+      always({ status: 400 }),
+      { ...REFUSED, error: /answered 400 to the message\.$/ },
+    ],
+    [
+      '400 in HTML',
+      always({ status: 400, body: '<html>\n::error::x' }),
+      { ...REFUSED, error: /answered 400 to the message\.$/ },
+    ],
+    [
+      '400 with a request id',
+      always({ status: 400, headers: { 'x-request-id': 'req_42' } }),
+      { ...REFUSED, error: /request id req_42/ },
+    ],
+    [
+      '400 that quotes the key',
+      always(
+        {
+          status: 400,
+          body: { error: `bad key ${KEY}, ${Buffer.from(KEY).toString('base64')}` },
+        },
+        TOLD,
+      ),
+      { ...REFUSED, error: /bad key \*\*\*/ },
+    ],
+    [
+      '400 with commands, controls and a novel',
+      always({
+        status: 400,
+        body: {
+          error: `\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e ${'x'.repeat(5000)}`,
+        },
+      }),
+      {
+        ...REFUSED,
+        error: /^[^\n\r\u001b]{1,500}$/,
+      },
+    ],
+  ]);
+});
+
+describe('not processed: once more, on a new connection', () => {
+  const twice = { ...SENT, posts: 2 } as const;
+  const fresh: Fault['also'] = (_, { agent }) => {
+    const sockets = agent.posts().map(({ socket }) => socket);
+    expect(new Set(sockets).size).toBe(sockets.length);
+  };
+  play(
+    [408, 425].flatMap((status): Row[] => [
+      [`${status}, then 200`, { ...replies({ status }), also: fresh }, twice],
+      [
+        `${status} for ever`,
+        always({ status }),
+        { ...REFUSED, posts: 2, error: new RegExp(`answered ${status}`) },
+      ],
+      [
+        `${status}, then 500`,
+        replies({ status }, { status: 500, accept: false }),
+        { ...DOUBTFUL, posts: 2 },
+      ],
+      [
+        `${status}, then a reset`,
+        replies({ status }, { fault: 'reset', accept: true }),
+        { ...DOUBTFUL, posts: 2 },
+      ],
+      [
+        `${status} and its connection closed, then 200`,
+        replies({ status, headers: { connection: 'close' } }),
+        twice,
+      ],
+    ]),
+  );
+});
+
+describe('refused before it was processed', () => {
+  const again = (atLeastMs: number): Expected => ({
+    ...SENT,
+    posts: 2,
+    atLeastMs,
+    withinMs: atLeastMs + 8000,
+  });
+  const unheard = again(15_000);
+  const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
+  play([
+    ...[429, 503].flatMap((status): Row[] => [
+      [`${status} for 1 s`, replies(later(status, '1')), again(1000)],
+      [
+        `${status} for 2 s, then 3 s`,
+        replies(later(status, '2'), later(status, '3')),
+        { ...again(5000), posts: 3 },
+      ],
+      [
+        `${status} for ever`,
+        always(later(status, '1')),
+        { ...REFUSED, posts: 3, error: new RegExp(`answered ${status}`) },
+      ],
+      [`${status} for 120 s`, replies(later(status, '120')), again(120_000)],
+      [
+        `${status} for 121 s`,
+        always(later(status, '121')),
+        { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
+      ],
+      [
+        `${status} for an hour`,
+        always(later(status, '3600')),
+        { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
+      ],
+      [
+        `${status} for longer than remains`,
+        { ...always(later(status, '30')), with: { 'timeout-minutes': '0.4' } },
+        { ...REFUSED, error: /\(UTC\)/ },
+      ],
+      [`${status} for longer than time`, always(later(status, '9'.repeat(400))), REFUSED],
+      [
+        `${status} until tomorrow`,
+        always(later(status, tomorrow)),
+        { ...REFUSED, error: /\(UTC\)/ },
+      ],
+      [
+        `${status} until 5 s after its own date`,
+        replies(
+          later(status, 'Tue, 06 Jan 2015 09:00:05 GMT', { date: 'Tue, 06 Jan 2015 09:00:00 GMT' }),
+        ),
+        again(5000),
+      ],
+      [`${status} for the longest of three`, replies(later(status, ['1', '9', '3'])), again(9000)],
+      [
+        `${status}, then 502`,
+        replies(later(status, '1'), { status: 502 }),
+        { ...DOUBTFUL, posts: 2 },
+      ],
+    ]),
+    ['429 without a time', replies({ status: 429 }), unheard],
+    [
+      '429 for ever without a time',
+      always({ status: 429, body: { error: 'slow down' } }),
+      { ...REFUSED, posts: 3, error: /"slow down".*100\/h/, atLeastMs: 45_000, withinMs: 60_000 },
+    ],
+    ...['1e3', '0x10', '-5', '1.5', 'soon', '2026-01-05', 'Tue, 40 Foo 2026 99:00:00 GMT'].map(
+      (text): Row => [`429 for "${text}"`, replies(later(429, text)), unheard],
+    ),
+    [
+      '429, 408, then a message that hangs in the service',
+      replies(later(429, '1'), { status: 408 }, { status: 504, accept: true }),
+      { ...DOUBTFUL, posts: 3 },
+    ],
+  ]);
+});
+
+describe('a doubtful answer is not asked again', () => {
+  const idle = { jobs: [{ id: JOB, turns: [{ steps: [] }] }] };
+  const raw = (status: string): Row => [
+    `the status ${status}`,
+    async (use) => ({
+      server: await use(
+        startFaultServer({
+          onRequest: () => answer(head(200).replace('200', status), 'end'),
+        }),
+      ),
+    }),
+    DOUBTFUL,
+  ];
+  play([
+    ...[500, 501, 502, 503, 504, 507, 511, 520, 521, 522, 523, 524, 525, 526, 527, 530, 599].map(
+      (status): Row => [
+        `${status}`,
+        always({ status, body: { error: 'oh no' }, accept: status % 2 === 0 }),
+        { ...DOUBTFUL, error: new RegExp(`answered ${status} .*"oh no".*not sent again\\.$`) },
+      ],
+    ),
+    ...['600', '999', '000', '099', '2000', '20', 'two'].map(raw),
+    ['503 with a time that is none', always(later(503, 'soon')), DOUBTFUL],
+    [
+      '502, and the job turns active',
+      { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
+      { ...DONE, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
+    ],
+    [
+      '502, and the job gets another pull request 20 s later',
+      {
+        agent: {
+          jobs: [{ id: JOB, turns: [{ steps: [{ afterMs: 20_000, set: { prLink: NEW } }] }] }],
+          onPost: () => ({ status: 502, accept: true }),
+        },
+        with: { wait: true },
+      },
+      { ...DONE, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
+    ],
+    [
+      '502, and the job shows nothing',
+      { agent: { ...idle, onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
+      { ...DOUBTFUL, atLeastMs: 30_000, withinMs: 40_000 },
+    ],
+    [
+      '502, and the job was active before',
+      {
+        agent: {
+          jobs: [{ id: JOB, base: { status: 'active' } }],
+          onPost: () => ({ status: 502, accept: true }),
+        },
+        with: { wait: true },
+      },
+      DOUBTFUL,
+    ],
+    [
+      '502, and the looks fail',
+      {
+        agent: {
+          onPost: () => ({ status: 502, accept: true }),
+          onGet: (n) => (n > 1 ? { status: 500 } : undefined),
+        },
+        with: { wait: true },
+      },
+      { ...DOUBTFUL, withinMs: 40_000 },
+    ],
+    [
+      'a reset, and the job turns active',
+      { agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } },
+      { ...DONE, warns: [/lost after the request was written.*The job shows/], withinMs: 120_000 },
+    ],
+  ]);
+});

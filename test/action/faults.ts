@@ -1,0 +1,109 @@
+import { expect } from 'vitest';
+import type { FaultServer } from '../sim/fault-server.ts';
+import type { StepResult } from '../sim/runner.ts';
+import { errors, KEY, type Scenario, type Stage, stage, warnings } from './scenario.ts';
+
+export interface Fault extends Scenario {
+  /** The service where bytes matter; without it the simulated one answers. */
+  readonly server?: FaultServer;
+  /** Complete POSTs, where neither of the two counts them. */
+  readonly posts?: () => number;
+  /** Further promises of this case. */
+  readonly also?: (result: StepResult, scene: Stage) => void;
+}
+
+/** Hands a resource to the case, which lives as long as the case does. */
+export type Use = <T extends AsyncDisposable>(resource: T | Promise<T>) => Promise<T>;
+export type SetUp = Fault | ((use: Use) => Fault | Promise<Fault>);
+
+export interface Expected {
+  /** Complete POSTs that the service counted. */
+  readonly posts: number;
+  /** How often the step began to send. Default: as many as there were POSTs, at least 1. */
+  readonly tries?: number;
+  readonly delivery: string;
+  readonly outcome: string;
+  readonly exit: 0 | 1;
+  readonly confirmed?: string;
+  /** Words of the one error, or with exit 0 none. */
+  readonly error?: RegExp;
+  /** Words of the warnings, one each; default: none. */
+  readonly warns?: readonly RegExp[];
+  /** Virtual time. */
+  readonly atLeastMs?: number;
+  /** Default: 10 s, which is more than the pauses between two attempts. */
+  readonly withinMs?: number;
+}
+
+export type Row = readonly [fault: string, setUp: SetUp, expected: Expected];
+
+export const SENT = { posts: 1, delivery: 'sent', outcome: 'sent', exit: 0 } as const;
+export const DONE = { ...SENT, outcome: 'completed', confirmed: 'true' } as const;
+/** Nothing was written. */
+export const NOTHING = { posts: 0, delivery: 'not-sent', outcome: 'error', exit: 1 } as const;
+/** Something was written, and was not taken for sure. */
+export const REFUSED = { ...NOTHING, posts: 1 } as const;
+export const DOUBTFUL = {
+  posts: 1,
+  delivery: 'unknown',
+  outcome: 'error',
+  exit: 1,
+  error: /may or may not have been delivered; it was not sent again\.$/,
+} as const;
+
+/** Real time that a silent connection is given: the step has nothing else to hear from. */
+export const SILENT = { time: { graceMs: 400 } } as const;
+/** Told on the pull request as well, where a text of others could do harm. */
+export const TOLD = { comment: 'update' } as const;
+
+/** Runs the step under a fault, and checks what must come of it. */
+export async function survive(setUp: SetUp, expected: Expected): Promise<void> {
+  await using resources = new AsyncDisposableStack();
+  const use: Use = async (resource) => resources.use(await resource);
+  const fault = typeof setUp === 'function' ? await setUp(use) : setUp;
+  const { server } = fault;
+  const base = server === undefined ? {} : { 'base-url': server.origin };
+  await using scene = await stage({ ...fault, with: { comment: 'off', ...base, ...fault.with } });
+  const startedAt = performance.now();
+  const result = await scene.run();
+  const realMs = performance.now() - startedAt;
+  const posts = fault.posts?.() ?? (server ?? scene.agent).posts().length;
+
+  const { delivery, outcome, exit, confirmed = result.outputs.confirmed } = expected;
+  const { tries = expected.posts } = expected;
+  const found = {
+    posts,
+    tries: result.stdout.match(/^Sending the message/gm)?.length ?? 0,
+    ...result.outputs,
+    exit: result.exitCode,
+    errors: errors(result),
+    warnings: warnings(result),
+  };
+  expect(found).toMatchObject({
+    posts: expected.posts,
+    tries,
+    delivery,
+    outcome,
+    exit,
+    confirmed,
+    errors: exit === 0 ? [] : [expect.stringMatching(expected.error ?? /\w/)],
+    warnings: (expected.warns ?? []).map((words) => expect.stringMatching(words)),
+  });
+  expect(result.virtualMs).toBeGreaterThanOrEqual(expected.atLeastMs ?? 0);
+  // What really passed is the machine's time, which may be loaded; what was waited for is the step's.
+  expect(result.virtualMs - realMs).toBeLessThan(expected.withinMs ?? 10_000);
+  if (server === undefined && fault.posts === undefined) expectTruth(delivery, scene);
+  for (const request of server?.journal ?? []) {
+    expect(request.headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(request.path + request.body).not.toContain(KEY);
+  }
+  fault.also?.(result, scene);
+}
+
+/** What the service took is what the step says. */
+function expectTruth(delivery: string, { agent }: Stage): void {
+  const taken = agent.accepted().length;
+  expect(taken).toBeLessThanOrEqual(1);
+  if (delivery === 'sent') expect(taken).toBe(1);
+  if (delivery === 'not-sent') expect(taken).toBe(0);
+}

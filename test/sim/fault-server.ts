@@ -1,0 +1,415 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createSecureServer, constants as http2, type ServerHttp2Stream } from 'node:http2';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
+import { Worker } from 'node:worker_threads';
+import { generate } from 'selfsigned';
+
+/** How a connection goes on: a TCP reset, a close in good order, silence, or the next request. */
+export type Ending = 'reset' | 'end' | 'hang' | 'keep';
+
+type Bytes = string | Buffer;
+
+/** What follows once a request is there, complete but for `mid-request`. */
+export type Behaviour =
+  /** Decided when the first bytes of a request have come; no more are read. */
+  | { readonly kind: 'mid-request'; readonly ending: Ending }
+  /** Written as it stands. */
+  | { readonly kind: 'answer'; readonly bytes: Bytes; readonly ending?: Ending }
+  | {
+      readonly kind: 'drip';
+      /** Written at once. */
+      readonly bytes: Bytes;
+      /** Written again and again, every so many milliseconds of real time, until the peer goes. */
+      readonly drop: Bytes;
+      readonly everyMs: number;
+    }
+  | {
+      readonly kind: 'flood';
+      readonly bytes: Bytes;
+      /** Written again and again, until the peer goes or `times` is reached. */
+      readonly chunk: Bytes;
+      readonly times: number;
+      readonly ending?: Ending;
+    };
+
+/** A complete request: one that breaks off is not recorded. */
+export interface FaultRequest {
+  /** Counts the requests of its method from 1. */
+  readonly n: number;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly connection: number;
+}
+
+export interface FaultServerOptions {
+  /** Before anything is read of the n-th connection, counted from 1, or its TLS begins. */
+  readonly onConnection?: (n: number) => Exclude<Ending, 'keep'> | undefined;
+  /** Before the request is read to its end. */
+  readonly onFirstBytes?: (connection: number) => Behaviour | undefined;
+  readonly onRequest?: (request: FaultRequest) => Behaviour;
+  readonly tls?: SecureContextOptions;
+}
+
+export interface FaultServer extends AsyncDisposable {
+  readonly port: number;
+  /** With TLS `https`, and in any case 127.0.0.1. */
+  readonly origin: string;
+  readonly journal: readonly FaultRequest[];
+  readonly connections: number;
+  /** Bytes that were handed to the peers. */
+  readonly written: number;
+  /** Each of these the service may have taken for a message. */
+  posts(): readonly FaultRequest[];
+  gets(): readonly FaultRequest[];
+}
+
+const HEAD_END = '\r\n\r\n';
+
+/** Raw sockets on loopback that do what no HTTP library would. */
+export async function startFaultServer(options: FaultServerOptions = {}): Promise<FaultServer> {
+  const { onRequest = () => answer(notFound()) } = options;
+  const secureContext = options.tls === undefined ? null : createSecureContext(options.tls);
+  const journal: FaultRequest[] = [];
+  const sockets = new Set<Socket>();
+  const closedSockets: number[] = [];
+  let connections = 0;
+
+  function take(raw: Socket): void {
+    connections += 1;
+    const connection = connections;
+    sockets.add(raw);
+    raw.on('error', () => {});
+    raw.on('close', () => {
+      sockets.delete(raw);
+      closedSockets.push(raw.bytesWritten);
+    });
+    const first = options.onConnection?.(connection);
+    if (first !== undefined) {
+      finish(raw, raw, first);
+      return;
+    }
+    if (secureContext === null) {
+      converse(raw, raw, connection);
+      return;
+    }
+    const secure = new TLSSocket(raw, { isServer: true, secureContext });
+    secure.on('error', () => raw.destroy());
+    converse(secure, raw, connection);
+  }
+
+  function converse(socket: Socket, raw: Socket, connection: number): void {
+    let received = Buffer.alloc(0);
+    let deaf = false;
+
+    function read(chunk: Buffer): void {
+      if (deaf) return;
+      received = Buffer.concat([received, chunk]);
+      const early = options.onFirstBytes?.(connection);
+      if (early !== undefined) {
+        deaf = true;
+        socket.pause();
+        void behave(socket, raw, early);
+        return;
+      }
+      const parsed = parseRequest(received);
+      if (parsed === null) return;
+      received = received.subarray(parsed.bytes);
+      const { request } = parsed;
+      const n = journal.filter(({ method }) => method === request.method).length + 1;
+      const entry = { ...request, n, connection };
+      journal.push(entry);
+      void behave(socket, raw, onRequest(entry));
+    }
+
+    socket.on('data', read);
+    socket.on('end', () => socket.end());
+    socket.resume();
+  }
+
+  const server = createServer({ pauseOnConnect: options.onConnection !== undefined }, take);
+  await listen(server);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    origin: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    journal,
+    get connections() {
+      return connections;
+    },
+    get written() {
+      return [...closedSockets, ...[...sockets].map((socket) => socket.bytesWritten)].reduce(
+        (sum, bytes) => sum + bytes,
+        0,
+      );
+    },
+    posts: () => journal.filter(({ method }) => method === 'POST'),
+    gets: () => journal.filter(({ method }) => method === 'GET'),
+    [Symbol.asyncDispose]: () => shut(server, sockets),
+  };
+}
+
+async function behave(socket: Socket, raw: Socket, behaviour: Behaviour): Promise<void> {
+  switch (behaviour.kind) {
+    case 'mid-request':
+      finish(socket, raw, behaviour.ending);
+      break;
+    case 'answer':
+      // A reset overtakes what is not yet sent.
+      await write(socket, behaviour.bytes);
+      if (behaviour.ending === 'reset') await pass(20);
+      finish(socket, raw, behaviour.ending ?? 'keep');
+      break;
+    case 'drip': {
+      await write(socket, behaviour.bytes);
+      const dripping = setInterval(() => socket.write(behaviour.drop), behaviour.everyMs);
+      raw.once('close', () => clearInterval(dripping));
+      break;
+    }
+    case 'flood':
+      await write(socket, behaviour.bytes);
+      for (let i = 0; i < behaviour.times && !raw.destroyed; i++)
+        await write(socket, behaviour.chunk);
+      finish(socket, raw, behaviour.ending ?? 'keep');
+  }
+}
+
+/** Resolves when the bytes are with the system, or the peer is gone. */
+function write(socket: Socket, bytes: Bytes): Promise<void> {
+  if (socket.destroyed || bytes.length === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    socket.once('close', resolve);
+    socket.write(bytes, () => {
+      socket.off('close', resolve);
+      resolve();
+    });
+  });
+}
+
+function pass(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function finish(socket: Socket, raw: Socket, ending: Ending): void {
+  if (ending === 'reset') raw.resetAndDestroy();
+  if (ending === 'end') {
+    socket.end();
+    // What was not read would turn the close into a reset.
+    socket.resume();
+  }
+}
+
+function parseRequest(received: Buffer) {
+  const headEnd = received.indexOf(HEAD_END);
+  if (headEnd < 0) return null;
+  const [start = '', ...lines] = received.subarray(0, headEnd).toString('latin1').split('\r\n');
+  const [method = '', path = ''] = start.split(' ');
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  const bodyStart = headEnd + HEAD_END.length;
+  const bytes = bodyStart + Number(headers['content-length'] ?? 0);
+  if (received.length < bytes) return null;
+  const body = received.subarray(bodyStart, bytes).toString('utf8');
+  return { bytes, request: { method, path, headers, body } };
+}
+
+/** The start of an answer, to which a body may be appended. */
+export function head(
+  status: number,
+  headers: Readonly<Record<string, string | number | readonly string[]>> = {},
+): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((one) => `${name}: ${one}\r\n`),
+  );
+  return `HTTP/1.1 ${status} Whatever\r\n${lines.join('')}\r\n`;
+}
+
+/** A well-formed answer; objects go out as JSON. */
+export function whole(
+  status: number,
+  body: Bytes | object,
+  headers: Parameters<typeof head>[1] = { 'content-type': 'application/json' },
+): Buffer {
+  const asIs = typeof body === 'string' || Buffer.isBuffer(body);
+  const bytes = Buffer.from(asIs ? body : JSON.stringify(body));
+  return Buffer.concat([
+    Buffer.from(head(status, { ...headers, 'content-length': bytes.length })),
+    bytes,
+  ]);
+}
+
+export function answer(bytes: Bytes, ending: Ending = 'keep'): Behaviour {
+  return { kind: 'answer', bytes, ending };
+}
+
+function notFound(): Buffer {
+  return whole(404, { error: 'Not found' });
+}
+
+export interface Authority extends Disposable {
+  /** For NODE_EXTRA_CA_CERTS. */
+  readonly file: string;
+  issue(options?: CertificateOptions): Promise<SecureContextOptions>;
+}
+
+export interface CertificateOptions {
+  /** Names and IPv4 addresses. */
+  readonly hosts?: readonly string[];
+  readonly expired?: boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A certificate authority that nobody knows, unless its file is given to a step. */
+export async function startAuthority(): Promise<Authority> {
+  const folder = mkdtempSync(join(tmpdir(), 'authority-'));
+  const file = join(folder, 'authority.pem');
+  const own = await generate([{ name: 'commonName', value: 'Test authority' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(Date.now() - 30 * DAY_MS),
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  });
+  writeFileSync(file, own.cert);
+  return {
+    file,
+    issue: (options) => makeCertificate(options, { key: own.private, cert: own.cert }),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+export function selfSigned(options?: CertificateOptions): Promise<SecureContextOptions> {
+  return makeCertificate(options);
+}
+
+async function makeCertificate(
+  { hosts = ['127.0.0.1', 'localhost'], expired = false }: CertificateOptions = {},
+  ca?: { readonly key: string; readonly cert: string },
+): Promise<SecureContextOptions> {
+  const made = await generate([{ name: 'commonName', value: hosts[0] ?? '' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(Date.now() - 20 * DAY_MS),
+    notAfterDate: new Date(Date.now() + (expired ? -DAY_MS : 365 * DAY_MS)),
+    extensions: [
+      { name: 'basicConstraints', cA: false },
+      { name: 'keyUsage', digitalSignature: true, keyEncipherment: true },
+      {
+        name: 'subjectAltName',
+        altNames: hosts.map((host) =>
+          /^[\d.]+$/.test(host) ? { type: 7, ip: host } : { type: 2, value: host },
+        ),
+      },
+    ],
+    ...(ca === undefined ? {} : { ca }),
+  });
+  return { key: made.private, cert: made.cert };
+}
+
+export interface Http2Server extends AsyncDisposable {
+  readonly origin: string;
+  /** The protocol of each complete POST. */
+  readonly posts: readonly ('h1' | 'h2')[];
+}
+
+/** Offers HTTP/2, and refuses every stream of it; HTTP/1.1 is answered with `body`. */
+export async function startHttp2Refuser(
+  tls: SecureContextOptions,
+  body: object,
+): Promise<Http2Server> {
+  const posts: ('h1' | 'h2')[] = [];
+  const server = createSecureServer({ ...tls, allowHTTP1: true });
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  server.on('sessionError', () => {});
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+    stream.on('error', () => {});
+    stream.on('end', () => {
+      if (headers[':method'] === 'POST') posts.push('h2');
+      stream.close(http2.NGHTTP2_REFUSED_STREAM);
+    });
+    stream.resume();
+  });
+  server.on('request', (request, response) => {
+    if (request.httpVersionMajor === 2) return;
+    request.resume().on('end', () => {
+      if (request.method === 'POST') posts.push('h1');
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(body));
+    });
+  });
+  await listen(server);
+  return {
+    origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    posts,
+    [Symbol.asyncDispose]: () => shut(server, sockets),
+  };
+}
+
+/** A port of loopback where nobody listens. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  await listen(server);
+  const { port } = server.address() as AddressInfo;
+  await shut(server, []);
+  return port;
+}
+
+export interface BlackHole extends AsyncDisposable {
+  readonly port: number;
+}
+
+/**
+ * A port whose connections never come about, as if a firewall dropped them: its queue is full, and
+ * the thread that would take from it sleeps.
+ */
+export async function startBlackHole(): Promise<BlackHole> {
+  const asleep = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+    const server = require('node:net').createServer();
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      setTimeout(() => {
+        Atomics.wait(workerData, 0, 0);
+        process.exit();
+      }, 20);
+    });`,
+    { eval: true, workerData: asleep },
+  );
+  const port = await new Promise<number>((resolve) => worker.once('message', resolve));
+  await pass(60);
+  const fillers = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  await pass(60);
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      for (const filler of fillers) filler.destroy();
+      const ended = new Promise((resolve) => worker.once('exit', resolve));
+      Atomics.store(asleep, 0, 1);
+      Atomics.notify(asleep, 0);
+      await ended;
+    },
+  };
+}
+
+function listen(server: Server): Promise<void> {
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+}
+
+async function shut(server: Server, sockets: Iterable<Socket>): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  for (const socket of sockets) socket.destroy();
+  await closed;
+}

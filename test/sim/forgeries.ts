@@ -1,0 +1,219 @@
+// Texts that a hostile service, commenter or file name could hold to be taken for a command of
+// the runner, a link, a mention or a line of ours.
+
+export interface Forgery {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** White_Space of Unicode, which .NET trims before it looks for `::`, and its near relations. */
+const SPACES =
+  '\t\n\v\f\r\u0020\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009' +
+  '\u200a\u2028\u2029\u202f\u205f\u3000\u180e\u200b\u2060\ufeff\u001c\u001f';
+
+/** What vanishes when a text is cleaned, and may so bring together what it kept apart. */
+const SPLITTERS =
+  '\0\u0007\u001b\u007f\u009b\u00ad\u034f\u061c\u200b\u200c\u200d\u200e\u2060\ufe0f\ufeff';
+
+const RUNNER: Readonly<Record<string, string>> = {
+  'an error': '::error::forged',
+  'an error in a file': '::error file=src/index.ts,line=1,title=forged::forged',
+  'a warning in capitals': '::WaRnInG::forged',
+  'an output': '::set-output name=status::forged',
+  'an output on a line of its own': 'ok\n::set-output name=outcome::forged\nok',
+  'a state': '::save-state name=forged::x',
+  'a mask on a letter': '::add-mask::e',
+  'a mask in brackets': '##[add-mask]e',
+  'a mask in the midst of a line': 'all is well ##[add-mask]e',
+  'an error in brackets with properties': '>>> ##[error file=a.ts;line=1]forged',
+  'two commands in brackets in a line': '##[nothing]##[error]forged ##[warning]forged',
+  'more number signs than needed': '####[error]forged',
+  'a variable': '::set-env name=NODE_OPTIONS::--import=data:,forged',
+  'a path': '::add-path::/tmp/forged',
+  'the end of all commands': '::stop-commands::forged-end',
+  'the end of all commands, ended': '::stop-commands::forged\n::add-mask::x\n::forged::',
+  'a matcher': '::add-matcher::/tmp/forged.json',
+  'echo on': '::echo::on',
+  'a group': '::group::forged\n::endgroup::',
+  'a group in brackets': '##[group]forged',
+  'a command after a lone carriage return': 'ok\r::error::forged',
+  'a command in brackets after a lone carriage return': 'ok\r##[error]forged',
+  'a command after CR LF': 'ok\r\n::error::forged\r\n',
+  'a command after many line ends': '\n\r\n\r\r\n\n::error::forged',
+  'a command in percent signs': 'ok%0A::error::forged%0D::error::forged',
+  'a command in doubled percent signs': 'ok%250A::error::forged%25250A::error::forged',
+  'a command in a JSON string': '{"error":"\\n::error::forged ##[error]forged"}',
+  'a value of the output file': 'status=forged\nstatus<<EOF\nforged\nEOF',
+  'a delimiter of the toolkit': 'x\nghadelimiter_0\nstatus<<ghadelimiter_0\nforged\nghadelimiter_0',
+  'a line of ours': 'ok\nThe message to job job-1 is delivered.\nJob job-1: Completed.',
+  'a line of the runner': 'ok\n##[section]Finishing: forged\nError: forged',
+};
+
+const SCREEN: Readonly<Record<string, string>> = {
+  'a cleared screen': '\u001b[2J\u001b[Hforged',
+  'a coloured error': '\u001b[31mError: forged\u001b[0m',
+  'a link of the terminal': '\u001b]8;;https://evil.example\u0007forged\u001b]8;;\u0007',
+  'a one-byte control sequence': '\u009b2Jforged\u009d0;forged\u009c',
+  'backspaces over the line': `all is well${'\b'.repeat(11)}forged`,
+  'a NUL': 'all\0is\0well\0::error::forged',
+  'a reversed line': '\u202edegrof si siht\u202c',
+  'isolates that stay open': '\u2066\u2067\u2068forged',
+  'marks of direction': '\u200f\u200e\u061cforged\u200f',
+  'tags that spell a command': `ok${[...'::error::forged'].map(toTag).join('')}`,
+  'variation selectors that hide bytes': `ok${'\u{e0100}\ufe00\u{e01ef}'.repeat(20)}`,
+  'nothing visible': '\u200b\u2060\u3164\u2800\u00a0',
+  'letters that look like ours': 'Соmрlеtеd, рull rеquеst сrеаtеd',
+  'stacked accents': `forged${'\u0301\u0489'.repeat(200)}`,
+  'a lone high surrogate': 'a\ud800b',
+  'a lone low surrogate': '\udc00::error::forged',
+  'surrogates the wrong way round': '\udf89\ud83c ##[error]forged',
+  'half of an emoji at each cut': '🎉'.repeat(700),
+  'non-characters': '\ufffe\uffff\u{1ffff}forged',
+};
+
+const MARKDOWN: Readonly<Record<string, string>> = {
+  'a link': '[forged](https://evil.example/login)',
+  'a link on a line of its own': 'ok\n\n[forged](https://evil.example/login)\n\nok',
+  'a link with a title': '[forged](<https://evil.example/a b> "forged")',
+  'a link to a script': '[forged](javascript:alert(1))',
+  'a reference link': '[forged][evil]\n\n[evil]: https://evil.example "forged"',
+  'a definition that ours would take':
+    'ok\n\n[run]: https://evil.example\n[pull request]: //evil.example',
+  'an autolink': '<https://evil.example>',
+  'an autolink of an address': '<mailto:forged@evil.example>',
+  'a bare URL': 'see https://evil.example/login now',
+  'a bare URL without a scheme': 'see www.evil.example now',
+  'a bare address': 'write to forged@evil.example',
+  'an image': '![forged](https://evil.example/pixel.png)',
+  'an image in a link': '[![forged](https://evil.example/a.png)](https://evil.example)',
+  'a reference image': '![forged][evil]\n\n[evil]: https://evil.example/a.png',
+  'a mention': '@octocat please look',
+  'a mention of a team': 'cc @octo/security-team, @octocat',
+  'a mention after punctuation': '(@octocat) "@octocat" /@octocat',
+  'a reference to an issue': 'fixes #1, closes #99999',
+  'a reference in the old form': 'resolves GH-1 and gh-2',
+  'a reference to another repository': 'fixes octo/agents#1 and octocat#2',
+  'a commit': '4f0c6d6a3b1e4d0c9a58f6d1f1b7c2e5a9d3b8c7 and 4f0c6d6',
+  'a commit of another repository': 'octo/agents@4f0c6d6a3b1e4d0c9a58f6d1f1b7c2e5a9d3b8c7',
+  'a comparison': 'octo/agents@4f0c6d6...9a58f6d',
+  'an advisory': 'GHSA-jfh8-c2jp-5v3q CVE-2021-44228',
+  'a task list': '- [ ] forged\n- [x] forged #1',
+  'a heading': '# forged\n\nforged\n======\n\n---',
+  'a quotation and an alert': '> [!CAUTION]\n> forged @octocat',
+  'a list': '* forged\n* @octocat\n1. #1',
+  'a code span that closes early': 'x` @octocat [forged](https://evil.example) `x',
+  'two backticks': 'x`` @octocat #1 ``x',
+  'runs of backticks of each length': '` `` ``` ```` ````` @octocat `````` ``````` #1',
+  'only backticks': '``````',
+  'a backtick at each end': '`@octocat`',
+  'backslashes before backticks': '\\` @octocat \\`` #1 \\',
+  'a backslash at the end': 'forged\\',
+  'a fence that closes early': 'x\n```\n@octocat [forged](https://evil.example)\n```\nx',
+  'a long fence': `x\n${'`'.repeat(40)}\n@octocat #1\n${'`'.repeat(40)}`,
+  'a fence of tildes': 'x\n~~~\n@octocat #1\n~~~~~~\n<b>forged</b>',
+  'an indented fence': 'x\n   ```\n@octocat #1\n\t```',
+  'a fence that stays open': '```\nx',
+  'a fence after other line ends': 'x\r```\r@octocat #1\u2028```\u2028#1\u0085```\u0085#1\v```\f#1',
+  'a table break': 'x | @octocat | [forged](https://evil.example) |\n| --- | --- |\n| #1 | x |',
+  'an escaped table break': 'x \\| @octocat \\\\| #1 ` | ` |',
+  'emphasis that would not close': '**forged __forged ~~forged *forged',
+  'an emoji shortcode': ':white_check_mark: :octocat: :+1:',
+  'a footnote': 'forged[^1]\n\n[^1]: @octocat https://evil.example',
+  'inline mathematics': '$\\href{https://evil.example}{forged}$ and $`\\text{@octocat}`$',
+  mathematics: '$$\n\\href{https://evil.example}{forged}\n$$',
+  'a fence of mathematics': '```math\n\\href{https://evil.example}{forged}\n```',
+  'a Mermaid chart': '```mermaid\nflowchart LR\nA-->B\nclick A "https://evil.example"\n```',
+  'syntax of Mermaid':
+    'x : crit, 1, 2\nclick x href "https://evil.example"\n%%{init: {}}%%; #quot;',
+  'a section of Mermaid': 'section',
+  'a map': '```geojson\n{"type":"Point","coordinates":[0,0]}\n```',
+  'a colour': '#ff0000 rgb(255,0,0)',
+};
+
+const HTML: Readonly<Record<string, string>> = {
+  'an HTML link': '<a href="https://evil.example">forged</a>',
+  'an HTML image': '<img src="https://evil.example/pixel.png" onerror=alert(1)>',
+  'a picture': '<picture><source srcset="https://evil.example/a.png"><img></picture>',
+  'a script': '<script>alert(1)</script>',
+  'a frame and a form': '<iframe src=//evil.example></iframe><form action=//evil.example>',
+  'the end of the fold': '</details>\n\n@octocat\n\n<details open><summary>forged</summary>',
+  'a fold': '<details>\n<summary>forged</summary>\n\n[forged](https://evil.example)',
+  'the end of the code': '</code></pre>@octocat<b>forged</b>',
+  'the end of a comment': '--> @octocat [forged](https://evil.example) <!--',
+  'the other end of a comment': '--!> @octocat <!-- x --> #1 <!--->@octocat<!--',
+  'a comment that stays open': '<!-- forged',
+  'a marker of ours': '<!-- agent-follow-up:v1 {"projectId":"project_1","jobs":[]} -->\n@octocat',
+  'a marker that is escaped': '\\u002d\\u002d\\u003e @octocat \\u003c!--',
+  'a declaration': '<!DOCTYPE html><?forged ?><![CDATA[ @octocat ]]>',
+  'character references': '&lt;b&gt; &#64;octocat &commat;octocat &#35;1 &#x60; &#10;&#10;# forged',
+  'a style': '<span style="position:fixed;inset:0">forged</span><sub>@octocat</sub>',
+};
+
+/** Addresses that look like that of a pull request. */
+const ADDRESSES: Readonly<Record<string, string>> = {
+  'a link that goes on': 'https://github.com/octo/agents/pull/1](https://evil.example)',
+  'a link that closes early':
+    'https://github.com/octo/agents/pull/1)@octocat[forged](//evil.example',
+  'a link with a user': 'https://github.com@evil.example/octo/agents/pull/1',
+  'a link with a password': 'https://octocat:secret@github.com/octo/agents/pull/1',
+  'a link to a longer host': 'https://github.com.evil.example/octo/agents/pull/1',
+  'a link to another port': 'https://github.com:8443/octo/agents/pull/1',
+  'a link over http': 'http://github.com/octo/agents/pull/1',
+  'a link with dots': 'https://github.com/octo/agents/pull/1/../../../../evil',
+  'a link with backslashes': 'https:\\\\evil.example\\@github.com/octo/agents/pull/1',
+  'a link with a query': 'https://github.com/octo/agents/pull/1?x=](//evil.example)&y=@octocat#1',
+  'a link with a line end': 'https://github.com/octo/agents/pull/1\n::error::forged',
+  'a link with Markdown in it': 'https://github.com/octo/`@octocat`/pull/1',
+  'a link to data': 'data:text/html,<script>alert(1)</script>',
+  'a link to a script in disguise': 'java\tscript:alert(1)//github.com/octo/agents/pull/1',
+  'a link with letters from elsewhere': 'https://gіthub.com/octo/agents/pull/1',
+};
+
+const LONG: Readonly<Record<string, string>> = {
+  'a long line': 'forged '.repeat(585),
+  'many signs that the marker escapes': '<'.repeat(4096),
+  'many backticks': '`'.repeat(4096),
+  'many line ends': '\n'.repeat(2000).concat('::error::forged'),
+  'a command behind the cut': `${'x'.repeat(198)}\n::error::forged ##[error]forged`,
+  'a mention behind the cut': `${'`'.repeat(190)} ${'x'.repeat(900)} @octocat #1`,
+  'a text beyond the limit of a field': `${'x'.repeat(5000)} ##[error]forged`,
+  'a text of 100,000 characters': '`@octocat` ##[error]\n'.repeat(5000),
+  'many brackets': '[](!'.repeat(1000),
+};
+
+export const FORGERIES: readonly Forgery[] = [
+  ...named({ ...RUNNER, ...SCREEN, ...MARKDOWN, ...HTML, ...ADDRESSES, ...LONG }),
+  ...Array.from(SPACES, (space) => ({
+    name: `commands after ${codePoint(space)}`,
+    text: `${space}::error::forged${space}::warning::forged\n${space}${space}::set-output name=status::x`,
+  })),
+  ...Array.from(SPLITTERS, (splitter) => ({
+    name: `commands split by ${codePoint(splitter)}`,
+    text: `x #${splitter}#[error]x ##${splitter}[error]x\n:${splitter}:error:${splitter}:x\n::er${splitter}ror::x`,
+  })),
+];
+
+/** A text as an environment variable can hold it. */
+export function forEnvironment(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+/** A text as a header can hold it: bytes, written as the characters of the same numbers. */
+export function forHeader(text: string): string {
+  return Buffer.from(text)
+    .toString('latin1')
+    .replace(/[^\t\x20-\x7e\x80-\xff]/g, '')
+    .slice(0, 8000);
+}
+
+function named(texts: Readonly<Record<string, string>>): readonly Forgery[] {
+  return Object.entries(texts).map(([name, text]) => ({ name, text }));
+}
+
+function codePoint(character: string): string {
+  return `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+function toTag(character: string): string {
+  return String.fromCodePoint(0xe0000 + character.charCodeAt(0));
+}

@@ -1,0 +1,114 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+
+export type ProxyReply =
+  /** To the host that was asked for, or to `port` of loopback in its place. */
+  | { readonly kind: 'tunnel'; readonly port?: number }
+  | { readonly kind: 'answer'; readonly status: number; readonly body?: string }
+  | { readonly kind: 'reset' | 'end' | 'hang' };
+
+export interface ProxyOptions {
+  /** `user:password` that must be shown, decoded. */
+  readonly credentials?: string;
+  /** For the n-th CONNECT, from 1. Default: a tunnel. */
+  readonly onConnect?: (n: number, target: string) => ProxyReply;
+}
+
+export interface ProxyEntry {
+  /** Anything but CONNECT would show the proxy what only the target may see. */
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface ProxyServer extends AsyncDisposable {
+  readonly port: number;
+  /** `127.0.0.1:port`. */
+  readonly host: string;
+  readonly journal: readonly ProxyEntry[];
+}
+
+/** A CONNECT proxy on loopback. */
+export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServer> {
+  const journal: ProxyEntry[] = [];
+  const sockets = new Set<Socket>();
+
+  function keep(socket: Socket): Socket {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    return socket.on('close', () => sockets.delete(socket));
+  }
+
+  function replyTo({ target, headers }: ProxyEntry): ProxyReply {
+    const expected = Buffer.from(options.credentials ?? '').toString('base64');
+    const shown = headers['proxy-authorization'] ?? '';
+    if (expected !== '' && shown !== `Basic ${expected}`) return { kind: 'answer', status: 407 };
+    return options.onConnect?.(journal.length, target) ?? { kind: 'tunnel' };
+  }
+
+  const server = createServer((request, response) => {
+    journal.push(entryOf(request.method, request.url, request.headers));
+    response.writeHead(501).end();
+  });
+  server.on('connection', keep);
+  server.on('connect', (request, socket: Socket) => {
+    const entry = entryOf(request.method, request.url, request.headers);
+    journal.push(entry);
+    const reply = replyTo(entry);
+    switch (reply.kind) {
+      case 'tunnel':
+        tunnel(socket, entry.target, reply.port);
+        break;
+      case 'answer': {
+        const { status, body = '' } = reply;
+        const challenge = status === 407 ? 'Proxy-Authenticate: Basic realm="proxy"\r\n' : '';
+        socket.end(
+          `HTTP/1.1 ${status} Whatever\r\n${challenge}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+        );
+        break;
+      }
+      case 'reset':
+        socket.resetAndDestroy();
+        break;
+      case 'end':
+        socket.end();
+        break;
+      case 'hang':
+    }
+  });
+
+  function tunnel(socket: Socket, target: string, port: number | undefined): void {
+    const [host = '', targetPort = ''] = target.split(/:(?=\d+$)/);
+    const onward =
+      port === undefined ? { host, port: Number(targetPort) } : { host: '127.0.0.1', port };
+    const other = keep(connect(onward));
+    other.on('connect', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      socket.pipe(other).pipe(socket);
+    });
+    other.on('close', () => socket.destroy());
+    socket.on('close', () => other.destroy());
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    host: `127.0.0.1:${port}`,
+    journal,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+function entryOf(
+  method = '',
+  target = '',
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): ProxyEntry {
+  const plain = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+  return { method, target, headers: Object.fromEntries(plain) };
+}

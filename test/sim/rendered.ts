@@ -1,0 +1,115 @@
+import { micromark } from 'micromark';
+import { gfm, gfmHtml } from 'micromark-extension-gfm';
+
+/** Of a text in Markdown, all that can lead, fool or call a reader. */
+export interface Rendered {
+  readonly links: readonly string[];
+  readonly images: readonly string[];
+  /** Raw HTML, comments excepted, that is not a fold. */
+  readonly tags: readonly string[];
+  readonly comments: readonly string[];
+  readonly mentions: readonly string[];
+  /** Issues, pull requests and commits, in every form that GitHub makes a link of. */
+  readonly references: readonly string[];
+  readonly fences: readonly Fence[];
+  /** All text outside code. */
+  readonly text: string;
+  /** The HTML with nothing in its code: the same for every text that stands in code. */
+  readonly skeleton: string;
+}
+
+export interface Fence {
+  readonly language: string;
+  readonly text: string;
+}
+
+const FOLD = /^<(?:\/?details|\/?summary)>$/;
+const COMMENT = /<!--(?:>|->|.*?-->)/gs;
+/** Also `<` without an end: a browser makes a tag of it, whatever comes. */
+const TAG = /<[a-z/!?][^>]*>?/gi;
+
+const MENTION = /(?<!\w)@[a-z\d][a-z\d-]*(?:\/[\w.-]+)?/gi;
+const REFERENCE =
+  /(?:[\w.-]+(?:\/[\w.-]+)?)?#\d+|\bGH-\d+|(?:[\w.-]+\/[\w.-]+@)?\b[\da-f]{7,40}\b/gi;
+
+/** GitHub-flavoured Markdown as HTML, with everything that GitHub's own sanitiser would take. */
+export function rendered(markdown: string): Rendered {
+  const { html, raw } = render(markdown);
+  const visible = html.replace(COMMENT, '');
+  const blocks = [...visible.matchAll(/<pre><code(?: class="language-([^"]*)")?>(.*?)<\/code>/gs)];
+  const skeleton = visible.replace(/<code[^>]*>.*?<\/code>/gs, '<code></code>');
+  const text = decode(skeleton.replace(TAG, ''));
+  return {
+    links: attributes(visible, 'a', 'href'),
+    images: attributes(visible, 'img', 'src'),
+    tags: (raw.replace(COMMENT, '').match(TAG) ?? []).filter((tag) => !FOLD.test(tag)),
+    comments: html.match(COMMENT) ?? [],
+    mentions: text.match(MENTION) ?? [],
+    references: text.match(REFERENCE) ?? [],
+    fences: blocks.map(([, language = '', code = '']) => ({ language, text: decode(code) })),
+    text,
+    skeleton,
+  };
+}
+
+/** Keeps apart the HTML that stood in the text, which the output alone does not tell. */
+function render(markdown: string): { readonly html: string; readonly raw: string } {
+  const raw: string[] = [];
+  const html = micromark(markdown, {
+    extensions: [gfm()],
+    htmlExtensions: [
+      gfmHtml(),
+      {
+        // In the place of GitHub's tag filter, which would hide some tags.
+        exit: {
+          htmlFlowData(token) {
+            raw.push(this.sliceSerialize(token));
+            this.raw(this.encode(this.sliceSerialize(token)));
+          },
+          htmlTextData(token) {
+            raw.push(this.sliceSerialize(token));
+            this.raw(this.encode(this.sliceSerialize(token)));
+          },
+        },
+      },
+    ],
+    allowDangerousHtml: true,
+    allowDangerousProtocol: true,
+  });
+  return { html, raw: raw.join('\n') };
+}
+
+function attributes(html: string, tag: string, attribute: string): readonly string[] {
+  const pattern = new RegExp(`<${tag}\\b[^>]*?\\b${attribute}=(?:"([^"]*)"|([^\\s">]+))`, 'gi');
+  return Array.from(html.matchAll(pattern), ([, quoted, bare]) => decode(quoted ?? bare ?? ''));
+}
+
+/** Those that micromark writes. */
+function decode(html: string): string {
+  return html
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&');
+}
+
+const BAR = /^ {4}[\w.-]+ : (?:crit, )?(?:milestone, )?\d+, \d+$/;
+const GANTT = /^(?:gantt| {4}(?:dateFormat X|axisFormat %H:%M:%S|section [\w.-]+))$/;
+
+/** What in a text of ours is not ours. */
+export function forgedIn(
+  { links, images, tags, mentions, references, fences }: Rendered,
+  isOwnLink: (href: string) => boolean,
+): readonly string[] {
+  const charts = fences.filter(({ language }) => language === 'mermaid');
+  const bars = charts.flatMap(({ text }) => text.trimEnd().split('\n'));
+  return [
+    ...links.filter((href) => !isOwnLink(href)),
+    ...images,
+    ...tags,
+    ...mentions,
+    ...references,
+    ...fences.map(({ language }) => language).filter((name) => !/^(?:text|mermaid)$/.test(name)),
+    ...bars.filter((line) => !GANTT.test(line) && !BAR.test(line)),
+  ];
+}
