@@ -6,6 +6,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Generous: a test that is slow on a loaded machine is no failure.
     testTimeout: 60_000,
+    // Most of a scenario is another process, or waiting for one.
+    maxWorkers: 2,
+    maxConcurrency: 4,
     hookTimeout: 60_000,
   },
 });

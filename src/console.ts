@@ -18,7 +18,8 @@ export interface Console {
 }
 
 export function createConsole(redact: Redact): Console {
-  const clean = (text: string): string => neutralise(redact(text));
+  // Twice: a text may be cut where it was clean, or be joined to a secret where it was not.
+  const clean = (text: string): string => redact(neutralise(redact(text)));
   let inGroup = false;
 
   function endGroup(): void {

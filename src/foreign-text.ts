@@ -12,15 +12,20 @@ export function hasVisibleText(text: string): boolean {
   return false;
 }
 
+/** The text without what no reader sees. Line breaks, tabs and joiners stay. */
+export function withoutInvisible(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(INVISIBLE, (character) =>
+      JOINERS.has(character) || character === '\n' || character === '\t' ? character : '',
+    );
+}
+
 /** One line of at most `limit` characters without anything invisible. */
 export function oneLine(text: string, limit = 200): string {
   // Cut before the clean-up, so that a text of many megabytes costs no more than a short one.
   const candidate = text.slice(0, limit * 4);
-  const line = candidate
-    .toWellFormed()
-    .replace(/[\p{White_Space}\p{Cc}]+/gu, ' ')
-    .replace(INVISIBLE, (character) => (JOINERS.has(character) ? character : ''))
-    .trim();
+  const line = withoutInvisible(candidate.replace(/[\p{White_Space}\p{Cc}]+/gu, ' ')).trim();
   const cut = line.length > limit || candidate.length < text.length;
   return cut ? `${line.slice(0, limit - 1).toWellFormed()}…` : line;
 }

@@ -1,14 +1,20 @@
 import * as z from 'zod/mini';
 import { type FileRead, readInside } from './files.ts';
 import { hasVisibleText } from './foreign-text.ts';
+import { PERMISSIONS, type Permission } from './github/permission.ts';
 import { FAIL_ON, type Outcome } from './outcome.ts';
 import { type ProxySettings, proxySecrets, readProxy } from './proxy.ts';
 
 export interface Inputs {
   readonly projectId: string;
+  /** Empty if the conversation has to remember it. */
   readonly jobIds: readonly string[];
   readonly apiKey: string;
+  /** With a command, what stands before the text of the comment; then it may be empty. */
   readonly prompt: string;
+  /** The word that a comment must begin with; null acts on every event. */
+  readonly command: string | null;
+  readonly minimumPermission: Permission;
   readonly wait: boolean;
   readonly timeoutMs: number;
   /** A fixed interval that beats every interval of the schedule; null is adaptive. */
@@ -25,7 +31,12 @@ export interface Inputs {
 
 /** Either the inputs, or every problem with them, each a sentence that names its input. */
 export type InputsRead =
-  | { readonly kind: 'valid'; readonly inputs: Inputs }
+  | {
+      readonly kind: 'valid';
+      readonly inputs: Inputs;
+      /** What is not given although something cannot be called without it. */
+      readonly missing: readonly string[];
+    }
   | { readonly kind: 'invalid'; readonly problems: readonly string[] };
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -57,22 +68,26 @@ export function readInputs(env: Env): InputsRead {
     ...(proxy.kind === 'invalid' ? [proxy.problem] : []),
     ...environmentProblems(env),
   ];
+  const missing = missingInputs(raw);
   if (
     !parsed.success ||
     prompt.kind === 'invalid' ||
     proxy.kind === 'invalid' ||
     problems.length > 0
   ) {
-    return { kind: 'invalid', problems };
+    return { kind: 'invalid', problems: [...problems, ...missing] };
   }
   const { data } = parsed;
   return {
     kind: 'valid',
+    missing,
     inputs: {
       projectId: data['project-id'],
-      jobIds: [data['job-id']],
+      jobIds: data['job-id'] === '' ? [] : [data['job-id']],
       apiKey: data['api-key'],
       prompt: prompt.text,
+      command: data.command,
+      minimumPermission: data['minimum-permission'],
       wait: data.wait,
       timeoutMs: data['timeout-minutes'] * 60_000,
       pollIntervalMs:
@@ -88,10 +103,31 @@ export function readInputs(env: Env): InputsRead {
   };
 }
 
+/** What has to be given before anything is called. A comment that is no command calls nothing. */
+function missingInputs(raw: Readonly<Record<string, string>>): readonly string[] {
+  const isEmpty = (name: string): boolean => (raw[name] ?? '').trim() === '';
+  return [
+    isEmpty('api-key')
+      ? 'api-key is empty; secrets are not passed to runs from forks or Dependabot. ' +
+        'Otherwise check the name of the secret.'
+      : '',
+    isEmpty('prompt') && isEmpty('prompt-file') && isEmpty('command')
+      ? 'prompt is empty; write what the agent should do, or name a prompt-file.'
+      : '',
+  ].filter((problem) => problem !== '');
+}
+
+/** What to say where no job id is given, and no conversation remembers one. */
+export const JOB_ID_MISSING = 'job-id is empty; give the id that the service shows.';
+
 const schema = z.object({
-  'project-id': input(identifier),
-  'job-id': input(identifier),
+  'project-id': input(
+    (text) => identifier(text) ?? { problem: 'is empty; give the id of the project.' },
+  ),
+  'job-id': input((text) => identifier(text) ?? valid('')),
   'api-key': input(apiKey),
+  command: input(command),
+  'minimum-permission': input((text) => oneOf(text || 'write', PERMISSIONS)),
   wait: input((text) => boolean(text, false)),
   'timeout-minutes': input((text) => number(text, { fallback: 30, above: 0, atMost: 7200 })),
   'poll-interval-seconds': input((text) =>
@@ -136,8 +172,8 @@ function input<T>(check: (text: string) => Checked<T>) {
  * (RFC 3986 unreserved, `:` and `@`), and never a dot segment: `encodeURIComponent('..')` is
  * `'..'`, which would send the message to another path.
  */
-function identifier(text: string): Checked<string> {
-  if (text === '') return { problem: 'is empty; give the id that the service shows.' };
+function identifier(text: string): Checked<string> | undefined {
+  if (text === '') return undefined;
   if (/[\s,]/.test(text)) return { problem: 'holds more than one id; give exactly one.' };
   if (text.length > 256) return { problem: `has ${text.length} characters; at most 256 can be.` };
   if (text === '.' || text === '..' || !/^[\w\-.~:@]+$/.test(text)) {
@@ -152,13 +188,7 @@ function identifier(text: string): Checked<string> {
 
 /** The value itself is never quoted: an error must not tell the key. */
 function apiKey(text: string): Checked<string> {
-  if (text === '') {
-    return {
-      problem:
-        'is empty; secrets are not passed to runs from forks or Dependabot. ' +
-        'Otherwise check the name of the secret.',
-    };
-  }
+  if (text === '') return valid('');
   if (/[\p{Cc}\u2028\u2029]/u.test(text)) {
     return { problem: 'contains a line break or control character; store the secret anew.' };
   }
@@ -182,6 +212,13 @@ function apiKey(text: string): Checked<string> {
   }
   if (text === 'mint_') return { problem: 'is only the prefix "mint_"; the secret part is gone.' };
   return valid(text);
+}
+
+/** One word, because a comment is compared with it from its first character on. */
+function command(text: string): Checked<string | null> {
+  if (text === '') return valid(null);
+  if (/^\S+$/.test(text) && text.length <= 100 && hasVisibleText(text)) return valid(text);
+  return { problem: `must be one word without white space, such as /agent, not ${shown(text)}.` };
 }
 
 /** The words of YAML 1.2, as the toolkit's own `getBooleanInput` takes them. */
@@ -248,6 +285,8 @@ function baseUrl(text: string): Checked<URL> {
     return { problem: `must not contain a user name or password; give ${form}.` };
   }
   if (/[?#]/.test(text)) return { problem: `must not have a query or fragment; give ${form}.` };
+  if (url.pathname.includes('//'))
+    return { problem: `must not have an empty path segment; give ${form}.` };
   if (url.port === '0') return { problem: `must not have port 0; give ${form}.` };
   return valid(url);
 }
@@ -270,7 +309,8 @@ function readPrompt(env: Env): PromptRead {
       problem: 'prompt and prompt-file are both set; give one of them.',
     };
   }
-  if (path === '') return checkPrompt('prompt', inline);
+  if (path === '')
+    return inline === '' ? { kind: 'valid', text: '' } : checkPrompt('prompt', inline);
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
   return checkPromptFile(path, file);
 }
@@ -287,12 +327,6 @@ function checkPromptFile(path: string, file: FileRead): PromptRead {
 }
 
 function checkPrompt(name: string, text: string): PromptRead {
-  if (text === '') {
-    return {
-      kind: 'invalid',
-      problem: `${name} is empty; write what the agent should do, or name a prompt-file.`,
-    };
-  }
   if (!text.isWellFormed()) {
     return { kind: 'invalid', problem: `${name} contains half of a character (a lone surrogate).` };
   }

@@ -50,8 +50,24 @@ export interface JobResult {
   readonly polls: number;
   /** One sentence for every outcome that is not plain success; else empty. */
   readonly reason: string;
+  /** What a later attempt of the same run needs in order to go on. */
+  readonly resumption: Resumption;
   /** What happened when, in order; for the timeline of the summary. */
   readonly milestones: readonly Milestone[];
+}
+
+/** Where a turn stands. */
+export interface Resumption {
+  /** What the look before the message saw, if there was one. */
+  readonly base: {
+    readonly status: string | null;
+    readonly prLink: string | null;
+    readonly archivedAt: string | null;
+  } | null;
+  /** When the service answered the message; null if it has not. */
+  readonly sentAt: Date | null;
+  /** Whether anything was seen that only this message can have caused. */
+  readonly evidence: boolean;
 }
 
 export interface Milestone {
@@ -99,6 +115,7 @@ export function unknownJob(
     archivedAt: null,
     elapsedSeconds: null,
     polls: 0,
+    resumption: { base: null, sentAt: null, evidence: false },
     milestones: [],
     ...ended,
   };

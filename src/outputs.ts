@@ -34,25 +34,31 @@ const RESULT_FIELDS = [
   'reason',
 ];
 
-/** What a run has to tell: its jobs, or why it came to none. */
+/** How a run ended that came to no job. */
+export interface Ended {
+  readonly outcome: 'skipped' | 'error';
+  readonly reason: string;
+}
+
+/** What a run has to tell. */
 export interface Report {
   readonly results: readonly JobResult[];
-  /** Why no job was acted on; empty when there are results. */
-  readonly problem: string;
+  /** Counts only where there is no result. */
+  readonly ended?: Ended;
   readonly commentUrls: readonly string[];
 }
 
-export function toOutputs({ results, problem, commentUrls }: Report): Outputs {
+export function toOutputs({ results, ended, commentUrls }: Report): Outputs {
   const main = worst(results);
   const prLinks = results.map(({ prLink }) => prLink ?? '').filter((link) => link !== '');
   return {
     status: main?.status ?? '',
     'pr-link': prLinks.join('\n'),
     prLink: prLinks.join('\n'),
-    outcome: main?.outcome ?? 'error',
+    outcome: main?.outcome ?? ended?.outcome ?? 'error',
     delivery: overallDelivery(results),
     confirmed: overallConfirmed(results),
-    reason: main === undefined ? problem : reasonOf(main, results),
+    reason: main === undefined ? (ended?.reason ?? '') : reasonOf(main, results),
     'job-id': results.map(({ jobId }) => jobId).join('\n'),
     results: JSON.stringify(results, RESULT_FIELDS),
     'comment-url': commentUrls.join('\n'),

@@ -33,10 +33,11 @@ export function readProxy(env: Env, scheme: 'http:' | 'https:'): ProxyRead {
 export function proxySecrets(env: Env): readonly string[] {
   return ['https_proxy', 'http_proxy'].flatMap((name) => {
     const value = variable(env, name);
-    const written = /:([^:@/]*)@[^@]*$/.exec(value)?.[1] ?? '';
-    return [written, parseProxy(value)?.password ?? '', decoded(written)].filter(
-      (secret) => secret !== '',
-    );
+    // Up to the last `@`, after the first `:`, as people write passwords that need encoding.
+    const written = /^[^:@]*:(.*)@/.exec(value.replace(SCHEME, ''))?.[1] ?? '';
+    const parsed = parseProxy(value)?.password ?? '';
+    // A mask on a very short value would blank ordinary words, here and in later jobs.
+    return [written, parsed, decoded(parsed)].filter((secret) => secret.length >= 4);
   });
 }
 
@@ -44,17 +45,25 @@ function variable(env: Env, name: string): string {
   return (env[name] || env[name.toUpperCase()] || '').trim();
 }
 
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+
 function parseProxy(value: string): URL | null {
-  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
+  const url = SCHEME.test(value) ? value : `http://${value}`;
   if (!URL.canParse(url)) return null;
   const parsed = new URL(url);
-  return /^https?:$/.test(parsed.protocol) && parsed.hostname !== '' ? parsed : null;
+  const usable = /^https?:$/.test(parsed.protocol) && parsed.hostname !== '';
+  return usable && canDecode(parsed.username + parsed.password) ? parsed : null;
 }
 
 function decoded(text: string): string {
+  return canDecode(text) ? decodeURIComponent(text) : text;
+}
+
+function canDecode(text: string): boolean {
   try {
-    return decodeURIComponent(text);
+    decodeURIComponent(text);
+    return true;
   } catch {
-    return text;
+    return false;
   }
 }

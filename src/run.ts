@@ -1,96 +1,130 @@
 import type { ServiceContext } from './agent/client.ts';
-import { followJob, type Progress } from './agent/follow.ts';
-import { createTransport } from './agent/http.ts';
-import type { Clock } from './clock.ts';
-import type { Console } from './console.ts';
+import { createTransport, type Transport } from './agent/http.ts';
+import { conclude, crash, fail, skip } from './ending.ts';
+import { prepareErrands } from './errand.ts';
 import { readWhole } from './files.ts';
-import { oneLine } from './foreign-text.ts';
-import { readTrigger, type Trigger } from './github/event.ts';
-import { DEFAULT_BASE_URL, type Inputs, readInputs } from './inputs.ts';
-import { failsStep, type JobResult, unknownJob, worst } from './outcome.ts';
-import { type Outputs, type Report, reasonOf, toOutputs } from './outputs.ts';
-import { headline } from './report/comment.ts';
-import { createNarrator } from './report/narrator.ts';
-import { renderSummary } from './report/summary.ts';
-import { openReporter, type Reporter, type RunFacts } from './reporter.ts';
-import type { Redact } from './secrets.ts';
+import { type Board, followUp } from './follow-up.ts';
+import { passGate, requestOf } from './gate.ts';
+import { connectGitHub, type GitHub, GitHubError } from './github/api.ts';
+import { isCommentEvent, readTrigger, type TriggerRead } from './github/event.ts';
+import { type Host, type RunFacts, readRunFacts } from './host.ts';
+import { DEFAULT_BASE_URL, type Inputs, type InputsRead, readInputs } from './inputs.ts';
+import { type Reactions, reactTo } from './reactions.ts';
+import { renderUsage } from './report/comment.ts';
+import { openReporter, type Reporter } from './reporter.ts';
 import { VERSION } from './version.ts';
 
-/** What a run takes from the process. */
-export interface Host {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly console: Console;
-  readonly redact: Redact;
-  readonly clock: Clock;
-  /** Aborted when the run is cancelled. */
-  readonly signal: AbortSignal;
-  /** Rejects with what was thrown outside of every call. */
-  readonly crashed: Promise<never>;
-  readonly random: () => number;
-  /** Both write synchronously, and throw where the file cannot be written. */
-  readonly writeOutputs: (outputs: Outputs) => void;
-  readonly writeSummary: (markdown: string) => void;
-}
-
-/** What is known of each job by now, in input order. */
-type Board = Map<string, JobResult>;
-
 const USER_AGENT = `agent-follow-up/${VERSION}`;
+/** Milliseconds that GitHub may take once the run is cancelled. */
+const AFTER_CANCEL_MS = 4000;
 
 /** One run of the action, from the inputs to the exit code. It never throws. */
 export async function run(host: Host): Promise<0 | 1> {
   const read = readInputs(host.env);
-  if (read.kind === 'invalid') return refuseInputs(host, read.problems);
-  const { inputs } = read;
-  const board: Board = new Map(inputs.jobIds.map((jobId) => [jobId, notBegun(jobId)]));
+  if (read.kind === 'invalid') return fail(host, `Nothing was sent. ${read.problems.join(' ')}`);
+  const board: Board = new Map();
   try {
-    const reporter = openReporterFor(host, inputs, findTrigger(host));
-    introduce(host, inputs);
-    await Promise.race([followUp(host, inputs, board, reporter), host.crashed]);
-    return await report(host, inputs, [...board.values()], reporter);
+    return await Promise.race([tell(host, read, board), host.crashed]);
   } catch (error) {
-    return crash(host, board, error);
+    return crash(host, [...board.values()], error);
   }
 }
 
-function findTrigger({ env, console }: Host): Trigger {
-  const file = readWhole(env.GITHUB_EVENT_PATH ?? '');
-  const read = readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'read' ? file.bytes : null);
+/** The story: trigger, gate, errands, follow-up, report. */
+async function tell(
+  host: Host,
+  { inputs, missing }: Extract<InputsRead, { kind: 'valid' }>,
+  board: Board,
+): Promise<0 | 1> {
+  const facts = readRunFacts(host.env);
+  const { trigger, ...read } = findTrigger(host);
   if (read.kind === 'broken') {
-    console.warning(`This runs as a plain step, without a conversation: ${read.why}.`);
+    if (isCommentEvent(trigger.event)) return fail(host, `Nothing was sent: ${read.why}.`);
+    host.console.warning(`This runs as a plain step, without a conversation: ${read.why}.`);
   }
-  return read.trigger;
+  const request = requestOf(trigger, inputs.command);
+  if (request.kind === 'none' || request.kind === 'refused') return skip(host, request.reason);
+
+  const connect = connectOnce(host, inputs, facts);
+  const admission = await passGate(trigger, facts, inputs.minimumPermission, connect);
+  if (admission.kind === 'denied') return skip(host, admission.reason);
+  if (admission.kind === 'failed') return fail(host, `Nothing was sent. ${admission.reason}`);
+  if (request.kind === 'usage') return answerWithUsage(host, inputs, trigger.conversation, connect);
+  if (missing.length > 0) return fail(host, `Nothing was sent. ${missing.join(' ')}`);
+
+  const isCommand = inputs.command !== null;
+  const reactions = reactTo(isCommand ? trigger.comment : null, connect, host.console);
+  reactions.show('eyes');
+  introduce(host, inputs);
+  const reporter = openReporterFor(host, inputs, facts, connect);
+  const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
+  try {
+    const context = serviceContext(host, inputs, transport);
+    const startedAt = host.clock.date().toISOString();
+    const asked = { inputs, trigger, facts, text: request.text, startedAt, redact: host.redact };
+    const prepared = await prepareErrands(asked, reporter, context);
+    if (prepared.kind === 'unclear') {
+      reactions.show('confused');
+      return fail(host, `Nothing was sent. ${prepared.problem}`);
+    }
+    const onDelivered = (): void => reactions.show('rocket');
+    const scene = { host, inputs, facts, context, reporter, board, onDelivered };
+    await followUp(prepared.errands, scene);
+    return await report(host, inputs, board, reporter, reactions);
+  } finally {
+    await transport.close();
+    await reactions.settled();
+  }
 }
 
-function openReporterFor(host: Host, inputs: Inputs, trigger: Trigger): Reporter {
-  return openReporter({
-    mode: inputs.comment,
-    conversation: inputs.prNumber ?? trigger.conversation,
-    projectId: inputs.projectId,
-    prompt: inputs.prompt,
-    wait: inputs.wait,
-    token: inputs.githubToken,
-    userAgent: USER_AGENT,
-    run: runFacts(host.env, trigger),
-    console: host.console,
-    redact: host.redact,
-    clock: host.clock,
-    signal: host.signal,
-  });
+function findTrigger({ env }: Host): TriggerRead {
+  const file = readWhole(env.GITHUB_EVENT_PATH ?? '');
+  return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'read' ? file.bytes : null);
 }
 
-function runFacts(env: Host['env'], trigger: Trigger): RunFacts {
-  const apiUrl = env.GITHUB_API_URL || 'https://api.github.com';
-  const actor = env.GITHUB_TRIGGERING_ACTOR || env.GITHUB_ACTOR || null;
-  return {
-    serverUrl: env.GITHUB_SERVER_URL || 'https://github.com',
-    repository: env.GITHUB_REPOSITORY ?? '',
-    apiUrl,
-    graphqlUrl: env.GITHUB_GRAPHQL_URL || `${apiUrl}/graphql`,
-    runId: env.GITHUB_RUN_ID ?? '',
-    runAttempt: env.GITHUB_RUN_ATTEMPT || '1',
-    by: trigger.event === 'schedule' ? null : actor,
+/** The client for GitHub is loaded and connected when something is first to be said there. */
+function connectOnce(host: Host, inputs: Inputs, facts: RunFacts): () => Promise<GitHub> {
+  let connected: Promise<GitHub> | undefined;
+  return () => {
+    connected ??= connect(host, inputs, facts);
+    return connected;
   };
+}
+
+async function connect(host: Host, { githubToken }: Inputs, facts: RunFacts): Promise<GitHub> {
+  if (githubToken === '') throw new GitHubError(0, 'github-token is empty');
+  const { clock, signal } = host;
+  const github = await connectGitHub({
+    ...facts,
+    token: githubToken,
+    userAgent: USER_AGENT,
+    clock,
+  });
+  const hurry = (): void => github.hurry(AFTER_CANCEL_MS);
+  if (signal.aborted) hurry();
+  else signal.addEventListener('abort', hurry, { once: true });
+  return github;
+}
+
+async function answerWithUsage(
+  host: Host,
+  { command }: Inputs,
+  conversation: number | null,
+  connect: () => Promise<GitHub>,
+): Promise<0> {
+  const reason = `${command} stands alone; the prompt has to follow it in the same comment.`;
+  try {
+    const github = await connect();
+    const { url } = await github.createComment(conversation ?? 0, renderUsage(command ?? ''));
+    return skip(host, reason, url);
+  } catch (error) {
+    const why = error instanceof GitHubError ? error.message : 'an unexpected error';
+    host.console.warning(
+      `The usage could not be posted: ${why}. The job needs \`permissions:\` with ` +
+        '`pull-requests: write` (on an issue `issues: write`).',
+    );
+    return skip(host, reason);
+  }
 }
 
 function introduce({ console }: Host, { baseUrl, apiKey }: Inputs): void {
@@ -101,43 +135,18 @@ function introduce({ console }: Host, { baseUrl, apiKey }: Inputs): void {
   }
 }
 
-/** Follows up on every job, and keeps the board and the output file true all the while. */
-async function followUp(
+function openReporterFor(
   host: Host,
   inputs: Inputs,
-  board: Board,
-  reporter: Reporter,
-): Promise<void> {
-  const narrate = createNarrator(host.console, host.clock);
-  const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
-  const context = serviceContext(host, inputs, transport);
-
-  function observe(progress: Progress): string | undefined {
-    board.set(progress.soFar.jobId, progress.soFar);
-    narrate(progress);
-    if (progress.kind !== 'sending' && progress.kind !== 'delivered') return undefined;
-    const results = [...board.values()];
-    if (progress.kind === 'delivered') reporter.delivered(results);
-    return writeOutputs(host, { results, problem: '', commentUrls: [] });
-  }
-
-  try {
-    await Promise.all(
-      inputs.jobIds.map(async (jobId) => {
-        const order = { ...inputs, jobId, serverUrl: host.env.GITHUB_SERVER_URL ?? '' };
-        board.set(jobId, await followJob(order, context, observe));
-      }),
-    );
-  } finally {
-    await transport.close();
-  }
+  facts: RunFacts,
+  connect: () => Promise<GitHub>,
+): Reporter {
+  const { comment: mode, projectId, wait } = inputs;
+  const runName = `${facts.origin}:${facts.attempt}`;
+  return openReporter({ ...host, mode, projectId, wait, site: facts, runName, connect });
 }
 
-function serviceContext(
-  host: Host,
-  inputs: Inputs,
-  transport: ServiceContext['transport'],
-): ServiceContext {
+function serviceContext(host: Host, inputs: Inputs, transport: Transport): ServiceContext {
   const proxy = inputs.proxy.url === '' ? '' : ` (proxy ${new URL(inputs.proxy.url).host})`;
   return {
     transport,
@@ -148,96 +157,20 @@ function serviceContext(
     signal: host.signal,
     random: host.random,
     debug: (text) => host.console.debug(text),
+    redact: host.redact,
   };
 }
 
-/** Tells the end in every place. The outputs come first: a second signal may end it at once. */
-async function report(
+function report(
   host: Host,
-  inputs: Inputs,
-  results: readonly JobResult[],
+  { failOn }: Inputs,
+  board: Board,
   reporter: Reporter,
+  reactions: Reactions,
 ): Promise<0 | 1> {
-  const { console } = host;
-  const failed = failsStep(results, inputs.failOn);
-  console.endGroup();
-  announce(console, results, failed);
-  let problem = writeOutputs(host, { results, problem: '', commentUrls: [] });
-  const { url, unwritten } = await reporter.finish(results);
-  if (url !== '') problem = writeOutputs(host, { results, problem: '', commentUrls: [url] });
-  writeSummary(host, { results, problem: '', commentUrl: url, unwrittenComment: unwritten });
-  if (problem !== undefined && !failed) console.error(problem);
-  return failed || problem !== undefined ? 1 : 0;
-}
-
-/** One annotation at most: an error if the step fails, else a warning or a notice. */
-function announce(console: Console, results: readonly JobResult[], failed: boolean): void {
-  for (const result of results) {
-    const link = result.prLink === null ? '' : ` ${result.prLink}`;
-    console.info(`Job ${result.jobId}: ${headline(result)}.${link}`);
+  const results = [...board.values()];
+  if (results.some(({ outcome }) => outcome === 'error' || outcome === 'failed')) {
+    reactions.show('confused');
   }
-  const main = worst(results);
-  const reason = main === undefined ? '' : reasonOf(main, results);
-  if (reason === '') return;
-  if (failed) console.error(reason);
-  else if (main?.outcome === 'skipped') console.notice(reason);
-  else console.warning(reason);
-}
-
-function refuseInputs(host: Host, problems: readonly string[]): 1 {
-  const problem = `Nothing was sent. ${problems.join(' ')}`;
-  host.console.error(problem);
-  writeOutputs(host, { results: [], problem, commentUrls: [] });
-  writeSummary(host, { results: [], problem, commentUrl: '', unwrittenComment: '' });
-  return 1;
-}
-
-/** A bug of ours. What was known before stays true and is kept. */
-function crash(host: Host, board: Board, error: unknown): 1 {
-  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const reason = `An unexpected error ended the run; please report it. ${oneLine(what)}`;
-  const results = [...board.values()].map((result) => ({
-    ...result,
-    outcome: 'error' as const,
-    reason,
-  }));
-  host.console.endGroup();
-  host.console.error(reason);
-  if (error instanceof Error) host.console.debug(error.stack ?? '');
-  writeOutputs(host, { results, problem: reason, commentUrls: [] });
-  return 1;
-}
-
-/** Returns a sentence with the facts if the runner's file cannot be written. */
-function writeOutputs(host: Host, report: Report): string | undefined {
-  const outputs = toOutputs(report);
-  try {
-    host.writeOutputs(outputs);
-    return undefined;
-  } catch (error) {
-    return (
-      `The outputs cannot be written (${codeOf(error)}), so later steps do not see them: ` +
-      `outcome ${outputs.outcome}, delivery ${outputs.delivery}, status ${outputs.status || 'unknown'}.`
-    );
-  }
-}
-
-function writeSummary(host: Host, parts: Parameters<typeof renderSummary>[0]): void {
-  try {
-    host.writeSummary(renderSummary(parts));
-  } catch (error) {
-    host.console.warning(`The job summary cannot be written (${codeOf(error)}).`);
-  }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'no file is named for it';
-}
-
-function notBegun(jobId: string): JobResult {
-  return unknownJob(jobId, {
-    delivery: 'not-sent',
-    outcome: 'error',
-    reason: 'The run ended before the message was sent.',
-  });
+  return conclude(host, results, failOn, reporter);
 }

@@ -17,7 +17,11 @@ export function redactor(secrets: readonly string[]): Redact {
 function formsOf(secret: string): readonly string[] {
   // A very short value occurs by chance in ordinary words, and more so in base64.
   if (secret.length < 4) return [];
-  const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
+  const forms = [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret.toWellFormed()),
+  ];
   return secret.length < 8 ? forms : [...forms, ...base64Forms(secret)];
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import type { Redact } from '../secrets.ts';
 import { explain } from './explain.ts';
 import type { Exchange, Transport } from './http.ts';
 import { classifySend, repeatLook, repeatSend, type SendClass } from './retry.ts';
@@ -17,6 +18,7 @@ export interface ServiceContext {
   /** 0 to 1, uniform. */
   readonly random: () => number;
   readonly debug: (text: string) => void;
+  readonly redact: Redact;
 }
 
 /** Why a piece of work ended without its result. */
@@ -36,7 +38,7 @@ export type Sent =
       readonly record: JobRecord | null;
       readonly warning: string;
     }
-  | { readonly kind: 'doubtful'; readonly why: string; readonly cancelled: boolean }
+  | { readonly kind: 'doubtful'; readonly why: string }
   | Ending;
 
 interface SendHooks {
@@ -54,12 +56,12 @@ export async function lookOnce(
   jobId: string,
   timeoutMs: number,
 ): Promise<Look> {
-  const { transport, clock, signal, where } = context;
+  const { transport, clock, signal, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const exchange = await transport.get(path, { timeoutMs: Math.min(LOOK_MS, timeoutMs), signal });
   context.debug(describeExchange(`GET ${path}`, exchange));
   if (isSuccess(exchange) && exchange.body.kind === 'whole') {
-    const read = readRecord(exchange.body.text, jobId);
+    const read = readRecord(exchange.body.text, jobId, redact);
     if (read.kind === 'record') return { kind: 'seen', record: read.record, at: clock.now() };
     const what = read.kind === 'other-job' ? 'the record of another job' : read.why;
     return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
@@ -67,7 +69,7 @@ export async function lookOnce(
   return {
     kind: 'missed',
     exchange,
-    why: explain(exchange, { doing: 'look', where, again: null }),
+    why: explain(exchange, { doing: 'look', where, again: null, redact }),
   };
 }
 
@@ -77,13 +79,18 @@ export async function lookBeforeSend(
   jobId: string,
 ): Promise<{ readonly look: Extract<Look, { kind: 'seen' }> | Ending; readonly polls: number }> {
   const { clock, deadline, signal } = context;
+  let networkErrors = 0;
   for (let polls = 1; ; polls++) {
-    const look = await lookOnce(context, jobId, deadline - clock.now());
+    const remainingMs = deadline - clock.now();
+    if (remainingMs <= 0) return { look: { kind: 'timed-out' }, polls: polls - 1 };
+    const look = await lookOnce(context, jobId, remainingMs);
     if (look.kind === 'seen') return { look, polls };
     if (signal.aborted) return { look: { kind: 'cancelled' }, polls };
+    if (look.exchange.kind === 'failure') networkErrors += 1;
     const repeat = repeatLook({
       exchange: look.exchange,
       failures: polls,
+      networkErrors,
       sinceSendMs: null,
       now: clock.date(),
       random: context.random(),
@@ -105,7 +112,7 @@ export async function sendMessage(
   prompt: string,
   { onAttempt, onHeld }: SendHooks,
 ): Promise<Sent> {
-  const { transport, clock, deadline, signal, where } = context;
+  const { transport, clock, deadline, signal, where, redact } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
   const earlier = new Map<SendClass, number>();
   for (;;) {
@@ -119,7 +126,7 @@ export async function sendMessage(
     context.debug(describeExchange(`POST ${path}`, exchange));
 
     const sendClass = classifySend(exchange);
-    if (sendClass === 'delivered') return readDelivered(exchange, jobId, where);
+    if (sendClass === 'delivered') return readDelivered(exchange, jobId, context);
     const repeat = repeatSend({
       exchange,
       earlier: earlier.get(sendClass) ?? 0,
@@ -128,8 +135,8 @@ export async function sendMessage(
       random: context.random(),
     });
     const again = repeat.kind === 'give-up' ? dateAfter(clock, repeat.untilMs) : null;
-    const why = explain(exchange, { doing: 'send', where, again });
-    if (sendClass === 'doubtful') return { kind: 'doubtful', why, cancelled: signal.aborted };
+    const why = explain(exchange, { doing: 'send', where, again, redact });
+    if (sendClass === 'doubtful') return { kind: 'doubtful', why };
     if (signal.aborted) return { kind: 'cancelled' };
     if (repeat.kind === 'give-up') return { kind: 'refused', why };
     earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
@@ -153,12 +160,12 @@ async function pause(
   return ms >= remainingMs ? { kind: 'timed-out' } : null;
 }
 
-function readDelivered(exchange: Exchange, jobId: string, where: string): Sent {
+function readDelivered(exchange: Exchange, jobId: string, { where, redact }: ServiceContext): Sent {
   if (exchange.kind === 'failure') throw new Error('a failure is never a delivery');
   const { body } = exchange;
   const read =
     body.kind === 'whole'
-      ? readRecord(body.text, jobId)
+      ? readRecord(body.text, jobId, redact)
       : { kind: 'invalid' as const, why: body.why };
   switch (read.kind) {
     case 'record':
@@ -167,7 +174,6 @@ function readDelivered(exchange: Exchange, jobId: string, where: string): Sent {
       return {
         kind: 'doubtful',
         why: `${where} answered the message with the record of another job.`,
-        cancelled: false,
       };
     case 'invalid': {
       const what = body.kind === 'whole' && body.text === '' ? 'an empty body' : read.why;

@@ -1,4 +1,5 @@
 import { oneLine } from '../foreign-text.ts';
+import type { Redact } from '../secrets.ts';
 import type { Exchange } from './http.ts';
 import { readRefusal } from './wire.ts';
 
@@ -8,6 +9,7 @@ interface Subject {
   readonly where: string;
   /** When the service wants to be asked again, if it said so. */
   readonly again: Date | null;
+  readonly redact: Redact;
 }
 
 /** One sentence or two: what the service did, and what to do about it. */
@@ -17,11 +19,12 @@ export function explain(exchange: Exchange, subject: Subject): string {
       ? `The connection to ${subject.where} was lost after the request was written: ${exchange.why}.`
       : `Could not reach ${subject.where}: ${exchange.why}.`;
   }
-  const said = exchange.body.kind === 'whole' ? readRefusal(exchange.body.text) : '';
+  const said =
+    exchange.body.kind === 'whole' ? readRefusal(exchange.body.text, subject.redact) : '';
   const parts = [
     `The service answered ${exchange.status} to the ${subject.doing === 'send' ? 'message' : 'look at the job'}`,
     said === '' ? '' : `: "${oneLine(said)}"`,
-    exchange.requestId === '' ? '' : ` (request id ${exchange.requestId})`,
+    exchange.requestId === '' ? '' : ` (request id ${subject.redact(exchange.requestId)})`,
     '.',
   ];
   const advice = advise(exchange, subject);
@@ -32,7 +35,7 @@ type Answer = Extract<Exchange, { kind: 'answer' }>;
 
 function advise({ status, locationHost, contentType, body }: Answer, subject: Subject): string {
   if (status >= 300 && status < 400) {
-    const target = locationHost === '' ? '' : ` to ${oneLine(locationHost)}`;
+    const target = locationHost === '' ? '' : ` to ${oneLine(subject.redact(locationHost))}`;
     return `That is a redirect${target}, which is never followed; check base-url.`;
   }
   switch (status) {
@@ -60,7 +63,9 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
   if (status >= 200 && status < 300) {
     if (body.kind === 'broken') return `The answer had ${body.why}.`;
     const type =
-      contentType === '' ? 'no content type' : `the content type ${oneLine(contentType, 60)}`;
+      contentType === ''
+        ? 'no content type'
+        : `the content type ${oneLine(subject.redact(contentType), 60)}`;
     return `The answer, with ${type}, was not a record of this job; a proxy or portal may have given it.`;
   }
   return '';

@@ -1,16 +1,19 @@
 import type { Clock } from '../clock.ts';
 import type { Delivery, JobResult, Milestone, Outcome } from '../outcome.ts';
 import { checkPrLink } from './pr-link.ts';
+import { type Base, isEvidence } from './turn.ts';
 import { isFinal, isKnownStatus, type JobRecord } from './wire.ts';
 
-/** All that a run has learned of one job; it only grows. */
+/** All that a run has learned of one job by now. */
 export interface Facts {
   readonly jobId: string;
   delivery: Delivery;
   /** When the service answered the message, in milliseconds of the clock. */
   sentAt: number | null;
   /** What the look before the send saw. */
-  base: JobRecord | null;
+  base: Base | null;
+  /** Whether anything was seen since that only the message can have caused. */
+  evidence: boolean;
   latest: JobRecord | null;
   polls: number;
   readonly milestones: Milestone[];
@@ -24,6 +27,7 @@ export function noFacts(jobId: string): Facts {
     delivery: 'not-sent',
     sentAt: null,
     base: null,
+    evidence: false,
     latest: null,
     polls: 0,
     milestones: [],
@@ -61,6 +65,11 @@ export function resultOf(facts: Facts, end: End, clock: Clock, serverUrl: string
     elapsedSeconds: sentAt === null ? null : Math.round((clock.now() - sentAt) / 100) / 10,
     polls: facts.polls,
     reason: end.reason,
+    resumption: {
+      base: base && { status: base.status, prLink: base.prLink, archivedAt: base.archivedAt },
+      sentAt: sentAt === null ? null : new Date(clock.date().getTime() - (clock.now() - sentAt)),
+      evidence: facts.evidence,
+    },
     milestones: [...facts.milestones],
   };
 }
@@ -76,6 +85,8 @@ export function takeIn(
     facts.milestones.push({ at: clock.date(), what: record.status });
   }
   facts.latest = record;
+  const { base } = facts;
+  if (base !== null && base !== record) facts.evidence ||= isEvidence(base, record);
   const link = pullRequestOf(facts, serverUrl);
   const warnings = [
     isKnownStatus(record.status)

@@ -10,8 +10,8 @@ import {
 import { type End, type Facts, isBaseFinal, noFacts, resultOf, takeIn } from './facts.ts';
 import { repeatLook } from './retry.ts';
 import { nextLookMs } from './schedule.ts';
-import { isEvidence, judge, observe, startTurn, type Turn } from './turn.ts';
-import type { JobRecord } from './wire.ts';
+import { type Base, judge, observe, startTurn, type Turn } from './turn.ts';
+import { isFinal, type JobRecord } from './wire.ts';
 
 /** What is wanted of one job. Durations are in milliseconds. */
 export interface Order {
@@ -23,12 +23,26 @@ export interface Order {
   readonly pollIntervalMs: number | null;
   /** The code host of this workflow, for the check of pull request links. */
   readonly serverUrl: string;
+  /** What was seen of the job already; null if nothing was. */
+  readonly base: JobRecord | null;
+  /** What an earlier attempt of this run left: then nothing is sent again. */
+  readonly earlier: Earlier | null;
+  /** Awaited once, before the message goes out. It never rejects. */
+  readonly beforeSend: () => Promise<void>;
+}
+
+/** A message that an earlier attempt sent, or may have sent. */
+export interface Earlier {
+  readonly delivery: 'sent' | 'unknown';
+  readonly base: Base | null;
+  readonly sentAt: Date | null;
+  readonly evidence: boolean;
 }
 
 /** Something that happened to a job; `soFar` is what is true if the run ends here. */
 export type Progress = { readonly soFar: JobResult } & (
   | { readonly kind: 'seen'; readonly status: string | null }
-  | { readonly kind: 'sending' | 'delivered' | 'arrived' }
+  | { readonly kind: 'sending' | 'delivered' | 'resumed' }
   | { readonly kind: 'waiting'; readonly nextLookMs: number; readonly remainingMs: number }
   | { readonly kind: 'held' | 'missed'; readonly why: string; readonly afterMs: number }
   | { readonly kind: 'warning'; readonly text: string }
@@ -62,21 +76,28 @@ export async function followJob(
   observer: Observer,
 ): Promise<JobResult> {
   const facts = noFacts(order.jobId);
-  const close = (end: End): JobResult => resultOf(facts, end, context.clock, order.serverUrl);
+  const { clock } = context;
+  const close = (end: End): JobResult => resultOf(facts, end, clock, order.serverUrl);
   const tell = (news: News): string | undefined =>
     observer({ ...news, soFar: close(endedHere(order, facts)) } as Progress);
-  return close(await conduct({ order, context, facts, tell }));
+  const end = await conduct({ order, context, facts, tell });
+  facts.milestones.push({ at: clock.date(), what: end.outcome });
+  return close(end);
 }
 
 async function conduct(job: Case): Promise<End> {
   const { order, context, facts } = job;
-  if (order.wait) {
+  if (order.earlier !== null) return goOn(job, order.earlier);
+  if (order.base !== null) {
+    facts.polls = 1;
+    remember(job, order.base);
+  } else if (order.wait) {
     const { look, polls } = await lookBeforeSend(context, order.jobId);
     facts.polls = polls;
     if (look.kind !== 'seen') return notSent(job, look);
-    facts.base = look.record;
-    saw(job, look.record);
+    remember(job, look.record);
   }
+  await order.beforeSend();
   const sent = await send(job);
   if (sent.kind === 'doubtful') {
     if (!(await hasArrived(job))) return doubtful(job, sent.why);
@@ -89,6 +110,30 @@ async function conduct(job: Case): Promise<End> {
     return notSent(job, sent);
   }
   return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
+}
+
+/** Goes on where an earlier attempt of the same run stopped. */
+async function goOn(job: Case, earlier: Earlier): Promise<End> {
+  const { order, context, facts } = job;
+  facts.base = earlier.base;
+  facts.evidence = earlier.evidence;
+  facts.delivery = 'unknown';
+  if (earlier.delivery === 'unknown' && !(await hasArrived(job))) {
+    return doubtful(job, 'An earlier attempt of this run did not learn what came of its message.');
+  }
+  const agoMs = Math.max(
+    0,
+    context.clock.date().getTime() - (earlier.sentAt?.getTime() ?? Infinity),
+  );
+  facts.sentAt = context.clock.now() - agoMs;
+  facts.delivery = 'sent';
+  job.tell({ kind: 'resumed' });
+  return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
+}
+
+function remember(job: Case, record: JobRecord): void {
+  job.facts.base = record;
+  saw(job, record);
 }
 
 /** From just before the request until its end the delivery is unknown, and is told to be. */
@@ -138,20 +183,21 @@ function learn({ order, context, facts }: Case, record: JobRecord): readonly New
 async function hasArrived(job: Case): Promise<boolean> {
   const { order, context, facts } = job;
   const { clock, signal } = context;
-  const { base } = facts;
-  if (base === null || !isBaseFinal(facts)) return false;
+  if (!isBaseFinal(facts)) return false;
   const end = Math.min(clock.now() + DOUBT_MS, context.deadline);
-  while (clock.now() < end && !signal.aborted) {
+  for (;;) {
+    const remainingMs = end - clock.now();
     facts.polls += 1;
-    const look = await lookOnce(context, order.jobId, end - clock.now());
+    const look = await lookOnce(context, order.jobId, Math.max(remainingMs, LAST_LOOK_MS));
     if (look.kind === 'seen') {
       saw(job, look.record);
-      if (isEvidence(base, look.record)) return true;
+      if (facts.evidence) return true;
     }
+    if (remainingMs <= 0 || signal.aborted) return false;
     const interval = order.pollIntervalMs ?? DOUBT_INTERVAL_MS;
     await clock.sleep(Math.min(interval, Math.max(0, end - clock.now())), signal).catch(() => {});
+    if (signal.aborted) return false;
   }
-  return false;
 }
 
 /** Looks until the turn is done, the deadline is there or the run is cancelled. */
@@ -161,7 +207,8 @@ async function watch(job: Case): Promise<End> {
   const sentAt = facts.sentAt ?? clock.now();
   let turn = openTurn(facts, sentAt);
   let failures = 0;
-  let lookAfterMs: number | null = null;
+  // A message of an earlier attempt may be done by now.
+  let lookAfterMs: number | null = facts.latest === null ? 0 : null;
   let lastMiss = '';
   for (;;) {
     const now = clock.now();
@@ -185,7 +232,7 @@ async function watch(job: Case): Promise<End> {
     }
     const remainingMs = deadline - clock.now();
     facts.polls += 1;
-    const look = await lookOnce(context, order.jobId, remainingMs > 0 ? remainingMs : LAST_LOOK_MS);
+    const look = await lookOnce(context, order.jobId, Math.max(remainingMs, LAST_LOOK_MS));
     if (signal.aborted) return stoppedWatching();
     if (look.kind === 'seen') {
       failures = 0;
@@ -200,6 +247,7 @@ async function watch(job: Case): Promise<End> {
     const repeat = repeatLook({
       exchange: look.exchange,
       failures,
+      networkErrors: 0,
       sinceSendMs: clock.now() - sentAt,
       now: clock.date(),
       random: context.random(),
@@ -211,17 +259,19 @@ async function watch(job: Case): Promise<End> {
 }
 
 /** The answer to the message counts as the first look. */
-function openTurn({ base, latest }: Facts, sentAt: number): Turn {
-  if (base === null) throw new Error('a wait begins with a look before the send');
-  const turn = startTurn(base, sentAt);
+function openTurn({ base, latest, evidence }: Facts, sentAt: number): Turn {
+  const turn = { ...startTurn(base ?? NOTHING_SEEN, sentAt), evidence };
   return latest === null || latest === base ? turn : observe(turn, latest, sentAt);
 }
+
+/** Stands for a job that may have been at work on something else. */
+const NOTHING_SEEN: Base = { status: null, prLink: null, archivedAt: null };
 
 function done({ facts, order }: Case, confirmed: boolean): End {
   const status = facts.latest?.status;
   const doubt = confirmed
     ? ''
-    : ` It has shown that since before the message, for ${seconds(order.settleMs)} after it: this is possibly from the earlier turn.`;
+    : ` It has shown that since before the message, for ${span(order.settleMs)} after it: this is possibly from the earlier turn.`;
   switch (status) {
     case 'completed':
       return {
@@ -245,14 +295,17 @@ function done({ facts, order }: Case, confirmed: boolean): End {
 }
 
 function timedOut({ order, facts }: Case, lastMiss: string): End {
-  const status = facts.latest?.status ?? 'unknown';
+  const status = facts.latest?.status ?? null;
+  const limit = `${span(order.timeoutMs)} (timeout-minutes)`;
   const miss = lastMiss === '' ? '' : ` The last look failed: ${lastMiss}`;
   return {
     outcome: 'timed-out',
     confirmed: false,
-    reason:
-      `The agent was not surely done with job ${facts.jobId} within ${minutes(order.timeoutMs)} ` +
-      `(timeout-minutes); its status is ${status}, and the agent goes on.${miss}`,
+    reason: isFinal(status)
+      ? `Job ${facts.jobId} is ${status}, but within ${limit} it did not become sure that this ` +
+        `answers the message.${miss}`
+      : `The agent was not done with job ${facts.jobId} within ${limit}; its status is ` +
+        `${status ?? 'not known'}, and the agent goes on.${miss}`,
   };
 }
 
@@ -292,7 +345,7 @@ function notSent({ order }: Case, ending: Ending): End {
         outcome: 'timed-out',
         reason:
           `Nothing was sent to job ${order.jobId}: it was not possible within ` +
-          `${minutes(order.timeoutMs)} (timeout-minutes).`,
+          `${span(order.timeoutMs)} (timeout-minutes).`,
       };
     case 'cancelled':
       return { outcome: 'cancelled', reason: 'The run was cancelled before the message was sent.' };
@@ -313,11 +366,8 @@ function endedHere({ wait }: Order, { delivery }: Facts): End {
   }
 }
 
-function minutes(ms: number): string {
-  const value = Math.round(ms / 600) / 100;
-  return value === 1 ? '1 minute' : `${value} minutes`;
-}
-
-function seconds(ms: number): string {
-  return `${Math.round(ms / 1000)} s`;
+function span(ms: number): string {
+  if (ms < 60_000) return `${Math.round(ms) / 1000} s`;
+  const minutes = Math.round(ms / 600) / 100;
+  return minutes === 1 ? '1 minute' : `${minutes} minutes`;
 }

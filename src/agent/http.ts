@@ -44,7 +44,7 @@ export interface Limits {
   readonly signal: AbortSignal;
 }
 
-/** The two requests that this action makes. Only a `get` can be repeated by its caller. */
+/** The two requests that this action makes. Neither repeats itself: retry.ts says who may. */
 export interface Transport {
   /** Reads; connections are kept alive between calls. */
   get(path: string, limits: Limits): Promise<Exchange>;
@@ -71,6 +71,12 @@ export function createTransport(options: TransportOptions): Transport {
     return dispatcher;
   }
 
+  /** Lets the other requests on it end first. */
+  function retire(dispatcher: Dispatcher): void {
+    const forget = (): boolean => open.delete(dispatcher);
+    dispatcher.close().then(forget, forget);
+  }
+
   async function release(dispatcher: Dispatcher): Promise<void> {
     open.delete(dispatcher);
     await dispatcher.destroy();
@@ -78,27 +84,30 @@ export function createTransport(options: TransportOptions): Transport {
 
   return {
     async get(path, limits) {
-      reader ??= connect();
-      const dispatcher = reader;
-      const exchange = await exchangeOver(dispatcher, { method: 'GET', path }, options, limits);
+      let dispatcher: Dispatcher | undefined;
+      const shared = (): Dispatcher => {
+        reader ??= connect();
+        dispatcher = reader;
+        return dispatcher;
+      };
+      const exchange = await exchangeOver(shared, { method: 'GET', path }, options, limits);
       // A request that hung may hold its connection for ever, and later ones would queue behind.
-      if (exchange.kind === 'failure' && reader === dispatcher) {
+      if (exchange.kind === 'failure' && dispatcher !== undefined && reader === dispatcher) {
         reader = undefined;
-        dispatcher.close().then(
-          () => open.delete(dispatcher),
-          () => open.delete(dispatcher),
-        );
+        retire(dispatcher);
       }
       return exchange;
     },
     async postOnce(path, json, limits) {
-      const dispatcher = connect();
-      try {
-        const body = JSON.stringify(json);
-        return await exchangeOver(dispatcher, { method: 'POST', path, body }, options, limits);
-      } finally {
-        await release(dispatcher);
-      }
+      let own: Dispatcher | undefined;
+      const fresh = (): Dispatcher => {
+        own = connect();
+        return own;
+      };
+      const body = JSON.stringify(json);
+      const exchange = await exchangeOver(fresh, { method: 'POST', path, body }, options, limits);
+      if (own !== undefined) await release(own);
+      return exchange;
     },
     async close() {
       await Promise.all([...open].map(release));
@@ -135,12 +144,11 @@ interface Outgoing {
 }
 
 async function exchangeOver(
-  dispatcher: Dispatcher,
+  connect: () => Dispatcher,
   outgoing: Outgoing,
   { baseUrl, apiKey, userAgent }: TransportOptions,
   limits: Limits,
 ): Promise<Exchange> {
-  const url = resolvePath(baseUrl, outgoing.path);
   const stop = new AbortController();
   let written = false;
   let head: AnswerHead | undefined;
@@ -159,15 +167,14 @@ async function exchangeOver(
   if (limits.signal.aborted) cancel();
   else limits.signal.addEventListener('abort', cancel, { once: true });
 
-  const watched = onWrite(dispatcher, () => {
-    written = true;
-    clearTimeout(connecting);
-  });
   try {
     stop.signal.throwIfAborted();
     const response = await untilStopped(
-      request(url, {
-        dispatcher: watched,
+      request(resolvePath(baseUrl, outgoing.path), {
+        dispatcher: onWrite(connect(), () => {
+          written = true;
+          clearTimeout(connecting);
+        }),
         method: outgoing.method,
         headers: {
           authorization: `Bearer ${apiKey}`,
@@ -191,7 +198,11 @@ async function exchangeOver(
     // Once the status is known it decides; only the body is lost.
     return head === undefined
       ? { kind: 'failure', written, ...failure }
-      : { kind: 'answer', ...head, body: { kind: 'broken', why: failure.why } };
+      : {
+          kind: 'answer',
+          ...head,
+          body: { kind: 'broken', why: `a body cut off (${failure.why})` },
+        };
   } finally {
     clearTimeout(connecting);
     clearTimeout(deadline);
@@ -202,7 +213,8 @@ async function exchangeOver(
 /** The URL of an API path below the base; its path is then just what was asked for. */
 function resolvePath(baseUrl: URL, path: string): URL {
   const expected = baseUrl.pathname.replace(/\/+$/, '') + path;
-  const url = new URL(expected, baseUrl);
+  const url = new URL(baseUrl);
+  url.pathname = expected;
   if (url.pathname !== expected || url.origin !== baseUrl.origin) {
     throw new Error('the address of the job would not be the expected one');
   }
@@ -306,9 +318,13 @@ const NETWORK: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'an answer with too large headers',
 };
 
+/** The codes of Node's "X509 certificate error codes", and its own for a wrong host name. */
+const CERTIFICATE =
+  /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|DEPTH_ZERO|SELF_SIGNED|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
+
 function describeFailure(error: unknown): Failure {
   if (error instanceof Stopped) return { cause: error.failure, why: error.message };
-  const [code, message] = rootOf(error);
+  const { code, message, name } = rootOf(error);
   const proxyStatus = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (proxyStatus !== undefined) {
     return {
@@ -319,7 +335,7 @@ function describeFailure(error: unknown): Failure {
           : `the proxy answered CONNECT with ${proxyStatus}`,
     };
   }
-  if (/CERT|SIGNED|ISSUER|ALTNAME/.test(code)) {
+  if (CERTIFICATE.test(code)) {
     return {
       cause: 'setup',
       why:
@@ -330,18 +346,23 @@ function describeFailure(error: unknown): Failure {
   if (/^(ERR_SSL|EPROTO)/.test(code)) {
     return { cause: 'setup', why: `the server does not speak a TLS that is safe (${code})` };
   }
-  if (code.startsWith('HPE_'))
-    return { cause: 'network', why: `an answer that is not HTTP (${code})` };
+  if (name === 'HTTPParserError') return { cause: 'network', why: 'an answer that is not HTTP' };
   return { cause: 'network', why: NETWORK[code] ?? (code || 'the connection failed') };
 }
 
+interface Root {
+  readonly code: string;
+  readonly message: string;
+  readonly name: string;
+}
+
 /** The code and text of the first cause that has a code; Node nests them, and gathers several. */
-function rootOf(error: unknown): readonly [code: string, message: string] {
+function rootOf(error: unknown): Root {
   if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0]);
-  if (!(error instanceof Error)) return ['', ''];
+  if (!(error instanceof Error)) return { code: '', message: '', name: '' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (error.cause instanceof Error && (code === '' || code === 'UND_ERR_PRX_TLS')) {
     return rootOf(error.cause);
   }
-  return [code, error.message];
+  return { code, message: error.message, name: error.name };
 }

@@ -61,9 +61,14 @@ export function classifySend(exchange: Exchange): SendClass {
   if (status >= 200 && status < 300) return saysJsonOrNothing(exchange) ? 'delivered' : 'doubtful';
   if (status >= 300 && status < 400) return 'redirected';
   if (status === 429) return 'rate-limited';
-  if (status === 503 && exchange.retryAfter.length > 0) return 'rate-limited';
+  if (status === 503 && asksToWait(exchange)) return 'rate-limited';
   if (status === 408 || status === 425) return 'not-processed';
   return status >= 400 && status < 500 ? 'refused' : 'doubtful';
+}
+
+/** A Retry-After that cannot be read is none. */
+function asksToWait(exchange: Exchange): boolean {
+  return retryAfterMs(exchange, new Date(0)) !== null;
 }
 
 /** A captive portal answers 200 with HTML: only JSON, or nothing at all, is the service's. */
@@ -118,8 +123,9 @@ export function repeatSend(history: SendHistory): Repeat {
 
 interface LookHistory {
   readonly exchange: Exchange;
-  /** How many looks in a row have failed, this one included. */
+  /** How many looks in a row have failed, this one included, and how many in the network. */
   readonly failures: number;
+  readonly networkErrors: number;
   /** Milliseconds since the service took the message; null before the send. */
   readonly sinceSendMs: number | null;
   readonly now: Date;
@@ -134,23 +140,26 @@ const GRACE_FOR_404_MS = 30_000;
 
 /** May a failed look be repeated? Reads may, whatever happened, unless the answer is final. */
 export function repeatLook(history: LookHistory): Repeat {
-  const { exchange, failures, sinceSendMs, random } = history;
-  if (isFinalRefusal(exchange, sinceSendMs)) return { kind: 'give-up', untilMs: null };
+  const { exchange, failures, networkErrors, sinceSendMs, random } = history;
   const beforeSend = sinceSendMs === null;
-  if (beforeSend && exchange.kind === 'failure' && exchange.cause === 'setup') {
-    return { kind: 'give-up', untilMs: null };
-  }
-  const most =
-    beforeSend && exchange.kind === 'failure' ? MOST_NETWORK_ERRORS_BEFORE_SEND : MOST_FAILED_LOOKS;
-  if (failures >= most) return { kind: 'give-up', untilMs: null };
-  const backoff = random * Math.min(30_000, 1000 * 2 ** (failures - 1));
+  const tolerated = !beforeSend && sinceSendMs < GRACE_FOR_404_MS && isMissing(exchange);
+  const hopeless =
+    isFinalRefusal(exchange) ||
+    failures >= MOST_FAILED_LOOKS ||
+    (beforeSend && networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND) ||
+    (beforeSend && exchange.kind === 'failure' && exchange.cause === 'setup');
+  if (hopeless && !tolerated) return { kind: 'give-up', untilMs: null };
+  const backoff = random * Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 10));
   return { kind: 'again', afterMs: Math.max(backoff, retryAfterMs(exchange, history.now) ?? 0) };
 }
 
-function isFinalRefusal(exchange: Exchange, sinceSendMs: number | null): boolean {
+function isMissing(exchange: Exchange): boolean {
+  return exchange.kind === 'answer' && exchange.status === 404;
+}
+
+function isFinalRefusal(exchange: Exchange): boolean {
   if (exchange.kind === 'failure') return false;
   const { status } = exchange;
-  if (status === 404) return sinceSendMs === null || sinceSendMs >= GRACE_FOR_404_MS;
   const passing = status === 408 || status === 425 || status === 429;
   return status >= 300 && status < 500 && !passing;
 }

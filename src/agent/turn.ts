@@ -8,7 +8,7 @@ import { isFinal, isKnownStatus } from './wire.ts';
  */
 export interface Turn {
   /** What a look before the send saw. */
-  readonly base: JobRecord;
+  readonly base: Base;
   /** When the service answered the message, in milliseconds of the clock. */
   readonly sentAt: number;
   /** Whether anything was seen that only our message can have caused. */
@@ -19,6 +19,9 @@ export interface Turn {
   readonly seenAt: number;
 }
 
+/** What of a record can show that something has changed. */
+export type Base = Pick<JobRecord, 'status' | 'prLink' | 'archivedAt'>;
+
 export type Verdict =
   | { readonly kind: 'done'; readonly confirmed: boolean }
   /** Not done; the next look is due within `lookWithinMs`, or whenever the schedule says. */
@@ -27,7 +30,7 @@ export type Verdict =
 /** Milliseconds between looks while a final status is still distrusted. */
 const DOUBT_INTERVAL_MS = 5000;
 
-export function startTurn(base: JobRecord, sentAt: number): Turn {
+export function startTurn(base: Base, sentAt: number): Turn {
   return { base, sentAt, evidence: false, finalSince: null, seenAt: sentAt };
 }
 
@@ -45,7 +48,7 @@ export function observe(turn: Turn, record: JobRecord, at: number): Turn {
  * What shows that a message arrived: `active`, or anything that changed. A link or a time that is
  * gone shows nothing, for only `id` and `status` are sure to be in every answer.
  */
-export function isEvidence(base: JobRecord, record: JobRecord): boolean {
+export function isEvidence(base: Base, record: Base): boolean {
   return (
     record.status === 'active' ||
     (isKnownStatus(record.status) && record.status !== base.status) ||

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { STATUSES } from '../outcome.ts';
+import type { Redact } from '../secrets.ts';
 
 /** A job as the service showed it. Only `id` and `status` may be relied on. */
 export interface JobRecord {
@@ -36,16 +37,33 @@ const jobRecord = z.object({
 
 /**
  * Reads the job record out of a body. Unknown fields pass, a field of the wrong type counts as
- * absent, and an unknown status is kept, for it only means "not final".
+ * absent, and an unknown status is kept, for it only means "not final". Secrets are taken out
+ * before anything is cut, quoted or compared.
  */
-export function readRecord(body: string, jobId: string): RecordRead {
+export function readRecord(body: string, jobId: string, redact: Redact): RecordRead {
   const json = parseJson(body);
   if (json === undefined) {
     return { kind: 'invalid', why: `invalid JSON (${Buffer.byteLength(body)} bytes)` };
   }
   const parsed = jobRecord.safeParse(json);
   if (!parsed.success) return { kind: 'invalid', why: 'JSON that is not a job record' };
-  return parsed.data.id === jobId ? { kind: 'record', record: parsed.data } : { kind: 'other-job' };
+  return parsed.data.id === jobId
+    ? { kind: 'record', record: redactRecord(parsed.data, redact) }
+    : { kind: 'other-job' };
+}
+
+function redactRecord(record: JobRecord, redact: Redact): JobRecord {
+  const clean = (value: string | null): string | null => (value === null ? null : redact(value));
+  const { source } = record;
+  return {
+    id: record.id,
+    status: clean(record.status),
+    prLink: clean(record.prLink),
+    model: clean(record.model),
+    source: source && { repository: redact(source.repository), ref: clean(source.ref) },
+    createdAt: clean(record.createdAt),
+    archivedAt: clean(record.archivedAt),
+  };
 }
 
 const refusal = z.union([
@@ -64,9 +82,9 @@ const refusal = z.union([
 ]);
 
 /** The service's own sentence in a refusal, `{"error": string}`; empty if there is none. */
-export function readRefusal(body: string): string {
+export function readRefusal(body: string, redact: Redact): string {
   const parsed = refusal.safeParse(parseJson(body));
-  return parsed.success ? parsed.data : '';
+  return parsed.success ? redact(parsed.data) : '';
 }
 
 export function isKnownStatus(status: string | null): boolean {
@@ -79,9 +97,23 @@ export function isFinal(status: string | null): boolean {
 }
 
 function parseJson(body: string): unknown {
+  if (isNestedTooDeeply(body)) return undefined;
   try {
     return JSON.parse(body);
   } catch {
     return undefined;
   }
+}
+
+/** A megabyte of brackets would take hundreds of times its size in memory. */
+const DEEPEST_JSON = 100;
+
+function isNestedTooDeeply(json: string): boolean {
+  let depth = 0;
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"?|[[{]|[\]}]/gs)) {
+    if (token === '[' || token === '{') depth += 1;
+    else if (token === ']' || token === '}') depth -= 1;
+    if (depth > DEEPEST_JSON) return true;
+  }
+  return false;
 }

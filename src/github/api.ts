@@ -9,12 +9,36 @@ export interface OwnComment {
   readonly url: string;
 }
 
+/** What somebody may do here; `none` stands for less than triage. */
+export interface Collaborator {
+  readonly id: number;
+  readonly login: string;
+  readonly permission: 'none' | 'triage' | 'write' | 'maintain' | 'admin';
+}
+
+/** Something that can be reacted to. */
+export interface Reactable {
+  readonly kind: 'comment' | 'review-comment' | 'review';
+  readonly id: number;
+  readonly nodeId: string;
+}
+
 /** The few calls that this action makes. Each rejects with a `GitHubError`. */
 export interface GitHub {
-  /** The newest own comment whose body passes `test`, searched over all pages. */
-  findOwnComment(number: number, test: (body: string) => boolean): Promise<OwnComment | null>;
+  /**
+   * The own comments whose body passes `test`, oldest first: all that stand on the newest page
+   * that has one, searched over all pages.
+   */
+  findOwnComments(number: number, test: (body: string) => boolean): Promise<readonly OwnComment[]>;
+  /** Null if there is no such comment any more. */
+  readComment(id: number): Promise<OwnComment | null>;
   createComment(number: number, body: string): Promise<OwnComment>;
-  updateComment(id: number, body: string): Promise<OwnComment>;
+  /** Null if there is no such comment any more. */
+  updateComment(id: number, body: string): Promise<OwnComment | null>;
+  deleteComment(id: number): Promise<void>;
+  react(to: Reactable, content: 'eyes' | 'rocket' | 'confused'): Promise<void>;
+  /** Null for whoever is no collaborator. */
+  collaborator(login: string): Promise<Collaborator | null>;
   /** From now on all calls together may take at most this many milliseconds. */
   hurry(ms: number): void;
 }
@@ -76,6 +100,28 @@ const restComment = z.object({
   html_url: z.url(),
   user: z.nullish(z.object({ login: z.string() })),
 });
+const flag = z.catch(z.boolean(), false);
+const collaboratorAnswer = z.object({
+  permission: z.string(),
+  role_name: z.catch(z.string(), ''),
+  user: z.object({
+    id: z.number(),
+    login: z.string(),
+    permissions: z.catch(
+      z.nullable(z.object({ triage: flag, push: flag, maintain: flag, admin: flag })),
+      null,
+    ),
+  }),
+});
+const anything = z.unknown();
+
+const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
+  addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
+}`;
+const REACTION_ROUTES = {
+  comment: 'POST /repos/{owner}/{repo}/issues/comments/{id}/reactions',
+  'review-comment': 'POST /repos/{owner}/{repo}/pulls/comments/{id}/reactions',
+} as const;
 
 /**
  * Connects to GitHub. The client is loaded only now: a run that says nothing on GitHub does not
@@ -96,11 +142,16 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
   type Parameters = Readonly<Record<string, unknown>>;
   async function ask<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>) {
     const { data } = await limits.run((signal) =>
-      octokit.request(route, { owner, repo, ...parameters, request: { signal } }),
+      octokit.request(route, { ...place(route), ...parameters, request: { signal } }),
     );
     const parsed = schema.safeParse(data);
     if (parsed.success) return parsed.data;
     throw new GitHubError(0, 'GitHub gave an answer that is not of its API');
+  }
+
+  /** What a route does not name would be sent along as a query or a field of the body. */
+  function place(route: string): Parameters {
+    return route.includes('{owner}') ? { owner, repo } : {};
   }
 
   /** A read is tried once more. Octokit's retry plugin would do so with writes as well. */
@@ -113,7 +164,8 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
     }
   }
 
-  async function* newestOwnComments(number: number): AsyncGenerator<OwnComment> {
+  /** Pages of own comments, the newest page first, oldest first in each. */
+  async function* newestOwnComments(number: number): AsyncGenerator<readonly OwnComment[]> {
     let before: string | null = null;
     do {
       const variables = { owner, name: repo, number, before };
@@ -123,17 +175,17 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
         newestComments,
       );
       const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
-      for (const { url, body, viewerDidAuthor } of nodes.toReversed()) {
+      yield nodes.flatMap(({ url, body, viewerDidAuthor }) => {
         // `databaseId` is a 32-bit field, which the ids of comments have outgrown.
         const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
-        if (viewerDidAuthor && id > 0) yield { id, body, url };
-      }
+        return viewerDidAuthor && id > 0 ? [{ id, body, url }] : [];
+      });
       before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
     } while (before !== null);
   }
 
   /** Where a host has no GraphQL: all comments by REST, told apart by the author's login. */
-  async function* restOwnComments(number: number): AsyncGenerator<OwnComment> {
+  async function* restOwnComments(number: number): AsyncGenerator<readonly OwnComment[]> {
     const login = await ownLogin();
     for (let page = 1; ; page++) {
       const comments = await read(
@@ -141,7 +193,7 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
         { number, per_page: PAGE_SIZE, page },
         z.array(restComment),
       );
-      for (const comment of comments) if (comment.user?.login === login) yield toOwn(comment);
+      yield comments.filter(({ user }) => user?.login === login).map(toOwn);
       if (comments.length < PAGE_SIZE) return;
     }
   }
@@ -155,14 +207,29 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
     }
   }
 
+  /** Resolves to null where GitHub says that what was asked for is not there. */
+  async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof GitHubError && error.status === 404) return null;
+      throw error;
+    }
+  }
+
   return {
-    async findOwnComment(number, test) {
+    async findOwnComments(number, test) {
       try {
-        return await firstMatch(newestOwnComments(number), test);
+        return await firstMatches(newestOwnComments(number), test);
       } catch (error) {
         if (error instanceof GitHubError && error.status === 401) throw error;
-        return await firstMatch(restOwnComments(number), test);
+        return await firstMatches(restOwnComments(number), test);
       }
+    },
+    async readComment(id) {
+      const route = 'GET /repos/{owner}/{repo}/issues/comments/{id}';
+      const comment = await orNull(read(route, { id }, restComment));
+      return comment === null ? null : toOwn(comment);
     },
     async createComment(number, body) {
       const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
@@ -170,7 +237,25 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
     },
     async updateComment(id, body) {
       const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
-      return toOwn(await ask(route, { id, body }, restComment));
+      const comment = await orNull(ask(route, { id, body }, restComment));
+      return comment === null ? null : toOwn(comment);
+    },
+    async deleteComment(id) {
+      await ask('DELETE /repos/{owner}/{repo}/issues/comments/{id}', { id }, anything);
+    },
+    async react({ kind, id, nodeId }, content) {
+      if (kind === 'review') {
+        // Only GraphQL knows reactions to a review.
+        const variables = { id: nodeId, content: content.toUpperCase() };
+        await ask(`POST ${options.graphqlUrl}`, { query: ADD_REACTION, variables }, anything);
+      } else {
+        await ask(REACTION_ROUTES[kind], { id, content }, anything);
+      }
+    },
+    async collaborator(login) {
+      const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
+      const answer = await orNull(read(route, { login }, collaboratorAnswer));
+      return answer === null ? null : toCollaborator(answer);
     },
     hurry: limits.hurry,
   };
@@ -243,13 +328,54 @@ function toGitHubError(error: unknown): GitHubError {
   return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, error);
 }
 
-async function firstMatch(
-  comments: AsyncGenerator<OwnComment>,
+async function firstMatches(
+  pages: AsyncGenerator<readonly OwnComment[]>,
   test: (body: string) => boolean,
-): Promise<OwnComment | null> {
-  for await (const comment of comments) if (test(comment.body)) return comment;
-  return null;
+): Promise<readonly OwnComment[]> {
+  for await (const page of pages) {
+    const matches = page.filter(({ body }) => test(body));
+    if (matches.length > 0) return matches;
+  }
+  return [];
 }
+
+/**
+ * `user.permissions` tells every level; `role_name` may be that of a custom role; `permission` is
+ * the oldest field, and knows neither triage nor maintain.
+ */
+function toCollaborator({
+  permission,
+  role_name,
+  user,
+}: z.infer<typeof collaboratorAnswer>): Collaborator {
+  const { id, login, permissions } = user;
+  if (permissions !== null) {
+    const { admin, maintain, push, triage } = permissions;
+    const level = admin
+      ? 'admin'
+      : maintain
+        ? 'maintain'
+        : push
+          ? 'write'
+          : triage
+            ? 'triage'
+            : 'none';
+    return { id, login, permission: level };
+  }
+  return { id, login, permission: ROLES[role_name] ?? ROLES[permission] ?? 'none' };
+}
+
+const ROLES: Readonly<Record<string, Collaborator['permission']>> = Object.assign(
+  Object.create(null),
+  {
+    none: 'none',
+    read: 'none',
+    triage: 'triage',
+    write: 'write',
+    maintain: 'maintain',
+    admin: 'admin',
+  },
+);
 
 function toOwn(comment: z.infer<typeof restComment>): OwnComment {
   return { id: comment.id, body: comment.body, url: comment.html_url };
@@ -259,6 +385,10 @@ async function loadClient(): Promise<typeof import('@actions/github/lib/utils')>
   try {
     return await import('@actions/github/lib/utils');
   } catch (error) {
-    throw new GitHubError(0, 'the client could not be set up; check the proxy variables', error);
+    throw new GitHubError(
+      0,
+      'its client could not be set up; check the event file and the proxy variables',
+      error,
+    );
   }
 }

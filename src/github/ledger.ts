@@ -1,74 +1,78 @@
 import * as z from 'zod/mini';
-import type { Delivery, Outcome } from '../outcome.ts';
 import { DELIVERIES, OUTCOMES } from '../outcome.ts';
 
-/** What the action remembers of a conversation, carried by its own comment in a hidden marker. */
+// What the action remembers of a conversation, carried by its own comment in a hidden marker.
+
+/** `sending` is written before the message goes out: what came of it is not known yet. */
+const deliveries = ['sending', ...DELIVERIES] as const;
+const nullableText = z.nullable(z.string());
+const digits = z.string().check(z.regex(/^\d{0,20}$/));
+const time = z.iso.datetime();
+
+const turnSchema = z.object({
+  /** Who asked for what, in which run: the same for every attempt of that run. */
+  key: z.string(),
+  /** Null where nobody in particular asked. */
+  by: nullableText,
+  /** The beginning of what went out. */
+  prompt: z.string(),
+  delivery: z.enum(deliveries),
+  /** Null while the agent works. */
+  outcome: z.nullable(z.enum(OUTCOMES)),
+  confirmed: z.nullable(z.boolean()),
+  prLinkChange: z.enum(['created', 'updated', 'none']),
+  reason: z.string(),
+  /** ISO 8601. */
+  startedAt: time,
+  /** When the service answered the message; null as long as it has not. */
+  sentAt: z.nullable(time),
+  /** From then to the end. */
+  elapsedSeconds: z.nullable(z.number()),
+  /** What the look before the message saw, so that another attempt can go on waiting. */
+  base: z.nullable(
+    z.object({ status: nullableText, prLink: nullableText, archivedAt: nullableText }),
+  ),
+  evidence: z.boolean(),
+  runId: digits,
+  runAttempt: digits,
+});
+export type LedgerTurn = Readonly<z.infer<typeof turnSchema>>;
+
+const jobSchema = z.object({
+  id: z.string(),
+  status: nullableText,
+  model: nullableText,
+  repository: nullableText,
+  ref: nullableText,
+  /** Checked before it came here. */
+  prLink: nullableText,
+  /** The newest first. */
+  turns: z.array(turnSchema),
+});
+export type LedgerJob = Readonly<Omit<z.infer<typeof jobSchema>, 'turns'>> & {
+  readonly turns: readonly LedgerTurn[];
+};
+
+const ledgerSchema = z.object({ projectId: z.string(), jobs: z.array(jobSchema) });
 export interface Ledger {
   readonly projectId: string;
   readonly jobs: readonly LedgerJob[];
 }
 
-export interface LedgerJob {
-  readonly id: string;
-  readonly status: string | null;
-  readonly model: string | null;
-  readonly repository: string | null;
-  readonly ref: string | null;
-  /** Checked before it came here. */
-  readonly prLink: string | null;
-  /** The newest first. */
-  readonly turns: readonly LedgerTurn[];
+const MARKER = /^<!-- agent-follow-up:v(\d+) (\{[^<>]*\}) -->/;
+const VERSION = '1';
+
+/** Opens a comment that no later run reads, so that it too is known to be ours. */
+export function toReportMarker(name: string): string {
+  return `<!-- agent-follow-up:report ${name.replace(/[^\w:.]/g, '_')} -->`;
 }
 
-export interface LedgerTurn {
-  /** Who asked; null where nobody in particular did. */
-  readonly by: string | null;
-  /** The beginning of what went out. */
-  readonly prompt: string;
-  readonly delivery: Delivery;
-  /** Null while the agent works. */
-  readonly outcome: Outcome | null;
-  readonly confirmed: boolean | null;
-  readonly prLinkChange: 'created' | 'updated' | 'none';
-  readonly reason: string;
-  /** ISO 8601. */
-  readonly startedAt: string;
-  /** From the answer to the message to the end. */
-  readonly elapsedSeconds: number | null;
-  readonly runId: string;
-  readonly runAttempt: string;
-}
-
-const nullableText = z.nullable(z.string());
-const ledgerTurn = z.object({
-  by: nullableText,
-  prompt: z.string(),
-  delivery: z.enum(DELIVERIES),
-  outcome: z.nullable(z.enum(OUTCOMES)),
-  confirmed: z.nullable(z.boolean()),
-  prLinkChange: z.enum(['created', 'updated', 'none']),
-  reason: z.string(),
-  startedAt: z.string(),
-  elapsedSeconds: z.nullable(z.number()),
-  runId: z.string(),
-  runAttempt: z.string(),
-});
-const ledgerSchema = z.object({
-  projectId: z.string(),
-  jobs: z.array(
-    z.object({
-      id: z.string(),
-      status: nullableText,
-      model: nullableText,
-      repository: nullableText,
-      ref: nullableText,
-      prLink: nullableText,
-      turns: z.array(ledgerTurn),
-    }),
-  ),
-});
-
-const MARKER = /^<!-- agent-follow-up:v1 (\{[^<>]*\}) -->/;
+/** What a comment carries at its very start. */
+export type Marker =
+  | { readonly kind: 'ledger'; readonly ledger: Ledger }
+  /** Written by a later version of this action: to be left as it is. */
+  | { readonly kind: 'later' }
+  | { readonly kind: 'none' };
 
 /** The marker that opens the comment. No text inside can end it: `<`, `>`, `-` are escaped. */
 export function toMarker(ledger: Ledger): string {
@@ -76,16 +80,92 @@ export function toMarker(ledger: Ledger): string {
     /[<>&\-\u007f-\u009f\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-  return `<!-- agent-follow-up:v1 ${json} -->`;
+  return `<!-- agent-follow-up:v${VERSION} ${json} -->`;
 }
 
-/** The ledger that a comment carries at its very start, or null. */
-export function fromMarker(body: string): Ledger | null {
-  const json = MARKER.exec(body)?.[1];
-  if (json === undefined) return null;
+/** Reads the marker of a project; a comment of another project has none. */
+export function fromMarker(body: string, projectId: string): Marker {
+  const [, version, json = ''] = MARKER.exec(body) ?? [];
+  if (version === undefined) return { kind: 'none' };
   try {
-    return ledgerSchema.parse(JSON.parse(json));
+    const data: unknown = JSON.parse(json);
+    if (version !== VERSION) {
+      const other = z.object({ projectId: z.literal(projectId) }).safeParse(data);
+      return { kind: other.success && Number(version) > Number(VERSION) ? 'later' : 'none' };
+    }
+    const ledger = ledgerSchema.parse(data);
+    return ledger.projectId === projectId ? { kind: 'ledger', ledger } : { kind: 'none' };
   } catch {
-    return null;
+    return { kind: 'none' };
   }
+}
+
+/** Puts our own turns into what stands in the comment by now. Others' turns stay as they are. */
+export function merge(standing: Ledger, own: Ledger): Ledger {
+  const ids = [...new Set([...own.jobs, ...standing.jobs].map(({ id }) => id))];
+  return {
+    projectId: own.projectId,
+    jobs: ids
+      .map((id) => mergeJob(findJob(standing, id), findJob(own, id)))
+      .sort((one, other) => newest(other).localeCompare(newest(one))),
+  };
+}
+
+function mergeJob(standing: LedgerJob | undefined, own: LedgerJob | undefined): LedgerJob {
+  const job = own ?? standing;
+  if (job === undefined) throw new Error('a job that is merged is in one of the ledgers');
+  if (own === undefined || standing === undefined) return job;
+  const keys = new Set(own.turns.map(({ key }) => key));
+  const turns = [...own.turns, ...standing.turns.filter(({ key }) => !keys.has(key))];
+  return {
+    ...(own.status === null ? standing : own),
+    turns: turns.sort((one, other) => other.startedAt.localeCompare(one.startedAt)),
+  };
+}
+
+/** Whether a ledger holds all turns of another just as they are there. */
+export function contains(ledger: Ledger, own: Ledger): boolean {
+  // The schema gives both sides the same order of fields.
+  const canonical = (turn: LedgerTurn): string => JSON.stringify(turnSchema.parse(turn));
+  return own.jobs.every((job) => {
+    const standing = new Set(findJob(ledger, job.id)?.turns.map(canonical));
+    return job.turns.every((turn) => standing.has(canonical(turn)));
+  });
+}
+
+export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {
+  return ledger.jobs.find((job) => job.id === id);
+}
+
+function newest(job: LedgerJob): string {
+  return job.turns[0]?.startedAt ?? '';
+}
+
+/**
+ * Drops the oldest turns, and then the jobs that have not been spoken to for longest, until the
+ * text is at most `limit` characters long. What is newest always stays.
+ */
+export function trim(
+  ledger: Ledger,
+  render: (ledger: Ledger) => string,
+  limit: number,
+): { readonly ledger: Ledger; readonly text: string } {
+  let kept = ledger;
+  for (;;) {
+    const text = render(kept);
+    const smaller = withoutOldest(kept);
+    if (text.length <= limit || smaller === null) return { ledger: kept, text };
+    kept = smaller;
+  }
+}
+
+function withoutOldest(ledger: Ledger): Ledger | null {
+  const last = (job: LedgerJob): string => job.turns.at(-1)?.startedAt ?? '';
+  const long = ledger.jobs.filter(({ turns }) => turns.length > 1);
+  const [oldest] = long.toSorted((one, other) => last(one).localeCompare(last(other)));
+  if (oldest !== undefined) {
+    const shorter = { ...oldest, turns: oldest.turns.slice(0, -1) };
+    return { ...ledger, jobs: ledger.jobs.map((job) => (job === oldest ? shorter : job)) };
+  }
+  return ledger.jobs.length > 1 ? { ...ledger, jobs: ledger.jobs.slice(0, -1) } : null;
 }

@@ -1,4 +1,4 @@
-import type { Ledger, LedgerJob, LedgerTurn } from '../github/ledger.ts';
+import { type Ledger, type LedgerJob, type LedgerTurn, toReportMarker } from '../github/ledger.ts';
 import { code, duration, fence, link } from './markdown.ts';
 
 /** Links of our own are built from these facts of the runner. */
@@ -19,16 +19,21 @@ function renderJob(job: LedgerJob, site: Site): string {
   const facts = [
     job.model === null ? '' : code(job.model),
     job.repository === null ? '' : renderSource(job),
-    job.prLink === null ? '' : link('pull request', job.prLink),
+    isLink(job.prLink) ? link('pull request', job.prLink) : '',
   ].filter((fact) => fact !== '');
   return [
     `### Agent job ${code(job.id)}`,
     facts.join(' · '),
-    newest === undefined ? '' : renderTurn(newest, site),
+    newest === undefined ? '' : renderTurn(newest, job.status, site),
     older.length === 0 ? '' : renderOlder(older, site),
   ]
     .filter((block) => block !== '')
     .join('\n\n');
+}
+
+/** The links of a ledger were checked, but who may edit comments may have edited this one. */
+function isLink(url: string | null): url is string {
+  return url !== null && /^https:\/\/[\w.:-]+\/[\w./-]+$/.test(url);
 }
 
 function renderSource({ repository, ref }: LedgerJob): string {
@@ -38,14 +43,15 @@ function renderSource({ repository, ref }: LedgerJob): string {
 
 function renderOlder(turns: readonly LedgerTurn[], site: Site): string {
   const title = turns.length === 1 ? '1 earlier message' : `${turns.length} earlier messages`;
-  const body = turns.map((turn) => renderTurn(turn, site)).join('\n\n');
+  const body = turns.map((turn) => renderTurn(turn, null, site)).join('\n\n');
   return `<details>\n<summary>${title}</summary>\n\n${body}\n\n</details>`;
 }
 
-function renderTurn(turn: LedgerTurn, site: Site): string {
+/** `status` is that of the job by now, which says nothing of its older turns. */
+function renderTurn(turn: LedgerTurn, status: string | null, site: Site): string {
   const run = `${site.serverUrl}/${site.repository}/actions/runs/${turn.runId}`;
   const facts = [
-    `**${headline(turn)}**`,
+    `**${headline(turn, status)}**`,
     turn.elapsedSeconds === null || turn.outcome === 'sent' ? '' : duration(turn.elapsedSeconds),
     turn.by === null ? '' : `asked by ${code(turn.by)}`,
     link('run', turn.runAttempt === '1' ? run : `${run}/attempts/${turn.runAttempt}`),
@@ -59,18 +65,27 @@ function renderTurn(turn: LedgerTurn, site: Site): string {
 /** In a few words what became of the turn. */
 export function headline(
   turn: Pick<LedgerTurn, 'outcome' | 'delivery' | 'confirmed' | 'prLinkChange'>,
+  status: string | null,
 ): string {
   switch (turn.outcome) {
     case null:
-      return 'Sent, the agent is working';
+      return turn.delivery === 'sending'
+        ? 'The message is being sent'
+        : 'Sent, the agent is working';
     case 'completed':
-      return `Completed${turn.confirmed ? '' : ', unconfirmed'}, ${CHANGE[turn.prLinkChange]}`;
+      // Without a confirmation the link may be the earlier turn's.
+      return turn.confirmed === false
+        ? 'Completed, unconfirmed'
+        : `Completed, ${CHANGE[turn.prLinkChange]}`;
     case 'failed':
       return turn.confirmed ? 'Failed' : 'Failed, possibly the earlier turn';
     case 'archived':
       return 'Archived';
     case 'timed-out':
-      return turn.delivery === 'sent' ? 'Still working when the wait ended' : 'Not sent in time';
+      if (turn.delivery !== 'sent') return 'Not sent in time';
+      return status === null || status === 'active'
+        ? 'Still working when the wait ended'
+        : 'Not confirmed when the wait ended';
     case 'active':
       return 'The agent is working';
     case 'sent':
@@ -90,12 +105,27 @@ const CHANGE = {
   none: 'no files changed',
 } as const;
 const CANCELLED = {
+  sending: 'Cancelled; the message may or may not have been delivered',
   sent: 'Stopped watching; the agent goes on',
   'not-sent': 'Cancelled before the message was sent',
   unknown: 'Cancelled; the message may or may not have been delivered',
 } as const;
 const ERROR = {
+  sending: 'The message may or may not have been delivered',
   sent: 'Sent, but the job can no longer be watched',
   'not-sent': 'Not sent',
   unknown: 'The message may or may not have been delivered',
 } as const;
+
+/** The answer to a command that stands alone. It must not begin with the command itself. */
+export function renderUsage(command: string): string {
+  const example = `${command} also add error handling examples`;
+  return [
+    toReportMarker('usage'),
+    `Write what the agent should do behind ${code(command)}, in the same comment:`,
+    '',
+    fence(example),
+    '',
+    'Everything behind the command is the prompt, over as many lines as there are.',
+  ].join('\n');
+}

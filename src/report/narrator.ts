@@ -30,12 +30,15 @@ export function createNarrator(console: Console, clock: Clock): (progress: Progr
         : `, ${duration(elapsedSeconds)} after the message`;
     switch (progress.kind) {
       case 'seen':
+        if (inPhase === '') enter('Before the message');
         return say(`Job ${jobId} is ${progress.status ?? 'in a status of no known form'}${since}.`);
       case 'sending':
         enter('Message');
         return say(`Sending the message to job ${jobId}.`);
       case 'delivered':
         return say(`The message to job ${jobId} is delivered.`);
+      case 'resumed':
+        return say(`An earlier attempt sent the message to job ${jobId}${since}; not sent again.`);
       case 'held':
         return say(`The message was not taken. ${progress.why} ${next(progress, 'Trying')}`);
       case 'missed':

@@ -9,8 +9,8 @@ export interface SummaryParts {
   readonly results: readonly JobResult[];
   /** Why no job was acted on; empty when there are results. */
   readonly problem: string;
-  /** Where people read more, or an empty string. */
-  readonly commentUrl: string;
+  /** Where people read more. */
+  readonly commentUrls: readonly string[];
   /** What could not be written as a comment, or an empty string. */
   readonly unwrittenComment: string;
 }
@@ -22,7 +22,7 @@ export function renderSummary(parts: SummaryParts): string {
     parts.problem === '' ? '' : `**Nothing was sent**\n\n${code(parts.problem, 2000)}`,
     ...parts.results.map(renderResult),
     ...parts.results.map(renderTimeline),
-    parts.commentUrl === '' ? '' : link('Comment on the conversation', parts.commentUrl),
+    ...parts.commentUrls.map((url) => link('Comment on the conversation', url)),
     parts.unwrittenComment === ''
       ? ''
       : `The comment could not be written. It would have said:\n\n${parts.unwrittenComment}`,
@@ -52,7 +52,7 @@ function renderResult(result: JobResult): string {
     .map(([name, value]) => `| ${name} | ${value} |`)
     .join('\n');
   return [
-    `**${headline(result)}**`,
+    `**${headline(result, result.status)}**`,
     result.reason === '' ? '' : code(result.reason, 1000),
     `| | |\n| --- | --- |\n${table}`,
   ]

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { issueComment, pullRequest, push } from '../sim/events.ts';
+import type { GitHub } from '../sim/github.ts';
 import { errors, PULL, stage, warnings } from './scenario.ts';
 
 const others = (count: number) =>
@@ -41,17 +42,28 @@ describe('the comment', () => {
   });
 
   it('is created anew when it was deleted during the run', async () => {
+    let github: GitHub | undefined;
+    let deleted = 0;
     await using scene = await stage({
       with: { wait: true },
       github: {
         issues: [{ number: PULL }],
-        on: ({ method }) =>
-          method === 'PATCH' ? { status: 404, body: { message: 'Not Found' } } : undefined,
+        on({ method }) {
+          const [comment] = github?.comments(PULL) ?? [];
+          if (method === 'PATCH' && comment !== undefined && deleted === 0) {
+            deleted = comment.id;
+            github?.deleteComment(deleted);
+          }
+          return undefined;
+        },
       },
     });
+    github = scene.github;
     const result = await scene.run();
     expect(result.conclusion).toBe('success');
-    expect(scene.github.comments(PULL)).toHaveLength(2);
+    expect(deleted).toBeGreaterThan(0);
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+    expect(result.outputs['comment-url']).toBe(scene.github.comments(PULL)[0]?.html_url);
   });
 
   it('is a new one per run with comment: new', async () => {

@@ -27,7 +27,7 @@ it('bad input is one error that names every input; nothing is asked of anybody',
   expect(result.conclusion).toBe('failure');
   expect(errors(result)).toEqual([
     expect.stringMatching(
-      /^Nothing was sent\. job-id is not an id.*api-key is empty.*wait must be/,
+      /^Nothing was sent\. job-id is not an id.*wait must be.*api-key is empty/,
     ),
   ]);
   expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent', results: '[]' });

@@ -14,7 +14,7 @@ import {
 } from '../sim/runner.ts';
 
 /** Recognisable secrets: each scenario ends with a search for them in all that came out. */
-export const KEY = 'mint_canary_7f3a9c1e5b"+/';
+export const KEY = 'mint_canary-7f3a9c1e5b"+/<&>|';
 export const TOKEN = 'ghs_canary_4d2e8b6a0f';
 export const PROJECT = 'project_1';
 export const JOB = 'job-1';

@@ -42,9 +42,10 @@ describe('a job that is taken up and done', () => {
     ]);
     expect(scene.agent.posts()).toHaveLength(1);
     expect(scene.agent.gets().length).toBeLessThan(70);
-    expect(comments).toHaveLength(2);
-    expect(comments[0]).toContain('**Sent, the agent is working**');
-    expect(comments[1]).toContain('**Completed, pull request updated**');
+    expect(comments).toHaveLength(3);
+    expect(comments[0]).toContain('**The message is being sent**');
+    expect(comments[1]).toContain('**Sent, the agent is working**');
+    expect(comments[2]).toContain('**Completed, pull request updated**');
     expect([...errors(result), ...warnings(result)]).toEqual([]);
     expect(result.summary).toContain('**Completed, pull request updated**');
     expect(result.summary).toContain('```mermaid\ngantt');

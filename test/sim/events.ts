@@ -298,6 +298,7 @@ export function workflowRun(
         head_sha: SHA,
         pull_requests: pulls,
       },
+      repository: { id: repo.id },
       sender,
     },
     repository,

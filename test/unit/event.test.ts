@@ -18,6 +18,10 @@ function conversationOf({ name, payload }: WebhookEvent): number | null {
   return readTrigger(name, Buffer.from(JSON.stringify(payload))).trigger.conversation;
 }
 
+const OURS = { base: { repo: { id: 5 } } };
+/** Branches of a network of forks may have pull requests elsewhere. */
+const OTHERS = { number: 99, base: { repo: { id: 6 } } };
+
 describe('the conversation of an event', () => {
   it.each<[string, WebhookEvent, number | null]>([
     ['pull_request', pullRequest({ number: 7 }), 7],
@@ -33,12 +37,18 @@ describe('the conversation of an event', () => {
     ['workflow_run of a fork', workflowRun({ pullRequests: [] }), null],
     [
       'check_run',
-      event('check_run', 'completed', { check_run: { pull_requests: [{ number: 14 }] } }),
+      event('check_run', 'completed', {
+        repository: { id: 5 },
+        check_run: { pull_requests: [OTHERS, { ...OURS, number: 14 }] },
+      }),
       14,
     ],
     [
       'check_suite',
-      event('check_suite', 'completed', { check_suite: { pull_requests: [{ number: 15 }] } }),
+      event('check_suite', 'completed', {
+        repository: { id: 5 },
+        check_suite: { pull_requests: [{ ...OURS, number: 15 }] },
+      }),
       15,
     ],
     ['merge_group', mergeGroup({ number: 16 }), 16],

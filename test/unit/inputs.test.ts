@@ -21,11 +21,12 @@ function env(inputs: Record<string, string>, more: Record<string, string> = {}) 
 function valid(inputs: Record<string, string>, more?: Record<string, string>): Inputs {
   const read = readInputs(env(inputs, more));
   if (read.kind === 'invalid') throw new Error(read.problems.join(' '));
+  expect(read.missing).toEqual([]);
   return read.inputs;
 }
 function problems(inputs: Record<string, string>, more?: Record<string, string>) {
   const read = readInputs(env(inputs, more));
-  return read.kind === 'invalid' ? read.problems : [];
+  return read.kind === 'invalid' ? read.problems : read.missing;
 }
 
 describe('defaults', () => {
@@ -38,6 +39,8 @@ describe('defaults', () => {
       jobIds: ['job-1'],
       apiKey: 'mint_0123456789',
       prompt: 'Add tests.',
+      command: null,
+      minimumPermission: 'write',
       wait: false,
       timeoutMs: 1_800_000,
       pollIntervalMs: null,
@@ -113,8 +116,11 @@ describe('refused, each with one problem that names the input', () => {
     ['api-key', '${{ secrets.X }}', /^api-key looks unexpanded/],
     ['api-key', '$KEY', /^api-key looks unexpanded/],
     ['api-key', 'Bearer mint_x', /^api-key .*leave out 'Bearer'/],
+    ['project-id', '', /^project-id is empty/],
+    ['command', '/agent now', /^command must be one word/],
+    ['command', '\u200b', /^command must be one word/],
+    ['minimum-permission', 'read', /^minimum-permission must be one of triage, write/],
     ...['project-id', 'job-id'].flatMap((name): [string, string, RegExp][] => [
-      [name, '', new RegExp(`^${name} is empty`)],
       [name, 'a\tb', new RegExp(`^${name} holds more than one`)],
       [name, 'a,b', new RegExp(`^${name} holds more than one`)],
       [name, 'x'.repeat(257), new RegExp(`^${name} has 257 characters`)],
@@ -131,6 +137,7 @@ describe('refused, each with one problem that names the input', () => {
     ['base-url', 'https://u:p@example.com', /^base-url must not contain a user name/],
     ['base-url', 'https://example.com?x', /^base-url must not have a query/],
     ['base-url', 'https://example.com#f', /^base-url must not have a query/],
+    ['base-url', 'https://example.com//x', /^base-url must not have an empty path segment/],
     ['base-url', 'https://example.com:0', /^base-url must not have port 0/],
     ['base-url', 'https://example.com:99999', /^base-url must be a URL/],
     ['base-url', 'https://exa\tmple.com', /^base-url must be a URL/],
@@ -190,8 +197,8 @@ describe('refused, each with one problem that names the input', () => {
     const found = problems({ 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' });
     expect(found.map((problem) => problem.split(' ')[0])).toEqual([
       'job-id',
-      'api-key',
       'wait',
+      'api-key',
       'prompt',
     ]);
   });
@@ -200,6 +207,18 @@ describe('refused, each with one problem that names the input', () => {
     expect(problems({}, { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([
       expect.stringContaining('certificate checks are switched off'),
     ]);
+  });
+});
+
+describe('what a conversation may give', () => {
+  it('the job', () => {
+    expect(valid({ 'job-id': '' }).jobIds).toEqual([]);
+  });
+  it('the prompt, with a command', () => {
+    expect(valid({ prompt: '', command: '/agent' })).toMatchObject({
+      prompt: '',
+      command: '/agent',
+    });
   });
 });
 
@@ -228,11 +247,11 @@ describe('prompt-file', () => {
 
   it.each([
     ['gone.md', 'does not exist'],
-    ['empty.md', 'is empty'],
+    ['empty.md', 'has no visible text'],
     ['latin1.md', 'is not valid UTF-8'],
     ['large.md', 'has 1048577 bytes'],
     ['link.md', 'lies outside the workspace'],
-    ['../x', 'does not exist'],
+    ['../no-such-file', 'does not exist'],
     [join(outside, 'secret'), 'lies outside the workspace'],
     ['.', 'lies outside the workspace'],
   ])('%s %s', (path, expected) => {
@@ -261,10 +280,13 @@ describe('proxy variables', () => {
     expect(url(variables)).toBe(expected);
   });
 
-  it.each(['http://', 'socks5://p:1', 'http://p:99999', '::'])('refuses %s', (value) => {
-    const found = problems({}, { HTTPS_PROXY: value });
-    expect(found).toEqual([expect.stringMatching(/^HTTPS_PROXY is not the URL of/)]);
-  });
+  it.each(['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1'])(
+    'refuses %s',
+    (value) => {
+      const found = problems({}, { HTTPS_PROXY: value });
+      expect(found).toEqual([expect.stringMatching(/^HTTPS_PROXY is not the URL of/)]);
+    },
+  );
 });
 
 describe('readSecrets', () => {
@@ -274,7 +296,19 @@ describe('readSecrets', () => {
       HTTPS_PROXY: 'http://user:p%20w@proxy:1',
       http_proxy: 'http://user@proxy:1',
     });
-    expect(secrets).toEqual(['mint_key', 'ghs_token', 'p%20w', 'p w']);
+    expect(secrets).toEqual(['mint_key', 'ghs_token', 'p%20w']);
+  });
+
+  it.each([
+    ['http://user:s3cret@proxy:1', ['s3cret']],
+    ['user:s3cret@proxy:1', ['s3cret']],
+    ['http://user:s3:cr@et@proxy:1', ['s3:cr@et', 's3%3Acr%40et']],
+    ['http://user:s3c ret@proxy:1', ['s3c ret', 's3c%20ret']],
+    ['http://user:abc@proxy:1', []],
+    ['http://user@proxy:1', []],
+    ['http://proxy:1', []],
+  ])('of the proxy %s: %j', (url, expected) => {
+    expect(readSecrets({ https_proxy: url })).toEqual(expected);
   });
 
   it('gives of a broken key only the long lines', () => {

@@ -14,6 +14,7 @@ function ledger(prompt: string): Ledger {
         prLink: null,
         turns: [
           {
+            key: 'comment:1:0123456789abcdef',
             by: 'octocat',
             prompt,
             delivery: 'sent',
@@ -22,6 +23,9 @@ function ledger(prompt: string): Ledger {
             prLinkChange: 'none',
             reason: '',
             startedAt: '2026-11-21T12:00:00.000Z',
+            sentAt: null,
+            base: null,
+            evidence: false,
             elapsedSeconds: 1.5,
             runId: '1',
             runAttempt: '1',
@@ -37,17 +41,30 @@ it.each(['plain', '-->', '--!>', '<!-- x -->', '}\n-->', '"\\u003e', '\u2028\u00
   (prompt) => {
     const marker = toMarker(ledger(prompt));
     expect(marker.slice(4, -3)).not.toMatch(/[<>\n]|--/);
-    expect(fromMarker(`${marker}\nrest`)).toEqual(ledger(prompt));
+    expect(fromMarker(`${marker}\nrest`, 'proj-1')).toEqual({
+      kind: 'ledger',
+      ledger: ledger(prompt),
+    });
   },
 );
 
 it.each([
   ['not at the start', ` ${toMarker(ledger('x'))}`],
   ['cut off', toMarker(ledger('x')).slice(0, -30)],
-  ['a later version', toMarker(ledger('x')).replace('v1', 'v2')],
+  ['an earlier version', toMarker(ledger('x')).replace('v1', 'v0')],
   ['other JSON', '<!-- agent-follow-up:v1 {"projectId":7} -->'],
   ['no JSON', '<!-- agent-follow-up:v1 {x} -->'],
   ['nothing', ''],
 ])('no ledger: %s', (_, body) => {
-  expect(fromMarker(body)).toBeNull();
+  expect(fromMarker(body, 'proj-1')).toEqual({ kind: 'none' });
+});
+
+it('is of one project', () => {
+  expect(fromMarker(toMarker(ledger('x')), 'proj-2')).toEqual({ kind: 'none' });
+});
+
+it('knows one of a later version, whatever else it holds', () => {
+  const later = '<!-- agent-follow-up:v2 {"projectId":"proj-1","jobs":"in another form"} -->';
+  expect(fromMarker(later, 'proj-1')).toEqual({ kind: 'later' });
+  expect(fromMarker(later, 'proj-2')).toEqual({ kind: 'none' });
 });

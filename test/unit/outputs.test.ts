@@ -21,7 +21,7 @@ describe('toOutputs', () => {
         prLink: 'https://github.com/o/r/pull/2',
       }),
     ];
-    expect(toOutputs({ results, problem: '', commentUrls: ['u1', 'u2'] })).toMatchObject({
+    expect(toOutputs({ results, commentUrls: ['u1', 'u2'] })).toMatchObject({
       status: 'failed',
       outcome: 'failed',
       delivery: 'sent',
@@ -34,7 +34,7 @@ describe('toOutputs', () => {
   });
 
   it('gives each result with just the promised fields', () => {
-    const { results } = toOutputs({ results: [job('a', {})], problem: '', commentUrls: [] });
+    const { results } = toOutputs({ results: [job('a', {})], commentUrls: [] });
     expect(Object.keys(JSON.parse(results)[0])).toEqual([
       'jobId',
       'delivery',
@@ -53,7 +53,13 @@ describe('toOutputs', () => {
   });
 
   it('is complete where there is no job', () => {
-    expect(toOutputs({ results: [], problem: 'Bad input.', commentUrls: [] })).toEqual({
+    expect(
+      toOutputs({
+        results: [],
+        ended: { outcome: 'error', reason: 'Bad input.' },
+        commentUrls: [],
+      }),
+    ).toEqual({
       status: '',
       'pr-link': '',
       prLink: '',
@@ -68,7 +74,10 @@ describe('toOutputs', () => {
   });
 
   it('is serialised in one piece', () => {
-    const text = serialise(toOutputs({ results: [], problem: 'a\nb', commentUrls: [] }), 'END');
+    const text = serialise(
+      toOutputs({ results: [], ended: { outcome: 'error', reason: 'a\nb' }, commentUrls: [] }),
+      'END',
+    );
     expect(text).toContain('reason<<END\na\nb\nEND\n');
     expect(text.match(/<<END\n/g)).toHaveLength(OUTPUT_NAMES.length);
   });

@@ -73,6 +73,14 @@ describe('classifySend', () => {
       answer(status),
       'doubtful',
     ]),
+    ['503, Retry-After unreadable', answer(503, { retryAfter: ['soon'] }), 'doubtful'],
+    ['503, Retry-After empty', answer(503, { retryAfter: [''] }), 'doubtful'],
+    ['503, Retry-After negative', answer(503, { retryAfter: ['-1'] }), 'doubtful'],
+    [
+      '503, Retry-After of two digits',
+      answer(503, { retryAfter: ['Sat, 21 Nov 26 12:00:00 GMT'] }),
+      'doubtful',
+    ],
     ['500 with Retry-After', answer(500, { retryAfter: ['1'] }), 'doubtful'],
   ];
   it.each(table)('%s', (_, exchange, expected) => {
@@ -121,7 +129,7 @@ describe('repeatSend', () => {
 });
 
 describe('repeatLook', () => {
-  const history = { failures: 1, sinceSendMs: 60_000, now: NOW, random: 1 };
+  const history = { failures: 1, networkErrors: 0, sinceSendMs: 60_000, now: NOW, random: 1 };
 
   it.each([
     ['a lost connection', failure(true), {}, { kind: 'again', afterMs: 1000 }],
@@ -151,13 +159,13 @@ describe('repeatLook', () => {
     [
       'the second network error before the send',
       failure(false),
-      { failures: 2, sinceSendMs: null },
+      { failures: 2, networkErrors: 2, sinceSendMs: null },
       { kind: 'again', afterMs: 2000 },
     ],
     [
       'the third network error before the send',
       failure(false),
-      { failures: 3, sinceSendMs: null },
+      { failures: 3, networkErrors: 3, sinceSendMs: null },
       { kind: 'give-up', untilMs: null },
     ],
     [

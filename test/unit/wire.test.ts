@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { isFinal, readRecord, readRefusal } from '../../src/agent/wire.ts';
 import { record } from './record.ts';
 
+const AS_IT_IS = (text: string): string => text;
+
 const FULL = {
   id: 'job-1',
   status: 'completed',
@@ -14,7 +16,7 @@ const FULL = {
 
 describe('readRecord', () => {
   it('reads a whole record, and ignores fields that it does not know', () => {
-    const read = readRecord(JSON.stringify({ ...FULL, extra: 1 }), 'job-1');
+    const read = readRecord(JSON.stringify({ ...FULL, extra: 1 }), 'job-1', AS_IT_IS);
     expect(read).toEqual({ kind: 'record', record: FULL });
   });
 
@@ -33,12 +35,21 @@ describe('readRecord', () => {
       },
       { id: 'job-1', status: 'x'.repeat(4096), model: 'x'.repeat(5000) },
     ]) {
-      expect(readRecord(JSON.stringify(body), 'job-1')).toEqual({ kind: 'record', record: bare });
+      expect(readRecord(JSON.stringify(body), 'job-1', AS_IT_IS)).toEqual({
+        kind: 'record',
+        record: bare,
+      });
     }
   });
 
+  it('takes secrets out, however they are written', () => {
+    const redact = (text: string): string => text.replaceAll('mint_key', '***');
+    const body = '{"id":"job-1","model":"a mint\\u005fkey b"}';
+    expect(readRecord(body, 'job-1', redact)).toMatchObject({ record: { model: 'a *** b' } });
+  });
+
   it('keeps an unknown status', () => {
-    expect(readRecord('{"id":"job-1","status":"queued"}', 'job-1')).toMatchObject({
+    expect(readRecord('{"id":"job-1","status":"queued"}', 'job-1', AS_IT_IS)).toMatchObject({
       record: { status: 'queued' },
     });
   });
@@ -46,12 +57,22 @@ describe('readRecord', () => {
   it('is not led astray by the names of prototypes', () => {
     const body =
       '{"id":"job-1","__proto__":{"status":"failed"},"constructor":{"prototype":{"x":1}}}';
-    expect(readRecord(body, 'job-1')).toMatchObject({ record: { status: null } });
+    expect(readRecord(body, 'job-1', AS_IT_IS)).toMatchObject({ record: { status: null } });
     expect('x' in {}).toBe(false);
   });
 
+  it('lets brackets in texts pass, and lists side by side', () => {
+    const body = JSON.stringify({
+      ...FULL,
+      x: '[{'.repeat(200),
+      y: Array(200).fill([]),
+      z: '\\"[',
+    });
+    expect(readRecord(body, 'job-1', AS_IT_IS).kind).toBe('record');
+  });
+
   it('knows another job', () => {
-    expect(readRecord(JSON.stringify(FULL), 'job-2')).toEqual({ kind: 'other-job' });
+    expect(readRecord(JSON.stringify(FULL), 'job-2', AS_IT_IS)).toEqual({ kind: 'other-job' });
   });
 
   it.each([
@@ -63,8 +84,9 @@ describe('readRecord', () => {
     ['7', 'JSON that is not a job record'],
     ['{}', 'JSON that is not a job record'],
     ['{"id":7}', 'JSON that is not a job record'],
+    [`{"id":"job-1","x":${'['.repeat(100)}`, 'invalid JSON (118 bytes)'],
   ])('%j', (body, why) => {
-    expect(readRecord(body, 'job-1')).toEqual({ kind: 'invalid', why });
+    expect(readRecord(body, 'job-1', AS_IT_IS)).toEqual({ kind: 'invalid', why });
   });
 });
 
@@ -76,7 +98,7 @@ it.each([
   ['<html>', ''],
   ['null', ''],
 ])('readRefusal %s', (body, expected) => {
-  expect(readRefusal(body)).toBe(expected);
+  expect(readRefusal(body, AS_IT_IS)).toBe(expected);
 });
 
 it.each([

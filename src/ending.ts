@@ -1,0 +1,102 @@
+import type { Console } from './console.ts';
+import type { Host } from './host.ts';
+import { failsStep, type JobResult, type Outcome, worst } from './outcome.ts';
+import { type Ended, type Report, reasonOf, toOutputs } from './outputs.ts';
+import { headline } from './report/comment.ts';
+import { renderSummary } from './report/summary.ts';
+import type { Reporter } from './reporter.ts';
+
+// The ways in which a run ends, each with its annotation, outputs, summary and exit code.
+
+/** Nothing is to be done here: green, and with its reason. */
+export function skip(host: Host, reason: string, commentUrl = ''): 0 {
+  host.console.notice(reason);
+  const ended: Ended = { outcome: 'skipped', reason };
+  const problem = writeOutputs(host, { results: [], ended, commentUrls: [commentUrl] });
+  if (problem !== undefined) host.console.warning(problem);
+  return 0;
+}
+
+/** It went wrong before it came to any job. */
+export function fail(host: Host, reason: string): 1 {
+  host.console.error(reason);
+  writeOutputs(host, { results: [], ended: { outcome: 'error', reason }, commentUrls: [] });
+  writeSummary(host, { results: [], problem: reason, commentUrls: [], unwrittenComment: '' });
+  return 1;
+}
+
+/** Tells the end in every place. The outputs come first: a second signal may end it at once. */
+export async function conclude(
+  host: Host,
+  results: readonly JobResult[],
+  failOn: ReadonlySet<Outcome>,
+  reporter: Reporter,
+): Promise<0 | 1> {
+  const { console } = host;
+  const failed = failsStep(results, failOn);
+  console.endGroup();
+  announce(console, results, failed);
+  let problem = writeOutputs(host, { results, commentUrls: [] });
+  const { urls, unwritten } = await reporter.finish(results);
+  if (urls.length > 0) problem = writeOutputs(host, { results, commentUrls: urls });
+  writeSummary(host, { results, problem: '', commentUrls: urls, unwrittenComment: unwritten });
+  if (problem !== undefined) {
+    const say = failed ? console.info : console.error;
+    say(`${problem} They are: ${factsOf({ results, commentUrls: urls })}`);
+  }
+  return failed || problem !== undefined ? 1 : 0;
+}
+
+/** A bug of ours. What was known before stays true and is kept. */
+export function crash(host: Host, known: readonly JobResult[], error: unknown): 1 {
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const reason = `An unexpected error ended the run; please report it. ${what.slice(0, 500)}`;
+  const results = known.map((result) => ({ ...result, outcome: 'error' as const, reason }));
+  host.console.endGroup();
+  host.console.error(reason);
+  if (error instanceof Error) host.console.debug(error.stack ?? '');
+  writeOutputs(host, { results, ended: { outcome: 'error', reason }, commentUrls: [] });
+  return 1;
+}
+
+/** Returns a sentence if the runner's file cannot be written. */
+export function writeOutputs(host: Host, report: Report): string | undefined {
+  try {
+    host.writeOutputs(toOutputs(report));
+    return undefined;
+  } catch (error) {
+    return `The outputs cannot be written (${codeOf(error)}), so later steps do not see them.`;
+  }
+}
+
+/** For the log, where the outputs do not reach later steps. */
+function factsOf(report: Report): string {
+  const { outcome, delivery, status } = toOutputs(report);
+  return `outcome ${outcome}, delivery ${delivery}, status ${status || 'unknown'}.`;
+}
+
+/** One annotation at most: an error if the step fails, else a warning or a notice. */
+function announce(console: Console, results: readonly JobResult[], failed: boolean): void {
+  for (const result of results) {
+    const link = result.prLink === null ? '' : ` ${result.prLink}`;
+    console.info(`Job ${result.jobId}: ${headline(result, result.status)}.${link}`);
+  }
+  const main = worst(results);
+  const reason = main === undefined ? '' : reasonOf(main, results);
+  if (reason === '') return;
+  if (failed) console.error(reason);
+  else if (main?.outcome === 'skipped') console.notice(reason);
+  else console.warning(reason);
+}
+
+function writeSummary(host: Host, parts: Parameters<typeof renderSummary>[0]): void {
+  try {
+    host.writeSummary(renderSummary(parts));
+  } catch (error) {
+    host.console.warning(`The job summary cannot be written (${codeOf(error)}).`);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'no file is named for it';
+}

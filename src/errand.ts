@@ -1,0 +1,143 @@
+import { lookBeforeSend, type ServiceContext } from './agent/client.ts';
+import type { JobRecord } from './agent/wire.ts';
+import { composePrompt } from './github/command.ts';
+import { type Trigger, takesPlaceFromJob } from './github/event.ts';
+import type { RunFacts } from './host.ts';
+import { type Inputs, JOB_ID_MISSING } from './inputs.ts';
+import { type Memory, type Plan, planJob, rememberedJob, turnKey } from './plan.ts';
+import type { Reporter, TurnStart } from './reporter.ts';
+import type { Redact } from './secrets.ts';
+
+/** One job of this run, and what is to be done for it. */
+export interface Errand {
+  readonly jobId: string;
+  readonly prompt: string;
+  readonly plan: Plan;
+  readonly turn: TurnStart;
+  /** The pull request or issue to report to, as far as that is known. */
+  readonly conversation: number | null;
+  /** Whether the job's own pull request is the place, once the job has shown it. */
+  readonly placeFromJob: boolean;
+  /** What was seen of the job already. */
+  readonly base: JobRecord | null;
+}
+
+export type Errands =
+  | { readonly kind: 'ready'; readonly errands: readonly Errand[] }
+  | { readonly kind: 'unclear'; readonly problem: string };
+
+interface Asked {
+  readonly inputs: Inputs;
+  readonly trigger: Trigger;
+  readonly facts: RunFacts;
+  /** What the comment asks for; empty without a command. */
+  readonly text: string;
+  readonly startedAt: string;
+  readonly redact: Redact;
+}
+
+/** Characters of the prompt that are remembered and shown. */
+const SHOWN_PROMPT = 1000;
+
+/** Finds out which jobs are meant, and whether their messages went out before. */
+export async function prepareErrands(
+  asked: Asked,
+  reporter: Reporter,
+  context: ServiceContext,
+): Promise<Errands> {
+  const { inputs, trigger } = asked;
+  const conversation = inputs.prNumber ?? trigger.conversation;
+  const memory = await reporter.recall(conversation);
+  const jobs = whichJobs(inputs, memory, conversation);
+  if (jobs.kind === 'unclear') return jobs;
+  const errands = jobs.jobIds.map((jobId) =>
+    prepareErrand(jobId, asked, { memory, conversation, reporter, context }),
+  );
+  return { kind: 'ready', errands: await Promise.all(errands) };
+}
+
+type Jobs =
+  | { readonly kind: 'known'; readonly jobIds: readonly string[] }
+  | { readonly kind: 'unclear'; readonly problem: string };
+
+function whichJobs(inputs: Inputs, memory: Memory, conversation: number | null): Jobs {
+  if (inputs.jobIds.length > 0) return { kind: 'known', jobIds: inputs.jobIds };
+  if (conversation === null || inputs.comment !== 'update') {
+    return { kind: 'unclear', problem: JOB_ID_MISSING };
+  }
+  const remembered = rememberedJob(memory);
+  return remembered.kind === 'job' ? { kind: 'known', jobIds: [remembered.jobId] } : remembered;
+}
+
+interface Circumstances {
+  readonly memory: Memory;
+  readonly conversation: number | null;
+  readonly reporter: Reporter;
+  readonly context: ServiceContext;
+}
+
+async function prepareErrand(
+  jobId: string,
+  asked: Asked,
+  circumstances: Circumstances,
+): Promise<Errand> {
+  const { inputs, trigger, facts, text } = asked;
+  const { reporter, context } = circumstances;
+  const prompt =
+    inputs.command === null
+      ? inputs.prompt
+      : composePrompt(inputs.prompt, text, trigger.comment?.context ?? null);
+  const start = startTurn(jobId, prompt, asked);
+  const placeFromJob = inputs.prNumber === null && takesPlaceFromJob(trigger);
+
+  let { memory, conversation } = circumstances;
+  let base: JobRecord | null = null;
+  if (placeFromJob && facts.attempt > 1 && inputs.comment === 'update') {
+    // Only the job can say where an earlier attempt left its notes.
+    const { look } = await lookBeforeSend(context, jobId);
+    if (look.kind === 'seen') {
+      base = look.record;
+      conversation = ownPullRequest(base.prLink, facts);
+      memory = await reporter.recall(conversation);
+    }
+  }
+  const plan = planJob({
+    memory,
+    jobId,
+    key: start.key,
+    attempt: facts.attempt,
+    wait: inputs.wait,
+  });
+  const turn =
+    plan.kind === 'go-on' || plan.kind === 'done'
+      ? { ...start, startedAt: plan.turn.startedAt, by: plan.turn.by }
+      : start;
+  reporter.assign(jobId, turn, conversation);
+  return { jobId, prompt, plan, turn, conversation, placeFromJob, base };
+}
+
+function startTurn(jobId: string, prompt: string, asked: Asked): TurnStart {
+  const { inputs, trigger, facts, startedAt, redact } = asked;
+  const { comment, event } = trigger;
+  const origin = comment === null ? facts.origin : `${comment.kind}:${comment.id}`;
+  return {
+    key: turnKey(origin, [inputs.projectId, jobId, prompt]),
+    by: comment?.author.login ?? (event === 'schedule' ? null : facts.actor || null),
+    // What is cut before it is redacted may keep a part of a secret.
+    prompt: redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),
+    startedAt,
+    runId: facts.runId,
+    runAttempt: String(facts.attempt),
+  };
+}
+
+/** The number of a pull request in this repository; null for any other link. */
+export function ownPullRequest(
+  prLink: string | null,
+  { serverUrl, repository }: RunFacts,
+): number | null {
+  const prefix = `${serverUrl}/${repository}/pull/`.toLowerCase();
+  if (prLink === null || !prLink.toLowerCase().startsWith(prefix)) return null;
+  const number = /^[1-9]\d{0,9}$/.exec(prLink.slice(prefix.length));
+  return number === null ? null : Number(number[0]);
+}
