@@ -48722,7 +48722,8 @@ function getIDToken(aud) {
 ;// CONCATENATED MODULE: ./lib/console.js
 
 function createConsole(redact) {
-    const clean = (text) => neutralise(redact(text));
+    // Twice: a text may be cut where it was clean, or be joined to a secret where it was not.
+    const clean = (text) => redact(neutralise(redact(text)));
     let inGroup = false;
     function endGroup() {
         if (inGroup)
@@ -48836,8 +48837,9 @@ function codeOf(error) {
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 /* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
-/* harmony export */   T: () => (/* binding */ oneLine),
-/* harmony export */   u: () => (/* binding */ hasVisibleText)
+/* harmony export */   OT: () => (/* binding */ withoutInvisible),
+/* harmony export */   TN: () => (/* binding */ oneLine),
+/* harmony export */   uA: () => (/* binding */ hasVisibleText)
 /* harmony export */ });
 // Text that somebody else wrote, made fit to stand in a sentence of ours.
 /** Controls, format and bidirectional characters, tags, variation selectors, blank letters. */
@@ -48852,17 +48854,375 @@ function hasVisibleText(text) {
             return true;
     return false;
 }
+/** The text without what no reader sees. Line breaks, tabs and joiners stay. */
+function withoutInvisible(text) {
+    return text
+        .toWellFormed()
+        .replace(INVISIBLE, (character) => JOINERS.has(character) || character === '\n' || character === '\t' ? character : '');
+}
 /** One line of at most `limit` characters without anything invisible. */
 function oneLine(text, limit = 200) {
     // Cut before the clean-up, so that a text of many megabytes costs no more than a short one.
     const candidate = text.slice(0, limit * 4);
-    const line = candidate
-        .toWellFormed()
-        .replace(/[\p{White_Space}\p{Cc}]+/gu, ' ')
-        .replace(INVISIBLE, (character) => (JOINERS.has(character) ? character : ''))
-        .trim();
+    const line = withoutInvisible(candidate.replace(/[\p{White_Space}\p{Cc}]+/gu, ' ')).trim();
     const cut = line.length > limit || candidate.length < text.length;
     return cut ? `${line.slice(0, limit - 1).toWellFormed()}…` : line;
+}
+
+
+/***/ }),
+
+/***/ 7671:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   U: () => (/* binding */ connectGitHub),
+/* harmony export */   y: () => (/* binding */ GitHubError)
+/* harmony export */ });
+/* harmony import */ var zod_mini__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(4343);
+/* harmony import */ var _foreign_text_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(9399);
+
+
+/** A call that failed. `status` is 0 where no answer came, or none that could be read. */
+class GitHubError extends Error {
+    status;
+    constructor(status, message, cause) {
+        super(message, { cause });
+        this.status = status;
+    }
+}
+/** Milliseconds: one call, and all calls of a run together. */
+const CALL_MS = 10_000;
+const ALL_CALLS_MS = 30_000;
+const PAGE_SIZE = 100;
+const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
+  repository(owner: $owner, name: $name) {
+    issueOrPullRequest(number: $number) {
+      ... on Issue { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
+      ... on PullRequest { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
+    }
+  }
+}
+fragment page on IssueCommentConnection {
+  nodes { body url viewerDidAuthor }
+  pageInfo { hasPreviousPage startCursor }
+}`;
+const newestComments = zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+    data: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+        repository: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+            issueOrPullRequest: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+                comments: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+                    nodes: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .array */ .YOg(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ body: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP(), url: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP(), viewerDidAuthor: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .boolean */ .zMY() })),
+                    pageInfo: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ hasPreviousPage: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .boolean */ .zMY(), startCursor: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .nullable */ .mee(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP()) }),
+                }),
+            }),
+        }),
+    }),
+});
+const restComment = zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+    id: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig(),
+    body: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* ["catch"] */ .MfU(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP(), ''),
+    html_url: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .url */ .OZ5(),
+    user: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .nullish */ .cl6(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ login: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP() })),
+});
+const flag = zod_mini__WEBPACK_IMPORTED_MODULE_1__/* ["catch"] */ .MfU(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .boolean */ .zMY(), false);
+const collaboratorAnswer = zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+    permission: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP(),
+    role_name: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* ["catch"] */ .MfU(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP(), ''),
+    user: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+        id: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig(),
+        login: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP(),
+        permissions: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* ["catch"] */ .MfU(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .nullable */ .mee(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ triage: flag, push: flag, maintain: flag, admin: flag })), null),
+    }),
+});
+const anything = zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .unknown */ .L5J();
+const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
+  addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
+}`;
+const REACTION_ROUTES = {
+    comment: 'POST /repos/{owner}/{repo}/issues/comments/{id}/reactions',
+    'review-comment': 'POST /repos/{owner}/{repo}/pulls/comments/{id}/reactions',
+};
+/**
+ * Connects to GitHub. The client is loaded only now: a run that says nothing on GitHub does not
+ * pay for it, and it reads the event file and the proxy variables as soon as it is loaded.
+ */
+async function connectGitHub(options) {
+    const { GitHub: Octokit, getOctokitOptions } = await loadClient();
+    const octokit = new Octokit(getOctokitOptions(options.token, {
+        baseUrl: options.apiUrl,
+        userAgent: options.userAgent,
+        log: { debug() { }, info() { }, warn() { }, error() { } },
+    }));
+    const limits = callLimits(options.clock);
+    const [owner, repo] = options.repository.split('/');
+    async function ask(route, parameters, schema) {
+        const { data } = await limits.run((signal) => octokit.request(route, { ...place(route), ...parameters, request: { signal } }));
+        const parsed = schema.safeParse(data);
+        if (parsed.success)
+            return parsed.data;
+        throw new GitHubError(0, 'GitHub gave an answer that is not of its API');
+    }
+    /** What a route does not name would be sent along as a query or a field of the body. */
+    function place(route) {
+        return route.includes('{owner}') ? { owner, repo } : {};
+    }
+    /** A read is tried once more. Octokit's retry plugin would do so with writes as well. */
+    async function read(route, parameters, schema) {
+        try {
+            return await ask(route, parameters, schema);
+        }
+        catch (error) {
+            if (!(error instanceof GitHubError) || !limits.mayRepeat(error))
+                throw error;
+            return ask(route, parameters, schema);
+        }
+    }
+    /** Pages of own comments, the newest page first, oldest first in each. */
+    async function* newestOwnComments(number) {
+        let before = null;
+        do {
+            const variables = { owner, name: repo, number, before };
+            const answer = await read(`POST ${options.graphqlUrl}`, { query: NEWEST_COMMENTS, variables }, newestComments);
+            const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
+            yield nodes.flatMap(({ url, body, viewerDidAuthor }) => {
+                // `databaseId` is a 32-bit field, which the ids of comments have outgrown.
+                const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
+                return viewerDidAuthor && id > 0 ? [{ id, body, url }] : [];
+            });
+            before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
+        } while (before !== null);
+    }
+    /** Where a host has no GraphQL: all comments by REST, told apart by the author's login. */
+    async function* restOwnComments(number) {
+        const login = await ownLogin();
+        for (let page = 1;; page++) {
+            const comments = await read('GET /repos/{owner}/{repo}/issues/{number}/comments', { number, per_page: PAGE_SIZE, page }, zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .array */ .YOg(restComment));
+            yield comments.filter(({ user }) => user?.login === login).map(toOwn);
+            if (comments.length < PAGE_SIZE)
+                return;
+        }
+    }
+    /** The token of a workflow belongs to an app, which has no user of its own. */
+    async function ownLogin() {
+        try {
+            return (await read('GET /user', {}, zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ login: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP() }))).login;
+        }
+        catch {
+            return 'github-actions[bot]';
+        }
+    }
+    /** Resolves to null where GitHub says that what was asked for is not there. */
+    async function orNull(answer) {
+        try {
+            return await answer;
+        }
+        catch (error) {
+            if (error instanceof GitHubError && error.status === 404)
+                return null;
+            throw error;
+        }
+    }
+    return {
+        async findOwnComments(number, test) {
+            try {
+                return await firstMatches(newestOwnComments(number), test);
+            }
+            catch (error) {
+                if (error instanceof GitHubError && error.status === 401)
+                    throw error;
+                return await firstMatches(restOwnComments(number), test);
+            }
+        },
+        async readComment(id) {
+            const route = 'GET /repos/{owner}/{repo}/issues/comments/{id}';
+            const comment = await orNull(read(route, { id }, restComment));
+            return comment === null ? null : toOwn(comment);
+        },
+        async createComment(number, body) {
+            const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
+            return toOwn(await ask(route, { number, body }, restComment));
+        },
+        async updateComment(id, body) {
+            const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
+            const comment = await orNull(ask(route, { id, body }, restComment));
+            return comment === null ? null : toOwn(comment);
+        },
+        async deleteComment(id) {
+            await ask('DELETE /repos/{owner}/{repo}/issues/comments/{id}', { id }, anything);
+        },
+        async react({ kind, id, nodeId }, content) {
+            if (kind === 'review') {
+                // Only GraphQL knows reactions to a review.
+                const variables = { id: nodeId, content: content.toUpperCase() };
+                await ask(`POST ${options.graphqlUrl}`, { query: ADD_REACTION, variables }, anything);
+            }
+            else {
+                await ask(REACTION_ROUTES[kind], { id, content }, anything);
+            }
+        },
+        async collaborator(login) {
+            const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
+            const answer = await orNull(read(route, { login }, collaboratorAnswer));
+            return answer === null ? null : toCollaborator(answer);
+        },
+        hurry: limits.hurry,
+    };
+}
+/** Octokit has no time limits of its own. */
+function callLimits(clock) {
+    const everything = new AbortController();
+    let leftMs = ALL_CALLS_MS;
+    return {
+        async run(request) {
+            const started = clock.now();
+            const limit = new AbortController();
+            const finished = new AbortController();
+            const signal = AbortSignal.any([limit.signal, everything.signal]);
+            abortAfter(limit, Math.min(CALL_MS, leftMs), 'GitHub did not answer in time');
+            try {
+                return await Promise.race([request(signal), rejectOnAbort(signal)]);
+            }
+            catch (error) {
+                throw signal.aborted ? signal.reason : toGitHubError(error);
+            }
+            finally {
+                finished.abort();
+                leftMs = Math.max(0, leftMs - (clock.now() - started));
+            }
+            function abortAfter(controller, ms, why) {
+                clock.sleep(ms, finished.signal).then(() => controller.abort(new GitHubError(0, why)), () => { });
+            }
+        },
+        mayRepeat: ({ status }) => !everything.signal.aborted && (status === 0 || status >= 500),
+        hurry(ms) {
+            leftMs = Math.min(leftMs, ms);
+            clock.sleep(ms, everything.signal).then(() => everything.abort(new GitHubError(0, 'the run was ending')), () => { });
+        },
+    };
+}
+function rejectOnAbort(signal) {
+    return new Promise((_, reject) => {
+        if (signal.aborted)
+            reject(signal.reason);
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+}
+const requestError = zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+    status: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig(),
+    response: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .optional */ .lqM(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ data: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* ["catch"] */ .MfU(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ message: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP() }), { message: '' }) })),
+});
+function toGitHubError(error) {
+    const { data } = requestError.safeParse(error);
+    if (data?.response === undefined)
+        return new GitHubError(0, 'GitHub could not be reached', error);
+    const said = data.response.data.message;
+    const quoted = said === '' ? '' : `: "${(0,_foreign_text_js__WEBPACK_IMPORTED_MODULE_0__/* .oneLine */ .TN)(said)}"`;
+    return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, error);
+}
+async function firstMatches(pages, test) {
+    for await (const page of pages) {
+        const matches = page.filter(({ body }) => test(body));
+        if (matches.length > 0)
+            return matches;
+    }
+    return [];
+}
+/**
+ * `user.permissions` tells every level; `role_name` may be that of a custom role; `permission` is
+ * the oldest field, and knows neither triage nor maintain.
+ */
+function toCollaborator({ permission, role_name, user, }) {
+    const { id, login, permissions } = user;
+    if (permissions !== null) {
+        const { admin, maintain, push, triage } = permissions;
+        const level = admin
+            ? 'admin'
+            : maintain
+                ? 'maintain'
+                : push
+                    ? 'write'
+                    : triage
+                        ? 'triage'
+                        : 'none';
+        return { id, login, permission: level };
+    }
+    return { id, login, permission: ROLES[role_name] ?? ROLES[permission] ?? 'none' };
+}
+const ROLES = Object.assign(Object.create(null), {
+    none: 'none',
+    read: 'none',
+    triage: 'triage',
+    write: 'write',
+    maintain: 'maintain',
+    admin: 'admin',
+});
+function toOwn(comment) {
+    return { id: comment.id, body: comment.body, url: comment.html_url };
+}
+async function loadClient() {
+    try {
+        return await __nccwpck_require__.e(/* import() */ 845).then(__nccwpck_require__.bind(__nccwpck_require__, 1845));
+    }
+    catch (error) {
+        throw new GitHubError(0, 'its client could not be set up; check the event file and the proxy variables', error);
+    }
+}
+
+
+/***/ }),
+
+/***/ 500:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   J: () => (/* binding */ PERMISSIONS),
+/* harmony export */   w: () => (/* binding */ admit)
+/* harmony export */ });
+/* harmony import */ var _api_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(7671);
+
+/** From least to most, as GitHub's roles build upon each other. */
+const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'];
+/**
+ * Asks GitHub for each person's permission on the repository. `author_association` and the
+ * names of actors prove nothing; only this answer does.
+ */
+async function admit(github, people, minimum) {
+    for (const person of people) {
+        const admission = await admitOne(github, person, minimum);
+        if (admission.kind !== 'allowed')
+            return admission;
+    }
+    return { kind: 'allowed' };
+}
+async function admitOne(github, { login, id }, minimum) {
+    const needed = `${minimum} permission on this repository (minimum-permission)`;
+    try {
+        const found = await github.collaborator(login);
+        if (found === null) {
+            return { kind: 'denied', reason: `${login} is no collaborator and lacks the ${needed}.` };
+        }
+        const same = id === null ? found.login.toLowerCase() === login.toLowerCase() : found.id === id;
+        if (!same) {
+            return {
+                kind: 'failed',
+                reason: `GitHub answered for somebody else when asked for the permission of ${login}.`,
+            };
+        }
+        return rank(found.permission) >= rank(minimum)
+            ? { kind: 'allowed' }
+            : { kind: 'denied', reason: `${login} lacks the ${needed}.` };
+    }
+    catch (error) {
+        const why = error instanceof _api_js__WEBPACK_IMPORTED_MODULE_0__/* .GitHubError */ .y ? error.message : 'an unexpected error';
+        return {
+            kind: 'failed',
+            reason: `The permission of ${login} cannot be checked: ${why}.`,
+        };
+    }
+}
+function rank(permission) {
+    return ['none', ...PERMISSIONS].indexOf(permission);
 }
 
 
@@ -48878,7 +49238,7 @@ __nccwpck_require__.a(__webpack_module__, async (__webpack_handle_async_dependen
 /* harmony import */ var _files_js__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(5422);
 /* harmony import */ var _inputs_js__WEBPACK_IMPORTED_MODULE_4__ = __nccwpck_require__(4035);
 /* harmony import */ var _outputs_js__WEBPACK_IMPORTED_MODULE_7__ = __nccwpck_require__(5077);
-/* harmony import */ var _run_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(8497);
+/* harmony import */ var _run_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(7108);
 /* harmony import */ var _secrets_js__WEBPACK_IMPORTED_MODULE_6__ = __nccwpck_require__(150);
 
 
@@ -48935,6 +49295,7 @@ __webpack_async_result__();
 // EXPORTS
 __nccwpck_require__.d(__webpack_exports__, {
   Ql: () => (/* binding */ DEFAULT_BASE_URL),
+  rq: () => (/* binding */ JOB_ID_MISSING),
   Ko: () => (/* binding */ readInputs),
   ql: () => (/* binding */ readSecrets)
 });
@@ -48943,14 +49304,16 @@ __nccwpck_require__.d(__webpack_exports__, {
 
 // EXTERNAL MODULE: ./node_modules/zod/v4/core/parse.js + 1 modules
 var parse = __nccwpck_require__(3945);
-// EXTERNAL MODULE: ./node_modules/zod/v4/mini/schemas.js + 3 modules
-var schemas = __nccwpck_require__(3619);
+// EXTERNAL MODULE: ./node_modules/zod/v4/mini/schemas.js
+var schemas = __nccwpck_require__(4343);
 // EXTERNAL MODULE: ./node_modules/zod/v4/core/core.js
 var core = __nccwpck_require__(8532);
 // EXTERNAL MODULE: ./lib/files.js + 1 modules
 var files = __nccwpck_require__(5422);
 // EXTERNAL MODULE: ./lib/foreign-text.js
 var foreign_text = __nccwpck_require__(9399);
+// EXTERNAL MODULE: ./lib/github/permission.js
+var permission = __nccwpck_require__(500);
 // EXTERNAL MODULE: ./lib/outcome.js
 var outcome = __nccwpck_require__(3259);
 ;// CONCATENATED MODULE: ./lib/proxy.js
@@ -48976,30 +49339,40 @@ function readProxy(env, scheme) {
 function proxySecrets(env) {
     return ['https_proxy', 'http_proxy'].flatMap((name) => {
         const value = variable(env, name);
-        const written = /:([^:@/]*)@[^@]*$/.exec(value)?.[1] ?? '';
-        return [written, parseProxy(value)?.password ?? '', decoded(written)].filter((secret) => secret !== '');
+        // Up to the last `@`, after the first `:`, as people write passwords that need encoding.
+        const written = /^[^:@]*:(.*)@/.exec(value.replace(SCHEME, ''))?.[1] ?? '';
+        const parsed = parseProxy(value)?.password ?? '';
+        // A mask on a very short value would blank ordinary words, here and in later jobs.
+        return [written, parsed, decoded(parsed)].filter((secret) => secret.length >= 4);
     });
 }
 function variable(env, name) {
     return (env[name] || env[name.toUpperCase()] || '').trim();
 }
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 function parseProxy(value) {
-    const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
+    const url = SCHEME.test(value) ? value : `http://${value}`;
     if (!URL.canParse(url))
         return null;
     const parsed = new URL(url);
-    return /^https?:$/.test(parsed.protocol) && parsed.hostname !== '' ? parsed : null;
+    const usable = /^https?:$/.test(parsed.protocol) && parsed.hostname !== '';
+    return usable && canDecode(parsed.username + parsed.password) ? parsed : null;
 }
 function decoded(text) {
+    return canDecode(text) ? decodeURIComponent(text) : text;
+}
+function canDecode(text) {
     try {
-        return decodeURIComponent(text);
+        decodeURIComponent(text);
+        return true;
     }
     catch {
-        return text;
+        return false;
     }
 }
 
 ;// CONCATENATED MODULE: ./lib/inputs.js
+
 
 
 
@@ -49030,20 +49403,24 @@ function readInputs(env) {
         ...(proxy.kind === 'invalid' ? [proxy.problem] : []),
         ...environmentProblems(env),
     ];
+    const missing = missingInputs(raw);
     if (!parsed.success ||
         prompt.kind === 'invalid' ||
         proxy.kind === 'invalid' ||
         problems.length > 0) {
-        return { kind: 'invalid', problems };
+        return { kind: 'invalid', problems: [...problems, ...missing] };
     }
     const { data } = parsed;
     return {
         kind: 'valid',
+        missing,
         inputs: {
             projectId: data['project-id'],
-            jobIds: [data['job-id']],
+            jobIds: data['job-id'] === '' ? [] : [data['job-id']],
             apiKey: data['api-key'],
             prompt: prompt.text,
+            command: data.command,
+            minimumPermission: data['minimum-permission'],
             wait: data.wait,
             timeoutMs: data['timeout-minutes'] * 60_000,
             pollIntervalMs: data['poll-interval-seconds'] === null ? null : data['poll-interval-seconds'] * 1000,
@@ -49057,10 +49434,27 @@ function readInputs(env) {
         },
     };
 }
+/** What has to be given before anything is called. A comment that is no command calls nothing. */
+function missingInputs(raw) {
+    const isEmpty = (name) => (raw[name] ?? '').trim() === '';
+    return [
+        isEmpty('api-key')
+            ? 'api-key is empty; secrets are not passed to runs from forks or Dependabot. ' +
+                'Otherwise check the name of the secret.'
+            : '',
+        isEmpty('prompt') && isEmpty('prompt-file') && isEmpty('command')
+            ? 'prompt is empty; write what the agent should do, or name a prompt-file.'
+            : '',
+    ].filter((problem) => problem !== '');
+}
+/** What to say where no job id is given, and no conversation remembers one. */
+const JOB_ID_MISSING = 'job-id is empty; give the id that the service shows.';
 const schema = schemas/* object */.Ikc({
-    'project-id': input(identifier),
-    'job-id': input(identifier),
+    'project-id': input((text) => identifier(text) ?? { problem: 'is empty; give the id of the project.' }),
+    'job-id': input((text) => identifier(text) ?? valid('')),
     'api-key': input(apiKey),
+    command: input(command),
+    'minimum-permission': input((text) => oneOf(text || 'write', permission/* PERMISSIONS */.J)),
     wait: input((text) => inputs_boolean(text, false)),
     'timeout-minutes': input((text) => number(text, { fallback: 30, above: 0, atMost: 7200 })),
     'poll-interval-seconds': input((text) => text === '' ? valid(null) : number(text, { fallback: 0, atLeast: 1, atMost: 3600 })),
@@ -49097,7 +49491,7 @@ function input(check) {
  */
 function identifier(text) {
     if (text === '')
-        return { problem: 'is empty; give the id that the service shows.' };
+        return undefined;
     if (/[\s,]/.test(text))
         return { problem: 'holds more than one id; give exactly one.' };
     if (text.length > 256)
@@ -49112,12 +49506,8 @@ function identifier(text) {
 }
 /** The value itself is never quoted: an error must not tell the key. */
 function apiKey(text) {
-    if (text === '') {
-        return {
-            problem: 'is empty; secrets are not passed to runs from forks or Dependabot. ' +
-                'Otherwise check the name of the secret.',
-        };
-    }
+    if (text === '')
+        return valid('');
     if (/[\p{Cc}\u2028\u2029]/u.test(text)) {
         return { problem: 'contains a line break or control character; store the secret anew.' };
     }
@@ -49142,6 +49532,14 @@ function apiKey(text) {
     if (text === 'mint_')
         return { problem: 'is only the prefix "mint_"; the secret part is gone.' };
     return valid(text);
+}
+/** One word, because a comment is compared with it from its first character on. */
+function command(text) {
+    if (text === '')
+        return valid(null);
+    if (/^\S+$/.test(text) && text.length <= 100 && (0,foreign_text/* hasVisibleText */.uA)(text))
+        return valid(text);
+    return { problem: `must be one word without white space, such as /agent, not ${shown(text)}.` };
 }
 /** The words of YAML 1.2, as the toolkit's own `getBooleanInput` takes them. */
 function inputs_boolean(text, fallback) {
@@ -49206,6 +49604,8 @@ function baseUrl(text) {
     }
     if (/[?#]/.test(text))
         return { problem: `must not have a query or fragment; give ${form}.` };
+    if (url.pathname.includes('//'))
+        return { problem: `must not have an empty path segment; give ${form}.` };
     if (url.port === '0')
         return { problem: `must not have port 0; give ${form}.` };
     return valid(url);
@@ -49224,7 +49624,7 @@ function readPrompt(env) {
         };
     }
     if (path === '')
-        return checkPrompt('prompt', inline);
+        return inline === '' ? { kind: 'valid', text: '' } : checkPrompt('prompt', inline);
     const file = (0,files/* readInside */.xO)(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
     return checkPromptFile(path, file);
 }
@@ -49241,16 +49641,10 @@ function checkPromptFile(path, file) {
     }
 }
 function checkPrompt(name, text) {
-    if (text === '') {
-        return {
-            kind: 'invalid',
-            problem: `${name} is empty; write what the agent should do, or name a prompt-file.`,
-        };
-    }
     if (!text.isWellFormed()) {
         return { kind: 'invalid', problem: `${name} contains half of a character (a lone surrogate).` };
     }
-    if (!(0,foreign_text/* hasVisibleText */.u)(text)) {
+    if (!(0,foreign_text/* hasVisibleText */.uA)(text)) {
         return { kind: 'invalid', problem: `${name} has no visible text; write what to do.` };
     }
     return { kind: 'valid', text };
@@ -49346,6 +49740,7 @@ function unknownJob(jobId, ended) {
         archivedAt: null,
         elapsedSeconds: null,
         polls: 0,
+        resumption: { base: null, sentAt: null, evidence: false },
         milestones: [],
         ...ended,
     };
@@ -49397,17 +49792,17 @@ const RESULT_FIELDS = [
     'polls',
     'reason',
 ];
-function toOutputs({ results, problem, commentUrls }) {
+function toOutputs({ results, ended, commentUrls }) {
     const main = (0,_outcome_js__WEBPACK_IMPORTED_MODULE_0__/* .worst */ .QZ)(results);
     const prLinks = results.map(({ prLink }) => prLink ?? '').filter((link) => link !== '');
     return {
         status: main?.status ?? '',
         'pr-link': prLinks.join('\n'),
         prLink: prLinks.join('\n'),
-        outcome: main?.outcome ?? 'error',
+        outcome: main?.outcome ?? ended?.outcome ?? 'error',
         delivery: (0,_outcome_js__WEBPACK_IMPORTED_MODULE_0__/* .overallDelivery */ .eZ)(results),
         confirmed: overallConfirmed(results),
-        reason: main === undefined ? problem : reasonOf(main, results),
+        reason: main === undefined ? (ended?.reason ?? '') : reasonOf(main, results),
         'job-id': results.map(({ jobId }) => jobId).join('\n'),
         results: JSON.stringify(results, RESULT_FIELDS),
         'comment-url': commentUrls.join('\n'),
@@ -49439,7 +49834,7 @@ function reasonOf(main, results) {
 
 /***/ }),
 
-/***/ 8497:
+/***/ 7108:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
@@ -49447,866 +49842,6 @@ function reasonOf(main, results) {
 __nccwpck_require__.d(__webpack_exports__, {
   e: () => (/* binding */ run)
 });
-
-// EXTERNAL MODULE: ./lib/foreign-text.js
-var foreign_text = __nccwpck_require__(9399);
-// EXTERNAL MODULE: ./node_modules/zod/v4/mini/schemas.js + 3 modules
-var schemas = __nccwpck_require__(3619);
-// EXTERNAL MODULE: ./node_modules/zod/v4/core/api.js + 1 modules
-var api = __nccwpck_require__(3305);
-// EXTERNAL MODULE: ./lib/outcome.js
-var outcome = __nccwpck_require__(3259);
-;// CONCATENATED MODULE: ./lib/agent/wire.js
-
-
-const wire_text = schemas/* catch */.MfU(schemas/* nullable */.mee(schemas/* string */.YjP().check(api/* _maxLength */.Eb(4096))), null);
-const jobRecord = schemas/* object */.Ikc({
-    id: schemas/* string */.YjP(),
-    status: schemas/* catch */.MfU(schemas/* nullable */.mee(schemas/* string */.YjP().check(api/* _regex */.Fk(/^[\w-]{1,64}$/))), null),
-    prLink: wire_text,
-    model: wire_text,
-    source: schemas/* catch */.MfU(schemas/* nullable */.mee(schemas/* object */.Ikc({ repository: schemas/* string */.YjP().check(api/* _maxLength */.Eb(4096)), ref: wire_text })), null),
-    createdAt: wire_text,
-    archivedAt: wire_text,
-});
-/**
- * Reads the job record out of a body. Unknown fields pass, a field of the wrong type counts as
- * absent, and an unknown status is kept, for it only means "not final".
- */
-function readRecord(body, jobId) {
-    const json = parseJson(body);
-    if (json === undefined) {
-        return { kind: 'invalid', why: `invalid JSON (${Buffer.byteLength(body)} bytes)` };
-    }
-    const parsed = jobRecord.safeParse(json);
-    if (!parsed.success)
-        return { kind: 'invalid', why: 'JSON that is not a job record' };
-    return parsed.data.id === jobId ? { kind: 'record', record: parsed.data } : { kind: 'other-job' };
-}
-const refusal = schemas/* union */.KCZ([
-    schemas/* pipe */.FsL(schemas/* object */.Ikc({ error: schemas/* string */.YjP() }), schemas/* transform */.pdi(({ error }) => error)),
-    schemas/* pipe */.FsL(schemas/* object */.Ikc({ error: schemas/* object */.Ikc({ message: schemas/* string */.YjP() }) }), schemas/* transform */.pdi(({ error }) => error.message)),
-    schemas/* pipe */.FsL(schemas/* object */.Ikc({ message: schemas/* string */.YjP() }), schemas/* transform */.pdi(({ message }) => message)),
-]);
-/** The service's own sentence in a refusal, `{"error": string}`; empty if there is none. */
-function readRefusal(body) {
-    const parsed = refusal.safeParse(parseJson(body));
-    return parsed.success ? parsed.data : '';
-}
-function isKnownStatus(status) {
-    return outcome/* STATUSES */.f.includes(status);
-}
-/** completed, archived and failed are final; an unknown or missing status never is. */
-function isFinal(status) {
-    return isKnownStatus(status) && status !== 'active';
-}
-function parseJson(body) {
-    try {
-        return JSON.parse(body);
-    }
-    catch {
-        return undefined;
-    }
-}
-
-;// CONCATENATED MODULE: ./lib/agent/explain.js
-
-
-/** One sentence or two: what the service did, and what to do about it. */
-function explain(exchange, subject) {
-    if (exchange.kind === 'failure') {
-        return exchange.written
-            ? `The connection to ${subject.where} was lost after the request was written: ${exchange.why}.`
-            : `Could not reach ${subject.where}: ${exchange.why}.`;
-    }
-    const said = exchange.body.kind === 'whole' ? readRefusal(exchange.body.text) : '';
-    const parts = [
-        `The service answered ${exchange.status} to the ${subject.doing === 'send' ? 'message' : 'look at the job'}`,
-        said === '' ? '' : `: "${(0,foreign_text/* oneLine */.T)(said)}"`,
-        exchange.requestId === '' ? '' : ` (request id ${exchange.requestId})`,
-        '.',
-    ];
-    const advice = advise(exchange, subject);
-    return advice === '' ? parts.join('') : `${parts.join('')} ${advice}`;
-}
-function advise({ status, locationHost, contentType, body }, subject) {
-    if (status >= 300 && status < 400) {
-        const target = locationHost === '' ? '' : ` to ${(0,foreign_text/* oneLine */.T)(locationHost)}`;
-        return `That is a redirect${target}, which is never followed; check base-url.`;
-    }
-    switch (status) {
-        case 401:
-            return 'The api-key is expired (keys live 90 days by default) or wrong; store a new admin key.';
-        case 403:
-            return (`The api-key lacks the ${subject.doing === 'send' ? 'write' : 'read'} scope, or the IP address of ` +
-                'this runner is not on the IP allow list of the key; runners hosted by GitHub rarely are.');
-        case 404:
-            return 'There is no such job; check job-id and project-id.';
-        case 429:
-            return ('The service takes 100 messages per project and hour (100/h) from everybody together; ' +
-                (subject.again === null
-                    ? 'try again later.'
-                    : `try again after ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`));
-        case 503:
-            return subject.again === null
-                ? 'The service is not available.'
-                : `The service is not available until ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`;
-    }
-    if (status >= 200 && status < 300) {
-        if (body.kind === 'broken')
-            return `The answer had ${body.why}.`;
-        const type = contentType === '' ? 'no content type' : `the content type ${(0,foreign_text/* oneLine */.T)(contentType, 60)}`;
-        return `The answer, with ${type}, was not a record of this job; a proxy or portal may have given it.`;
-    }
-    return '';
-}
-
-;// CONCATENATED MODULE: ./lib/agent/retry.js
-/**
- * What an answer, or the lack of one, says about the message. The README's table "Will it send
- * twice?" is made of these rows.
- */
-const SEND_RULES = {
-    delivered: {
-        when: '2xx with JSON or an empty body, even if the body is then cut off or invalid',
-        delivery: 'sent',
-        repeats: 0,
-    },
-    unreachable: {
-        when: 'Nothing was written and that may pass: DNS failure, connection refused, unreachable, ' +
-            'timed out or reset before the request, a proxy that refuses',
-        delivery: 'not-sent',
-        repeats: 2,
-    },
-    'set-up-wrongly': {
-        when: 'Nothing was written and that will stay so: certificate, host name, TLS version, proxy ' +
-            'credentials (407)',
-        delivery: 'not-sent',
-        repeats: 0,
-    },
-    'rate-limited': {
-        when: '429, or 503 with `Retry-After`',
-        delivery: 'not-sent',
-        repeats: 2,
-    },
-    'not-processed': { when: '408, 425', delivery: 'not-sent', repeats: 1 },
-    redirected: { when: '3xx; a redirect is never followed', delivery: 'not-sent', repeats: 0 },
-    refused: { when: 'Any other 4xx', delivery: 'not-sent', repeats: 0 },
-    doubtful: {
-        when: 'Anything else once the request was written: connection lost, no answer, an answer that ' +
-            'is not HTTP, 500, 502, 503 without `Retry-After`, 504 and any other 5xx, 2xx with ' +
-            'another content type or another job',
-        delivery: 'unknown',
-        repeats: 0,
-    },
-};
-/** Sorts the end of a POST into the class that decides whether it may be sent again. */
-function classifySend(exchange) {
-    if (exchange.kind === 'failure') {
-        if (exchange.written)
-            return 'doubtful';
-        return exchange.cause === 'setup' ? 'set-up-wrongly' : 'unreachable';
-    }
-    const { status } = exchange;
-    if (status >= 200 && status < 300)
-        return saysJsonOrNothing(exchange) ? 'delivered' : 'doubtful';
-    if (status >= 300 && status < 400)
-        return 'redirected';
-    if (status === 429)
-        return 'rate-limited';
-    if (status === 503 && exchange.retryAfter.length > 0)
-        return 'rate-limited';
-    if (status === 408 || status === 425)
-        return 'not-processed';
-    return status >= 400 && status < 500 ? 'refused' : 'doubtful';
-}
-/** A captive portal answers 200 with HTML: only JSON, or nothing at all, is the service's. */
-function saysJsonOrNothing({ contentType, body }) {
-    if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType))
-        return true;
-    if (body.kind === 'broken')
-        return false;
-    return body.text === '' || (contentType === '' && /^\s*\{/.test(body.text));
-}
-/** The longest wait, in milliseconds, that a service may ask for before the send gives up. */
-const LONGEST_RETRY_AFTER_MS = 120_000;
-/** May the message be sent again, and when? Only if it is certain that it was not taken. */
-function repeatSend(history) {
-    const { exchange, earlier, remainingMs, random } = history;
-    const sendClass = classifySend(exchange);
-    const asked = retryAfterMs(exchange, history.now);
-    if (earlier >= SEND_RULES[sendClass].repeats)
-        return { kind: 'give-up', untilMs: asked };
-    switch (sendClass) {
-        case 'rate-limited': {
-            const pause = asked ?? 15_000 * 2 ** earlier;
-            return pause > Math.min(LONGEST_RETRY_AFTER_MS, remainingMs)
-                ? { kind: 'give-up', untilMs: asked }
-                : { kind: 'again', afterMs: pause + random * 1000 };
-        }
-        case 'unreachable':
-        case 'not-processed':
-            return { kind: 'again', afterMs: random * Math.min(8000, 500 * 2 ** earlier) };
-        case 'delivered':
-        case 'set-up-wrongly':
-        case 'redirected':
-        case 'refused':
-        case 'doubtful':
-            return { kind: 'give-up', untilMs: null };
-    }
-}
-/** Failed looks in a row that end the wait; before the send, network errors end it sooner. */
-const MOST_FAILED_LOOKS = 8;
-const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
-/** How long after a send, in milliseconds, a job may still be unknown to the service's reads. */
-const GRACE_FOR_404_MS = 30_000;
-/** May a failed look be repeated? Reads may, whatever happened, unless the answer is final. */
-function repeatLook(history) {
-    const { exchange, failures, sinceSendMs, random } = history;
-    if (isFinalRefusal(exchange, sinceSendMs))
-        return { kind: 'give-up', untilMs: null };
-    const beforeSend = sinceSendMs === null;
-    if (beforeSend && exchange.kind === 'failure' && exchange.cause === 'setup') {
-        return { kind: 'give-up', untilMs: null };
-    }
-    const most = beforeSend && exchange.kind === 'failure' ? MOST_NETWORK_ERRORS_BEFORE_SEND : MOST_FAILED_LOOKS;
-    if (failures >= most)
-        return { kind: 'give-up', untilMs: null };
-    const backoff = random * Math.min(30_000, 1000 * 2 ** (failures - 1));
-    return { kind: 'again', afterMs: Math.max(backoff, retryAfterMs(exchange, history.now) ?? 0) };
-}
-function isFinalRefusal(exchange, sinceSendMs) {
-    if (exchange.kind === 'failure')
-        return false;
-    const { status } = exchange;
-    if (status === 404)
-        return sinceSendMs === null || sinceSendMs >= GRACE_FOR_404_MS;
-    const passing = status === 408 || status === 425 || status === 429;
-    return status >= 300 && status < 500 && !passing;
-}
-/**
- * The longest wait that the answer asks for, in milliseconds, or null. Digits are seconds; else a
- * full HTTP date (RFC 9110, 5.6.7), measured against the answer's own Date so that a wrong clock
- * here does not matter; anything else is ignored.
- */
-function retryAfterMs(exchange, now) {
-    if (exchange.kind === 'failure')
-        return null;
-    const sent = httpDate(exchange.date) ?? now.getTime();
-    const waits = exchange.retryAfter.flatMap((value) => {
-        const text = value.trim();
-        if (/^[0-9]+$/.test(text))
-            return [Number(text.slice(0, 12)) * 1000];
-        const at = httpDate(text);
-        return at === null ? [] : [Math.max(0, at - sent)];
-    });
-    return waits.length === 0 ? null : Math.max(...waits);
-}
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** Milliseconds since 1970 of an IMF-fixdate, the one form that servers may still produce. */
-function httpDate(text) {
-    const parts = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/.exec(text);
-    if (parts === null)
-        return null;
-    const [day, month, year, hour, minute, second] = [
-        Number(parts[1]),
-        MONTHS.indexOf(parts[2] ?? ''),
-        ...parts.slice(3).map(Number),
-    ];
-    const time = Date.UTC(year, month, day, hour, minute, second);
-    const same = new Date(time);
-    return month >= 0 && same.getUTCDate() === day && same.getUTCHours() === hour ? time : null;
-}
-
-;// CONCATENATED MODULE: ./lib/agent/client.js
-
-
-
-/** Milliseconds. */
-const LOOK_MS = 30_000;
-const POST_MS = 60_000;
-/** Looks at a job once, within `timeoutMs` and 30 s. */
-async function lookOnce(context, jobId, timeoutMs) {
-    const { transport, clock, signal, where } = context;
-    const path = jobPath(context.projectId, jobId);
-    const exchange = await transport.get(path, { timeoutMs: Math.min(LOOK_MS, timeoutMs), signal });
-    context.debug(describeExchange(`GET ${path}`, exchange));
-    if (isSuccess(exchange) && exchange.body.kind === 'whole') {
-        const read = readRecord(exchange.body.text, jobId);
-        if (read.kind === 'record')
-            return { kind: 'seen', record: read.record, at: clock.now() };
-        const what = read.kind === 'other-job' ? 'the record of another job' : read.why;
-        return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
-    }
-    return {
-        kind: 'missed',
-        exchange,
-        why: explain(exchange, { doing: 'look', where, again: null }),
-    };
-}
-/** The look before the send. It is repeated while that may help; without it nothing is sent. */
-async function lookBeforeSend(context, jobId) {
-    const { clock, deadline, signal } = context;
-    for (let polls = 1;; polls++) {
-        const look = await lookOnce(context, jobId, deadline - clock.now());
-        if (look.kind === 'seen')
-            return { look, polls };
-        if (signal.aborted)
-            return { look: { kind: 'cancelled' }, polls };
-        const repeat = repeatLook({
-            exchange: look.exchange,
-            failures: polls,
-            sinceSendMs: null,
-            now: clock.date(),
-            random: context.random(),
-        });
-        if (repeat.kind === 'give-up')
-            return { look: { kind: 'refused', why: look.why }, polls };
-        const ending = await pause(context, repeat.afterMs);
-        if (ending !== null)
-            return { look: ending, polls };
-    }
-}
-/**
- * Sends the message, and sends it again only where it surely was not taken. `onAttempt` is
- * called synchronously before each request, and a sentence that it returns keeps the request from
- * being made; `onHeld` is called before each wait for another attempt.
- */
-async function sendMessage(context, jobId, prompt, { onAttempt, onHeld }) {
-    const { transport, clock, deadline, signal, where } = context;
-    const path = `${jobPath(context.projectId, jobId)}/message`;
-    const earlier = new Map();
-    for (;;) {
-        if (signal.aborted)
-            return { kind: 'cancelled' };
-        const remainingMs = deadline - clock.now();
-        if (remainingMs <= 0)
-            return { kind: 'timed-out' };
-        const veto = onAttempt();
-        if (veto !== undefined)
-            return { kind: 'refused', why: veto };
-        const timeoutMs = Math.min(POST_MS, remainingMs);
-        const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
-        context.debug(describeExchange(`POST ${path}`, exchange));
-        const sendClass = classifySend(exchange);
-        if (sendClass === 'delivered')
-            return readDelivered(exchange, jobId, where);
-        const repeat = repeatSend({
-            exchange,
-            earlier: earlier.get(sendClass) ?? 0,
-            remainingMs: deadline - clock.now(),
-            now: clock.date(),
-            random: context.random(),
-        });
-        const again = repeat.kind === 'give-up' ? dateAfter(clock, repeat.untilMs) : null;
-        const why = explain(exchange, { doing: 'send', where, again });
-        if (sendClass === 'doubtful')
-            return { kind: 'doubtful', why, cancelled: signal.aborted };
-        if (signal.aborted)
-            return { kind: 'cancelled' };
-        if (repeat.kind === 'give-up')
-            return { kind: 'refused', why };
-        earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
-        onHeld(why, repeat.afterMs);
-        const ending = await pause(context, repeat.afterMs);
-        if (ending !== null)
-            return ending;
-    }
-}
-/** Sleeps, at most until the deadline; says if that or a cancel ended the work. */
-async function pause({ clock, deadline, signal }, ms) {
-    const remainingMs = Math.max(0, deadline - clock.now());
-    try {
-        await clock.sleep(Math.min(ms, remainingMs), signal);
-    }
-    catch {
-        return { kind: 'cancelled' };
-    }
-    return ms >= remainingMs ? { kind: 'timed-out' } : null;
-}
-function readDelivered(exchange, jobId, where) {
-    if (exchange.kind === 'failure')
-        throw new Error('a failure is never a delivery');
-    const { body } = exchange;
-    const read = body.kind === 'whole'
-        ? readRecord(body.text, jobId)
-        : { kind: 'invalid', why: body.why };
-    switch (read.kind) {
-        case 'record':
-            return { kind: 'delivered', record: read.record, warning: '' };
-        case 'other-job':
-            return {
-                kind: 'doubtful',
-                why: `${where} answered the message with the record of another job.`,
-                cancelled: false,
-            };
-        case 'invalid': {
-            const what = body.kind === 'whole' && body.text === '' ? 'an empty body' : read.why;
-            return {
-                kind: 'delivered',
-                record: null,
-                warning: `The service took the message (${exchange.status}), but answered with ${what}.`,
-            };
-        }
-    }
-}
-function isSuccess(exchange) {
-    return exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
-}
-function jobPath(projectId, jobId) {
-    return `/v2/agent/${projectId}/job/${jobId}`;
-}
-function dateAfter(clock, ms) {
-    // Beyond the range of Date there is no such day to name.
-    return ms === null || ms > 1e14 ? null : new Date(clock.date().getTime() + ms);
-}
-function describeExchange(what, exchange) {
-    return exchange.kind === 'answer'
-        ? `${what}: ${exchange.status} ${exchange.contentType} ${exchange.requestId}`
-        : `${what}: ${exchange.why} (request ${exchange.written ? 'written' : 'not written'})`;
-}
-
-;// CONCATENATED MODULE: ./lib/agent/pr-link.js
-const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
-/** `/owner/repo/pull/N`, `/group/.../-/merge_requests/N` and `/owner/repo/pull-requests/N`. */
-const PULL_REQUEST_PATHS = [
-    /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
-    /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,
-    /^(\/(?:[\w.-]|%7[bd])+){2,4}\/pull-requests\/[1-9]\d{0,9}$/i,
-];
-/**
- * Checks a link before it goes anywhere: https, no user info, the host of the job's own
- * repository or a known code host, and the path of a pull request. The link is built anew from
- * its parts, so nothing else that stood in it is passed on. It is never fetched.
- */
-function checkPrLink(link, { serverUrl, repository }) {
-    if (link === null || link === '')
-        return { kind: 'none' };
-    if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) {
-        return { kind: 'refused', why: 'it is not a URL' };
-    }
-    const url = new URL(link);
-    if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
-        return { kind: 'refused', why: 'it is not a plain https link' };
-    }
-    const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
-    if (!hosts.includes(url.host)) {
-        return { kind: 'refused', why: 'it does not lead to a known code host' };
-    }
-    const path = url.pathname.replace(/\/$/, '');
-    const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
-    if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
-        return { kind: 'refused', why: 'it does not lead to a pull request' };
-    }
-    return { kind: 'link', url: `https://${url.host}${path}` };
-}
-function hostOf(url) {
-    return URL.canParse(url) ? new URL(url).host : '';
-}
-
-;// CONCATENATED MODULE: ./lib/agent/facts.js
-
-
-function noFacts(jobId) {
-    return {
-        jobId,
-        delivery: 'not-sent',
-        sentAt: null,
-        base: null,
-        latest: null,
-        polls: 0,
-        milestones: [],
-        said: new Set(),
-    };
-}
-/** The facts as a result, were the run to end like this now. */
-function resultOf(facts, end, clock, serverUrl) {
-    const { latest, base, sentAt } = facts;
-    const link = pullRequestOf(facts, serverUrl);
-    return {
-        jobId: facts.jobId,
-        delivery: facts.delivery,
-        outcome: end.outcome,
-        confirmed: end.confirmed ?? null,
-        status: latest?.status ?? null,
-        prLink: link.kind === 'link' ? link.url : null,
-        prLinkChange: latest === null || latest.prLink === null || base === null || latest === base
-            ? 'none'
-            : base.prLink === latest.prLink
-                ? 'updated'
-                : 'created',
-        model: latest?.model ?? null,
-        source: latest?.source ?? null,
-        createdAt: latest?.createdAt ?? null,
-        archivedAt: latest?.archivedAt ?? null,
-        elapsedSeconds: sentAt === null ? null : Math.round((clock.now() - sentAt) / 100) / 10,
-        polls: facts.polls,
-        reason: end.reason,
-        milestones: [...facts.milestones],
-    };
-}
-/** Takes in a record. Returns warnings about it that were not given before. */
-function takeIn(facts, record, clock, serverUrl) {
-    if (facts.latest?.status !== record.status && record.status !== null) {
-        facts.milestones.push({ at: clock.date(), what: record.status });
-    }
-    facts.latest = record;
-    const link = pullRequestOf(facts, serverUrl);
-    const warnings = [
-        isKnownStatus(record.status)
-            ? ''
-            : `Job ${facts.jobId} has a status that this action does not know; it counts as not final.`,
-        link.kind === 'refused'
-            ? `The pull request link of job ${facts.jobId} is left out: ${link.why}.`
-            : '',
-    ];
-    return warnings.filter((text) => text !== '' && !facts.said.has(text) && facts.said.add(text));
-}
-function isBaseFinal({ base }) {
-    return base !== null && isFinal(base.status);
-}
-function pullRequestOf({ latest }, serverUrl) {
-    const repository = latest?.source?.repository ?? null;
-    return checkPrLink(latest?.prLink ?? null, { serverUrl, repository });
-}
-
-;// CONCATENATED MODULE: ./lib/agent/schedule.js
-/** Milliseconds. Short jobs are looked at often, long ones no more than twice a minute. */
-const FIRST_LOOK_MS = 5000;
-const SHORTEST_MS = 2000;
-const LONGEST_MS = 30_000;
-/** A look after each twentieth of the time so far wastes at most that share of the wait. */
-const SHARE_OF_ELAPSED = 1 / 20;
-/** Milliseconds until the next look at a job. */
-function nextLookMs({ sinceSendMs, lookWithinMs, fixedMs }) {
-    if (fixedMs !== null)
-        return fixedMs;
-    if (lookWithinMs !== null)
-        return lookWithinMs;
-    if (sinceSendMs < FIRST_LOOK_MS)
-        return Math.max(FIRST_LOOK_MS - sinceSendMs, SHORTEST_MS);
-    return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceSendMs * SHARE_OF_ELAPSED));
-}
-
-;// CONCATENATED MODULE: ./lib/agent/turn.js
-
-/** Milliseconds between looks while a final status is still distrusted. */
-const DOUBT_INTERVAL_MS = 5000;
-function startTurn(base, sentAt) {
-    return { base, sentAt, evidence: false, finalSince: null, seenAt: sentAt };
-}
-/** Takes in the record as seen at `at`; the answer to the message counts as the first look. */
-function observe(turn, record, at) {
-    return {
-        ...turn,
-        evidence: turn.evidence || isEvidence(turn.base, record),
-        finalSince: isFinal(record.status) ? (turn.finalSince ?? at) : null,
-        seenAt: at,
-    };
-}
-/**
- * What shows that a message arrived: `active`, or anything that changed. A link or a time that is
- * gone shows nothing, for only `id` and `status` are sure to be in every answer.
- */
-function isEvidence(base, record) {
-    return (record.status === 'active' ||
-        (isKnownStatus(record.status) && record.status !== base.status) ||
-        (record.prLink !== null && record.prLink !== base.prLink) ||
-        (record.archivedAt !== null && record.archivedAt !== base.archivedAt));
-}
-/**
- * Whether the turn is done, and if not, when to look again from `now`.
- *
- * - Base final, and evidence since: the final status is ours.
- * - Base final, no evidence: it is taken for ours after `settleMs`, unconfirmed.
- * - Base not final: the first final status may close the turn before ours, so it must have stayed
- *   for `settleMs`.
- *
- * With a queueing delay of typically 2 s and a tail to 45 s, a settle window of 60 s was wrong in
- * none of 200,000 simulated runs, one of 30 s in 1.8 % of them.
- */
-function judge(turn, now, settleMs) {
-    if (turn.finalSince === null) {
-        const stillQueued = isFinal(turn.base.status) && !turn.evidence;
-        return { kind: 'open', lookWithinMs: stillQueued ? DOUBT_INTERVAL_MS : null };
-    }
-    const baseFinal = isFinal(turn.base.status);
-    if (baseFinal && turn.evidence)
-        return { kind: 'done', confirmed: true };
-    const windowEnd = (baseFinal ? turn.sentAt : turn.finalSince) + settleMs;
-    if (turn.seenAt >= windowEnd)
-        return { kind: 'done', confirmed: !baseFinal };
-    const untilEnd = Math.max(0, windowEnd - now);
-    return { kind: 'open', lookWithinMs: Math.min(DOUBT_INTERVAL_MS, untilEnd) };
-}
-
-;// CONCATENATED MODULE: ./lib/agent/follow.js
-
-
-
-
-
-/** Milliseconds: how long and how often a doubtful send is looked for. */
-const DOUBT_MS = 30_000;
-const follow_DOUBT_INTERVAL_MS = 5000;
-/** Milliseconds for the look that starts at the deadline. */
-const LAST_LOOK_MS = 1500;
-const IT_MAY_HAVE_ARRIVED = 'The message may or may not have been delivered; it was not sent again.';
-/** Sends the message to one job and, if wanted, waits until the agent is done with it. */
-async function followJob(order, context, observer) {
-    const facts = noFacts(order.jobId);
-    const close = (end) => resultOf(facts, end, context.clock, order.serverUrl);
-    const tell = (news) => observer({ ...news, soFar: close(endedHere(order, facts)) });
-    return close(await conduct({ order, context, facts, tell }));
-}
-async function conduct(job) {
-    const { order, context, facts } = job;
-    if (order.wait) {
-        const { look, polls } = await lookBeforeSend(context, order.jobId);
-        facts.polls = polls;
-        if (look.kind !== 'seen')
-            return notSent(job, look);
-        facts.base = look.record;
-        saw(job, look.record);
-    }
-    const sent = await send(job);
-    if (sent.kind === 'doubtful') {
-        if (!(await hasArrived(job)))
-            return doubtful(job, sent.why);
-        takeDelivery(job, null);
-        job.tell({ kind: 'warning', text: `${sent.why} The job shows that the message arrived.` });
-    }
-    else if (sent.kind === 'delivered') {
-        takeDelivery(job, sent.record);
-        if (sent.warning !== '')
-            job.tell({ kind: 'warning', text: sent.warning });
-    }
-    else {
-        return notSent(job, sent);
-    }
-    return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
-}
-/** From just before the request until its end the delivery is unknown, and is told to be. */
-async function send({ order, context, facts, tell }) {
-    const sent = await sendMessage(context, order.jobId, order.prompt, {
-        onAttempt() {
-            facts.delivery = 'unknown';
-            return tell({ kind: 'sending' });
-        },
-        onHeld(why, afterMs) {
-            facts.delivery = 'not-sent';
-            tell({ kind: 'held', why, afterMs });
-        },
-    });
-    if (sent.kind !== 'doubtful')
-        facts.delivery = sent.kind === 'delivered' ? 'sent' : 'not-sent';
-    return sent;
-}
-function takeDelivery(job, record) {
-    const { facts, context } = job;
-    facts.delivery = 'sent';
-    facts.sentAt = context.clock.now();
-    facts.milestones.push({ at: context.clock.date(), what: 'sent' });
-    const news = record === null ? [] : learn(job, record);
-    job.tell({ kind: 'delivered' });
-    for (const item of news)
-        job.tell(item);
-}
-function saw(job, record) {
-    for (const item of learn(job, record))
-        job.tell(item);
-}
-/** Takes in a record, and gives what is new in it. */
-function learn({ order, context, facts }, record) {
-    const changed = facts.latest?.status !== record.status;
-    const warnings = takeIn(facts, record, context.clock, order.serverUrl);
-    return [
-        ...(changed ? [{ kind: 'seen', status: record.status }] : []),
-        ...warnings.map((text) => ({ kind: 'warning', text })),
-    ];
-}
-/**
- * Settles a doubtful send by looking. Only a job that had come to rest before can show by a
- * change that the message reached it.
- */
-async function hasArrived(job) {
-    const { order, context, facts } = job;
-    const { clock, signal } = context;
-    const { base } = facts;
-    if (base === null || !isBaseFinal(facts))
-        return false;
-    const end = Math.min(clock.now() + DOUBT_MS, context.deadline);
-    while (clock.now() < end && !signal.aborted) {
-        facts.polls += 1;
-        const look = await lookOnce(context, order.jobId, end - clock.now());
-        if (look.kind === 'seen') {
-            saw(job, look.record);
-            if (isEvidence(base, look.record))
-                return true;
-        }
-        const interval = order.pollIntervalMs ?? follow_DOUBT_INTERVAL_MS;
-        await clock.sleep(Math.min(interval, Math.max(0, end - clock.now())), signal).catch(() => { });
-    }
-    return false;
-}
-/** Looks until the turn is done, the deadline is there or the run is cancelled. */
-async function watch(job) {
-    const { order, context, facts } = job;
-    const { clock, signal, deadline } = context;
-    const sentAt = facts.sentAt ?? clock.now();
-    let turn = openTurn(facts, sentAt);
-    let failures = 0;
-    let lookAfterMs = null;
-    let lastMiss = '';
-    for (;;) {
-        const now = clock.now();
-        const verdict = judge(turn, now, order.settleMs);
-        if (verdict.kind === 'done')
-            return done(job, verdict.confirmed);
-        if (now >= deadline)
-            return timedOut(job, lastMiss);
-        const pauseMs = Math.min(deadline - now, lookAfterMs ??
-            nextLookMs({
-                sinceSendMs: now - sentAt,
-                lookWithinMs: verdict.lookWithinMs,
-                fixedMs: order.pollIntervalMs,
-            }));
-        job.tell({ kind: 'waiting', nextLookMs: pauseMs, remainingMs: deadline - now });
-        try {
-            await clock.sleep(pauseMs, signal);
-        }
-        catch {
-            return stoppedWatching();
-        }
-        const remainingMs = deadline - clock.now();
-        facts.polls += 1;
-        const look = await lookOnce(context, order.jobId, remainingMs > 0 ? remainingMs : LAST_LOOK_MS);
-        if (signal.aborted)
-            return stoppedWatching();
-        if (look.kind === 'seen') {
-            failures = 0;
-            lookAfterMs = null;
-            lastMiss = '';
-            turn = observe(turn, look.record, look.at);
-            saw(job, look.record);
-            continue;
-        }
-        failures += 1;
-        lastMiss = look.why;
-        const repeat = repeatLook({
-            exchange: look.exchange,
-            failures,
-            sinceSendMs: clock.now() - sentAt,
-            now: clock.date(),
-            random: context.random(),
-        });
-        if (repeat.kind === 'give-up' && clock.now() < deadline)
-            return lost(failures, look.why);
-        lookAfterMs = repeat.kind === 'again' ? repeat.afterMs : 0;
-        if (clock.now() < deadline)
-            job.tell({ kind: 'missed', why: look.why, afterMs: lookAfterMs });
-    }
-}
-/** The answer to the message counts as the first look. */
-function openTurn({ base, latest }, sentAt) {
-    if (base === null)
-        throw new Error('a wait begins with a look before the send');
-    const turn = startTurn(base, sentAt);
-    return latest === null || latest === base ? turn : observe(turn, latest, sentAt);
-}
-function done({ facts, order }, confirmed) {
-    const status = facts.latest?.status;
-    const doubt = confirmed
-        ? ''
-        : ` It has shown that since before the message, for ${seconds(order.settleMs)} after it: this is possibly from the earlier turn.`;
-    switch (status) {
-        case 'completed':
-            return {
-                outcome: 'completed',
-                confirmed,
-                reason: confirmed ? '' : `Job ${facts.jobId} is completed.${doubt}`,
-            };
-        case 'archived':
-            return {
-                outcome: 'archived',
-                confirmed,
-                reason: `Job ${facts.jobId} was archived, so the agent does not work on it.${doubt}`,
-            };
-        default:
-            return {
-                outcome: 'failed',
-                confirmed,
-                reason: `The agent failed on job ${facts.jobId}.${doubt}`,
-            };
-    }
-}
-function timedOut({ order, facts }, lastMiss) {
-    const status = facts.latest?.status ?? 'unknown';
-    const miss = lastMiss === '' ? '' : ` The last look failed: ${lastMiss}`;
-    return {
-        outcome: 'timed-out',
-        confirmed: false,
-        reason: `The agent was not surely done with job ${facts.jobId} within ${minutes(order.timeoutMs)} ` +
-            `(timeout-minutes); its status is ${status}, and the agent goes on.${miss}`,
-    };
-}
-function lost(failures, why) {
-    const count = failures === 1 ? '' : ` (${failures} looks failed in a row)`;
-    return {
-        outcome: 'error',
-        confirmed: false,
-        reason: `The message was delivered, but the job can no longer be watched${count}. ${why}`,
-    };
-}
-function stoppedWatching() {
-    return {
-        outcome: 'cancelled',
-        confirmed: false,
-        reason: 'The run was cancelled after the message was delivered: stopped watching; the agent goes on.',
-    };
-}
-function doubtful({ context }, why) {
-    return context.signal.aborted
-        ? {
-            outcome: 'cancelled',
-            reason: `The run was cancelled while the message was being sent. ${IT_MAY_HAVE_ARRIVED}`,
-        }
-        : { outcome: 'error', reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
-}
-function notSent({ order }, ending) {
-    switch (ending.kind) {
-        case 'refused':
-            return { outcome: 'error', reason: `Nothing was sent to job ${order.jobId}. ${ending.why}` };
-        case 'timed-out':
-            return {
-                outcome: 'timed-out',
-                reason: `Nothing was sent to job ${order.jobId}: it was not possible within ` +
-                    `${minutes(order.timeoutMs)} (timeout-minutes).`,
-            };
-        case 'cancelled':
-            return { outcome: 'cancelled', reason: 'The run was cancelled before the message was sent.' };
-    }
-}
-/** What is true if the process is killed now. */
-function endedHere({ wait }, { delivery }) {
-    switch (delivery) {
-        case 'not-sent':
-            return { outcome: 'error', reason: 'The run ended before the message was sent.' };
-        case 'unknown':
-            return { outcome: 'error', reason: 'The run ended while the message was being sent.' };
-        case 'sent':
-            return wait
-                ? { outcome: 'sent', reason: 'The run ended before the agent was done.' }
-                : { outcome: 'sent', reason: '' };
-    }
-}
-function minutes(ms) {
-    const value = Math.round(ms / 600) / 100;
-    return value === 1 ? '1 minute' : `${value} minutes`;
-}
-function seconds(ms) {
-    return `${Math.round(ms / 1000)} s`;
-}
 
 // EXTERNAL MODULE: ./node_modules/undici/index.js
 var undici = __nccwpck_require__(6752);
@@ -50325,31 +49860,42 @@ function createTransport(options) {
         open.add(dispatcher);
         return dispatcher;
     }
+    /** Lets the other requests on it end first. */
+    function retire(dispatcher) {
+        const forget = () => open.delete(dispatcher);
+        dispatcher.close().then(forget, forget);
+    }
     async function release(dispatcher) {
         open.delete(dispatcher);
         await dispatcher.destroy();
     }
     return {
         async get(path, limits) {
-            reader ??= connect();
-            const dispatcher = reader;
-            const exchange = await exchangeOver(dispatcher, { method: 'GET', path }, options, limits);
+            let dispatcher;
+            const shared = () => {
+                reader ??= connect();
+                dispatcher = reader;
+                return dispatcher;
+            };
+            const exchange = await exchangeOver(shared, { method: 'GET', path }, options, limits);
             // A request that hung may hold its connection for ever, and later ones would queue behind.
-            if (exchange.kind === 'failure' && reader === dispatcher) {
+            if (exchange.kind === 'failure' && dispatcher !== undefined && reader === dispatcher) {
                 reader = undefined;
-                dispatcher.close().then(() => open.delete(dispatcher), () => open.delete(dispatcher));
+                retire(dispatcher);
             }
             return exchange;
         },
         async postOnce(path, json, limits) {
-            const dispatcher = connect();
-            try {
-                const body = JSON.stringify(json);
-                return await exchangeOver(dispatcher, { method: 'POST', path, body }, options, limits);
-            }
-            finally {
-                await release(dispatcher);
-            }
+            let own;
+            const fresh = () => {
+                own = connect();
+                return own;
+            };
+            const body = JSON.stringify(json);
+            const exchange = await exchangeOver(fresh, { method: 'POST', path, body }, options, limits);
+            if (own !== undefined)
+                await release(own);
+            return exchange;
         },
         async close() {
             await Promise.all([...open].map(release));
@@ -50377,8 +49923,7 @@ function createDispatcher({ proxy }) {
         maxHeaderSize: HEADER_LIMIT,
     });
 }
-async function exchangeOver(dispatcher, outgoing, { baseUrl, apiKey, userAgent }, limits) {
-    const url = resolvePath(baseUrl, outgoing.path);
+async function exchangeOver(connect, outgoing, { baseUrl, apiKey, userAgent }, limits) {
     const stop = new AbortController();
     let written = false;
     let head;
@@ -50389,14 +49934,13 @@ async function exchangeOver(dispatcher, outgoing, { baseUrl, apiKey, userAgent }
         cancel();
     else
         limits.signal.addEventListener('abort', cancel, { once: true });
-    const watched = onWrite(dispatcher, () => {
-        written = true;
-        clearTimeout(connecting);
-    });
     try {
         stop.signal.throwIfAborted();
-        const response = await untilStopped((0,undici.request)(url, {
-            dispatcher: watched,
+        const response = await untilStopped((0,undici.request)(resolvePath(baseUrl, outgoing.path), {
+            dispatcher: onWrite(connect(), () => {
+                written = true;
+                clearTimeout(connecting);
+            }),
             method: outgoing.method,
             headers: {
                 authorization: `Bearer ${apiKey}`,
@@ -50419,7 +49963,11 @@ async function exchangeOver(dispatcher, outgoing, { baseUrl, apiKey, userAgent }
         // Once the status is known it decides; only the body is lost.
         return head === undefined
             ? { kind: 'failure', written, ...failure }
-            : { kind: 'answer', ...head, body: { kind: 'broken', why: failure.why } };
+            : {
+                kind: 'answer',
+                ...head,
+                body: { kind: 'broken', why: `a body cut off (${failure.why})` },
+            };
     }
     finally {
         clearTimeout(connecting);
@@ -50430,7 +49978,8 @@ async function exchangeOver(dispatcher, outgoing, { baseUrl, apiKey, userAgent }
 /** The URL of an API path below the base; its path is then just what was asked for. */
 function resolvePath(baseUrl, path) {
     const expected = baseUrl.pathname.replace(/\/+$/, '') + path;
-    const url = new URL(expected, baseUrl);
+    const url = new URL(baseUrl);
+    url.pathname = expected;
     if (url.pathname !== expected || url.origin !== baseUrl.origin) {
         throw new Error('the address of the job would not be the expected one');
     }
@@ -50520,10 +50069,12 @@ const NETWORK = {
     UND_ERR_PRX_CONN: 'the proxy closed the connection',
     UND_ERR_HEADERS_OVERFLOW: 'an answer with too large headers',
 };
+/** The codes of Node's "X509 certificate error codes", and its own for a wrong host name. */
+const CERTIFICATE = /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|DEPTH_ZERO|SELF_SIGNED|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
 function describeFailure(error) {
     if (error instanceof Stopped)
         return { cause: error.failure, why: error.message };
-    const [code, message] = rootOf(error);
+    const { code, message, name } = rootOf(error);
     const proxyStatus = /^Proxy response \((\d+)\)/.exec(message)?.[1];
     if (proxyStatus !== undefined) {
         return {
@@ -50533,7 +50084,7 @@ function describeFailure(error) {
                 : `the proxy answered CONNECT with ${proxyStatus}`,
         };
     }
-    if (/CERT|SIGNED|ISSUER|ALTNAME/.test(code)) {
+    if (CERTIFICATE.test(code)) {
         return {
             cause: 'setup',
             why: `the certificate is not trusted (${code}); for an authority of your own set ` +
@@ -50543,8 +50094,8 @@ function describeFailure(error) {
     if (/^(ERR_SSL|EPROTO)/.test(code)) {
         return { cause: 'setup', why: `the server does not speak a TLS that is safe (${code})` };
     }
-    if (code.startsWith('HPE_'))
-        return { cause: 'network', why: `an answer that is not HTTP (${code})` };
+    if (name === 'HTTPParserError')
+        return { cause: 'network', why: 'an answer that is not HTTP' };
     return { cause: 'network', why: NETWORK[code] ?? (code || 'the connection failed') };
 }
 /** The code and text of the first cause that has a code; Node nests them, and gathers several. */
@@ -50552,77 +50103,209 @@ function rootOf(error) {
     if (error instanceof AggregateError && error.errors.length > 0)
         return rootOf(error.errors[0]);
     if (!(error instanceof Error))
-        return ['', ''];
+        return { code: '', message: '', name: '' };
     const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
     if (error.cause instanceof Error && (code === '' || code === 'UND_ERR_PRX_TLS')) {
         return rootOf(error.cause);
     }
-    return [code, error.message];
+    return { code, message: error.message, name: error.name };
 }
 
-// EXTERNAL MODULE: ./lib/files.js + 1 modules
-var files = __nccwpck_require__(5422);
-;// CONCATENATED MODULE: ./lib/github/event.js
+// EXTERNAL MODULE: ./lib/outcome.js
+var outcome = __nccwpck_require__(3259);
+// EXTERNAL MODULE: ./lib/outputs.js
+var outputs = __nccwpck_require__(5077);
+// EXTERNAL MODULE: ./node_modules/zod/v4/mini/schemas.js
+var mini_schemas = __nccwpck_require__(4343);
+// EXTERNAL MODULE: ./node_modules/zod/v4/core/api.js + 1 modules
+var api = __nccwpck_require__(3305);
+// EXTERNAL MODULE: ./node_modules/zod/v4/core/core.js
+var core_core = __nccwpck_require__(8532);
+// EXTERNAL MODULE: ./node_modules/zod/v4/core/schemas.js + 2 modules
+var core_schemas = __nccwpck_require__(1041);
+;// CONCATENATED MODULE: ./node_modules/zod/v4/mini/iso.js
 
-const place = schemas/* object */.Ikc({ number: schemas/* int */.Whr().check(api/* _positive */.NC()) });
-const optionalPlace = schemas/* catch */.MfU(schemas/* optional */.lqM(place), undefined);
-/** Pull requests from forks are not listed here by GitHub. */
-const places = schemas/* catch */.MfU(schemas/* optional */.lqM(schemas/* object */.Ikc({ pull_requests: schemas/* array */.YOg(place) })), undefined);
-const payloadSchema = schemas/* object */.Ikc({
-    issue: optionalPlace,
-    pull_request: optionalPlace,
-    workflow_run: places,
-    check_run: places,
-    check_suite: places,
-    merge_group: schemas/* catch */.MfU(schemas/* optional */.lqM(schemas/* object */.Ikc({ head_ref: schemas/* string */.YjP() })), undefined),
+
+const ZodMiniISODateTime = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniISODateTime", (inst, def) => {
+    core_schemas/* $ZodISODateTime */.Ko.init(inst, def);
+    mini_schemas/* ZodMiniStringFormat */.zUr.init(inst, def);
 });
-/** Where each event carries its conversation (GitHub docs, "Events that trigger workflows"). */
-const CONVERSATION = {
-    issues: ({ issue }) => issue?.number,
-    issue_comment: ({ issue }) => issue?.number,
-    pull_request: ({ pull_request }) => pull_request?.number,
-    pull_request_target: ({ pull_request }) => pull_request?.number,
-    pull_request_review: ({ pull_request }) => pull_request?.number,
-    pull_request_review_comment: ({ pull_request }) => pull_request?.number,
-    workflow_run: ({ workflow_run }) => workflow_run?.pull_requests[0]?.number,
-    check_run: ({ check_run }) => check_run?.pull_requests[0]?.number,
-    check_suite: ({ check_suite }) => check_suite?.pull_requests[0]?.number,
-    merge_group: ({ merge_group }) => queuedPullRequest(merge_group?.head_ref),
-};
-/** Reads the event. An unknown event is a plain step; so is a broken file, with `why`. */
-function readTrigger(event, file) {
-    const plain = { event, conversation: null };
-    const broken = (why) => ({ kind: 'broken', why, trigger: plain });
-    if (file === null)
-        return broken('the event file cannot be read');
+// @__NO_SIDE_EFFECTS__
+function datetime(params) {
+    return api/* _isoDateTime */.G1(ZodMiniISODateTime, params);
+}
+const ZodMiniISODate = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniISODate", (inst, def) => {
+    core.$ZodISODate.init(inst, def);
+    schemas.ZodMiniStringFormat.init(inst, def);
+})));
+// @__NO_SIDE_EFFECTS__
+function date(params) {
+    return core._isoDate(ZodMiniISODate, params);
+}
+const ZodMiniISOTime = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniISOTime", (inst, def) => {
+    core.$ZodISOTime.init(inst, def);
+    schemas.ZodMiniStringFormat.init(inst, def);
+})));
+// @__NO_SIDE_EFFECTS__
+function time(params) {
+    return core._isoTime(ZodMiniISOTime, params);
+}
+const ZodMiniISODuration = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniISODuration", (inst, def) => {
+    core.$ZodISODuration.init(inst, def);
+    schemas.ZodMiniStringFormat.init(inst, def);
+})));
+// @__NO_SIDE_EFFECTS__
+function duration(params) {
+    return core._isoDuration(ZodMiniISODuration, params);
+}
+
+;// CONCATENATED MODULE: ./lib/github/ledger.js
+
+
+// What the action remembers of a conversation, carried by its own comment in a hidden marker.
+/** `sending` is written before the message goes out: what came of it is not known yet. */
+const deliveries = ['sending', ...outcome/* DELIVERIES */.rV];
+const nullableText = mini_schemas/* nullable */.mee(mini_schemas/* string */.YjP());
+const digits = mini_schemas/* string */.YjP().check(api/* _regex */.Fk(/^\d{0,20}$/));
+const ledger_time = datetime();
+const turnSchema = mini_schemas/* object */.Ikc({
+    /** Who asked for what, in which run: the same for every attempt of that run. */
+    key: mini_schemas/* string */.YjP(),
+    /** Null where nobody in particular asked. */
+    by: nullableText,
+    /** The beginning of what went out. */
+    prompt: mini_schemas/* string */.YjP(),
+    delivery: mini_schemas/* enum */.k5n(deliveries),
+    /** Null while the agent works. */
+    outcome: mini_schemas/* nullable */.mee(mini_schemas/* enum */.k5n(outcome/* OUTCOMES */.im)),
+    confirmed: mini_schemas/* nullable */.mee(mini_schemas/* boolean */.zMY()),
+    prLinkChange: mini_schemas/* enum */.k5n(['created', 'updated', 'none']),
+    reason: mini_schemas/* string */.YjP(),
+    /** ISO 8601. */
+    startedAt: ledger_time,
+    /** When the service answered the message; null as long as it has not. */
+    sentAt: mini_schemas/* nullable */.mee(ledger_time),
+    /** From then to the end. */
+    elapsedSeconds: mini_schemas/* nullable */.mee(mini_schemas/* number */.aig()),
+    /** What the look before the message saw, so that another attempt can go on waiting. */
+    base: mini_schemas/* nullable */.mee(mini_schemas/* object */.Ikc({ status: nullableText, prLink: nullableText, archivedAt: nullableText })),
+    evidence: mini_schemas/* boolean */.zMY(),
+    runId: digits,
+    runAttempt: digits,
+});
+const jobSchema = mini_schemas/* object */.Ikc({
+    id: mini_schemas/* string */.YjP(),
+    status: nullableText,
+    model: nullableText,
+    repository: nullableText,
+    ref: nullableText,
+    /** Checked before it came here. */
+    prLink: nullableText,
+    /** The newest first. */
+    turns: mini_schemas/* array */.YOg(turnSchema),
+});
+const ledgerSchema = mini_schemas/* object */.Ikc({ projectId: mini_schemas/* string */.YjP(), jobs: mini_schemas/* array */.YOg(jobSchema) });
+const MARKER = /^<!-- agent-follow-up:v(\d+) (\{[^<>]*\}) -->/;
+const VERSION = '1';
+/** Opens a comment that no later run reads, so that it too is known to be ours. */
+function toReportMarker(name) {
+    return `<!-- agent-follow-up:report ${name.replace(/[^\w:.]/g, '_')} -->`;
+}
+/** The marker that opens the comment. No text inside can end it: `<`, `>`, `-` are escaped. */
+function toMarker(ledger) {
+    const json = JSON.stringify(ledger).replace(/[<>&\-\u007f-\u009f\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    return `<!-- agent-follow-up:v${VERSION} ${json} -->`;
+}
+/** Reads the marker of a project; a comment of another project has none. */
+function fromMarker(body, projectId) {
+    const [, version, json = ''] = MARKER.exec(body) ?? [];
+    if (version === undefined)
+        return { kind: 'none' };
     try {
-        const payload = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
-        if (!payload.success)
-            return broken('the event file does not hold a JSON object');
-        const conversation = CONVERSATION[event]?.(payload.data) ?? null;
-        return { kind: 'valid', trigger: { event, conversation } };
+        const data = JSON.parse(json);
+        if (version !== VERSION) {
+            const other = mini_schemas/* object */.Ikc({ projectId: mini_schemas/* literal */.euz(projectId) }).safeParse(data);
+            return { kind: other.success && Number(version) > Number(VERSION) ? 'later' : 'none' };
+        }
+        const ledger = ledgerSchema.parse(data);
+        return ledger.projectId === projectId ? { kind: 'ledger', ledger } : { kind: 'none' };
     }
     catch {
-        return broken('the event file is not valid JSON');
+        return { kind: 'none' };
     }
 }
-/** A merge group's branch names the last pull request in it. */
-function queuedPullRequest(headRef = '') {
-    const number = /^refs\/heads\/gh-readonly-queue\/.+\/pr-([1-9]\d{0,9})-[0-9a-f]+$/.exec(headRef);
-    return number === null ? undefined : Number(number[1]);
+/** Puts our own turns into what stands in the comment by now. Others' turns stay as they are. */
+function merge(standing, own) {
+    const ids = [...new Set([...own.jobs, ...standing.jobs].map(({ id }) => id))];
+    return {
+        projectId: own.projectId,
+        jobs: ids
+            .map((id) => mergeJob(findJob(standing, id), findJob(own, id)))
+            .sort((one, other) => newest(other).localeCompare(newest(one))),
+    };
+}
+function mergeJob(standing, own) {
+    const job = own ?? standing;
+    if (job === undefined)
+        throw new Error('a job that is merged is in one of the ledgers');
+    if (own === undefined || standing === undefined)
+        return job;
+    const keys = new Set(own.turns.map(({ key }) => key));
+    const turns = [...own.turns, ...standing.turns.filter(({ key }) => !keys.has(key))];
+    return {
+        ...(own.status === null ? standing : own),
+        turns: turns.sort((one, other) => other.startedAt.localeCompare(one.startedAt)),
+    };
+}
+/** Whether a ledger holds all turns of another just as they are there. */
+function contains(ledger, own) {
+    // The schema gives both sides the same order of fields.
+    const canonical = (turn) => JSON.stringify(turnSchema.parse(turn));
+    return own.jobs.every((job) => {
+        const standing = new Set(findJob(ledger, job.id)?.turns.map(canonical));
+        return job.turns.every((turn) => standing.has(canonical(turn)));
+    });
+}
+function findJob(ledger, id) {
+    return ledger.jobs.find((job) => job.id === id);
+}
+function newest(job) {
+    return job.turns[0]?.startedAt ?? '';
+}
+/**
+ * Drops the oldest turns, and then the jobs that have not been spoken to for longest, until the
+ * text is at most `limit` characters long. What is newest always stays.
+ */
+function trim(ledger, render, limit) {
+    let kept = ledger;
+    for (;;) {
+        const text = render(kept);
+        const smaller = withoutOldest(kept);
+        if (text.length <= limit || smaller === null)
+            return { ledger: kept, text };
+        kept = smaller;
+    }
+}
+function withoutOldest(ledger) {
+    const last = (job) => job.turns.at(-1)?.startedAt ?? '';
+    const long = ledger.jobs.filter(({ turns }) => turns.length > 1);
+    const [oldest] = long.toSorted((one, other) => last(one).localeCompare(last(other)));
+    if (oldest !== undefined) {
+        const shorter = { ...oldest, turns: oldest.turns.slice(0, -1) };
+        return { ...ledger, jobs: ledger.jobs.map((job) => (job === oldest ? shorter : job)) };
+    }
+    return ledger.jobs.length > 1 ? { ...ledger, jobs: ledger.jobs.slice(0, -1) } : null;
 }
 
-// EXTERNAL MODULE: ./lib/inputs.js + 1 modules
-var lib_inputs = __nccwpck_require__(4035);
-// EXTERNAL MODULE: ./lib/outputs.js
-var lib_outputs = __nccwpck_require__(5077);
+// EXTERNAL MODULE: ./lib/foreign-text.js
+var foreign_text = __nccwpck_require__(9399);
 ;// CONCATENATED MODULE: ./lib/report/markdown.js
 
 // Building blocks for Markdown. Text of others stands only in code spans and fences, where
 // GitHub neither renders links, images and HTML nor notifies whom a mention names.
 /** A code span of at most `limit` characters; safe in a table cell as well. */
 function code(text, limit = 200) {
-    const line = (0,foreign_text/* oneLine */.T)(text, limit).replaceAll('|', '¦');
+    const line = (0,foreign_text/* oneLine */.TN)(text, limit).replaceAll('|', '¦');
     if (line === '')
         return '';
     const ticks = '`'.repeat(longestRun(line) + 1);
@@ -50649,7 +50332,7 @@ function percentEncode(character) {
     return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 /** A duration for people: `9 s`, `3 min 20 s`, `2 h 5 min`. */
-function duration(seconds) {
+function markdown_duration(seconds) {
     const whole = Math.round(seconds);
     if (whole < 60)
         return `${whole} s`;
@@ -50664,6 +50347,7 @@ function longestRun(text) {
 
 ;// CONCATENATED MODULE: ./lib/report/comment.js
 
+
 /** The visible part of the comment: a section a job, in it the newest turn first. */
 function renderLedger(ledger, site) {
     return ledger.jobs.map((job) => renderJob(job, site)).join('\n\n');
@@ -50673,16 +50357,20 @@ function renderJob(job, site) {
     const facts = [
         job.model === null ? '' : code(job.model),
         job.repository === null ? '' : renderSource(job),
-        job.prLink === null ? '' : markdown_link('pull request', job.prLink),
+        isLink(job.prLink) ? markdown_link('pull request', job.prLink) : '',
     ].filter((fact) => fact !== '');
     return [
         `### Agent job ${code(job.id)}`,
         facts.join(' · '),
-        newest === undefined ? '' : renderTurn(newest, site),
+        newest === undefined ? '' : renderTurn(newest, job.status, site),
         older.length === 0 ? '' : renderOlder(older, site),
     ]
         .filter((block) => block !== '')
         .join('\n\n');
+}
+/** The links of a ledger were checked, but who may edit comments may have edited this one. */
+function isLink(url) {
+    return url !== null && /^https:\/\/[\w.:-]+\/[\w./-]+$/.test(url);
 }
 function renderSource({ repository, ref }) {
     const name = (repository ?? '').replace(/^https?:\/\/[^/]+\//, '').replace(/\.git$/, '');
@@ -50690,14 +50378,15 @@ function renderSource({ repository, ref }) {
 }
 function renderOlder(turns, site) {
     const title = turns.length === 1 ? '1 earlier message' : `${turns.length} earlier messages`;
-    const body = turns.map((turn) => renderTurn(turn, site)).join('\n\n');
+    const body = turns.map((turn) => renderTurn(turn, null, site)).join('\n\n');
     return `<details>\n<summary>${title}</summary>\n\n${body}\n\n</details>`;
 }
-function renderTurn(turn, site) {
+/** `status` is that of the job by now, which says nothing of its older turns. */
+function renderTurn(turn, status, site) {
     const run = `${site.serverUrl}/${site.repository}/actions/runs/${turn.runId}`;
     const facts = [
-        `**${headline(turn)}**`,
-        turn.elapsedSeconds === null || turn.outcome === 'sent' ? '' : duration(turn.elapsedSeconds),
+        `**${headline(turn, status)}**`,
+        turn.elapsedSeconds === null || turn.outcome === 'sent' ? '' : markdown_duration(turn.elapsedSeconds),
         turn.by === null ? '' : `asked by ${code(turn.by)}`,
         markdown_link('run', turn.runAttempt === '1' ? run : `${run}/attempts/${turn.runAttempt}`),
         `${turn.startedAt.slice(0, 16).replace('T', ' ')} UTC`,
@@ -50707,18 +50396,27 @@ function renderTurn(turn, site) {
         .join('\n\n');
 }
 /** In a few words what became of the turn. */
-function headline(turn) {
+function headline(turn, status) {
     switch (turn.outcome) {
         case null:
-            return 'Sent, the agent is working';
+            return turn.delivery === 'sending'
+                ? 'The message is being sent'
+                : 'Sent, the agent is working';
         case 'completed':
-            return `Completed${turn.confirmed ? '' : ', unconfirmed'}, ${CHANGE[turn.prLinkChange]}`;
+            // Without a confirmation the link may be the earlier turn's.
+            return turn.confirmed === false
+                ? 'Completed, unconfirmed'
+                : `Completed, ${CHANGE[turn.prLinkChange]}`;
         case 'failed':
             return turn.confirmed ? 'Failed' : 'Failed, possibly the earlier turn';
         case 'archived':
             return 'Archived';
         case 'timed-out':
-            return turn.delivery === 'sent' ? 'Still working when the wait ended' : 'Not sent in time';
+            if (turn.delivery !== 'sent')
+                return 'Not sent in time';
+            return status === null || status === 'active'
+                ? 'Still working when the wait ended'
+                : 'Not confirmed when the wait ended';
         case 'active':
             return 'The agent is working';
         case 'sent':
@@ -50737,68 +50435,28 @@ const CHANGE = {
     none: 'no files changed',
 };
 const CANCELLED = {
+    sending: 'Cancelled; the message may or may not have been delivered',
     sent: 'Stopped watching; the agent goes on',
     'not-sent': 'Cancelled before the message was sent',
     unknown: 'Cancelled; the message may or may not have been delivered',
 };
 const ERROR = {
+    sending: 'The message may or may not have been delivered',
     sent: 'Sent, but the job can no longer be watched',
     'not-sent': 'Not sent',
     unknown: 'The message may or may not have been delivered',
 };
-
-;// CONCATENATED MODULE: ./lib/report/narrator.js
-
-/** Milliseconds without a line after which one says that all is well. */
-const HEARTBEAT_MS = 60_000;
-/** Tells the log what happens: one line a change, and a heartbeat in between. */
-function createNarrator(console, clock) {
-    let spokeAt = clock.now();
-    let inPhase = '';
-    function say(line) {
-        spokeAt = clock.now();
-        console.info(line);
-    }
-    function enter(phase) {
-        if (phase === inPhase)
-            return;
-        inPhase = phase;
-        console.group(phase);
-    }
-    return (progress) => {
-        const { jobId, status, elapsedSeconds } = progress.soFar;
-        const since = elapsedSeconds === null
-            ? ' before the message'
-            : `, ${duration(elapsedSeconds)} after the message`;
-        switch (progress.kind) {
-            case 'seen':
-                return say(`Job ${jobId} is ${progress.status ?? 'in a status of no known form'}${since}.`);
-            case 'sending':
-                enter('Message');
-                return say(`Sending the message to job ${jobId}.`);
-            case 'delivered':
-                return say(`The message to job ${jobId} is delivered.`);
-            case 'held':
-                return say(`The message was not taken. ${progress.why} ${next(progress, 'Trying')}`);
-            case 'missed':
-                return say(`A look at job ${jobId} failed. ${progress.why} ${next(progress, 'Looking')}`);
-            case 'warning':
-                spokeAt = clock.now();
-                return console.warning(progress.text);
-            case 'waiting':
-                enter('Waiting for the agent');
-                if (clock.now() - spokeAt < HEARTBEAT_MS)
-                    return;
-                return say(`Job ${jobId} is still ${status ?? 'in an unknown status'}${since}; ` +
-                    `${narrator_seconds(progress.remainingMs)} remain, the next look is in ${narrator_seconds(progress.nextLookMs)}.`);
-        }
-    };
-}
-function next({ afterMs }, doing) {
-    return `${doing} again in ${narrator_seconds(afterMs)}.`;
-}
-function narrator_seconds(ms) {
-    return duration(ms / 1000);
+/** The answer to a command that stands alone. It must not begin with the command itself. */
+function renderUsage(command) {
+    const example = `${command} also add error handling examples`;
+    return [
+        toReportMarker('usage'),
+        `Write what the agent should do behind ${code(command)}, in the same comment:`,
+        '',
+        fence(example),
+        '',
+        'Everything behind the command is the prompt, over as many lines as there are.',
+    ].join('\n');
 }
 
 ;// CONCATENATED MODULE: ./lib/report/summary.js
@@ -50813,7 +50471,7 @@ function renderSummary(parts) {
         parts.problem === '' ? '' : `**Nothing was sent**\n\n${code(parts.problem, 2000)}`,
         ...parts.results.map(renderResult),
         ...parts.results.map(renderTimeline),
-        parts.commentUrl === '' ? '' : markdown_link('Comment on the conversation', parts.commentUrl),
+        ...parts.commentUrls.map((url) => markdown_link('Comment on the conversation', url)),
         parts.unwrittenComment === ''
             ? ''
             : `The comment could not be written. It would have said:\n\n${parts.unwrittenComment}`,
@@ -50834,7 +50492,7 @@ function renderResult(result) {
         ['Model', code(result.model ?? '')],
         ['Repository', code(result.source?.repository ?? '')],
         ['Ref', code(result.source?.ref ?? '')],
-        ['Time', result.elapsedSeconds === null ? '' : duration(result.elapsedSeconds)],
+        ['Time', result.elapsedSeconds === null ? '' : markdown_duration(result.elapsedSeconds)],
         ['Looks', String(result.polls)],
     ];
     const table = rows
@@ -50842,7 +50500,7 @@ function renderResult(result) {
         .map(([name, value]) => `| ${name} | ${value} |`)
         .join('\n');
     return [
-        `**${headline(result)}**`,
+        `**${headline(result, result.status)}**`,
         result.reason === '' ? '' : code(result.reason, 1000),
         `| | |\n| --- | --- |\n${table}`,
     ]
@@ -50886,281 +50544,1727 @@ function plain(text) {
     return text.replace(/[^\w.-]+/g, '_').slice(0, 40);
 }
 
-;// CONCATENATED MODULE: ./lib/github/api.js
+;// CONCATENATED MODULE: ./lib/ending.js
 
 
-/** A call that failed. `status` is 0 where no answer came, or none that could be read. */
-class GitHubError extends Error {
-    status;
-    constructor(status, message, cause) {
-        super(message, { cause });
-        this.status = status;
+
+
+// The ways in which a run ends, each with its annotation, outputs, summary and exit code.
+/** Nothing is to be done here: green, and with its reason. */
+function skip(host, reason, commentUrl = '') {
+    host.console.notice(reason);
+    const ended = { outcome: 'skipped', reason };
+    const problem = writeOutputs(host, { results: [], ended, commentUrls: [commentUrl] });
+    if (problem !== undefined)
+        host.console.warning(problem);
+    return 0;
+}
+/** It went wrong before it came to any job. */
+function fail(host, reason) {
+    host.console.error(reason);
+    writeOutputs(host, { results: [], ended: { outcome: 'error', reason }, commentUrls: [] });
+    writeSummary(host, { results: [], problem: reason, commentUrls: [], unwrittenComment: '' });
+    return 1;
+}
+/** Tells the end in every place. The outputs come first: a second signal may end it at once. */
+async function conclude(host, results, failOn, reporter) {
+    const { console } = host;
+    const failed = (0,outcome/* failsStep */.ug)(results, failOn);
+    console.endGroup();
+    announce(console, results, failed);
+    let problem = writeOutputs(host, { results, commentUrls: [] });
+    const { urls, unwritten } = await reporter.finish(results);
+    if (urls.length > 0)
+        problem = writeOutputs(host, { results, commentUrls: urls });
+    writeSummary(host, { results, problem: '', commentUrls: urls, unwrittenComment: unwritten });
+    if (problem !== undefined) {
+        const say = failed ? console.info : console.error;
+        say(`${problem} They are: ${factsOf({ results, commentUrls: urls })}`);
     }
+    return failed || problem !== undefined ? 1 : 0;
 }
-/** Milliseconds: one call, and all calls of a run together. */
-const CALL_MS = 10_000;
-const ALL_CALLS_MS = 30_000;
-const PAGE_SIZE = 100;
-const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
-  repository(owner: $owner, name: $name) {
-    issueOrPullRequest(number: $number) {
-      ... on Issue { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
-      ... on PullRequest { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
-    }
-  }
+/** A bug of ours. What was known before stays true and is kept. */
+function crash(host, known, error) {
+    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const reason = `An unexpected error ended the run; please report it. ${what.slice(0, 500)}`;
+    const results = known.map((result) => ({ ...result, outcome: 'error', reason }));
+    host.console.endGroup();
+    host.console.error(reason);
+    if (error instanceof Error)
+        host.console.debug(error.stack ?? '');
+    writeOutputs(host, { results, ended: { outcome: 'error', reason }, commentUrls: [] });
+    return 1;
 }
-fragment page on IssueCommentConnection {
-  nodes { body url viewerDidAuthor }
-  pageInfo { hasPreviousPage startCursor }
-}`;
-const newestComments = schemas/* object */.Ikc({
-    data: schemas/* object */.Ikc({
-        repository: schemas/* object */.Ikc({
-            issueOrPullRequest: schemas/* object */.Ikc({
-                comments: schemas/* object */.Ikc({
-                    nodes: schemas/* array */.YOg(schemas/* object */.Ikc({ body: schemas/* string */.YjP(), url: schemas/* string */.YjP(), viewerDidAuthor: schemas/* boolean */.zMY() })),
-                    pageInfo: schemas/* object */.Ikc({ hasPreviousPage: schemas/* boolean */.zMY(), startCursor: schemas/* nullable */.mee(schemas/* string */.YjP()) }),
-                }),
-            }),
-        }),
-    }),
-});
-const restComment = schemas/* object */.Ikc({
-    id: schemas/* number */.aig(),
-    body: schemas/* catch */.MfU(schemas/* string */.YjP(), ''),
-    html_url: schemas/* url */.OZ5(),
-    user: schemas/* nullish */.cl6(schemas/* object */.Ikc({ login: schemas/* string */.YjP() })),
-});
-/**
- * Connects to GitHub. The client is loaded only now: a run that says nothing on GitHub does not
- * pay for it, and it reads the event file and the proxy variables as soon as it is loaded.
- */
-async function connectGitHub(options) {
-    const { GitHub: Octokit, getOctokitOptions } = await loadClient();
-    const octokit = new Octokit(getOctokitOptions(options.token, {
-        baseUrl: options.apiUrl,
-        userAgent: options.userAgent,
-        log: { debug() { }, info() { }, warn() { }, error() { } },
-    }));
-    const limits = callLimits(options.clock);
-    const [owner, repo] = options.repository.split('/');
-    async function ask(route, parameters, schema) {
-        const { data } = await limits.run((signal) => octokit.request(route, { owner, repo, ...parameters, request: { signal } }));
-        const parsed = schema.safeParse(data);
-        if (parsed.success)
-            return parsed.data;
-        throw new GitHubError(0, 'GitHub gave an answer that is not of its API');
-    }
-    /** A read is tried once more. Octokit's retry plugin would do so with writes as well. */
-    async function read(route, parameters, schema) {
-        try {
-            return await ask(route, parameters, schema);
-        }
-        catch (error) {
-            if (!(error instanceof GitHubError) || !limits.mayRepeat(error))
-                throw error;
-            return ask(route, parameters, schema);
-        }
-    }
-    async function* newestOwnComments(number) {
-        let before = null;
-        do {
-            const variables = { owner, name: repo, number, before };
-            const answer = await read(`POST ${options.graphqlUrl}`, { query: NEWEST_COMMENTS, variables }, newestComments);
-            const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
-            for (const { url, body, viewerDidAuthor } of nodes.toReversed()) {
-                // `databaseId` is a 32-bit field, which the ids of comments have outgrown.
-                const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
-                if (viewerDidAuthor && id > 0)
-                    yield { id, body, url };
-            }
-            before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
-        } while (before !== null);
-    }
-    /** Where a host has no GraphQL: all comments by REST, told apart by the author's login. */
-    async function* restOwnComments(number) {
-        const login = await ownLogin();
-        for (let page = 1;; page++) {
-            const comments = await read('GET /repos/{owner}/{repo}/issues/{number}/comments', { number, per_page: PAGE_SIZE, page }, schemas/* array */.YOg(restComment));
-            for (const comment of comments)
-                if (comment.user?.login === login)
-                    yield toOwn(comment);
-            if (comments.length < PAGE_SIZE)
-                return;
-        }
-    }
-    /** The token of a workflow belongs to an app, which has no user of its own. */
-    async function ownLogin() {
-        try {
-            return (await read('GET /user', {}, schemas/* object */.Ikc({ login: schemas/* string */.YjP() }))).login;
-        }
-        catch {
-            return 'github-actions[bot]';
-        }
-    }
-    return {
-        async findOwnComment(number, test) {
-            try {
-                return await firstMatch(newestOwnComments(number), test);
-            }
-            catch (error) {
-                if (error instanceof GitHubError && error.status === 401)
-                    throw error;
-                return await firstMatch(restOwnComments(number), test);
-            }
-        },
-        async createComment(number, body) {
-            const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
-            return toOwn(await ask(route, { number, body }, restComment));
-        },
-        async updateComment(id, body) {
-            const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
-            return toOwn(await ask(route, { id, body }, restComment));
-        },
-        hurry: limits.hurry,
-    };
-}
-/** Octokit has no time limits of its own. */
-function callLimits(clock) {
-    const everything = new AbortController();
-    let leftMs = ALL_CALLS_MS;
-    return {
-        async run(request) {
-            const started = clock.now();
-            const limit = new AbortController();
-            const finished = new AbortController();
-            const signal = AbortSignal.any([limit.signal, everything.signal]);
-            abortAfter(limit, Math.min(CALL_MS, leftMs), 'GitHub did not answer in time');
-            try {
-                return await Promise.race([request(signal), rejectOnAbort(signal)]);
-            }
-            catch (error) {
-                throw signal.aborted ? signal.reason : toGitHubError(error);
-            }
-            finally {
-                finished.abort();
-                leftMs = Math.max(0, leftMs - (clock.now() - started));
-            }
-            function abortAfter(controller, ms, why) {
-                clock.sleep(ms, finished.signal).then(() => controller.abort(new GitHubError(0, why)), () => { });
-            }
-        },
-        mayRepeat: ({ status }) => !everything.signal.aborted && (status === 0 || status >= 500),
-        hurry(ms) {
-            leftMs = Math.min(leftMs, ms);
-            clock.sleep(ms, everything.signal).then(() => everything.abort(new GitHubError(0, 'the run was ending')), () => { });
-        },
-    };
-}
-function rejectOnAbort(signal) {
-    return new Promise((_, reject) => {
-        if (signal.aborted)
-            reject(signal.reason);
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    });
-}
-const requestError = schemas/* object */.Ikc({
-    status: schemas/* number */.aig(),
-    response: schemas/* optional */.lqM(schemas/* object */.Ikc({ data: schemas/* catch */.MfU(schemas/* object */.Ikc({ message: schemas/* string */.YjP() }), { message: '' }) })),
-});
-function toGitHubError(error) {
-    const { data } = requestError.safeParse(error);
-    if (data?.response === undefined)
-        return new GitHubError(0, 'GitHub could not be reached', error);
-    const said = data.response.data.message;
-    const quoted = said === '' ? '' : `: "${(0,foreign_text/* oneLine */.T)(said)}"`;
-    return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, error);
-}
-async function firstMatch(comments, test) {
-    for await (const comment of comments)
-        if (test(comment.body))
-            return comment;
-    return null;
-}
-function toOwn(comment) {
-    return { id: comment.id, body: comment.body, url: comment.html_url };
-}
-async function loadClient() {
+/** Returns a sentence if the runner's file cannot be written. */
+function writeOutputs(host, report) {
     try {
-        return await __nccwpck_require__.e(/* import() */ 845).then(__nccwpck_require__.bind(__nccwpck_require__, 1845));
+        host.writeOutputs((0,outputs/* toOutputs */.Iu)(report));
+        return undefined;
     }
     catch (error) {
-        throw new GitHubError(0, 'the client could not be set up; check the proxy variables', error);
+        return `The outputs cannot be written (${codeOf(error)}), so later steps do not see them.`;
     }
+}
+/** For the log, where the outputs do not reach later steps. */
+function factsOf(report) {
+    const { outcome, delivery, status } = (0,outputs/* toOutputs */.Iu)(report);
+    return `outcome ${outcome}, delivery ${delivery}, status ${status || 'unknown'}.`;
+}
+/** One annotation at most: an error if the step fails, else a warning or a notice. */
+function announce(console, results, failed) {
+    for (const result of results) {
+        const link = result.prLink === null ? '' : ` ${result.prLink}`;
+        console.info(`Job ${result.jobId}: ${headline(result, result.status)}.${link}`);
+    }
+    const main = (0,outcome/* worst */.QZ)(results);
+    const reason = main === undefined ? '' : (0,outputs/* reasonOf */.A3)(main, results);
+    if (reason === '')
+        return;
+    if (failed)
+        console.error(reason);
+    else if (main?.outcome === 'skipped')
+        console.notice(reason);
+    else
+        console.warning(reason);
+}
+function writeSummary(host, parts) {
+    try {
+        host.writeSummary(renderSummary(parts));
+    }
+    catch (error) {
+        host.console.warning(`The job summary cannot be written (${codeOf(error)}).`);
+    }
+}
+function codeOf(error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'no file is named for it';
+}
+
+;// CONCATENATED MODULE: ./lib/agent/wire.js
+
+
+const wire_text = mini_schemas/* catch */.MfU(mini_schemas/* nullable */.mee(mini_schemas/* string */.YjP().check(api/* _maxLength */.Eb(4096))), null);
+const jobRecord = mini_schemas/* object */.Ikc({
+    id: mini_schemas/* string */.YjP(),
+    status: mini_schemas/* catch */.MfU(mini_schemas/* nullable */.mee(mini_schemas/* string */.YjP().check(api/* _regex */.Fk(/^[\w-]{1,64}$/))), null),
+    prLink: wire_text,
+    model: wire_text,
+    source: mini_schemas/* catch */.MfU(mini_schemas/* nullable */.mee(mini_schemas/* object */.Ikc({ repository: mini_schemas/* string */.YjP().check(api/* _maxLength */.Eb(4096)), ref: wire_text })), null),
+    createdAt: wire_text,
+    archivedAt: wire_text,
+});
+/**
+ * Reads the job record out of a body. Unknown fields pass, a field of the wrong type counts as
+ * absent, and an unknown status is kept, for it only means "not final". Secrets are taken out
+ * before anything is cut, quoted or compared.
+ */
+function readRecord(body, jobId, redact) {
+    const json = parseJson(body);
+    if (json === undefined) {
+        return { kind: 'invalid', why: `invalid JSON (${Buffer.byteLength(body)} bytes)` };
+    }
+    const parsed = jobRecord.safeParse(json);
+    if (!parsed.success)
+        return { kind: 'invalid', why: 'JSON that is not a job record' };
+    return parsed.data.id === jobId
+        ? { kind: 'record', record: redactRecord(parsed.data, redact) }
+        : { kind: 'other-job' };
+}
+function redactRecord(record, redact) {
+    const clean = (value) => (value === null ? null : redact(value));
+    const { source } = record;
+    return {
+        id: record.id,
+        status: clean(record.status),
+        prLink: clean(record.prLink),
+        model: clean(record.model),
+        source: source && { repository: redact(source.repository), ref: clean(source.ref) },
+        createdAt: clean(record.createdAt),
+        archivedAt: clean(record.archivedAt),
+    };
+}
+const refusal = mini_schemas/* union */.KCZ([
+    mini_schemas/* pipe */.FsL(mini_schemas/* object */.Ikc({ error: mini_schemas/* string */.YjP() }), mini_schemas/* transform */.pdi(({ error }) => error)),
+    mini_schemas/* pipe */.FsL(mini_schemas/* object */.Ikc({ error: mini_schemas/* object */.Ikc({ message: mini_schemas/* string */.YjP() }) }), mini_schemas/* transform */.pdi(({ error }) => error.message)),
+    mini_schemas/* pipe */.FsL(mini_schemas/* object */.Ikc({ message: mini_schemas/* string */.YjP() }), mini_schemas/* transform */.pdi(({ message }) => message)),
+]);
+/** The service's own sentence in a refusal, `{"error": string}`; empty if there is none. */
+function readRefusal(body, redact) {
+    const parsed = refusal.safeParse(parseJson(body));
+    return parsed.success ? redact(parsed.data) : '';
+}
+function isKnownStatus(status) {
+    return outcome/* STATUSES */.f.includes(status);
+}
+/** completed, archived and failed are final; an unknown or missing status never is. */
+function isFinal(status) {
+    return isKnownStatus(status) && status !== 'active';
+}
+function parseJson(body) {
+    if (isNestedTooDeeply(body))
+        return undefined;
+    try {
+        return JSON.parse(body);
+    }
+    catch {
+        return undefined;
+    }
+}
+/** A megabyte of brackets would take hundreds of times its size in memory. */
+const DEEPEST_JSON = 100;
+function isNestedTooDeeply(json) {
+    let depth = 0;
+    for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"?|[[{]|[\]}]/gs)) {
+        if (token === '[' || token === '{')
+            depth += 1;
+        else if (token === ']' || token === '}')
+            depth -= 1;
+        if (depth > DEEPEST_JSON)
+            return true;
+    }
+    return false;
+}
+
+;// CONCATENATED MODULE: ./lib/agent/explain.js
+
+
+/** One sentence or two: what the service did, and what to do about it. */
+function explain(exchange, subject) {
+    if (exchange.kind === 'failure') {
+        return exchange.written
+            ? `The connection to ${subject.where} was lost after the request was written: ${exchange.why}.`
+            : `Could not reach ${subject.where}: ${exchange.why}.`;
+    }
+    const said = exchange.body.kind === 'whole' ? readRefusal(exchange.body.text, subject.redact) : '';
+    const parts = [
+        `The service answered ${exchange.status} to the ${subject.doing === 'send' ? 'message' : 'look at the job'}`,
+        said === '' ? '' : `: "${(0,foreign_text/* oneLine */.TN)(said)}"`,
+        exchange.requestId === '' ? '' : ` (request id ${subject.redact(exchange.requestId)})`,
+        '.',
+    ];
+    const advice = advise(exchange, subject);
+    return advice === '' ? parts.join('') : `${parts.join('')} ${advice}`;
+}
+function advise({ status, locationHost, contentType, body }, subject) {
+    if (status >= 300 && status < 400) {
+        const target = locationHost === '' ? '' : ` to ${(0,foreign_text/* oneLine */.TN)(subject.redact(locationHost))}`;
+        return `That is a redirect${target}, which is never followed; check base-url.`;
+    }
+    switch (status) {
+        case 401:
+            return 'The api-key is expired (keys live 90 days by default) or wrong; store a new admin key.';
+        case 403:
+            return (`The api-key lacks the ${subject.doing === 'send' ? 'write' : 'read'} scope, or the IP address of ` +
+                'this runner is not on the IP allow list of the key; runners hosted by GitHub rarely are.');
+        case 404:
+            return 'There is no such job; check job-id and project-id.';
+        case 429:
+            return ('The service takes 100 messages per project and hour (100/h) from everybody together; ' +
+                (subject.again === null
+                    ? 'try again later.'
+                    : `try again after ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`));
+        case 503:
+            return subject.again === null
+                ? 'The service is not available.'
+                : `The service is not available until ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`;
+    }
+    if (status >= 200 && status < 300) {
+        if (body.kind === 'broken')
+            return `The answer had ${body.why}.`;
+        const type = contentType === ''
+            ? 'no content type'
+            : `the content type ${(0,foreign_text/* oneLine */.TN)(subject.redact(contentType), 60)}`;
+        return `The answer, with ${type}, was not a record of this job; a proxy or portal may have given it.`;
+    }
+    return '';
+}
+
+;// CONCATENATED MODULE: ./lib/agent/retry.js
+/**
+ * What an answer, or the lack of one, says about the message. The README's table "Will it send
+ * twice?" is made of these rows.
+ */
+const SEND_RULES = {
+    delivered: {
+        when: '2xx with JSON or an empty body, even if the body is then cut off or invalid',
+        delivery: 'sent',
+        repeats: 0,
+    },
+    unreachable: {
+        when: 'Nothing was written and that may pass: DNS failure, connection refused, unreachable, ' +
+            'timed out or reset before the request, a proxy that refuses',
+        delivery: 'not-sent',
+        repeats: 2,
+    },
+    'set-up-wrongly': {
+        when: 'Nothing was written and that will stay so: certificate, host name, TLS version, proxy ' +
+            'credentials (407)',
+        delivery: 'not-sent',
+        repeats: 0,
+    },
+    'rate-limited': {
+        when: '429, or 503 with `Retry-After`',
+        delivery: 'not-sent',
+        repeats: 2,
+    },
+    'not-processed': { when: '408, 425', delivery: 'not-sent', repeats: 1 },
+    redirected: { when: '3xx; a redirect is never followed', delivery: 'not-sent', repeats: 0 },
+    refused: { when: 'Any other 4xx', delivery: 'not-sent', repeats: 0 },
+    doubtful: {
+        when: 'Anything else once the request was written: connection lost, no answer, an answer that ' +
+            'is not HTTP, 500, 502, 503 without `Retry-After`, 504 and any other 5xx, 2xx with ' +
+            'another content type or another job',
+        delivery: 'unknown',
+        repeats: 0,
+    },
+};
+/** Sorts the end of a POST into the class that decides whether it may be sent again. */
+function classifySend(exchange) {
+    if (exchange.kind === 'failure') {
+        if (exchange.written)
+            return 'doubtful';
+        return exchange.cause === 'setup' ? 'set-up-wrongly' : 'unreachable';
+    }
+    const { status } = exchange;
+    if (status >= 200 && status < 300)
+        return saysJsonOrNothing(exchange) ? 'delivered' : 'doubtful';
+    if (status >= 300 && status < 400)
+        return 'redirected';
+    if (status === 429)
+        return 'rate-limited';
+    if (status === 503 && asksToWait(exchange))
+        return 'rate-limited';
+    if (status === 408 || status === 425)
+        return 'not-processed';
+    return status >= 400 && status < 500 ? 'refused' : 'doubtful';
+}
+/** A Retry-After that cannot be read is none. */
+function asksToWait(exchange) {
+    return retryAfterMs(exchange, new Date(0)) !== null;
+}
+/** A captive portal answers 200 with HTML: only JSON, or nothing at all, is the service's. */
+function saysJsonOrNothing({ contentType, body }) {
+    if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType))
+        return true;
+    if (body.kind === 'broken')
+        return false;
+    return body.text === '' || (contentType === '' && /^\s*\{/.test(body.text));
+}
+/** The longest wait, in milliseconds, that a service may ask for before the send gives up. */
+const LONGEST_RETRY_AFTER_MS = 120_000;
+/** May the message be sent again, and when? Only if it is certain that it was not taken. */
+function repeatSend(history) {
+    const { exchange, earlier, remainingMs, random } = history;
+    const sendClass = classifySend(exchange);
+    const asked = retryAfterMs(exchange, history.now);
+    if (earlier >= SEND_RULES[sendClass].repeats)
+        return { kind: 'give-up', untilMs: asked };
+    switch (sendClass) {
+        case 'rate-limited': {
+            const pause = asked ?? 15_000 * 2 ** earlier;
+            return pause > Math.min(LONGEST_RETRY_AFTER_MS, remainingMs)
+                ? { kind: 'give-up', untilMs: asked }
+                : { kind: 'again', afterMs: pause + random * 1000 };
+        }
+        case 'unreachable':
+        case 'not-processed':
+            return { kind: 'again', afterMs: random * Math.min(8000, 500 * 2 ** earlier) };
+        case 'delivered':
+        case 'set-up-wrongly':
+        case 'redirected':
+        case 'refused':
+        case 'doubtful':
+            return { kind: 'give-up', untilMs: null };
+    }
+}
+/** Failed looks in a row that end the wait; before the send, network errors end it sooner. */
+const MOST_FAILED_LOOKS = 8;
+const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
+/** How long after a send, in milliseconds, a job may still be unknown to the service's reads. */
+const GRACE_FOR_404_MS = 30_000;
+/** May a failed look be repeated? Reads may, whatever happened, unless the answer is final. */
+function repeatLook(history) {
+    const { exchange, failures, networkErrors, sinceSendMs, random } = history;
+    const beforeSend = sinceSendMs === null;
+    const tolerated = !beforeSend && sinceSendMs < GRACE_FOR_404_MS && isMissing(exchange);
+    const hopeless = isFinalRefusal(exchange) ||
+        failures >= MOST_FAILED_LOOKS ||
+        (beforeSend && networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND) ||
+        (beforeSend && exchange.kind === 'failure' && exchange.cause === 'setup');
+    if (hopeless && !tolerated)
+        return { kind: 'give-up', untilMs: null };
+    const backoff = random * Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 10));
+    return { kind: 'again', afterMs: Math.max(backoff, retryAfterMs(exchange, history.now) ?? 0) };
+}
+function isMissing(exchange) {
+    return exchange.kind === 'answer' && exchange.status === 404;
+}
+function isFinalRefusal(exchange) {
+    if (exchange.kind === 'failure')
+        return false;
+    const { status } = exchange;
+    const passing = status === 408 || status === 425 || status === 429;
+    return status >= 300 && status < 500 && !passing;
+}
+/**
+ * The longest wait that the answer asks for, in milliseconds, or null. Digits are seconds; else a
+ * full HTTP date (RFC 9110, 5.6.7), measured against the answer's own Date so that a wrong clock
+ * here does not matter; anything else is ignored.
+ */
+function retryAfterMs(exchange, now) {
+    if (exchange.kind === 'failure')
+        return null;
+    const sent = httpDate(exchange.date) ?? now.getTime();
+    const waits = exchange.retryAfter.flatMap((value) => {
+        const text = value.trim();
+        if (/^[0-9]+$/.test(text))
+            return [Number(text.slice(0, 12)) * 1000];
+        const at = httpDate(text);
+        return at === null ? [] : [Math.max(0, at - sent)];
+    });
+    return waits.length === 0 ? null : Math.max(...waits);
+}
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+/** Milliseconds since 1970 of an IMF-fixdate, the one form that servers may still produce. */
+function httpDate(text) {
+    const parts = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/.exec(text);
+    if (parts === null)
+        return null;
+    const [day, month, year, hour, minute, second] = [
+        Number(parts[1]),
+        MONTHS.indexOf(parts[2] ?? ''),
+        ...parts.slice(3).map(Number),
+    ];
+    const time = Date.UTC(year, month, day, hour, minute, second);
+    const same = new Date(time);
+    return month >= 0 && same.getUTCDate() === day && same.getUTCHours() === hour ? time : null;
+}
+
+;// CONCATENATED MODULE: ./lib/agent/client.js
+
+
+
+/** Milliseconds. */
+const LOOK_MS = 30_000;
+const POST_MS = 60_000;
+/** Looks at a job once, within `timeoutMs` and 30 s. */
+async function lookOnce(context, jobId, timeoutMs) {
+    const { transport, clock, signal, where, redact } = context;
+    const path = jobPath(context.projectId, jobId);
+    const exchange = await transport.get(path, { timeoutMs: Math.min(LOOK_MS, timeoutMs), signal });
+    context.debug(describeExchange(`GET ${path}`, exchange));
+    if (isSuccess(exchange) && exchange.body.kind === 'whole') {
+        const read = readRecord(exchange.body.text, jobId, redact);
+        if (read.kind === 'record')
+            return { kind: 'seen', record: read.record, at: clock.now() };
+        const what = read.kind === 'other-job' ? 'the record of another job' : read.why;
+        return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
+    }
+    return {
+        kind: 'missed',
+        exchange,
+        why: explain(exchange, { doing: 'look', where, again: null, redact }),
+    };
+}
+/** The look before the send. It is repeated while that may help; without it nothing is sent. */
+async function lookBeforeSend(context, jobId) {
+    const { clock, deadline, signal } = context;
+    let networkErrors = 0;
+    for (let polls = 1;; polls++) {
+        const remainingMs = deadline - clock.now();
+        if (remainingMs <= 0)
+            return { look: { kind: 'timed-out' }, polls: polls - 1 };
+        const look = await lookOnce(context, jobId, remainingMs);
+        if (look.kind === 'seen')
+            return { look, polls };
+        if (signal.aborted)
+            return { look: { kind: 'cancelled' }, polls };
+        if (look.exchange.kind === 'failure')
+            networkErrors += 1;
+        const repeat = repeatLook({
+            exchange: look.exchange,
+            failures: polls,
+            networkErrors,
+            sinceSendMs: null,
+            now: clock.date(),
+            random: context.random(),
+        });
+        if (repeat.kind === 'give-up')
+            return { look: { kind: 'refused', why: look.why }, polls };
+        const ending = await pause(context, repeat.afterMs);
+        if (ending !== null)
+            return { look: ending, polls };
+    }
+}
+/**
+ * Sends the message, and sends it again only where it surely was not taken. `onAttempt` is
+ * called synchronously before each request, and a sentence that it returns keeps the request from
+ * being made; `onHeld` is called before each wait for another attempt.
+ */
+async function sendMessage(context, jobId, prompt, { onAttempt, onHeld }) {
+    const { transport, clock, deadline, signal, where, redact } = context;
+    const path = `${jobPath(context.projectId, jobId)}/message`;
+    const earlier = new Map();
+    for (;;) {
+        if (signal.aborted)
+            return { kind: 'cancelled' };
+        const remainingMs = deadline - clock.now();
+        if (remainingMs <= 0)
+            return { kind: 'timed-out' };
+        const veto = onAttempt();
+        if (veto !== undefined)
+            return { kind: 'refused', why: veto };
+        const timeoutMs = Math.min(POST_MS, remainingMs);
+        const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
+        context.debug(describeExchange(`POST ${path}`, exchange));
+        const sendClass = classifySend(exchange);
+        if (sendClass === 'delivered')
+            return readDelivered(exchange, jobId, context);
+        const repeat = repeatSend({
+            exchange,
+            earlier: earlier.get(sendClass) ?? 0,
+            remainingMs: deadline - clock.now(),
+            now: clock.date(),
+            random: context.random(),
+        });
+        const again = repeat.kind === 'give-up' ? dateAfter(clock, repeat.untilMs) : null;
+        const why = explain(exchange, { doing: 'send', where, again, redact });
+        if (sendClass === 'doubtful')
+            return { kind: 'doubtful', why };
+        if (signal.aborted)
+            return { kind: 'cancelled' };
+        if (repeat.kind === 'give-up')
+            return { kind: 'refused', why };
+        earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
+        onHeld(why, repeat.afterMs);
+        const ending = await pause(context, repeat.afterMs);
+        if (ending !== null)
+            return ending;
+    }
+}
+/** Sleeps, at most until the deadline; says if that or a cancel ended the work. */
+async function pause({ clock, deadline, signal }, ms) {
+    const remainingMs = Math.max(0, deadline - clock.now());
+    try {
+        await clock.sleep(Math.min(ms, remainingMs), signal);
+    }
+    catch {
+        return { kind: 'cancelled' };
+    }
+    return ms >= remainingMs ? { kind: 'timed-out' } : null;
+}
+function readDelivered(exchange, jobId, { where, redact }) {
+    if (exchange.kind === 'failure')
+        throw new Error('a failure is never a delivery');
+    const { body } = exchange;
+    const read = body.kind === 'whole'
+        ? readRecord(body.text, jobId, redact)
+        : { kind: 'invalid', why: body.why };
+    switch (read.kind) {
+        case 'record':
+            return { kind: 'delivered', record: read.record, warning: '' };
+        case 'other-job':
+            return {
+                kind: 'doubtful',
+                why: `${where} answered the message with the record of another job.`,
+            };
+        case 'invalid': {
+            const what = body.kind === 'whole' && body.text === '' ? 'an empty body' : read.why;
+            return {
+                kind: 'delivered',
+                record: null,
+                warning: `The service took the message (${exchange.status}), but answered with ${what}.`,
+            };
+        }
+    }
+}
+function isSuccess(exchange) {
+    return exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
+}
+function jobPath(projectId, jobId) {
+    return `/v2/agent/${projectId}/job/${jobId}`;
+}
+function dateAfter(clock, ms) {
+    // Beyond the range of Date there is no such day to name.
+    return ms === null || ms > 1e14 ? null : new Date(clock.date().getTime() + ms);
+}
+function describeExchange(what, exchange) {
+    return exchange.kind === 'answer'
+        ? `${what}: ${exchange.status} ${exchange.contentType} ${exchange.requestId}`
+        : `${what}: ${exchange.why} (request ${exchange.written ? 'written' : 'not written'})`;
+}
+
+;// CONCATENATED MODULE: ./lib/github/command.js
+
+/** GitHub's own limit for a comment, in characters. */
+const LONGEST_COMMENT = 65_536;
+/**
+ * The checks of a comment that need nobody's answer, in their order; each can only refuse.
+ * `none` is a comment that does not speak to the action. Without a command the workflow itself
+ * decides what is sent, but whoever commented must pass the same checks.
+ */
+function readRequest(comment, command) {
+    const wanted = comment.kind === 'review' ? 'submitted' : 'created';
+    if (comment.action !== wanted) {
+        return { kind: 'none', reason: `Only a comment that is newly ${wanted} is acted on.` };
+    }
+    if (comment.body.length > LONGEST_COMMENT) {
+        return { kind: 'none', reason: `The comment has over ${LONGEST_COMMENT} characters.` };
+    }
+    if (command !== null && !startsWithCommand(comment.body, command)) {
+        return { kind: 'none', reason: `The comment does not begin with ${command}.` };
+    }
+    if (comment.author.type !== 'User' || comment.sender.type !== 'User' || comment.viaApp) {
+        return { kind: 'refused', reason: 'The comment is by a bot or an app; only people may ask.' };
+    }
+    if (comment.body.includes('<!-- agent-follow-up:')) {
+        return { kind: 'refused', reason: 'The comment is one of this action itself.' };
+    }
+    if (comment.sender.id !== comment.author.id) {
+        return { kind: 'refused', reason: 'The event was not sent by the author of the comment.' };
+    }
+    if (command === null)
+        return { kind: 'asked', text: '' };
+    const text = cleanText(comment.body.slice(command.length)).trim();
+    return (0,foreign_text/* hasVisibleText */.uA)(text) ? { kind: 'asked', text } : { kind: 'usage' };
+}
+/** The command is the very first thing, followed by white space or the end. */
+function startsWithCommand(body, command) {
+    return body.startsWith(command) && /^(\s|$)/.test(body.slice(command.length));
+}
+/** What readers of the comment see is what the agent gets: hidden text goes. */
+function cleanText(text) {
+    return (0,foreign_text/* withoutInvisible */.OT)(withoutHtmlComments(text.replace(/\r\n?/g, '\n')));
+}
+/**
+ * Drops HTML comments, also those that come about by dropping others; one that is not closed
+ * hides all the rest. One pass, so that no text takes more than linear time.
+ */
+function withoutHtmlComments(text) {
+    const kept = [];
+    for (let at = 0; at < text.length; at++) {
+        kept.push(text.charAt(at));
+        if (text.charAt(at) !== '-' || kept.slice(-4).join('') !== '<!--')
+            continue;
+        kept.length -= 4;
+        // `<!-->` and `<!--->` are whole comments as well (HTML, 13.2.5.43).
+        const rest = /^-?>/.exec(text.slice(at + 1, at + 3));
+        if (rest !== null) {
+            at += rest[0].length;
+            continue;
+        }
+        const end = /--!?>/g;
+        end.lastIndex = at + 1;
+        const close = end.exec(text);
+        if (close === null)
+            break;
+        at = end.lastIndex - 1;
+    }
+    return kept.join('');
+}
+/** The prompt of a command: standing instructions, the comment, and the code it hangs on. */
+function composePrompt(standing, text, context) {
+    return [standing, text, context === null ? '' : quoteContext(context)]
+        .filter((part) => part !== '')
+        .join('\n\n');
+}
+function quoteContext({ path, line, diffHunk }) {
+    const place = line === null ? '' : `, line ${line}`;
+    const where = `Context: this was written on the file ${cleanText(path)}${place}.`;
+    const hunk = cleanText(diffHunk);
+    if (hunk === '')
+        return where;
+    const runs = Array.from(hunk.matchAll(/`+/g), ([run]) => run.length);
+    const ticks = '`'.repeat(Math.max(2, ...runs) + 1);
+    return `${where} The part of the diff around it:\n\n${ticks}diff\n${hunk}\n${ticks}`;
+}
+
+;// CONCATENATED MODULE: ./lib/github/event.js
+
+const COMMENT_EVENTS = {
+    issue_comment: 'comment',
+    pull_request_review: 'review',
+    pull_request_review_comment: 'review-comment',
+};
+/** Events that nobody's text starts, and that name no conversation. */
+const PLACELESS = new Set([
+    'schedule',
+    'workflow_dispatch',
+    'push',
+    'repository_dispatch',
+]);
+/** Whether the job's own pull request may stand in for the conversation that no event names. */
+function takesPlaceFromJob({ event, conversation }) {
+    return conversation === null && PLACELESS.has(event);
+}
+const positive = mini_schemas/* int */.Whr().check(api/* _positive */.NC());
+const place = mini_schemas/* object */.Ikc({ number: positive });
+const optionalPlace = mini_schemas/* catch */.MfU(mini_schemas/* optional */.lqM(place), undefined);
+const placeOfRun = mini_schemas/* object */.Ikc({
+    number: positive,
+    base: mini_schemas/* object */.Ikc({ repo: mini_schemas/* object */.Ikc({ id: positive }) }),
+});
+/** Pull requests from forks are not listed here by GitHub; those of other repositories may be. */
+const places = mini_schemas/* catch */.MfU(mini_schemas/* optional */.lqM(mini_schemas/* object */.Ikc({ pull_requests: mini_schemas/* array */.YOg(placeOfRun) })), undefined);
+const account = mini_schemas/* object */.Ikc({ login: mini_schemas/* string */.YjP(), id: positive, type: mini_schemas/* string */.YjP() });
+const written = mini_schemas/* object */.Ikc({
+    id: positive,
+    node_id: mini_schemas/* catch */.MfU(mini_schemas/* string */.YjP(), ''),
+    body: mini_schemas/* catch */.MfU(mini_schemas/* string */.YjP(), ''),
+    user: account,
+    performed_via_github_app: mini_schemas/* catch */.MfU(mini_schemas/* nullish */.cl6(mini_schemas/* object */.Ikc({})), {}),
+    path: mini_schemas/* catch */.MfU(mini_schemas/* string */.YjP(), ''),
+    line: mini_schemas/* catch */.MfU(mini_schemas/* nullable */.mee(positive), null),
+    diff_hunk: mini_schemas/* catch */.MfU(mini_schemas/* string */.YjP(), ''),
+});
+const payloadSchema = mini_schemas/* object */.Ikc({
+    action: mini_schemas/* catch */.MfU(mini_schemas/* string */.YjP(), ''),
+    issue: optionalPlace,
+    pull_request: optionalPlace,
+    workflow_run: places,
+    check_run: places,
+    check_suite: places,
+    merge_group: mini_schemas/* catch */.MfU(mini_schemas/* optional */.lqM(mini_schemas/* object */.Ikc({ head_ref: mini_schemas/* string */.YjP() })), undefined),
+    comment: mini_schemas/* catch */.MfU(mini_schemas/* optional */.lqM(written), undefined),
+    review: mini_schemas/* catch */.MfU(mini_schemas/* optional */.lqM(written), undefined),
+    sender: mini_schemas/* catch */.MfU(mini_schemas/* optional */.lqM(account), undefined),
+    repository: mini_schemas/* catch */.MfU(mini_schemas/* optional */.lqM(mini_schemas/* object */.Ikc({ id: positive })), undefined),
+});
+/** Where each event carries its conversation (GitHub docs, "Events that trigger workflows"). */
+const CONVERSATION = {
+    issues: ({ issue }) => issue?.number,
+    issue_comment: ({ issue }) => issue?.number,
+    pull_request: ({ pull_request }) => pull_request?.number,
+    pull_request_target: ({ pull_request }) => pull_request?.number,
+    pull_request_review: ({ pull_request }) => pull_request?.number,
+    pull_request_review_comment: ({ pull_request }) => pull_request?.number,
+    workflow_run: (payload) => ownPlace(payload, payload.workflow_run),
+    check_run: (payload) => ownPlace(payload, payload.check_run),
+    check_suite: (payload) => ownPlace(payload, payload.check_suite),
+    merge_group: ({ merge_group }) => queuedPullRequest(merge_group?.head_ref),
+};
+/** Whether text of somebody may have started the run, so that the gate stands before it. */
+function isCommentEvent(event) {
+    return Object.hasOwn(COMMENT_EVENTS, event);
+}
+/** Reads the event. An unknown event is a plain step; so is a broken file, with `why`. */
+function readTrigger(event, file) {
+    const plain = { event, conversation: null, comment: null };
+    const broken = (why) => ({ kind: 'broken', why, trigger: plain });
+    if (file === null)
+        return broken('the event file cannot be read');
+    try {
+        const payload = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
+        if (!payload.success)
+            return broken('the event file does not hold a JSON object');
+        const conversation = CONVERSATION[event]?.(payload.data) ?? null;
+        const comment = readComment(event, payload.data);
+        if (isCommentEvent(event) && (comment === null || conversation === null)) {
+            return broken('the event file does not tell who wrote what, and where');
+        }
+        return { kind: 'valid', trigger: { event, conversation, comment } };
+    }
+    catch {
+        return broken('the event file is not valid JSON');
+    }
+}
+function readComment(event, payload) {
+    const kind = COMMENT_EVENTS[event];
+    const text = kind === 'review' ? payload.review : payload.comment;
+    if (kind === undefined || text === undefined || payload.sender === undefined)
+        return null;
+    return {
+        kind,
+        action: payload.action,
+        id: text.id,
+        nodeId: text.node_id,
+        body: text.body,
+        author: text.user,
+        sender: payload.sender,
+        // Fail closed: whatever stands there and is not null counts as an app.
+        viaApp: (text.performed_via_github_app ?? null) !== null,
+        context: kind === 'review-comment'
+            ? { path: text.path, line: text.line, diffHunk: text.diff_hunk }
+            : null,
+    };
+}
+function ownPlace({ repository }, run) {
+    return run?.pull_requests.find(({ base }) => base.repo.id === repository?.id)?.number;
+}
+/** A merge group's branch names the last pull request in it. */
+function queuedPullRequest(headRef = '') {
+    const number = /^refs\/heads\/gh-readonly-queue\/.+\/pr-([1-9]\d{0,9})-[0-9a-f]+$/.exec(headRef);
+    return number === null ? undefined : Number(number[1]);
+}
+
+// EXTERNAL MODULE: ./lib/inputs.js + 1 modules
+var lib_inputs = __nccwpck_require__(4035);
+// EXTERNAL MODULE: external "node:crypto"
+var external_node_crypto_ = __nccwpck_require__(7598);
+;// CONCATENATED MODULE: ./lib/plan.js
+
+
+
+/** Whether the message of this run goes out now, or has gone out before. */
+function planJob({ memory, jobId, key, attempt, wait }) {
+    switch (memory.kind) {
+        case 'unreadable':
+            return attempt > 1
+                ? {
+                    kind: 'refuse',
+                    reason: `This is a re-run, and what the conversation remembers cannot be read: ${memory.why}. ` +
+                        'So the action cannot tell whether it was sent before, and sends nothing. ' +
+                        'To send it again, start a new run or write a new comment.',
+                }
+                : { kind: 'send', warning: '' };
+        case 'none':
+            return {
+                kind: 'send',
+                warning: attempt > 1
+                    ? 'This is a re-run without a memory of what was sent before; the message is sent again.'
+                    : '',
+            };
+        case 'read': {
+            const job = memory.ledger === null ? undefined : findJob(memory.ledger, jobId);
+            const turn = job?.turns.find((candidate) => candidate.key === key);
+            return job === undefined || turn === undefined || turn.delivery === 'not-sent'
+                ? { kind: 'send', warning: '' }
+                : planAgain(job, turn, wait);
+        }
+    }
+}
+function planAgain(job, turn, wait) {
+    const { outcome } = turn;
+    const ended = outcome === 'completed' || outcome === 'failed' || outcome === 'archived';
+    if (wait && ended)
+        return { kind: 'done', turn, result: resultOf(job, turn) };
+    return {
+        kind: 'go-on',
+        turn,
+        earlier: {
+            delivery: turn.delivery === 'sent' ? 'sent' : 'unknown',
+            base: turn.base,
+            sentAt: turn.sentAt === null ? null : new Date(turn.sentAt),
+            evidence: turn.evidence,
+        },
+    };
+}
+function resultOf(job, turn) {
+    return {
+        ...(0,outcome/* unknownJob */.G)(job.id, {
+            delivery: 'sent',
+            outcome: turn.outcome ?? 'sent',
+            reason: turn.reason,
+        }),
+        confirmed: turn.confirmed,
+        status: job.status,
+        prLink: job.prLink,
+        prLinkChange: turn.prLinkChange,
+        model: job.model,
+        source: job.repository === null ? null : { repository: job.repository, ref: job.ref },
+        elapsedSeconds: turn.elapsedSeconds,
+        resumption: {
+            base: turn.base,
+            sentAt: turn.sentAt === null ? null : new Date(turn.sentAt),
+            evidence: turn.evidence,
+        },
+    };
+}
+function rememberedJob(memory) {
+    if (memory.kind === 'unreadable') {
+        return {
+            kind: 'unclear',
+            problem: `job-id is empty, and what the conversation remembers cannot be read: ${memory.why}.`,
+        };
+    }
+    const jobs = memory.kind === 'read' ? (memory.ledger?.jobs ?? []) : [];
+    const [only] = jobs;
+    if (only !== undefined && jobs.length === 1)
+        return { kind: 'job', jobId: only.id };
+    if (only === undefined) {
+        return {
+            kind: 'unclear',
+            problem: 'job-id is empty, and this conversation remembers no job yet; give job-id once, and ' +
+                'later runs on the same pull request or issue may leave it out.',
+        };
+    }
+    return {
+        kind: 'unclear',
+        problem: `job-id is empty, and this conversation remembers ${jobs.length} jobs: ` +
+            `${jobs.map(({ id }) => id).join(', ')}. Set job-id to one of them, for example ` +
+            `"job-id: ${only.id}", or use one workflow with a command of its own for each.`,
+    };
+}
+/**
+ * Names a turn: who asked (a comment, or else this step of this run; never the attempt), and a
+ * hash of what was asked of which job. The same key is the same message.
+ */
+function turnKey(origin, asked) {
+    const hash = (0,external_node_crypto_.createHash)('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 16);
+    return `${origin}:${hash}`;
+}
+
+;// CONCATENATED MODULE: ./lib/errand.js
+
+
+
+
+
+/** Characters of the prompt that are remembered and shown. */
+const SHOWN_PROMPT = 1000;
+/** Finds out which jobs are meant, and whether their messages went out before. */
+async function prepareErrands(asked, reporter, context) {
+    const { inputs, trigger } = asked;
+    const conversation = inputs.prNumber ?? trigger.conversation;
+    const memory = await reporter.recall(conversation);
+    const jobs = whichJobs(inputs, memory, conversation);
+    if (jobs.kind === 'unclear')
+        return jobs;
+    const errands = jobs.jobIds.map((jobId) => prepareErrand(jobId, asked, { memory, conversation, reporter, context }));
+    return { kind: 'ready', errands: await Promise.all(errands) };
+}
+function whichJobs(inputs, memory, conversation) {
+    if (inputs.jobIds.length > 0)
+        return { kind: 'known', jobIds: inputs.jobIds };
+    if (conversation === null || inputs.comment !== 'update') {
+        return { kind: 'unclear', problem: lib_inputs/* JOB_ID_MISSING */.rq };
+    }
+    const remembered = rememberedJob(memory);
+    return remembered.kind === 'job' ? { kind: 'known', jobIds: [remembered.jobId] } : remembered;
+}
+async function prepareErrand(jobId, asked, circumstances) {
+    const { inputs, trigger, facts, text } = asked;
+    const { reporter, context } = circumstances;
+    const prompt = inputs.command === null
+        ? inputs.prompt
+        : composePrompt(inputs.prompt, text, trigger.comment?.context ?? null);
+    const start = startTurn(jobId, prompt, asked);
+    const placeFromJob = inputs.prNumber === null && takesPlaceFromJob(trigger);
+    let { memory, conversation } = circumstances;
+    let base = null;
+    if (placeFromJob && facts.attempt > 1 && inputs.comment === 'update') {
+        // Only the job can say where an earlier attempt left its notes.
+        const { look } = await lookBeforeSend(context, jobId);
+        if (look.kind === 'seen') {
+            base = look.record;
+            conversation = ownPullRequest(base.prLink, facts);
+            memory = await reporter.recall(conversation);
+        }
+    }
+    const plan = planJob({
+        memory,
+        jobId,
+        key: start.key,
+        attempt: facts.attempt,
+        wait: inputs.wait,
+    });
+    const turn = plan.kind === 'go-on' || plan.kind === 'done'
+        ? { ...start, startedAt: plan.turn.startedAt, by: plan.turn.by }
+        : start;
+    reporter.assign(jobId, turn, conversation);
+    return { jobId, prompt, plan, turn, conversation, placeFromJob, base };
+}
+function startTurn(jobId, prompt, asked) {
+    const { inputs, trigger, facts, startedAt, redact } = asked;
+    const { comment, event } = trigger;
+    const origin = comment === null ? facts.origin : `${comment.kind}:${comment.id}`;
+    return {
+        key: turnKey(origin, [inputs.projectId, jobId, prompt]),
+        by: comment?.author.login ?? (event === 'schedule' ? null : facts.actor || null),
+        // What is cut before it is redacted may keep a part of a secret.
+        prompt: redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),
+        startedAt,
+        runId: facts.runId,
+        runAttempt: String(facts.attempt),
+    };
+}
+/** The number of a pull request in this repository; null for any other link. */
+function ownPullRequest(prLink, { serverUrl, repository }) {
+    const prefix = `${serverUrl}/${repository}/pull/`.toLowerCase();
+    if (prLink === null || !prLink.toLowerCase().startsWith(prefix))
+        return null;
+    const number = /^[1-9]\d{0,9}$/.exec(prLink.slice(prefix.length));
+    return number === null ? null : Number(number[0]);
+}
+
+// EXTERNAL MODULE: ./lib/files.js + 1 modules
+var files = __nccwpck_require__(5422);
+;// CONCATENATED MODULE: ./lib/agent/pr-link.js
+const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
+/** `/owner/repo/pull/N`, `/group/.../-/merge_requests/N` and `/owner/repo/pull-requests/N`. */
+const PULL_REQUEST_PATHS = [
+    /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
+    /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,
+    /^(\/(?:[\w.-]|%7[bd])+){2,4}\/pull-requests\/[1-9]\d{0,9}$/i,
+];
+/**
+ * Checks a link before it goes anywhere: https, no user info, the host of the job's own
+ * repository or a known code host, and the path of a pull request. The link is built anew from
+ * its parts, so nothing else that stood in it is passed on. It is never fetched.
+ */
+function checkPrLink(link, { serverUrl, repository }) {
+    if (link === null || link === '')
+        return { kind: 'none' };
+    if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) {
+        return { kind: 'refused', why: 'it is not a URL' };
+    }
+    const url = new URL(link);
+    if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
+        return { kind: 'refused', why: 'it is not a plain https link' };
+    }
+    const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
+    if (!hosts.includes(url.host)) {
+        return { kind: 'refused', why: 'it does not lead to a known code host' };
+    }
+    const path = url.pathname.replace(/\/$/, '');
+    const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
+    if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
+        return { kind: 'refused', why: 'it does not lead to a pull request' };
+    }
+    return { kind: 'link', url: `https://${url.host}${path}` };
+}
+function hostOf(url) {
+    return URL.canParse(url) ? new URL(url).host : '';
+}
+
+;// CONCATENATED MODULE: ./lib/agent/turn.js
+
+/** Milliseconds between looks while a final status is still distrusted. */
+const DOUBT_INTERVAL_MS = 5000;
+function turn_startTurn(base, sentAt) {
+    return { base, sentAt, evidence: false, finalSince: null, seenAt: sentAt };
+}
+/** Takes in the record as seen at `at`; the answer to the message counts as the first look. */
+function observe(turn, record, at) {
+    return {
+        ...turn,
+        evidence: turn.evidence || isEvidence(turn.base, record),
+        finalSince: isFinal(record.status) ? (turn.finalSince ?? at) : null,
+        seenAt: at,
+    };
+}
+/**
+ * What shows that a message arrived: `active`, or anything that changed. A link or a time that is
+ * gone shows nothing, for only `id` and `status` are sure to be in every answer.
+ */
+function isEvidence(base, record) {
+    return (record.status === 'active' ||
+        (isKnownStatus(record.status) && record.status !== base.status) ||
+        (record.prLink !== null && record.prLink !== base.prLink) ||
+        (record.archivedAt !== null && record.archivedAt !== base.archivedAt));
+}
+/**
+ * Whether the turn is done, and if not, when to look again from `now`.
+ *
+ * - Base final, and evidence since: the final status is ours.
+ * - Base final, no evidence: it is taken for ours after `settleMs`, unconfirmed.
+ * - Base not final: the first final status may close the turn before ours, so it must have stayed
+ *   for `settleMs`.
+ *
+ * With a queueing delay of typically 2 s and a tail to 45 s, a settle window of 60 s was wrong in
+ * none of 200,000 simulated runs, one of 30 s in 1.8 % of them.
+ */
+function judge(turn, now, settleMs) {
+    if (turn.finalSince === null) {
+        const stillQueued = isFinal(turn.base.status) && !turn.evidence;
+        return { kind: 'open', lookWithinMs: stillQueued ? DOUBT_INTERVAL_MS : null };
+    }
+    const baseFinal = isFinal(turn.base.status);
+    if (baseFinal && turn.evidence)
+        return { kind: 'done', confirmed: true };
+    const windowEnd = (baseFinal ? turn.sentAt : turn.finalSince) + settleMs;
+    if (turn.seenAt >= windowEnd)
+        return { kind: 'done', confirmed: !baseFinal };
+    const untilEnd = Math.max(0, windowEnd - now);
+    return { kind: 'open', lookWithinMs: Math.min(DOUBT_INTERVAL_MS, untilEnd) };
+}
+
+;// CONCATENATED MODULE: ./lib/agent/facts.js
+
+
+
+function noFacts(jobId) {
+    return {
+        jobId,
+        delivery: 'not-sent',
+        sentAt: null,
+        base: null,
+        evidence: false,
+        latest: null,
+        polls: 0,
+        milestones: [],
+        said: new Set(),
+    };
+}
+/** The facts as a result, were the run to end like this now. */
+function facts_resultOf(facts, end, clock, serverUrl) {
+    const { latest, base, sentAt } = facts;
+    const link = pullRequestOf(facts, serverUrl);
+    return {
+        jobId: facts.jobId,
+        delivery: facts.delivery,
+        outcome: end.outcome,
+        confirmed: end.confirmed ?? null,
+        status: latest?.status ?? null,
+        prLink: link.kind === 'link' ? link.url : null,
+        prLinkChange: latest === null || latest.prLink === null || base === null || latest === base
+            ? 'none'
+            : base.prLink === latest.prLink
+                ? 'updated'
+                : 'created',
+        model: latest?.model ?? null,
+        source: latest?.source ?? null,
+        createdAt: latest?.createdAt ?? null,
+        archivedAt: latest?.archivedAt ?? null,
+        elapsedSeconds: sentAt === null ? null : Math.round((clock.now() - sentAt) / 100) / 10,
+        polls: facts.polls,
+        reason: end.reason,
+        resumption: {
+            base: base && { status: base.status, prLink: base.prLink, archivedAt: base.archivedAt },
+            sentAt: sentAt === null ? null : new Date(clock.date().getTime() - (clock.now() - sentAt)),
+            evidence: facts.evidence,
+        },
+        milestones: [...facts.milestones],
+    };
+}
+/** Takes in a record. Returns warnings about it that were not given before. */
+function takeIn(facts, record, clock, serverUrl) {
+    if (facts.latest?.status !== record.status && record.status !== null) {
+        facts.milestones.push({ at: clock.date(), what: record.status });
+    }
+    facts.latest = record;
+    const { base } = facts;
+    if (base !== null && base !== record)
+        facts.evidence ||= isEvidence(base, record);
+    const link = pullRequestOf(facts, serverUrl);
+    const warnings = [
+        isKnownStatus(record.status)
+            ? ''
+            : `Job ${facts.jobId} has a status that this action does not know; it counts as not final.`,
+        link.kind === 'refused'
+            ? `The pull request link of job ${facts.jobId} is left out: ${link.why}.`
+            : '',
+    ];
+    return warnings.filter((text) => text !== '' && !facts.said.has(text) && facts.said.add(text));
+}
+function isBaseFinal({ base }) {
+    return base !== null && isFinal(base.status);
+}
+function pullRequestOf({ latest }, serverUrl) {
+    const repository = latest?.source?.repository ?? null;
+    return checkPrLink(latest?.prLink ?? null, { serverUrl, repository });
+}
+
+;// CONCATENATED MODULE: ./lib/agent/schedule.js
+/** Milliseconds. Short jobs are looked at often, long ones no more than twice a minute. */
+const FIRST_LOOK_MS = 5000;
+const SHORTEST_MS = 2000;
+const LONGEST_MS = 30_000;
+/** A look after each twentieth of the time so far wastes at most that share of the wait. */
+const SHARE_OF_ELAPSED = 1 / 20;
+/** Milliseconds until the next look at a job. */
+function nextLookMs({ sinceSendMs, lookWithinMs, fixedMs }) {
+    if (fixedMs !== null)
+        return fixedMs;
+    if (lookWithinMs !== null)
+        return lookWithinMs;
+    if (sinceSendMs < FIRST_LOOK_MS)
+        return Math.max(FIRST_LOOK_MS - sinceSendMs, SHORTEST_MS);
+    return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceSendMs * SHARE_OF_ELAPSED));
+}
+
+;// CONCATENATED MODULE: ./lib/agent/follow.js
+
+
+
+
+
+
+/** Milliseconds: how long and how often a doubtful send is looked for. */
+const DOUBT_MS = 30_000;
+const follow_DOUBT_INTERVAL_MS = 5000;
+/** Milliseconds for the look that starts at the deadline. */
+const LAST_LOOK_MS = 1500;
+const IT_MAY_HAVE_ARRIVED = 'The message may or may not have been delivered; it was not sent again.';
+/** Sends the message to one job and, if wanted, waits until the agent is done with it. */
+async function followJob(order, context, observer) {
+    const facts = noFacts(order.jobId);
+    const { clock } = context;
+    const close = (end) => facts_resultOf(facts, end, clock, order.serverUrl);
+    const tell = (news) => observer({ ...news, soFar: close(endedHere(order, facts)) });
+    const end = await conduct({ order, context, facts, tell });
+    facts.milestones.push({ at: clock.date(), what: end.outcome });
+    return close(end);
+}
+async function conduct(job) {
+    const { order, context, facts } = job;
+    if (order.earlier !== null)
+        return goOn(job, order.earlier);
+    if (order.base !== null) {
+        facts.polls = 1;
+        remember(job, order.base);
+    }
+    else if (order.wait) {
+        const { look, polls } = await lookBeforeSend(context, order.jobId);
+        facts.polls = polls;
+        if (look.kind !== 'seen')
+            return notSent(job, look);
+        remember(job, look.record);
+    }
+    await order.beforeSend();
+    const sent = await send(job);
+    if (sent.kind === 'doubtful') {
+        if (!(await hasArrived(job)))
+            return doubtful(job, sent.why);
+        takeDelivery(job, null);
+        job.tell({ kind: 'warning', text: `${sent.why} The job shows that the message arrived.` });
+    }
+    else if (sent.kind === 'delivered') {
+        takeDelivery(job, sent.record);
+        if (sent.warning !== '')
+            job.tell({ kind: 'warning', text: sent.warning });
+    }
+    else {
+        return notSent(job, sent);
+    }
+    return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
+}
+/** Goes on where an earlier attempt of the same run stopped. */
+async function goOn(job, earlier) {
+    const { order, context, facts } = job;
+    facts.base = earlier.base;
+    facts.evidence = earlier.evidence;
+    facts.delivery = 'unknown';
+    if (earlier.delivery === 'unknown' && !(await hasArrived(job))) {
+        return doubtful(job, 'An earlier attempt of this run did not learn what came of its message.');
+    }
+    const agoMs = Math.max(0, context.clock.date().getTime() - (earlier.sentAt?.getTime() ?? Infinity));
+    facts.sentAt = context.clock.now() - agoMs;
+    facts.delivery = 'sent';
+    job.tell({ kind: 'resumed' });
+    return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
+}
+function remember(job, record) {
+    job.facts.base = record;
+    saw(job, record);
+}
+/** From just before the request until its end the delivery is unknown, and is told to be. */
+async function send({ order, context, facts, tell }) {
+    const sent = await sendMessage(context, order.jobId, order.prompt, {
+        onAttempt() {
+            facts.delivery = 'unknown';
+            return tell({ kind: 'sending' });
+        },
+        onHeld(why, afterMs) {
+            facts.delivery = 'not-sent';
+            tell({ kind: 'held', why, afterMs });
+        },
+    });
+    if (sent.kind !== 'doubtful')
+        facts.delivery = sent.kind === 'delivered' ? 'sent' : 'not-sent';
+    return sent;
+}
+function takeDelivery(job, record) {
+    const { facts, context } = job;
+    facts.delivery = 'sent';
+    facts.sentAt = context.clock.now();
+    facts.milestones.push({ at: context.clock.date(), what: 'sent' });
+    const news = record === null ? [] : learn(job, record);
+    job.tell({ kind: 'delivered' });
+    for (const item of news)
+        job.tell(item);
+}
+function saw(job, record) {
+    for (const item of learn(job, record))
+        job.tell(item);
+}
+/** Takes in a record, and gives what is new in it. */
+function learn({ order, context, facts }, record) {
+    const changed = facts.latest?.status !== record.status;
+    const warnings = takeIn(facts, record, context.clock, order.serverUrl);
+    return [
+        ...(changed ? [{ kind: 'seen', status: record.status }] : []),
+        ...warnings.map((text) => ({ kind: 'warning', text })),
+    ];
+}
+/**
+ * Settles a doubtful send by looking. Only a job that had come to rest before can show by a
+ * change that the message reached it.
+ */
+async function hasArrived(job) {
+    const { order, context, facts } = job;
+    const { clock, signal } = context;
+    if (!isBaseFinal(facts))
+        return false;
+    const end = Math.min(clock.now() + DOUBT_MS, context.deadline);
+    for (;;) {
+        const remainingMs = end - clock.now();
+        facts.polls += 1;
+        const look = await lookOnce(context, order.jobId, Math.max(remainingMs, LAST_LOOK_MS));
+        if (look.kind === 'seen') {
+            saw(job, look.record);
+            if (facts.evidence)
+                return true;
+        }
+        if (remainingMs <= 0 || signal.aborted)
+            return false;
+        const interval = order.pollIntervalMs ?? follow_DOUBT_INTERVAL_MS;
+        await clock.sleep(Math.min(interval, Math.max(0, end - clock.now())), signal).catch(() => { });
+        if (signal.aborted)
+            return false;
+    }
+}
+/** Looks until the turn is done, the deadline is there or the run is cancelled. */
+async function watch(job) {
+    const { order, context, facts } = job;
+    const { clock, signal, deadline } = context;
+    const sentAt = facts.sentAt ?? clock.now();
+    let turn = openTurn(facts, sentAt);
+    let failures = 0;
+    // A message of an earlier attempt may be done by now.
+    let lookAfterMs = facts.latest === null ? 0 : null;
+    let lastMiss = '';
+    for (;;) {
+        const now = clock.now();
+        const verdict = judge(turn, now, order.settleMs);
+        if (verdict.kind === 'done')
+            return done(job, verdict.confirmed);
+        if (now >= deadline)
+            return timedOut(job, lastMiss);
+        const pauseMs = Math.min(deadline - now, lookAfterMs ??
+            nextLookMs({
+                sinceSendMs: now - sentAt,
+                lookWithinMs: verdict.lookWithinMs,
+                fixedMs: order.pollIntervalMs,
+            }));
+        job.tell({ kind: 'waiting', nextLookMs: pauseMs, remainingMs: deadline - now });
+        try {
+            await clock.sleep(pauseMs, signal);
+        }
+        catch {
+            return stoppedWatching();
+        }
+        const remainingMs = deadline - clock.now();
+        facts.polls += 1;
+        const look = await lookOnce(context, order.jobId, Math.max(remainingMs, LAST_LOOK_MS));
+        if (signal.aborted)
+            return stoppedWatching();
+        if (look.kind === 'seen') {
+            failures = 0;
+            lookAfterMs = null;
+            lastMiss = '';
+            turn = observe(turn, look.record, look.at);
+            saw(job, look.record);
+            continue;
+        }
+        failures += 1;
+        lastMiss = look.why;
+        const repeat = repeatLook({
+            exchange: look.exchange,
+            failures,
+            networkErrors: 0,
+            sinceSendMs: clock.now() - sentAt,
+            now: clock.date(),
+            random: context.random(),
+        });
+        if (repeat.kind === 'give-up' && clock.now() < deadline)
+            return lost(failures, look.why);
+        lookAfterMs = repeat.kind === 'again' ? repeat.afterMs : 0;
+        if (clock.now() < deadline)
+            job.tell({ kind: 'missed', why: look.why, afterMs: lookAfterMs });
+    }
+}
+/** The answer to the message counts as the first look. */
+function openTurn({ base, latest, evidence }, sentAt) {
+    const turn = { ...turn_startTurn(base ?? NOTHING_SEEN, sentAt), evidence };
+    return latest === null || latest === base ? turn : observe(turn, latest, sentAt);
+}
+/** Stands for a job that may have been at work on something else. */
+const NOTHING_SEEN = { status: null, prLink: null, archivedAt: null };
+function done({ facts, order }, confirmed) {
+    const status = facts.latest?.status;
+    const doubt = confirmed
+        ? ''
+        : ` It has shown that since before the message, for ${span(order.settleMs)} after it: this is possibly from the earlier turn.`;
+    switch (status) {
+        case 'completed':
+            return {
+                outcome: 'completed',
+                confirmed,
+                reason: confirmed ? '' : `Job ${facts.jobId} is completed.${doubt}`,
+            };
+        case 'archived':
+            return {
+                outcome: 'archived',
+                confirmed,
+                reason: `Job ${facts.jobId} was archived, so the agent does not work on it.${doubt}`,
+            };
+        default:
+            return {
+                outcome: 'failed',
+                confirmed,
+                reason: `The agent failed on job ${facts.jobId}.${doubt}`,
+            };
+    }
+}
+function timedOut({ order, facts }, lastMiss) {
+    const status = facts.latest?.status ?? null;
+    const limit = `${span(order.timeoutMs)} (timeout-minutes)`;
+    const miss = lastMiss === '' ? '' : ` The last look failed: ${lastMiss}`;
+    return {
+        outcome: 'timed-out',
+        confirmed: false,
+        reason: isFinal(status)
+            ? `Job ${facts.jobId} is ${status}, but within ${limit} it did not become sure that this ` +
+                `answers the message.${miss}`
+            : `The agent was not done with job ${facts.jobId} within ${limit}; its status is ` +
+                `${status ?? 'not known'}, and the agent goes on.${miss}`,
+    };
+}
+function lost(failures, why) {
+    const count = failures === 1 ? '' : ` (${failures} looks failed in a row)`;
+    return {
+        outcome: 'error',
+        confirmed: false,
+        reason: `The message was delivered, but the job can no longer be watched${count}. ${why}`,
+    };
+}
+function stoppedWatching() {
+    return {
+        outcome: 'cancelled',
+        confirmed: false,
+        reason: 'The run was cancelled after the message was delivered: stopped watching; the agent goes on.',
+    };
+}
+function doubtful({ context }, why) {
+    return context.signal.aborted
+        ? {
+            outcome: 'cancelled',
+            reason: `The run was cancelled while the message was being sent. ${IT_MAY_HAVE_ARRIVED}`,
+        }
+        : { outcome: 'error', reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
+}
+function notSent({ order }, ending) {
+    switch (ending.kind) {
+        case 'refused':
+            return { outcome: 'error', reason: `Nothing was sent to job ${order.jobId}. ${ending.why}` };
+        case 'timed-out':
+            return {
+                outcome: 'timed-out',
+                reason: `Nothing was sent to job ${order.jobId}: it was not possible within ` +
+                    `${span(order.timeoutMs)} (timeout-minutes).`,
+            };
+        case 'cancelled':
+            return { outcome: 'cancelled', reason: 'The run was cancelled before the message was sent.' };
+    }
+}
+/** What is true if the process is killed now. */
+function endedHere({ wait }, { delivery }) {
+    switch (delivery) {
+        case 'not-sent':
+            return { outcome: 'error', reason: 'The run ended before the message was sent.' };
+        case 'unknown':
+            return { outcome: 'error', reason: 'The run ended while the message was being sent.' };
+        case 'sent':
+            return wait
+                ? { outcome: 'sent', reason: 'The run ended before the agent was done.' }
+                : { outcome: 'sent', reason: '' };
+    }
+}
+function span(ms) {
+    if (ms < 60_000)
+        return `${Math.round(ms) / 1000} s`;
+    const minutes = Math.round(ms / 600) / 100;
+    return minutes === 1 ? '1 minute' : `${minutes} minutes`;
+}
+
+;// CONCATENATED MODULE: ./lib/report/narrator.js
+
+/** Milliseconds without a line after which one says that all is well. */
+const HEARTBEAT_MS = 60_000;
+/** Tells the log what happens: one line a change, and a heartbeat in between. */
+function createNarrator(console, clock) {
+    let spokeAt = clock.now();
+    let inPhase = '';
+    function say(line) {
+        spokeAt = clock.now();
+        console.info(line);
+    }
+    function enter(phase) {
+        if (phase === inPhase)
+            return;
+        inPhase = phase;
+        console.group(phase);
+    }
+    return (progress) => {
+        const { jobId, status, elapsedSeconds } = progress.soFar;
+        const since = elapsedSeconds === null
+            ? ' before the message'
+            : `, ${markdown_duration(elapsedSeconds)} after the message`;
+        switch (progress.kind) {
+            case 'seen':
+                if (inPhase === '')
+                    enter('Before the message');
+                return say(`Job ${jobId} is ${progress.status ?? 'in a status of no known form'}${since}.`);
+            case 'sending':
+                enter('Message');
+                return say(`Sending the message to job ${jobId}.`);
+            case 'delivered':
+                return say(`The message to job ${jobId} is delivered.`);
+            case 'resumed':
+                return say(`An earlier attempt sent the message to job ${jobId}${since}; not sent again.`);
+            case 'held':
+                return say(`The message was not taken. ${progress.why} ${next(progress, 'Trying')}`);
+            case 'missed':
+                return say(`A look at job ${jobId} failed. ${progress.why} ${next(progress, 'Looking')}`);
+            case 'warning':
+                spokeAt = clock.now();
+                return console.warning(progress.text);
+            case 'waiting':
+                enter('Waiting for the agent');
+                if (clock.now() - spokeAt < HEARTBEAT_MS)
+                    return;
+                return say(`Job ${jobId} is still ${status ?? 'in an unknown status'}${since}; ` +
+                    `${seconds(progress.remainingMs)} remain, the next look is in ${seconds(progress.nextLookMs)}.`);
+        }
+    };
+}
+function next({ afterMs }, doing) {
+    return `${doing} again in ${seconds(afterMs)}.`;
+}
+function seconds(ms) {
+    return markdown_duration(ms / 1000);
+}
+
+;// CONCATENATED MODULE: ./lib/follow-up.js
+
+
+
+
+
+/** Runs every errand, and keeps the board and the output file true all the while. */
+async function followUp(errands, scene) {
+    const { host, board, reporter } = scene;
+    for (const { jobId } of errands)
+        board.set(jobId, notBegun(jobId));
+    const narrate = createNarrator(host.console, host.clock);
+    let noted;
+    const noteBeforeSend = () => {
+        noted ??= reporter.sending(toBeSent(errands).flatMap(({ jobId }) => board.get(jobId) ?? []));
+        return noted;
+    };
+    await Promise.all(errands.map(async (errand) => {
+        const observe = (progress) => {
+            board.set(errand.jobId, progress.soFar);
+            narrate(progress);
+            if (progress.kind === 'delivered')
+                tellDelivery(errand, progress.soFar, scene);
+            if (!CHANGES_DELIVERY.has(progress.kind))
+                return undefined;
+            return writeOutputs(host, { results: [...board.values()], commentUrls: [] });
+        };
+        const result = await runErrand(errand, scene, { observe, beforeSend: noteBeforeSend });
+        board.set(errand.jobId, result);
+        findPlace(errand, result, scene);
+    }));
+}
+function toBeSent(errands) {
+    return errands.filter(({ plan }) => plan.kind === 'send');
+}
+const CHANGES_DELIVERY = new Set(['sending', 'held', 'delivered']);
+async function runErrand(errand, scene, hooks) {
+    const { jobId, prompt, plan, base } = errand;
+    const { inputs, facts, host, context } = scene;
+    const order = {
+        ...inputs,
+        jobId,
+        prompt,
+        base,
+        serverUrl: facts.serverUrl,
+        earlier: null,
+        beforeSend: hooks.beforeSend,
+    };
+    switch (plan.kind) {
+        case 'send':
+            if (plan.warning !== '')
+                host.console.warning(plan.warning);
+            return followJob(order, context, hooks.observe);
+        case 'go-on':
+            return followJob({ ...order, earlier: plan.earlier }, context, hooks.observe);
+        case 'done':
+            host.console.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
+            return plan.result;
+        case 'refuse':
+            return (0,outcome/* unknownJob */.G)(jobId, { delivery: 'not-sent', outcome: 'error', reason: plan.reason });
+    }
+}
+function tellDelivery(errand, soFar, scene) {
+    findPlace(errand, soFar, scene);
+    scene.onDelivered();
+    if (scene.inputs.wait)
+        scene.reporter.delivered([soFar]);
+}
+/** Where only the job can name the conversation, it does so as soon as it shows its link. */
+function findPlace(errand, { prLink }, { facts, reporter }) {
+    if (!errand.placeFromJob)
+        return;
+    const place = ownPullRequest(prLink, facts) ?? errand.conversation;
+    reporter.assign(errand.jobId, errand.turn, place);
+}
+function notBegun(jobId) {
+    return (0,outcome/* unknownJob */.G)(jobId, {
+        delivery: 'not-sent',
+        outcome: 'error',
+        reason: 'The run ended before the message was sent.',
+    });
+}
+
+// EXTERNAL MODULE: ./lib/github/permission.js
+var permission = __nccwpck_require__(500);
+;// CONCATENATED MODULE: ./lib/gate.js
+
+
+/** What an event asks for, before anybody else is asked. */
+function requestOf({ comment }, command) {
+    if (comment !== null)
+        return readRequest(comment, command);
+    return command === null
+        ? { kind: 'asked', text: '' }
+        : { kind: 'none', reason: `This step acts only on comments that begin with ${command}.` };
+}
+/**
+ * Lets nobody unauthorized in. Anybody may comment, and the workflow then runs with secrets: so
+ * on comment events the author needs the permission, and on a re-run the one who re-ran it too.
+ * Other events are started by people who can push, or by the clock.
+ */
+async function passGate(trigger, { actor, attempt }, minimum, connect) {
+    const { comment } = trigger;
+    if (comment === null)
+        return { kind: 'allowed' };
+    const { login, id } = comment.author;
+    const isAnother = actor.toLowerCase() !== login.toLowerCase();
+    const rerunner = attempt > 1 && isAnother ? [{ login: actor, id: null }] : [];
+    try {
+        return await (0,permission/* admit */.w)(await connect(), [{ login, id }, ...rerunner], minimum);
+    }
+    catch (error) {
+        const why = error instanceof Error ? error.message : 'GitHub could not be asked';
+        return { kind: 'failed', reason: `The permission of ${login} cannot be checked: ${why}.` };
+    }
+}
+
+// EXTERNAL MODULE: ./lib/github/api.js
+var github_api = __nccwpck_require__(7671);
+;// CONCATENATED MODULE: ./lib/host.js
+const GITHUB = 'https://github.com';
+function readRunFacts(env) {
+    const apiUrl = env.GITHUB_API_URL || 'https://api.github.com';
+    const serverUrl = env.GITHUB_SERVER_URL ?? '';
+    const attempt = Number(env.GITHUB_RUN_ATTEMPT);
+    const runId = env.GITHUB_RUN_ID ?? '';
+    return {
+        serverUrl: URL.canParse(serverUrl) ? serverUrl : GITHUB,
+        apiUrl,
+        graphqlUrl: env.GITHUB_GRAPHQL_URL || `${apiUrl}/graphql`,
+        repository: env.GITHUB_REPOSITORY ?? '',
+        runId,
+        attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
+        origin: `run:${runId}:${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
+        actor: env.GITHUB_TRIGGERING_ACTOR || env.GITHUB_ACTOR || '',
+    };
+}
+
+;// CONCATENATED MODULE: ./lib/reactions.js
+/** Reactions to a command, or none at all. */
+function reactTo(comment, connect, console) {
+    let tried = Promise.resolve();
+    return {
+        show(content) {
+            if (comment === null)
+                return;
+            tried = tried
+                .then(connect)
+                .then((github) => github.react(comment, content))
+                .catch((error) => console.debug(`The reaction ${content} was not added: ${error}`));
+        },
+        settled: () => tried,
+    };
 }
 
 ;// CONCATENATED MODULE: ./lib/github/conversation.js
 
-/** Writes create the comment where there is none yet, and update it from then on. */
-function openConversation(github, { number, isOurs }) {
+
+/** Characters; GitHub takes 65,536. */
+const BODY_LIMIT = 60_000;
+/** Before the message, after it and at the end. */
+const MOST_WRITES = 3;
+function openConversation(github, options) {
+    const { number, projectId, shared } = options;
+    const ownMarker = toReportMarker(options.runName);
     let known = null;
-    async function update(comment, body) {
-        try {
-            return await github.updateComment(comment.id, body);
+    let writes = 0;
+    /** The oldest comment with a ledger: of two that came about at once, it is the one that stays. */
+    async function find() {
+        const [oldest] = await github.findOwnComments(number, shared
+            ? (body) => fromMarker(body, projectId).kind !== 'none'
+            : (body) => body.startsWith(ownMarker));
+        return oldest ?? null;
+    }
+    async function readAgain() {
+        // A comment of its own is not there yet, unless an answer to a write got lost.
+        if (!shared)
+            return known ?? (writes === 0 ? null : await find());
+        return (known === null ? null : await github.readComment(known.id)) ?? (await find());
+    }
+    function ledgerOf(comment) {
+        const marker = comment === null ? null : fromMarker(comment.body, projectId);
+        if (marker?.kind === 'later') {
+            throw new github_api/* GitHubError */.y(0, 'its comment was written by a later version of this action');
         }
-        catch (error) {
-            // Somebody deleted the comment in the meantime.
-            if (error instanceof GitHubError && error.status === 404)
-                return null;
-            throw error;
-        }
+        return marker?.kind === 'ledger' ? marker.ledger : { projectId, jobs: [] };
+    }
+    function compose(ledger) {
+        const render = (part) => {
+            const marker = shared ? toMarker(part) : ownMarker;
+            return options.redact(`${marker}\n${options.render(part)}`);
+        };
+        return trim(ledger, render, BODY_LIMIT).text;
+    }
+    async function put(standing, own) {
+        const body = compose(merge(ledgerOf(standing), own));
+        writes += 1;
+        const updated = standing === null ? null : await github.updateComment(standing.id, body);
+        // Either there was none, or somebody deleted it in the meantime.
+        return updated ?? (await github.createComment(number, body));
+    }
+    /**
+     * Two runs may have made a comment, or changed it, at the same moment: the oldest comment stays,
+     * and what is missing in it is put there, as long as there are writes left.
+     */
+    async function settle(written, own, created) {
+        const standing = created ? await find() : await github.readComment(written.id);
+        if (standing === null)
+            return written;
+        if (standing.id < written.id)
+            await github.deleteComment(written.id);
+        if (contains(ledgerOf(standing), own) || writes >= MOST_WRITES)
+            return standing;
+        return put(standing, own);
     }
     return {
-        async write(body) {
-            known ??= isOurs === null ? null : await github.findOwnComment(number, isOurs);
-            const updated = known === null ? null : await update(known, body);
-            known = updated ?? (await github.createComment(number, body));
+        async recall() {
+            known = await find();
+            return known === null ? null : ledgerOf(known);
+        },
+        async write(own) {
+            const standing = await readAgain();
+            const written = await put(standing, own);
+            known = written;
+            // The text is out by now: whatever happens from here on is no failure to write.
+            if (shared)
+                known = await settle(written, own, standing === null).catch(() => written);
             return known.url;
         },
     };
-}
-
-;// CONCATENATED MODULE: ./lib/github/ledger.js
-
-
-const nullableText = schemas/* nullable */.mee(schemas/* string */.YjP());
-const ledgerTurn = schemas/* object */.Ikc({
-    by: nullableText,
-    prompt: schemas/* string */.YjP(),
-    delivery: schemas/* enum */.k5n(outcome/* DELIVERIES */.rV),
-    outcome: schemas/* nullable */.mee(schemas/* enum */.k5n(outcome/* OUTCOMES */.im)),
-    confirmed: schemas/* nullable */.mee(schemas/* boolean */.zMY()),
-    prLinkChange: schemas/* enum */.k5n(['created', 'updated', 'none']),
-    reason: schemas/* string */.YjP(),
-    startedAt: schemas/* string */.YjP(),
-    elapsedSeconds: schemas/* nullable */.mee(schemas/* number */.aig()),
-    runId: schemas/* string */.YjP(),
-    runAttempt: schemas/* string */.YjP(),
-});
-const ledgerSchema = schemas/* object */.Ikc({
-    projectId: schemas/* string */.YjP(),
-    jobs: schemas/* array */.YOg(schemas/* object */.Ikc({
-        id: schemas/* string */.YjP(),
-        status: nullableText,
-        model: nullableText,
-        repository: nullableText,
-        ref: nullableText,
-        prLink: nullableText,
-        turns: schemas/* array */.YOg(ledgerTurn),
-    })),
-});
-const MARKER = /^<!-- agent-follow-up:v1 (\{[^<>]*\}) -->/;
-/** The marker that opens the comment. No text inside can end it: `<`, `>`, `-` are escaped. */
-function toMarker(ledger) {
-    const json = JSON.stringify(ledger).replace(/[<>&\-\u007f-\u009f\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-    return `<!-- agent-follow-up:v1 ${json} -->`;
-}
-/** The ledger that a comment carries at its very start, or null. */
-function fromMarker(body) {
-    const json = MARKER.exec(body)?.[1];
-    if (json === undefined)
-        return null;
-    try {
-        return ledgerSchema.parse(JSON.parse(json));
-    }
-    catch {
-        return null;
-    }
 }
 
 ;// CONCATENATED MODULE: ./lib/reporter.js
@@ -51168,101 +52272,164 @@ function fromMarker(body) {
 
 
 
-/** Characters of the prompt that the comment shows. */
-const SHOWN_PROMPT = 1000;
-/** Milliseconds that reporting may take once the run is cancelled. */
-const AFTER_CANCEL_MS = 4000;
-/** Opens the comments that are not updated later, so that they too are known to be ours. */
-const REPORT_MARKER = '<!-- agent-follow-up:report -->';
+/** Milliseconds that all reading and writing before a message may delay it. */
+const BEFORE_MESSAGE_MS = 10_000;
 function openReporter(options) {
-    const { mode, conversation: number, projectId, console, redact, run } = options;
-    if (mode === 'off' || number === null) {
-        return { delivered() { }, finish: async () => ({ url: '', unwritten: '' }) };
+    const { mode, projectId, console, site } = options;
+    const assignments = new Map();
+    const conversations = new Map();
+    const urls = new Map();
+    /** The conversations whose last write failed, with the error. */
+    const failures = new Map();
+    let warned = false;
+    let delayLeftMs = BEFORE_MESSAGE_MS;
+    let queue = Promise.resolve();
+    function conversationAt(number) {
+        const open = conversations.get(number) ?? connectTo(number);
+        conversations.set(number, open);
+        return open;
     }
-    const startedAt = options.clock.date().toISOString();
-    let conversation;
-    let url = '';
-    let failed = false;
-    let pending = Promise.resolve();
-    async function write(ledger) {
-        const marker = mode === 'update' ? toMarker(ledger) : REPORT_MARKER;
-        conversation ??= connect(number, options);
-        url = await (await conversation).write(redact(`${marker}\n${renderLedger(ledger, run)}`));
+    async function connectTo(number) {
+        const github = await options.connect();
+        return openConversation(github, {
+            number,
+            projectId,
+            shared: mode === 'update',
+            runName: options.runName,
+            render: (ledger) => renderLedger(ledger, site),
+            redact: options.redact,
+        });
     }
-    /** Writes one after the other; the first failure is a warning, a later one is the same. */
-    function enqueue(ledger) {
-        pending = pending.then(() => write(ledger).catch((error) => {
-            if (!failed)
-                console.warning(unwritable(number, error));
-            failed = true;
-            url = '';
-        }));
-        return pending;
+    function warn(number, error) {
+        if (!warned)
+            console.warning(unwritable(number, error));
+        warned = true;
+    }
+    async function write(number, ledger) {
+        try {
+            const conversation = await conversationAt(number);
+            urls.set(number, await conversation.write(ledger));
+            failures.delete(number);
+        }
+        catch (error) {
+            failures.set(number, error);
+        }
+    }
+    /** One write after the other: each reads what the one before has left. */
+    function enqueue(results, phase) {
+        const ledgers = [...ledgersOf(results, phase)];
+        queue = queue.then(async () => {
+            for (const [number, ledger] of ledgers)
+                await write(number, ledger);
+        });
+        return queue;
+    }
+    function ledgersOf(results, phase) {
+        const ledgers = new Map();
+        if (mode === 'off')
+            return ledgers;
+        for (const result of results) {
+            const { turn, conversation } = assignments.get(result.jobId) ?? NOWHERE;
+            if (turn === null || conversation === null)
+                continue;
+            const jobs = ledgers.get(conversation)?.jobs ?? [];
+            const job = toLedgerJob(result, turn, phase, options.wait);
+            ledgers.set(conversation, { projectId, jobs: [...jobs, job] });
+        }
+        return ledgers;
+    }
+    /** Waits for something before a message, or rejects once that has delayed it for too long. */
+    async function inTime(work) {
+        const started = options.clock.now();
+        const done = new AbortController();
+        const wait = options.clock.sleep(delayLeftMs, AbortSignal.any([done.signal, options.signal]));
+        const late = wait.then(() => {
+            throw new github_api/* GitHubError */.y(0, 'GitHub did not answer in time');
+        });
+        try {
+            return await Promise.race([work, late]);
+        }
+        finally {
+            done.abort();
+            delayLeftMs = Math.max(0, delayLeftMs - (options.clock.now() - started));
+        }
+    }
+    async function readLedger(number) {
+        return (await conversationAt(number)).recall();
     }
     return {
+        async recall(conversation) {
+            if (mode !== 'update' || conversation === null)
+                return { kind: 'none' };
+            try {
+                return { kind: 'read', ledger: await inTime(readLedger(conversation)) };
+            }
+            catch (error) {
+                warn(conversation, error);
+                return { kind: 'unreadable', why: phrase(error) };
+            }
+        },
+        assign(jobId, turn, conversation) {
+            assignments.set(jobId, { turn, conversation });
+        },
+        async sending(results) {
+            if (mode !== 'update')
+                return;
+            await inTime(enqueue(results, 'sending')).catch(() => { });
+        },
         delivered(results) {
-            const turn = { outcome: options.wait ? null : 'sent', reason: '' };
-            void enqueue(toLedger(results, { projectId, turn: (result) => toTurn({ ...result, ...turn }) }));
+            void enqueue(results, 'delivered');
         },
         async finish(results) {
-            const ledger = toLedger(results, { projectId, turn: toTurn });
-            await enqueue(ledger);
-            return { url, unwritten: url === '' ? redact(renderLedger(ledger, run)) : '' };
+            await enqueue(results, 'ended');
+            for (const [number, error] of failures)
+                warn(number, error);
+            const failed = [...ledgersOf(results, 'ended')].filter(([number]) => failures.has(number));
+            const texts = failed.map(([, ledger]) => renderLedger(ledger, site));
+            return { urls: [...urls.values()], unwritten: options.redact(texts.join('\n\n')) };
         },
     };
-    function toTurn(result) {
-        return {
-            by: run.by,
-            prompt: options.prompt.slice(0, SHOWN_PROMPT).toWellFormed(),
-            delivery: result.delivery,
-            outcome: result.outcome,
-            confirmed: result.confirmed,
-            prLinkChange: result.prLinkChange,
-            reason: result.reason,
-            startedAt,
-            elapsedSeconds: result.elapsedSeconds,
-            runId: run.runId,
-            runAttempt: run.runAttempt,
-        };
-    }
 }
-async function connect(number, options) {
-    const { token, run, userAgent, clock, signal, mode, projectId } = options;
-    if (token === '')
-        throw new GitHubError(0, 'github-token is empty');
-    const github = await connectGitHub({ ...run, token, userAgent, clock });
-    const hurry = () => github.hurry(AFTER_CANCEL_MS);
-    if (signal.aborted)
-        hurry();
-    else
-        signal.addEventListener('abort', hurry, { once: true });
-    const isOurs = (body) => fromMarker(body)?.projectId === projectId;
-    return openConversation(github, { number, isOurs: mode === 'update' ? isOurs : null });
-}
-function toLedger(results, { projectId, turn }) {
+const NOWHERE = { turn: null, conversation: null };
+function toLedgerJob(result, start, phase, wait) {
+    const { resumption, source } = result;
+    const turn = {
+        ...start,
+        delivery: phase === 'sending' && result.delivery === 'not-sent' ? 'sending' : result.delivery,
+        outcome: phase === 'ended' ? result.outcome : wait || phase === 'sending' ? null : 'sent',
+        confirmed: result.confirmed,
+        prLinkChange: result.prLinkChange,
+        reason: phase === 'ended' ? result.reason : '',
+        sentAt: resumption.sentAt?.toISOString() ?? null,
+        elapsedSeconds: result.elapsedSeconds,
+        base: resumption.base,
+        evidence: resumption.evidence,
+    };
     return {
-        projectId,
-        jobs: results.map((result) => ({
-            id: result.jobId,
-            status: result.status,
-            model: result.model,
-            repository: result.source?.repository ?? null,
-            ref: result.source?.ref ?? null,
-            prLink: result.prLink,
-            turns: [turn(result)],
-        })),
+        id: result.jobId,
+        status: result.status,
+        model: reporter_short(result.model),
+        repository: reporter_short(source?.repository),
+        ref: reporter_short(source?.ref),
+        prLink: result.prLink,
+        turns: [turn],
     };
 }
+function reporter_short(text) {
+    return typeof text === 'string' ? (0,foreign_text/* oneLine */.TN)(text) : null;
+}
+function phrase(error) {
+    return error instanceof github_api/* GitHubError */.y ? error.message : 'an unexpected error';
+}
 function unwritable(number, error) {
-    const why = error instanceof GitHubError ? error.message : 'an unexpected error';
-    return (`The comment on #${number} could not be written: ${why}. The job summary holds its text. ` +
-        'The job needs `permissions:` with `pull-requests: write` (on an issue `issues: write`), ' +
-        'which runs from forks never get.');
+    return (`The comment on #${number} could not be read or written: ${phrase(error)}. The job summary ` +
+        'holds its text, and nothing is remembered for later runs. The job needs `permissions:` with ' +
+        '`pull-requests: write` (on an issue `issues: write`), which runs from forks never get.');
 }
 
 ;// CONCATENATED MODULE: ./lib/version.js
 /** The version of package.json; a test holds the two equal. */
-const VERSION = '1.0.0';
+const version_VERSION = '1.0.0';
 
 ;// CONCATENATED MODULE: ./lib/run.js
 
@@ -51278,60 +52445,112 @@ const VERSION = '1.0.0';
 
 
 
-const USER_AGENT = `agent-follow-up/${VERSION}`;
+
+const USER_AGENT = `agent-follow-up/${version_VERSION}`;
+/** Milliseconds that GitHub may take once the run is cancelled. */
+const AFTER_CANCEL_MS = 4000;
 /** One run of the action, from the inputs to the exit code. It never throws. */
 async function run(host) {
     const read = (0,lib_inputs/* readInputs */.Ko)(host.env);
     if (read.kind === 'invalid')
-        return refuseInputs(host, read.problems);
-    const { inputs } = read;
-    const board = new Map(inputs.jobIds.map((jobId) => [jobId, notBegun(jobId)]));
+        return fail(host, `Nothing was sent. ${read.problems.join(' ')}`);
+    const board = new Map();
     try {
-        const reporter = openReporterFor(host, inputs, findTrigger(host));
-        introduce(host, inputs);
-        await Promise.race([followUp(host, inputs, board, reporter), host.crashed]);
-        return await report(host, inputs, [...board.values()], reporter);
+        return await Promise.race([tell(host, read, board), host.crashed]);
     }
     catch (error) {
-        return crash(host, board, error);
+        return crash(host, [...board.values()], error);
     }
 }
-function findTrigger({ env, console }) {
-    const file = (0,files/* readWhole */.oD)(env.GITHUB_EVENT_PATH ?? '');
-    const read = readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'read' ? file.bytes : null);
+/** The story: trigger, gate, errands, follow-up, report. */
+async function tell(host, { inputs, missing }, board) {
+    const facts = readRunFacts(host.env);
+    const { trigger, ...read } = findTrigger(host);
     if (read.kind === 'broken') {
-        console.warning(`This runs as a plain step, without a conversation: ${read.why}.`);
+        if (isCommentEvent(trigger.event))
+            return fail(host, `Nothing was sent: ${read.why}.`);
+        host.console.warning(`This runs as a plain step, without a conversation: ${read.why}.`);
     }
-    return read.trigger;
+    const request = requestOf(trigger, inputs.command);
+    if (request.kind === 'none' || request.kind === 'refused')
+        return skip(host, request.reason);
+    const connect = connectOnce(host, inputs, facts);
+    const admission = await passGate(trigger, facts, inputs.minimumPermission, connect);
+    if (admission.kind === 'denied')
+        return skip(host, admission.reason);
+    if (admission.kind === 'failed')
+        return fail(host, `Nothing was sent. ${admission.reason}`);
+    if (request.kind === 'usage')
+        return answerWithUsage(host, inputs, trigger.conversation, connect);
+    if (missing.length > 0)
+        return fail(host, `Nothing was sent. ${missing.join(' ')}`);
+    const isCommand = inputs.command !== null;
+    const reactions = reactTo(isCommand ? trigger.comment : null, connect, host.console);
+    reactions.show('eyes');
+    introduce(host, inputs);
+    const reporter = openReporterFor(host, inputs, facts, connect);
+    const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
+    try {
+        const context = serviceContext(host, inputs, transport);
+        const startedAt = host.clock.date().toISOString();
+        const asked = { inputs, trigger, facts, text: request.text, startedAt, redact: host.redact };
+        const prepared = await prepareErrands(asked, reporter, context);
+        if (prepared.kind === 'unclear') {
+            reactions.show('confused');
+            return fail(host, `Nothing was sent. ${prepared.problem}`);
+        }
+        const onDelivered = () => reactions.show('rocket');
+        const scene = { host, inputs, facts, context, reporter, board, onDelivered };
+        await followUp(prepared.errands, scene);
+        return await report(host, inputs, board, reporter, reactions);
+    }
+    finally {
+        await transport.close();
+        await reactions.settled();
+    }
 }
-function openReporterFor(host, inputs, trigger) {
-    return openReporter({
-        mode: inputs.comment,
-        conversation: inputs.prNumber ?? trigger.conversation,
-        projectId: inputs.projectId,
-        prompt: inputs.prompt,
-        wait: inputs.wait,
-        token: inputs.githubToken,
-        userAgent: USER_AGENT,
-        run: runFacts(host.env, trigger),
-        console: host.console,
-        redact: host.redact,
-        clock: host.clock,
-        signal: host.signal,
-    });
+function findTrigger({ env }) {
+    const file = (0,files/* readWhole */.oD)(env.GITHUB_EVENT_PATH ?? '');
+    return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'read' ? file.bytes : null);
 }
-function runFacts(env, trigger) {
-    const apiUrl = env.GITHUB_API_URL || 'https://api.github.com';
-    const actor = env.GITHUB_TRIGGERING_ACTOR || env.GITHUB_ACTOR || null;
-    return {
-        serverUrl: env.GITHUB_SERVER_URL || 'https://github.com',
-        repository: env.GITHUB_REPOSITORY ?? '',
-        apiUrl,
-        graphqlUrl: env.GITHUB_GRAPHQL_URL || `${apiUrl}/graphql`,
-        runId: env.GITHUB_RUN_ID ?? '',
-        runAttempt: env.GITHUB_RUN_ATTEMPT || '1',
-        by: trigger.event === 'schedule' ? null : actor,
+/** The client for GitHub is loaded and connected when something is first to be said there. */
+function connectOnce(host, inputs, facts) {
+    let connected;
+    return () => {
+        connected ??= connect(host, inputs, facts);
+        return connected;
     };
+}
+async function connect(host, { githubToken }, facts) {
+    if (githubToken === '')
+        throw new github_api/* GitHubError */.y(0, 'github-token is empty');
+    const { clock, signal } = host;
+    const github = await (0,github_api/* connectGitHub */.U)({
+        ...facts,
+        token: githubToken,
+        userAgent: USER_AGENT,
+        clock,
+    });
+    const hurry = () => github.hurry(AFTER_CANCEL_MS);
+    if (signal.aborted)
+        hurry();
+    else
+        signal.addEventListener('abort', hurry, { once: true });
+    return github;
+}
+async function answerWithUsage(host, { command }, conversation, connect) {
+    const reason = `${command} stands alone; the prompt has to follow it in the same comment.`;
+    try {
+        const github = await connect();
+        const { url } = await github.createComment(conversation ?? 0, renderUsage(command ?? ''));
+        return skip(host, reason, url);
+    }
+    catch (error) {
+        const why = error instanceof github_api/* GitHubError */.y ? error.message : 'an unexpected error';
+        host.console.warning(`The usage could not be posted: ${why}. The job needs \`permissions:\` with ` +
+            '`pull-requests: write` (on an issue `issues: write`).');
+        return skip(host, reason);
+    }
 }
 function introduce({ console }, { baseUrl, apiKey }) {
     const isDefault = baseUrl.href === new URL(lib_inputs/* DEFAULT_BASE_URL */.Ql).href;
@@ -51341,30 +52560,10 @@ function introduce({ console }, { baseUrl, apiKey }) {
         console.warning('api-key does not begin with "mint_"; the service may not take it.');
     }
 }
-/** Follows up on every job, and keeps the board and the output file true all the while. */
-async function followUp(host, inputs, board, reporter) {
-    const narrate = createNarrator(host.console, host.clock);
-    const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
-    const context = serviceContext(host, inputs, transport);
-    function observe(progress) {
-        board.set(progress.soFar.jobId, progress.soFar);
-        narrate(progress);
-        if (progress.kind !== 'sending' && progress.kind !== 'delivered')
-            return undefined;
-        const results = [...board.values()];
-        if (progress.kind === 'delivered')
-            reporter.delivered(results);
-        return writeOutputs(host, { results, problem: '', commentUrls: [] });
-    }
-    try {
-        await Promise.all(inputs.jobIds.map(async (jobId) => {
-            const order = { ...inputs, jobId, serverUrl: host.env.GITHUB_SERVER_URL ?? '' };
-            board.set(jobId, await followJob(order, context, observe));
-        }));
-    }
-    finally {
-        await transport.close();
-    }
+function openReporterFor(host, inputs, facts, connect) {
+    const { comment: mode, projectId, wait } = inputs;
+    const runName = `${facts.origin}:${facts.attempt}`;
+    return openReporter({ ...host, mode, projectId, wait, site: facts, runName, connect });
 }
 function serviceContext(host, inputs, transport) {
     const proxy = inputs.proxy.url === '' ? '' : ` (proxy ${new URL(inputs.proxy.url).host})`;
@@ -51377,92 +52576,15 @@ function serviceContext(host, inputs, transport) {
         signal: host.signal,
         random: host.random,
         debug: (text) => host.console.debug(text),
+        redact: host.redact,
     };
 }
-/** Tells the end in every place. The outputs come first: a second signal may end it at once. */
-async function report(host, inputs, results, reporter) {
-    const { console } = host;
-    const failed = (0,outcome/* failsStep */.ug)(results, inputs.failOn);
-    console.endGroup();
-    announce(console, results, failed);
-    let problem = writeOutputs(host, { results, problem: '', commentUrls: [] });
-    const { url, unwritten } = await reporter.finish(results);
-    if (url !== '')
-        problem = writeOutputs(host, { results, problem: '', commentUrls: [url] });
-    writeSummary(host, { results, problem: '', commentUrl: url, unwrittenComment: unwritten });
-    if (problem !== undefined && !failed)
-        console.error(problem);
-    return failed || problem !== undefined ? 1 : 0;
-}
-/** One annotation at most: an error if the step fails, else a warning or a notice. */
-function announce(console, results, failed) {
-    for (const result of results) {
-        const link = result.prLink === null ? '' : ` ${result.prLink}`;
-        console.info(`Job ${result.jobId}: ${headline(result)}.${link}`);
+function report(host, { failOn }, board, reporter, reactions) {
+    const results = [...board.values()];
+    if (results.some(({ outcome }) => outcome === 'error' || outcome === 'failed')) {
+        reactions.show('confused');
     }
-    const main = (0,outcome/* worst */.QZ)(results);
-    const reason = main === undefined ? '' : (0,lib_outputs/* reasonOf */.A3)(main, results);
-    if (reason === '')
-        return;
-    if (failed)
-        console.error(reason);
-    else if (main?.outcome === 'skipped')
-        console.notice(reason);
-    else
-        console.warning(reason);
-}
-function refuseInputs(host, problems) {
-    const problem = `Nothing was sent. ${problems.join(' ')}`;
-    host.console.error(problem);
-    writeOutputs(host, { results: [], problem, commentUrls: [] });
-    writeSummary(host, { results: [], problem, commentUrl: '', unwrittenComment: '' });
-    return 1;
-}
-/** A bug of ours. What was known before stays true and is kept. */
-function crash(host, board, error) {
-    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    const reason = `An unexpected error ended the run; please report it. ${(0,foreign_text/* oneLine */.T)(what)}`;
-    const results = [...board.values()].map((result) => ({
-        ...result,
-        outcome: 'error',
-        reason,
-    }));
-    host.console.endGroup();
-    host.console.error(reason);
-    if (error instanceof Error)
-        host.console.debug(error.stack ?? '');
-    writeOutputs(host, { results, problem: reason, commentUrls: [] });
-    return 1;
-}
-/** Returns a sentence with the facts if the runner's file cannot be written. */
-function writeOutputs(host, report) {
-    const outputs = (0,lib_outputs/* toOutputs */.Iu)(report);
-    try {
-        host.writeOutputs(outputs);
-        return undefined;
-    }
-    catch (error) {
-        return (`The outputs cannot be written (${codeOf(error)}), so later steps do not see them: ` +
-            `outcome ${outputs.outcome}, delivery ${outputs.delivery}, status ${outputs.status || 'unknown'}.`);
-    }
-}
-function writeSummary(host, parts) {
-    try {
-        host.writeSummary(renderSummary(parts));
-    }
-    catch (error) {
-        host.console.warning(`The job summary cannot be written (${codeOf(error)}).`);
-    }
-}
-function codeOf(error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : 'no file is named for it';
-}
-function notBegun(jobId) {
-    return (0,outcome/* unknownJob */.G)(jobId, {
-        delivery: 'not-sent',
-        outcome: 'error',
-        reason: 'The run ended before the message was sent.',
-    });
+    return conclude(host, results, failOn, reporter);
 }
 
 
@@ -51491,7 +52613,11 @@ function formsOf(secret) {
     // A very short value occurs by chance in ordinary words, and more so in base64.
     if (secret.length < 4)
         return [];
-    const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
+    const forms = [
+        secret,
+        JSON.stringify(secret).slice(1, -1),
+        encodeURIComponent(secret.toWellFormed()),
+    ];
     return secret.length < 8 ? forms : [...forms, ...base64Forms(secret)];
 }
 function base64Forms(secret) {
@@ -51516,17 +52642,19 @@ function base64Forms(secret) {
 __nccwpck_require__.d(__webpack_exports__, {
   _L: () => (/* binding */ _boolean),
   LK: () => (/* binding */ _int),
+  G1: () => (/* binding */ _isoDateTime),
   Eb: () => (/* binding */ _maxLength),
   F7: () => (/* binding */ _number),
   NC: () => (/* binding */ _positive),
   Fk: () => (/* binding */ _regex),
   Rl: () => (/* binding */ _string),
+  em: () => (/* binding */ _unknown),
   Fn: () => (/* binding */ _url),
   q0: () => (/* binding */ describe),
   mI: () => (/* binding */ meta)
 });
 
-// UNUSED EXPORTS: TimePrecision, _any, _array, _base64, _base64url, _bigint, _catch, _check, _cidrv4, _cidrv6, _coercedBigint, _coercedBoolean, _coercedDate, _coercedNumber, _coercedString, _creditCard, _cuid, _cuid2, _custom, _date, _default, _discriminatedUnion, _e164, _email, _emoji, _endsWith, _enum, _file, _float32, _float64, _gt, _gte, _guid, _iban, _includes, _int32, _int64, _intersection, _ipv4, _ipv6, _isoDate, _isoDateTime, _isoDuration, _isoTime, _jwt, _ksuid, _lazy, _length, _literal, _lowercase, _lt, _lte, _mac, _map, _max, _maxSize, _mime, _min, _minLength, _minSize, _multipleOf, _nan, _nanoid, _nativeEnum, _negative, _never, _nonnegative, _nonoptional, _nonpositive, _normalize, _null, _nullable, _optional, _overwrite, _pipe, _promise, _properties, _property, _readonly, _record, _refine, _set, _size, _slugify, _startsWith, _stringFormat, _stringbool, _success, _superRefine, _symbol, _templateLiteral, _toLowerCase, _toUpperCase, _transform, _trim, _tuple, _uint32, _uint64, _ulid, _undefined, _union, _unknown, _uppercase, _uuid, _uuidv4, _uuidv6, _uuidv7, _void, _xid, _xor
+// UNUSED EXPORTS: TimePrecision, _any, _array, _base64, _base64url, _bigint, _catch, _check, _cidrv4, _cidrv6, _coercedBigint, _coercedBoolean, _coercedDate, _coercedNumber, _coercedString, _creditCard, _cuid, _cuid2, _custom, _date, _default, _discriminatedUnion, _e164, _email, _emoji, _endsWith, _enum, _file, _float32, _float64, _gt, _gte, _guid, _iban, _includes, _int32, _int64, _intersection, _ipv4, _ipv6, _isoDate, _isoDuration, _isoTime, _jwt, _ksuid, _lazy, _length, _literal, _lowercase, _lt, _lte, _mac, _map, _max, _maxSize, _mime, _min, _minLength, _minSize, _multipleOf, _nan, _nanoid, _nativeEnum, _negative, _never, _nonnegative, _nonoptional, _nonpositive, _normalize, _null, _nullable, _optional, _overwrite, _pipe, _promise, _properties, _property, _readonly, _record, _refine, _set, _size, _slugify, _startsWith, _stringFormat, _stringbool, _success, _superRefine, _symbol, _templateLiteral, _toLowerCase, _toUpperCase, _transform, _trim, _tuple, _uint32, _uint64, _ulid, _undefined, _union, _uppercase, _uuid, _uuidv4, _uuidv6, _uuidv7, _void, _xid, _xor
 
 // EXTERNAL MODULE: ./node_modules/zod/v4/core/checks.js
 var core_checks = __nccwpck_require__(4890);
@@ -51877,7 +53005,7 @@ function _isoDateTime(Class, params) {
         offset: false,
         local: false,
         precision: null,
-        ...util.normalizeParams(params),
+        ...core_util/* normalizeParams */.A2(params),
     });
 }
 // @__NO_SIDE_EFFECTS__
@@ -53852,946 +54980,39 @@ const safeDecodeAsync = /* @__PURE__*/ _safeDecodeAsync($ZodRealError);
 
 /***/ }),
 
-/***/ 4723:
-/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
-
-/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
-/* harmony export */   A2: () => (/* binding */ normalizeParams),
-/* harmony export */   Gv: () => (/* binding */ isObject),
-/* harmony export */   NM: () => (/* binding */ optionalKeys),
-/* harmony export */   O7: () => (/* binding */ codePointLength),
-/* harmony export */   PO: () => (/* binding */ cached),
-/* harmony export */   QH: () => (/* binding */ aborted),
-/* harmony export */   Rc: () => (/* binding */ getLengthableOrigin),
-/* harmony export */   SS: () => (/* binding */ constantCatch),
-/* harmony export */   Vy: () => (/* binding */ assignProp),
-/* harmony export */   X: () => (/* binding */ installLazyProp),
-/* harmony export */   cl: () => (/* binding */ nullish),
-/* harmony export */   d3: () => (/* binding */ attachSchema),
-/* harmony export */   gx: () => (/* binding */ captureStackTrace),
-/* harmony export */   hi: () => (/* binding */ sizeCaps),
-/* harmony export */   iR: () => (/* binding */ finalizeIssue),
-/* harmony export */   jD: () => (/* binding */ hide),
-/* harmony export */   k8: () => (/* binding */ jsonStringifyReplacer),
-/* harmony export */   lQ: () => (/* binding */ prefixIssues),
-/* harmony export */   o8: () => (/* binding */ clone),
-/* harmony export */   ol: () => (/* binding */ members),
-/* harmony export */   p6: () => (/* binding */ cleanRegex),
-/* harmony export */   qQ: () => (/* binding */ propertyKeyTypes),
-/* harmony export */   qh: () => (/* binding */ own),
-/* harmony export */   rL: () => (/* binding */ explicitlyAborted),
-/* harmony export */   sD: () => (/* binding */ escapeRegex),
-/* harmony export */   v5: () => (/* binding */ defineLazyInternal),
-/* harmony export */   w5: () => (/* binding */ getEnumValues),
-/* harmony export */   zH: () => (/* binding */ NUMBER_FORMAT_RANGES)
-/* harmony export */ });
-/* unused harmony exports assertEqual, assertNotEqual, toZod, assertIs, assertNever, assert, joinValues, floatSafeRemainder, defineLazy, objectClone, rawShape, mergeDefs, cloneDef, getElementAtPath, promiseAllObject, randomString, esc, slugify, allowsEval, isPlainObject, shallowClone, numKeys, getParsedType, primitiveTypes, createTransparentProxy, stringifyPrimitive, BIGINT_FORMAT_RANGES, pick, omit, extend, safeExtend, merge, partial, required, unwrapMessage, getSizableOrigin, parsedType, issue, cleanEnum, base64ToUint8Array, uint8ArrayToBase64, base64urlToUint8Array, uint8ArrayToBase64url, hexToUint8Array, uint8ArrayToHex, Class, derived, CONSTANT_CATCH */
-
-// functions
-function assertEqual(val) {
-    return val;
-}
-function assertNotEqual(val) {
-    return val;
-}
-function toZod() {
-    return (schema) => schema;
-}
-function assertIs(_arg) { }
-function assertNever(_x) {
-    throw new Error("Unexpected value in exhaustive check");
-}
-function assert(_) { }
-function getEnumValues(entries) {
-    const numericValues = Object.values(entries).filter((v) => typeof v === "number");
-    const values = Object.entries(entries)
-        .filter(([k, _]) => numericValues.indexOf(+k) === -1)
-        .map(([_, v]) => v);
-    return values;
-}
-function joinValues(array, separator = "|") {
-    return array.map((val) => stringifyPrimitive(val)).join(separator);
-}
-function jsonStringifyReplacer(_, value) {
-    if (typeof value === "bigint")
-        return value.toString();
-    return value;
-}
-// the accessor lives on a shared prototype: an own accessor makes every box a dictionary-mode object (~360 B and a slow load per read against ~100 B and an inlined getter here)
-class Cached {
-    constructor(getter) {
-        this._getter = getter;
-        this._value = undefined;
-    }
-    get value() {
-        const getter = this._getter;
-        if (getter !== undefined) {
-            this._value = getter();
-            this._getter = undefined;
-        }
-        return this._value;
-    }
-}
-function cached(getter) {
-    return new Cached(getter);
-}
-function nullish(input) {
-    return input === null || input === undefined;
-}
-function cleanRegex(source) {
-    const start = source.startsWith("^") ? 1 : 0;
-    const end = source.endsWith("$") ? source.length - 1 : source.length;
-    return source.slice(start, end);
-}
-function floatSafeRemainder(val, step) {
-    const ratio = val / step;
-    const roundedRatio = Math.round(ratio);
-    // `val` and `step` each round to a double before the division rounds again, so a true decimal multiple's quotient can sit up to 1.5 of these scaled epsilons from the integer. A 1x tolerance therefore rejected 2.03 as a multiple of 0.07; 4x covers the worst case with margin.
-    const tolerance = 4 * Number.EPSILON * Math.max(Math.abs(ratio), 1);
-    if (Math.abs(ratio - roundedRatio) < tolerance)
-        return 0;
-    return ratio - roundedRatio;
-}
-const EVALUATING = /* @__PURE__*/ (/* unused pure expression or super */ null && (Symbol("evaluating")));
-function defineLazy(object, key, getter) {
-    let value = undefined;
-    Object.defineProperty(object, key, {
-        get() {
-            if (value === EVALUATING) {
-                // Circular reference detected, return undefined to break the cycle
-                return undefined;
-            }
-            if (value === undefined) {
-                value = EVALUATING;
-                value = getter();
-            }
-            return value;
-        },
-        set(v) {
-            Object.defineProperty(object, key, {
-                value: v,
-                // configurable: true,
-            });
-            // object[key] = v;
-        },
-        configurable: true,
-    });
-}
-function objectClone(obj) {
-    return Object.create(Object.getPrototypeOf(obj), Object.getOwnPropertyDescriptors(obj));
-}
-function assignProp(target, prop, value) {
-    Object.defineProperty(target, prop, {
-        value,
-        writable: true,
-        enumerable: true,
-        configurable: true,
-    });
-}
-/**
- * Whichever object a def's `shape` currently answers from: the one the caller passed until the first read, the frozen copy after it.
- *
- * Its keys and descriptors read without invoking anything, which is what lets a discriminated union check its discriminator, and the cycle walk read a shape, without resolving a getter that references the schema being constructed. A def that answers `shape` from an accessor of its own has none.
- */
-function rawShape(def) {
-    const desc = Object.getOwnPropertyDescriptor(def, "shape");
-    return desc?.get ? desc.get.raw : desc?.value;
-}
-// where a builder reads its source's keys and descriptors, resolving only a shape a def answers for itself. A shape resolves by object spread, so only its enumerable keys are ever part of it.
-function sourceShape(schema) {
-    return rawShape(schema._zod.def) ?? schema._zod.def.shape;
-}
-// a key whose value is not settled yet, self-caching so every read after the first gets the same one
-function deferProp(target, key, getter) {
-    Object.defineProperty(target, key, {
-        get() {
-            const value = getter();
-            assignProp(this, key, value);
-            return value;
-        },
-        enumerable: true,
-        configurable: true,
-    });
-}
-// Writes a settled key. A plain assignment is much cheaper than `defineProperty` and produces the same descriptor, but it runs whatever setter already answers to the key — an accessor this shape deferred, or an inherited one, which `__proto__` has on every object and prototype pollution can add for any name.
-function putProp(target, key, value) {
-    if (key in target)
-        assignProp(target, key, value);
-    else
-        target[key] = value;
-}
-/**
- * Copies `keys` of `source`'s shape onto `target`, each value passed through `wrap`.
- *
- * A key the source has resolved is copied through now, so the derived shape states it outright and nothing has to resolve it to learn what it holds. A key the source still defers stays deferred, and reads back through the source's own `shape`, so it resolves once and both shapes get that one schema.
- */
-function mirrorShape(target, source, keys, wrap) {
-    const raw = sourceShape(source);
-    for (const key of keys) {
-        const desc = Object.getOwnPropertyDescriptor(raw, key);
-        if (!desc.enumerable)
-            continue;
-        if (desc.get) {
-            deferProp(target, key, () => {
-                const value = source._zod.def.shape[key];
-                return wrap ? wrap(value, key) : value;
-            });
-        }
-        else
-            putProp(target, key, wrap ? wrap(desc.value, key) : desc.value);
-    }
-}
-// same, for a plain shape a caller passed rather than a schema's
-function mirrorProps(target, source) {
-    for (const key of Reflect.ownKeys(source)) {
-        const desc = Object.getOwnPropertyDescriptor(source, key);
-        if (!desc.enumerable)
-            continue;
-        if (desc.get)
-            deferProp(target, key, () => source[key]);
-        else
-            putProp(target, key, desc.value);
-    }
-}
-function mergeDefs(...defs) {
-    const mergedDescriptors = {};
-    for (const def of defs) {
-        const descriptors = Object.getOwnPropertyDescriptors(def);
-        Object.assign(mergedDescriptors, descriptors);
-    }
-    return Object.defineProperties({}, mergedDescriptors);
-}
-function cloneDef(schema) {
-    return mergeDefs(schema._zod.def);
-}
-function getElementAtPath(obj, path) {
-    if (!path)
-        return obj;
-    return path.reduce((acc, key) => acc?.[key], obj);
-}
-function promiseAllObject(promisesObj) {
-    const keys = Object.keys(promisesObj);
-    const promises = keys.map((key) => promisesObj[key]);
-    return Promise.all(promises).then((results) => {
-        const resolvedObj = {};
-        for (let i = 0; i < keys.length; i++) {
-            resolvedObj[keys[i]] = results[i];
-        }
-        return resolvedObj;
-    });
-}
-function randomString(length = 10) {
-    const chars = "abcdefghijklmnopqrstuvwxyz";
-    let str = "";
-    for (let i = 0; i < length; i++) {
-        str += chars[Math.floor(Math.random() * chars.length)];
-    }
-    return str;
-}
-function esc(str) {
-    return JSON.stringify(str);
-}
-function slugify(input) {
-    return input
-        .toLowerCase()
-        .trim()
-        .replace(/[^\w\s-]/g, "")
-        .replace(/[\s_-]+/g, "-")
-        .replace(/^-+|-+$/g, "");
-}
-const captureStackTrace = ("captureStackTrace" in Error ? Error.captureStackTrace : (..._args) => { });
-function isObject(data) {
-    return typeof data === "object" && data !== null && !Array.isArray(data);
-}
-const allowsEval = /* @__PURE__*/ (/* unused pure expression or super */ null && (cached(() => {
-    // Skip the probe under `jitless`: strict CSPs report the caught `new Function` as a `securitypolicyviolation` even though the throw is swallowed.
-    if (globalConfig.jitless) {
-        return false;
-    }
-    // @ts-ignore
-    if (typeof navigator !== "undefined" && navigator?.userAgent?.includes("Cloudflare")) {
-        return false;
-    }
-    try {
-        const F = Function;
-        new F("");
-        return true;
-    }
-    catch (_) {
-        return false;
-    }
-})));
-function isPlainObject(o) {
-    if (isObject(o) === false)
-        return false;
-    // modified constructor
-    const ctor = o.constructor;
-    if (ctor === undefined)
-        return true;
-    if (typeof ctor !== "function")
-        return true;
-    // modified prototype
-    const prot = ctor.prototype;
-    if (isObject(prot) === false)
-        return false;
-    // ctor doesn't have static `isPrototypeOf`
-    if (Object.prototype.hasOwnProperty.call(prot, "isPrototypeOf") === false) {
-        return false;
-    }
-    return true;
-}
-function shallowClone(o) {
-    if (isPlainObject(o))
-        return { ...o };
-    if (Array.isArray(o))
-        return [...o];
-    if (o instanceof Map)
-        return new Map(o);
-    if (o instanceof Set)
-        return new Set(o);
-    return o;
-}
-function numKeys(data) {
-    let keyCount = 0;
-    for (const key in data) {
-        if (Object.prototype.hasOwnProperty.call(data, key)) {
-            keyCount++;
-        }
-    }
-    return keyCount;
-}
-const getParsedType = (data) => {
-    const t = typeof data;
-    switch (t) {
-        case "undefined":
-            return "undefined";
-        case "string":
-            return "string";
-        case "number":
-            return Number.isNaN(data) ? "nan" : "number";
-        case "boolean":
-            return "boolean";
-        case "function":
-            return "function";
-        case "bigint":
-            return "bigint";
-        case "symbol":
-            return "symbol";
-        case "object":
-            if (Array.isArray(data)) {
-                return "array";
-            }
-            if (data === null) {
-                return "null";
-            }
-            if (data.then && typeof data.then === "function" && data.catch && typeof data.catch === "function") {
-                return "promise";
-            }
-            if (typeof Map !== "undefined" && data instanceof Map) {
-                return "map";
-            }
-            if (typeof Set !== "undefined" && data instanceof Set) {
-                return "set";
-            }
-            if (typeof Date !== "undefined" && data instanceof Date) {
-                return "date";
-            }
-            // @ts-ignore
-            if (typeof File !== "undefined" && data instanceof File) {
-                return "file";
-            }
-            return "object";
-        default:
-            throw new Error(`Unknown data type: ${t}`);
-    }
-};
-const propertyKeyTypes = /* @__PURE__*/ new Set(["string", "number", "symbol"]);
-const primitiveTypes = /* @__PURE__*/ new Set([
-    "string",
-    "number",
-    "bigint",
-    "boolean",
-    "symbol",
-    "undefined",
-]);
-function escapeRegex(str) {
-    return str.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-}
-// zod-specific utils
-function clone(inst, def, params) {
-    const cl = new inst._zod.constr(def ?? inst._zod.def);
-    if (!def || params?.parent)
-        cl._zod.parent = inst;
-    return cl;
-}
-function normalizeParams(_params) {
-    const params = _params;
-    if (!params)
-        return {};
-    if (typeof params === "string")
-        return { error: () => params };
-    if (params?.message !== undefined) {
-        if (params?.error !== undefined)
-            throw new Error("Cannot specify both `message` and `error` params");
-        params.error = params.message;
-    }
-    delete params.message;
-    if (typeof params.error === "string")
-        return { ...params, error: () => params.error };
-    return params;
-}
-function createTransparentProxy(getter) {
-    let target;
-    return new Proxy({}, {
-        get(_, prop, receiver) {
-            target ?? (target = getter());
-            return Reflect.get(target, prop, receiver);
-        },
-        set(_, prop, value, receiver) {
-            target ?? (target = getter());
-            return Reflect.set(target, prop, value, receiver);
-        },
-        has(_, prop) {
-            target ?? (target = getter());
-            return Reflect.has(target, prop);
-        },
-        deleteProperty(_, prop) {
-            target ?? (target = getter());
-            return Reflect.deleteProperty(target, prop);
-        },
-        ownKeys(_) {
-            target ?? (target = getter());
-            return Reflect.ownKeys(target);
-        },
-        getOwnPropertyDescriptor(_, prop) {
-            target ?? (target = getter());
-            return Reflect.getOwnPropertyDescriptor(target, prop);
-        },
-        defineProperty(_, prop, descriptor) {
-            target ?? (target = getter());
-            return Reflect.defineProperty(target, prop, descriptor);
-        },
-    });
-}
-function stringifyPrimitive(value) {
-    if (typeof value === "bigint")
-        return value.toString() + "n";
-    if (typeof value === "string")
-        return `"${value}"`;
-    return `${value}`;
-}
-function optionalKeys(shape) {
-    return Object.keys(shape).filter((k) => {
-        return shape[k]._zod.optin !== undefined && shape[k]._zod.optout === "optional";
-    });
-}
-// Wrapped in a `@__PURE__` IIFE: esbuild never tree-shakes a top-level initializer that contains a member access on `Number`, so the bare object literal survived into every bundle.
-const NUMBER_FORMAT_RANGES = /*@__PURE__*/ (() => ({
-    safeint: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-    int32: [-2147483648, 2147483647],
-    uint32: [0, 4294967295],
-    float32: [-3.4028234663852886e38, 3.4028234663852886e38],
-    float64: [-Number.MAX_VALUE, Number.MAX_VALUE],
-}))();
-const BIGINT_FORMAT_RANGES = {
-    int64: [/* @__PURE__*/ BigInt("-9223372036854775808"), /* @__PURE__*/ BigInt("9223372036854775807")],
-    uint64: [/* @__PURE__*/ BigInt(0), /* @__PURE__*/ BigInt("18446744073709551615")],
-};
-function pick(schema, mask) {
-    const currDef = schema._zod.def;
-    const checks = currDef.checks;
-    const hasChecks = checks && checks.length > 0;
-    if (hasChecks) {
-        throw new Error(".pick() cannot be used on object schemas containing refinements");
-    }
-    const newShape = {};
-    mirrorShape(newShape, schema, maskedKeys(schema, mask));
-    return clone(schema, mergeDefs(currDef, { shape: newShape, checks: [] }));
-}
-// the mask keys that select something, checked against the source's shape without resolving it
-function maskedKeys(schema, mask) {
-    const raw = sourceShape(schema);
-    const keys = [];
-    // `for...in` skips symbols, so a symbol in the mask would select nothing
-    for (const key of Reflect.ownKeys(mask)) {
-        if (!Object.getOwnPropertyDescriptor(raw, key)?.enumerable) {
-            throw new Error(`Unrecognized key: "${String(key)}"`);
-        }
-        if (mask[key])
-            keys.push(key);
-    }
-    return keys;
-}
-function omit(schema, mask) {
-    const currDef = schema._zod.def;
-    const checks = currDef.checks;
-    const hasChecks = checks && checks.length > 0;
-    if (hasChecks) {
-        throw new Error(".omit() cannot be used on object schemas containing refinements");
-    }
-    const omitted = new Set(maskedKeys(schema, mask));
-    const newShape = {};
-    mirrorShape(newShape, schema, Reflect.ownKeys(sourceShape(schema)).filter((key) => !omitted.has(key)));
-    return clone(schema, mergeDefs(currDef, { shape: newShape, checks: [] }));
-}
-function extend(schema, shape) {
-    if (!isPlainObject(shape)) {
-        throw new Error("Invalid input to extend: expected a plain object");
-    }
-    const checks = schema._zod.def.checks;
-    const hasChecks = checks && checks.length > 0;
-    if (hasChecks) {
-        // Only throw if new shape overlaps with existing shape. Use getOwnPropertyDescriptor to check key existence without accessing values
-        const existingShape = sourceShape(schema);
-        for (const key of Reflect.ownKeys(shape)) {
-            if (Object.getOwnPropertyDescriptor(existingShape, key) !== undefined) {
-                throw new Error("Cannot overwrite keys on object schemas containing refinements. Use `.safeExtend()` instead.");
-            }
-        }
-    }
-    return clone(schema, mergeDefs(schema._zod.def, { shape: extended(schema, shape) }));
-}
-// the source's keys, then the caller's overlaid on top
-function extended(schema, shape) {
-    const newShape = {};
-    mirrorShape(newShape, schema, Reflect.ownKeys(sourceShape(schema)));
-    mirrorProps(newShape, shape);
-    return newShape;
-}
-function safeExtend(schema, shape) {
-    if (!isPlainObject(shape)) {
-        throw new Error("Invalid input to safeExtend: expected a plain object");
-    }
-    return clone(schema, mergeDefs(schema._zod.def, { shape: extended(schema, shape) }));
-}
-function merge(a, b) {
-    if (!b?._zod?.def) {
-        throw new Error("Invalid input to merge: expected an object schema. To merge a plain shape, use `.extend()`.");
-    }
-    if (a._zod.def.checks?.length) {
-        throw new Error(".merge() cannot be used on object schemas containing refinements. Use .safeExtend() instead.");
-    }
-    const newShape = {};
-    mirrorShape(newShape, a, Reflect.ownKeys(sourceShape(a)));
-    mirrorShape(newShape, b, Reflect.ownKeys(sourceShape(b)));
-    const def = mergeDefs(a._zod.def, {
-        shape: newShape,
-        get catchall() {
-            return b._zod.def.catchall;
-        },
-        checks: b._zod.def.checks ?? [],
-    });
-    return clone(a, def);
-}
-function partial(Class, schema, mask, name = "partial") {
-    const currDef = schema._zod.def;
-    const checks = currDef.checks;
-    const hasChecks = checks && checks.length > 0;
-    if (hasChecks) {
-        throw new Error(`.${name}() cannot be used on object schemas containing refinements`);
-    }
-    const selected = mask ? new Set(maskedKeys(schema, mask)) : undefined;
-    const newShape = {};
-    mirrorShape(newShape, schema, Reflect.ownKeys(sourceShape(schema)), Class &&
-        ((value, key) => (selected && !selected.has(key) ? value : new Class({ type: "optional", innerType: value }))));
-    return clone(schema, mergeDefs(schema._zod.def, { shape: newShape, checks: [] }));
-}
-function required(Class, schema, mask) {
-    const selected = mask ? new Set(maskedKeys(schema, mask)) : undefined;
-    const newShape = {};
-    mirrorShape(newShape, schema, Reflect.ownKeys(sourceShape(schema)), (value, key) => 
-    // overwrite with non-optional
-    selected && !selected.has(key) ? value : new Class({ type: "nonoptional", innerType: value }));
-    return clone(schema, mergeDefs(schema._zod.def, { shape: newShape }));
-}
-// invalid_type | too_big | too_small | invalid_format | not_multiple_of | unrecognized_keys | invalid_union | invalid_key | invalid_element | invalid_value | custom
-function aborted(x, startIndex = 0) {
-    if (x.aborted === true)
-        return true;
-    for (let i = startIndex; i < x.issues.length; i++) {
-        if (x.issues[i]?.continue !== true) {
-            return true;
-        }
-    }
-    return false;
-}
-// Checks for explicit abort (continue === false), as opposed to implicit abort (continue === undefined). Used to respect `abort: true` in .refine() even for checks that have a `when` function.
-function explicitlyAborted(x, startIndex = 0) {
-    if (x.aborted === true)
-        return true;
-    for (let i = startIndex; i < x.issues.length; i++) {
-        if (x.issues[i]?.continue === false) {
-            return true;
-        }
-    }
-    return false;
-}
-function prefixIssues(path, issues) {
-    return issues.map((iss) => {
-        var _a;
-        (_a = iss).path ?? (_a.path = []);
-        iss.path.unshift(path);
-        return iss;
-    });
-}
-function unwrapMessage(message) {
-    return typeof message === "string" ? message : message?.message;
-}
-/* A check holds no link back to the schema it is attached to — the same check instance is shared by every clone of that schema — so the owner is stamped onto the issues a check just raised, at the only point where both are in scope. Runs on the failure path only; `start` is the issue count from before the check ran. */
-/** The leading size checks of `defChecks` that set an upper bound, each paired with it. */
-function sizeCaps(defChecks) {
-    const caps = [];
-    for (const ch of defChecks ?? []) {
-        const d = ch._zod.def;
-        // a later check may rewrite the value
-        if (!/_(length|size)$|_equals$/.test(d.check))
-            break;
-        const max = d.maximum ?? d.length ?? d.size;
-        if (max >= 0)
-            caps.push([max, ch]);
-    }
-    return caps;
-}
-function attachSchema(issues, start, inst) {
-    var _a;
-    for (let i = start; i < issues.length; i++) {
-        (_a = issues[i]).schema ?? (_a.schema = inst);
-    }
-}
-function finalizeIssue(iss, ctx, config) {
-    var _a;
-    // A schema that raised an issue itself owns it outright, and outranks any stamp an enclosing check left in `attachSchema`. String formats and z.custom() are schema and check at once, so when they act as a check they defer to that stamp instead.
-    const traits = iss.inst?._zod?.traits;
-    if (traits?.has("$ZodType")) {
-        if (traits.has("$ZodCheck"))
-            (_a = iss).schema ?? (_a.schema = iss.inst);
-        else
-            iss.schema = iss.inst;
-    }
-    // Decreasing specificity, first map to return a message wins. `inst` is whatever raised the issue, so a check's own map outranks the owning schema's.
-    const schemaError = iss.schema !== iss.inst ? iss.schema?._zod.def?.error : undefined;
-    const message = iss.message
-        ? iss.message
-        : (unwrapMessage(iss.inst?._zod.def?.error?.(iss)) ??
-            unwrapMessage(schemaError?.(iss)) ??
-            unwrapMessage(ctx?.error?.(iss)) ??
-            unwrapMessage(config.customError?.(iss)) ??
-            unwrapMessage(config.localeError?.(iss)) ??
-            "Invalid input");
-    // an explicit own-key copy beats object rest with excluded keys, which v8 routes through a generic runtime call; Object.keys rather than for-in so an issue pushed with a prototype does not leak inherited keys, and an own __proto__ key is dropped rather than assigned through the setter
-    const full = {};
-    for (const k of Object.keys(iss)) {
-        if (k === "inst" || k === "schema" || k === "continue" || k === "input" || k === "__proto__")
-            continue;
-        full[k] = iss[k];
-    }
-    full.path ?? (full.path = []);
-    full.message = message;
-    if (ctx?.reportInput) {
-        full.input = iss.input;
-    }
-    return full;
-}
-function getSizableOrigin(input) {
-    if (input instanceof Set)
-        return "set";
-    if (input instanceof Map)
-        return "map";
-    // @ts-ignore
-    if (input instanceof File)
-        return "file";
-    return "unknown";
-}
-const highSurrogate = /[\uD800-\uDBFF]/;
-// Code points in `str`: a surrogate pair counts once, a lone surrogate as itself. Hand-rolled because the string iterator allocates and runs ~250x slower on this path; the regex probe exits ~50x quicker for a string with no astral characters.
-function codePointLength(str) {
-    const units = str.length;
-    if (!highSurrogate.test(str))
-        return units;
-    let count = units;
-    for (let i = 0; i < units - 1; i++) {
-        if ((str.charCodeAt(i) & 0xfc00) === 0xd800 && (str.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
-            count--;
-            i++;
-        }
-    }
-    return count;
-}
-function getLengthableOrigin(input) {
-    if (Array.isArray(input))
-        return "array";
-    if (typeof input === "string")
-        return "string";
-    return "unknown";
-}
-function parsedType(data) {
-    const t = typeof data;
-    switch (t) {
-        case "number": {
-            return Number.isNaN(data) ? "nan" : "number";
-        }
-        case "object": {
-            if (data === null) {
-                return "null";
-            }
-            if (Array.isArray(data)) {
-                return "array";
-            }
-            const obj = data;
-            if (obj && Object.getPrototypeOf(obj) !== Object.prototype && "constructor" in obj && obj.constructor) {
-                return obj.constructor.name;
-            }
-        }
-    }
-    return t;
-}
-function issue(...args) {
-    const [iss, input, inst] = args;
-    if (typeof iss === "string") {
-        return {
-            message: iss,
-            code: "custom",
-            input,
-            inst,
-        };
-    }
-    return { ...iss };
-}
-function cleanEnum(obj) {
-    return Object.entries(obj)
-        .filter(([k, _]) => {
-        // return true if NaN, meaning it's not a number, thus a string key
-        return Number.isNaN(Number.parseInt(k, 10));
-    })
-        .map((el) => el[1]);
-}
-// Codec utility functions
-function base64ToUint8Array(base64) {
-    const binaryString = atob(base64);
-    const bytes = new Uint8Array(binaryString.length);
-    for (let i = 0; i < binaryString.length; i++) {
-        bytes[i] = binaryString.charCodeAt(i);
-    }
-    return bytes;
-}
-function uint8ArrayToBase64(bytes) {
-    let binaryString = "";
-    for (let i = 0; i < bytes.length; i++) {
-        binaryString += String.fromCharCode(bytes[i]);
-    }
-    return btoa(binaryString);
-}
-function base64urlToUint8Array(base64url) {
-    const base64 = base64url.replace(/-/g, "+").replace(/_/g, "/");
-    const padding = "=".repeat((4 - (base64.length % 4)) % 4);
-    return base64ToUint8Array(base64 + padding);
-}
-function uint8ArrayToBase64url(bytes) {
-    return uint8ArrayToBase64(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
-}
-function hexToUint8Array(hex) {
-    const cleanHex = hex.replace(/^0x/, "");
-    if (cleanHex.length % 2 !== 0) {
-        throw new Error("Invalid hex string length");
-    }
-    const bytes = new Uint8Array(cleanHex.length / 2);
-    for (let i = 0; i < cleanHex.length; i += 2) {
-        bytes[i / 2] = Number.parseInt(cleanHex.slice(i, i + 2), 16);
-    }
-    return bytes;
-}
-function uint8ArrayToHex(bytes) {
-    return Array.from(bytes)
-        .map((b) => b.toString(16).padStart(2, "0"))
-        .join("");
-}
-// instanceof
-class Class {
-    constructor(..._args) { }
-}
-//////////    PROTOTYPE INSTALLERS     //////////
-//
-// Members live on the prototype and materialize per instance on first read, which keeps own-property count under the step where V8 stops using inline slots. Changing anything here means re-measuring runtime, memory and bundle size together — see "The three axes" in AGENTS.md.
-/**
- * Installs a trait's members on its prototype. Each value builds that member for the instance on first read; the built value shadows the accessor as an own property, so a detached `const { parse } = schema` keeps working.
- *
- * Call this from a `proto` initializer, which runs once per prototype — never per instance.
- */
-function members(proto, table) {
-    for (const key in table) {
-        const desc = Object.getOwnPropertyDescriptor(table, key);
-        // a getter installs as written, so it stays live: `description` reads through to the registry on every access. not enumerable: an object literal's is, and a prototype member never was
-        if (desc.get)
-            Object.defineProperty(proto, key, { ...desc, enumerable: false });
-        // a method materializes bound on first read, which is what keeps a detached member working: `const opt = schema.optional; opt()`
-        else
-            defineBound(proto, key, desc.value);
-    }
-}
-/** Shadows a prototype member with an own value, so a getter that builds from the instance runs once. */
-function own(inst, key, value, enumerable = true) {
-    Object.defineProperty(inst, key, { configurable: true, writable: true, enumerable, value });
-    return value;
-}
-/** Like {@link own}, for a member that was never an own data property and has to stay out of `Object.keys`. */
-function hide(inst, key, value) {
-    return own(inst, key, value, false);
-}
-/** Adds members a table derives from the instance: each builds on first read and shadows as own data, and assignment shadows the same way, as when these were own properties. */
-function derived(computes, table) {
-    for (const key in computes) {
-        const compute = computes[key];
-        // an object literal's accessor is configurable and enumerable, and `members` copies the descriptor as written
-        Object.defineProperty(table, key, {
-            configurable: true,
-            enumerable: true,
-            get() {
-                return own(this, key, compute(this));
-            },
-            set(value) {
-                own(this, key, value);
-            },
-        });
-    }
-    return table;
-}
-function defineBound(proto, key, fn) {
-    Object.defineProperty(proto, key, {
-        configurable: true,
-        get() {
-            // vitest's spyOn calls a prototype getter bare to find the function it wraps, so a nullish receiver answers the raw method
-            return this == null ? fn : own(this, key, fn.bind(this));
-        },
-        set(value) {
-            own(this, key, value);
-        },
-    });
-}
-/** Returns the prototype to install on, or `undefined` if this group is already installed on it. */
-function claim(inst, sentinel) {
-    const proto = Object.getPrototypeOf(inst);
-    // Runs on every construction, so `in` rather than the costlier `hasOwnProperty.call`. Sentinels are keys the group itself defines.
-    return sentinel in proto ? undefined : proto;
-}
-// The internals whose init chain is installing. A second call for the same one is a derived constructor overriding its base, so it must not construct another schema in between or the override is dropped.
-let installing;
-// Set while a getter is running, so a value that resolved through a recursion break is not memoized. One shared descriptor shadows the key for the duration, which costs no per-key allocation.
-let broke = false;
-const breaker = {
-    configurable: true,
-    get() {
-        broke = true;
-        return undefined;
-    },
-};
-/**
- * Installs a lazily-derived internal on the `_zod` prototype of `inst`'s
- * constructor, computed from the internals object itself and cached there on
- * first read. One accessor per constructor rather than one per instance.
- */
-function defineLazyInternal(inst, key, compute) {
-    const proto = Object.getPrototypeOf(inst._zod);
-    if (key in proto && installing !== inst._zod) {
-        // A repeat construction: everything is installed already. Cleared here so the reference is not held past the first construction of every type.
-        installing = undefined;
-        return;
-    }
-    installing = inst._zod;
-    Object.defineProperty(proto, key, {
-        configurable: true,
-        get() {
-            // Shadowed before computing so a re-entrant read from a recursive schema resolves to undefined instead of running the getter again.
-            Object.defineProperty(this, key, breaker);
-            const outer = broke;
-            broke = false;
-            try {
-                const value = compute(this);
-                // A result that resolved through a recursion break is recomputed once the graph is complete; everything else memoizes, undefined included.
-                if (broke)
-                    delete this[key];
-                else
-                    Object.defineProperty(this, key, { configurable: true, writable: true, value });
-                broke = broke || outer;
-                return value;
-            }
-            catch (err) {
-                // A compute that threw memoizes nothing, so a later read runs it again and fails the same way. The shadow goes with it, since leaving it installed would answer undefined for every later read.
-                delete this[key];
-                broke = broke || outer;
-                throw err;
-            }
-        },
-        set(value) {
-            Object.defineProperty(this, key, { configurable: true, writable: true, value });
-        },
-    });
-}
-/**
- * Installs `key` on `inst`'s prototype, computed by `make` on first read and cached there as an own
- * data property. One accessor per constructor rather than one per instance, because an own accessor
- * puts every instance after the first into v8 dictionary mode. The key doubles as the sentinel.
- */
-function installLazyProp(inst, key, make, enumerable) {
-    const proto = claim(inst, key);
-    if (!proto)
-        return;
-    Object.defineProperty(proto, key, {
-        configurable: true,
-        get() {
-            // Shadowed before computing, so a re-entrant read from a self-referential shape resolves to undefined instead of running the getter again. A data property rather than an accessor: an own accessor is the dictionary-mode transition this exists to avoid.
-            const desc = { configurable: true, writable: true, enumerable, value: undefined };
-            Object.defineProperty(this, key, desc);
-            // a compute that throws leaves the shadow behind, so later reads answer undefined instead of re-throwing; `defineLazy` did the same, and `defineLazyInternal`'s delete-on-catch would cost bytes in every bundle for a case only a throwing user getter reaches
-            desc.value = make(this);
-            Object.defineProperty(this, key, desc);
-            return desc.value;
-        },
-        set(value) {
-            Object.defineProperty(this, key, { configurable: true, writable: true, enumerable, value });
-        },
-    });
-}
-/** Marks the thunk `_catch` synthesises for a constant catch value. `Function.length` cannot tell that thunk from a user callback — rest and defaulted parameters both report arity 0 — and a user callback reads `ctx.error`, whose issues only finalize correctly against the caller's per-parse error map. Provenance can say what arity cannot. A plain string key rather than `Symbol.for`, whose call at module scope no bundler can prove pure — the same shape that anchored `urlCanParse` into every build. */
-const CONSTANT_CATCH = "~constantCatch";
-/** Wraps a constant catch value in a thunk tagged with {@link CONSTANT_CATCH}. */
-function constantCatch(value) {
-    const fn = () => value;
-    fn[CONSTANT_CATCH] = true;
-    return fn;
-}
-
-
-/***/ }),
-
-/***/ 3619:
+/***/ 1041:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
 // EXPORTS
 __nccwpck_require__.d(__webpack_exports__, {
-  YOg: () => (/* binding */ array),
-  zMY: () => (/* binding */ schemas_boolean),
-  MfU: () => (/* binding */ _catch),
-  k5n: () => (/* binding */ _enum),
-  Whr: () => (/* binding */ schemas_int),
-  mee: () => (/* binding */ nullable),
-  cl6: () => (/* binding */ nullish),
-  aig: () => (/* binding */ schemas_number),
-  Ikc: () => (/* binding */ object),
-  lqM: () => (/* binding */ optional),
-  FsL: () => (/* binding */ pipe),
-  YjP: () => (/* binding */ schemas_string),
-  pdi: () => (/* binding */ transform),
-  KCZ: () => (/* binding */ union),
-  OZ5: () => (/* binding */ url)
+  $p: () => (/* binding */ $ZodArray),
+  sF: () => (/* binding */ $ZodBoolean),
+  t$: () => (/* binding */ $ZodCatch),
+  VO: () => (/* binding */ $ZodEnum),
+  Ko: () => (/* binding */ $ZodISODateTime),
+  nu: () => (/* binding */ $ZodLiteral),
+  qc: () => (/* binding */ $ZodNullable),
+  vz: () => (/* binding */ $ZodNumber),
+  I: () => (/* binding */ $ZodNumberFormat),
+  L8: () => (/* binding */ $ZodObject),
+  ig: () => (/* binding */ $ZodOptional),
+  _m: () => (/* binding */ $ZodPipe),
+  $v: () => (/* binding */ $ZodString),
+  EY: () => (/* binding */ $ZodStringFormat),
+  Wc: () => (/* binding */ $ZodTransform),
+  W4: () => (/* binding */ $ZodType),
+  VY: () => (/* binding */ $ZodURL),
+  cu: () => (/* binding */ $ZodUnion),
+  GP: () => (/* binding */ $ZodUnknown)
 });
 
-// UNUSED EXPORTS: ZodMiniAny, ZodMiniArray, ZodMiniBase64, ZodMiniBase64URL, ZodMiniBigInt, ZodMiniBigIntFormat, ZodMiniBoolean, ZodMiniCIDRv4, ZodMiniCIDRv6, ZodMiniCUID, ZodMiniCUID2, ZodMiniCatch, ZodMiniCodec, ZodMiniCreditCard, ZodMiniCustom, ZodMiniCustomStringFormat, ZodMiniDate, ZodMiniDefault, ZodMiniDiscriminatedUnion, ZodMiniE164, ZodMiniEmail, ZodMiniEmoji, ZodMiniEnum, ZodMiniExactOptional, ZodMiniFile, ZodMiniFunction, ZodMiniGUID, ZodMiniIBAN, ZodMiniIPv4, ZodMiniIPv6, ZodMiniIntersection, ZodMiniJWT, ZodMiniKSUID, ZodMiniLazy, ZodMiniLiteral, ZodMiniMAC, ZodMiniMap, ZodMiniNaN, ZodMiniNanoID, ZodMiniNever, ZodMiniNonOptional, ZodMiniNull, ZodMiniNullable, ZodMiniNumber, ZodMiniNumberFormat, ZodMiniObject, ZodMiniOptional, ZodMiniPipe, ZodMiniPrefault, ZodMiniPromise, ZodMiniReadonly, ZodMiniRecord, ZodMiniSet, ZodMiniString, ZodMiniStringFormat, ZodMiniSuccess, ZodMiniSymbol, ZodMiniTemplateLiteral, ZodMiniTransform, ZodMiniTuple, ZodMiniType, ZodMiniULID, ZodMiniURL, ZodMiniUUID, ZodMiniUndefined, ZodMiniUnion, ZodMiniUnknown, ZodMiniVoid, ZodMiniXID, ZodMiniXor, _default, _function, any, base64, base64url, bigint, catchall, check, cidrv4, cidrv6, codec, creditCard, cuid, cuid2, currencyCode, custom, date, describe, discriminatedUnion, e164, email, emoji, exactOptional, exactPartial, extend, file, float32, float64, function, guid, hash, hex, hostname, httpUrl, iban, instanceof, int32, int64, intersection, invertCodec, ipv4, ipv6, json, jwt, keyof, ksuid, lazy, literal, looseObject, looseRecord, mac, map, merge, meta, nan, nanoid, nativeEnum, never, nonoptional, null, omit, partial, partialRecord, pick, prefault, promise, readonly, record, refine, required, safeExtend, set, strictObject, stringFormat, stringbool, success, superRefine, symbol, templateLiteral, tuple, uint32, uint64, ulid, undefined, unknown, uuid, uuidv4, uuidv6, uuidv7, void, xid, xor
+// UNUSED EXPORTS: $ZodAny, $ZodBase64, $ZodBase64URL, $ZodBigInt, $ZodBigIntFormat, $ZodCIDRv4, $ZodCIDRv6, $ZodCUID, $ZodCUID2, $ZodCodec, $ZodCreditCard, $ZodCustom, $ZodCustomStringFormat, $ZodDate, $ZodDefault, $ZodDiscriminatedUnion, $ZodE164, $ZodEmail, $ZodEmoji, $ZodExactOptional, $ZodFile, $ZodFunction, $ZodGUID, $ZodIBAN, $ZodIPv4, $ZodIPv6, $ZodISODate, $ZodISODuration, $ZodISOTime, $ZodIntersection, $ZodJWT, $ZodKSUID, $ZodLazy, $ZodMAC, $ZodMap, $ZodNaN, $ZodNanoID, $ZodNever, $ZodNonOptional, $ZodNull, $ZodObjectJIT, $ZodPrefault, $ZodPreprocess, $ZodPromise, $ZodReadonly, $ZodRecord, $ZodSet, $ZodSuccess, $ZodSymbol, $ZodTemplateLiteral, $ZodTuple, $ZodULID, $ZodUUID, $ZodUndefined, $ZodVoid, $ZodXID, $ZodXor, URL_BAD_FORMAT, URL_UNPARSEABLE, base64Charset, base64urlCharset, canParseURL, clone, getDiscriminatedOption, isValidBase64, isValidBase64URL, isValidCIDRv6, isValidCreditCard, isValidIBAN, isValidIPv6, isValidJWT, mergeValues, parseURLObject, standardProps, stripTabAndNewline, urlHostnameOk, urlProtocolOk, validateURL
 
-// EXTERNAL MODULE: ./node_modules/zod/v4/core/core.js
-var core_core = __nccwpck_require__(8532);
 // EXTERNAL MODULE: ./node_modules/zod/v4/core/checks.js
 var core_checks = __nccwpck_require__(4890);
+// EXTERNAL MODULE: ./node_modules/zod/v4/core/core.js
+var core_core = __nccwpck_require__(8532);
 ;// CONCATENATED MODULE: ./node_modules/zod/v4/core/regexes.js
 
 /**
@@ -54865,7 +55086,7 @@ const creditCard = /^\d(?:[ -]?\d){11,18}$/;
 const currencyCode = /^(?:AED|AFN|ALL|AMD|AOA|ARS|AUD|AWG|AZN|BAM|BBD|BDT|BHD|BIF|BMD|BND|BOB|BOV|BRL|BSD|BTN|BWP|BYN|BZD|CAD|CDF|CHE|CHF|CHW|CLF|CLP|CNY|COP|COU|CRC|CUP|CVE|CZK|DJF|DKK|DOP|DZD|EGP|ERN|ETB|EUR|FJD|FKP|GBP|GEL|GHS|GIP|GMD|GNF|GTQ|GYD|HKD|HNL|HTG|HUF|IDR|ILS|INR|IQD|IRR|ISK|JMD|JOD|JPY|KES|KGS|KHR|KMF|KPW|KRW|KWD|KYD|KZT|LAK|LBP|LKR|LRD|LSL|LYD|MAD|MDL|MGA|MKD|MMK|MNT|MOP|MRU|MUR|MVR|MWK|MXN|MXV|MYR|MZN|NAD|NGN|NIO|NOK|NPR|NZD|OMR|PAB|PEN|PGK|PHP|PKR|PLN|PYG|QAR|RON|RSD|RUB|RWF|SAR|SBD|SCR|SDG|SEK|SGD|SHP|SLE|SOS|SRD|SSP|STN|SVC|SYP|SZL|THB|TJS|TMT|TND|TOP|TRY|TTD|TWD|TZS|UAH|UGX|USD|USN|UYI|UYU|UYW|UZS|VED|VES|VND|VUV|WST|XAD|XAF|XAG|XAU|XBA|XBB|XBC|XBD|XCD|XCG|XDR|XOF|XPD|XPF|XPT|XSU|XTS|XUA|XXX|YER|ZAR|ZMW|ZWG)$/;
 // iban electronic format: 2-letter country, check digits 02-98 (the only values `98 - remainder` can produce), 11-30 bban characters
 const iban = /^[A-Z]{2}(?!00|01|99)\d{2}[A-Z0-9]{11,30}$/;
-const dateSource = (/* unused pure expression or super */ null && (`(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29|\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|(?:02)-(?:0[1-9]|1\\d|2[0-8])))`));
+const dateSource = `(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29|\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|(?:02)-(?:0[1-9]|1\\d|2[0-8])))`;
 /** Anchors a pattern source. The interpolation lives here rather than at the call site because
  * esbuild will not drop a `@__PURE__` call whose own argument interpolates a variable, but it
  * will drop `anchor(dateSource)`. Keeping it inline pinned `date` into every bundle. */
@@ -55326,10 +55547,10 @@ const $ZodKSUID = /*@__PURE__*/ (/* unused pure expression or super */ null && (
     def.pattern ?? (def.pattern = regexes.ksuid);
     $ZodStringFormat.init(inst, def);
 })));
-const $ZodISODateTime = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodISODateTime", (inst, def) => {
-    def.pattern ?? (def.pattern = regexes.datetime(def));
+const $ZodISODateTime = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodISODateTime", (inst, def) => {
+    def.pattern ?? (def.pattern = datetime(def));
     $ZodStringFormat.init(inst, def);
-})));
+});
 const $ZodISODate = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodISODate", (inst, def) => {
     def.pattern ?? (def.pattern = regexes.date);
     $ZodStringFormat.init(inst, def);
@@ -55723,10 +55944,10 @@ const $ZodAny = /*@__PURE__*/ (/* unused pure expression or super */ null && (co
     $ZodType.init(inst, def);
     inst._zod.parse = (payload) => payload;
 })));
-const $ZodUnknown = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodUnknown", (inst, def) => {
+const $ZodUnknown = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodUnknown", (inst, def) => {
     $ZodType.init(inst, def);
     inst._zod.parse = (payload) => payload;
-})));
+});
 const $ZodNever = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodNever", (inst, def) => {
     $ZodType.init(inst, def);
     inst._zod.parse = (payload, _ctx) => {
@@ -56990,16 +57211,16 @@ const $ZodEnum = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodEnum", (inst,
         return payload;
     };
 });
-const $ZodLiteral = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodLiteral", (inst, def) => {
+const $ZodLiteral = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodLiteral", (inst, def) => {
     $ZodType.init(inst, def);
     const values = new Set(def.values);
     inst._zod.values = values;
-    util.defineLazyInternal(inst, "pattern", (zod) => {
+    core_util/* defineLazyInternal */.v5(inst, "pattern", (zod) => {
         const vals = zod.def.values;
         // unmatchable fallback, RE2-safe: an empty alternation would compile to /^()$/, which matches ""
         return new RegExp(vals.length
             ? `^(${vals
-                .map((o) => typeof o === "string" ? util.escapeRegex(o) : o ? util.escapeRegex(o.toString()) : String(o))
+                .map((o) => typeof o === "string" ? core_util/* escapeRegex */.sD(o) : o ? core_util/* escapeRegex */.sD(o.toString()) : String(o))
                 .join("|")})$`
             : "^[^\\s\\S]$");
     });
@@ -57016,7 +57237,7 @@ const $ZodLiteral = /*@__PURE__*/ (/* unused pure expression or super */ null &&
         });
         return payload;
     };
-})));
+});
 const $ZodFile = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodFile", (inst, def) => {
     $ZodType.init(inst, def);
     inst._zod.parse = (payload, _ctx) => {
@@ -57597,19 +57818,957 @@ function handleRefineResult(result, payload, input, inst) {
     }
 }
 
-// EXTERNAL MODULE: ./node_modules/zod/v4/core/api.js + 1 modules
-var api = __nccwpck_require__(3305);
-// EXTERNAL MODULE: ./node_modules/zod/v4/core/parse.js + 1 modules
-var core_parse = __nccwpck_require__(3945);
-;// CONCATENATED MODULE: ./node_modules/zod/v4/mini/schemas.js
+
+/***/ }),
+
+/***/ 4723:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   A2: () => (/* binding */ normalizeParams),
+/* harmony export */   Gv: () => (/* binding */ isObject),
+/* harmony export */   NM: () => (/* binding */ optionalKeys),
+/* harmony export */   O7: () => (/* binding */ codePointLength),
+/* harmony export */   PO: () => (/* binding */ cached),
+/* harmony export */   QH: () => (/* binding */ aborted),
+/* harmony export */   Rc: () => (/* binding */ getLengthableOrigin),
+/* harmony export */   SS: () => (/* binding */ constantCatch),
+/* harmony export */   Vy: () => (/* binding */ assignProp),
+/* harmony export */   X: () => (/* binding */ installLazyProp),
+/* harmony export */   cl: () => (/* binding */ nullish),
+/* harmony export */   d3: () => (/* binding */ attachSchema),
+/* harmony export */   gx: () => (/* binding */ captureStackTrace),
+/* harmony export */   hi: () => (/* binding */ sizeCaps),
+/* harmony export */   iR: () => (/* binding */ finalizeIssue),
+/* harmony export */   jD: () => (/* binding */ hide),
+/* harmony export */   k8: () => (/* binding */ jsonStringifyReplacer),
+/* harmony export */   lQ: () => (/* binding */ prefixIssues),
+/* harmony export */   o8: () => (/* binding */ clone),
+/* harmony export */   ol: () => (/* binding */ members),
+/* harmony export */   p6: () => (/* binding */ cleanRegex),
+/* harmony export */   qQ: () => (/* binding */ propertyKeyTypes),
+/* harmony export */   qh: () => (/* binding */ own),
+/* harmony export */   rL: () => (/* binding */ explicitlyAborted),
+/* harmony export */   sD: () => (/* binding */ escapeRegex),
+/* harmony export */   v5: () => (/* binding */ defineLazyInternal),
+/* harmony export */   w5: () => (/* binding */ getEnumValues),
+/* harmony export */   zH: () => (/* binding */ NUMBER_FORMAT_RANGES)
+/* harmony export */ });
+/* unused harmony exports assertEqual, assertNotEqual, toZod, assertIs, assertNever, assert, joinValues, floatSafeRemainder, defineLazy, objectClone, rawShape, mergeDefs, cloneDef, getElementAtPath, promiseAllObject, randomString, esc, slugify, allowsEval, isPlainObject, shallowClone, numKeys, getParsedType, primitiveTypes, createTransparentProxy, stringifyPrimitive, BIGINT_FORMAT_RANGES, pick, omit, extend, safeExtend, merge, partial, required, unwrapMessage, getSizableOrigin, parsedType, issue, cleanEnum, base64ToUint8Array, uint8ArrayToBase64, base64urlToUint8Array, uint8ArrayToBase64url, hexToUint8Array, uint8ArrayToHex, Class, derived, CONSTANT_CATCH */
+
+// functions
+function assertEqual(val) {
+    return val;
+}
+function assertNotEqual(val) {
+    return val;
+}
+function toZod() {
+    return (schema) => schema;
+}
+function assertIs(_arg) { }
+function assertNever(_x) {
+    throw new Error("Unexpected value in exhaustive check");
+}
+function assert(_) { }
+function getEnumValues(entries) {
+    const numericValues = Object.values(entries).filter((v) => typeof v === "number");
+    const values = Object.entries(entries)
+        .filter(([k, _]) => numericValues.indexOf(+k) === -1)
+        .map(([_, v]) => v);
+    return values;
+}
+function joinValues(array, separator = "|") {
+    return array.map((val) => stringifyPrimitive(val)).join(separator);
+}
+function jsonStringifyReplacer(_, value) {
+    if (typeof value === "bigint")
+        return value.toString();
+    return value;
+}
+// the accessor lives on a shared prototype: an own accessor makes every box a dictionary-mode object (~360 B and a slow load per read against ~100 B and an inlined getter here)
+class Cached {
+    constructor(getter) {
+        this._getter = getter;
+        this._value = undefined;
+    }
+    get value() {
+        const getter = this._getter;
+        if (getter !== undefined) {
+            this._value = getter();
+            this._getter = undefined;
+        }
+        return this._value;
+    }
+}
+function cached(getter) {
+    return new Cached(getter);
+}
+function nullish(input) {
+    return input === null || input === undefined;
+}
+function cleanRegex(source) {
+    const start = source.startsWith("^") ? 1 : 0;
+    const end = source.endsWith("$") ? source.length - 1 : source.length;
+    return source.slice(start, end);
+}
+function floatSafeRemainder(val, step) {
+    const ratio = val / step;
+    const roundedRatio = Math.round(ratio);
+    // `val` and `step` each round to a double before the division rounds again, so a true decimal multiple's quotient can sit up to 1.5 of these scaled epsilons from the integer. A 1x tolerance therefore rejected 2.03 as a multiple of 0.07; 4x covers the worst case with margin.
+    const tolerance = 4 * Number.EPSILON * Math.max(Math.abs(ratio), 1);
+    if (Math.abs(ratio - roundedRatio) < tolerance)
+        return 0;
+    return ratio - roundedRatio;
+}
+const EVALUATING = /* @__PURE__*/ (/* unused pure expression or super */ null && (Symbol("evaluating")));
+function defineLazy(object, key, getter) {
+    let value = undefined;
+    Object.defineProperty(object, key, {
+        get() {
+            if (value === EVALUATING) {
+                // Circular reference detected, return undefined to break the cycle
+                return undefined;
+            }
+            if (value === undefined) {
+                value = EVALUATING;
+                value = getter();
+            }
+            return value;
+        },
+        set(v) {
+            Object.defineProperty(object, key, {
+                value: v,
+                // configurable: true,
+            });
+            // object[key] = v;
+        },
+        configurable: true,
+    });
+}
+function objectClone(obj) {
+    return Object.create(Object.getPrototypeOf(obj), Object.getOwnPropertyDescriptors(obj));
+}
+function assignProp(target, prop, value) {
+    Object.defineProperty(target, prop, {
+        value,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+    });
+}
+/**
+ * Whichever object a def's `shape` currently answers from: the one the caller passed until the first read, the frozen copy after it.
+ *
+ * Its keys and descriptors read without invoking anything, which is what lets a discriminated union check its discriminator, and the cycle walk read a shape, without resolving a getter that references the schema being constructed. A def that answers `shape` from an accessor of its own has none.
+ */
+function rawShape(def) {
+    const desc = Object.getOwnPropertyDescriptor(def, "shape");
+    return desc?.get ? desc.get.raw : desc?.value;
+}
+// where a builder reads its source's keys and descriptors, resolving only a shape a def answers for itself. A shape resolves by object spread, so only its enumerable keys are ever part of it.
+function sourceShape(schema) {
+    return rawShape(schema._zod.def) ?? schema._zod.def.shape;
+}
+// a key whose value is not settled yet, self-caching so every read after the first gets the same one
+function deferProp(target, key, getter) {
+    Object.defineProperty(target, key, {
+        get() {
+            const value = getter();
+            assignProp(this, key, value);
+            return value;
+        },
+        enumerable: true,
+        configurable: true,
+    });
+}
+// Writes a settled key. A plain assignment is much cheaper than `defineProperty` and produces the same descriptor, but it runs whatever setter already answers to the key — an accessor this shape deferred, or an inherited one, which `__proto__` has on every object and prototype pollution can add for any name.
+function putProp(target, key, value) {
+    if (key in target)
+        assignProp(target, key, value);
+    else
+        target[key] = value;
+}
+/**
+ * Copies `keys` of `source`'s shape onto `target`, each value passed through `wrap`.
+ *
+ * A key the source has resolved is copied through now, so the derived shape states it outright and nothing has to resolve it to learn what it holds. A key the source still defers stays deferred, and reads back through the source's own `shape`, so it resolves once and both shapes get that one schema.
+ */
+function mirrorShape(target, source, keys, wrap) {
+    const raw = sourceShape(source);
+    for (const key of keys) {
+        const desc = Object.getOwnPropertyDescriptor(raw, key);
+        if (!desc.enumerable)
+            continue;
+        if (desc.get) {
+            deferProp(target, key, () => {
+                const value = source._zod.def.shape[key];
+                return wrap ? wrap(value, key) : value;
+            });
+        }
+        else
+            putProp(target, key, wrap ? wrap(desc.value, key) : desc.value);
+    }
+}
+// same, for a plain shape a caller passed rather than a schema's
+function mirrorProps(target, source) {
+    for (const key of Reflect.ownKeys(source)) {
+        const desc = Object.getOwnPropertyDescriptor(source, key);
+        if (!desc.enumerable)
+            continue;
+        if (desc.get)
+            deferProp(target, key, () => source[key]);
+        else
+            putProp(target, key, desc.value);
+    }
+}
+function mergeDefs(...defs) {
+    const mergedDescriptors = {};
+    for (const def of defs) {
+        const descriptors = Object.getOwnPropertyDescriptors(def);
+        Object.assign(mergedDescriptors, descriptors);
+    }
+    return Object.defineProperties({}, mergedDescriptors);
+}
+function cloneDef(schema) {
+    return mergeDefs(schema._zod.def);
+}
+function getElementAtPath(obj, path) {
+    if (!path)
+        return obj;
+    return path.reduce((acc, key) => acc?.[key], obj);
+}
+function promiseAllObject(promisesObj) {
+    const keys = Object.keys(promisesObj);
+    const promises = keys.map((key) => promisesObj[key]);
+    return Promise.all(promises).then((results) => {
+        const resolvedObj = {};
+        for (let i = 0; i < keys.length; i++) {
+            resolvedObj[keys[i]] = results[i];
+        }
+        return resolvedObj;
+    });
+}
+function randomString(length = 10) {
+    const chars = "abcdefghijklmnopqrstuvwxyz";
+    let str = "";
+    for (let i = 0; i < length; i++) {
+        str += chars[Math.floor(Math.random() * chars.length)];
+    }
+    return str;
+}
+function esc(str) {
+    return JSON.stringify(str);
+}
+function slugify(input) {
+    return input
+        .toLowerCase()
+        .trim()
+        .replace(/[^\w\s-]/g, "")
+        .replace(/[\s_-]+/g, "-")
+        .replace(/^-+|-+$/g, "");
+}
+const captureStackTrace = ("captureStackTrace" in Error ? Error.captureStackTrace : (..._args) => { });
+function isObject(data) {
+    return typeof data === "object" && data !== null && !Array.isArray(data);
+}
+const allowsEval = /* @__PURE__*/ (/* unused pure expression or super */ null && (cached(() => {
+    // Skip the probe under `jitless`: strict CSPs report the caught `new Function` as a `securitypolicyviolation` even though the throw is swallowed.
+    if (globalConfig.jitless) {
+        return false;
+    }
+    // @ts-ignore
+    if (typeof navigator !== "undefined" && navigator?.userAgent?.includes("Cloudflare")) {
+        return false;
+    }
+    try {
+        const F = Function;
+        new F("");
+        return true;
+    }
+    catch (_) {
+        return false;
+    }
+})));
+function isPlainObject(o) {
+    if (isObject(o) === false)
+        return false;
+    // modified constructor
+    const ctor = o.constructor;
+    if (ctor === undefined)
+        return true;
+    if (typeof ctor !== "function")
+        return true;
+    // modified prototype
+    const prot = ctor.prototype;
+    if (isObject(prot) === false)
+        return false;
+    // ctor doesn't have static `isPrototypeOf`
+    if (Object.prototype.hasOwnProperty.call(prot, "isPrototypeOf") === false) {
+        return false;
+    }
+    return true;
+}
+function shallowClone(o) {
+    if (isPlainObject(o))
+        return { ...o };
+    if (Array.isArray(o))
+        return [...o];
+    if (o instanceof Map)
+        return new Map(o);
+    if (o instanceof Set)
+        return new Set(o);
+    return o;
+}
+function numKeys(data) {
+    let keyCount = 0;
+    for (const key in data) {
+        if (Object.prototype.hasOwnProperty.call(data, key)) {
+            keyCount++;
+        }
+    }
+    return keyCount;
+}
+const getParsedType = (data) => {
+    const t = typeof data;
+    switch (t) {
+        case "undefined":
+            return "undefined";
+        case "string":
+            return "string";
+        case "number":
+            return Number.isNaN(data) ? "nan" : "number";
+        case "boolean":
+            return "boolean";
+        case "function":
+            return "function";
+        case "bigint":
+            return "bigint";
+        case "symbol":
+            return "symbol";
+        case "object":
+            if (Array.isArray(data)) {
+                return "array";
+            }
+            if (data === null) {
+                return "null";
+            }
+            if (data.then && typeof data.then === "function" && data.catch && typeof data.catch === "function") {
+                return "promise";
+            }
+            if (typeof Map !== "undefined" && data instanceof Map) {
+                return "map";
+            }
+            if (typeof Set !== "undefined" && data instanceof Set) {
+                return "set";
+            }
+            if (typeof Date !== "undefined" && data instanceof Date) {
+                return "date";
+            }
+            // @ts-ignore
+            if (typeof File !== "undefined" && data instanceof File) {
+                return "file";
+            }
+            return "object";
+        default:
+            throw new Error(`Unknown data type: ${t}`);
+    }
+};
+const propertyKeyTypes = /* @__PURE__*/ new Set(["string", "number", "symbol"]);
+const primitiveTypes = /* @__PURE__*/ new Set([
+    "string",
+    "number",
+    "bigint",
+    "boolean",
+    "symbol",
+    "undefined",
+]);
+function escapeRegex(str) {
+    return str.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+// zod-specific utils
+function clone(inst, def, params) {
+    const cl = new inst._zod.constr(def ?? inst._zod.def);
+    if (!def || params?.parent)
+        cl._zod.parent = inst;
+    return cl;
+}
+function normalizeParams(_params) {
+    const params = _params;
+    if (!params)
+        return {};
+    if (typeof params === "string")
+        return { error: () => params };
+    if (params?.message !== undefined) {
+        if (params?.error !== undefined)
+            throw new Error("Cannot specify both `message` and `error` params");
+        params.error = params.message;
+    }
+    delete params.message;
+    if (typeof params.error === "string")
+        return { ...params, error: () => params.error };
+    return params;
+}
+function createTransparentProxy(getter) {
+    let target;
+    return new Proxy({}, {
+        get(_, prop, receiver) {
+            target ?? (target = getter());
+            return Reflect.get(target, prop, receiver);
+        },
+        set(_, prop, value, receiver) {
+            target ?? (target = getter());
+            return Reflect.set(target, prop, value, receiver);
+        },
+        has(_, prop) {
+            target ?? (target = getter());
+            return Reflect.has(target, prop);
+        },
+        deleteProperty(_, prop) {
+            target ?? (target = getter());
+            return Reflect.deleteProperty(target, prop);
+        },
+        ownKeys(_) {
+            target ?? (target = getter());
+            return Reflect.ownKeys(target);
+        },
+        getOwnPropertyDescriptor(_, prop) {
+            target ?? (target = getter());
+            return Reflect.getOwnPropertyDescriptor(target, prop);
+        },
+        defineProperty(_, prop, descriptor) {
+            target ?? (target = getter());
+            return Reflect.defineProperty(target, prop, descriptor);
+        },
+    });
+}
+function stringifyPrimitive(value) {
+    if (typeof value === "bigint")
+        return value.toString() + "n";
+    if (typeof value === "string")
+        return `"${value}"`;
+    return `${value}`;
+}
+function optionalKeys(shape) {
+    return Object.keys(shape).filter((k) => {
+        return shape[k]._zod.optin !== undefined && shape[k]._zod.optout === "optional";
+    });
+}
+// Wrapped in a `@__PURE__` IIFE: esbuild never tree-shakes a top-level initializer that contains a member access on `Number`, so the bare object literal survived into every bundle.
+const NUMBER_FORMAT_RANGES = /*@__PURE__*/ (() => ({
+    safeint: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+    int32: [-2147483648, 2147483647],
+    uint32: [0, 4294967295],
+    float32: [-3.4028234663852886e38, 3.4028234663852886e38],
+    float64: [-Number.MAX_VALUE, Number.MAX_VALUE],
+}))();
+const BIGINT_FORMAT_RANGES = {
+    int64: [/* @__PURE__*/ BigInt("-9223372036854775808"), /* @__PURE__*/ BigInt("9223372036854775807")],
+    uint64: [/* @__PURE__*/ BigInt(0), /* @__PURE__*/ BigInt("18446744073709551615")],
+};
+function pick(schema, mask) {
+    const currDef = schema._zod.def;
+    const checks = currDef.checks;
+    const hasChecks = checks && checks.length > 0;
+    if (hasChecks) {
+        throw new Error(".pick() cannot be used on object schemas containing refinements");
+    }
+    const newShape = {};
+    mirrorShape(newShape, schema, maskedKeys(schema, mask));
+    return clone(schema, mergeDefs(currDef, { shape: newShape, checks: [] }));
+}
+// the mask keys that select something, checked against the source's shape without resolving it
+function maskedKeys(schema, mask) {
+    const raw = sourceShape(schema);
+    const keys = [];
+    // `for...in` skips symbols, so a symbol in the mask would select nothing
+    for (const key of Reflect.ownKeys(mask)) {
+        if (!Object.getOwnPropertyDescriptor(raw, key)?.enumerable) {
+            throw new Error(`Unrecognized key: "${String(key)}"`);
+        }
+        if (mask[key])
+            keys.push(key);
+    }
+    return keys;
+}
+function omit(schema, mask) {
+    const currDef = schema._zod.def;
+    const checks = currDef.checks;
+    const hasChecks = checks && checks.length > 0;
+    if (hasChecks) {
+        throw new Error(".omit() cannot be used on object schemas containing refinements");
+    }
+    const omitted = new Set(maskedKeys(schema, mask));
+    const newShape = {};
+    mirrorShape(newShape, schema, Reflect.ownKeys(sourceShape(schema)).filter((key) => !omitted.has(key)));
+    return clone(schema, mergeDefs(currDef, { shape: newShape, checks: [] }));
+}
+function extend(schema, shape) {
+    if (!isPlainObject(shape)) {
+        throw new Error("Invalid input to extend: expected a plain object");
+    }
+    const checks = schema._zod.def.checks;
+    const hasChecks = checks && checks.length > 0;
+    if (hasChecks) {
+        // Only throw if new shape overlaps with existing shape. Use getOwnPropertyDescriptor to check key existence without accessing values
+        const existingShape = sourceShape(schema);
+        for (const key of Reflect.ownKeys(shape)) {
+            if (Object.getOwnPropertyDescriptor(existingShape, key) !== undefined) {
+                throw new Error("Cannot overwrite keys on object schemas containing refinements. Use `.safeExtend()` instead.");
+            }
+        }
+    }
+    return clone(schema, mergeDefs(schema._zod.def, { shape: extended(schema, shape) }));
+}
+// the source's keys, then the caller's overlaid on top
+function extended(schema, shape) {
+    const newShape = {};
+    mirrorShape(newShape, schema, Reflect.ownKeys(sourceShape(schema)));
+    mirrorProps(newShape, shape);
+    return newShape;
+}
+function safeExtend(schema, shape) {
+    if (!isPlainObject(shape)) {
+        throw new Error("Invalid input to safeExtend: expected a plain object");
+    }
+    return clone(schema, mergeDefs(schema._zod.def, { shape: extended(schema, shape) }));
+}
+function merge(a, b) {
+    if (!b?._zod?.def) {
+        throw new Error("Invalid input to merge: expected an object schema. To merge a plain shape, use `.extend()`.");
+    }
+    if (a._zod.def.checks?.length) {
+        throw new Error(".merge() cannot be used on object schemas containing refinements. Use .safeExtend() instead.");
+    }
+    const newShape = {};
+    mirrorShape(newShape, a, Reflect.ownKeys(sourceShape(a)));
+    mirrorShape(newShape, b, Reflect.ownKeys(sourceShape(b)));
+    const def = mergeDefs(a._zod.def, {
+        shape: newShape,
+        get catchall() {
+            return b._zod.def.catchall;
+        },
+        checks: b._zod.def.checks ?? [],
+    });
+    return clone(a, def);
+}
+function partial(Class, schema, mask, name = "partial") {
+    const currDef = schema._zod.def;
+    const checks = currDef.checks;
+    const hasChecks = checks && checks.length > 0;
+    if (hasChecks) {
+        throw new Error(`.${name}() cannot be used on object schemas containing refinements`);
+    }
+    const selected = mask ? new Set(maskedKeys(schema, mask)) : undefined;
+    const newShape = {};
+    mirrorShape(newShape, schema, Reflect.ownKeys(sourceShape(schema)), Class &&
+        ((value, key) => (selected && !selected.has(key) ? value : new Class({ type: "optional", innerType: value }))));
+    return clone(schema, mergeDefs(schema._zod.def, { shape: newShape, checks: [] }));
+}
+function required(Class, schema, mask) {
+    const selected = mask ? new Set(maskedKeys(schema, mask)) : undefined;
+    const newShape = {};
+    mirrorShape(newShape, schema, Reflect.ownKeys(sourceShape(schema)), (value, key) => 
+    // overwrite with non-optional
+    selected && !selected.has(key) ? value : new Class({ type: "nonoptional", innerType: value }));
+    return clone(schema, mergeDefs(schema._zod.def, { shape: newShape }));
+}
+// invalid_type | too_big | too_small | invalid_format | not_multiple_of | unrecognized_keys | invalid_union | invalid_key | invalid_element | invalid_value | custom
+function aborted(x, startIndex = 0) {
+    if (x.aborted === true)
+        return true;
+    for (let i = startIndex; i < x.issues.length; i++) {
+        if (x.issues[i]?.continue !== true) {
+            return true;
+        }
+    }
+    return false;
+}
+// Checks for explicit abort (continue === false), as opposed to implicit abort (continue === undefined). Used to respect `abort: true` in .refine() even for checks that have a `when` function.
+function explicitlyAborted(x, startIndex = 0) {
+    if (x.aborted === true)
+        return true;
+    for (let i = startIndex; i < x.issues.length; i++) {
+        if (x.issues[i]?.continue === false) {
+            return true;
+        }
+    }
+    return false;
+}
+function prefixIssues(path, issues) {
+    return issues.map((iss) => {
+        var _a;
+        (_a = iss).path ?? (_a.path = []);
+        iss.path.unshift(path);
+        return iss;
+    });
+}
+function unwrapMessage(message) {
+    return typeof message === "string" ? message : message?.message;
+}
+/* A check holds no link back to the schema it is attached to — the same check instance is shared by every clone of that schema — so the owner is stamped onto the issues a check just raised, at the only point where both are in scope. Runs on the failure path only; `start` is the issue count from before the check ran. */
+/** The leading size checks of `defChecks` that set an upper bound, each paired with it. */
+function sizeCaps(defChecks) {
+    const caps = [];
+    for (const ch of defChecks ?? []) {
+        const d = ch._zod.def;
+        // a later check may rewrite the value
+        if (!/_(length|size)$|_equals$/.test(d.check))
+            break;
+        const max = d.maximum ?? d.length ?? d.size;
+        if (max >= 0)
+            caps.push([max, ch]);
+    }
+    return caps;
+}
+function attachSchema(issues, start, inst) {
+    var _a;
+    for (let i = start; i < issues.length; i++) {
+        (_a = issues[i]).schema ?? (_a.schema = inst);
+    }
+}
+function finalizeIssue(iss, ctx, config) {
+    var _a;
+    // A schema that raised an issue itself owns it outright, and outranks any stamp an enclosing check left in `attachSchema`. String formats and z.custom() are schema and check at once, so when they act as a check they defer to that stamp instead.
+    const traits = iss.inst?._zod?.traits;
+    if (traits?.has("$ZodType")) {
+        if (traits.has("$ZodCheck"))
+            (_a = iss).schema ?? (_a.schema = iss.inst);
+        else
+            iss.schema = iss.inst;
+    }
+    // Decreasing specificity, first map to return a message wins. `inst` is whatever raised the issue, so a check's own map outranks the owning schema's.
+    const schemaError = iss.schema !== iss.inst ? iss.schema?._zod.def?.error : undefined;
+    const message = iss.message
+        ? iss.message
+        : (unwrapMessage(iss.inst?._zod.def?.error?.(iss)) ??
+            unwrapMessage(schemaError?.(iss)) ??
+            unwrapMessage(ctx?.error?.(iss)) ??
+            unwrapMessage(config.customError?.(iss)) ??
+            unwrapMessage(config.localeError?.(iss)) ??
+            "Invalid input");
+    // an explicit own-key copy beats object rest with excluded keys, which v8 routes through a generic runtime call; Object.keys rather than for-in so an issue pushed with a prototype does not leak inherited keys, and an own __proto__ key is dropped rather than assigned through the setter
+    const full = {};
+    for (const k of Object.keys(iss)) {
+        if (k === "inst" || k === "schema" || k === "continue" || k === "input" || k === "__proto__")
+            continue;
+        full[k] = iss[k];
+    }
+    full.path ?? (full.path = []);
+    full.message = message;
+    if (ctx?.reportInput) {
+        full.input = iss.input;
+    }
+    return full;
+}
+function getSizableOrigin(input) {
+    if (input instanceof Set)
+        return "set";
+    if (input instanceof Map)
+        return "map";
+    // @ts-ignore
+    if (input instanceof File)
+        return "file";
+    return "unknown";
+}
+const highSurrogate = /[\uD800-\uDBFF]/;
+// Code points in `str`: a surrogate pair counts once, a lone surrogate as itself. Hand-rolled because the string iterator allocates and runs ~250x slower on this path; the regex probe exits ~50x quicker for a string with no astral characters.
+function codePointLength(str) {
+    const units = str.length;
+    if (!highSurrogate.test(str))
+        return units;
+    let count = units;
+    for (let i = 0; i < units - 1; i++) {
+        if ((str.charCodeAt(i) & 0xfc00) === 0xd800 && (str.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
+            count--;
+            i++;
+        }
+    }
+    return count;
+}
+function getLengthableOrigin(input) {
+    if (Array.isArray(input))
+        return "array";
+    if (typeof input === "string")
+        return "string";
+    return "unknown";
+}
+function parsedType(data) {
+    const t = typeof data;
+    switch (t) {
+        case "number": {
+            return Number.isNaN(data) ? "nan" : "number";
+        }
+        case "object": {
+            if (data === null) {
+                return "null";
+            }
+            if (Array.isArray(data)) {
+                return "array";
+            }
+            const obj = data;
+            if (obj && Object.getPrototypeOf(obj) !== Object.prototype && "constructor" in obj && obj.constructor) {
+                return obj.constructor.name;
+            }
+        }
+    }
+    return t;
+}
+function issue(...args) {
+    const [iss, input, inst] = args;
+    if (typeof iss === "string") {
+        return {
+            message: iss,
+            code: "custom",
+            input,
+            inst,
+        };
+    }
+    return { ...iss };
+}
+function cleanEnum(obj) {
+    return Object.entries(obj)
+        .filter(([k, _]) => {
+        // return true if NaN, meaning it's not a number, thus a string key
+        return Number.isNaN(Number.parseInt(k, 10));
+    })
+        .map((el) => el[1]);
+}
+// Codec utility functions
+function base64ToUint8Array(base64) {
+    const binaryString = atob(base64);
+    const bytes = new Uint8Array(binaryString.length);
+    for (let i = 0; i < binaryString.length; i++) {
+        bytes[i] = binaryString.charCodeAt(i);
+    }
+    return bytes;
+}
+function uint8ArrayToBase64(bytes) {
+    let binaryString = "";
+    for (let i = 0; i < bytes.length; i++) {
+        binaryString += String.fromCharCode(bytes[i]);
+    }
+    return btoa(binaryString);
+}
+function base64urlToUint8Array(base64url) {
+    const base64 = base64url.replace(/-/g, "+").replace(/_/g, "/");
+    const padding = "=".repeat((4 - (base64.length % 4)) % 4);
+    return base64ToUint8Array(base64 + padding);
+}
+function uint8ArrayToBase64url(bytes) {
+    return uint8ArrayToBase64(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
+}
+function hexToUint8Array(hex) {
+    const cleanHex = hex.replace(/^0x/, "");
+    if (cleanHex.length % 2 !== 0) {
+        throw new Error("Invalid hex string length");
+    }
+    const bytes = new Uint8Array(cleanHex.length / 2);
+    for (let i = 0; i < cleanHex.length; i += 2) {
+        bytes[i / 2] = Number.parseInt(cleanHex.slice(i, i + 2), 16);
+    }
+    return bytes;
+}
+function uint8ArrayToHex(bytes) {
+    return Array.from(bytes)
+        .map((b) => b.toString(16).padStart(2, "0"))
+        .join("");
+}
+// instanceof
+class Class {
+    constructor(..._args) { }
+}
+//////////    PROTOTYPE INSTALLERS     //////////
+//
+// Members live on the prototype and materialize per instance on first read, which keeps own-property count under the step where V8 stops using inline slots. Changing anything here means re-measuring runtime, memory and bundle size together — see "The three axes" in AGENTS.md.
+/**
+ * Installs a trait's members on its prototype. Each value builds that member for the instance on first read; the built value shadows the accessor as an own property, so a detached `const { parse } = schema` keeps working.
+ *
+ * Call this from a `proto` initializer, which runs once per prototype — never per instance.
+ */
+function members(proto, table) {
+    for (const key in table) {
+        const desc = Object.getOwnPropertyDescriptor(table, key);
+        // a getter installs as written, so it stays live: `description` reads through to the registry on every access. not enumerable: an object literal's is, and a prototype member never was
+        if (desc.get)
+            Object.defineProperty(proto, key, { ...desc, enumerable: false });
+        // a method materializes bound on first read, which is what keeps a detached member working: `const opt = schema.optional; opt()`
+        else
+            defineBound(proto, key, desc.value);
+    }
+}
+/** Shadows a prototype member with an own value, so a getter that builds from the instance runs once. */
+function own(inst, key, value, enumerable = true) {
+    Object.defineProperty(inst, key, { configurable: true, writable: true, enumerable, value });
+    return value;
+}
+/** Like {@link own}, for a member that was never an own data property and has to stay out of `Object.keys`. */
+function hide(inst, key, value) {
+    return own(inst, key, value, false);
+}
+/** Adds members a table derives from the instance: each builds on first read and shadows as own data, and assignment shadows the same way, as when these were own properties. */
+function derived(computes, table) {
+    for (const key in computes) {
+        const compute = computes[key];
+        // an object literal's accessor is configurable and enumerable, and `members` copies the descriptor as written
+        Object.defineProperty(table, key, {
+            configurable: true,
+            enumerable: true,
+            get() {
+                return own(this, key, compute(this));
+            },
+            set(value) {
+                own(this, key, value);
+            },
+        });
+    }
+    return table;
+}
+function defineBound(proto, key, fn) {
+    Object.defineProperty(proto, key, {
+        configurable: true,
+        get() {
+            // vitest's spyOn calls a prototype getter bare to find the function it wraps, so a nullish receiver answers the raw method
+            return this == null ? fn : own(this, key, fn.bind(this));
+        },
+        set(value) {
+            own(this, key, value);
+        },
+    });
+}
+/** Returns the prototype to install on, or `undefined` if this group is already installed on it. */
+function claim(inst, sentinel) {
+    const proto = Object.getPrototypeOf(inst);
+    // Runs on every construction, so `in` rather than the costlier `hasOwnProperty.call`. Sentinels are keys the group itself defines.
+    return sentinel in proto ? undefined : proto;
+}
+// The internals whose init chain is installing. A second call for the same one is a derived constructor overriding its base, so it must not construct another schema in between or the override is dropped.
+let installing;
+// Set while a getter is running, so a value that resolved through a recursion break is not memoized. One shared descriptor shadows the key for the duration, which costs no per-key allocation.
+let broke = false;
+const breaker = {
+    configurable: true,
+    get() {
+        broke = true;
+        return undefined;
+    },
+};
+/**
+ * Installs a lazily-derived internal on the `_zod` prototype of `inst`'s
+ * constructor, computed from the internals object itself and cached there on
+ * first read. One accessor per constructor rather than one per instance.
+ */
+function defineLazyInternal(inst, key, compute) {
+    const proto = Object.getPrototypeOf(inst._zod);
+    if (key in proto && installing !== inst._zod) {
+        // A repeat construction: everything is installed already. Cleared here so the reference is not held past the first construction of every type.
+        installing = undefined;
+        return;
+    }
+    installing = inst._zod;
+    Object.defineProperty(proto, key, {
+        configurable: true,
+        get() {
+            // Shadowed before computing so a re-entrant read from a recursive schema resolves to undefined instead of running the getter again.
+            Object.defineProperty(this, key, breaker);
+            const outer = broke;
+            broke = false;
+            try {
+                const value = compute(this);
+                // A result that resolved through a recursion break is recomputed once the graph is complete; everything else memoizes, undefined included.
+                if (broke)
+                    delete this[key];
+                else
+                    Object.defineProperty(this, key, { configurable: true, writable: true, value });
+                broke = broke || outer;
+                return value;
+            }
+            catch (err) {
+                // A compute that threw memoizes nothing, so a later read runs it again and fails the same way. The shadow goes with it, since leaving it installed would answer undefined for every later read.
+                delete this[key];
+                broke = broke || outer;
+                throw err;
+            }
+        },
+        set(value) {
+            Object.defineProperty(this, key, { configurable: true, writable: true, value });
+        },
+    });
+}
+/**
+ * Installs `key` on `inst`'s prototype, computed by `make` on first read and cached there as an own
+ * data property. One accessor per constructor rather than one per instance, because an own accessor
+ * puts every instance after the first into v8 dictionary mode. The key doubles as the sentinel.
+ */
+function installLazyProp(inst, key, make, enumerable) {
+    const proto = claim(inst, key);
+    if (!proto)
+        return;
+    Object.defineProperty(proto, key, {
+        configurable: true,
+        get() {
+            // Shadowed before computing, so a re-entrant read from a self-referential shape resolves to undefined instead of running the getter again. A data property rather than an accessor: an own accessor is the dictionary-mode transition this exists to avoid.
+            const desc = { configurable: true, writable: true, enumerable, value: undefined };
+            Object.defineProperty(this, key, desc);
+            // a compute that throws leaves the shadow behind, so later reads answer undefined instead of re-throwing; `defineLazy` did the same, and `defineLazyInternal`'s delete-on-catch would cost bytes in every bundle for a case only a throwing user getter reaches
+            desc.value = make(this);
+            Object.defineProperty(this, key, desc);
+            return desc.value;
+        },
+        set(value) {
+            Object.defineProperty(this, key, { configurable: true, writable: true, enumerable, value });
+        },
+    });
+}
+/** Marks the thunk `_catch` synthesises for a constant catch value. `Function.length` cannot tell that thunk from a user callback — rest and defaulted parameters both report arity 0 — and a user callback reads `ctx.error`, whose issues only finalize correctly against the caller's per-parse error map. Provenance can say what arity cannot. A plain string key rather than `Symbol.for`, whose call at module scope no bundler can prove pure — the same shape that anchored `urlCanParse` into every build. */
+const CONSTANT_CATCH = "~constantCatch";
+/** Wraps a constant catch value in a thunk tagged with {@link CONSTANT_CATCH}. */
+function constantCatch(value) {
+    const fn = () => value;
+    fn[CONSTANT_CATCH] = true;
+    return fn;
+}
+
+
+/***/ }),
+
+/***/ 4343:
+/***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
+
+/* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
+/* harmony export */   FsL: () => (/* binding */ pipe),
+/* harmony export */   Ikc: () => (/* binding */ object),
+/* harmony export */   KCZ: () => (/* binding */ union),
+/* harmony export */   L5J: () => (/* binding */ unknown),
+/* harmony export */   MfU: () => (/* binding */ _catch),
+/* harmony export */   OZ5: () => (/* binding */ url),
+/* harmony export */   Whr: () => (/* binding */ int),
+/* harmony export */   YOg: () => (/* binding */ array),
+/* harmony export */   YjP: () => (/* binding */ string),
+/* harmony export */   aig: () => (/* binding */ number),
+/* harmony export */   cl6: () => (/* binding */ nullish),
+/* harmony export */   euz: () => (/* binding */ literal),
+/* harmony export */   k5n: () => (/* binding */ _enum),
+/* harmony export */   lqM: () => (/* binding */ optional),
+/* harmony export */   mee: () => (/* binding */ nullable),
+/* harmony export */   pdi: () => (/* binding */ transform),
+/* harmony export */   zMY: () => (/* binding */ boolean),
+/* harmony export */   zUr: () => (/* binding */ ZodMiniStringFormat)
+/* harmony export */ });
+/* unused harmony exports ZodMiniType, ZodMiniString, ZodMiniEmail, email, ZodMiniGUID, guid, ZodMiniUUID, uuid, uuidv4, uuidv6, uuidv7, ZodMiniURL, httpUrl, ZodMiniEmoji, emoji, ZodMiniNanoID, nanoid, ZodMiniCUID, cuid, ZodMiniCUID2, cuid2, ZodMiniULID, ulid, ZodMiniXID, xid, ZodMiniKSUID, ksuid, ZodMiniIPv4, ipv4, ZodMiniIPv6, ipv6, ZodMiniCIDRv4, cidrv4, ZodMiniCIDRv6, cidrv6, ZodMiniMAC, mac, ZodMiniBase64, base64, ZodMiniBase64URL, base64url, ZodMiniE164, e164, ZodMiniCreditCard, creditCard, ZodMiniIBAN, iban, ZodMiniJWT, jwt, ZodMiniCustomStringFormat, stringFormat, hostname, hex, currencyCode, hash, ZodMiniNumber, ZodMiniNumberFormat, float32, float64, int32, uint32, ZodMiniBoolean, ZodMiniBigInt, bigint, ZodMiniBigIntFormat, int64, uint64, ZodMiniSymbol, symbol, ZodMiniUndefined, undefined, ZodMiniNull, null, ZodMiniAny, any, ZodMiniUnknown, ZodMiniNever, never, ZodMiniVoid, void, ZodMiniDate, date, ZodMiniArray, keyof, ZodMiniObject, strictObject, looseObject, extend, safeExtend, merge, pick, omit, partial, exactPartial, required, catchall, ZodMiniUnion, ZodMiniXor, xor, ZodMiniDiscriminatedUnion, discriminatedUnion, ZodMiniIntersection, intersection, ZodMiniTuple, tuple, ZodMiniRecord, record, partialRecord, looseRecord, ZodMiniMap, map, ZodMiniSet, set, ZodMiniEnum, nativeEnum, ZodMiniLiteral, ZodMiniFile, file, ZodMiniTransform, ZodMiniOptional, ZodMiniExactOptional, exactOptional, ZodMiniNullable, ZodMiniDefault, _default, ZodMiniPrefault, prefault, ZodMiniNonOptional, nonoptional, ZodMiniSuccess, success, ZodMiniCatch, ZodMiniNaN, nan, ZodMiniPipe, ZodMiniCodec, codec, invertCodec, ZodMiniReadonly, readonly, ZodMiniTemplateLiteral, templateLiteral, ZodMiniLazy, lazy, ZodMiniPromise, promise, ZodMiniCustom, check, custom, refine, superRefine, describe, meta, instanceof, stringbool, json, ZodMiniFunction, _function, function */
+/* harmony import */ var _core_index_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(8532);
+/* harmony import */ var _core_index_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(1041);
+/* harmony import */ var _core_util_js__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(4723);
+/* harmony import */ var _core_index_js__WEBPACK_IMPORTED_MODULE_4__ = __nccwpck_require__(3305);
+/* harmony import */ var _parse_js__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(3945);
 
 
 
 
-const ZodMiniType = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniType", (inst, def) => {
+const ZodMiniType = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniType", (inst, def) => {
     if (!inst._zod)
         throw new Error("Uninitialized schema in ZodMiniType.");
-    $ZodType.init(inst, def);
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodType */ .W4.init(inst, def);
     inst.def = def;
     inst.type = def.type;
 }, {
@@ -57618,19 +58777,19 @@ const ZodMiniType = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniType", 
         return this.check;
     },
     set with(value) {
-        core_util/* own */.qh(this, "with", value);
+        _core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .own */ .qh(this, "with", value);
     },
     parse(data, params) {
-        return core_parse/* parse */.qg(this, data, params, { callee: this.parse });
+        return _parse_js__WEBPACK_IMPORTED_MODULE_3__/* .parse */ .qg(this, data, params, { callee: this.parse });
     },
     parseAsync(data, params) {
-        return core_parse/* parseAsync */.EJ(this, data, params, { callee: this.parseAsync });
+        return _parse_js__WEBPACK_IMPORTED_MODULE_3__/* .parseAsync */ .EJ(this, data, params, { callee: this.parseAsync });
     },
     safeParse(data, params) {
-        return core_parse/* safeParse */.xL(this, data, params);
+        return _parse_js__WEBPACK_IMPORTED_MODULE_3__/* .safeParse */ .xL(this, data, params);
     },
     safeParseAsync(data, params) {
-        return core_parse/* safeParseAsync */.bp(this, data, params);
+        return _parse_js__WEBPACK_IMPORTED_MODULE_3__/* .safeParseAsync */ .bp(this, data, params);
     },
     check(...checks) {
         const def = this.def;
@@ -57643,7 +58802,7 @@ const ZodMiniType = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniType", 
         }, { parent: true });
     },
     clone(_def, params) {
-        return core_util/* clone */.o8(this, _def, params);
+        return _core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .clone */ .o8(this, _def, params);
     },
     brand() {
         return this;
@@ -57656,16 +58815,16 @@ const ZodMiniType = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniType", 
         return args.length === 0 ? fn(this) : fn(this, ...args);
     },
 });
-const ZodMiniString = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniString", (inst, def) => {
-    $ZodString.init(inst, def);
+const ZodMiniString = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniString", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodString */ .$v.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
-function schemas_string(params) {
-    return api/* _string */.Rl(ZodMiniString, params);
+function string(params) {
+    return _core_index_js__WEBPACK_IMPORTED_MODULE_4__/* ._string */ .Rl(ZodMiniString, params);
 }
-const ZodMiniStringFormat = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniStringFormat", (inst, def) => {
-    $ZodStringFormat.init(inst, def);
+const ZodMiniStringFormat = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniStringFormat", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodStringFormat */ .EY.init(inst, def);
     ZodMiniString.init(inst, def);
 });
 const ZodMiniEmail = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniEmail", (inst, def) => {
@@ -57673,7 +58832,7 @@ const ZodMiniEmail = /*@__PURE__*/ (/* unused pure expression or super */ null &
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_email(params) {
+function email(params) {
     return core._email(ZodMiniEmail, params);
 }
 const ZodMiniGUID = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniGUID", (inst, def) => {
@@ -57681,7 +58840,7 @@ const ZodMiniGUID = /*@__PURE__*/ (/* unused pure expression or super */ null &&
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_guid(params) {
+function guid(params) {
     return core._guid(ZodMiniGUID, params);
 }
 const ZodMiniUUID = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniUUID", (inst, def) => {
@@ -57689,7 +58848,7 @@ const ZodMiniUUID = /*@__PURE__*/ (/* unused pure expression or super */ null &&
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_uuid(params) {
+function uuid(params) {
     return core._uuid(ZodMiniUUID, params);
 }
 // @__NO_SIDE_EFFECTS__
@@ -57706,13 +58865,13 @@ function uuidv6(params) {
 function uuidv7(params) {
     return core._uuidv7(ZodMiniUUID, params);
 }
-const ZodMiniURL = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniURL", (inst, def) => {
-    $ZodURL.init(inst, def);
+const ZodMiniURL = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniURL", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodURL */ .VY.init(inst, def);
     ZodMiniStringFormat.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
 function url(params) {
-    return api/* _url */.Fn(ZodMiniURL, params);
+    return _core_index_js__WEBPACK_IMPORTED_MODULE_4__/* ._url */ .Fn(ZodMiniURL, params);
 }
 // @__NO_SIDE_EFFECTS__
 function httpUrl(params) {
@@ -57727,7 +58886,7 @@ const ZodMiniEmoji = /*@__PURE__*/ (/* unused pure expression or super */ null &
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_emoji(params) {
+function emoji(params) {
     return core._emoji(ZodMiniEmoji, params);
 }
 const ZodMiniNanoID = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniNanoID", (inst, def) => {
@@ -57735,7 +58894,7 @@ const ZodMiniNanoID = /*@__PURE__*/ (/* unused pure expression or super */ null 
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_nanoid(params) {
+function nanoid(params) {
     return core._nanoid(ZodMiniNanoID, params);
 }
 /**
@@ -57755,7 +58914,7 @@ const ZodMiniCUID = /*@__PURE__*/ (/* unused pure expression or super */ null &&
  * See https://github.com/paralleldrive/cuid.
  */
 // @__NO_SIDE_EFFECTS__
-function schemas_cuid(params) {
+function cuid(params) {
     return core._cuid(ZodMiniCUID, params);
 }
 const ZodMiniCUID2 = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniCUID2", (inst, def) => {
@@ -57763,7 +58922,7 @@ const ZodMiniCUID2 = /*@__PURE__*/ (/* unused pure expression or super */ null &
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_cuid2(params) {
+function cuid2(params) {
     return core._cuid2(ZodMiniCUID2, params);
 }
 const ZodMiniULID = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniULID", (inst, def) => {
@@ -57771,7 +58930,7 @@ const ZodMiniULID = /*@__PURE__*/ (/* unused pure expression or super */ null &&
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_ulid(params) {
+function ulid(params) {
     return core._ulid(ZodMiniULID, params);
 }
 const ZodMiniXID = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniXID", (inst, def) => {
@@ -57779,7 +58938,7 @@ const ZodMiniXID = /*@__PURE__*/ (/* unused pure expression or super */ null && 
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_xid(params) {
+function xid(params) {
     return core._xid(ZodMiniXID, params);
 }
 const ZodMiniKSUID = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniKSUID", (inst, def) => {
@@ -57787,7 +58946,7 @@ const ZodMiniKSUID = /*@__PURE__*/ (/* unused pure expression or super */ null &
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_ksuid(params) {
+function ksuid(params) {
     return core._ksuid(ZodMiniKSUID, params);
 }
 const ZodMiniIPv4 = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniIPv4", (inst, def) => {
@@ -57795,7 +58954,7 @@ const ZodMiniIPv4 = /*@__PURE__*/ (/* unused pure expression or super */ null &&
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_ipv4(params) {
+function ipv4(params) {
     return core._ipv4(ZodMiniIPv4, params);
 }
 const ZodMiniIPv6 = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniIPv6", (inst, def) => {
@@ -57803,7 +58962,7 @@ const ZodMiniIPv6 = /*@__PURE__*/ (/* unused pure expression or super */ null &&
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_ipv6(params) {
+function ipv6(params) {
     return core._ipv6(ZodMiniIPv6, params);
 }
 const ZodMiniCIDRv4 = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniCIDRv4", (inst, def) => {
@@ -57811,7 +58970,7 @@ const ZodMiniCIDRv4 = /*@__PURE__*/ (/* unused pure expression or super */ null 
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_cidrv4(params) {
+function cidrv4(params) {
     return core._cidrv4(ZodMiniCIDRv4, params);
 }
 const ZodMiniCIDRv6 = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniCIDRv6", (inst, def) => {
@@ -57819,7 +58978,7 @@ const ZodMiniCIDRv6 = /*@__PURE__*/ (/* unused pure expression or super */ null 
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_cidrv6(params) {
+function cidrv6(params) {
     return core._cidrv6(ZodMiniCIDRv6, params);
 }
 const ZodMiniMAC = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniMAC", (inst, def) => {
@@ -57827,7 +58986,7 @@ const ZodMiniMAC = /*@__PURE__*/ (/* unused pure expression or super */ null && 
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_mac(params) {
+function mac(params) {
     return core._mac(ZodMiniMAC, params);
 }
 const ZodMiniBase64 = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniBase64", (inst, def) => {
@@ -57835,7 +58994,7 @@ const ZodMiniBase64 = /*@__PURE__*/ (/* unused pure expression or super */ null 
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_base64(params) {
+function base64(params) {
     return core._base64(ZodMiniBase64, params);
 }
 const ZodMiniBase64URL = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniBase64URL", (inst, def) => {
@@ -57843,7 +59002,7 @@ const ZodMiniBase64URL = /*@__PURE__*/ (/* unused pure expression or super */ nu
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_base64url(params) {
+function base64url(params) {
     return core._base64url(ZodMiniBase64URL, params);
 }
 const ZodMiniE164 = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniE164", (inst, def) => {
@@ -57851,7 +59010,7 @@ const ZodMiniE164 = /*@__PURE__*/ (/* unused pure expression or super */ null &&
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_e164(params) {
+function e164(params) {
     return core._e164(ZodMiniE164, params);
 }
 const ZodMiniCreditCard = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniCreditCard", (inst, def) => {
@@ -57859,7 +59018,7 @@ const ZodMiniCreditCard = /*@__PURE__*/ (/* unused pure expression or super */ n
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_creditCard(params) {
+function creditCard(params) {
     return core._creditCard(ZodMiniCreditCard, params);
 }
 const ZodMiniIBAN = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniIBAN", (inst, def) => {
@@ -57867,7 +59026,7 @@ const ZodMiniIBAN = /*@__PURE__*/ (/* unused pure expression or super */ null &&
     ZodMiniStringFormat.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_iban(params) {
+function iban(params) {
     return core._iban(ZodMiniIBAN, params);
 }
 const ZodMiniJWT = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniJWT", (inst, def) => {
@@ -57887,15 +59046,15 @@ function stringFormat(format, fnOrRegex, _params = {}) {
     return core._stringFormat(ZodMiniCustomStringFormat, format, fnOrRegex, _params);
 }
 // @__NO_SIDE_EFFECTS__
-function schemas_hostname(_params) {
+function hostname(_params) {
     return core._stringFormat(ZodMiniCustomStringFormat, "hostname", regexes.hostname, _params);
 }
 // @__NO_SIDE_EFFECTS__
-function schemas_hex(_params) {
+function hex(_params) {
     return core._stringFormat(ZodMiniCustomStringFormat, "hex", regexes.hex, _params);
 }
 // @__NO_SIDE_EFFECTS__
-function schemas_currencyCode(_params) {
+function currencyCode(_params) {
     return core._stringFormat(ZodMiniCustomStringFormat, "currency_code", regexes.currencyCode, _params);
 }
 // @__NO_SIDE_EFFECTS__
@@ -57908,20 +59067,20 @@ function hash(alg, params) {
         throw new Error(`Unrecognized hash format: ${format}`);
     return core._stringFormat(ZodMiniCustomStringFormat, format, regex, params);
 }
-const ZodMiniNumber = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniNumber", (inst, def) => {
-    $ZodNumber.init(inst, def);
+const ZodMiniNumber = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniNumber", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodNumber */ .vz.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
-function schemas_number(params) {
-    return api/* _number */.F7(ZodMiniNumber, params);
+function number(params) {
+    return _core_index_js__WEBPACK_IMPORTED_MODULE_4__/* ._number */ .F7(ZodMiniNumber, params);
 }
-const ZodMiniNumberFormat = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniNumberFormat", (inst, def) => {
-    $ZodNumberFormat.init(inst, def);
+const ZodMiniNumberFormat = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniNumberFormat", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodNumberFormat */ .I.init(inst, def);
     ZodMiniNumber.init(inst, def);
 });
-function schemas_int(params) {
-    return api/* _int */.LK(ZodMiniNumberFormat, params);
+function int(params) {
+    return _core_index_js__WEBPACK_IMPORTED_MODULE_4__/* ._int */ .LK(ZodMiniNumberFormat, params);
 }
 function float32(params) {
     return core._float32(ZodMiniNumberFormat, params);
@@ -57935,20 +59094,20 @@ function int32(params) {
 function uint32(params) {
     return core._uint32(ZodMiniNumberFormat, params);
 }
-const ZodMiniBoolean = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniBoolean", (inst, def) => {
-    $ZodBoolean.init(inst, def);
+const ZodMiniBoolean = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniBoolean", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodBoolean */ .sF.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
-function schemas_boolean(params) {
-    return api/* _boolean */._L(ZodMiniBoolean, params);
+function boolean(params) {
+    return _core_index_js__WEBPACK_IMPORTED_MODULE_4__/* ._boolean */ ._L(ZodMiniBoolean, params);
 }
 const ZodMiniBigInt = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniBigInt", (inst, def) => {
     core.$ZodBigInt.init(inst, def);
     ZodMiniType.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_bigint(params) {
+function bigint(params) {
     return core._bigint(ZodMiniBigInt, params);
 }
 const ZodMiniBigIntFormat = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniBigIntFormat", (inst, def) => {
@@ -57974,7 +59133,7 @@ const ZodMiniUndefined = /*@__PURE__*/ (/* unused pure expression or super */ nu
     ZodMiniType.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_undefined(params) {
+function _undefined(params) {
     return core._undefined(ZodMiniUndefined, params);
 }
 
@@ -57983,7 +59142,7 @@ const ZodMiniNull = /*@__PURE__*/ (/* unused pure expression or super */ null &&
     ZodMiniType.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_null(params) {
+function _null(params) {
     return core._null(ZodMiniNull, params);
 }
 
@@ -57995,13 +59154,13 @@ const ZodMiniAny = /*@__PURE__*/ (/* unused pure expression or super */ null && 
 function any() {
     return core._any(ZodMiniAny);
 }
-const ZodMiniUnknown = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniUnknown", (inst, def) => {
-    core.$ZodUnknown.init(inst, def);
+const ZodMiniUnknown = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniUnknown", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodUnknown */ .GP.init(inst, def);
     ZodMiniType.init(inst, def);
-})));
+});
 // @__NO_SIDE_EFFECTS__
 function unknown() {
-    return core._unknown(ZodMiniUnknown);
+    return _core_index_js__WEBPACK_IMPORTED_MODULE_4__/* ._unknown */ .em(ZodMiniUnknown);
 }
 const ZodMiniNever = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniNever", (inst, def) => {
     core.$ZodNever.init(inst, def);
@@ -58025,11 +59184,11 @@ const ZodMiniDate = /*@__PURE__*/ (/* unused pure expression or super */ null &&
     ZodMiniType.init(inst, def);
 })));
 // @__NO_SIDE_EFFECTS__
-function schemas_date(params) {
+function date(params) {
     return core._date(ZodMiniDate, params);
 }
-const ZodMiniArray = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniArray", (inst, def) => {
-    $ZodArray.init(inst, def);
+const ZodMiniArray = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniArray", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodArray */ .$p.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
@@ -58037,7 +59196,7 @@ function array(element, params) {
     return new ZodMiniArray({
         type: "array",
         element: element,
-        ...core_util/* normalizeParams */.A2(params),
+        ..._core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .normalizeParams */ .A2(params),
     });
 }
 // .keyof
@@ -58046,17 +59205,17 @@ function keyof(schema) {
     const shape = schema._zod.def.shape;
     return _enum(Object.keys(shape));
 }
-const ZodMiniObject = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniObject", (inst, def) => {
-    $ZodObject.init(inst, def);
+const ZodMiniObject = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniObject", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodObject */ .L8.init(inst, def);
     ZodMiniType.init(inst, def);
-    core_util/* installLazyProp */.X(inst, "shape", (self) => self._zod.def.shape, false);
+    _core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .installLazyProp */ .X(inst, "shape", (self) => self._zod.def.shape, false);
 });
 // @__NO_SIDE_EFFECTS__
 function object(shape, params) {
     const def = {
         type: "object",
         shape: shape ?? {},
-        ...core_util/* normalizeParams */.A2(params),
+        ..._core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .normalizeParams */ .A2(params),
     };
     return new ZodMiniObject(def);
 }
@@ -58131,8 +59290,8 @@ function catchall(inst, catchall) {
     // `mergeDefs` rather than a spread: spreading reads `shape`, and resolving it can mint a whole fresh subtree
     return inst.clone(util.mergeDefs(inst._zod.def, { catchall: catchall }));
 }
-const ZodMiniUnion = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniUnion", (inst, def) => {
-    $ZodUnion.init(inst, def);
+const ZodMiniUnion = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniUnion", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodUnion */ .cu.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
@@ -58140,7 +59299,7 @@ function union(options, params) {
     return new ZodMiniUnion({
         type: "union",
         options: options,
-        ...core_util/* normalizeParams */.A2(params),
+        ..._core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .normalizeParams */ .A2(params),
     });
 }
 const ZodMiniXor = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniXor", (inst, def) => {
@@ -58209,7 +59368,7 @@ function record(keyType, valueType, params) {
     if (!valueType || !valueType._zod) {
         return new ZodMiniRecord({
             type: "record",
-            keyType: schemas_string(),
+            keyType: string(),
             valueType: keyType,
             ...util.normalizeParams(valueType),
         });
@@ -58265,8 +59424,8 @@ function set(valueType, params) {
         ...util.normalizeParams(params),
     });
 }
-const ZodMiniEnum = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniEnum", (inst, def) => {
-    $ZodEnum.init(inst, def);
+const ZodMiniEnum = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniEnum", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodEnum */ .VO.init(inst, def);
     ZodMiniType.init(inst, def);
     // reuse the parsed value set so a numeric TS enum's reverse-mapping keys stay out
     inst.options = [...inst._zod.values];
@@ -58277,7 +59436,7 @@ function _enum(values, params) {
     return new ZodMiniEnum({
         type: "enum",
         entries,
-        ...core_util/* normalizeParams */.A2(params),
+        ..._core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .normalizeParams */ .A2(params),
     });
 }
 
@@ -58296,16 +59455,16 @@ function nativeEnum(entries, params) {
         ...util.normalizeParams(params),
     });
 }
-const ZodMiniLiteral = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniLiteral", (inst, def) => {
-    core.$ZodLiteral.init(inst, def);
+const ZodMiniLiteral = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniLiteral", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodLiteral */ .nu.init(inst, def);
     ZodMiniType.init(inst, def);
-})));
+});
 // @__NO_SIDE_EFFECTS__
 function literal(value, params) {
     return new ZodMiniLiteral({
         type: "literal",
         values: Array.isArray(value) ? value : [value],
-        ...util.normalizeParams(params),
+        ..._core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .normalizeParams */ .A2(params),
     });
 }
 const ZodMiniFile = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniFile", (inst, def) => {
@@ -58316,8 +59475,8 @@ const ZodMiniFile = /*@__PURE__*/ (/* unused pure expression or super */ null &&
 function file(params) {
     return core._file(ZodMiniFile, params);
 }
-const ZodMiniTransform = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniTransform", (inst, def) => {
-    $ZodTransform.init(inst, def);
+const ZodMiniTransform = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniTransform", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodTransform */ .Wc.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
@@ -58327,8 +59486,8 @@ function transform(fn) {
         transform: fn,
     });
 }
-const ZodMiniOptional = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniOptional", (inst, def) => {
-    $ZodOptional.init(inst, def);
+const ZodMiniOptional = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniOptional", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodOptional */ .ig.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
@@ -58349,8 +59508,8 @@ function exactOptional(innerType) {
         innerType: innerType,
     });
 }
-const ZodMiniNullable = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniNullable", (inst, def) => {
-    $ZodNullable.init(inst, def);
+const ZodMiniNullable = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniNullable", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodNullable */ .qc.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
@@ -58416,8 +59575,8 @@ function success(innerType) {
         innerType: innerType,
     });
 }
-const ZodMiniCatch = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniCatch", (inst, def) => {
-    $ZodCatch.init(inst, def);
+const ZodMiniCatch = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniCatch", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodCatch */ .t$.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
@@ -58425,7 +59584,7 @@ function _catch(innerType, catchValue) {
     return new ZodMiniCatch({
         type: "catch",
         innerType: innerType,
-        catchValue: (typeof catchValue === "function" ? catchValue : core_util/* constantCatch */.SS(catchValue)),
+        catchValue: (typeof catchValue === "function" ? catchValue : _core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .constantCatch */ .SS(catchValue)),
     });
 }
 
@@ -58437,8 +59596,8 @@ const ZodMiniNaN = /*@__PURE__*/ (/* unused pure expression or super */ null && 
 function nan(params) {
     return core._nan(ZodMiniNaN, params);
 }
-const ZodMiniPipe = /*@__PURE__*/ core_core/* $constructor */.xI("ZodMiniPipe", (inst, def) => {
-    $ZodPipe.init(inst, def);
+const ZodMiniPipe = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniPipe", (inst, def) => {
+    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodPipe */ ._m.init(inst, def);
     ZodMiniType.init(inst, def);
 });
 // @__NO_SIDE_EFFECTS__
@@ -58553,8 +59712,8 @@ function superRefine(fn, params) {
     return core._superRefine(fn, params);
 }
 // Re-export describe and meta from core
-const describe = api/* describe */.q0;
-const meta = api/* meta */.mI;
+const describe = _core_index_js__WEBPACK_IMPORTED_MODULE_4__/* .describe */ .q0;
+const meta = _core_index_js__WEBPACK_IMPORTED_MODULE_4__/* .meta */ .mI;
 // instanceof
 class Class {
     constructor(..._args) { }
@@ -58587,7 +59746,7 @@ const stringbool = (...args) => core._stringbool({
 // @__NO_SIDE_EFFECTS__
 function json() {
     const jsonSchema = _lazy(() => {
-        return union([schemas_string(), schemas_number(), schemas_boolean(), schemas_null(), array(jsonSchema), record(schemas_string(), jsonSchema)]);
+        return union([string(), number(), boolean(), _null(), array(jsonSchema), record(string(), jsonSchema)]);
     });
     return jsonSchema;
 }
