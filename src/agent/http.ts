@@ -1,5 +1,6 @@
 import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import type { ProxySettings } from '../proxy.ts';
+import { ignoreContinue } from './informational.ts';
 
 /** Milliseconds until a connection, a proxy's tunnel and TLS included, must stand. */
 const CONNECT_MS = 10_000;
@@ -63,6 +64,7 @@ export interface TransportOptions {
 
 export function createTransport(options: TransportOptions): Transport {
   const open = new Set<Dispatcher>();
+  const stopIgnoring = ignoreContinue();
   let reader: Dispatcher | undefined;
 
   function connect(): Dispatcher {
@@ -110,6 +112,7 @@ export function createTransport(options: TransportOptions): Transport {
       return exchange;
     },
     async close() {
+      stopIgnoring();
       await Promise.all([...open].map(release));
     },
   };

@@ -108,12 +108,17 @@ function parseJson(body: string): unknown {
 /** A megabyte of brackets would take hundreds of times its size in memory. */
 const DEEPEST_JSON = 100;
 
+/** Walks the characters, for a match per bracket would itself take many megabytes. */
 function isNestedTooDeeply(json: string): boolean {
   let depth = 0;
-  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"?|[[{]|[\]}]/gs)) {
-    if (token === '[' || token === '{') depth += 1;
-    else if (token === ']' || token === '}') depth -= 1;
-    if (depth > DEEPEST_JSON) return true;
+  let inString = false;
+  for (let at = 0; at < json.length && depth <= DEEPEST_JSON; at++) {
+    const character = json[at];
+    if (inString && character === '\\') at++;
+    else if (character === '"') inString = !inString;
+    else if (inString) continue;
+    else if (character === '[' || character === '{') depth++;
+    else if (character === ']' || character === '}') depth--;
   }
-  return false;
+  return depth > DEEPEST_JSON;
 }

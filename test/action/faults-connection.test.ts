@@ -215,6 +215,7 @@ describe('once something was written, it is never sent again', () => {
 describe('an answer that comes in an odd way is an answer', () => {
   const ok = whole(200, RECORD).toString();
   const rows: readonly Row[] = [
+    ['after several 100', afterRequest(answer(head(100) + head(103) + head(100) + ok)), SENT],
     ...[100, 102, 103, 199].map(
       (status): Row => [
         `after an informational ${status}`,

@@ -109,9 +109,8 @@ describe('api-key', () => {
 });
 
 describe('ids', () => {
+  play(refuses('project-id', ['', ' '], /empty/));
   const ids = [
-    '',
-    ' ',
     '..',
     '.',
     'a/b',

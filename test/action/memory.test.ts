@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BOMBS } from '../sim/bombs.ts';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
-import { JOB, PULL, type Scenario, stage } from './scenario.ts';
+import { JOB, type Scenario, stage } from './scenario.ts';
 
 const RECORD = { id: JOB, status: 'active' };
 const TYPE = { 'content-type': 'application/json' };
@@ -69,17 +69,6 @@ it.each<[string, Behaviour, Scenario?]>([
   ],
   ['a megabyte of refusal', answer(whole(400, { error: '::error::\n'.repeat(80_000) }))],
   ['a megabyte of headers', answer(head(200, { ...TYPE, 'x-large': 'x'.repeat(MIB) }))],
-  [
-    'a bomb from GitHub',
-    answer(whole(200, RECORD)),
-    {
-      with: { wait: false },
-      github: {
-        issues: [{ number: PULL }],
-        on: () => ({ headers: { ...TYPE, 'content-encoding': 'gzip' }, body: BOMBS.gzip }),
-      },
-    },
-  ],
 ])('%s costs little memory', async (_, behaviour, scenario) => {
   expect((await peakKib(behaviour, scenario)) - plainKib).toBeLessThan(GROWTH_KIB);
 });

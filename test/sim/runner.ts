@@ -12,11 +12,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
 
 /** What the runner masks from the start, as it does the secrets of a repository. */
@@ -180,7 +181,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export const JOB_TOKEN = 'ghs_simulatedTokenOfTheJob0123456789';
 
-const PRELOAD = new URL('./time.ts', import.meta.url);
+const TIME = fileURLToPath(new URL('./time.ts', import.meta.url));
 const REPOSITORY_ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ANNOTATIONS_PER_TYPE = 10;
 const MESSAGE_LENGTH = 4096;
@@ -256,7 +257,7 @@ export function startStep(step: Step): StepRun {
   const inputs = worker.takeInputs(step.with ?? {});
   worker.printHeader(inputs);
   const main = join(action, manifest.runs.main);
-  const child = launch(main, environment(step, inputs, folders, files, time), folders, step);
+  const child = launch(main, environment(step, inputs, folders, files, time), folders, step, time);
   const { ended, cancel, kill } = supervise(child, worker, step.timeoutMs ?? 60_000);
 
   async function finish(): Promise<StepResult> {
@@ -489,14 +490,24 @@ function writeEvent({ payload }: Event, { temp }: Folders): string {
   return path;
 }
 
+/** As JavaScript: to strip the types in each process would cost as much as the action itself. */
+function preloadOf(time: VirtualTime): string {
+  const file = join(dirname(time.file), 'time.mjs');
+  preloadText ??= stripTypeScriptTypes(readFileSync(TIME, 'utf8'));
+  writeFileSync(file, preloadText);
+  return pathToFileURL(file).href;
+}
+let preloadText: string | undefined;
+
 function launch(
   main: string,
   env: Record<string, string>,
   { workspace }: Folders,
   step: Step,
+  time: VirtualTime | null,
 ): Child | Error {
   if (!existsSync(main)) return new Error(`File not found: '${main}'`);
-  const preload = step.time === null ? [] : ['--import', PRELOAD.href];
+  const preload = time === null ? [] : ['--import', preloadOf(time)];
   const node = nodeBinary();
   try {
     return spawn(node, [...preload, ...(step.nodeArgs ?? []), main], {

@@ -1,0 +1,307 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { explain } from '../../src/agent/explain.ts';
+import type { Exchange } from '../../src/agent/http.ts';
+import { checkPrLink } from '../../src/agent/pr-link.ts';
+import { neutralise } from '../../src/console.ts';
+import { fromMarker, type Ledger, type LedgerTurn, toMarker } from '../../src/github/ledger.ts';
+import type { JobResult } from '../../src/outcome.ts';
+import { renderLedger } from '../../src/report/comment.ts';
+import { code, fence } from '../../src/report/markdown.ts';
+import { renderSummary } from '../../src/report/summary.ts';
+import { FORGERIES } from '../sim/forgeries.ts';
+import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
+import { parseCommands } from '../sim/runner.ts';
+
+const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
+const COMMENT = 'https://github.com/octo/agents/pull/7#issuecomment-1';
+const OWN_LINK =
+  /^https:\/\/github\.com\/octo\/agents\/(?:actions\/runs\/1|pull\/1|pull\/7#issuecomment-1)$/;
+const FORBIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/u;
+/** The joiners, which scripts and emoji need, may stay. */
+const HIDDEN = /(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/gu;
+
+const TURN: LedgerTurn = {
+  key: 'run:1:job:step:0123456789abcdef',
+  by: 'alice',
+  prompt: 'Say more.',
+  delivery: 'sent',
+  outcome: 'failed',
+  confirmed: true,
+  prLinkChange: 'none',
+  reason: 'The agent failed.',
+  startedAt: '2026-01-05T09:00:00.000Z',
+  sentAt: '2026-01-05T09:00:05.000Z',
+  elapsedSeconds: 5,
+  base: null,
+  evidence: true,
+  runId: '1',
+  runAttempt: '1',
+};
+const RESULT: JobResult = {
+  jobId: 'job-1',
+  delivery: 'sent',
+  outcome: 'failed',
+  confirmed: true,
+  status: 'failed',
+  prLink: 'https://github.com/octo/agents/pull/1',
+  prLinkChange: 'none',
+  model: 'sonnet',
+  source: { repository: 'https://github.com/octo/agents', ref: 'main' },
+  createdAt: null,
+  archivedAt: null,
+  elapsedSeconds: 5,
+  polls: 3,
+  reason: 'The agent failed.',
+  resumption: { base: null, sentAt: null, evidence: true },
+  milestones: [
+    { at: new Date(0), what: 'sent' },
+    { at: new Date(5000), what: 'failed' },
+  ],
+};
+const HARMLESS = 'harmless';
+
+type Fields = Readonly<Record<string, (text: string) => string>>;
+
+const LEDGER_FIELDS: Fields = {
+  'the id of the job': (text) => comment(ledger({ id: text })),
+  'the status': (text) => comment(ledger({ status: text })),
+  'the model': (text) => comment(ledger({ model: text })),
+  'the repository': (text) => comment(ledger({ repository: text, ref: null })),
+  'the ref': (text) => comment(ledger({ ref: text })),
+  'the pull request link': (text) => comment(ledger({ prLink: checked(text) })),
+  'who asked': (text) => comment(ledger({}, { by: text })),
+  'the prompt': (text) => comment(ledger({}, { prompt: text.slice(0, 1000) })),
+  'the reason': (text) => comment(ledger({}, { reason: text })),
+  'every field': (text) =>
+    comment(
+      ledger(
+        { model: text, repository: text, ref: text, status: text },
+        { by: text, reason: text },
+      ),
+    ),
+};
+
+const SUMMARY_FIELDS: Fields = {
+  'the id of the job': (text) => summary({ jobId: text }),
+  'the status': (text) => summary({ status: text }),
+  'the model': (text) => summary({ model: text }),
+  'the repository': (text) => summary({ source: { repository: text, ref: null } }),
+  'the ref': (text) => summary({ source: { repository: 'octo/agents', ref: text } }),
+  'the pull request link': (text) => summary({ prLink: checked(text) }),
+  'the reason': (text) => summary({ reason: text }),
+  'a milestone': (text) => summary({ milestones: [{ at: new Date(0), what: text }] }),
+  'the milestones': (text) =>
+    summary({ milestones: [0, 1].map((at) => ({ at: new Date(at), what: text })) }),
+  'the problem': (text) =>
+    renderSummary({ results: [], problem: text, commentUrls: [COMMENT], unwrittenComment: '' }),
+  'a comment that was not written': (text) =>
+    renderSummary({
+      results: [RESULT],
+      problem: '',
+      commentUrls: [],
+      unwrittenComment: renderLedger(ledger({ model: text }, { prompt: text, reason: text }), SITE),
+    }),
+};
+
+let cases = 0;
+
+afterAll(() => console.info(`Forgeries: ${FORGERIES.length} texts, ${cases} cases in-process`));
+
+function ledger(job: Partial<Ledger['jobs'][number]>, turn: Partial<LedgerTurn> = {}): Ledger {
+  const { jobId: id, status, model, prLink } = RESULT;
+  const turns = [TURN, TURN].map((one) => ({ ...one, ...turn }));
+  const repository = 'https://github.com/octo/agents';
+  const whole = { id, status, model, repository, ref: 'main', prLink, turns, ...job };
+  return { projectId: 'project_1', jobs: [whole] };
+}
+
+function comment(of: Ledger): string {
+  return `${toMarker(of)}\n${renderLedger(of, SITE)}`;
+}
+
+function summary(result: Partial<JobResult>): string {
+  const results = [{ ...RESULT, ...result }];
+  return renderSummary({ results, problem: '', commentUrls: [COMMENT], unwrittenComment: '' });
+}
+
+function checked(text: string): string | null {
+  const link = checkPrLink(text, { ...SITE, repository: null });
+  return link.kind === 'link' ? link.url : null;
+}
+
+function isOwn(href: string): boolean {
+  return OWN_LINK.test(href);
+}
+
+/** Blank texts leave out what stands around them. */
+function isShown(text: string): boolean {
+  return code(text) !== '';
+}
+
+/** Characters that move or hide what stands around them. */
+function hiddenIn(text: string): readonly string[] {
+  return text.match(HIDDEN) ?? [];
+}
+
+/** The names of the texts with which something is wrong. */
+function wrong(problem: (text: string) => unknown): readonly unknown[] {
+  return FORGERIES.flatMap(({ name, text }) => {
+    cases += 1;
+    const found = problem(text);
+    const good = found === undefined || (Array.isArray(found) && found.length === 0);
+    return good ? [] : [[name, found]];
+  });
+}
+
+function changed(shown: Rendered, { skeleton }: Rendered): readonly string[] {
+  return shown.skeleton === skeleton ? [] : [shown.skeleton];
+}
+
+describe('of every text, in each field of the comment', () => {
+  it.each(Object.entries(LEDGER_FIELDS))('%s holds nothing but code', (field, render) => {
+    const harmless = rendered(render(HARMLESS));
+    expect(forgedIn(harmless, isOwn)).toEqual([]);
+    const found = wrong((text) => {
+      const markdown = render(text);
+      const shown = rendered(markdown);
+      const comments = shown.comments.slice(1);
+      const hidden = hiddenIn(markdown.replace(/^<!--.*-->\n/, ''));
+      const other =
+        field === 'the pull request link' || !isShown(text) ? [] : changed(shown, harmless);
+      return [...forgedIn(shown, isOwn), ...comments, ...hidden, ...other];
+    });
+    expect(found).toEqual([]);
+  });
+
+  it.each(Object.entries(LEDGER_FIELDS))('%s leaves the marker whole', (_, render) => {
+    const found = wrong((text) => {
+      const [marker = '', ...rest] = render(text).split('\n');
+      const read = fromMarker(`${marker}\n${rest.join('\n')}`, 'project_1');
+      const whole = /^<!-- agent-follow-up:v1 \{[^<>\u0000-\u001f\u2028\u2029]*\} -->$/.test(
+        marker,
+      );
+      return whole && read.kind === 'ledger' && toMarker(read.ledger) === marker
+        ? []
+        : [marker.slice(0, 200)];
+    });
+    expect(found).toEqual([]);
+  });
+});
+
+describe('of every text, in each field of the summary', () => {
+  it.each(Object.entries(SUMMARY_FIELDS))('%s holds nothing but code', (field, render) => {
+    const harmless = rendered(render(HARMLESS));
+    expect(forgedIn(harmless, isOwn)).toEqual([]);
+    const found = wrong((text) => {
+      const markdown = render(text);
+      const shown = rendered(markdown);
+      const other =
+        field === 'the pull request link' || !isShown(text) ? [] : changed(shown, harmless);
+      return [...forgedIn(shown, isOwn), ...shown.comments, ...hiddenIn(markdown), ...other];
+    });
+    expect(found).toEqual([]);
+  });
+});
+
+describe('of every text, in the log', () => {
+  it.each<[string, (text: string) => string]>([
+    ['alone', (text) => text],
+    ['in a sentence', (text) => `The service said "${text}".`],
+    ['after a line end', (text) => `The service said:\n${text}`],
+    ['twice', (text) => `${text}${text}`],
+    ['after a number sign', (text) => `#${text} ##${text}`],
+    ['after a colon', (text) => `:${text}`],
+    ['before a command', (text) => `${text}::error::forged ##[error]forged`],
+  ])('no command is left: %s', (_, quote) => {
+    const found = wrong((text) => {
+      const clean = neutralise(quote(text));
+      const forbidden = FORBIDDEN.exec(clean) ?? [];
+      const [, ...further] = clean.split('\n');
+      const unmarked = further.filter((line) => !line.startsWith('  | '));
+      return [...parseCommands(clean), ...forbidden, ...unmarked];
+    });
+    expect(found).toEqual([]);
+  });
+
+  it('what is clean stays as it is', () => {
+    const found = wrong((text) => {
+      const [line = ''] = neutralise(text).split('\n');
+      return neutralise(line) === line || line.startsWith('  | ') ? [] : [line];
+    });
+    expect(found).toEqual([]);
+  });
+});
+
+type Answer = Extract<Exchange, { kind: 'answer' }>;
+
+const ANSWER: Answer = {
+  kind: 'answer',
+  status: 400,
+  contentType: 'application/json',
+  retryAfter: [],
+  date: '',
+  locationHost: '',
+  requestId: '',
+  body: { kind: 'whole', text: '' },
+};
+
+function whole(json: unknown): Answer['body'] {
+  return { kind: 'whole', text: typeof json === 'string' ? json : JSON.stringify(json) };
+}
+
+const ANSWERS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {
+  error: (text) => ({ body: whole({ error: text }) }),
+  'the message of an error': (text) => ({ body: whole({ error: { message: text } }) }),
+  message: (text) => ({ body: whole({ message: text }) }),
+  'a body': (text) => ({ body: whole(text) }),
+  'the content type': (text) => ({ contentType: text }),
+  'the host of a redirect': (text) => ({ locationHost: text }),
+  'Retry-After': (text) => ({ retryAfter: [text] }),
+};
+const redact = (text: string): string => text;
+const STATUSES = [200, 301, 400, 401, 403, 404, 408, 409, 429, 451, 500, 502, 503, 504];
+
+describe('of every text, in each part of an answer', () => {
+  it.each(Object.entries(ANSWERS))('%s makes one line of plain text', (_, part) => {
+    const found = wrong((text) =>
+      STATUSES.flatMap((status) => {
+        const exchange = { ...ANSWER, status, ...part(text) };
+        return (['send', 'look'] as const).flatMap((doing) => {
+          const said = explain(exchange, { doing, where: 'agent.example', again: null, redact });
+          const hidden = [...hiddenIn(said), ...(said.match(/[\n\t\u2028\u2029]/g) ?? [])];
+          const long = said.length > 700 ? [said.length] : [];
+          return [...parseCommands(neutralise(said)), ...hidden, ...long];
+        });
+      }),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+describe('of every text', () => {
+  it.each([1, 2, 10, 60, 200, 1000])('%i characters in a code span hold nothing else', (limit) => {
+    const found = wrong((text) => {
+      const shown = code(text, limit);
+      const inTable = rendered(`| a |\n| --- |\n| ${shown} |`);
+      const alone = rendered(shown);
+      const blank = shown === '';
+      const cells = inTable.skeleton.match(/<td>/g)?.length ?? 0;
+      return [
+        ...forgedIn(inTable, () => false),
+        ...forgedIn(alone, () => false),
+        ...(blank || alone.skeleton === '<p><code></code></p>' ? [] : [alone.skeleton]),
+        ...(cells === 1 ? [] : [inTable.skeleton]),
+      ];
+    });
+    expect(found).toEqual([]);
+  });
+
+  it.each([1, 2, 10, 1000])('%i characters in a fence hold nothing else', (limit) => {
+    const found = wrong((text) => {
+      const shown = rendered(`${fence(text, limit)}\n\nour own line`);
+      const own = shown.skeleton === '<pre><code></code></pre>\n<p>our own line</p>';
+      return [...forgedIn(shown, () => false), ...(own ? [] : [shown.skeleton])];
+    });
+    expect(found).toEqual([]);
+  });
+});
