@@ -49238,7 +49238,7 @@ __nccwpck_require__.a(__webpack_module__, async (__webpack_handle_async_dependen
 /* harmony import */ var _files_js__WEBPACK_IMPORTED_MODULE_3__ = __nccwpck_require__(5422);
 /* harmony import */ var _inputs_js__WEBPACK_IMPORTED_MODULE_4__ = __nccwpck_require__(4035);
 /* harmony import */ var _outputs_js__WEBPACK_IMPORTED_MODULE_7__ = __nccwpck_require__(5077);
-/* harmony import */ var _run_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(7108);
+/* harmony import */ var _run_js__WEBPACK_IMPORTED_MODULE_5__ = __nccwpck_require__(7998);
 /* harmony import */ var _secrets_js__WEBPACK_IMPORTED_MODULE_6__ = __nccwpck_require__(150);
 
 
@@ -49834,7 +49834,7 @@ function reasonOf(main, results) {
 
 /***/ }),
 
-/***/ 7108:
+/***/ 7998:
 /***/ ((__unused_webpack___webpack_module__, __webpack_exports__, __nccwpck_require__) => {
 
 
@@ -49845,7 +49845,64 @@ __nccwpck_require__.d(__webpack_exports__, {
 
 // EXTERNAL MODULE: ./node_modules/undici/index.js
 var undici = __nccwpck_require__(6752);
+// EXTERNAL MODULE: external "node:diagnostics_channel"
+var external_node_diagnostics_channel_ = __nccwpck_require__(3053);
+;// CONCATENATED MODULE: ./lib/agent/informational.js
+
+/** Published by undici for every connection that it opens, with the socket. */
+const CONNECTED = 'undici:client:connected';
+/** Bytes of an informational answer; it has no more than a few headers. */
+const LONGEST_HEAD = 4096;
+const BEGINNING = 'HTTP/1.1 100';
+/**
+ * Makes undici ignore `100 Continue`, as a client must even if it did not ask for it (RFC 9110,
+ * 15.2). It ignores the other informational answers, but ends the connection at this one, so that
+ * a message that was taken would look lost. Returns how to stop.
+ */
+function ignoreContinue() {
+    const onConnected = (message) => {
+        dropContinue(message.socket);
+    };
+    (0,external_node_diagnostics_channel_.subscribe)(CONNECTED, onConnected);
+    return () => (0,external_node_diagnostics_channel_.unsubscribe)(CONNECTED, onConnected);
+}
+function dropContinue(socket) {
+    const read = socket.read.bind(socket);
+    let held = Buffer.alloc(0);
+    socket.read = (size) => {
+        for (;;) {
+            const chunk = read(size);
+            if (chunk === null)
+                return null;
+            held = withoutContinue(held.length === 0 ? chunk : Buffer.concat([held, chunk]));
+            if (held.length === 0 || mayBecomeContinue(held))
+                continue;
+            const passed = held;
+            held = Buffer.alloc(0);
+            return passed;
+        }
+    };
+}
+function withoutContinue(bytes) {
+    let rest = bytes;
+    while (rest.toString('latin1', 0, BEGINNING.length) === BEGINNING) {
+        const end = rest.subarray(0, LONGEST_HEAD).indexOf('\r\n\r\n');
+        if (end < 0)
+            return rest;
+        rest = rest.subarray(end + 4);
+    }
+    return rest;
+}
+/** Whether these bytes are the beginning of such an answer, whose end has not come yet. */
+function mayBecomeContinue(bytes) {
+    if (bytes.length >= LONGEST_HEAD)
+        return false;
+    const beginning = bytes.toString('latin1', 0, BEGINNING.length);
+    return BEGINNING.startsWith(beginning);
+}
+
 ;// CONCATENATED MODULE: ./lib/agent/http.js
+
 
 /** Milliseconds until a connection, a proxy's tunnel and TLS included, must stand. */
 const CONNECT_MS = 10_000;
@@ -49854,6 +49911,7 @@ const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
 function createTransport(options) {
     const open = new Set();
+    const stopIgnoring = ignoreContinue();
     let reader;
     function connect() {
         const dispatcher = createDispatcher(options);
@@ -49898,6 +49956,7 @@ function createTransport(options) {
             return exchange;
         },
         async close() {
+            stopIgnoring();
             await Promise.all([...open].map(release));
         },
     };
@@ -50711,17 +50770,24 @@ function parseJson(body) {
 }
 /** A megabyte of brackets would take hundreds of times its size in memory. */
 const DEEPEST_JSON = 100;
+/** Walks the characters, for a match per bracket would itself take many megabytes. */
 function isNestedTooDeeply(json) {
     let depth = 0;
-    for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"?|[[{]|[\]}]/gs)) {
-        if (token === '[' || token === '{')
-            depth += 1;
-        else if (token === ']' || token === '}')
-            depth -= 1;
-        if (depth > DEEPEST_JSON)
-            return true;
+    let inString = false;
+    for (let at = 0; at < json.length && depth <= DEEPEST_JSON; at++) {
+        const character = json[at];
+        if (inString && character === '\\')
+            at++;
+        else if (character === '"')
+            inString = !inString;
+        else if (inString)
+            continue;
+        else if (character === '[' || character === '{')
+            depth++;
+        else if (character === ']' || character === '}')
+            depth--;
     }
-    return false;
+    return depth > DEEPEST_JSON;
 }
 
 ;// CONCATENATED MODULE: ./lib/agent/explain.js
