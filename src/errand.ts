@@ -1,5 +1,6 @@
 import { lookBeforeSend, type ServiceContext } from './agent/client.ts';
 import type { JobRecord } from './agent/wire.ts';
+import { oneLine } from './foreign-text.ts';
 import { composePrompt } from './github/command.ts';
 import { type Trigger, takesPlaceFromJob } from './github/event.ts';
 import type { RunFacts } from './host.ts';
@@ -119,10 +120,11 @@ async function prepareErrand(
 function startTurn(jobId: string, prompt: string, asked: Asked): TurnStart {
   const { inputs, trigger, facts, startedAt, redact } = asked;
   const { comment, event } = trigger;
+  const by = comment?.author.login ?? (event === 'schedule' ? null : facts.actor || null);
   const origin = comment === null ? facts.origin : `${comment.kind}:${comment.id}`;
   return {
     key: turnKey(origin, [inputs.projectId, jobId, prompt]),
-    by: comment?.author.login ?? (event === 'schedule' ? null : facts.actor || null),
+    by: by === null ? null : oneLine(redact(by), 100),
     // What is cut before it is redacted may keep a part of a secret.
     prompt: redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),
     startedAt,

@@ -1,9 +1,10 @@
 import * as z from 'zod/mini';
 import { type FileRead, readInside } from './files.ts';
-import { hasVisibleText } from './foreign-text.ts';
+import { hasVisibleText, oneLine } from './foreign-text.ts';
 import { PERMISSIONS, type Permission } from './github/permission.ts';
 import { FAIL_ON, type Outcome } from './outcome.ts';
 import { type ProxySettings, proxySecrets, readProxy } from './proxy.ts';
+import type { Redact } from './secrets.ts';
 
 export interface Inputs {
   readonly projectId: string;
@@ -57,10 +58,15 @@ export function readSecrets(env: Env): readonly string[] {
  * Parses every input. An empty string means "not given": the runner hands over `''` for an
  * unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
  */
-export function readInputs(env: Env): InputsRead {
-  const raw = Object.fromEntries(INPUT_NAMES.map((name) => [name, rawInput(env, name)]));
+export function readInputs(env: Env, redact: Redact): InputsRead {
+  const raw = Object.fromEntries(
+    INPUT_NAMES.map((name) => {
+      const value = rawInput(env, name);
+      return [name, QUOTED.has(name) ? redact(value) : value];
+    }),
+  );
   const parsed = z.safeParse(schema, raw);
-  const prompt = readPrompt(env);
+  const prompt = readPrompt(env, redact);
   const proxy = readProxy(env, parsed.data?.['base-url'].protocol === 'http:' ? 'http:' : 'https:');
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => `${String(issue.path[0])} ${issue.message}`),
@@ -102,6 +108,19 @@ export function readInputs(env: Env): InputsRead {
     },
   };
 }
+
+/** Errors quote these inputs, in part, so a secret that got into the wrong one must be gone. */
+const QUOTED: ReadonlySet<string> = new Set([
+  'command',
+  'minimum-permission',
+  'wait',
+  'timeout-minutes',
+  'poll-interval-seconds',
+  'settle-seconds',
+  'fail-on',
+  'comment',
+  'pr-number',
+]);
 
 /** What has to be given before anything is called. A comment that is no command calls nothing. */
 function missingInputs(raw: Readonly<Record<string, string>>): readonly string[] {
@@ -300,7 +319,7 @@ type PromptRead =
   | { readonly kind: 'invalid'; readonly problem: string };
 
 /** A prompt that the workflow wrote goes out byte for byte: it is checked, never changed. */
-function readPrompt(env: Env): PromptRead {
+function readPrompt(env: Env, redact: Redact): PromptRead {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
   if (inline !== '' && path !== '') {
@@ -312,7 +331,7 @@ function readPrompt(env: Env): PromptRead {
   if (path === '')
     return inline === '' ? { kind: 'valid', text: '' } : checkPrompt('prompt', inline);
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
-  return checkPromptFile(path, file);
+  return checkPromptFile(redact(path), file);
 }
 
 function checkPromptFile(path: string, file: FileRead): PromptRead {
@@ -359,5 +378,5 @@ function longLines(value: string): readonly string[] {
 }
 
 function shown(text: string): string {
-  return `"${text.length > 60 ? `${text.slice(0, 59)}…` : text}"`;
+  return `"${oneLine(text, 60)}"`;
 }

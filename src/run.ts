@@ -20,7 +20,7 @@ const AFTER_CANCEL_MS = 4000;
 
 /** One run of the action, from the inputs to the exit code. It never throws. */
 export async function run(host: Host): Promise<0 | 1> {
-  const read = readInputs(host.env);
+  const read = readInputs(host.env, host.redact);
   if (read.kind === 'invalid') return fail(host, `Nothing was sent. ${read.problems.join(' ')}`);
   const board: Board = new Map();
   try {
@@ -93,12 +93,12 @@ function connectOnce(host: Host, inputs: Inputs, facts: RunFacts): () => Promise
 
 async function connect(host: Host, { githubToken }: Inputs, facts: RunFacts): Promise<GitHub> {
   if (githubToken === '') throw new GitHubError(0, 'github-token is empty');
-  const { clock, signal } = host;
+  const { signal } = host;
   const github = await connectGitHub({
     ...facts,
+    ...host,
     token: githubToken,
     userAgent: USER_AGENT,
-    clock,
   });
   const hurry = (): void => github.hurry(AFTER_CANCEL_MS);
   if (signal.aborted) hurry();

@@ -1,3 +1,5 @@
+import { withoutInvisible } from './foreign-text.ts';
+
 /** Puts `***` in the place of every secret in a text. */
 export type Redact = (text: string) => string;
 
@@ -11,7 +13,14 @@ export function redactor(secrets: readonly string[]): Redact {
   const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   if (forms.length === 0) return (text) => text;
   const pattern = new RegExp(forms.map(RegExp.escape).join('|'), 'g');
-  return (text) => text.replace(pattern, '***');
+  const redact = (text: string): string => text.replace(pattern, '***');
+  return (text) => {
+    const redacted = redact(text);
+    // Whatever takes out invisible characters later would join what they split.
+    const visible = withoutInvisible(redacted);
+    const joined = redact(visible);
+    return joined === visible ? redacted : joined;
+  };
 }
 
 function formsOf(secret: string): readonly string[] {

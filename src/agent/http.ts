@@ -1,6 +1,6 @@
 import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import type { ProxySettings } from '../proxy.ts';
-import { ignoreContinue } from './informational.ts';
+import { ignoreInformational } from './informational.ts';
 
 /** Milliseconds until a connection, a proxy's tunnel and TLS included, must stand. */
 const CONNECT_MS = 10_000;
@@ -64,7 +64,7 @@ export interface TransportOptions {
 
 export function createTransport(options: TransportOptions): Transport {
   const open = new Set<Dispatcher>();
-  const stopIgnoring = ignoreContinue();
+  const stopIgnoring = ignoreInformational();
   let reader: Dispatcher | undefined;
 
   function connect(): Dispatcher {

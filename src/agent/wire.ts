@@ -20,19 +20,22 @@ export type RecordRead =
   | { readonly kind: 'other-job' }
   | { readonly kind: 'invalid'; readonly why: string };
 
-const text = z.catch(z.nullable(z.string().check(z.maxLength(4096))), null);
+/** A text that is longer counts as absent: it is not what its field is for. */
+function text(limit: number) {
+  return z.catch(z.nullable(z.string().check(z.maxLength(limit))), null);
+}
 
 const jobRecord = z.object({
   id: z.string(),
   status: z.catch(z.nullable(z.string().check(z.regex(/^[\w-]{1,64}$/))), null),
-  prLink: text,
-  model: text,
+  prLink: text(500),
+  model: text(4096),
   source: z.catch(
-    z.nullable(z.object({ repository: z.string().check(z.maxLength(4096)), ref: text })),
+    z.nullable(z.object({ repository: z.string().check(z.maxLength(4096)), ref: text(4096) })),
     null,
   ),
-  createdAt: text,
-  archivedAt: text,
+  createdAt: text(64),
+  archivedAt: text(64),
 });
 
 /**

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { Clock } from '../clock.ts';
 import { oneLine } from '../foreign-text.ts';
+import type { Redact } from '../secrets.ts';
 
 /** A comment that the token's own identity wrote. */
 export interface OwnComment {
@@ -51,6 +52,7 @@ export interface GitHubOptions {
   readonly graphqlUrl: string;
   readonly userAgent: string;
   readonly clock: Clock;
+  readonly redact: Redact;
 }
 
 /** A call that failed. `status` is 0 where no answer came, or none that could be read. */
@@ -136,7 +138,7 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
       log: { debug() {}, info() {}, warn() {}, error() {} },
     }),
   );
-  const limits = callLimits(options.clock);
+  const limits = callLimits(options);
   const [owner, repo] = options.repository.split('/');
 
   type Parameters = Readonly<Record<string, unknown>>;
@@ -269,7 +271,7 @@ interface CallLimits {
 }
 
 /** Octokit has no time limits of its own. */
-function callLimits(clock: Clock): CallLimits {
+function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>): CallLimits {
   const everything = new AbortController();
   let leftMs = ALL_CALLS_MS;
   return {
@@ -282,7 +284,7 @@ function callLimits(clock: Clock): CallLimits {
       try {
         return await Promise.race([request(signal), rejectOnAbort(signal)]);
       } catch (error) {
-        throw signal.aborted ? signal.reason : toGitHubError(error);
+        throw signal.aborted ? signal.reason : toGitHubError(error, redact);
       } finally {
         finished.abort();
         leftMs = Math.max(0, leftMs - (clock.now() - started));
@@ -320,11 +322,11 @@ const requestError = z.object({
   ),
 });
 
-function toGitHubError(error: unknown): GitHubError {
+function toGitHubError(error: unknown, redact: Redact): GitHubError {
   const { data } = requestError.safeParse(error);
   if (data?.response === undefined) return new GitHubError(0, 'GitHub could not be reached', error);
   const said = data.response.data.message;
-  const quoted = said === '' ? '' : `: "${oneLine(said)}"`;
+  const quoted = said === '' ? '' : `: "${oneLine(redact(said))}"`;
   return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, error);
 }
 

@@ -33,7 +33,7 @@ function renderJob(job: LedgerJob, site: Site): string {
 
 /** The links of a ledger were checked, but who may edit comments may have edited this one. */
 function isLink(url: string | null): url is string {
-  return url !== null && /^https:\/\/[\w.:-]+\/[\w./-]+$/.test(url);
+  return url !== null && /^https:\/\/[\w.:-]+\/[\w./%-]+$/.test(url);
 }
 
 function renderSource({ repository, ref }: LedgerJob): string {

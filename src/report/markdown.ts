@@ -1,4 +1,4 @@
-import { oneLine } from '../foreign-text.ts';
+import { oneLine, withoutInvisible } from '../foreign-text.ts';
 
 // Building blocks for Markdown. Text of others stands only in code spans and fences, where
 // GitHub neither renders links, images and HTML nor notifies whom a mention names.
@@ -15,12 +15,7 @@ export function code(text: string, limit = 200): string {
 
 /** A fenced block with a fence longer than any run of backticks inside. */
 export function fence(text: string, limit = 1000): string {
-  const shown = text
-    .toWellFormed()
-    .replace(/\r\n?/g, '\n')
-    .replace(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, (character) =>
-      character === '\u200d' ? character : '',
-    );
+  const shown = withoutInvisible(text.replace(/\r\n?/g, '\n'));
   const cut = shown.length > limit ? `${shown.slice(0, limit - 1).toWellFormed()}…` : shown;
   const ticks = '`'.repeat(Math.max(3, longestRun(cut) + 1));
   return `${ticks}text\n${cut}\n${ticks}`;

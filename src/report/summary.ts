@@ -96,5 +96,6 @@ function renderTimeline({ jobId, milestones, outcome }: JobResult): string {
 
 /** Mermaid takes `:`, `;`, `#` and line ends as syntax, so only plain words pass. */
 function plain(text: string): string {
-  return text.replace(/[^\w.-]+/g, '_').slice(0, 40);
+  const words = text.replace(/[^\w.-]+/g, '_').slice(0, 40);
+  return /^(section|title|click|end|gantt)$/i.test(words) ? `_${words}` : words;
 }

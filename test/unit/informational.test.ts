@@ -12,7 +12,9 @@ it.each([
   ['by itself', [CONTINUE, OK]],
   ['twice', [CONTINUE + CONTINUE, OK]],
   ['in the middle of its first word', ['HTT', `${CONTINUE.slice(3)}${OK}`]],
+  ['in the middle of its number', ['HTTP/1.1 1', `${CONTINUE.slice(10)}${OK}`]],
   ['in the middle of its headers', [CONTINUE.slice(0, 30), CONTINUE.slice(30), OK]],
+  ['between others', [`HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n${CONTINUE}`, OK]],
   ['not at all', ['HTTP/1.1 2', OK.slice(10)]],
 ])('100 Continue is ignored, where it comes %s', async (_, pieces) => {
   const server = createServer((socket) => {

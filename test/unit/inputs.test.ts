@@ -19,13 +19,13 @@ function env(inputs: Record<string, string>, more: Record<string, string> = {}) 
   return { ...Object.fromEntries(named), ...more };
 }
 function valid(inputs: Record<string, string>, more?: Record<string, string>): Inputs {
-  const read = readInputs(env(inputs, more));
+  const read = readInputs(env(inputs, more), (text) => text);
   if (read.kind === 'invalid') throw new Error(read.problems.join(' '));
   expect(read.missing).toEqual([]);
   return read.inputs;
 }
 function problems(inputs: Record<string, string>, more?: Record<string, string>) {
-  const read = readInputs(env(inputs, more));
+  const read = readInputs(env(inputs, more), (text) => text);
   return read.kind === 'invalid' ? read.problems : read.missing;
 }
 

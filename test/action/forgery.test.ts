@@ -1,0 +1,592 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Answer, JobPart } from '../sim/agent.ts';
+import { ALICE, issueComment, pullRequest, reviewComment } from '../sim/events.ts';
+import { FORGERIES, forEnvironment, forHeader } from '../sim/forgeries.ts';
+import { forgedIn, rendered } from '../sim/rendered.ts';
+import { parseCommands, type StepResult } from '../sim/runner.ts';
+import {
+  errors,
+  findTraces,
+  JOB,
+  KEY,
+  PULL,
+  type Scenario,
+  type Stage,
+  stage,
+  TOKEN,
+  warnings,
+} from './scenario.ts';
+
+const TEXTS = FORGERIES.map(({ text }) => text);
+const ADDRESSES = TEXTS.filter((text) => URL.canParse(text));
+/** How many texts a run carries at places where they may show. */
+const SLOTS = 8;
+const RUNS = Array.from({ length: Math.ceil(TEXTS.length / SLOTS) }, (_, index) => index);
+
+/** Nothing here is silent, but many runs at once are slow. */
+const PATIENT = { time: { graceMs: 20_000 } } as const;
+
+const OWN_LINKS: readonly RegExp[] = [
+  /^https:\/\/github\.com\/octo\/agents\/actions\/runs\/\d+$/,
+  /^https:\/\/github\.com\/octo\/agents\/pull\/7#issuecomment-\d+$/,
+  // What passed the check, built anew.
+  /^https:\/\/(?:github\.com|gitlab\.com|bitbucket\.org)\/[\w.-]+\/[\w.-]+\/pull\/\d+$/,
+];
+
+/** Of each command that the action gives, what its data may be. */
+const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
+  'add-mask': /^(?:mint|ghs)_[\x21-\x7e]+$/,
+  debug:
+    /^(?:(?:GET|POST) \/v2\/agent\/project_1\/job\/job-1(?:\/message)?: \d{3} |The reaction \w+ was not added: )/,
+  group: /^(?:Before the message|Message|Waiting for the agent)$/,
+  endgroup: /^$/,
+  error:
+    /^(?:Nothing was sent|The service answered \d{3} to the message|The permission of |The message was delivered, but the job can no longer be watched\. )/,
+  notice: / (?:is no collaborator and )?lacks the write permission on this repository /,
+  warning:
+    /^(?:Job job-1 has a status that this action does not know; it counts as not final\.$|The pull request link of job job-1 is left out: [\w ]+\.$|The comment on #7 could not be read or written: )/,
+};
+/** How the lines of the log begin that are not commands. */
+const OWN_LINE =
+  /^(?: {2}\| |The service is at 127\.0\.0\.1:\d+ |Job job-1[ :]|Sending the message to job job-1\.$|The message (?:to job job-1 is delivered\.$|was not taken\. The service answered \d{3} )|A look at job job-1 failed\. The )/;
+
+type Form = readonly [name: string, text: string];
+
+let runs = 0;
+
+afterAll(() => console.info(`Forgeries: ${TEXTS.length} texts, ${runs} runs of the built action`));
+
+/** A text by any number. */
+function textAt(index: number): string {
+  return TEXTS[index % TEXTS.length] ?? '';
+}
+
+/** A record with another text in every field. */
+function forgedRecord(text: (slot: number) => string): JobPart {
+  return {
+    model: text(0),
+    source: { repository: text(1), ref: text(2), ...{ branch: text(3) } },
+    prLink: text(4),
+    createdAt: text(5),
+    archivedAt: text(6),
+    error: text(7),
+    message: { text: text(8) },
+    [text(9).slice(0, 200)]: text(9),
+  };
+}
+
+/** The headers of an answer, with a text in each that may hold one. */
+function forgedHeaders(text: (slot: number) => string): Record<string, string | readonly string[]> {
+  return {
+    'content-type': `application/json; x=${forHeader(text(0))}`,
+    'x-request-id': forHeader(text(1)),
+    'request-id': forHeader(text(2)),
+    'cf-ray': forHeader(text(2)),
+    'retry-after': [forHeader(text(3)), forHeader(text(4))],
+    location: forHeader(text(5)),
+    date: forHeader(text(6)),
+    'x-powered-by': forHeader(text(7)),
+  };
+}
+
+async function play(scenario: Scenario): Promise<readonly [StepResult, Stage]> {
+  await using scene = await stage({ ...PATIENT, ...scenario });
+  const result = await scene.run();
+  runs += 1;
+  expectOnlyOurs(result, scene);
+  return [result, scene];
+}
+
+function expectOnlyOurs(result: StepResult, { github }: Stage): void {
+  const commands = parseCommands(result.stdout);
+  expect(parseCommands(result.stderr)).toEqual([]);
+  expect(result.stderr).toBe('');
+  expect(result.commands).toEqual(commands);
+  const forged = commands.filter(({ name, data }) => !OWN_COMMANDS[name]?.test(data));
+  expect(forged).toEqual([]);
+  expect(result.masks).toEqual([KEY, TOKEN]);
+  expect(result.annotations.flatMap(({ message }) => parseCommands(message))).toEqual([]);
+  expect(result.annotations.filter(({ title }) => title !== undefined)).toEqual([]);
+  const lines = result.stdout
+    .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)
+    .filter((line) => line !== '');
+  const others = lines.filter((line) => !line.startsWith('::') && !OWN_LINE.test(line));
+  expect(others).toEqual([]);
+  expect(result.stdout).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}]/u);
+  expect(result.state).toBe('');
+
+  const summary = rendered(result.summary);
+  expect(forgedIn(summary, isOwnLink)).toEqual([]);
+  expect(summary.comments).toEqual([]);
+  for (const body of bodies(github)) {
+    const comment = rendered(body);
+    expect(forgedIn(comment, isOwnLink)).toEqual([]);
+    expect(comment.comments).toEqual([expect.stringMatching(/^<!-- agent-follow-up:v1 \{/)]);
+    expect(body.startsWith('<!-- agent-follow-up:v1 {')).toBe(true);
+  }
+}
+
+function isOwnLink(href: string): boolean {
+  return OWN_LINKS.some((pattern) => pattern.test(href));
+}
+
+function bodies({ writes }: Stage['github']): readonly string[] {
+  return writes().flatMap(({ body }) => JSON.parse(body).body ?? []);
+}
+
+/** The event and the facts of the run, with a text wherever others choose what stands there. */
+function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step']> {
+  const { name, payload } = pullRequest({ number: PULL });
+  const [login, title, body, label] = [text(0), text(1), text(2), text(3)];
+  const pull = Object(payload.pull_request);
+  const user = { ...pull.user, login };
+  return {
+    debug: true,
+    event: {
+      name,
+      payload: {
+        ...payload,
+        action: label,
+        sender: user,
+        pull_request: { ...pull, title, body, user, head: { ...pull.head, ref: title, label } },
+      },
+    },
+    github: {
+      actor: forEnvironment(text(4)),
+      triggering_actor: forEnvironment(login),
+      head_ref: forEnvironment(title),
+      ref_name: forEnvironment(body),
+      workflow: forEnvironment(label),
+    },
+  };
+}
+
+/** A prompt must have something to see in it. */
+function asPrompt(text: string): string {
+  return `${text.replaceAll('\0', '').toWellFormed()}\nend`;
+}
+
+describe.concurrent('a text in each field of the record and of the event is only shown', () => {
+  it.each(RUNS)('group %i', async (run) => {
+    const text = (slot: number): string => textAt(run * SLOTS + slot);
+    const later = (slot: number): string => text(slot + 3);
+    const odd = (slot: number): string => text(slot * 11 + 5);
+    const prLink = ADDRESSES[run % ADDRESSES.length] ?? null;
+    const [result, scene] = await play({
+      with: { wait: true, prompt: forEnvironment(asPrompt(text(6))) },
+      step: forgedStep((slot) => text(7 + slot * 13)),
+      agent: {
+        jobs: [
+          {
+            id: JOB,
+            base: forgedRecord(odd),
+            turns: [
+              {
+                steps: [
+                  { afterMs: 0, set: { status: 'active', ...forgedRecord(text) } },
+                  { afterMs: 10_000, set: { ...forgedRecord(odd), status: odd(1) } },
+                  {
+                    afterMs: 20_000,
+                    set: { ...forgedRecord(later), status: 'completed', prLink },
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    });
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs).toMatchObject({ outcome: 'completed', status: 'completed' });
+    expect(errors(result)).toEqual([]);
+    expect(new Set(warnings(result)).size).toBe(warnings(result).length);
+    expect(bodies(scene.github).length).toBeGreaterThanOrEqual(2);
+    const [told] = JSON.parse(result.outputs.results ?? '');
+    expect(Object.keys(told.source ?? {})).not.toContain('branch');
+    const link = result.outputs['pr-link'] ?? '';
+    if (link !== '') expect(isOwnLink(link)).toBe(true);
+  });
+});
+
+describe.concurrent('a text in each part of a refused look is only quoted', () => {
+  const statuses = [500, 502, 503, 429, 408, 425, 504, 599];
+
+  function refusal(index: number): Answer {
+    const text = textAt(index);
+    const said = [{ error: text }, { error: { message: text } }, { message: text }, text];
+    return {
+      status: statuses[index % statuses.length] ?? 500,
+      headers: forgedHeaders((slot) => textAt(index + slot * 17)),
+      body: JSON.stringify(said[index % 11 === 10 ? 3 : index % 3]),
+    };
+  }
+
+  it.each([0, 1])('every second text, from %i', async (first) => {
+    const indices = TEXTS.map((_, index) => index).filter((index) => index % 2 === first);
+    const [result] = await play({
+      with: {
+        wait: true,
+        'poll-interval-seconds': '1',
+        'timeout-minutes': '7200',
+        'settle-seconds': '0',
+      },
+      step: { debug: true },
+      agent: {
+        jobs: [{ id: JOB, turns: [{ steps: [{ afterMs: 0, set: { status: 'active' } }] }] }],
+        onGet(n) {
+          // The first look comes before the message; of the others every second one fails.
+          const index = indices[Math.floor((n - 2) / 2)];
+          if (n > 1 && index === undefined) return { body: { id: JOB, status: 'completed' } };
+          if (n % 2 === 0) return refusal(index ?? 0);
+          const forged = forgedRecord((slot) => textAt((index ?? 0) + slot));
+          return {
+            body: { id: JOB, status: n === 1 ? 'completed' : textAt(index ?? 0), ...forged },
+          };
+        },
+      },
+    });
+    expect(result.outputs).toMatchObject({ outcome: 'completed', delivery: 'sent' });
+    expect(errors(result)).toEqual([]);
+    expect(result.stdout.match(/^A look at job job-1 failed\./gm)).toHaveLength(indices.length);
+  });
+});
+
+describe.concurrent('a text in each part of a refused message is only quoted', () => {
+  const lastStatuses = [400, 401, 403, 404, 409, 301, 307, 418, 500, 503, 200, 502];
+
+  it.each(lastStatuses.map((_, index) => index))('group %i', async (run) => {
+    const last = lastStatuses[run % lastStatuses.length] ?? 400;
+    const [result, scene] = await play({
+      step: { debug: true },
+      agent: {
+        onPost(n) {
+          const text = (slot: number): string => textAt((run * 4 + n - 1) * 4 + slot);
+          const headers = forgedHeaders((slot) => text(1 + slot));
+          // Only the two that a retry obeys are left to the last answer.
+          const { 'retry-after': _, ...others } = headers;
+          const status = [429, 429, 408][n - 1] ?? last;
+          const type = last === 200 ? { 'content-type': forHeader(text(1)) } : {};
+          return {
+            status,
+            accept: false,
+            headers: n < 4 ? headers : { ...others, ...type },
+            body: JSON.stringify({ error: text(0) }),
+          };
+        },
+      },
+    });
+    expect(result.conclusion).toBe('failure');
+    expect(errors(result)).toHaveLength(1);
+    expect(warnings(result)).toEqual([]);
+    expect(result.outputs.outcome).toBe('error');
+    expect(scene.agent.posts()).toHaveLength(4);
+    expect(result.outputs.reason).not.toMatch(/[\r\n\u2028\u2029]/);
+  });
+});
+
+describe.concurrent('a text in a command and in the code that it hangs on', () => {
+  const PARTS = 8;
+  const shown = TEXTS.filter((text) => !text.includes('<!-- agent-follow-up:'));
+
+  it.each(Array.from({ length: Math.ceil(shown.length / (PARTS + 2)) }, (_, index) => index))(
+    'is only shown: group %i',
+    async (run) => {
+      const text = (slot: number): string =>
+        (shown[(run * (PARTS + 2) + slot) % shown.length] ?? '').slice(0, 150);
+      const parts = Array.from({ length: PARTS }, (_, slot) => text(slot));
+      const event = reviewComment({
+        number: PULL,
+        body: `/agent do\n${parts.join('\n')}`,
+        path: text(PARTS),
+        diffHunk: text(PARTS + 1),
+      });
+      const [result, { agent }] = await play({
+        with: { command: '/agent', prompt: '' },
+        step: { event, debug: true },
+        github: {
+          issues: [{ number: PULL, pullRequest: true }],
+          collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+        },
+      });
+      expect(result.outputs.outcome).toBe('sent');
+      const { prompt } = JSON.parse(agent.posts()[0]?.body ?? '');
+      expect(prompt).toMatch(/^do\n/);
+      expect(prompt).not.toMatch(/(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/u);
+    },
+  );
+
+  it.each(RUNS.slice(0, 6))('as the name of its author lets nobody in: group %i', async (run) => {
+    const author = { ...ALICE, login: textAt(run * 31 + 32) };
+    const [result, { agent }] = await play({
+      with: { command: '/agent', prompt: '' },
+      step: { event: issueComment({ number: PULL, body: '/agent do', author }), debug: true },
+    });
+    expect(['skipped', 'error']).toContain(result.outputs.outcome);
+    expect(agent.journal).toEqual([]);
+  });
+});
+
+it('the longest texts that are taken in leave room for the comment', async () => {
+  const text = '<'.repeat(4096);
+  const record = { ...forgedRecord(() => text), status: 'active' };
+  const [result, { github }] = await play({
+    with: { wait: true, prompt: text },
+    agent: {
+      onGet: (n) => (n < 5 ? undefined : { status: 403, body: { error: text } }),
+      jobs: [{ id: JOB, base: record, turns: [{ steps: [{ afterMs: 0, set: record }] }] }],
+    },
+  });
+  expect(errors(result)).toHaveLength(1);
+  expect(bodies(github).length).toBeGreaterThanOrEqual(2);
+  for (const body of bodies(github)) expect(body.length).toBeLessThanOrEqual(60_000);
+});
+
+describe.concurrent('a text in each input that an error quotes is only quoted', () => {
+  const inputs = [
+    'wait',
+    'timeout-minutes',
+    'poll-interval-seconds',
+    'settle-seconds',
+    'fail-on',
+    'comment',
+    'pr-number',
+    'prompt-file',
+  ];
+
+  it.each(RUNS)('group %i', async (run) => {
+    const forged = inputs.map((name, slot) => [name, forEnvironment(textAt(run * SLOTS + slot))]);
+    const [result, scene] = await play({
+      with: { prompt: '', 'job-id': 'a/b', ...Object.fromEntries(forged) },
+    });
+    expect(result.conclusion).toBe('failure');
+    expect(errors(result)).toHaveLength(1);
+    expect(warnings(result)).toEqual([]);
+    expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent', results: '[]' });
+    expect(scene.agent.journal).toEqual([]);
+  });
+});
+
+describe.concurrent('a text in what GitHub says is only quoted, and the summary holds the rest', () => {
+  const statuses = [400, 403, 404, 410, 422, 451, 500, 200];
+
+  it.each(RUNS.slice(0, 6))('group %i', async (run) => {
+    const text = (slot: number): string => textAt(run * 23 + slot);
+    const record = forgedRecord((slot) => text(slot + 1));
+    const [result] = await play({
+      with: { prompt: forEnvironment(asPrompt(text(8))) },
+      agent: { jobs: [{ id: JOB, base: record }] },
+      github: { on: () => ({ status: statuses[run] ?? 500, body: { message: text(0) } }) },
+    });
+    expect(result.outputs.outcome).toBe('sent');
+    expect(warnings(result).filter((warning) => warning.startsWith('The comment'))).toHaveLength(1);
+    expect(result.summary).toContain('The comment could not be written.');
+  });
+});
+
+describe.concurrent('a text in the prompt file goes out as it is, and is only shown', () => {
+  it.each(RUNS.slice(0, 4))('group %i', async (run) => {
+    const folder = mkdtempSync(join(tmpdir(), 'prompt-'));
+    const prompt = `${textAt(run * 29 + 1)}\n${textAt(run * 29 + 2)}\nend`.toWellFormed();
+    writeFileSync(join(folder, 'prompt.md'), prompt);
+    try {
+      const [, { agent }] = await play({
+        with: { prompt: '', 'prompt-file': 'prompt.md' },
+        step: { workspace: folder },
+      });
+      expect(JSON.parse(agent.posts()[0]?.body ?? '')).toEqual({ prompt });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+it.concurrent.each([
+  'octo/a.b-c_d',
+  'o--o/__proto__',
+  '0/1',
+  'octo/.github',
+  'octo/www.evil.example',
+])('the repository %s is only part of a link of ours', async (repository) => {
+  await using scene = await stage({
+    ...PATIENT,
+    github: { repository, issues: [{ number: PULL }] },
+  });
+  const result = await scene.run();
+  runs += 1;
+  const site = `https://github.com/${repository}/`;
+  const isOwn = (href: string): boolean =>
+    href.startsWith(`${site}actions/runs/`) || href.startsWith(`${site}issues/7#issuecomment-`);
+  expect(forgedIn(rendered(result.summary), isOwn)).toEqual([]);
+  expect(bodies(scene.github)).toHaveLength(2);
+  for (const body of bodies(scene.github)) expect(forgedIn(rendered(body), isOwn)).toEqual([]);
+});
+
+describe.concurrent.each([
+  ['of letters', 'mint_canary-Q7xZ_b3Kp9-Vt5Rm1Ws8Yd2Hf6Jc4Ng0'],
+  ['of signs', 'mint_"+/|<&>\\%\'`-5e7a9c1f3b_=~*[]()#$!:;.,?^{}'],
+])('a key %s that others say shows nowhere', (_, key) => {
+  /** What a cut would leave of it. */
+  const head = key.slice(0, 24);
+  const secrets = { key, token: TOKEN, more: [head] };
+  /** Without what statuses, ids and hosts cannot hold. */
+  const plainKey = key.replace(/[^\w-]/g, '');
+
+  const forms: readonly Form[] = [
+    ['as it is', key],
+    ['in a sentence', `The key "${key}" is wrong.`],
+    ['in a URL', `https://evil.example/?key=${encodeURIComponent(key)}`],
+    ['in JSON', JSON.stringify({ key })],
+    ...['', 'a', 'ab'].map((before): Form => {
+      const encoded = Buffer.from(`${before}${key}`).toString('base64');
+      return [`in base64 after ${before.length} bytes`, encoded];
+    }),
+    ...['\u200b', '\u200c', '\u200d', '\u00ad', '\u2060', '\ufe0f'].map((splitter): Form => {
+      const code = splitter.charCodeAt(0).toString(16);
+      return [`split by U+${code}`, `${key.slice(0, 9)}${splitter}${key.slice(9)}`];
+    }),
+    // The last characters fall behind the cut.
+    ...[60, 200, 600, 1000].map((limit): Form => {
+      return [`cut at ${limit}`, `${'x'.repeat(limit + 2 - key.length)}${key}`];
+    }),
+  ];
+
+  async function traces(scenario: Scenario): Promise<readonly string[]> {
+    await using scene = await stage({
+      ...scenario,
+      ...PATIENT,
+      agent: { ...scenario.agent, apiKey: key },
+      with: { 'api-key': key, ...scenario.with },
+    });
+    const result = await scene.start().result;
+    runs += 1;
+    expect(result.masks).toContain(key);
+    expect(warnings(result).filter((text) => text.startsWith('The comment'))).toEqual([]);
+    // What the workflow itself wrote goes to the service as it is.
+    const journal = scene.agent.journal.map((request) => ({ ...request, body: '' }));
+    return findTraces(secrets, result, { journal }, scene.github);
+  }
+
+  /** Plays some forms at a time. */
+  async function findIn(
+    shapes: readonly Form[],
+    size: number,
+    scenario: (text: (slot: number) => string) => Scenario,
+  ): Promise<readonly unknown[]> {
+    const found: unknown[] = [];
+    for (let at = 0; at < shapes.length; at += size) {
+      const group = shapes.slice(at, at + size);
+      const shown = await traces(scenario((slot) => group[slot % group.length]?.[1] ?? ''));
+      if (shown.length > 0) found.push([group.map(([name]) => name).join(', '), ...shown]);
+    }
+    return found;
+  }
+
+  it('in each field of the record', async () => {
+    const found = await findIn(forms, 3, (text) => {
+      const record = forgedRecord(text);
+      const prLink = `https://github.com/octo/${plainKey}/pull/1`;
+      const steps = [
+        { afterMs: 0, set: { ...record, status: 'active' } },
+        { afterMs: 5000, set: { ...record, prLink, status: text(0) } },
+        { afterMs: 10_000, set: { status: 'completed' } },
+      ];
+      return {
+        with: { wait: true },
+        agent: { jobs: [{ id: JOB, turns: [{ steps }] }] },
+      };
+    });
+    expect(found).toEqual([]);
+  });
+
+  it('in the name of who asked', async () => {
+    const shapes = forms.filter(([name]) => /^(?:as it is|split by U\+ad|cut at 200)$/.test(name));
+    const found = await findIn(shapes, 1, (text) => ({
+      step: { github: { triggering_actor: text(0) } },
+    }));
+    expect(found).toEqual([]);
+  });
+
+  it('in the error of a refused message', async () => {
+    const found = await findIn(forms, 2, (text) => ({
+      agent: {
+        onPost: (n) => ({
+          status: n === 1 ? 408 : 400,
+          headers: { 'x-request-id': forHeader(text(n - 1)) },
+          body: { error: text(n - 1) },
+        }),
+      },
+    }));
+    expect(found).toEqual([]);
+  });
+
+  it('in the headers of a doubtful answer', async () => {
+    const shapes =
+      /^(?:as it is|in a URL|in JSON|in base64 after 2 bytes|split by U\+ad|cut at 60)$/;
+    const found = await findIn(
+      forms.filter(([name]) => shapes.test(name)),
+      1,
+      (text) => ({
+        agent: {
+          onPost: () => ({
+            status: 200,
+            // Not as UTF-8: a soft hyphen is one byte here.
+            headers: { 'content-type': text(0), 'cf-ray': text(0) },
+            body: '<html>',
+          }),
+        },
+      }),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('in the host of a redirect', async () => {
+    const headers = { location: `x://${key.replace(/[#/:<>?@[\\\]^|%]/g, '')}/` };
+    const found = await traces({ agent: { onPost: () => ({ status: 307, headers }) } });
+    expect(found).toEqual([]);
+  });
+
+  it('in a prompt', async () => {
+    const found = await findIn(forms, 4, (text) => ({
+      with: { prompt: [0, 1, 2, 3].map(text).join('\n') },
+    }));
+    expect(found).toEqual([]);
+  });
+
+  it('in other inputs', async () => {
+    const found = await findIn(forms, 6, (text) => ({
+      with: {
+        wait: text(0),
+        'timeout-minutes': text(1),
+        'settle-seconds': text(2),
+        comment: text(3),
+        'pr-number': text(4),
+        'prompt-file': text(5),
+        'job-id': text(5),
+        prompt: '',
+      },
+    }));
+    expect(found).toEqual([]);
+  });
+
+  it('in a status, down to the chart', async () => {
+    const steps = [{ afterMs: 0, set: { status: plainKey.slice(0, 64) } }];
+    const found = await traces({
+      with: { wait: true, 'timeout-minutes': '1' },
+      agent: { jobs: [{ id: JOB, turns: [{ steps }] }] },
+    });
+    expect(found).toEqual([]);
+  });
+});
+
+describe.concurrent('the token of GitHub shows nowhere', () => {
+  it('when GitHub says it', async () => {
+    const [result] = await play({
+      github: { on: () => ({ status: 403, body: { message: `${'x'.repeat(185)}${TOKEN}` } }) },
+    });
+    expect(result.stdout.replace(/^::add-mask::.*$/gm, '')).not.toContain(TOKEN.slice(0, 12));
+    expect(result.summary).not.toContain(TOKEN.slice(0, 12));
+  });
+});
