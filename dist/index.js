@@ -48954,7 +48954,7 @@ async function connectGitHub(options) {
         userAgent: options.userAgent,
         log: { debug() { }, info() { }, warn() { }, error() { } },
     }));
-    const limits = callLimits(options.clock);
+    const limits = callLimits(options);
     const [owner, repo] = options.repository.split('/');
     async function ask(route, parameters, schema) {
         const { data } = await limits.run((signal) => octokit.request(route, { ...place(route), ...parameters, request: { signal } }));
@@ -49070,7 +49070,7 @@ async function connectGitHub(options) {
     };
 }
 /** Octokit has no time limits of its own. */
-function callLimits(clock) {
+function callLimits({ clock, redact }) {
     const everything = new AbortController();
     let leftMs = ALL_CALLS_MS;
     return {
@@ -49084,7 +49084,7 @@ function callLimits(clock) {
                 return await Promise.race([request(signal), rejectOnAbort(signal)]);
             }
             catch (error) {
-                throw signal.aborted ? signal.reason : toGitHubError(error);
+                throw signal.aborted ? signal.reason : toGitHubError(error, redact);
             }
             finally {
                 finished.abort();
@@ -49112,12 +49112,12 @@ const requestError = zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
     status: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig(),
     response: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .optional */ .lqM(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ data: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* ["catch"] */ .MfU(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ message: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP() }), { message: '' }) })),
 });
-function toGitHubError(error) {
+function toGitHubError(error, redact) {
     const { data } = requestError.safeParse(error);
     if (data?.response === undefined)
         return new GitHubError(0, 'GitHub could not be reached', error);
     const said = data.response.data.message;
-    const quoted = said === '' ? '' : `: "${(0,_foreign_text_js__WEBPACK_IMPORTED_MODULE_0__/* .oneLine */ .TN)(said)}"`;
+    const quoted = said === '' ? '' : `: "${(0,_foreign_text_js__WEBPACK_IMPORTED_MODULE_0__/* .oneLine */ .TN)(redact(said))}"`;
     return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, error);
 }
 async function firstMatches(pages, test) {
@@ -49392,10 +49392,13 @@ function readSecrets(env) {
  * Parses every input. An empty string means "not given": the runner hands over `''` for an
  * unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
  */
-function readInputs(env) {
-    const raw = Object.fromEntries(INPUT_NAMES.map((name) => [name, rawInput(env, name)]));
+function readInputs(env, redact) {
+    const raw = Object.fromEntries(INPUT_NAMES.map((name) => {
+        const value = rawInput(env, name);
+        return [name, QUOTED.has(name) ? redact(value) : value];
+    }));
     const parsed = parse/* safeParse */.xL(schema, raw);
-    const prompt = readPrompt(env);
+    const prompt = readPrompt(env, redact);
     const proxy = readProxy(env, parsed.data?.['base-url'].protocol === 'http:' ? 'http:' : 'https:');
     const problems = [
         ...(parsed.error?.issues ?? []).map((issue) => `${String(issue.path[0])} ${issue.message}`),
@@ -49434,6 +49437,18 @@ function readInputs(env) {
         },
     };
 }
+/** Errors quote these inputs, in part, so a secret that got into the wrong one must be gone. */
+const QUOTED = new Set([
+    'command',
+    'minimum-permission',
+    'wait',
+    'timeout-minutes',
+    'poll-interval-seconds',
+    'settle-seconds',
+    'fail-on',
+    'comment',
+    'pr-number',
+]);
 /** What has to be given before anything is called. A comment that is no command calls nothing. */
 function missingInputs(raw) {
     const isEmpty = (name) => (raw[name] ?? '').trim() === '';
@@ -49614,7 +49629,7 @@ function isLoopback(host) {
     return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 /** A prompt that the workflow wrote goes out byte for byte: it is checked, never changed. */
-function readPrompt(env) {
+function readPrompt(env, redact) {
     const inline = rawInput(env, 'prompt');
     const path = rawInput(env, 'prompt-file').trim();
     if (inline !== '' && path !== '') {
@@ -49626,7 +49641,7 @@ function readPrompt(env) {
     if (path === '')
         return inline === '' ? { kind: 'valid', text: '' } : checkPrompt('prompt', inline);
     const file = (0,files/* readInside */.xO)(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
-    return checkPromptFile(path, file);
+    return checkPromptFile(redact(path), file);
 }
 function checkPromptFile(path, file) {
     const name = `prompt-file: ${shown(path)}`;
@@ -49669,7 +49684,7 @@ function longLines(value) {
         .filter((line) => line.length >= 8);
 }
 function shown(text) {
-    return `"${text.length > 60 ? `${text.slice(0, 59)}…` : text}"`;
+    return `"${(0,foreign_text/* oneLine */.TN)(text, 60)}"`;
 }
 
 
@@ -49853,20 +49868,22 @@ var external_node_diagnostics_channel_ = __nccwpck_require__(3053);
 const CONNECTED = 'undici:client:connected';
 /** Bytes of an informational answer; it has no more than a few headers. */
 const LONGEST_HEAD = 4096;
-const BEGINNING = 'HTTP/1.1 100';
+/** 100, 102 and all others but 101, which switches the protocol and so ends the answer. */
+const INFORMATIONAL = /^HTTP\/1\.1 1(?!01)\d\d/;
+const LONGEST_BEGINNING = 'HTTP/1.1 1xx'.length;
 /**
- * Makes undici ignore `100 Continue`, as a client must even if it did not ask for it (RFC 9110,
- * 15.2). It ignores the other informational answers, but ends the connection at this one, so that
- * a message that was taken would look lost. Returns how to stop.
+ * Makes undici ignore informational answers, as a client must even if it did not ask for them
+ * (RFC 9110, 15.2). It ends the connection at an unasked `100 Continue`, so that a message that was
+ * taken would look lost. Returns how to stop.
  */
-function ignoreContinue() {
+function ignoreInformational() {
     const onConnected = (message) => {
-        dropContinue(message.socket);
+        dropInformational(message.socket);
     };
     (0,external_node_diagnostics_channel_.subscribe)(CONNECTED, onConnected);
     return () => (0,external_node_diagnostics_channel_.unsubscribe)(CONNECTED, onConnected);
 }
-function dropContinue(socket) {
+function dropInformational(socket) {
     const read = socket.read.bind(socket);
     let held = Buffer.alloc(0);
     socket.read = (size) => {
@@ -49874,8 +49891,8 @@ function dropContinue(socket) {
             const chunk = read(size);
             if (chunk === null)
                 return null;
-            held = withoutContinue(held.length === 0 ? chunk : Buffer.concat([held, chunk]));
-            if (held.length === 0 || mayBecomeContinue(held))
+            held = withoutInformational(held.length === 0 ? chunk : Buffer.concat([held, chunk]));
+            if (held.length === 0 || mayBecomeInformational(held))
                 continue;
             const passed = held;
             held = Buffer.alloc(0);
@@ -49883,9 +49900,9 @@ function dropContinue(socket) {
         }
     };
 }
-function withoutContinue(bytes) {
+function withoutInformational(bytes) {
     let rest = bytes;
-    while (rest.toString('latin1', 0, BEGINNING.length) === BEGINNING) {
+    while (INFORMATIONAL.test(beginningOf(rest))) {
         const end = rest.subarray(0, LONGEST_HEAD).indexOf('\r\n\r\n');
         if (end < 0)
             return rest;
@@ -49894,11 +49911,16 @@ function withoutContinue(bytes) {
     return rest;
 }
 /** Whether these bytes are the beginning of such an answer, whose end has not come yet. */
-function mayBecomeContinue(bytes) {
+function mayBecomeInformational(bytes) {
     if (bytes.length >= LONGEST_HEAD)
         return false;
-    const beginning = bytes.toString('latin1', 0, BEGINNING.length);
-    return BEGINNING.startsWith(beginning);
+    const beginning = beginningOf(bytes);
+    return beginning.length < LONGEST_BEGINNING
+        ? INFORMATIONAL.test(beginning + 'HTTP/1.1 100'.slice(beginning.length))
+        : INFORMATIONAL.test(beginning);
+}
+function beginningOf(bytes) {
+    return bytes.toString('latin1', 0, LONGEST_BEGINNING);
 }
 
 ;// CONCATENATED MODULE: ./lib/agent/http.js
@@ -49911,7 +49933,7 @@ const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
 function createTransport(options) {
     const open = new Set();
-    const stopIgnoring = ignoreContinue();
+    const stopIgnoring = ignoreInformational();
     let reader;
     function connect() {
         const dispatcher = createDispatcher(options);
@@ -50374,10 +50396,7 @@ function code(text, limit = 200) {
 }
 /** A fenced block with a fence longer than any run of backticks inside. */
 function fence(text, limit = 1000) {
-    const shown = text
-        .toWellFormed()
-        .replace(/\r\n?/g, '\n')
-        .replace(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, (character) => character === '\u200d' ? character : '');
+    const shown = (0,foreign_text/* withoutInvisible */.OT)(text.replace(/\r\n?/g, '\n'));
     const cut = shown.length > limit ? `${shown.slice(0, limit - 1).toWellFormed()}…` : shown;
     const ticks = '`'.repeat(Math.max(3, longestRun(cut) + 1));
     return `${ticks}text\n${cut}\n${ticks}`;
@@ -50429,7 +50448,7 @@ function renderJob(job, site) {
 }
 /** The links of a ledger were checked, but who may edit comments may have edited this one. */
 function isLink(url) {
-    return url !== null && /^https:\/\/[\w.:-]+\/[\w./-]+$/.test(url);
+    return url !== null && /^https:\/\/[\w.:-]+\/[\w./%-]+$/.test(url);
 }
 function renderSource({ repository, ref }) {
     const name = (repository ?? '').replace(/^https?:\/\/[^/]+\//, '').replace(/\.git$/, '');
@@ -50600,7 +50619,8 @@ function renderTimeline({ jobId, milestones, outcome }) {
 }
 /** Mermaid takes `:`, `;`, `#` and line ends as syntax, so only plain words pass. */
 function plain(text) {
-    return text.replace(/[^\w.-]+/g, '_').slice(0, 40);
+    const words = text.replace(/[^\w.-]+/g, '_').slice(0, 40);
+    return /^(section|title|click|end|gantt)$/i.test(words) ? `_${words}` : words;
 }
 
 ;// CONCATENATED MODULE: ./lib/ending.js
@@ -50701,15 +50721,18 @@ function codeOf(error) {
 ;// CONCATENATED MODULE: ./lib/agent/wire.js
 
 
-const wire_text = mini_schemas/* catch */.MfU(mini_schemas/* nullable */.mee(mini_schemas/* string */.YjP().check(api/* _maxLength */.Eb(4096))), null);
+/** A text that is longer counts as absent: it is not what its field is for. */
+function wire_text(limit) {
+    return mini_schemas/* catch */.MfU(mini_schemas/* nullable */.mee(mini_schemas/* string */.YjP().check(api/* _maxLength */.Eb(limit))), null);
+}
 const jobRecord = mini_schemas/* object */.Ikc({
     id: mini_schemas/* string */.YjP(),
     status: mini_schemas/* catch */.MfU(mini_schemas/* nullable */.mee(mini_schemas/* string */.YjP().check(api/* _regex */.Fk(/^[\w-]{1,64}$/))), null),
-    prLink: wire_text,
-    model: wire_text,
-    source: mini_schemas/* catch */.MfU(mini_schemas/* nullable */.mee(mini_schemas/* object */.Ikc({ repository: mini_schemas/* string */.YjP().check(api/* _maxLength */.Eb(4096)), ref: wire_text })), null),
-    createdAt: wire_text,
-    archivedAt: wire_text,
+    prLink: wire_text(500),
+    model: wire_text(4096),
+    source: mini_schemas/* catch */.MfU(mini_schemas/* nullable */.mee(mini_schemas/* object */.Ikc({ repository: mini_schemas/* string */.YjP().check(api/* _maxLength */.Eb(4096)), ref: wire_text(4096) })), null),
+    createdAt: wire_text(64),
+    archivedAt: wire_text(64),
 });
 /**
  * Reads the job record out of a body. Unknown fields pass, a field of the wrong type counts as
@@ -51475,6 +51498,7 @@ function turnKey(origin, asked) {
 
 
 
+
 /** Characters of the prompt that are remembered and shown. */
 const SHOWN_PROMPT = 1000;
 /** Finds out which jobs are meant, and whether their messages went out before. */
@@ -51532,10 +51556,11 @@ async function prepareErrand(jobId, asked, circumstances) {
 function startTurn(jobId, prompt, asked) {
     const { inputs, trigger, facts, startedAt, redact } = asked;
     const { comment, event } = trigger;
+    const by = comment?.author.login ?? (event === 'schedule' ? null : facts.actor || null);
     const origin = comment === null ? facts.origin : `${comment.kind}:${comment.id}`;
     return {
         key: turnKey(origin, [inputs.projectId, jobId, prompt]),
-        by: comment?.author.login ?? (event === 'schedule' ? null : facts.actor || null),
+        by: by === null ? null : (0,foreign_text/* oneLine */.TN)(redact(by), 100),
         // What is cut before it is redacted may keep a part of a secret.
         prompt: redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),
         startedAt,
@@ -52517,7 +52542,7 @@ const USER_AGENT = `agent-follow-up/${version_VERSION}`;
 const AFTER_CANCEL_MS = 4000;
 /** One run of the action, from the inputs to the exit code. It never throws. */
 async function run(host) {
-    const read = (0,lib_inputs/* readInputs */.Ko)(host.env);
+    const read = (0,lib_inputs/* readInputs */.Ko)(host.env, host.redact);
     if (read.kind === 'invalid')
         return fail(host, `Nothing was sent. ${read.problems.join(' ')}`);
     const board = new Map();
@@ -52590,12 +52615,12 @@ function connectOnce(host, inputs, facts) {
 async function connect(host, { githubToken }, facts) {
     if (githubToken === '')
         throw new github_api/* GitHubError */.y(0, 'github-token is empty');
-    const { clock, signal } = host;
+    const { signal } = host;
     const github = await (0,github_api/* connectGitHub */.U)({
         ...facts,
+        ...host,
         token: githubToken,
         userAgent: USER_AGENT,
-        clock,
     });
     const hurry = () => github.hurry(AFTER_CANCEL_MS);
     if (signal.aborted)
@@ -52662,6 +52687,8 @@ function report(host, { failOn }, board, reporter, reactions) {
 /* harmony export */ __nccwpck_require__.d(__webpack_exports__, {
 /* harmony export */   $: () => (/* binding */ redactor)
 /* harmony export */ });
+/* harmony import */ var _foreign_text_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(9399);
+
 /**
  * What stands in a text for a secret: the value itself and the forms it takes when it is
  * quoted in JSON, put into a URL or encoded as base64 at any of the three byte offsets.
@@ -52673,7 +52700,14 @@ function redactor(secrets) {
     if (forms.length === 0)
         return (text) => text;
     const pattern = new RegExp(forms.map(RegExp.escape).join('|'), 'g');
-    return (text) => text.replace(pattern, '***');
+    const redact = (text) => text.replace(pattern, '***');
+    return (text) => {
+        const redacted = redact(text);
+        // Whatever takes out invisible characters later would join what they split.
+        const visible = (0,_foreign_text_js__WEBPACK_IMPORTED_MODULE_0__/* .withoutInvisible */ .OT)(redacted);
+        const joined = redact(visible);
+        return joined === visible ? redacted : joined;
+    };
 }
 function formsOf(secret) {
     // A very short value occurs by chance in ordinary words, and more so in base64.
