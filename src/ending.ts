@@ -44,7 +44,7 @@ export async function conclude(
     const say = failed ? console.info : console.error;
     say(`${problem} They are: ${factsOf({ results, commentUrls: urls })}`);
   }
-  return failed || problem !== undefined ? 1 : 0;
+  return failed || problem !== undefined || host.signal.aborted ? 1 : 0;
 }
 
 /** A bug of ours. What was known before stays true and is kept. */

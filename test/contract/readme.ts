@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { SEND_RULES } from '../../src/agent/retry.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const README = join(ROOT, 'README.md');
@@ -32,7 +33,18 @@ const PARTS: Readonly<Record<string, () => string>> = {
       ['Output', 'Meaning'],
       Object.entries(action.outputs).map(([name, output]) => [`\`${name}\``, output.description]),
     ),
+  'will it send twice': () =>
+    table(
+      ['What happened to the request', '`delivery`', 'Sent again?'],
+      Object.values(SEND_RULES).map(({ when, delivery, repeats }) => [
+        when,
+        `\`${delivery}\``,
+        REPEATS[repeats],
+      ]),
+    ),
 };
+
+const REPEATS = ['never', 'once more', 'at most twice more'] as const;
 
 /** The README with each generated part as it should be. */
 export function renderReadme(text: string): string {

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { issueComment, pullRequest } from '../sim/events.ts';
+import type { FileFault } from '../sim/runner.ts';
+import { errors, PULL, stage, warnings } from './scenario.ts';
+
+const FAULTS: readonly FileFault[] = ['unset', 'missing', 'read-only', 'full'];
+
+describe('an output file that cannot be written', () => {
+  it.each(FAULTS)(
+    '(%s) keeps the message from going out, and fails with the facts',
+    async (outputFile) => {
+      await using scene = await stage();
+      const result = await scene.start({ step: { outputFile } }).result;
+      // What is missing can be made.
+      if (outputFile === 'missing') {
+        expect(result.outputs.outcome).toBe('sent');
+        return;
+      }
+      expect(result.exitCode).toBe(1);
+      expect(errors(result)).toEqual([
+        expect.stringMatching(/^Nothing was sent to job job-1\. The outputs cannot be written/),
+      ]);
+      expect(result.log).toContain('They are: outcome error, delivery not-sent, status unknown.');
+      expect(scene.agent.posts()).toEqual([]);
+    },
+  );
+});
+
+describe('a summary that cannot be written', () => {
+  it.each(FAULTS.filter((fault) => fault !== 'missing'))(
+    '(%s) is a warning',
+    async (summaryFile) => {
+      await using scene = await stage();
+      const result = await scene.run({ step: { summaryFile } });
+      expect(result.conclusion).toBe('success');
+      expect(result.outputs.outcome).toBe('sent');
+      expect(warnings(result)).toEqual([
+        expect.stringMatching(/^The job summary cannot be written/),
+      ]);
+    },
+  );
+});
+
+it('a summary stays below the limit of the runner, whatever the texts', async () => {
+  const prompt = '`<&>'.repeat(25_000);
+  await using scene = await stage({ with: { prompt } });
+  const result = await scene.run();
+  expect(result.summary.length).toBeGreaterThan(100);
+  expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
+});
+
+describe('an event file', () => {
+  it('that is missing is a plain step, with a warning', async () => {
+    await using scene = await stage({ step: { event: { name: 'pull_request', payload: null } } });
+    const result = await scene.run();
+    expect(result.outputs.outcome).toBe('sent');
+    expect(warnings(result)).toEqual([expect.stringContaining('event file cannot be read')]);
+  });
+
+  it('that is missing on a comment event is an error', async () => {
+    await using scene = await stage({ step: { event: { name: 'issue_comment', payload: null } } });
+    const result = await scene.run();
+    expect(errors(result)).toEqual([expect.stringContaining('event file cannot be read')]);
+    expect(scene.agent.journal).toEqual([]);
+  });
+
+  it('of 25 MB is read', async () => {
+    const { name, payload } = pullRequest({ number: PULL });
+    const event = { name, payload: { ...payload, filler: 'x'.repeat(25 * 1024 * 1024) } };
+    await using scene = await stage({ step: { event } });
+    const result = await scene.run();
+    expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
+  });
+
+  it('that is deeply nested is read or refused, and nothing is sent on a comment event', async () => {
+    const { name } = issueComment({ number: PULL, body: 'x' });
+    const payload = `{"action":"created","x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`;
+    await using scene = await stage({ step: { event: { name, payload } } });
+    const result = await scene.run();
+    expect(errors(result)).toHaveLength(1);
+    expect(scene.agent.journal).toEqual([]);
+  });
+});

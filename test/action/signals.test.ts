@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import type { Agent } from '../sim/agent.ts';
+import { answer, head, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
+import type { StepResult, StepRun } from '../sim/runner.ts';
+import { commentTexts, expectPromises, PULL, type Scenario, stage } from './scenario.ts';
+
+type Strike = () => void;
+interface Phase {
+  readonly name: string;
+  /** Sets the scene so that `strike` is called in the phase. */
+  readonly scene: (strike: Strike) => Scenario | Promise<Scenario & AsyncDisposable>;
+  readonly delivery: 'sent' | 'not-sent' | 'unknown';
+  /** Default: cancelled. */
+  readonly outcome?: 'sent';
+}
+
+const HANG = { fault: 'hang' } as const;
+const waiting = { wait: true };
+
+function hang(strike: Strike): typeof HANG {
+  strike();
+  return HANG;
+}
+
+function onLine(words: string, strike: Strike): NonNullable<Scenario['step']> {
+  return { onLine: (line) => (line.includes(words) ? strike() : undefined) };
+}
+
+const PHASES: readonly Phase[] = [
+  {
+    name: 'before any request',
+    scene: (strike) => ({
+      with: waiting,
+      step: onLine('The service is at', strike),
+      agent: { onGet: () => HANG },
+    }),
+    delivery: 'not-sent',
+  },
+  {
+    name: 'connecting',
+    async scene(strike) {
+      const hole = await startBlackHole();
+      return {
+        with: { 'base-url': `http://127.0.0.1:${hole.port}`, comment: 'off' },
+        step: onLine('Sending the message', strike),
+        [Symbol.asyncDispose]: () => hole[Symbol.asyncDispose](),
+      };
+    },
+    delivery: 'not-sent',
+  },
+  {
+    name: 'looking before the message',
+    scene: (strike) => ({ with: waiting, agent: { onGet: () => hang(strike) } }),
+    delivery: 'not-sent',
+  },
+  {
+    name: 'awaiting the answer to the message',
+    scene: (strike) => ({ agent: { onPost: () => ({ ...hang(strike), accept: true }) } }),
+    delivery: 'unknown',
+  },
+  {
+    name: 'reading the answer to the message',
+    async scene(strike) {
+      const server = await startFaultServer({
+        onRequest() {
+          setTimeout(strike, 100);
+          return answer(head(200, { 'content-type': 'application/json', 'content-length': 99 }));
+        },
+      });
+      return {
+        with: { 'base-url': server.origin },
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      };
+    },
+    outcome: 'sent',
+    delivery: 'sent',
+  },
+  {
+    name: 'holding a message back',
+    scene: (strike) => ({
+      agent: { onPost: () => ({ status: 429, headers: { 'retry-after': '100' } }) },
+      step: onLine('The message was not taken', strike),
+    }),
+    delivery: 'not-sent',
+  },
+  {
+    name: 'between looks',
+    scene: (strike) => ({ with: waiting, step: onLine('Waiting for the agent', strike) }),
+    delivery: 'sent',
+  },
+  {
+    name: 'looking at the job',
+    scene: (strike) => ({
+      with: waiting,
+      agent: { onGet: (n) => (n < 4 ? undefined : hang(strike)) },
+    }),
+    delivery: 'sent',
+  },
+  {
+    name: 'commenting before the message',
+    scene: (strike) => ({
+      github: {
+        issues: [{ number: PULL }],
+        on: ({ method }) => (method === 'POST' ? hang(strike) : undefined),
+      },
+    }),
+    delivery: 'not-sent',
+  },
+];
+
+async function play(
+  phase: Phase,
+  strikes: 1 | 2,
+): Promise<{ result: StepResult; agent: Agent; comments: readonly string[] }> {
+  let run: StepRun | undefined;
+  let struck = false;
+  const strike = (): void => {
+    if (struck) return;
+    struck = true;
+    run?.kill('SIGINT');
+    if (strikes === 2) setTimeout(() => run?.kill('SIGTERM'), 20);
+  };
+  const scenario = await phase.scene(strike);
+  await using scene = await stage(scenario);
+  run = scene.start();
+  const result = await run.result;
+  if (Symbol.asyncDispose in scenario) await scenario[Symbol.asyncDispose]();
+  if (strikes === 1) expectPromises(result, scene.agent, scene.github);
+  return { result, agent: scene.agent, comments: commentTexts(scene.github) };
+}
+
+describe.concurrent('after a signal the step ends with what is true', () => {
+  it.each(PHASES)('$name: $delivery', async (phase) => {
+    const { result, agent } = await play(phase, 1);
+    expect(result.exitCode).toBe(1);
+    expect(result.outputs).toMatchObject({
+      outcome: phase.outcome ?? 'cancelled',
+      delivery: phase.delivery,
+    });
+    if (phase.delivery === 'not-sent') expect(agent.accepted()).toEqual([]);
+  });
+});
+
+describe.concurrent('after two signals it ends at once, and what is on disk is true', () => {
+  it.each(PHASES)('$name: $delivery', async (phase) => {
+    const { result, agent } = await play(phase, 2);
+    expect(result.exitCode === 1 || result.signal !== null).toBe(true);
+    const { delivery } = result.outputs;
+    if (delivery === 'not-sent') expect(agent.accepted()).toEqual([]);
+  });
+});
