@@ -50660,7 +50660,7 @@ async function conclude(host, results, failOn, reporter) {
         const say = failed ? console.info : console.error;
         say(`${problem} They are: ${factsOf({ results, commentUrls: urls })}`);
     }
-    return failed || problem !== undefined ? 1 : 0;
+    return failed || problem !== undefined || host.signal.aborted ? 1 : 0;
 }
 /** A bug of ours. What was known before stays true and is kept. */
 function crash(host, known, error) {
