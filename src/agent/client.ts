@@ -3,6 +3,7 @@ import type { Redact } from '../secrets.ts';
 import { explain } from './explain.ts';
 import type { Exchange, Transport } from './http.ts';
 import { classifySend, repeatLook, repeatSend, type SendClass } from './retry.ts';
+import type { Moment } from './turn.ts';
 import { type JobRecord, readRecord } from './wire.ts';
 
 /** What the work with the service needs, for every job the same. */
@@ -28,7 +29,7 @@ export type Ending =
   | { readonly kind: 'cancelled' };
 
 export type Look =
-  | { readonly kind: 'seen'; readonly record: JobRecord; readonly at: number }
+  | { readonly kind: 'seen'; readonly record: JobRecord; readonly during: Moment }
   | { readonly kind: 'missed'; readonly exchange: Exchange; readonly why: string };
 
 export type Sent =
@@ -58,11 +59,13 @@ export async function lookOnce(
 ): Promise<Look> {
   const { transport, clock, signal, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
+  const from = clock.now();
   const exchange = await transport.get(path, { timeoutMs: Math.min(LOOK_MS, timeoutMs), signal });
   context.debug(describeExchange(`GET ${path}`, exchange));
   if (isSuccess(exchange) && exchange.body.kind === 'whole') {
     const read = readRecord(exchange.body.text, jobId, redact);
-    if (read.kind === 'record') return { kind: 'seen', record: read.record, at: clock.now() };
+    if (read.kind === 'record')
+      return { kind: 'seen', record: read.record, during: { from, to: clock.now() } };
     const what = read.kind === 'other-job' ? 'the record of another job' : read.why;
     return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
   }

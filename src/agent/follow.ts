@@ -193,7 +193,8 @@ async function hasArrived(job: Case): Promise<boolean> {
       saw(job, look.record);
       if (facts.evidence) return true;
     }
-    if (remainingMs <= 0 || signal.aborted) return false;
+    // A look that may outlast the window is the last one.
+    if (remainingMs <= LAST_LOOK_MS || signal.aborted) return false;
     const interval = order.pollIntervalMs ?? DOUBT_INTERVAL_MS;
     await clock.sleep(Math.min(interval, Math.max(0, end - clock.now())), signal).catch(() => {});
     if (signal.aborted) return false;
@@ -238,7 +239,7 @@ async function watch(job: Case): Promise<End> {
       failures = 0;
       lookAfterMs = null;
       lastMiss = '';
-      turn = observe(turn, look.record, look.at);
+      turn = observe(turn, look.record, look.during);
       saw(job, look.record);
       continue;
     }
@@ -261,7 +262,9 @@ async function watch(job: Case): Promise<End> {
 /** The answer to the message counts as the first look. */
 function openTurn({ base, latest, evidence }: Facts, sentAt: number): Turn {
   const turn = { ...startTurn(base ?? NOTHING_SEEN, sentAt), evidence };
-  return latest === null || latest === base ? turn : observe(turn, latest, sentAt);
+  return latest === null || latest === base
+    ? turn
+    : observe(turn, latest, { from: sentAt, to: sentAt });
 }
 
 /** Stands for a job that may have been at work on something else. */

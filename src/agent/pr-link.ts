@@ -31,7 +31,7 @@ export function checkPrLink(
     return { kind: 'refused', why: 'it is not a plain https link' };
   }
   const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
-  if (!hosts.includes(url.host)) {
+  if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
     return { kind: 'refused', why: 'it does not lead to a known code host' };
   }
   const path = url.pathname.replace(/\/$/, '');

@@ -174,12 +174,15 @@ export function retryAfterMs(exchange: Exchange, now: Date): number | null {
   const sent = httpDate(exchange.date) ?? now.getTime();
   const waits = exchange.retryAfter.flatMap((value) => {
     const text = value.trim();
-    if (/^[0-9]+$/.test(text)) return [Number(text.slice(0, 12)) * 1000];
+    if (/^[0-9]+$/.test(text)) return [Math.min(Number(text) * 1000, LONGEST_WAIT_MS)];
     const at = httpDate(text);
     return at === null ? [] : [Math.max(0, at - sent)];
   });
   return waits.length === 0 ? null : Math.max(...waits);
 }
+
+/** Milliseconds; far beyond any wait, and still a number to calculate with. */
+const LONGEST_WAIT_MS = 9e14;
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
@@ -195,7 +198,10 @@ function httpDate(text: string): number | null {
     MONTHS.indexOf(parts[2] ?? ''),
     ...parts.slice(3).map(Number),
   ] as [number, number, number, number, number, number];
-  const time = Date.UTC(year, month, day, hour, minute, second);
-  const same = new Date(time);
-  return month >= 0 && same.getUTCDate() === day && same.getUTCHours() === hour ? time : null;
+  // A leap second has no number of its own in a Date.
+  const whole = text.replace(':60 GMT', ':59 GMT');
+  const time = Date.UTC(year, month, day, hour, minute, second === 60 ? 59 : second);
+  // Date.UTC carries over what is too large; a date that does not exist comes back as another one.
+  const exists = month >= 0 && new Date(time).toUTCString().slice(5) === whole.slice(5);
+  return exists ? time : null;
 }

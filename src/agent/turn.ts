@@ -15,7 +15,7 @@ export interface Turn {
   readonly evidence: boolean;
   /** Since when the status has been final without a break; null while it is not. */
   readonly finalSince: number | null;
-  /** When the job was last seen. A window only ends with a look that still sees a final status. */
+  /** When the last look that saw the job began: what it saw may be as old as that. */
   readonly seenAt: number;
 }
 
@@ -34,13 +34,23 @@ export function startTurn(base: Base, sentAt: number): Turn {
   return { base, sentAt, evidence: false, finalSince: null, seenAt: sentAt };
 }
 
-/** Takes in the record as seen at `at`; the answer to the message counts as the first look. */
-export function observe(turn: Turn, record: JobRecord, at: number): Turn {
+/** A look, from its request to its answer, in milliseconds of the clock. */
+export interface Moment {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Takes in a record. The answer to the message counts as the first look. Between its request and
+ * its answer a look may have seen the job at any time, so windows are measured from the end of
+ * the first look to the beginning of the last.
+ */
+export function observe(turn: Turn, record: JobRecord, { from, to }: Moment): Turn {
   return {
     ...turn,
     evidence: turn.evidence || isEvidence(turn.base, record),
-    finalSince: isFinal(record.status) ? (turn.finalSince ?? at) : null,
-    seenAt: at,
+    finalSince: isFinal(record.status) ? (turn.finalSince ?? to) : null,
+    seenAt: from,
   };
 }
 

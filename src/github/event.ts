@@ -124,7 +124,8 @@ export function readTrigger(event: string, file: Uint8Array | null): TriggerRead
   try {
     const payload = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
     if (!payload.success) return broken('the event file does not hold a JSON object');
-    const conversation = CONVERSATION[event]?.(payload.data) ?? null;
+    const place = Object.hasOwn(CONVERSATION, event) ? CONVERSATION[event] : undefined;
+    const conversation = place?.(payload.data) ?? null;
     const comment = readComment(event, payload.data);
     if (isCommentEvent(event) && (comment === null || conversation === null)) {
       return broken('the event file does not tell who wrote what, and where');
@@ -136,7 +137,7 @@ export function readTrigger(event: string, file: Uint8Array | null): TriggerRead
 }
 
 function readComment(event: string, payload: Payload): CommentTrigger | null {
-  const kind = COMMENT_EVENTS[event];
+  const kind = isCommentEvent(event) ? COMMENT_EVENTS[event] : undefined;
   const text = kind === 'review' ? payload.review : payload.comment;
   if (kind === undefined || text === undefined || payload.sender === undefined) return null;
   return {

@@ -74,10 +74,10 @@ export type Marker =
   | { readonly kind: 'later' }
   | { readonly kind: 'none' };
 
-/** The marker that opens the comment. No text inside can end it: `<`, `>`, `-` are escaped. */
+/** The marker that opens the comment. No text inside can end it. */
 export function toMarker(ledger: Ledger): string {
   const json = JSON.stringify(ledger).replace(
-    /[<>&\-\u007f-\u009f\u2028\u2029]/g,
+    /[<>&\u007f-\u009f\u2028\u2029]|-(?=-)/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
   return `<!-- agent-follow-up:v${VERSION} ${json} -->`;

@@ -181,6 +181,9 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export const JOB_TOKEN = 'ghs_simulatedTokenOfTheJob0123456789';
 
+/** Where coverage is taken, the same steps run on the source that the bundle is made of. */
+const COVERAGE = process.env.NODE_V8_COVERAGE ?? '';
+const SOURCE = fileURLToPath(new URL('../../src/index.ts', import.meta.url));
 const TIME = fileURLToPath(new URL('./time.ts', import.meta.url));
 const REPOSITORY_ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ANNOTATIONS_PER_TYPE = 10;
@@ -256,7 +259,7 @@ export function startStep(step: Step): StepRun {
   const worker = startWorker(manifest, folders.workspace, step);
   const inputs = worker.takeInputs(step.with ?? {});
   worker.printHeader(inputs);
-  const main = join(action, manifest.runs.main);
+  const main = isCovered(step) ? SOURCE : join(action, manifest.runs.main);
   const child = launch(main, environment(step, inputs, folders, files, time), folders, step, time);
   const { ended, cancel, kill } = supervise(child, worker, step.timeoutMs ?? 60_000);
 
@@ -412,7 +415,12 @@ function environment(
     RUNNER_WORKSPACE: resolve(folders.workspace, '..'),
     ...(step.debug ? { RUNNER_DEBUG: '1' } : {}),
     ...timeVariables(time),
+    ...(isCovered(step) ? { NODE_V8_COVERAGE: COVERAGE } : {}),
   };
+}
+
+function isCovered({ action }: Step): boolean {
+  return COVERAGE !== '' && action === undefined;
 }
 
 function timeVariables(time: VirtualTime | null): Record<string, string> {

@@ -3,7 +3,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { enableCompileCache, syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
 import promises from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -31,6 +31,9 @@ const { SIM_TIME_FILE: file, SIM_TIME_GRACE_MS: grace, SIM_TIME_PACE: pace } = p
 for (const name of Object.keys(process.env)) {
   if (name.startsWith('SIM_')) delete process.env[name];
 }
+
+// The same bundle is loaded a thousand times over; compiling it takes a third of each start.
+if (process.env.NODE_V8_COVERAGE === undefined) enableCompileCache();
 
 const GRACE_MS = Number(grace ?? 1500);
 const PACE = Number(pace ?? Number.POSITIVE_INFINITY);

@@ -17,7 +17,7 @@ function afterLooks(
   let now = SENT_AT;
   for (const [seconds, parts] of looks) {
     now = SENT_AT + seconds * 1000;
-    turn = observe(turn, record(parts), now);
+    turn = observe(turn, record(parts), { from: now, to: now });
   }
   return judge(turn, now, settleMs);
 }
@@ -168,8 +168,11 @@ describe('judge', () => {
     expect(afterLooks(active, [[0, completed]], 0)).toEqual(done(true));
   });
 
-  it('does not end a window without a look that saw it end', () => {
-    const turn = observe(startTurn(record(), SENT_AT), record(), SENT_AT + 50_000);
+  it('does not end a window without a look that began after it', () => {
+    const turn = observe(startTurn(record(), SENT_AT), record(), {
+      from: SENT_AT + 50_000,
+      to: SENT_AT + 61_000,
+    });
     expect(judge(turn, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
   });
 });

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+
+/** What means something to the runner, to Markdown, to HTML or to a reader's eye. */
+const TOKENS = [
+  ...[
+    '::',
+    '::error::',
+    '::set-output name=a::',
+    '::add-mask::',
+    '##[',
+    '##[error]',
+    '##',
+    '[',
+    ']',
+  ],
+  ...['#', 'group]', '%0A', '%3A', '\n', '\r', '\r\n', '\t', '\v', '\f', '\0', '\b', '\u001b[2J'],
+  ...[
+    ' ',
+    '\u00a0',
+    '\u0085',
+    '\u1680',
+    '\u2007',
+    '\u2028',
+    '\u2029',
+    '\u3000',
+    '\ufeff',
+    '\u180e',
+  ],
+  ...['\u200b', '\u200c', '\u200d', '\u202e', '\u2066', '\u00ad', '\ufe0f', '\u2800', '\u3164'],
+  ...['\u{e0041}', '\u{e007f}', '\ud83d', '\ude00', '👩', '💻', 'e\u0301', '\u{10ffff}', '\ufffd'],
+  ...[
+    '`',
+    '``',
+    '```',
+    '`````',
+    '~~~',
+    '|',
+    '\\',
+    '\\|',
+    '---',
+    '<!--',
+    '-->',
+    '--!>',
+    '--',
+    '<',
+    '>',
+  ],
+  ...[
+    '<img src=x>',
+    '</code>',
+    '</pre>',
+    '<details>',
+    '&lt;',
+    '&#10;',
+    '&',
+    '"',
+    "'",
+    '*',
+    '_',
+    '$',
+  ],
+  ...['@octo', '#1', 'octo/agents#2', '![x](https://a.example)', '[x](y)', 'https://a.example'],
+  ...[
+    'javascript:',
+    '    ',
+    '> ',
+    '- ',
+    '1. ',
+    '# ',
+    'text',
+    'a',
+    'B',
+    '0',
+    '-',
+    '.',
+    '/',
+    '{',
+    '}',
+  ],
+];
+
+/** Text that tries to be more than text. */
+export const hostileText: fc.Arbitrary<string> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .array(fc.constantFrom(...TOKENS), { maxLength: 25 })
+      .map((parts) => parts.join('')),
+  },
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc
+    .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 40 })
+    .map((units) => String.fromCharCode(...units)),
+);

@@ -1,0 +1,737 @@
+import fc from 'fast-check';
+import { micromark } from 'micromark';
+import { gfm, gfmHtml } from 'micromark-extension-gfm';
+import { describe, expect, it } from 'vitest';
+import type { Exchange } from '../../src/agent/http.ts';
+import { checkPrLink } from '../../src/agent/pr-link.ts';
+import { retryAfterMs } from '../../src/agent/retry.ts';
+import { type JobRecord, readRecord, readRefusal } from '../../src/agent/wire.ts';
+import { neutralise } from '../../src/console.ts';
+import { hasVisibleText, oneLine } from '../../src/foreign-text.ts';
+import { cleanText, composePrompt, readRequest } from '../../src/github/command.ts';
+import { type CommentTrigger, readTrigger, type TriggerRead } from '../../src/github/event.ts';
+import {
+  fromMarker,
+  type Ledger,
+  type LedgerJob,
+  type LedgerTurn,
+  type Marker,
+  toMarker,
+} from '../../src/github/ledger.ts';
+import { DELIVERIES, OUTCOMES } from '../../src/outcome.ts';
+import { code, fence } from '../../src/report/markdown.ts';
+import { redactor } from '../../src/secrets.ts';
+import { parseCommands } from '../sim/runner.ts';
+import { hostileText } from './hostile.ts';
+
+const RUNS = { numRuns: Number(process.env.MODEL_RUNS ?? 3000) };
+
+const same = (text: string): string => text;
+
+/** As GitHub does, but for its sanitiser, which would hide what got through. */
+function render(markdown: string): string {
+  const options = { extensions: [gfm()], htmlExtensions: [gfmHtml()], allowDangerousHtml: true };
+  return micromark(markdown, options);
+}
+
+/** Holds for every drawn text; the draw that breaks it is printed, shrunk. */
+function always<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void {
+  fc.assert(fc.property(arbitrary, check), RUNS);
+}
+
+describe('Retry-After', () => {
+  const NOW = new Date('2026-11-21T12:00:00Z');
+
+  function waitFor(retryAfter: readonly string[], date = ''): number | null {
+    const exchange: Exchange = {
+      kind: 'answer',
+      status: 429,
+      contentType: '',
+      retryAfter,
+      date,
+      locationHost: '',
+      requestId: '',
+      body: { kind: 'whole', text: '' },
+    };
+    return retryAfterMs(exchange, NOW);
+  }
+
+  const digits = fc.stringMatching(/^0{0,20}[0-9]{1,20}$/);
+  const moment = fc.date({
+    min: new Date('1970-01-01T00:00:00Z'),
+    max: new Date('9999-12-31T23:59:59Z'),
+    noInvalidDate: true,
+  });
+  /** Whole seconds: HTTP dates have no more. */
+  const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
+  const two = (most: number) =>
+    fc.nat({ max: most }).map((number) => String(number).padStart(2, '0'));
+  /** Looks like an HTTP date, and may name a moment that does not exist. */
+  const dateParts = fc.record({
+    weekday: fc.constantFrom('Mon', 'Tue', 'Sun', 'mon', 'Xyz'),
+    day: two(33),
+    month: fc.constantFrom('Jan', 'Feb', 'Jun', 'Nov', 'Dec', 'nov', 'Nov.', 'Foo'),
+    year: fc.oneof(
+      fc.constantFrom('1969', '2026'),
+      fc.integer({ min: 1000, max: 9999 }).map(String),
+    ),
+    hour: two(25),
+    minute: two(65),
+    // A leap second may be taken for the next one, or for none.
+    second: two(65).filter((second) => second !== '60'),
+    zone: fc.constantFrom('GMT', 'GMT', 'UTC', '+0000', 'gmt', ''),
+  });
+
+  it('takes digits for seconds, however many', () => {
+    always(digits, (text) => {
+      // A date beyond what Date can hold only has to be far away.
+      const expected = Math.min(Number(text) * 1000, 9e14);
+      expect(Math.min(waitFor([text]) ?? -1, 9e14)).toBe(expected);
+    });
+  });
+
+  it('measures a date against the Date of the answer, or else against now', () => {
+    always(fc.tuple(moment, moment), ([at, sent]) => {
+      const wait = (from: Date) => Math.max(0, seconds(at) - seconds(from)) * 1000;
+      expect(waitFor([at.toUTCString()], sent.toUTCString())).toBe(wait(sent));
+      expect(waitFor([at.toUTCString()])).toBe(wait(NOW));
+    });
+  });
+
+  it('ignores a date that does not exist', () => {
+    always(dateParts, ({ weekday, day, month, year, hour, minute, second, zone }) => {
+      const text = `${weekday}, ${day} ${month} ${year} ${hour}:${minute}:${second} ${zone}`;
+      const number = ['Jan', 'Feb', 'Jun', 'Nov', 'Dec'].indexOf(month);
+      const iso = `${year}-${['01', '02', '06', '11', '12'][number]}-${day}T${hour}:${minute}`;
+      const at = new Date(`${iso}:${second}.000Z`);
+      const exists =
+        zone === 'GMT' &&
+        ['Mon', 'Tue', 'Sun'].includes(weekday) &&
+        !Number.isNaN(at.getTime()) &&
+        at.toISOString().startsWith(iso);
+      const expected = exists ? Math.max(0, at.getTime() - NOW.getTime()) : null;
+      expect(waitFor([text])).toBe(expected);
+    });
+  });
+
+  it('takes the largest of several, and nothing of what is neither', () => {
+    const junk = fc.oneof(
+      hostileText,
+      fc.constantFrom('-1', '+1', '1.5', '1e3', '0x10', ' ', '', 'Infinity', '１２', '1, 3', '1s'),
+      moment.map((date) => date.toISOString()),
+    );
+    const short = fc.nat({ max: 100_000 });
+    always(fc.tuple(fc.array(junk), fc.array(short)), ([others, waits]) => {
+      const values = [
+        ...others.filter((text) => !/^\s*[0-9]+\s*$/.test(text)),
+        ...waits.map(String),
+      ];
+      const expected = waits.length === 0 ? null : Math.max(...waits) * 1000;
+      expect(waitFor(values)).toBe(expected);
+    });
+  });
+});
+
+describe('the bodies of the service', () => {
+  const FIELDS = ['id', 'status', 'prLink', 'model', 'source', 'createdAt', 'archivedAt'];
+  const value = fc.oneof(
+    fc.jsonValue(),
+    hostileText,
+    fc.constantFrom('job-1', 'active', 'completed', 'x'.repeat(5000)),
+    fc.record({ repository: hostileText, ref: fc.option(hostileText) }),
+  );
+  const key = fc.constantFrom(
+    ...FIELDS,
+    'error',
+    'message',
+    '__proto__',
+    'constructor',
+    'prototype',
+  );
+  /** Written out by hand, so that a key like `__proto__` is one. */
+  const object = fc.array(fc.tuple(key, value), { maxLength: 10 }).map((pairs) => {
+    const fields = pairs.map(([name, field]) => `${JSON.stringify(name)}:${JSON.stringify(field)}`);
+    return `{"id":"job-1"${fields.map((field) => `,${field}`).join('')}}`;
+  });
+  const body = fc.oneof(
+    { weight: 3, arbitrary: object },
+    fc.json(),
+    hostileText,
+    object.map((text) => text.slice(0, -3)),
+  );
+
+  function isText(field: unknown): boolean {
+    return field === null || (typeof field === 'string' && field.length <= 4096);
+  }
+
+  it('make a record whose fields are what they must be, or none', () => {
+    always(body, (text) => {
+      const read = readRecord(text, 'job-1', same);
+      expect(({} as { x?: unknown }).x).toBeUndefined();
+      if (read.kind === 'invalid') {
+        // It quotes nothing of the body.
+        expect(read.why).toMatch(/^(invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/);
+      }
+      if (read.kind !== 'record') return;
+      const { id, status, prLink, model, source, createdAt, archivedAt, ...more } = read.record;
+      expect(Object.keys(more)).toEqual([]);
+      expect(id).toBe('job-1');
+      expect(status ?? 'none').toMatch(/^[\w-]{1,64}$/);
+      expect([prLink, model, createdAt, archivedAt].every(isText)).toBe(true);
+      expect(source === null || (isText(source.ref) && isText(source.repository))).toBe(true);
+    });
+  });
+
+  it('keep what a valid record holds', () => {
+    // No field is drawn longer than a time or a link may be.
+    const upTo = (limit: number) => fc.option(hostileText.map((text) => text.slice(0, limit)));
+    const record: fc.Arbitrary<JobRecord> = fc.record({
+      id: hostileText,
+      status: fc.constantFrom('active', 'completed', 'archived', 'failed', 'queued', null),
+      prLink: upTo(400),
+      model: upTo(400),
+      source: fc.option(fc.record({ repository: hostileText, ref: upTo(400) })),
+      createdAt: upTo(40),
+      archivedAt: upTo(40),
+    });
+    always(record, (sent) => {
+      expect(readRecord(JSON.stringify(sent), sent.id, same)).toEqual({
+        kind: 'record',
+        record: sent,
+      });
+      expect(readRecord(JSON.stringify(sent), `${sent.id}x`, same)).toEqual({ kind: 'other-job' });
+    });
+  });
+
+  it('give a sentence of refusal as it stands, or none', () => {
+    always(
+      fc.oneof(
+        body,
+        fc.jsonValue().map((error) => JSON.stringify({ error })),
+      ),
+      (text) => {
+        expect(typeof readRefusal(text, same)).toBe('string');
+      },
+    );
+    always(hostileText, (said) => {
+      expect(readRefusal(JSON.stringify({ error: said }), same)).toBe(said);
+    });
+  });
+});
+
+describe('a pull request link', () => {
+  const HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org', 'ghe.example', 'git.example:8443'];
+  const host = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom(...HOSTS, 'GITHUB.com', 'evil.example', 'github.com.'),
+    },
+    fc.constantFrom(
+      'github.com@evil.example',
+      'a:b@github.com',
+      '[::1]',
+      '127.0.0.1',
+      'gıthub.com',
+    ),
+    fc
+      .array(fc.constantFrom(...'ab.-_~!$&\'()*+,;="{}`^|%<>[] \\'), { minLength: 1, maxLength: 4 })
+      .map((parts) => `a${parts.join('')}b`),
+    hostileText,
+  );
+  const segment = fc.oneof(
+    fc.constantFrom(
+      'octo',
+      'agents',
+      'pull',
+      '1',
+      '-',
+      'merge_requests',
+      'pull-requests',
+      '..',
+      '.',
+    ),
+    fc.constantFrom('%2e%2e', '%2f', '%7bid%7d', '(x)', '[y]', '<z>', '', '0', '٣', 'a\tb', 'a b'),
+    hostileText,
+  );
+  const path = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom(
+        '/o/r/pull/1',
+        '/g/s/p/-/merge_requests/2',
+        '/w/r/pull-requests/3',
+      ),
+    },
+    fc
+      .tuple(segment, segment, fc.constantFrom('pull', 'pull-requests'), segment)
+      .map((all) => `/${all.join('/')}`),
+    fc.array(segment, { maxLength: 7 }).map((all) => `/${all.join('/')}`),
+  );
+  const url = fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc
+        .record({
+          scheme: fc.oneof(
+            { weight: 5, arbitrary: fc.constant('https://') },
+            fc.constantFrom('http://', 'HTTPS://', 'javascript:', '//', 'https:/'),
+          ),
+          host,
+          path,
+          rest: fc.oneof(
+            { weight: 4, arbitrary: fc.constant('') },
+            fc.constantFrom('/', '?a=b', '#c', '/files', '/(', '\n'),
+          ),
+        })
+        .map((parts) => `${parts.scheme}${parts.host}${parts.path}${parts.rest}`),
+    },
+    fc.webUrl(),
+    hostileText,
+  );
+  const places = fc.record({ link: url, serverUrl: url, repository: fc.option(url) });
+  /** The same host in each place, as a service would have it that wants its link to pass. */
+  const sameHost = fc.tuple(host, path, path).map(([name, one, other]) => ({
+    link: `https://${name}${one}`,
+    serverUrl: 'https://github.com',
+    repository: `https://${name}${other}`,
+  }));
+
+  it('is https to a pull request on a known code host, and nothing else', () => {
+    always(fc.oneof(places, sameHost), ({ link, serverUrl, repository }) => {
+      const checked = checkPrLink(link, { serverUrl, repository });
+      if (checked.kind !== 'link') return;
+      expect(checked.url).not.toMatch(/[()<>[\]\s"'`{}|\\^$;&*!?#\p{C}]/u);
+      const found = new URL(checked.url);
+      expect(found.href).toBe(checked.url);
+      expect(found.protocol).toBe('https:');
+      expect(found.username + found.password + found.search + found.hash).toBe('');
+      const known = [serverUrl, repository ?? ''].flatMap((place) => URL.parse(place)?.host ?? []);
+      expect([...HOSTS.slice(0, 3), ...known]).toContain(found.host);
+      expect(found.pathname).toMatch(/\/(pull|-\/merge_requests|pull-requests)\/[1-9]\d{0,9}$/i);
+      expect(found.pathname).not.toMatch(/\/\.+(\/|$)/);
+    });
+  });
+
+  it('passes as it stands where it is plain', () => {
+    const name = fc.stringMatching(/^[\w-][\w.-]{0,20}$/);
+    always(fc.tuple(name, name, fc.integer({ min: 1, max: 2 ** 31 })), ([owner, repo, number]) => {
+      const link = `https://github.com/${owner}/${repo}/pull/${number}`;
+      const checked = checkPrLink(link, { serverUrl: '', repository: null });
+      expect(checked).toEqual({ kind: 'link', url: link });
+    });
+  });
+});
+
+describe('the marker', () => {
+  const text = fc.option(hostileText);
+  const time = fc
+    .date({ min: new Date(0), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true })
+    .map((date) => date.toISOString());
+  const digits = fc.stringMatching(/^\d{0,20}$/);
+  const turn: fc.Arbitrary<LedgerTurn> = fc.record({
+    key: hostileText,
+    by: text,
+    prompt: hostileText,
+    delivery: fc.constantFrom('sending', ...DELIVERIES),
+    outcome: fc.option(fc.constantFrom(...OUTCOMES)),
+    confirmed: fc.option(fc.boolean()),
+    prLinkChange: fc.constantFrom('created', 'updated', 'none'),
+    reason: hostileText,
+    startedAt: time,
+    sentAt: fc.option(time),
+    elapsedSeconds: fc.option(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true })),
+    base: fc.option(fc.record({ status: text, prLink: text, archivedAt: text })),
+    evidence: fc.boolean(),
+    runId: digits,
+    runAttempt: digits,
+  });
+  const job: fc.Arbitrary<LedgerJob> = fc.record({
+    id: hostileText,
+    status: text,
+    model: text,
+    repository: text,
+    ref: text,
+    prLink: text,
+    turns: fc.array(turn, { maxLength: 3 }),
+  });
+  const ledger: fc.Arbitrary<Ledger> = fc.record({
+    projectId: hostileText,
+    jobs: fc.array(job, { maxLength: 3 }),
+  });
+  const none: Marker = { kind: 'none' };
+
+  it('brings back what was put in, whatever follows it', () => {
+    always(fc.tuple(ledger, hostileText), ([put, rest]) => {
+      const marker = toMarker(put);
+      expect(marker).toMatch(/^<!-- agent-follow-up:v1 (?:(?!--)[^<>\p{Cc}\u2028\u2029])* -->$/u);
+      expect(fromMarker(marker + rest, put.projectId)).toEqual({ kind: 'ledger', ledger: put });
+      expect(fromMarker(marker + rest, `${put.projectId}x`)).toEqual(none);
+    });
+  });
+
+  it('is read out of no text that is not one', () => {
+    always(hostileText, (body) => {
+      expect(fromMarker(body, 'proj-1')).toEqual(none);
+      expect(fromMarker(`<!-- agent-follow-up:v1 ${body}`, 'proj-1')).toEqual(none);
+      expect(fromMarker(`<!-- agent-follow-up:v1 {${body}} -->`, 'proj-1')).toEqual(none);
+      expect(fromMarker(`<!-- agent-follow-up:v2 {${body}} -->`, 'proj-1')).toEqual(none);
+    });
+    always(fc.json(), (json) => {
+      expect(fromMarker(`<!-- agent-follow-up:v1 ${json} -->`, 'proj-1')).toEqual(none);
+    });
+    const before = hostileText.filter((text) => text !== '');
+    always(fc.tuple(before, ledger), ([something, put]) => {
+      expect(fromMarker(something + toMarker(put), put.projectId)).toEqual(none);
+    });
+  });
+
+  it('holds a whole ledger or none when it was tampered with', () => {
+    const cut = fc.tuple(ledger, fc.nat(), fc.nat({ max: 5 }), hostileText);
+    always(cut, ([put, where, count, inserted]) => {
+      const marker = toMarker(put);
+      const at = where % marker.length;
+      const changed = marker.slice(0, at) + inserted + marker.slice(at + count);
+      const read = fromMarker(changed, put.projectId);
+      if (read.kind !== 'ledger') return;
+      expect(read.ledger.projectId).toBe(put.projectId);
+      expect(fromMarker(toMarker(read.ledger), put.projectId)).toEqual(read);
+    });
+  });
+});
+
+describe('the log', () => {
+  it('obeys nothing of a text that was neutralised', () => {
+    always(hostileText, (text) => {
+      const shown = neutralise(text);
+      expect(parseCommands(shown)).toEqual([]);
+      expect(parseCommands(`Job ${shown}`)).toEqual([]);
+      expect(shown).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}]/u);
+    });
+  });
+
+  it('shows plain text as it stands', () => {
+    always(fc.stringMatching(/^[\w .,;"'()/#-]{0,60}$/), (text) => {
+      expect(neutralise(text)).toBe(text);
+    });
+  });
+});
+
+describe('redactor', () => {
+  // The mask itself is made of asterisks: with them, what is left may spell a secret anew.
+  const secret = fc
+    .oneof(
+      fc.stringMatching(/^[\x21-\x29\x2b-\x7e]{8,40}$/),
+      fc
+        .string({ unit: 'grapheme', minLength: 8, maxLength: 30 })
+        .filter((text) => !text.includes('*')),
+    )
+    .filter((text) => text.isWellFormed());
+  const bytes = fc.uint8Array({ maxLength: 20 });
+
+  it('leaves no secret, raw, in JSON or in a URL', () => {
+    always(
+      fc.tuple(fc.array(secret, { minLength: 1, maxLength: 3 }), hostileText, hostileText),
+      ([secrets, before, after]) => {
+        const redact = redactor(secrets);
+        for (const one of secrets) {
+          for (const form of [one, JSON.stringify(one).slice(1, -1), encodeURIComponent(one)]) {
+            expect(redact(before + form + form + after)).not.toContain(form);
+          }
+        }
+      },
+    );
+  });
+
+  it('leaves no secret in base64, wherever in the bytes it stands', () => {
+    always(fc.tuple(secret, bytes, bytes), ([one, before, after]) => {
+      const all = Buffer.concat([before, Buffer.from(one), after]);
+      const shown = redactor([one])(all.toString('base64'));
+      const parts = shown.split('***');
+      expect(parts.length).toBeGreaterThan(1);
+      for (const part of parts) {
+        for (const shift of [0, 1, 2, 3]) {
+          expect(Buffer.from(part.slice(shift), 'base64').includes(one)).toBe(false);
+        }
+      }
+    });
+  });
+
+  it('leaves a text alone that holds no secret', () => {
+    always(fc.tuple(secret, fc.stringMatching(/^[a-f ]{0,60}$/)), ([one, text]) => {
+      if (!text.includes(one)) expect(redactor([`${one}!`])(text)).toBe(text);
+    });
+  });
+});
+
+describe('what stands in Markdown', () => {
+  const asHtml = (text: string): string =>
+    text
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;');
+  const limit = fc.oneof(fc.constant(200), fc.integer({ min: 1, max: 30 }));
+
+  it('oneLine is one line within its limit, without anything invisible', () => {
+    always(fc.tuple(hostileText, limit), ([text, most]) => {
+      const line = oneLine(text, most);
+      expect(line).not.toMatch(
+        /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\u200b\u{e0000}-\u{e007f}]/u,
+      );
+      expect(line.length).toBeLessThanOrEqual(most);
+      expect(line.isWellFormed()).toBe(true);
+    });
+  });
+
+  it('code is one code element, in a sentence and in a table', () => {
+    always(hostileText, (text) => {
+      const span = code(text);
+      expect(span).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}|]/u);
+      if (span === '') return;
+      const element = `<code>${asHtml(oneLine(text).replaceAll('|', '¦'))}</code>`;
+      expect(render(`x ${span} y`)).toBe(`<p>x ${element} y</p>`);
+      expect(render(`| a | b |\n| --- | --- |\n| ${span} | z |`)).toContain(
+        `<tr>\n<td>${element}</td>\n<td>z</td>\n</tr>`,
+      );
+    });
+  });
+
+  it('fence is one code element that ends where it should', () => {
+    always(fc.tuple(hostileText, limit), ([text, most]) => {
+      const block = fence(text, most);
+      expect(block).not.toMatch(/(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/u);
+      const inside = block.slice(block.indexOf('\n') + 1, block.lastIndexOf('\n'));
+      expect(inside.length).toBeLessThanOrEqual(most);
+      expect(render(`before\n${block}\n*after*`)).toBe(
+        `<p>before</p>\n<pre><code class="language-text">${asHtml(inside)}\n</code></pre>\n<p><em>after</em></p>`,
+      );
+    });
+  });
+
+  it('a text counts as visible if anything of it is left in a line', () => {
+    always(hostileText, (text) => {
+      const left = oneLine(text, 1000).replace(/\u200c|\u200d|\ufe0f|\ufffd|\s/g, '');
+      const shown = text.toWellFormed().replaceAll('\ufffd', '');
+      expect(hasVisibleText(shown)).toBe(left !== '');
+    });
+  });
+});
+
+describe('the event', () => {
+  const COMMENT_EVENTS = [
+    'issue_comment',
+    'pull_request_review',
+    'pull_request_review_comment',
+  ] as const;
+  const PLACED = ['issues', 'pull_request', 'pull_request_target', ...COMMENT_EVENTS];
+  const EVENTS = [...PLACED, 'workflow_run', 'check_run', 'check_suite', 'merge_group', 'push'];
+  const event = fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...EVENTS) },
+    fc.constantFrom('', 'constructor', 'toString', '__proto__', 'hasOwnProperty'),
+  );
+  const odd = fc.oneof(fc.jsonValue(), hostileText);
+  const number = fc.oneof(
+    fc.integer({ min: 1 }),
+    fc.double(),
+    fc.constantFrom('1', null, 0, -1, 1e300, 2 ** 53),
+  );
+  /** Each field may be missing, or something else altogether. */
+  const oddly = (fields: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<unknown> =>
+    fc.oneof(
+      { weight: 8, arbitrary: fc.record(fields) },
+      { weight: 2, arbitrary: fc.record(fields, { requiredKeys: [] }) },
+      odd,
+    );
+  const place = oddly({ number });
+  const repository = oddly({ id: fc.constantFrom(1, 2) });
+  const run = oddly({
+    pull_requests: fc.array(oddly({ number, base: oddly({ repo: repository }) })),
+  });
+  const headRef = fc.oneof(
+    hostileText,
+    fc
+      .tuple(hostileText, fc.integer())
+      .map(([branch, pr]) => `refs/heads/gh-readonly-queue/${branch}/pr-${pr}-abc0`),
+  );
+  const account = oddly({ login: hostileText, id: number, type: fc.constantFrom('User', 'Bot') });
+  const comment = oddly({
+    id: number,
+    node_id: odd,
+    body: odd,
+    user: account,
+    performed_via_github_app: fc.oneof(fc.constant(null), odd),
+    path: odd,
+    line: number,
+    diff_hunk: odd,
+  });
+  const payload = oddly({
+    action: odd,
+    issue: place,
+    pull_request: place,
+    workflow_run: run,
+    check_run: run,
+    check_suite: run,
+    merge_group: oddly({ head_ref: headRef }),
+    comment,
+    review: comment,
+    sender: account,
+    repository,
+  });
+  const file = fc.oneof(
+    { weight: 6, arbitrary: payload.map((value) => JSON.stringify(value)) },
+    fc.json(),
+    fc.uint8Array(),
+    fc.constant(null),
+  );
+
+  function read(name: string, content: string | Uint8Array | null): TriggerRead {
+    return readTrigger(name, typeof content === 'string' ? Buffer.from(content) : content);
+  }
+
+  function isPositive(value: unknown): boolean {
+    return Number.isSafeInteger(value) && (value as number) > 0;
+  }
+
+  it('never throws, and names a conversation by a positive number or not at all', () => {
+    always(fc.tuple(event, file), ([name, content]) => {
+      const { trigger } = read(name, content);
+      expect(trigger.event).toBe(name);
+      expect(trigger.conversation === null || isPositive(trigger.conversation)).toBe(true);
+    });
+  });
+
+  it('has a comment with all that the gate needs, or none', () => {
+    always(fc.tuple(fc.constantFrom(...EVENTS), file), ([name, content]) => {
+      const { kind, trigger } = read(name, content);
+      const { comment, conversation } = trigger;
+      const isComment = (COMMENT_EVENTS as readonly string[]).includes(name);
+      expect(comment !== null).toBe(isComment && kind === 'valid');
+      if (comment === null) return;
+      expect(isPositive(conversation)).toBe(true);
+      expect([comment.id, comment.author.id, comment.sender.id].every(isPositive)).toBe(true);
+      const texts = [comment.action, comment.nodeId, comment.body, comment.author.type];
+      expect(texts.every((text) => typeof text === 'string')).toBe(true);
+    });
+  });
+
+  it('finds the conversation where there is one', () => {
+    always(fc.tuple(fc.integer({ min: 1, max: 2 ** 31 }), hostileText), ([pr, body]) => {
+      const user = { login: 'octocat', id: 1, type: 'User' };
+      const written = { id: 7, body, user, performed_via_github_app: null };
+      const place = { number: pr };
+      const payload = { issue: place, pull_request: place, comment: written, review: written };
+      const content = JSON.stringify({ ...payload, sender: user });
+      for (const name of PLACED) {
+        const { trigger } = read(name, content);
+        expect(trigger.conversation).toBe(pr);
+        expect(trigger.comment?.body ?? body).toBe(body);
+      }
+    });
+  });
+});
+
+describe('the command', () => {
+  const person = fc.oneof(
+    { weight: 3, arbitrary: fc.constant({ login: 'octocat', id: 1, type: 'User' }) },
+    fc.record({
+      login: hostileText,
+      id: fc.constantFrom(1, 2),
+      type: fc.constantFrom('User', 'Bot'),
+    }),
+  );
+  const body = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc
+        .tuple(
+          fc.constantFrom('/agent', '/agent ', '/agent\n', ' /agent ', '/agents '),
+          hostileText,
+        )
+        .map((parts) => parts.join('')),
+    },
+    hostileText,
+  );
+  const comment: fc.Arbitrary<CommentTrigger> = fc.record({
+    kind: fc.constantFrom('comment', 'review-comment', 'review'),
+    action: fc.constantFrom(
+      'created',
+      'submitted',
+      'created',
+      'submitted',
+      'edited',
+      'deleted',
+      '',
+    ),
+    id: fc.constant(7),
+    nodeId: fc.constant(''),
+    body,
+    author: person,
+    sender: person,
+    viaApp: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
+    context: fc.constant(null),
+  });
+
+  it('is taken only from a new comment that a person wrote and that begins with it', () => {
+    always(comment, (given) => {
+      const request = readRequest(given, '/agent');
+      if (request.kind === 'none' || request.kind === 'refused') {
+        expect(request.reason).toMatch(/^[^\p{Cc}]+\.$/u);
+        return;
+      }
+      expect(given.action).toBe(given.kind === 'review' ? 'submitted' : 'created');
+      expect(given.body).toMatch(/^\/agent(\s|$)/);
+      expect([given.author.type, given.sender.type, given.viaApp]).toEqual(['User', 'User', false]);
+      expect(given.sender.id).toBe(given.author.id);
+      if (request.kind === 'asked') expect(hasVisibleText(request.text)).toBe(true);
+    });
+  });
+
+  it('leaves nothing hidden in what it asks for', () => {
+    always(hostileText, (text) => {
+      const cleaned = cleanText(text);
+      expect(cleaned).not.toMatch(
+        /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069\u200b\u{e0000}-\u{e007f}]/u,
+      );
+      expect(cleaned.isWellFormed()).toBe(true);
+    });
+    // An invisible character in the midst of `<!--` makes it plain text to a reader.
+    const comments = fc.constantFrom(
+      '<',
+      '!',
+      '-',
+      '--',
+      '>',
+      '<!--',
+      '-->',
+      '--!>',
+      '\n',
+      'a',
+      ' ',
+    );
+    always(fc.array(comments, { maxLength: 20 }), (parts) => {
+      const cleaned = cleanText(parts.join(''));
+      expect(cleaned).not.toContain('<!--');
+      expect(cleanText(cleaned)).toBe(cleaned);
+    });
+  });
+
+  it('keeps what stands around comments', () => {
+    const shown = fc.stringMatching(/^[\w .,()#@`*-]{0,20}[\w.]$/);
+    const hidden = fc.stringMatching(/^ [\w .,()#@`*\n]{0,20} $/).map((text) => `<!--${text}-->`);
+    always(fc.tuple(fc.array(fc.tuple(shown, hidden)), shown), ([pairs, last]) => {
+      const text = pairs.flat().join('') + last;
+      expect(cleanText(text)).toBe(pairs.map(([one]) => one).join('') + last);
+    });
+  });
+
+  it('quotes the code that it hangs on in one block', () => {
+    always(fc.tuple(hostileText, fc.stringMatching(/^[a-z]{1,9}$/)), ([diffHunk, path]) => {
+      const hunk = cleanText(diffHunk);
+      const prompt = composePrompt('', 'x', { path, line: 3, diffHunk });
+      if (hunk === '') return;
+      expect(render(prompt)).toMatch(
+        /^(<p>[^<]*<\/p>\n){2}<pre><code class="language-diff">[^<]*<\/code><\/pre>$/,
+      );
+    });
+  });
+});

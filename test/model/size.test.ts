@@ -1,0 +1,186 @@
+import { expect, it } from 'vitest';
+import type { Exchange } from '../../src/agent/http.ts';
+import { checkPrLink } from '../../src/agent/pr-link.ts';
+import { retryAfterMs } from '../../src/agent/retry.ts';
+import { readRecord, readRefusal } from '../../src/agent/wire.ts';
+import { neutralise } from '../../src/console.ts';
+import { hasVisibleText, oneLine, withoutInvisible } from '../../src/foreign-text.ts';
+import { cleanText } from '../../src/github/command.ts';
+import { readTrigger } from '../../src/github/event.ts';
+import { fromMarker, type Ledger, toMarker } from '../../src/github/ledger.ts';
+import { code, fence, link } from '../../src/report/markdown.ts';
+import { redactor } from '../../src/secrets.ts';
+
+const SIZE = 1024 * 1024;
+/** Milliseconds: generous, for a slow machine. Quadratic work takes minutes. */
+const MOST_MS = 2000;
+/** Below this, times say nothing about how the work grows. */
+const FLOOR_MS = 200;
+/** Linear work takes twice as long on twice the text, quadratic work four times. */
+const MOST_GROWTH = 4;
+
+/** Characters that GitHub takes for a comment: no text of it is cut later. */
+const COMMENT_LIMIT = 65_536;
+
+/** What is repeated until the text has its size; a backtracking pattern dislikes one of them. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  backticks: '`',
+  'runs of backticks': '`a``b```c````',
+  'fences and line breaks': '```\n~~~\n',
+  'bracket commands': '##[',
+  'half bracket commands': '##',
+  'colon commands': '::\n',
+  'long names of commands': '::a ',
+  'line breaks': '\r\n\r',
+  spaces: ' ',
+  tabs: '\t',
+  'wide spaces': '\u3000\u00a0\u2028',
+  'spaces and letters': ' a',
+  'open square brackets': '[',
+  'open braces': '{"a":',
+  'both brackets': '[]',
+  parentheses: '(',
+  'open comments': '<!--',
+  'opened and closed comments': '<!-- -->',
+  dashes: '-',
+  'emoji with joiners': '👩\u200d💻',
+  joiners: '\u200d',
+  'half surrogates': '\ud83d',
+  'invisible letters': '\u200b\u{e0041}\u2800',
+  'controls of all kinds': '\u001b[2J\0\u202e',
+  quotes: '"',
+  backslashes: '\\',
+  percents: '%41%',
+  slashes: '/',
+  'path segments': '/a.-',
+  'pull requests': '/a/b/pull/1',
+  'merge requests': '/-/merge_requests/1',
+  'queued pull requests': '/pr-1-a',
+  digits: '0',
+  'ones and commas': '1, ',
+  pipes: '|',
+  'part of a secret': 'mint_aaaaaaa',
+  letters: 'a',
+};
+
+const SECRETS = ['mint_aaaaaaaaaaaaaaaaaaaaaaaab', 'aaaaaaaaaaaaaaab', 'p%41ss"w\\rd'];
+const redact = redactor(SECRETS);
+const GITHUB = { serverUrl: 'https://github.com', repository: 'https://github.com/octo/agents' };
+
+/** Each takes the text where somebody else's text comes in, and as much of it as can come. */
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  neutralise,
+  redactor: redact,
+  oneLine: (text) => oneLine(text),
+  hasVisibleText,
+  withoutInvisible,
+  'cleanText of a comment': cleanText,
+  'cleanText of hidden text': (text) => cleanText(`a<!--${text}`),
+  'cleanText of visible text': (text) => cleanText(`<!-->${text}-->`),
+  code: (text) => code(text),
+  'code of a whole comment': (text) => code(text, COMMENT_LIMIT),
+  fence: (text) => fence(text),
+  'fence of a whole comment': (text) => fence(text, COMMENT_LIMIT),
+  link: (text) => link('x', `https://github.com/${text}`),
+  'readRecord of the text': (text) => readRecord(text, 'job-1', redact),
+  'readRecord of each field': (text) =>
+    readRecord(
+      JSON.stringify({ id: 'job-1', status: text, prLink: text, source: { repository: text } }),
+      'job-1',
+      redact,
+    ),
+  'readRefusal of the text': (text) => readRefusal(text, redact),
+  'readRefusal of its sentence': (text) => readRefusal(JSON.stringify({ error: text }), redact),
+  'checkPrLink of the text': (text) => checkPrLink(text, GITHUB),
+  'checkPrLink of its path': (text) => checkPrLink(`https://github.com/${text}`, GITHUB),
+  'checkPrLink of the repository': (text) =>
+    checkPrLink('https://a.example/o/r/pull/1', { ...GITHUB, repository: `https://${text}` }),
+  'Retry-After': (text) => retryAfterMs(refusal([text, `Mon, ${text}`], text), new Date()),
+  'toMarker and back': (text) => fromMarker(toMarker(ledgerOf(text)), 'proj-1'),
+  'fromMarker of the text': (text) => fromMarker(text, 'proj-1'),
+  'fromMarker of what begins like one': (text) =>
+    fromMarker(`<!-- agent-follow-up:v1 {${text}`, 'proj-1'),
+  'fromMarker of what looks like one': (text) =>
+    fromMarker(`<!-- agent-follow-up:v1 {${text}} -->`, 'proj-1'),
+  'readTrigger of the text': (text) => readTrigger('issue_comment', Buffer.from(text)),
+  'readTrigger of a branch': (text) =>
+    readTrigger(
+      'merge_group',
+      Buffer.from(
+        JSON.stringify({
+          merge_group: { head_ref: `refs/heads/gh-readonly-queue/${text}/pr-1-g` },
+        }),
+      ),
+    ),
+};
+
+function refusal(retryAfter: readonly string[], date: string): Exchange {
+  return {
+    kind: 'answer',
+    status: 429,
+    contentType: 'application/json',
+    retryAfter,
+    date,
+    locationHost: '',
+    requestId: '',
+    body: { kind: 'whole', text: '' },
+  };
+}
+
+function ledgerOf(text: string): Ledger {
+  return {
+    projectId: 'proj-1',
+    jobs: [
+      {
+        id: 'job-1',
+        status: text,
+        model: null,
+        repository: null,
+        ref: null,
+        prLink: null,
+        turns: [],
+      },
+    ],
+  };
+}
+
+function textOf(pattern: string, size: number): string {
+  return pattern.repeat(Math.ceil(size / pattern.length)).slice(0, size);
+}
+
+/** Of this thread alone: what else the machine does takes time, but no time of ours. */
+function millisecondsOf(work: () => unknown): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** The quickest of a few: collecting garbage only adds to the others. */
+function quickest(work: () => unknown): number {
+  return Math.min(...[1, 2, 3].map(() => millisecondsOf(work)));
+}
+
+const TEXTS = Object.entries(PATTERNS).map(([name, pattern]) => ({
+  name,
+  whole: textOf(pattern, SIZE),
+  half: textOf(pattern, SIZE / 2),
+}));
+
+/** How often longer the whole text takes than its half; 2 where both are too quick to tell. */
+function growthOf(reader: (text: string) => unknown, whole: string, half: string): number {
+  if (quickest(() => reader(whole)) < FLOOR_MS) return 2;
+  return quickest(() => reader(whole)) / quickest(() => reader(half));
+}
+
+it.each(Object.entries(READERS))('%s takes 1 MiB of anything in linear time', (_, reader) => {
+  const slow = TEXTS.flatMap(({ name, whole, half }) => {
+    const ms = millisecondsOf(() => reader(whole));
+    if (ms > MOST_MS) return [`${name}: ${Math.round(ms)} ms`];
+    const growth = ms < FLOOR_MS ? 2 : growthOf(reader, whole, half);
+    return growth > MOST_GROWTH
+      ? [`${name}: ${growth.toFixed(1)} times as long as half of it`]
+      : [];
+  });
+  expect(slow).toEqual([]);
+});
