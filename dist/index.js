@@ -50292,9 +50292,9 @@ const VERSION = '1';
 function toReportMarker(name) {
     return `<!-- agent-follow-up:report ${name.replace(/[^\w:.]/g, '_')} -->`;
 }
-/** The marker that opens the comment. No text inside can end it: `<`, `>`, `-` are escaped. */
+/** The marker that opens the comment. No text inside can end it. */
 function toMarker(ledger) {
-    const json = JSON.stringify(ledger).replace(/[<>&\-\u007f-\u009f\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const json = JSON.stringify(ledger).replace(/[<>&\u007f-\u009f\u2028\u2029]|-(?=-)/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
     return `<!-- agent-follow-up:v${VERSION} ${json} -->`;
 }
 /** Reads the marker of a project; a comment of another project has none. */
@@ -51006,12 +51006,14 @@ function retryAfterMs(exchange, now) {
     const waits = exchange.retryAfter.flatMap((value) => {
         const text = value.trim();
         if (/^[0-9]+$/.test(text))
-            return [Number(text.slice(0, 12)) * 1000];
+            return [Math.min(Number(text) * 1000, LONGEST_WAIT_MS)];
         const at = httpDate(text);
         return at === null ? [] : [Math.max(0, at - sent)];
     });
     return waits.length === 0 ? null : Math.max(...waits);
 }
+/** Milliseconds; far beyond any wait, and still a number to calculate with. */
+const LONGEST_WAIT_MS = 9e14;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 /** Milliseconds since 1970 of an IMF-fixdate, the one form that servers may still produce. */
 function httpDate(text) {
@@ -51023,9 +51025,12 @@ function httpDate(text) {
         MONTHS.indexOf(parts[2] ?? ''),
         ...parts.slice(3).map(Number),
     ];
-    const time = Date.UTC(year, month, day, hour, minute, second);
-    const same = new Date(time);
-    return month >= 0 && same.getUTCDate() === day && same.getUTCHours() === hour ? time : null;
+    // A leap second has no number of its own in a Date.
+    const whole = text.replace(':60 GMT', ':59 GMT');
+    const time = Date.UTC(year, month, day, hour, minute, second === 60 ? 59 : second);
+    // Date.UTC carries over what is too large; a date that does not exist comes back as another one.
+    const exists = month >= 0 && new Date(time).toUTCString().slice(5) === whole.slice(5);
+    return exists ? time : null;
 }
 
 ;// CONCATENATED MODULE: ./lib/agent/client.js
@@ -51039,12 +51044,13 @@ const POST_MS = 60_000;
 async function lookOnce(context, jobId, timeoutMs) {
     const { transport, clock, signal, where, redact } = context;
     const path = jobPath(context.projectId, jobId);
+    const from = clock.now();
     const exchange = await transport.get(path, { timeoutMs: Math.min(LOOK_MS, timeoutMs), signal });
     context.debug(describeExchange(`GET ${path}`, exchange));
     if (isSuccess(exchange) && exchange.body.kind === 'whole') {
         const read = readRecord(exchange.body.text, jobId, redact);
         if (read.kind === 'record')
-            return { kind: 'seen', record: read.record, at: clock.now() };
+            return { kind: 'seen', record: read.record, during: { from, to: clock.now() } };
         const what = read.kind === 'other-job' ? 'the record of another job' : read.why;
         return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
     }
@@ -51345,7 +51351,8 @@ function readTrigger(event, file) {
         const payload = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
         if (!payload.success)
             return broken('the event file does not hold a JSON object');
-        const conversation = CONVERSATION[event]?.(payload.data) ?? null;
+        const place = Object.hasOwn(CONVERSATION, event) ? CONVERSATION[event] : undefined;
+        const conversation = place?.(payload.data) ?? null;
         const comment = readComment(event, payload.data);
         if (isCommentEvent(event) && (comment === null || conversation === null)) {
             return broken('the event file does not tell who wrote what, and where');
@@ -51357,7 +51364,7 @@ function readTrigger(event, file) {
     }
 }
 function readComment(event, payload) {
-    const kind = COMMENT_EVENTS[event];
+    const kind = isCommentEvent(event) ? COMMENT_EVENTS[event] : undefined;
     const text = kind === 'review' ? payload.review : payload.comment;
     if (kind === undefined || text === undefined || payload.sender === undefined)
         return null;
@@ -51603,7 +51610,7 @@ function checkPrLink(link, { serverUrl, repository }) {
         return { kind: 'refused', why: 'it is not a plain https link' };
     }
     const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
-    if (!hosts.includes(url.host)) {
+    if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
         return { kind: 'refused', why: 'it does not lead to a known code host' };
     }
     const path = url.pathname.replace(/\/$/, '');
@@ -51624,13 +51631,17 @@ const DOUBT_INTERVAL_MS = 5000;
 function turn_startTurn(base, sentAt) {
     return { base, sentAt, evidence: false, finalSince: null, seenAt: sentAt };
 }
-/** Takes in the record as seen at `at`; the answer to the message counts as the first look. */
-function observe(turn, record, at) {
+/**
+ * Takes in a record. The answer to the message counts as the first look. Between its request and
+ * its answer a look may have seen the job at any time, so windows are measured from the end of
+ * the first look to the beginning of the last.
+ */
+function observe(turn, record, { from, to }) {
     return {
         ...turn,
         evidence: turn.evidence || isEvidence(turn.base, record),
-        finalSince: isFinal(record.status) ? (turn.finalSince ?? at) : null,
-        seenAt: at,
+        finalSince: isFinal(record.status) ? (turn.finalSince ?? to) : null,
+        seenAt: from,
     };
 }
 /**
@@ -51896,7 +51907,8 @@ async function hasArrived(job) {
             if (facts.evidence)
                 return true;
         }
-        if (remainingMs <= 0 || signal.aborted)
+        // A look that may outlast the window is the last one.
+        if (remainingMs <= LAST_LOOK_MS || signal.aborted)
             return false;
         const interval = order.pollIntervalMs ?? follow_DOUBT_INTERVAL_MS;
         await clock.sleep(Math.min(interval, Math.max(0, end - clock.now())), signal).catch(() => { });
@@ -51943,7 +51955,7 @@ async function watch(job) {
             failures = 0;
             lookAfterMs = null;
             lastMiss = '';
-            turn = observe(turn, look.record, look.at);
+            turn = observe(turn, look.record, look.during);
             saw(job, look.record);
             continue;
         }
@@ -51967,7 +51979,9 @@ async function watch(job) {
 /** The answer to the message counts as the first look. */
 function openTurn({ base, latest, evidence }, sentAt) {
     const turn = { ...turn_startTurn(base ?? NOTHING_SEEN, sentAt), evidence };
-    return latest === null || latest === base ? turn : observe(turn, latest, sentAt);
+    return latest === null || latest === base
+        ? turn
+        : observe(turn, latest, { from: sentAt, to: sentAt });
 }
 /** Stands for a job that may have been at work on something else. */
 const NOTHING_SEEN = { status: null, prLink: null, archivedAt: null };
