@@ -58,9 +58,16 @@ export interface GitHubOptions {
 /** A call that failed. `status` is 0 where no answer came, or none that could be read. */
 export class GitHubError extends Error {
   readonly status: number;
-  constructor(status: number, message: string, cause?: unknown) {
+  /** How long GitHub asks to be left alone, in milliseconds; it did not do what was asked. */
+  readonly retryAfterMs: number | null;
+  constructor(
+    status: number,
+    message: string,
+    { cause, retryAfterMs = null }: { cause?: unknown; retryAfterMs?: number | null } = {},
+  ) {
     super(message, { cause });
     this.status = status;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -68,6 +75,8 @@ export class GitHubError extends Error {
 const CALL_MS = 10_000;
 const ALL_CALLS_MS = 30_000;
 const PAGE_SIZE = 100;
+/** Milliseconds that a secondary rate limit is waited out, once a call. */
+const LONGEST_PAUSE_MS = 5000;
 
 const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
   repository(owner: $owner, name: $name) {
@@ -143,7 +152,7 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
 
   type Parameters = Readonly<Record<string, unknown>>;
   async function ask<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>) {
-    const { data } = await limits.run((signal) =>
+    const { data } = await limits.runObediently((signal) =>
       octokit.request(route, { ...place(route), ...parameters, request: { signal } }),
     );
     const parsed = schema.safeParse(data);
@@ -264,8 +273,11 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
 }
 
 interface CallLimits {
-  /** Rejects with a `GitHubError` whatever went wrong. */
-  run<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /**
+   * Makes a call, and once more if GitHub refuses it for a short time. Rejects with a
+   * `GitHubError` whatever went wrong.
+   */
+  runObediently<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>;
   mayRepeat(error: GitHubError): boolean;
   hurry(ms: number): void;
 }
@@ -274,27 +286,34 @@ interface CallLimits {
 function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>): CallLimits {
   const everything = new AbortController();
   let leftMs = ALL_CALLS_MS;
-  return {
-    async run(request) {
-      const started = clock.now();
-      const limit = new AbortController();
-      const finished = new AbortController();
-      const signal = AbortSignal.any([limit.signal, everything.signal]);
-      abortAfter(limit, Math.min(CALL_MS, leftMs), 'GitHub did not answer in time');
-      try {
-        return await Promise.race([request(signal), rejectOnAbort(signal)]);
-      } catch (error) {
-        throw signal.aborted ? signal.reason : toGitHubError(error, redact);
-      } finally {
-        finished.abort();
-        leftMs = Math.max(0, leftMs - (clock.now() - started));
-      }
+  async function run<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const started = clock.now();
+    const limit = new AbortController();
+    const finished = new AbortController();
+    const signal = AbortSignal.any([limit.signal, everything.signal]);
+    clock.sleep(Math.min(CALL_MS, leftMs), finished.signal).then(
+      () => limit.abort(new GitHubError(0, 'GitHub did not answer in time')),
+      () => {},
+    );
+    try {
+      return await Promise.race([request(signal), rejectOnAbort(signal)]);
+    } catch (error) {
+      throw signal.aborted ? signal.reason : toGitHubError(error, redact);
+    } finally {
+      finished.abort();
+      leftMs = Math.max(0, leftMs - (clock.now() - started));
+    }
+  }
 
-      function abortAfter(controller: AbortController, ms: number, why: string): void {
-        clock.sleep(ms, finished.signal).then(
-          () => controller.abort(new GitHubError(0, why)),
-          () => {},
-        );
+  return {
+    async runObediently(request) {
+      try {
+        return await run(request);
+      } catch (error) {
+        const pauseMs = error instanceof GitHubError ? error.retryAfterMs : null;
+        if (pauseMs === null || pauseMs > LONGEST_PAUSE_MS) throw error;
+        await clock.sleep(pauseMs, everything.signal);
+        return run(request);
       }
     },
     mayRepeat: ({ status }) => !everything.signal.aborted && (status === 0 || status >= 500),
@@ -318,16 +337,29 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
 const requestError = z.object({
   status: z.number(),
   response: z.optional(
-    z.object({ data: z.catch(z.object({ message: z.string() }), { message: '' }) }),
+    z.object({
+      data: z.catch(z.object({ message: z.string() }), { message: '' }),
+      headers: z.catch(z.object({ 'retry-after': z.string().check(z.regex(/^\d{1,6}$/)) }), {
+        'retry-after': '',
+      }),
+    }),
   ),
 });
 
 function toGitHubError(error: unknown, redact: Redact): GitHubError {
   const { data } = requestError.safeParse(error);
-  if (data?.response === undefined) return new GitHubError(0, 'GitHub could not be reached', error);
+  if (data?.response === undefined) {
+    return new GitHubError(0, 'GitHub could not be reached', { cause: error });
+  }
   const said = data.response.data.message;
   const quoted = said === '' ? '' : `: "${oneLine(redact(said))}"`;
-  return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, error);
+  const retryAfter = data.response.headers['retry-after'];
+  // Only a refusal is repeated: what failed in another way may have been done.
+  const refused = data.status === 403 || data.status === 429;
+  return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, {
+    cause: error,
+    retryAfterMs: refused && retryAfter !== '' ? Number(retryAfter) * 1000 : null,
+  });
 }
 
 async function firstMatches(
@@ -390,7 +422,9 @@ async function loadClient(): Promise<typeof import('@actions/github/lib/utils')>
     throw new GitHubError(
       0,
       'its client could not be set up; check the event file and the proxy variables',
-      error,
+      {
+        cause: error,
+      },
     );
   }
 }

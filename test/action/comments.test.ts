@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { issueComment, pullRequest, push } from '../sim/events.ts';
 import type { GitHub } from '../sim/github.ts';
-import { errors, PULL, stage, warnings } from './scenario.ts';
+import { errors, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
 const others = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ author: 'alice', body: `Comment ${index}` }));
@@ -105,6 +105,43 @@ describe('the comment', () => {
     expect(result.conclusion).toBe('success');
     expect(result.annotations).toEqual([]);
     expect(scene.github.journal).toEqual([]);
+  });
+});
+
+describe('a secondary rate limit of GitHub', () => {
+  function limited(seconds: string, times: number): Scenario {
+    let left = times;
+    return {
+      github: {
+        issues: [{ number: PULL }],
+        on({ method, path }) {
+          if (method === 'GET' || path === '/graphql' || left === 0) return undefined;
+          left -= 1;
+          return {
+            status: 403,
+            headers: { 'retry-after': seconds },
+            body: { message: 'secondary' },
+          };
+        },
+      },
+    };
+  }
+
+  it('is waited out where it is short', async () => {
+    await using scene = await stage(limited('2', 1));
+    const result = await scene.run();
+    expect(result.annotations).toEqual([]);
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+  });
+
+  it.each([
+    ['long', '60', 9],
+    ['always there', '1', 9],
+  ])('is given up on, with a warning, where it is %s', async (_, seconds, times) => {
+    await using scene = await stage(limited(seconds, times));
+    const result = await scene.run();
+    expect(result.outputs.outcome).toBe('sent');
+    expect(warnings(result)).toEqual([expect.stringContaining('403: "secondary"')]);
   });
 });
 
