@@ -48880,21 +48880,27 @@ function oneLine(text, limit = 200) {
 /* harmony export */   y: () => (/* binding */ GitHubError)
 /* harmony export */ });
 /* harmony import */ var zod_mini__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(4343);
+/* harmony import */ var zod_mini__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(3305);
 /* harmony import */ var _foreign_text_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(9399);
 
 
 /** A call that failed. `status` is 0 where no answer came, or none that could be read. */
 class GitHubError extends Error {
     status;
-    constructor(status, message, cause) {
+    /** How long GitHub asks to be left alone, in milliseconds; it did not do what was asked. */
+    retryAfterMs;
+    constructor(status, message, { cause, retryAfterMs = null } = {}) {
         super(message, { cause });
         this.status = status;
+        this.retryAfterMs = retryAfterMs;
     }
 }
 /** Milliseconds: one call, and all calls of a run together. */
 const CALL_MS = 10_000;
 const ALL_CALLS_MS = 30_000;
 const PAGE_SIZE = 100;
+/** Milliseconds that a secondary rate limit is waited out, once a call. */
+const LONGEST_PAUSE_MS = 5000;
 const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
   repository(owner: $owner, name: $name) {
     issueOrPullRequest(number: $number) {
@@ -48957,7 +48963,7 @@ async function connectGitHub(options) {
     const limits = callLimits(options);
     const [owner, repo] = options.repository.split('/');
     async function ask(route, parameters, schema) {
-        const { data } = await limits.run((signal) => octokit.request(route, { ...place(route), ...parameters, request: { signal } }));
+        const { data } = await limits.runObediently((signal) => octokit.request(route, { ...place(route), ...parameters, request: { signal } }));
         const parsed = schema.safeParse(data);
         if (parsed.success)
             return parsed.data;
@@ -49073,25 +49079,34 @@ async function connectGitHub(options) {
 function callLimits({ clock, redact }) {
     const everything = new AbortController();
     let leftMs = ALL_CALLS_MS;
+    async function run(request) {
+        const started = clock.now();
+        const limit = new AbortController();
+        const finished = new AbortController();
+        const signal = AbortSignal.any([limit.signal, everything.signal]);
+        clock.sleep(Math.min(CALL_MS, leftMs), finished.signal).then(() => limit.abort(new GitHubError(0, 'GitHub did not answer in time')), () => { });
+        try {
+            return await Promise.race([request(signal), rejectOnAbort(signal)]);
+        }
+        catch (error) {
+            throw signal.aborted ? signal.reason : toGitHubError(error, redact);
+        }
+        finally {
+            finished.abort();
+            leftMs = Math.max(0, leftMs - (clock.now() - started));
+        }
+    }
     return {
-        async run(request) {
-            const started = clock.now();
-            const limit = new AbortController();
-            const finished = new AbortController();
-            const signal = AbortSignal.any([limit.signal, everything.signal]);
-            abortAfter(limit, Math.min(CALL_MS, leftMs), 'GitHub did not answer in time');
+        async runObediently(request) {
             try {
-                return await Promise.race([request(signal), rejectOnAbort(signal)]);
+                return await run(request);
             }
             catch (error) {
-                throw signal.aborted ? signal.reason : toGitHubError(error, redact);
-            }
-            finally {
-                finished.abort();
-                leftMs = Math.max(0, leftMs - (clock.now() - started));
-            }
-            function abortAfter(controller, ms, why) {
-                clock.sleep(ms, finished.signal).then(() => controller.abort(new GitHubError(0, why)), () => { });
+                const pauseMs = error instanceof GitHubError ? error.retryAfterMs : null;
+                if (pauseMs === null || pauseMs > LONGEST_PAUSE_MS)
+                    throw error;
+                await clock.sleep(pauseMs, everything.signal);
+                return run(request);
             }
         },
         mayRepeat: ({ status }) => !everything.signal.aborted && (status === 0 || status >= 500),
@@ -49110,15 +49125,27 @@ function rejectOnAbort(signal) {
 }
 const requestError = zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
     status: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .number */ .aig(),
-    response: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .optional */ .lqM(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ data: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* ["catch"] */ .MfU(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ message: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP() }), { message: '' }) })),
+    response: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .optional */ .lqM(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({
+        data: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* ["catch"] */ .MfU(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ message: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP() }), { message: '' }),
+        headers: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* ["catch"] */ .MfU(zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ 'retry-after': zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP().check(zod_mini__WEBPACK_IMPORTED_MODULE_2__/* ._regex */ .Fk(/^\d{1,6}$/)) }), {
+            'retry-after': '',
+        }),
+    })),
 });
 function toGitHubError(error, redact) {
     const { data } = requestError.safeParse(error);
-    if (data?.response === undefined)
-        return new GitHubError(0, 'GitHub could not be reached', error);
+    if (data?.response === undefined) {
+        return new GitHubError(0, 'GitHub could not be reached', { cause: error });
+    }
     const said = data.response.data.message;
     const quoted = said === '' ? '' : `: "${(0,_foreign_text_js__WEBPACK_IMPORTED_MODULE_0__/* .oneLine */ .TN)(redact(said))}"`;
-    return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, error);
+    const retryAfter = data.response.headers['retry-after'];
+    // Only a refusal is repeated: what failed in another way may have been done.
+    const refused = data.status === 403 || data.status === 429;
+    return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, {
+        cause: error,
+        retryAfterMs: refused && retryAfter !== '' ? Number(retryAfter) * 1000 : null,
+    });
 }
 async function firstMatches(pages, test) {
     for await (const page of pages) {
@@ -49165,7 +49192,9 @@ async function loadClient() {
         return await __nccwpck_require__.e(/* import() */ 845).then(__nccwpck_require__.bind(__nccwpck_require__, 1845));
     }
     catch (error) {
-        throw new GitHubError(0, 'its client could not be set up; check the event file and the proxy variables', error);
+        throw new GitHubError(0, 'its client could not be set up; check the event file and the proxy variables', {
+            cause: error,
+        });
     }
 }
 
