@@ -24,7 +24,7 @@ import { redactor } from '../../src/secrets.ts';
 import { parseCommands } from '../sim/runner.ts';
 import { hostileText } from './hostile.ts';
 
-const RUNS = { numRuns: Number(process.env.MODEL_RUNS ?? 3000) };
+const RUNS = { numRuns: Number(process.env.MODEL_RUNS ?? 2000) };
 
 const same = (text: string): string => text;
 
