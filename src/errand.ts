@@ -100,6 +100,8 @@ async function prepareErrand(
       base = look.record;
       conversation = ownPullRequest(base.prLink, facts);
       memory = await reporter.recall(conversation);
+    } else {
+      memory = { kind: 'unreadable', why: 'the job, which names the place of it, cannot be seen' };
     }
   }
   const plan = planJob({
@@ -113,7 +115,8 @@ async function prepareErrand(
     plan.kind === 'go-on' || plan.kind === 'done'
       ? { ...start, startedAt: plan.turn.startedAt, by: plan.turn.by }
       : start;
-  reporter.assign(jobId, turn, conversation);
+  // What is refused may have been sent before: nothing is to be written over what is remembered.
+  if (plan.kind !== 'refuse') reporter.assign(jobId, turn, conversation);
   return { jobId, prompt, plan, turn, conversation, placeFromJob, base };
 }
 

@@ -26,7 +26,7 @@ interface Scene {
 /** Runs every errand, and keeps the board and the output file true all the while. */
 export async function followUp(errands: readonly Errand[], scene: Scene): Promise<void> {
   const { host, board, reporter } = scene;
-  for (const { jobId } of errands) board.set(jobId, notBegun(jobId));
+  for (const errand of errands) board.set(errand.jobId, notBegun(errand));
   const narrate = createNarrator(host.console, host.clock);
   let noted: Promise<void> | undefined;
   const noteBeforeSend = (): Promise<void> => {
@@ -54,7 +54,12 @@ function toBeSent(errands: readonly Errand[]): readonly Errand[] {
   return errands.filter(({ plan }) => plan.kind === 'send');
 }
 
-const CHANGES_DELIVERY: ReadonlySet<Progress['kind']> = new Set(['sending', 'held', 'delivered']);
+const CHANGES_DELIVERY: ReadonlySet<Progress['kind']> = new Set([
+  'sending',
+  'held',
+  'delivered',
+  'resumed',
+]);
 
 interface Hooks {
   readonly observe: (progress: Progress) => string | undefined;
@@ -95,12 +100,17 @@ function tellDelivery(errand: Errand, soFar: JobResult, scene: Scene): void {
 
 /** Where only the job can name the conversation, it does so as soon as it shows its link. */
 function findPlace(errand: Errand, { prLink }: JobResult, { facts, reporter }: Scene): void {
-  if (!errand.placeFromJob) return;
+  if (!errand.placeFromJob || errand.plan.kind === 'refuse') return;
   const place = ownPullRequest(prLink, facts) ?? errand.conversation;
   reporter.assign(errand.jobId, errand.turn, place);
 }
 
-function notBegun(jobId: string): JobResult {
+function notBegun({ jobId, plan }: Errand): JobResult {
+  if (plan.kind === 'done') return plan.result;
+  if (plan.kind === 'go-on') {
+    const reason = 'The run ended before it could go on where an earlier attempt had stopped.';
+    return unknownJob(jobId, { delivery: plan.earlier.delivery, outcome: 'error', reason });
+  }
   return unknownJob(jobId, {
     delivery: 'not-sent',
     outcome: 'error',

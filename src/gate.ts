@@ -27,6 +27,9 @@ export async function passGate(
   if (comment === null) return { kind: 'allowed' };
   const { login, id } = comment.author;
   const isAnother = actor.toLowerCase() !== login.toLowerCase();
+  if (attempt > 1 && actor === '') {
+    return { kind: 'failed', reason: 'The runner does not say who re-ran this.' };
+  }
   const rerunner = attempt > 1 && isAnother ? [{ login: actor, id: null }] : [];
   try {
     return await admit(await connect(), [{ login, id }, ...rerunner], minimum);

@@ -53,23 +53,36 @@ export function planJob({ memory, jobId, key, attempt, wait }: Circumstances): P
     case 'read': {
       const job = memory.ledger === null ? undefined : findJob(memory.ledger, jobId);
       const turn = job?.turns.find((candidate) => candidate.key === key);
-      return job === undefined || turn === undefined || turn.delivery === 'not-sent'
+      if (job === undefined || turn === undefined) {
+        return { kind: 'send', warning: attempt > 1 ? FORGOTTEN : '' };
+      }
+      return turn.delivery === 'not-sent'
         ? { kind: 'send', warning: '' }
         : planAgain(job, turn, wait);
     }
   }
 }
 
+const FORGOTTEN =
+  'This is a re-run, and the conversation remembers no message of an earlier attempt; the message ' +
+  'is sent.';
+
 function planAgain(job: LedgerJob, turn: LedgerTurn, wait: boolean): Plan {
   const { outcome } = turn;
   const ended = outcome === 'completed' || outcome === 'failed' || outcome === 'archived';
   if (wait && ended) return { kind: 'done', turn, result: resultOf(job, turn) };
+  // What the job shows by now may be the answer to a message that was sent since.
+  const isOvertaken = job.turns.some(
+    ({ key, delivery, startedAt }) =>
+      key !== turn.key && delivery !== 'not-sent' && startedAt > turn.startedAt,
+  );
   return {
     kind: 'go-on',
     turn,
     earlier: {
       delivery: turn.delivery === 'sent' ? 'sent' : 'unknown',
-      base: turn.base,
+      isOvertaken,
+      base: isOvertaken ? null : turn.base,
       sentAt: turn.sentAt === null ? null : new Date(turn.sentAt),
       evidence: turn.evidence,
     },

@@ -96,10 +96,10 @@ export function openReporter(options: ReporterOptions): Reporter {
     warned = true;
   }
 
-  async function write(number: number, ledger: Ledger): Promise<void> {
+  async function write(number: number, ledger: Ledger, isLast: boolean): Promise<void> {
     try {
       const conversation = await conversationAt(number);
-      urls.set(number, await conversation.write(ledger));
+      urls.set(number, await conversation.write(ledger, isLast));
       failures.delete(number);
     } catch (error) {
       failures.set(number, error);
@@ -110,7 +110,7 @@ export function openReporter(options: ReporterOptions): Reporter {
   function enqueue(results: readonly JobResult[], phase: Phase): Promise<void> {
     const ledgers = [...ledgersOf(results, phase)];
     queue = queue.then(async () => {
-      for (const [number, ledger] of ledgers) await write(number, ledger);
+      for (const [number, ledger] of ledgers) await write(number, ledger, phase === 'ended');
     });
     return queue;
   }

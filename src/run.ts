@@ -50,11 +50,14 @@ async function tell(
   if (admission.kind === 'denied') return skip(host, admission.reason);
   if (admission.kind === 'failed') return fail(host, `Nothing was sent. ${admission.reason}`);
   if (request.kind === 'usage') return answerWithUsage(host, inputs, trigger.conversation, connect);
-  if (missing.length > 0) return fail(host, `Nothing was sent. ${missing.join(' ')}`);
-
   const isCommand = inputs.command !== null;
   const reactions = reactTo(isCommand ? trigger.comment : null, connect, host.console);
   reactions.show('eyes');
+  if (missing.length > 0) {
+    reactions.show('confused');
+    await reactions.settled();
+    return fail(host, `Nothing was sent. ${missing.join(' ')}`);
+  }
   introduce(host, inputs);
   const reporter = openReporterFor(host, inputs, facts, connect);
   const transport = createTransport({ ...inputs, userAgent: USER_AGENT });

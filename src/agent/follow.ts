@@ -37,6 +37,8 @@ export interface Earlier {
   readonly base: Base | null;
   readonly sentAt: Date | null;
   readonly evidence: boolean;
+  /** Whether another message was sent to the job since. */
+  readonly isOvertaken: boolean;
 }
 
 /** Something that happened to a job; `soFar` is what is true if the run ends here. */
@@ -270,11 +272,14 @@ function openTurn({ base, latest, evidence }: Facts, sentAt: number): Turn {
 /** Stands for a job that may have been at work on something else. */
 const NOTHING_SEEN: Base = { status: null, prLink: null, archivedAt: null };
 
-function done({ facts, order }: Case, confirmed: boolean): End {
+function done({ facts, order }: Case, isSure: boolean): End {
   const status = facts.latest?.status;
-  const doubt = confirmed
-    ? ''
+  const isOvertaken = order.earlier?.isOvertaken === true;
+  const confirmed = isSure && !isOvertaken;
+  const since = isOvertaken
+    ? ' Another message was sent to it since: this is possibly the answer to that one.'
     : ` It has shown that since before the message, for ${span(order.settleMs)} after it: this is possibly from the earlier turn.`;
+  const doubt = confirmed ? '' : since;
   switch (status) {
     case 'completed':
       return {

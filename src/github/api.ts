@@ -75,7 +75,7 @@ export class GitHubError extends Error {
 const CALL_MS = 10_000;
 const ALL_CALLS_MS = 30_000;
 const PAGE_SIZE = 100;
-/** Milliseconds that a secondary rate limit is waited out, once a call. */
+/** Milliseconds that a secondary rate limit is waited out, once a run. */
 const LONGEST_PAUSE_MS = 5000;
 
 const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
@@ -213,7 +213,8 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
   async function ownLogin(): Promise<string> {
     try {
       return (await read('GET /user', {}, z.object({ login: z.string() }))).login;
-    } catch {
+    } catch (error) {
+      if (!(error instanceof GitHubError) || error.status !== 403) throw error;
       return 'github-actions[bot]';
     }
   }
@@ -233,7 +234,8 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
       try {
         return await firstMatches(newestOwnComments(number), test);
       } catch (error) {
-        if (error instanceof GitHubError && error.status === 401) throw error;
+        // Only a host without GraphQL answers like this; what fails otherwise proves nothing.
+        if (!(error instanceof GitHubError) || error.status !== 404) throw error;
         return await firstMatches(restOwnComments(number), test);
       }
     },
@@ -286,7 +288,9 @@ interface CallLimits {
 function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>): CallLimits {
   const everything = new AbortController();
   let leftMs = ALL_CALLS_MS;
+  let hasPaused = false;
   async function run<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (leftMs <= 0) throw new GitHubError(0, 'GitHub took too long in this run');
     const started = clock.now();
     const limit = new AbortController();
     const finished = new AbortController();
@@ -311,7 +315,10 @@ function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>):
         return await run(request);
       } catch (error) {
         const pauseMs = error instanceof GitHubError ? error.retryAfterMs : null;
-        if (pauseMs === null || pauseMs > LONGEST_PAUSE_MS) throw error;
+        const isShort = pauseMs !== null && pauseMs <= Math.min(LONGEST_PAUSE_MS, leftMs);
+        if (!isShort || hasPaused) throw error;
+        hasPaused = true;
+        leftMs -= pauseMs;
         await clock.sleep(pauseMs, everything.signal);
         return run(request);
       }

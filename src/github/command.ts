@@ -1,4 +1,4 @@
-import { hasVisibleText, withoutInvisible } from '../foreign-text.ts';
+import { hasVisibleText, oneLine, withoutInvisible } from '../foreign-text.ts';
 import type { CodeContext, CommentTrigger } from './event.ts';
 
 /** GitHub's own limit for a comment, in characters. */
@@ -87,8 +87,9 @@ export function composePrompt(standing: string, text: string, context: CodeConte
 
 function quoteContext({ path, line, diffHunk }: CodeContext): string {
   const place = line === null ? '' : `, line ${line}`;
-  const where = `Context: this was written on the file ${cleanText(path)}${place}.`;
-  const hunk = cleanText(diffHunk);
+  // A name of a file may hold line breaks, which would make it look like a text of the author.
+  const where = `Context: this was written on the file "${oneLine(path, 1000)}"${place}.`;
+  const hunk = withoutInvisible(diffHunk.replace(/\r\n?/g, '\n'));
   if (hunk === '') return where;
   const runs = Array.from(hunk.matchAll(/`+/g), ([run]) => run.length);
   const ticks = '`'.repeat(Math.max(2, ...runs) + 1);

@@ -14,7 +14,7 @@ export interface Conversation {
   /** What the comment remembers; null where there is no comment yet. */
   recall(): Promise<Ledger | null>;
   /** Puts our turns into the comment, or makes it. Resolves to its URL. */
-  write(own: Ledger): Promise<string>;
+  write(own: Ledger, isLast: boolean): Promise<string>;
 }
 
 interface Options {
@@ -32,7 +32,7 @@ interface Options {
 
 /** Characters; GitHub takes 65,536. */
 const BODY_LIMIT = 60_000;
-/** Before the message, after it and at the end. */
+/** Before the message, after it and at the end; one is always kept for the end. */
 const MOST_WRITES = 3;
 
 export function openConversation(github: GitHub, options: Options): Conversation {
@@ -40,6 +40,7 @@ export function openConversation(github: GitHub, options: Options): Conversation
   const ownMarker = toReportMarker(options.runName);
   let known: OwnComment | null = null;
   let writes = 0;
+  let isKnownMissing = false;
 
   /** The oldest comment with a ledger: of two that came about at once, it is the one that stays. */
   async function find(): Promise<OwnComment | null> {
@@ -55,13 +56,18 @@ export function openConversation(github: GitHub, options: Options): Conversation
   async function readAgain(): Promise<OwnComment | null> {
     // A comment of its own is not there yet, unless an answer to a write got lost.
     if (!shared) return known ?? (writes === 0 ? null : await find());
-    return (known === null ? null : await github.readComment(known.id)) ?? (await find());
+    if (known !== null) return (await github.readComment(known.id)) ?? (await find());
+    if (!isKnownMissing) return find();
+    // It was looked for a moment ago; if another run has made it since, settling finds out.
+    isKnownMissing = false;
+    return null;
   }
 
   function ledgerOf(comment: OwnComment | null): Ledger {
     const marker = comment === null ? null : fromMarker(comment.body, projectId);
-    if (marker?.kind === 'later') {
-      throw new GitHubError(0, 'its comment was written by a later version of this action');
+    if (marker?.kind === 'unreadable') {
+      const why = 'its comment was edited by hand or written by a later version of this action';
+      throw new GitHubError(0, why);
     }
     return marker?.kind === 'ledger' ? marker.ledger : { projectId, jobs: [] };
   }
@@ -74,38 +80,56 @@ export function openConversation(github: GitHub, options: Options): Conversation
     return trim(ledger, render, BODY_LIMIT).text;
   }
 
-  async function put(standing: OwnComment | null, own: Ledger): Promise<OwnComment> {
-    const body = compose(merge(ledgerOf(standing), own));
+  async function put(standing: OwnComment | null, own: Ledger): Promise<Put> {
+    if (standing !== null) {
+      writes += 1;
+      const body = compose(merge(ledgerOf(standing), own));
+      const updated = await github.updateComment(standing.id, body);
+      if (updated !== null) return { comment: updated, created: false };
+      // Somebody deleted it in the meantime, and another run may have made a new one.
+      const other = shared ? await find() : null;
+      if (other !== null && other.id !== standing.id) return put(other, own);
+    }
     writes += 1;
-    const updated = standing === null ? null : await github.updateComment(standing.id, body);
-    // Either there was none, or somebody deleted it in the meantime.
-    return updated ?? (await github.createComment(number, body));
+    const body = compose(merge({ projectId, jobs: [] }, own));
+    return { comment: await github.createComment(number, body), created: true };
   }
 
   /**
    * Two runs may have made a comment, or changed it, at the same moment: the oldest comment stays,
-   * and what is missing in it is put there, as long as there are writes left.
+   * and what is missing in it is put there before ours goes.
    */
-  async function settle(written: OwnComment, own: Ledger, created: boolean): Promise<OwnComment> {
-    const standing = created ? await find() : await github.readComment(written.id);
-    if (standing === null) return written;
-    if (standing.id < written.id) await github.deleteComment(written.id);
-    if (contains(ledgerOf(standing), own) || writes >= MOST_WRITES) return standing;
-    return put(standing, own);
+  async function settle({ comment, created }: Put, own: Ledger, most: number): Promise<OwnComment> {
+    const standing = created ? await find() : await github.readComment(comment.id);
+    if (standing === null) return comment;
+    const complete = contains(ledgerOf(standing), own);
+    if (!complete && writes >= most) return comment;
+    const settled = complete ? standing : (await put(standing, own)).comment;
+    if (settled.id < comment.id) await github.deleteComment(comment.id).catch(() => {});
+    return settled;
   }
 
   return {
     async recall() {
       known = await find();
+      isKnownMissing = known === null;
       return known === null ? null : ledgerOf(known);
     },
-    async write(own) {
-      const standing = await readAgain();
-      const written = await put(standing, own);
-      known = written;
+    async write(own, isLast) {
+      const most = isLast ? MOST_WRITES : MOST_WRITES - 1;
+      if (known !== null && writes >= most) return known.url;
+      const written = await put(await readAgain(), own);
+      known = written.comment;
       // The text is out by now: whatever happens from here on is no failure to write.
-      if (shared) known = await settle(written, own, standing === null).catch(() => written);
+      // Only at the end a turn that another run has just overwritten is worth a write more.
+      const mostRepairs = isLast ? most + 1 : most;
+      if (shared) known = await settle(written, own, mostRepairs).catch(() => written.comment);
       return known.url;
     },
   };
+}
+
+interface Put {
+  readonly comment: OwnComment;
+  readonly created: boolean;
 }

@@ -39,7 +39,7 @@ const turnSchema = z.object({
 export type LedgerTurn = Readonly<z.infer<typeof turnSchema>>;
 
 const jobSchema = z.object({
-  id: z.string(),
+  id: z.string().check(z.regex(/^(?!\.{1,2}$)[\w\-.~:@]{1,256}$/)),
   status: nullableText,
   model: nullableText,
   repository: nullableText,
@@ -70,8 +70,8 @@ export function toReportMarker(name: string): string {
 /** What a comment carries at its very start. */
 export type Marker =
   | { readonly kind: 'ledger'; readonly ledger: Ledger }
-  /** Written by a later version of this action: to be left as it is. */
-  | { readonly kind: 'later' }
+  /** By a later version of this action, or edited by hand: to be left as it is. */
+  | { readonly kind: 'unreadable' }
   | { readonly kind: 'none' };
 
 /** The marker that opens the comment. No text inside can end it. */
@@ -85,19 +85,22 @@ export function toMarker(ledger: Ledger): string {
 
 /** Reads the marker of a project; a comment of another project has none. */
 export function fromMarker(body: string, projectId: string): Marker {
+  if (!body.startsWith('<!-- agent-follow-up:v')) return { kind: 'none' };
   const [, version, json = ''] = MARKER.exec(body) ?? [];
-  if (version === undefined) return { kind: 'none' };
   try {
     const data: unknown = JSON.parse(json);
-    if (version !== VERSION) {
-      const other = z.object({ projectId: z.literal(projectId) }).safeParse(data);
-      return { kind: other.success && Number(version) > Number(VERSION) ? 'later' : 'none' };
-    }
-    const ledger = ledgerSchema.parse(data);
-    return ledger.projectId === projectId ? { kind: 'ledger', ledger } : { kind: 'none' };
+    if (isOfAnotherProject(data, projectId)) return { kind: 'none' };
+    return version === VERSION
+      ? { kind: 'ledger', ledger: ledgerSchema.parse(data) }
+      : { kind: 'unreadable' };
   } catch {
-    return { kind: 'none' };
+    return { kind: 'unreadable' };
   }
+}
+
+function isOfAnotherProject(data: unknown, projectId: string): boolean {
+  const named = z.object({ projectId: z.string() }).safeParse(data);
+  return named.success && named.data.projectId !== projectId;
 }
 
 /** Puts our own turns into what stands in the comment by now. Others' turns stay as they are. */
@@ -115,8 +118,9 @@ function mergeJob(standing: LedgerJob | undefined, own: LedgerJob | undefined): 
   const job = own ?? standing;
   if (job === undefined) throw new Error('a job that is merged is in one of the ledgers');
   if (own === undefined || standing === undefined) return job;
-  const keys = new Set(own.turns.map(({ key }) => key));
-  const turns = [...own.turns, ...standing.turns.filter(({ key }) => !keys.has(key))];
+  const kept = standing.turns.filter((turn) => !own.turns.some((one) => replaces(one, turn)));
+  const keys = new Set(kept.map(({ key }) => key));
+  const turns = [...own.turns.filter(({ key }) => !keys.has(key)), ...kept];
   return {
     ...(own.status === null ? standing : own),
     turns: turns.sort((one, other) => other.startedAt.localeCompare(one.startedAt)),
@@ -131,6 +135,16 @@ export function contains(ledger: Ledger, own: Ledger): boolean {
     const standing = new Set(findJob(ledger, job.id)?.turns.map(canonical));
     return job.turns.every((turn) => standing.has(canonical(turn)));
   });
+}
+
+/** Whether our turn is the same one, and does not forget a message that may be out. */
+function replaces(own: LedgerTurn, standing: LedgerTurn): boolean {
+  if (own.key !== standing.key) return false;
+  const mayBeOut =
+    standing.delivery === 'sent' ||
+    standing.delivery === 'unknown' ||
+    (standing.delivery === 'sending' && standing.runAttempt !== own.runAttempt);
+  return own.delivery !== 'not-sent' || !mayBeOut;
 }
 
 export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {

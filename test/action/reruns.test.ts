@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentOptions } from '../sim/agent.ts';
+import { push } from '../sim/events.ts';
+import type { GitHub } from '../sim/github.ts';
 import { errors, JOB, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
 const ATTEMPT_2: Scenario['step'] = { github: { run_attempt: '2' } };
@@ -170,4 +172,136 @@ it('the ledger of a later version is left as it is', async () => {
   expect(result.outputs.outcome).toBe('sent');
   expect(warnings(result)).toEqual([expect.stringContaining('later version')]);
   expect(scene.github.comments(PULL).map(({ body }) => body)).toEqual([later]);
+});
+
+describe('what an earlier attempt sent stays remembered', () => {
+  it('by a third attempt, after a second that could not read it', async () => {
+    let isBroken = false;
+    await using scene = await stage({
+      github: {
+        issues: [{ number: PULL }],
+        on: ({ path }) => (isBroken && path === '/graphql' ? { status: 500 } : undefined),
+      },
+    });
+    await scene.run();
+    isBroken = true;
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    isBroken = false;
+    const third = await scene.run({ step: { github: { run_attempt: '3' } } });
+    expect(third.outputs).toMatchObject({ outcome: 'sent', delivery: 'sent' });
+    expect(scene.agent.posts()).toHaveLength(1);
+  });
+
+  it('by an app whose own login cannot be learned where GraphQL fails', async () => {
+    let isBroken = false;
+    await using scene = await stage({
+      github: {
+        viewer: { login: 'my-app[bot]', id: 77, type: 'Bot' },
+        issues: [{ number: PULL }],
+        on: ({ path }) => (isBroken && path === '/graphql' ? { status: 502 } : undefined),
+      },
+    });
+    await scene.run();
+    isBroken = true;
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(scene.agent.posts()).toHaveLength(1);
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+  });
+
+  it('where only the job names the place, and it cannot be seen', async () => {
+    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+    let isBroken = false;
+    await using scene = await stage({
+      agent: {
+        jobs: [{ id: JOB, base: { prLink } }],
+        onGet: () => (isBroken ? { status: 500 } : undefined),
+      },
+      step: { event: push() },
+    });
+    await scene.run();
+    isBroken = true;
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(errors(second)).toEqual([expect.stringContaining('cannot tell whether it was sent')]);
+    expect(scene.agent.posts()).toHaveLength(1);
+  });
+
+  it('and is not taken for answered by what was sent to the job since', async () => {
+    let isLost = true;
+    await using scene = await stage({
+      with: { wait: true },
+      agent: {
+        onPost() {
+          const lost = isLost;
+          isLost = false;
+          return lost ? { fault: 'reset', accept: false } : undefined;
+        },
+      },
+    });
+    const first = await scene.run();
+    expect(first.outputs).toMatchObject({ outcome: 'error', delivery: 'unknown' });
+    await scene.run({ with: { prompt: 'Something else.' } });
+    const again = await scene.run({ step: ATTEMPT_2 });
+    expect(again.outputs).toMatchObject({ outcome: 'error', delivery: 'unknown' });
+    expect(scene.agent.accepted()).toHaveLength(1);
+  });
+});
+
+it('a re-run that finds nothing remembered sends, and says so', async () => {
+  await using scene = await stage();
+  await scene.run();
+  scene.github.deleteComment(scene.github.comments(PULL)[0]?.id ?? 0);
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs.outcome).toBe('sent');
+  expect(warnings(second)).toEqual([expect.stringContaining('remembers no message')]);
+});
+
+it('a ledger that was edited by hand is left as it is', async () => {
+  await using scene = await stage();
+  const edited = '<!-- agent-follow-up:v1 {"projectId":"project_1","jobs":"none"} -->';
+  scene.github.addComment(PULL, 'github-actions[bot]', edited);
+  const first = await scene.run();
+  expect(first.outputs.outcome).toBe('sent');
+  expect(warnings(first)).toEqual([expect.stringContaining('edited by hand')]);
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+  expect(scene.github.comments(PULL).map(({ body }) => body)).toEqual([edited]);
+});
+
+it('two comments made at the same moment become one, by three writes at most', async () => {
+  let github: GitHub | undefined;
+  let isRaced = false;
+  await using scene = await stage({
+    with: { wait: true },
+    github: {
+      issues: [{ number: PULL }],
+      on({ method, path }) {
+        // Another run creates its comment just before ours.
+        if (method === 'POST' && path.endsWith('/comments') && !isRaced) {
+          isRaced = true;
+          const other = '<!-- agent-follow-up:v1 {"projectId":"project_1","jobs":[]} -->\nOther';
+          github?.addComment(PULL, 'github-actions[bot]', other);
+        }
+        return undefined;
+      },
+    },
+  });
+  github = scene.github;
+  const result = await scene.run();
+  expect(result.outputs.outcome).toBe('completed');
+  const [only, ...more] = scene.github.comments(PULL);
+  expect(more).toEqual([]);
+  expect(only?.body).toContain('**Completed');
+  const writes = scene.github.writes().filter(({ method }) => method !== 'DELETE');
+  expect(writes).toHaveLength(3);
+});
+
+it('a conversation is listed twice at most in the usual case', async () => {
+  await using scene = await stage({ with: { wait: true } });
+  await scene.run();
+  await scene.run({ with: { prompt: 'Something else.' } });
+  const lists = scene.github.journal.filter(({ path }) => path === '/graphql');
+  expect(lists.length).toBeLessThanOrEqual(3);
 });

@@ -184,6 +184,7 @@ function leftBehind({ earlier, job, startsAt }: Scenario, clock: VirtualClock): 
     base: knowsBase ? recordBefore(job, startsAt - agoMs - 60) : null,
     sentAt: knowsTime && delivery === 'sent' ? new Date(clock.date().getTime() - agoMs) : null,
     evidence: false,
+    isOvertaken: false,
   };
 }
 

@@ -346,7 +346,7 @@ describe('the marker', () => {
     runAttempt: digits,
   });
   const job: fc.Arbitrary<LedgerJob> = fc.record({
-    id: hostileText,
+    id: fc.stringMatching(/^[\w\-~:@]{1,256}$/),
     status: text,
     model: text,
     repository: text,
@@ -372,12 +372,13 @@ describe('the marker', () => {
   it('is read out of no text that is not one', () => {
     always(hostileText, (body) => {
       expect(fromMarker(body, 'proj-1')).toEqual(none);
-      expect(fromMarker(`<!-- agent-follow-up:v1 ${body}`, 'proj-1')).toEqual(none);
-      expect(fromMarker(`<!-- agent-follow-up:v1 {${body}} -->`, 'proj-1')).toEqual(none);
-      expect(fromMarker(`<!-- agent-follow-up:v2 {${body}} -->`, 'proj-1')).toEqual(none);
+      for (const like of [`v1 ${body}`, `v1 {${body}} -->`, `v2 {${body}} -->`]) {
+        expect(fromMarker(`<!-- agent-follow-up:${like}`, 'proj-1').kind).not.toBe('ledger');
+      }
     });
     always(fc.json(), (json) => {
-      expect(fromMarker(`<!-- agent-follow-up:v1 ${json} -->`, 'proj-1')).toEqual(none);
+      const body = `<!-- agent-follow-up:v1 ${json} -->`;
+      expect(fromMarker(body, 'proj-1').kind).not.toBe('ledger');
     });
     const before = hostileText.filter((text) => text !== '');
     always(fc.tuple(before, ledger), ([something, put]) => {

@@ -50,13 +50,20 @@ it.each(['plain', '-->', '--!>', '<!-- x -->', '}\n-->', '"\\u003e', '\u2028\u00
 
 it.each([
   ['not at the start', ` ${toMarker(ledger('x'))}`],
-  ['cut off', toMarker(ledger('x')).slice(0, -30)],
-  ['an earlier version', toMarker(ledger('x')).replace('v1', 'v0')],
-  ['other JSON', '<!-- agent-follow-up:v1 {"projectId":7} -->'],
-  ['no JSON', '<!-- agent-follow-up:v1 {x} -->'],
   ['nothing', ''],
+  ['of another comment of ours', '<!-- agent-follow-up:report x -->'],
 ])('no ledger: %s', (_, body) => {
   expect(fromMarker(body, 'proj-1')).toEqual({ kind: 'none' });
+});
+
+it.each([
+  ['cut off', toMarker(ledger('x')).slice(0, -30)],
+  ['an earlier version', toMarker(ledger('x')).replace('v1', 'v0')],
+  ['an unknown word', toMarker(ledger('x')).replace('"sent"', '"teleported"')],
+  ['a job that is none', toMarker(ledger('x')).replace('job-1', '../x')],
+  ['no JSON', '<!-- agent-follow-up:v1 {x} -->'],
+])('a ledger that cannot be read: %s', (_, body) => {
+  expect(fromMarker(body, 'proj-1')).toEqual({ kind: 'unreadable' });
 });
 
 it('is of one project', () => {
@@ -65,6 +72,6 @@ it('is of one project', () => {
 
 it('knows one of a later version, whatever else it holds', () => {
   const later = '<!-- agent-follow-up:v2 {"projectId":"proj-1","jobs":"in another form"} -->';
-  expect(fromMarker(later, 'proj-1')).toEqual({ kind: 'later' });
+  expect(fromMarker(later, 'proj-1')).toEqual({ kind: 'unreadable' });
   expect(fromMarker(later, 'proj-2')).toEqual({ kind: 'none' });
 });
