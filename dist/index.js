@@ -48899,7 +48899,7 @@ class GitHubError extends Error {
 const CALL_MS = 10_000;
 const ALL_CALLS_MS = 30_000;
 const PAGE_SIZE = 100;
-/** Milliseconds that a secondary rate limit is waited out, once a call. */
+/** Milliseconds that a secondary rate limit is waited out, once a run. */
 const LONGEST_PAUSE_MS = 5000;
 const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
   repository(owner: $owner, name: $name) {
@@ -49014,7 +49014,9 @@ async function connectGitHub(options) {
         try {
             return (await read('GET /user', {}, zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .object */ .Ikc({ login: zod_mini__WEBPACK_IMPORTED_MODULE_1__/* .string */ .YjP() }))).login;
         }
-        catch {
+        catch (error) {
+            if (!(error instanceof GitHubError) || error.status !== 403)
+                throw error;
             return 'github-actions[bot]';
         }
     }
@@ -49035,7 +49037,8 @@ async function connectGitHub(options) {
                 return await firstMatches(newestOwnComments(number), test);
             }
             catch (error) {
-                if (error instanceof GitHubError && error.status === 401)
+                // Only a host without GraphQL answers like this; what fails otherwise proves nothing.
+                if (!(error instanceof GitHubError) || error.status !== 404)
                     throw error;
                 return await firstMatches(restOwnComments(number), test);
             }
@@ -49079,7 +49082,10 @@ async function connectGitHub(options) {
 function callLimits({ clock, redact }) {
     const everything = new AbortController();
     let leftMs = ALL_CALLS_MS;
+    let hasPaused = false;
     async function run(request) {
+        if (leftMs <= 0)
+            throw new GitHubError(0, 'GitHub took too long in this run');
         const started = clock.now();
         const limit = new AbortController();
         const finished = new AbortController();
@@ -49103,8 +49109,11 @@ function callLimits({ clock, redact }) {
             }
             catch (error) {
                 const pauseMs = error instanceof GitHubError ? error.retryAfterMs : null;
-                if (pauseMs === null || pauseMs > LONGEST_PAUSE_MS)
+                const isShort = pauseMs !== null && pauseMs <= Math.min(LONGEST_PAUSE_MS, leftMs);
+                if (!isShort || hasPaused)
                     throw error;
+                hasPaused = true;
+                leftMs -= pauseMs;
                 await clock.sleep(pauseMs, everything.signal);
                 return run(request);
             }
@@ -50304,7 +50313,7 @@ const turnSchema = mini_schemas/* object */.Ikc({
     runAttempt: digits,
 });
 const jobSchema = mini_schemas/* object */.Ikc({
-    id: mini_schemas/* string */.YjP(),
+    id: mini_schemas/* string */.YjP().check(api/* _regex */.Fk(/^(?!\.{1,2}$)[\w\-.~:@]{1,256}$/)),
     status: nullableText,
     model: nullableText,
     repository: nullableText,
@@ -50328,21 +50337,24 @@ function toMarker(ledger) {
 }
 /** Reads the marker of a project; a comment of another project has none. */
 function fromMarker(body, projectId) {
-    const [, version, json = ''] = MARKER.exec(body) ?? [];
-    if (version === undefined)
+    if (!body.startsWith('<!-- agent-follow-up:v'))
         return { kind: 'none' };
+    const [, version, json = ''] = MARKER.exec(body) ?? [];
     try {
         const data = JSON.parse(json);
-        if (version !== VERSION) {
-            const other = mini_schemas/* object */.Ikc({ projectId: mini_schemas/* literal */.euz(projectId) }).safeParse(data);
-            return { kind: other.success && Number(version) > Number(VERSION) ? 'later' : 'none' };
-        }
-        const ledger = ledgerSchema.parse(data);
-        return ledger.projectId === projectId ? { kind: 'ledger', ledger } : { kind: 'none' };
+        if (isOfAnotherProject(data, projectId))
+            return { kind: 'none' };
+        return version === VERSION
+            ? { kind: 'ledger', ledger: ledgerSchema.parse(data) }
+            : { kind: 'unreadable' };
     }
     catch {
-        return { kind: 'none' };
+        return { kind: 'unreadable' };
     }
+}
+function isOfAnotherProject(data, projectId) {
+    const named = mini_schemas/* object */.Ikc({ projectId: mini_schemas/* string */.YjP() }).safeParse(data);
+    return named.success && named.data.projectId !== projectId;
 }
 /** Puts our own turns into what stands in the comment by now. Others' turns stay as they are. */
 function merge(standing, own) {
@@ -50360,8 +50372,9 @@ function mergeJob(standing, own) {
         throw new Error('a job that is merged is in one of the ledgers');
     if (own === undefined || standing === undefined)
         return job;
-    const keys = new Set(own.turns.map(({ key }) => key));
-    const turns = [...own.turns, ...standing.turns.filter(({ key }) => !keys.has(key))];
+    const kept = standing.turns.filter((turn) => !own.turns.some((one) => replaces(one, turn)));
+    const keys = new Set(kept.map(({ key }) => key));
+    const turns = [...own.turns.filter(({ key }) => !keys.has(key)), ...kept];
     return {
         ...(own.status === null ? standing : own),
         turns: turns.sort((one, other) => other.startedAt.localeCompare(one.startedAt)),
@@ -50375,6 +50388,15 @@ function contains(ledger, own) {
         const standing = new Set(findJob(ledger, job.id)?.turns.map(canonical));
         return job.turns.every((turn) => standing.has(canonical(turn)));
     });
+}
+/** Whether our turn is the same one, and does not forget a message that may be out. */
+function replaces(own, standing) {
+    if (own.key !== standing.key)
+        return false;
+    const mayBeOut = standing.delivery === 'sent' ||
+        standing.delivery === 'unknown' ||
+        (standing.delivery === 'sending' && standing.runAttempt !== own.runAttempt);
+    return own.delivery !== 'not-sent' || !mayBeOut;
 }
 function findJob(ledger, id) {
     return ledger.jobs.find((job) => job.id === id);
@@ -51293,8 +51315,9 @@ function composePrompt(standing, text, context) {
 }
 function quoteContext({ path, line, diffHunk }) {
     const place = line === null ? '' : `, line ${line}`;
-    const where = `Context: this was written on the file ${cleanText(path)}${place}.`;
-    const hunk = cleanText(diffHunk);
+    // A name of a file may hold line breaks, which would make it look like a text of the author.
+    const where = `Context: this was written on the file "${(0,foreign_text/* oneLine */.TN)(path, 1000)}"${place}.`;
+    const hunk = (0,foreign_text/* withoutInvisible */.OT)(diffHunk.replace(/\r\n?/g, '\n'));
     if (hunk === '')
         return where;
     const runs = Array.from(hunk.matchAll(/`+/g), ([run]) => run.length);
@@ -51451,23 +51474,31 @@ function planJob({ memory, jobId, key, attempt, wait }) {
         case 'read': {
             const job = memory.ledger === null ? undefined : findJob(memory.ledger, jobId);
             const turn = job?.turns.find((candidate) => candidate.key === key);
-            return job === undefined || turn === undefined || turn.delivery === 'not-sent'
+            if (job === undefined || turn === undefined) {
+                return { kind: 'send', warning: attempt > 1 ? FORGOTTEN : '' };
+            }
+            return turn.delivery === 'not-sent'
                 ? { kind: 'send', warning: '' }
                 : planAgain(job, turn, wait);
         }
     }
 }
+const FORGOTTEN = 'This is a re-run, and the conversation remembers no message of an earlier attempt; the message ' +
+    'is sent.';
 function planAgain(job, turn, wait) {
     const { outcome } = turn;
     const ended = outcome === 'completed' || outcome === 'failed' || outcome === 'archived';
     if (wait && ended)
         return { kind: 'done', turn, result: resultOf(job, turn) };
+    // What the job shows by now may be the answer to a message that was sent since.
+    const isOvertaken = job.turns.some(({ key, delivery, startedAt }) => key !== turn.key && delivery !== 'not-sent' && startedAt > turn.startedAt);
     return {
         kind: 'go-on',
         turn,
         earlier: {
             delivery: turn.delivery === 'sent' ? 'sent' : 'unknown',
-            base: turn.base,
+            isOvertaken,
+            base: isOvertaken ? null : turn.base,
             sentAt: turn.sentAt === null ? null : new Date(turn.sentAt),
             evidence: turn.evidence,
         },
@@ -51575,6 +51606,9 @@ async function prepareErrand(jobId, asked, circumstances) {
             conversation = ownPullRequest(base.prLink, facts);
             memory = await reporter.recall(conversation);
         }
+        else {
+            memory = { kind: 'unreadable', why: 'the job, which names the place of it, cannot be seen' };
+        }
     }
     const plan = planJob({
         memory,
@@ -51586,7 +51620,9 @@ async function prepareErrand(jobId, asked, circumstances) {
     const turn = plan.kind === 'go-on' || plan.kind === 'done'
         ? { ...start, startedAt: plan.turn.startedAt, by: plan.turn.by }
         : start;
-    reporter.assign(jobId, turn, conversation);
+    // What is refused may have been sent before: nothing is to be written over what is remembered.
+    if (plan.kind !== 'refuse')
+        reporter.assign(jobId, turn, conversation);
     return { jobId, prompt, plan, turn, conversation, placeFromJob, base };
 }
 function startTurn(jobId, prompt, asked) {
@@ -52014,11 +52050,14 @@ function openTurn({ base, latest, evidence }, sentAt) {
 }
 /** Stands for a job that may have been at work on something else. */
 const NOTHING_SEEN = { status: null, prLink: null, archivedAt: null };
-function done({ facts, order }, confirmed) {
+function done({ facts, order }, isSure) {
     const status = facts.latest?.status;
-    const doubt = confirmed
-        ? ''
+    const isOvertaken = order.earlier?.isOvertaken === true;
+    const confirmed = isSure && !isOvertaken;
+    const since = isOvertaken
+        ? ' Another message was sent to it since: this is possibly the answer to that one.'
         : ` It has shown that since before the message, for ${span(order.settleMs)} after it: this is possibly from the earlier turn.`;
+    const doubt = confirmed ? '' : since;
     switch (status) {
         case 'completed':
             return {
@@ -52178,8 +52217,8 @@ function seconds(ms) {
 /** Runs every errand, and keeps the board and the output file true all the while. */
 async function followUp(errands, scene) {
     const { host, board, reporter } = scene;
-    for (const { jobId } of errands)
-        board.set(jobId, notBegun(jobId));
+    for (const errand of errands)
+        board.set(errand.jobId, notBegun(errand));
     const narrate = createNarrator(host.console, host.clock);
     let noted;
     const noteBeforeSend = () => {
@@ -52204,7 +52243,12 @@ async function followUp(errands, scene) {
 function toBeSent(errands) {
     return errands.filter(({ plan }) => plan.kind === 'send');
 }
-const CHANGES_DELIVERY = new Set(['sending', 'held', 'delivered']);
+const CHANGES_DELIVERY = new Set([
+    'sending',
+    'held',
+    'delivered',
+    'resumed',
+]);
 async function runErrand(errand, scene, hooks) {
     const { jobId, prompt, plan, base } = errand;
     const { inputs, facts, host, context } = scene;
@@ -52239,12 +52283,18 @@ function tellDelivery(errand, soFar, scene) {
 }
 /** Where only the job can name the conversation, it does so as soon as it shows its link. */
 function findPlace(errand, { prLink }, { facts, reporter }) {
-    if (!errand.placeFromJob)
+    if (!errand.placeFromJob || errand.plan.kind === 'refuse')
         return;
     const place = ownPullRequest(prLink, facts) ?? errand.conversation;
     reporter.assign(errand.jobId, errand.turn, place);
 }
-function notBegun(jobId) {
+function notBegun({ jobId, plan }) {
+    if (plan.kind === 'done')
+        return plan.result;
+    if (plan.kind === 'go-on') {
+        const reason = 'The run ended before it could go on where an earlier attempt had stopped.';
+        return (0,outcome/* unknownJob */.G)(jobId, { delivery: plan.earlier.delivery, outcome: 'error', reason });
+    }
     return (0,outcome/* unknownJob */.G)(jobId, {
         delivery: 'not-sent',
         outcome: 'error',
@@ -52276,6 +52326,9 @@ async function passGate(trigger, { actor, attempt }, minimum, connect) {
         return { kind: 'allowed' };
     const { login, id } = comment.author;
     const isAnother = actor.toLowerCase() !== login.toLowerCase();
+    if (attempt > 1 && actor === '') {
+        return { kind: 'failed', reason: 'The runner does not say who re-ran this.' };
+    }
     const rerunner = attempt > 1 && isAnother ? [{ login: actor, id: null }] : [];
     try {
         return await (0,permission/* admit */.w)(await connect(), [{ login, id }, ...rerunner], minimum);
@@ -52329,13 +52382,14 @@ function reactTo(comment, connect, console) {
 
 /** Characters; GitHub takes 65,536. */
 const BODY_LIMIT = 60_000;
-/** Before the message, after it and at the end. */
+/** Before the message, after it and at the end; one is always kept for the end. */
 const MOST_WRITES = 3;
 function openConversation(github, options) {
     const { number, projectId, shared } = options;
     const ownMarker = toReportMarker(options.runName);
     let known = null;
     let writes = 0;
+    let isKnownMissing = false;
     /** The oldest comment with a ledger: of two that came about at once, it is the one that stays. */
     async function find() {
         const [oldest] = await github.findOwnComments(number, shared
@@ -52347,12 +52401,19 @@ function openConversation(github, options) {
         // A comment of its own is not there yet, unless an answer to a write got lost.
         if (!shared)
             return known ?? (writes === 0 ? null : await find());
-        return (known === null ? null : await github.readComment(known.id)) ?? (await find());
+        if (known !== null)
+            return (await github.readComment(known.id)) ?? (await find());
+        if (!isKnownMissing)
+            return find();
+        // It was looked for a moment ago; if another run has made it since, settling finds out.
+        isKnownMissing = false;
+        return null;
     }
     function ledgerOf(comment) {
         const marker = comment === null ? null : fromMarker(comment.body, projectId);
-        if (marker?.kind === 'later') {
-            throw new github_api/* GitHubError */.y(0, 'its comment was written by a later version of this action');
+        if (marker?.kind === 'unreadable') {
+            const why = 'its comment was edited by hand or written by a later version of this action';
+            throw new github_api/* GitHubError */.y(0, why);
         }
         return marker?.kind === 'ledger' ? marker.ledger : { projectId, jobs: [] };
     }
@@ -52364,38 +52425,54 @@ function openConversation(github, options) {
         return trim(ledger, render, BODY_LIMIT).text;
     }
     async function put(standing, own) {
-        const body = compose(merge(ledgerOf(standing), own));
+        if (standing !== null) {
+            writes += 1;
+            const body = compose(merge(ledgerOf(standing), own));
+            const updated = await github.updateComment(standing.id, body);
+            if (updated !== null)
+                return { comment: updated, created: false };
+            // Somebody deleted it in the meantime, and another run may have made a new one.
+            const other = shared ? await find() : null;
+            if (other !== null && other.id !== standing.id)
+                return put(other, own);
+        }
         writes += 1;
-        const updated = standing === null ? null : await github.updateComment(standing.id, body);
-        // Either there was none, or somebody deleted it in the meantime.
-        return updated ?? (await github.createComment(number, body));
+        const body = compose(merge({ projectId, jobs: [] }, own));
+        return { comment: await github.createComment(number, body), created: true };
     }
     /**
      * Two runs may have made a comment, or changed it, at the same moment: the oldest comment stays,
-     * and what is missing in it is put there, as long as there are writes left.
+     * and what is missing in it is put there before ours goes.
      */
-    async function settle(written, own, created) {
-        const standing = created ? await find() : await github.readComment(written.id);
+    async function settle({ comment, created }, own, most) {
+        const standing = created ? await find() : await github.readComment(comment.id);
         if (standing === null)
-            return written;
-        if (standing.id < written.id)
-            await github.deleteComment(written.id);
-        if (contains(ledgerOf(standing), own) || writes >= MOST_WRITES)
-            return standing;
-        return put(standing, own);
+            return comment;
+        const complete = contains(ledgerOf(standing), own);
+        if (!complete && writes >= most)
+            return comment;
+        const settled = complete ? standing : (await put(standing, own)).comment;
+        if (settled.id < comment.id)
+            await github.deleteComment(comment.id).catch(() => { });
+        return settled;
     }
     return {
         async recall() {
             known = await find();
+            isKnownMissing = known === null;
             return known === null ? null : ledgerOf(known);
         },
-        async write(own) {
-            const standing = await readAgain();
-            const written = await put(standing, own);
-            known = written;
+        async write(own, isLast) {
+            const most = isLast ? MOST_WRITES : MOST_WRITES - 1;
+            if (known !== null && writes >= most)
+                return known.url;
+            const written = await put(await readAgain(), own);
+            known = written.comment;
             // The text is out by now: whatever happens from here on is no failure to write.
+            // Only at the end a turn that another run has just overwritten is worth a write more.
+            const mostRepairs = isLast ? most + 1 : most;
             if (shared)
-                known = await settle(written, own, standing === null).catch(() => written);
+                known = await settle(written, own, mostRepairs).catch(() => written.comment);
             return known.url;
         },
     };
@@ -52439,10 +52516,10 @@ function openReporter(options) {
             console.warning(unwritable(number, error));
         warned = true;
     }
-    async function write(number, ledger) {
+    async function write(number, ledger, isLast) {
         try {
             const conversation = await conversationAt(number);
-            urls.set(number, await conversation.write(ledger));
+            urls.set(number, await conversation.write(ledger, isLast));
             failures.delete(number);
         }
         catch (error) {
@@ -52454,7 +52531,7 @@ function openReporter(options) {
         const ledgers = [...ledgersOf(results, phase)];
         queue = queue.then(async () => {
             for (const [number, ledger] of ledgers)
-                await write(number, ledger);
+                await write(number, ledger, phase === 'ended');
         });
         return queue;
     }
@@ -52616,11 +52693,14 @@ async function tell(host, { inputs, missing }, board) {
         return fail(host, `Nothing was sent. ${admission.reason}`);
     if (request.kind === 'usage')
         return answerWithUsage(host, inputs, trigger.conversation, connect);
-    if (missing.length > 0)
-        return fail(host, `Nothing was sent. ${missing.join(' ')}`);
     const isCommand = inputs.command !== null;
     const reactions = reactTo(isCommand ? trigger.comment : null, connect, host.console);
     reactions.show('eyes');
+    if (missing.length > 0) {
+        reactions.show('confused');
+        await reactions.settled();
+        return fail(host, `Nothing was sent. ${missing.join(' ')}`);
+    }
     introduce(host, inputs);
     const reporter = openReporterFor(host, inputs, facts, connect);
     const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
@@ -55134,7 +55214,6 @@ __nccwpck_require__.d(__webpack_exports__, {
   t$: () => (/* binding */ $ZodCatch),
   VO: () => (/* binding */ $ZodEnum),
   Ko: () => (/* binding */ $ZodISODateTime),
-  nu: () => (/* binding */ $ZodLiteral),
   qc: () => (/* binding */ $ZodNullable),
   vz: () => (/* binding */ $ZodNumber),
   I: () => (/* binding */ $ZodNumberFormat),
@@ -55150,7 +55229,7 @@ __nccwpck_require__.d(__webpack_exports__, {
   GP: () => (/* binding */ $ZodUnknown)
 });
 
-// UNUSED EXPORTS: $ZodAny, $ZodBase64, $ZodBase64URL, $ZodBigInt, $ZodBigIntFormat, $ZodCIDRv4, $ZodCIDRv6, $ZodCUID, $ZodCUID2, $ZodCodec, $ZodCreditCard, $ZodCustom, $ZodCustomStringFormat, $ZodDate, $ZodDefault, $ZodDiscriminatedUnion, $ZodE164, $ZodEmail, $ZodEmoji, $ZodExactOptional, $ZodFile, $ZodFunction, $ZodGUID, $ZodIBAN, $ZodIPv4, $ZodIPv6, $ZodISODate, $ZodISODuration, $ZodISOTime, $ZodIntersection, $ZodJWT, $ZodKSUID, $ZodLazy, $ZodMAC, $ZodMap, $ZodNaN, $ZodNanoID, $ZodNever, $ZodNonOptional, $ZodNull, $ZodObjectJIT, $ZodPrefault, $ZodPreprocess, $ZodPromise, $ZodReadonly, $ZodRecord, $ZodSet, $ZodSuccess, $ZodSymbol, $ZodTemplateLiteral, $ZodTuple, $ZodULID, $ZodUUID, $ZodUndefined, $ZodVoid, $ZodXID, $ZodXor, URL_BAD_FORMAT, URL_UNPARSEABLE, base64Charset, base64urlCharset, canParseURL, clone, getDiscriminatedOption, isValidBase64, isValidBase64URL, isValidCIDRv6, isValidCreditCard, isValidIBAN, isValidIPv6, isValidJWT, mergeValues, parseURLObject, standardProps, stripTabAndNewline, urlHostnameOk, urlProtocolOk, validateURL
+// UNUSED EXPORTS: $ZodAny, $ZodBase64, $ZodBase64URL, $ZodBigInt, $ZodBigIntFormat, $ZodCIDRv4, $ZodCIDRv6, $ZodCUID, $ZodCUID2, $ZodCodec, $ZodCreditCard, $ZodCustom, $ZodCustomStringFormat, $ZodDate, $ZodDefault, $ZodDiscriminatedUnion, $ZodE164, $ZodEmail, $ZodEmoji, $ZodExactOptional, $ZodFile, $ZodFunction, $ZodGUID, $ZodIBAN, $ZodIPv4, $ZodIPv6, $ZodISODate, $ZodISODuration, $ZodISOTime, $ZodIntersection, $ZodJWT, $ZodKSUID, $ZodLazy, $ZodLiteral, $ZodMAC, $ZodMap, $ZodNaN, $ZodNanoID, $ZodNever, $ZodNonOptional, $ZodNull, $ZodObjectJIT, $ZodPrefault, $ZodPreprocess, $ZodPromise, $ZodReadonly, $ZodRecord, $ZodSet, $ZodSuccess, $ZodSymbol, $ZodTemplateLiteral, $ZodTuple, $ZodULID, $ZodUUID, $ZodUndefined, $ZodVoid, $ZodXID, $ZodXor, URL_BAD_FORMAT, URL_UNPARSEABLE, base64Charset, base64urlCharset, canParseURL, clone, getDiscriminatedOption, isValidBase64, isValidBase64URL, isValidCIDRv6, isValidCreditCard, isValidIBAN, isValidIPv6, isValidJWT, mergeValues, parseURLObject, standardProps, stripTabAndNewline, urlHostnameOk, urlProtocolOk, validateURL
 
 // EXTERNAL MODULE: ./node_modules/zod/v4/core/checks.js
 var core_checks = __nccwpck_require__(4890);
@@ -57354,16 +57433,16 @@ const $ZodEnum = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodEnum", (inst,
         return payload;
     };
 });
-const $ZodLiteral = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodLiteral", (inst, def) => {
+const $ZodLiteral = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodLiteral", (inst, def) => {
     $ZodType.init(inst, def);
     const values = new Set(def.values);
     inst._zod.values = values;
-    core_util/* defineLazyInternal */.v5(inst, "pattern", (zod) => {
+    util.defineLazyInternal(inst, "pattern", (zod) => {
         const vals = zod.def.values;
         // unmatchable fallback, RE2-safe: an empty alternation would compile to /^()$/, which matches ""
         return new RegExp(vals.length
             ? `^(${vals
-                .map((o) => typeof o === "string" ? core_util/* escapeRegex */.sD(o) : o ? core_util/* escapeRegex */.sD(o.toString()) : String(o))
+                .map((o) => typeof o === "string" ? util.escapeRegex(o) : o ? util.escapeRegex(o.toString()) : String(o))
                 .join("|")})$`
             : "^[^\\s\\S]$");
     });
@@ -57380,7 +57459,7 @@ const $ZodLiteral = /*@__PURE__*/ core_core/* $constructor */.xI("$ZodLiteral", 
         });
         return payload;
     };
-});
+})));
 const $ZodFile = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("$ZodFile", (inst, def) => {
     $ZodType.init(inst, def);
     inst._zod.parse = (payload, _ctx) => {
@@ -58890,7 +58969,6 @@ function constantCatch(value) {
 /* harmony export */   YjP: () => (/* binding */ string),
 /* harmony export */   aig: () => (/* binding */ number),
 /* harmony export */   cl6: () => (/* binding */ nullish),
-/* harmony export */   euz: () => (/* binding */ literal),
 /* harmony export */   k5n: () => (/* binding */ _enum),
 /* harmony export */   lqM: () => (/* binding */ optional),
 /* harmony export */   mee: () => (/* binding */ nullable),
@@ -58898,7 +58976,7 @@ function constantCatch(value) {
 /* harmony export */   zMY: () => (/* binding */ boolean),
 /* harmony export */   zUr: () => (/* binding */ ZodMiniStringFormat)
 /* harmony export */ });
-/* unused harmony exports ZodMiniType, ZodMiniString, ZodMiniEmail, email, ZodMiniGUID, guid, ZodMiniUUID, uuid, uuidv4, uuidv6, uuidv7, ZodMiniURL, httpUrl, ZodMiniEmoji, emoji, ZodMiniNanoID, nanoid, ZodMiniCUID, cuid, ZodMiniCUID2, cuid2, ZodMiniULID, ulid, ZodMiniXID, xid, ZodMiniKSUID, ksuid, ZodMiniIPv4, ipv4, ZodMiniIPv6, ipv6, ZodMiniCIDRv4, cidrv4, ZodMiniCIDRv6, cidrv6, ZodMiniMAC, mac, ZodMiniBase64, base64, ZodMiniBase64URL, base64url, ZodMiniE164, e164, ZodMiniCreditCard, creditCard, ZodMiniIBAN, iban, ZodMiniJWT, jwt, ZodMiniCustomStringFormat, stringFormat, hostname, hex, currencyCode, hash, ZodMiniNumber, ZodMiniNumberFormat, float32, float64, int32, uint32, ZodMiniBoolean, ZodMiniBigInt, bigint, ZodMiniBigIntFormat, int64, uint64, ZodMiniSymbol, symbol, ZodMiniUndefined, undefined, ZodMiniNull, null, ZodMiniAny, any, ZodMiniUnknown, ZodMiniNever, never, ZodMiniVoid, void, ZodMiniDate, date, ZodMiniArray, keyof, ZodMiniObject, strictObject, looseObject, extend, safeExtend, merge, pick, omit, partial, exactPartial, required, catchall, ZodMiniUnion, ZodMiniXor, xor, ZodMiniDiscriminatedUnion, discriminatedUnion, ZodMiniIntersection, intersection, ZodMiniTuple, tuple, ZodMiniRecord, record, partialRecord, looseRecord, ZodMiniMap, map, ZodMiniSet, set, ZodMiniEnum, nativeEnum, ZodMiniLiteral, ZodMiniFile, file, ZodMiniTransform, ZodMiniOptional, ZodMiniExactOptional, exactOptional, ZodMiniNullable, ZodMiniDefault, _default, ZodMiniPrefault, prefault, ZodMiniNonOptional, nonoptional, ZodMiniSuccess, success, ZodMiniCatch, ZodMiniNaN, nan, ZodMiniPipe, ZodMiniCodec, codec, invertCodec, ZodMiniReadonly, readonly, ZodMiniTemplateLiteral, templateLiteral, ZodMiniLazy, lazy, ZodMiniPromise, promise, ZodMiniCustom, check, custom, refine, superRefine, describe, meta, instanceof, stringbool, json, ZodMiniFunction, _function, function */
+/* unused harmony exports ZodMiniType, ZodMiniString, ZodMiniEmail, email, ZodMiniGUID, guid, ZodMiniUUID, uuid, uuidv4, uuidv6, uuidv7, ZodMiniURL, httpUrl, ZodMiniEmoji, emoji, ZodMiniNanoID, nanoid, ZodMiniCUID, cuid, ZodMiniCUID2, cuid2, ZodMiniULID, ulid, ZodMiniXID, xid, ZodMiniKSUID, ksuid, ZodMiniIPv4, ipv4, ZodMiniIPv6, ipv6, ZodMiniCIDRv4, cidrv4, ZodMiniCIDRv6, cidrv6, ZodMiniMAC, mac, ZodMiniBase64, base64, ZodMiniBase64URL, base64url, ZodMiniE164, e164, ZodMiniCreditCard, creditCard, ZodMiniIBAN, iban, ZodMiniJWT, jwt, ZodMiniCustomStringFormat, stringFormat, hostname, hex, currencyCode, hash, ZodMiniNumber, ZodMiniNumberFormat, float32, float64, int32, uint32, ZodMiniBoolean, ZodMiniBigInt, bigint, ZodMiniBigIntFormat, int64, uint64, ZodMiniSymbol, symbol, ZodMiniUndefined, undefined, ZodMiniNull, null, ZodMiniAny, any, ZodMiniUnknown, ZodMiniNever, never, ZodMiniVoid, void, ZodMiniDate, date, ZodMiniArray, keyof, ZodMiniObject, strictObject, looseObject, extend, safeExtend, merge, pick, omit, partial, exactPartial, required, catchall, ZodMiniUnion, ZodMiniXor, xor, ZodMiniDiscriminatedUnion, discriminatedUnion, ZodMiniIntersection, intersection, ZodMiniTuple, tuple, ZodMiniRecord, record, partialRecord, looseRecord, ZodMiniMap, map, ZodMiniSet, set, ZodMiniEnum, nativeEnum, ZodMiniLiteral, literal, ZodMiniFile, file, ZodMiniTransform, ZodMiniOptional, ZodMiniExactOptional, exactOptional, ZodMiniNullable, ZodMiniDefault, _default, ZodMiniPrefault, prefault, ZodMiniNonOptional, nonoptional, ZodMiniSuccess, success, ZodMiniCatch, ZodMiniNaN, nan, ZodMiniPipe, ZodMiniCodec, codec, invertCodec, ZodMiniReadonly, readonly, ZodMiniTemplateLiteral, templateLiteral, ZodMiniLazy, lazy, ZodMiniPromise, promise, ZodMiniCustom, check, custom, refine, superRefine, describe, meta, instanceof, stringbool, json, ZodMiniFunction, _function, function */
 /* harmony import */ var _core_index_js__WEBPACK_IMPORTED_MODULE_0__ = __nccwpck_require__(8532);
 /* harmony import */ var _core_index_js__WEBPACK_IMPORTED_MODULE_1__ = __nccwpck_require__(1041);
 /* harmony import */ var _core_util_js__WEBPACK_IMPORTED_MODULE_2__ = __nccwpck_require__(4723);
@@ -59598,16 +59676,16 @@ function nativeEnum(entries, params) {
         ...util.normalizeParams(params),
     });
 }
-const ZodMiniLiteral = /*@__PURE__*/ _core_index_js__WEBPACK_IMPORTED_MODULE_0__/* .$constructor */ .xI("ZodMiniLiteral", (inst, def) => {
-    _core_index_js__WEBPACK_IMPORTED_MODULE_1__/* .$ZodLiteral */ .nu.init(inst, def);
+const ZodMiniLiteral = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniLiteral", (inst, def) => {
+    core.$ZodLiteral.init(inst, def);
     ZodMiniType.init(inst, def);
-});
+})));
 // @__NO_SIDE_EFFECTS__
 function literal(value, params) {
     return new ZodMiniLiteral({
         type: "literal",
         values: Array.isArray(value) ? value : [value],
-        ..._core_util_js__WEBPACK_IMPORTED_MODULE_2__/* .normalizeParams */ .A2(params),
+        ...util.normalizeParams(params),
     });
 }
 const ZodMiniFile = /*@__PURE__*/ (/* unused pure expression or super */ null && (core.$constructor("ZodMiniFile", (inst, def) => {
