@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { findJob, type Ledger, type LedgerTurn, merge } from '../../src/github/ledger.ts';
+import { type Memory, planJob, rememberedJob, turnKey } from '../../src/plan.ts';
+
+function turn(parts: Partial<LedgerTurn>): LedgerTurn {
+  return {
+    key: 'comment:1:aa',
+    by: 'alice',
+    prompt: 'Go.',
+    delivery: 'sent',
+    outcome: null,
+    confirmed: null,
+    prLinkChange: 'none',
+    reason: '',
+    startedAt: '2026-11-21T12:00:00.000Z',
+    sentAt: '2026-11-21T12:00:05.000Z',
+    elapsedSeconds: null,
+    base: null,
+    evidence: false,
+    runId: '1',
+    runAttempt: '1',
+    ...parts,
+  };
+}
+function ledger(...jobs: readonly (readonly [string, ...LedgerTurn[]])[]): Ledger {
+  const facts = { status: 'active', model: null, repository: null, ref: null, prLink: null };
+  return { projectId: 'p', jobs: jobs.map(([id, ...turns]) => ({ id, ...facts, turns })) };
+}
+const read = (of: Ledger | null): Memory => ({ kind: 'read', ledger: of });
+const unreadable: Memory = { kind: 'unreadable', why: 'GitHub answered 500' };
+
+describe('planJob', () => {
+  const asked = { jobId: 'j', key: 'comment:1:aa', attempt: 1, wait: true };
+  const plan = (memory: Memory, more = {}) => planJob({ ...asked, memory, ...more });
+
+  it.each([
+    ['no memory', { kind: 'none' }, {}, 'send'],
+    ['no memory, re-run', { kind: 'none' }, { attempt: 2 }, 'send'],
+    ['unreadable', unreadable, {}, 'send'],
+    ['unreadable, re-run', unreadable, { attempt: 2 }, 'refuse'],
+    ['no comment yet', read(null), {}, 'send'],
+    ['another job', read(ledger(['k', turn({})])), {}, 'send'],
+    ['another turn', read(ledger(['j', turn({ key: 'comment:2:bb' })])), {}, 'send'],
+    ['not sent', read(ledger(['j', turn({ delivery: 'not-sent' })])), { attempt: 2 }, 'send'],
+    ['sending', read(ledger(['j', turn({ delivery: 'sending' })])), {}, 'go-on'],
+    ['unknown', read(ledger(['j', turn({ delivery: 'unknown' })])), {}, 'go-on'],
+    ['sent', read(ledger(['j', turn({})])), {}, 'go-on'],
+    ['timed out', read(ledger(['j', turn({ outcome: 'timed-out' })])), {}, 'go-on'],
+    ['completed', read(ledger(['j', turn({ outcome: 'completed' })])), {}, 'done'],
+    [
+      'completed, no wait',
+      read(ledger(['j', turn({ outcome: 'completed' })])),
+      { wait: false },
+      'go-on',
+    ],
+  ] as const)('%s', (_, memory, more, kind) => {
+    expect(plan(memory, more).kind).toBe(kind);
+  });
+
+  it('warns where a re-run sends without knowing what was sent before', () => {
+    expect(plan({ kind: 'none' }, { attempt: 2 })).toMatchObject({
+      warning: expect.stringContaining('without a memory'),
+    });
+    expect(plan(read(null), { attempt: 2 })).toMatchObject({
+      warning: expect.stringContaining('remembers no message'),
+    });
+    expect(plan(read(null))).toEqual({ kind: 'send', warning: '' });
+  });
+
+  it('does not settle a turn by what came after it', () => {
+    const base = { status: 'completed', prLink: null, archivedAt: null };
+    const mine = turn({ delivery: 'sending', base, sentAt: null });
+    const later = turn({ key: 'comment:2:bb', startedAt: '2026-11-21T13:00:00.000Z' });
+    expect(plan(read(ledger(['j', mine])))).toMatchObject({
+      earlier: { delivery: 'unknown', base, sentAt: null, isOvertaken: false },
+    });
+    expect(plan(read(ledger(['j', later, mine])))).toMatchObject({
+      earlier: { base: null, isOvertaken: true },
+    });
+  });
+});
+
+describe('rememberedJob', () => {
+  it.each([
+    [unreadable, /cannot be read: GitHub answered 500/],
+    [read(null), /remembers no job yet/],
+    [{ kind: 'none' } as const, /remembers no job yet/],
+    [read(ledger(['a', turn({})], ['b', turn({})])), /2 jobs: a, b/],
+  ])('is unclear: %#', (memory, problem) => {
+    expect(rememberedJob(memory)).toEqual({
+      kind: 'unclear',
+      problem: expect.stringMatching(problem),
+    });
+  });
+  it('is the only one', () => {
+    expect(rememberedJob(read(ledger(['a', turn({})])))).toEqual({ kind: 'job', jobId: 'a' });
+  });
+});
+
+it('a key tells origin, job and prompt apart', () => {
+  const keys = [
+    turnKey('comment:1', ['p', 'j', 'x']),
+    turnKey('comment:2', ['p', 'j', 'x']),
+    turnKey('comment:1', ['p', 'jx', '']),
+    turnKey('comment:1', ['p', 'j', 'y']),
+  ];
+  expect(new Set(keys).size).toBe(4);
+  expect(turnKey('comment:1', ['p', 'j', 'x'])).toBe(keys[0]);
+});
+
+describe('merge never forgets a message that may be out', () => {
+  it.each([
+    ['sent', '1', 'not-sent', '2', 'sent'],
+    ['unknown', '1', 'not-sent', '2', 'unknown'],
+    ['sending', '1', 'not-sent', '2', 'sending'],
+    ['sending', '1', 'not-sent', '1', 'not-sent'],
+    ['sending', '1', 'sent', '2', 'sent'],
+    ['not-sent', '1', 'sending', '2', 'sending'],
+  ] as const)(
+    '%s of attempt %s, then %s of attempt %s: %s',
+    (before, first, after, second, kept) => {
+      const standing = ledger(['j', turn({ delivery: before, runAttempt: first })]);
+      const own = ledger(['j', turn({ delivery: after, runAttempt: second })]);
+      expect(findJob(merge(standing, own), 'j')?.turns.map(({ delivery }) => delivery)).toEqual([
+        kept,
+      ]);
+    },
+  );
+});
