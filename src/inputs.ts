@@ -2,17 +2,26 @@ import * as z from 'zod/mini';
 import { type FileRead, readInside } from './files.ts';
 import { hasVisibleText, oneLine } from './foreign-text.ts';
 import { PERMISSIONS, type Permission } from './github/permission.ts';
-import { FAIL_ON, type Outcome } from './outcome.ts';
+import { FAIL_ON, type Outcome, STATUSES, type Status } from './outcome.ts';
 import { type ProxySettings, proxySecrets, readProxy } from './proxy.ts';
 import type { Redact } from './secrets.ts';
 
 export interface Inputs {
   readonly projectId: string;
-  /** Empty if the conversation has to remember it. */
+  /** Each once, in the order given. Empty if the conversation has to remember it. */
   readonly jobIds: readonly string[];
+  /** How many ids were given more than once, and left out then. */
+  readonly repeatedIds: number;
   readonly apiKey: string;
-  /** With a command, what stands before the text of the comment; then it may be empty. */
+  /** Whether a message is sent at all; else the jobs are only looked at. */
+  readonly send: boolean;
+  /**
+   * Empty where nothing is sent. With a command, what stands before the text of the comment; then
+   * it may be empty.
+   */
   readonly prompt: string;
+  /** The statuses in which a job gets the message; null is any. */
+  readonly onlyWhen: ReadonlySet<Status> | null;
   /** The word that a comment must begin with; null acts on every event. */
   readonly command: string | null;
   readonly minimumPermission: Permission;
@@ -66,15 +75,17 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
     }),
   );
   const parsed = z.safeParse(schema, raw);
-  const prompt = readPrompt(env, redact);
+  const send = parsed.data?.send ?? true;
+  const prompt = send ? readPrompt(env, redact) : NO_PROMPT;
   const proxy = readProxy(env, parsed.data?.['base-url'].protocol === 'http:' ? 'http:' : 'https:');
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => `${String(issue.path[0])} ${issue.message}`),
     ...(prompt.kind === 'invalid' ? [prompt.problem] : []),
     ...(proxy.kind === 'invalid' ? [proxy.problem] : []),
+    ...(parsed.success && !send ? contradictions(parsed.data) : []),
     ...environmentProblems(env),
   ];
-  const missing = missingInputs(raw);
+  const missing = missingInputs(raw, send);
   if (
     !parsed.success ||
     prompt.kind === 'invalid' ||
@@ -89,9 +100,11 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
     missing,
     inputs: {
       projectId: data['project-id'],
-      jobIds: data['job-id'] === '' ? [] : [data['job-id']],
+      ...data['job-id'],
       apiKey: data['api-key'],
+      send,
       prompt: prompt.text,
+      onlyWhen: data['only-when'],
       command: data.command,
       minimumPermission: data['minimum-permission'],
       wait: data.wait,
@@ -113,7 +126,9 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
 const QUOTED: ReadonlySet<string> = new Set([
   'command',
   'minimum-permission',
+  'send',
   'wait',
+  'only-when',
   'timeout-minutes',
   'poll-interval-seconds',
   'settle-seconds',
@@ -123,36 +138,45 @@ const QUOTED: ReadonlySet<string> = new Set([
 ]);
 
 /** What has to be given before anything is called. A comment that is no command calls nothing. */
-function missingInputs(raw: Readonly<Record<string, string>>): readonly string[] {
+function missingInputs(raw: Readonly<Record<string, string>>, send: boolean): readonly string[] {
   const isEmpty = (name: string): boolean => (raw[name] ?? '').trim() === '';
   return [
     isEmpty('api-key')
       ? 'api-key is empty; secrets are not passed to runs from forks or Dependabot. ' +
         'Otherwise check the name of the secret.'
       : '',
-    isEmpty('prompt') && isEmpty('prompt-file') && isEmpty('command')
+    send && isEmpty('prompt') && isEmpty('prompt-file') && isEmpty('command')
       ? 'prompt is empty; write what the agent should do, or name a prompt-file.'
       : '',
   ].filter((problem) => problem !== '');
+}
+
+/** What sends nothing has no use for what says when to send. */
+function contradictions(data: Readonly<z.infer<typeof schema>>): readonly string[] {
+  return [data.command === null ? '' : 'command', data['only-when'] === null ? '' : 'only-when']
+    .filter((name) => name !== '')
+    .map((name) => `${name} and send: false exclude each other; leave one of them out.`);
 }
 
 /** What to say where no job id is given, and no conversation remembers one. */
 export const JOB_ID_MISSING = 'job-id is empty; give the id that the service shows.';
 
 const schema = z.object({
-  'project-id': input(
-    (text) => identifier(text) ?? { problem: 'is empty; give the id of the project.' },
-  ),
-  'job-id': input((text) => identifier(text) ?? valid('')),
+  'project-id': input(projectId),
+  'job-id': input(jobIds),
   'api-key': input(apiKey),
   command: input(command),
   'minimum-permission': input((text) => oneOf(text || 'write', PERMISSIONS)),
+  send: input((text) => boolean(text, true)),
   wait: input((text) => boolean(text, false)),
   'timeout-minutes': input((text) => number(text, { fallback: 30, above: 0, atMost: 7200 })),
   'poll-interval-seconds': input((text) =>
     text === '' ? valid(null) : number(text, { fallback: 0, atLeast: 1, atMost: 3600 }),
   ),
   'settle-seconds': input((text) => number(text, { fallback: 60, atLeast: 0, atMost: 3600 })),
+  'only-when': input((text) =>
+    text === '' || text === 'any' ? valid(null) : wordList(text, STATUSES, 'any'),
+  ),
   'fail-on': input(failOn),
   comment: input((text) => oneOf(text || 'update', ['update', 'new', 'off'] as const)),
   'pr-number': input(conversationNumber),
@@ -186,23 +210,47 @@ function input<T>(check: (text: string) => Checked<T>) {
   );
 }
 
-/**
- * A path segment of the API. Only characters that no URL parser rewrites are let through
- * (RFC 3986 unreserved, `:` and `@`), and never a dot segment: `encodeURIComponent('..')` is
- * `'..'`, which would send the message to another path.
- */
-function identifier(text: string): Checked<string> | undefined {
-  if (text === '') return undefined;
+function projectId(text: string): Checked<string> {
+  if (text === '') return { problem: 'is empty; give the id of the project.' };
   if (/[\s,]/.test(text)) return { problem: 'holds more than one id; give exactly one.' };
-  if (text.length > 256) return { problem: `has ${text.length} characters; at most 256 can be.` };
-  if (text === '.' || text === '..' || !/^[\w\-.~:@]+$/.test(text)) {
+  const problem = problemWithId(text);
+  return problem === undefined ? valid(text) : { problem: `${problem}.` };
+}
+
+/** What one step is made to hold; beyond it each message would wait for hours on the limit. */
+const MOST_JOBS = 500;
+
+function jobIds(text: string): Checked<Pick<Inputs, 'jobIds' | 'repeatedIds'>> {
+  const given = text.split(/[\s,]+/).filter((id) => id !== '');
+  const ids = [...new Set(given)];
+  if (text !== '' && ids.length === 0) return { problem: 'holds no id, only commas.' };
+  if (ids.length > MOST_JOBS) {
     return {
       problem:
-        'is not an id; an id has only letters, digits and "-", "_", ".", "~", ":", "@", ' +
-        'and is not "." or "..".',
+        `holds ${ids.length} ids; at most ${MOST_JOBS} can be in one step. Split the list over ` +
+        'a matrix, as examples/nudge-matrix.yml of this action does.',
     };
   }
-  return valid(text);
+  for (const [index, id] of given.entries()) {
+    const problem = problemWithId(id);
+    const place = given.length === 1 ? '' : ` (number ${index + 1} of the ${given.length} given)`;
+    if (problem !== undefined) return { problem: `${problem}${place}.` };
+  }
+  return valid({ jobIds: ids, repeatedIds: given.length - ids.length });
+}
+
+/**
+ * What is wrong with a path segment of the API. Only characters that no URL parser rewrites are
+ * let through (RFC 3986 unreserved, `:` and `@`), and never a dot segment:
+ * `encodeURIComponent('..')` is `'..'`, which would send the message to another path.
+ */
+function problemWithId(text: string): string | undefined {
+  if (text.length > 256) return `has ${text.length} characters; an id has at most 256`;
+  if (text !== '.' && text !== '..' && /^[\w\-.~:@]+$/.test(text)) return undefined;
+  return (
+    'is not an id; an id has only letters, digits and "-", "_", ".", "~", ":", "@", ' +
+    'and is not "." or ".."'
+  );
 }
 
 /** The value itself is never quoted: an error must not tell the key. */
@@ -274,12 +322,20 @@ function conversationNumber(text: string): Checked<number | null> {
 
 function failOn(text: string): Checked<ReadonlySet<Outcome>> {
   if (text === '') return valid(new Set<Outcome>(['failed', 'archived', 'timed-out']));
-  if (text === 'none') return valid(new Set<Outcome>());
-  const words = text.split(/[\s,]+/).filter((word) => word !== '');
-  const wrong = words.find((word) => !(FAIL_ON as readonly string[]).includes(word));
-  if (wrong === undefined && words.length > 0) return valid(new Set(words as Outcome[]));
+  return text === 'none' ? valid(new Set<Outcome>()) : wordList(text, FAIL_ON, 'none');
+}
+
+/** Words separated by commas or white space; `alone` is named as the one that takes no others. */
+function wordList<const T extends string>(
+  text: string,
+  words: readonly T[],
+  alone: string,
+): Checked<ReadonlySet<T>> {
+  const given = text.split(/[\s,]+/).filter((word) => word !== '');
+  const wrong = given.find((word) => !(words as readonly string[]).includes(word));
+  if (wrong === undefined && given.length > 0) return valid(new Set(given as T[]));
   return {
-    problem: `must be a list of ${FAIL_ON.join(', ')}, or none alone, not ${shown(wrong ?? text)}.`,
+    problem: `must be a list of ${words.join(', ')}, or ${alone} alone, not ${shown(wrong ?? text)}.`,
   };
 }
 
@@ -318,6 +374,8 @@ type PromptRead =
   | { readonly kind: 'valid'; readonly text: string }
   | { readonly kind: 'invalid'; readonly problem: string };
 
+const NO_PROMPT: PromptRead = { kind: 'valid', text: '' };
+
 /** A prompt that the workflow wrote goes out byte for byte: it is checked, never changed. */
 function readPrompt(env: Env, redact: Redact): PromptRead {
   const inline = rawInput(env, 'prompt');
@@ -328,8 +386,7 @@ function readPrompt(env: Env, redact: Redact): PromptRead {
       problem: 'prompt and prompt-file are both set; give one of them.',
     };
   }
-  if (path === '')
-    return inline === '' ? { kind: 'valid', text: '' } : checkPrompt('prompt', inline);
+  if (path === '') return inline === '' ? NO_PROMPT : checkPrompt('prompt', inline);
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
   return checkPromptFile(redact(path), file);
 }

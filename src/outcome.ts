@@ -28,10 +28,13 @@ export const FAIL_ON = [
 
 /** The statuses that the service documents; any other counts as "not final". */
 export const STATUSES = ['active', 'completed', 'archived', 'failed'] as const;
+export type Status = (typeof STATUSES)[number];
 
 /** The facts of one job at the end of a run, or as far as they are known by then. */
 export interface JobResult {
   readonly jobId: string;
+  /** Whether nothing was to be sent, but only looked. */
+  readonly isLook: boolean;
   readonly delivery: Delivery;
   readonly outcome: Outcome;
   /** Whether the final status surely belongs to this message; null unless waited for. */
@@ -78,9 +81,13 @@ export interface Milestone {
 
 /** The result that stands for all: the first, in input order, of the worst outcome. */
 export function worst(results: readonly JobResult[]): JobResult | undefined {
-  return OUTCOMES.map((outcome) => results.find((result) => result.outcome === outcome)).find(
-    (result) => result !== undefined,
-  );
+  return worstFirst(results)[0];
+}
+
+/** Results of the same outcome stay in input order. */
+export function worstFirst(results: readonly JobResult[]): readonly JobResult[] {
+  const rank = ({ outcome }: JobResult): number => OUTCOMES.indexOf(outcome);
+  return results.toSorted((one, other) => rank(one) - rank(other));
 }
 
 /** The delivery that stands for all: the first of unknown, sent, not-sent that occurs. */
@@ -105,6 +112,7 @@ export function unknownJob(
 ): JobResult {
   return {
     jobId,
+    isLook: false,
     confirmed: null,
     status: null,
     prLink: null,

@@ -37,6 +37,9 @@ describe('defaults', () => {
     expect(rest).toEqual({
       projectId: 'proj-1',
       jobIds: ['job-1'],
+      repeatedIds: 0,
+      send: true,
+      onlyWhen: null,
       apiKey: 'mint_0123456789',
       prompt: 'Add tests.',
       command: null,
@@ -99,6 +102,55 @@ describe('accepted', () => {
   });
 });
 
+function manyIds(count: number): string {
+  return Array.from({ length: count }, (_, index) => `job-${index}`).join('\n');
+}
+
+describe('job-id', () => {
+  it.each<[string, string, readonly string[], number]>([
+    ['one', 'a', ['a'], 0],
+    ['commas', 'a,b,c', ['a', 'b', 'c'], 0],
+    ['lines of a YAML block', 'a\nb\r\n  c\n', ['a', 'b', 'c'], 0],
+    ['all of it', ' a,\t b ,,\u00a0c,', ['a', 'b', 'c'], 0],
+    ['duplicates', 'b a b b', ['b', 'a'], 2],
+    ['no duplicates but by case', 'a A', ['a', 'A'], 0],
+  ])('%s: %j', (_, text, jobIds, repeatedIds) => {
+    expect(valid({ 'job-id': text })).toMatchObject({ jobIds, repeatedIds });
+  });
+
+  it('takes 500, duplicates not counted', () => {
+    expect(valid({ 'job-id': `${manyIds(500)}, job-1` }).jobIds).toHaveLength(500);
+  });
+});
+
+describe('only-when', () => {
+  it.each<[string, readonly string[] | null]>([
+    ['', null],
+    ['any', null],
+    ['failed', ['failed']],
+    ['failed, completed\narchived', ['failed', 'completed', 'archived']],
+  ])('%j', (text, expected) => {
+    const { onlyWhen } = valid({ 'only-when': text });
+    expect(onlyWhen === null ? null : [...onlyWhen]).toEqual(expected);
+  });
+});
+
+describe('send: false', () => {
+  it('needs no prompt, and minds none', () => {
+    const { send, prompt } = valid({ send: 'false', prompt: '\ud800', 'prompt-file': '../x' });
+    expect({ send, prompt }).toEqual({ send: false, prompt: '' });
+  });
+
+  it.each([
+    ['command', '/agent'],
+    ['only-when', 'failed'],
+  ])('excludes %s', (name, value) => {
+    expect(problems({ send: 'false', [name]: value })).toEqual([
+      `${name} and send: false exclude each other; leave one of them out.`,
+    ]);
+  });
+});
+
 const EMPTY_KEY = /^api-key is empty; secrets are not passed to runs from forks or Dependabot/;
 describe('refused, each with one problem that names the input', () => {
   it.each<[string, string, RegExp]>([
@@ -120,9 +172,16 @@ describe('refused, each with one problem that names the input', () => {
     ['command', '/agent now', /^command must be one word/],
     ['command', '\u200b', /^command must be one word/],
     ['minimum-permission', 'read', /^minimum-permission must be one of triage, write/],
+    ['project-id', 'a\tb', /^project-id holds more than one id/],
+    ['project-id', 'a,b', /^project-id holds more than one id/],
+    ['job-id', ', ,', /^job-id holds no id, only commas/],
+    ['job-id', 'a, b/c', /^job-id is not an id; .* \(number 2 of the 2 given\)\.$/],
+    ['job-id', manyIds(501), /^job-id holds 501 ids; at most 500 .*matrix/],
+    ['send', 'no', /^send must be true or false, not "no"/],
+    ['only-when', 'done', /^only-when must be a list of active, .*, or any alone, not "done"/],
+    ['only-when', 'any, failed', /^only-when .*not "any"/],
+    ['only-when', 'FAILED', /^only-when .*not "FAILED"/],
     ...['project-id', 'job-id'].flatMap((name): [string, string, RegExp][] => [
-      [name, 'a\tb', new RegExp(`^${name} holds more than one`)],
-      [name, 'a,b', new RegExp(`^${name} holds more than one`)],
       [name, 'x'.repeat(257), new RegExp(`^${name} has 257 characters`)],
       ...['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', '\u202eid', 'a;b'].map(
         (id): [string, string, RegExp] => [name, id, new RegExp(`^${name} is not an id`)],
