@@ -3,12 +3,14 @@ import type { Redact } from '../secrets.ts';
 import { explain } from './explain.ts';
 import type { Exchange, Transport } from './http.ts';
 import { classifySend, repeatLook, repeatSend, type SendClass } from './retry.ts';
+import type { Sends } from './sends.ts';
 import type { Moment } from './turn.ts';
 import { type JobRecord, readRecord } from './wire.ts';
 
 /** What the work with the service needs, for every job the same. */
 export interface ServiceContext {
   readonly transport: Transport;
+  readonly sends: Sends;
   /** Names the service, and the proxy on the way, in messages. */
   readonly where: string;
   readonly projectId: string;
@@ -25,6 +27,8 @@ export interface ServiceContext {
 /** Why a piece of work ended without its result. */
 export type Ending =
   | { readonly kind: 'refused'; readonly why: string }
+  /** Another message of this run has found that the service takes no more. */
+  | { readonly kind: 'stopped'; readonly why: string }
   | { readonly kind: 'timed-out' }
   | { readonly kind: 'cancelled' };
 
@@ -84,6 +88,7 @@ export async function lookBeforeSend(
   const { clock, deadline, signal } = context;
   let networkErrors = 0;
   for (let polls = 1; ; polls++) {
+    if (signal.aborted) return { look: { kind: 'cancelled' }, polls: polls - 1 };
     const remainingMs = deadline - clock.now();
     if (remainingMs <= 0) return { look: { kind: 'timed-out' }, polls: polls - 1 };
     const look = await lookOnce(context, jobId, remainingMs);
@@ -115,13 +120,14 @@ export async function sendMessage(
   prompt: string,
   { onAttempt, onHeld }: SendHooks,
 ): Promise<Sent> {
-  const { transport, clock, deadline, signal, where, redact } = context;
+  const { transport, sends, clock, deadline, signal, where, redact } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
   const earlier = new Map<SendClass, number>();
   for (;;) {
     if (signal.aborted) return { kind: 'cancelled' };
     const remainingMs = deadline - clock.now();
     if (remainingMs <= 0) return { kind: 'timed-out' };
+    if (sends.stopped.aborted) return { kind: 'stopped', why: sends.stopped.reason };
     const veto = onAttempt();
     if (veto !== undefined) return { kind: 'refused', why: veto };
     const timeoutMs = Math.min(POST_MS, remainingMs);
@@ -141,7 +147,11 @@ export async function sendMessage(
     const why = explain(exchange, { doing: 'send', where, again, redact });
     if (sendClass === 'doubtful') return { kind: 'doubtful', why };
     if (signal.aborted) return { kind: 'cancelled' };
-    if (repeat.kind === 'give-up') return { kind: 'refused', why };
+    if (sends.stopped.aborted) return { kind: 'stopped', why: sends.stopped.reason };
+    if (repeat.kind === 'give-up') {
+      if (isRateLimit(exchange)) sends.stop(`The message to job ${jobId} was not taken. ${why}`);
+      return { kind: 'refused', why };
+    }
     earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
     onHeld(why, repeat.afterMs);
     const ending = await pause(context, repeat.afterMs);
@@ -149,16 +159,21 @@ export async function sendMessage(
   }
 }
 
-/** Sleeps, at most until the deadline; says if that or a cancel ended the work. */
+/** The limit of the project, which holds for every message. A 503 is the service's own trouble. */
+function isRateLimit(exchange: Exchange): boolean {
+  return exchange.kind === 'answer' && exchange.status === 429;
+}
+
+/** Sleeps, at most until the deadline; says if that, a cancel or a stop ended the work. */
 async function pause(
-  { clock, deadline, signal }: ServiceContext,
+  { clock, deadline, signal, sends: { stopped } }: ServiceContext,
   ms: number,
 ): Promise<Ending | null> {
   const remainingMs = Math.max(0, deadline - clock.now());
   try {
-    await clock.sleep(Math.min(ms, remainingMs), signal);
+    await clock.sleep(Math.min(ms, remainingMs), AbortSignal.any([signal, stopped]));
   } catch {
-    return { kind: 'cancelled' };
+    return signal.aborted ? { kind: 'cancelled' } : { kind: 'stopped', why: stopped.reason };
   }
   return ms >= remainingMs ? { kind: 'timed-out' } : null;
 }

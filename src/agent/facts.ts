@@ -7,6 +7,7 @@ import { isFinal, isKnownStatus, type JobRecord } from './wire.ts';
 /** All that a run has learned of one job by now. */
 export interface Facts {
   readonly jobId: string;
+  readonly isLook: boolean;
   delivery: Delivery;
   /** When the service answered the message, in milliseconds of the clock. */
   sentAt: number | null;
@@ -21,9 +22,10 @@ export interface Facts {
   readonly said: Set<string>;
 }
 
-export function noFacts(jobId: string): Facts {
+export function noFacts(jobId: string, isLook: boolean): Facts {
   return {
     jobId,
+    isLook,
     delivery: 'not-sent',
     sentAt: null,
     base: null,
@@ -47,6 +49,7 @@ export function resultOf(facts: Facts, end: End, clock: Clock, serverUrl: string
   const link = pullRequestOf(facts, serverUrl);
   return {
     jobId: facts.jobId,
+    isLook: facts.isLook,
     delivery: facts.delivery,
     outcome: end.outcome,
     confirmed: end.confirmed ?? null,

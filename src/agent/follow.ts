@@ -1,4 +1,4 @@
-import type { JobResult } from '../outcome.ts';
+import { type JobResult, STATUSES, type Status } from '../outcome.ts';
 import {
   type Ending,
   lookBeforeSend,
@@ -16,22 +16,36 @@ import { isFinal, type JobRecord } from './wire.ts';
 /** What is wanted of one job. Durations are in milliseconds. */
 export interface Order {
   readonly jobId: string;
-  readonly prompt: string;
+  readonly task: Task;
   readonly wait: boolean;
   readonly timeoutMs: number;
   readonly settleMs: number;
   readonly pollIntervalMs: number | null;
+  /** Where this job's looks lie among those of others. */
+  readonly pace: number;
+  /** When a job that gets no message is looked at first. */
+  readonly firstLookMs: number;
   /** The code host of this workflow, for the check of pull request links. */
   readonly serverUrl: string;
-  /** What was seen of the job already; null if nothing was. */
-  readonly base: JobRecord | null;
-  /** What an earlier attempt of this run left: then nothing is sent again. */
-  readonly earlier: Earlier | null;
-  /** Awaited once, before the message goes out. It never rejects. */
-  readonly beforeSend: () => Promise<void>;
 }
 
-/** A message that an earlier attempt sent, or may have sent. */
+export type Task =
+  | {
+      readonly kind: 'send';
+      readonly prompt: string;
+      /** The statuses in which the job gets the message; null is any. */
+      readonly onlyWhen: ReadonlySet<Status> | null;
+      /** What was seen of the job already; null if nothing was. */
+      readonly base: JobRecord | null;
+      /** Awaited once, before the message goes out. It never rejects. */
+      readonly beforeSend: () => Promise<void>;
+    }
+  /** An earlier attempt of this run sent the message, or may have: nothing is sent again. */
+  | { readonly kind: 'go-on'; readonly earlier: Earlier }
+  /** Nothing is to be sent; `turn` is a message of an earlier run that is not answered yet. */
+  | { readonly kind: 'look'; readonly turn: Earlier | null };
+
+/** A message that an earlier attempt or run sent, or may have sent. */
 export interface Earlier {
   readonly delivery: 'sent' | 'unknown';
   readonly base: Base | null;
@@ -77,7 +91,7 @@ export async function followJob(
   context: ServiceContext,
   observer: Observer,
 ): Promise<JobResult> {
-  const facts = noFacts(order.jobId);
+  const facts = noFacts(order.jobId, order.task.kind === 'look');
   const { clock } = context;
   const close = (end: End): JobResult => resultOf(facts, end, clock, order.serverUrl);
   const tell = (news: News): string | undefined =>
@@ -88,19 +102,20 @@ export async function followJob(
 }
 
 async function conduct(job: Case): Promise<End> {
-  const { order, context, facts } = job;
-  if (order.earlier !== null) return goOn(job, order.earlier);
-  if (order.base !== null) {
-    facts.polls = 1;
-    remember(job, order.base);
-  } else if (order.wait) {
-    const { look, polls } = await lookBeforeSend(context, order.jobId);
-    facts.polls = polls;
-    if (look.kind !== 'seen') return notSent(job, look);
-    remember(job, look.record);
+  const { task } = job.order;
+  switch (task.kind) {
+    case 'send':
+      return send(job, task);
+    case 'go-on':
+      return goOn(job, task.earlier);
+    case 'look':
+      return look(job, task.turn);
   }
-  await order.beforeSend();
-  const sent = await send(job);
+}
+
+async function send(job: Case, task: SendTask): Promise<End> {
+  const { order, context } = job;
+  const sent = await context.sends.inTurn(() => lookAndSend(job, task));
   if (sent.kind === 'doubtful') {
     if (!(await hasArrived(job))) return doubtful(job, sent.why);
     takeDelivery(job, null);
@@ -114,23 +129,81 @@ async function conduct(job: Case): Promise<End> {
   return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
 }
 
+type SendTask = Extract<Task, { kind: 'send' }>;
+
+/** The look comes just before the message: what changes in between would be taken for its effect. */
+async function lookAndSend(job: Case, task: SendTask): Promise<Sent | Unwanted> {
+  const { order, facts } = job;
+  const { onlyWhen } = task;
+  if (task.base !== null) {
+    facts.polls = 1;
+    remember(job, task.base);
+  } else if (order.wait || onlyWhen !== null) {
+    const ending = await lookFirst(job);
+    if (ending !== null) return ending;
+  }
+  if (onlyWhen !== null && !onlyWhen.has(statusOf(facts))) return { kind: 'unwanted', onlyWhen };
+  await task.beforeSend();
+  return sendNow(job, task.prompt);
+}
+
+/** The job is in a status in which it does not get the message. */
+interface Unwanted {
+  readonly kind: 'unwanted';
+  readonly onlyWhen: ReadonlySet<Status>;
+}
+
+/** A look that must succeed; returns why it did not. */
+async function lookFirst(job: Case): Promise<Ending | null> {
+  const { look, polls } = await lookBeforeSend(job.context, job.order.jobId);
+  job.facts.polls = polls;
+  if (look.kind !== 'seen') return look;
+  remember(job, look.record);
+  return null;
+}
+
+/** A status that the service does not document counts as active: the agent is not done. */
+function statusOf({ latest }: Facts): Status {
+  return STATUSES.find((status) => status === latest?.status) ?? 'active';
+}
+
+/** Sends nothing. Looks once or, if that is wanted, until the agent is done. */
+async function look(job: Case, turn: Earlier | null): Promise<End> {
+  const { order, facts, context } = job;
+  if (order.wait) {
+    if (turn !== null) {
+      takeUp(job, turn);
+      facts.sentAt = momentOf(job, turn);
+    }
+    return watch(job);
+  }
+  const ending = await context.sends.inTurn(() => lookFirst(job));
+  return ending === null ? { outcome: statusOf(facts), reason: '' } : notSent(job, ending);
+}
+
 /** Goes on where an earlier attempt of the same run stopped. */
 async function goOn(job: Case, earlier: Earlier): Promise<End> {
-  const { order, context, facts } = job;
-  facts.base = earlier.base;
-  facts.evidence = earlier.evidence;
+  const { order, facts } = job;
   facts.delivery = 'unknown';
+  takeUp(job, earlier);
   if (earlier.delivery === 'unknown' && !(await hasArrived(job))) {
     return doubtful(job, 'An earlier attempt of this run did not learn what came of its message.');
   }
-  const agoMs = Math.max(
-    0,
-    context.clock.date().getTime() - (earlier.sentAt?.getTime() ?? Infinity),
-  );
-  facts.sentAt = context.clock.now() - agoMs;
+  facts.sentAt = momentOf(job, earlier);
   facts.delivery = 'sent';
   job.tell({ kind: 'resumed' });
   return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
+}
+
+function takeUp({ facts }: Case, { base, evidence }: Earlier): void {
+  facts.base = base;
+  facts.evidence = evidence;
+}
+
+/** When an earlier message was answered, in milliseconds of the clock; now if nobody knows. */
+function momentOf({ context: { clock } }: Case, { sentAt }: Earlier): number {
+  const agoMs = sentAt === null ? 0 : clock.date().getTime() - sentAt.getTime();
+  return clock.now() - Math.max(0, agoMs);
 }
 
 function remember(job: Case, record: JobRecord): void {
@@ -139,8 +212,8 @@ function remember(job: Case, record: JobRecord): void {
 }
 
 /** From just before the request until its end the delivery is unknown, and is told to be. */
-async function send({ order, context, facts, tell }: Case): Promise<Sent> {
-  const sent = await sendMessage(context, order.jobId, order.prompt, {
+async function sendNow({ order, context, facts, tell }: Case, prompt: string): Promise<Sent> {
+  const sent = await sendMessage(context, order.jobId, prompt, {
     onAttempt() {
       facts.delivery = 'unknown';
       return tell({ kind: 'sending' });
@@ -208,14 +281,16 @@ async function watch(job: Case): Promise<End> {
   const { order, context, facts } = job;
   const { clock, signal, deadline } = context;
   const sentAt = facts.sentAt ?? clock.now();
+  // Without a message, there is no earlier turn that a final status may stem from.
+  const settleMs = facts.sentAt === null ? 0 : order.settleMs;
   let turn = openTurn(facts, sentAt);
   let failures = 0;
   // A message of an earlier attempt may be done by now.
-  let lookAfterMs: number | null = facts.latest === null ? 0 : null;
+  let lookAfterMs: number | null = facts.latest === null ? order.firstLookMs : null;
   let lastMiss = '';
   for (;;) {
     const now = clock.now();
-    const verdict = judge(turn, now, order.settleMs);
+    const verdict = judge(turn, now, settleMs);
     if (verdict.kind === 'done') return done(job, verdict.confirmed);
     if (now >= deadline) return timedOut(job, lastMiss);
     const pauseMs = Math.min(
@@ -225,18 +300,19 @@ async function watch(job: Case): Promise<End> {
           sinceSendMs: now - sentAt,
           lookWithinMs: verdict.lookWithinMs,
           fixedMs: order.pollIntervalMs,
+          pace: order.pace,
         }),
     );
     job.tell({ kind: 'waiting', nextLookMs: pauseMs, remainingMs: deadline - now });
     try {
       await clock.sleep(pauseMs, signal);
     } catch {
-      return stoppedWatching();
+      return stoppedWatching(job);
     }
     const remainingMs = deadline - clock.now();
     facts.polls += 1;
     const look = await lookOnce(context, order.jobId, Math.max(remainingMs, LAST_LOOK_MS));
-    if (signal.aborted) return stoppedWatching();
+    if (signal.aborted) return stoppedWatching(job);
     if (look.kind === 'seen') {
       failures = 0;
       lookAfterMs = null;
@@ -251,11 +327,12 @@ async function watch(job: Case): Promise<End> {
       exchange: look.exchange,
       failures,
       networkErrors: 0,
-      sinceSendMs: clock.now() - sentAt,
+      // A job that got no message may not be unknown for a while.
+      sinceSendMs: facts.sentAt === null ? Infinity : clock.now() - sentAt,
       now: clock.date(),
       random: context.random(),
     });
-    if (repeat.kind === 'give-up' && clock.now() < deadline) return lost(failures, look.why);
+    if (repeat.kind === 'give-up' && clock.now() < deadline) return lost(job, failures, look.why);
     lookAfterMs = repeat.kind === 'again' ? repeat.afterMs : 0;
     if (clock.now() < deadline) job.tell({ kind: 'missed', why: look.why, afterMs: lookAfterMs });
   }
@@ -274,18 +351,21 @@ const NOTHING_SEEN: Base = { status: null, prLink: null, archivedAt: null };
 
 function done({ facts, order }: Case, isSure: boolean): End {
   const status = facts.latest?.status;
-  const isOvertaken = order.earlier?.isOvertaken === true;
-  const confirmed = isSure && !isOvertaken;
-  const since = isOvertaken
-    ? ' Another message was sent to it since: this is possibly the answer to that one.'
-    : ` It has shown that since before the message, for ${span(order.settleMs)} after it: this is possibly from the earlier turn.`;
+  const isOvertaken = order.task.kind === 'go-on' && order.task.earlier.isOvertaken;
+  const isPlainLook = facts.sentAt === null;
+  const confirmed = isSure && !isOvertaken && !isPlainLook;
+  const since = isPlainLook
+    ? ''
+    : isOvertaken
+      ? ' Another message was sent to it since: this is possibly the answer to that one.'
+      : ` It has shown that since before the message, for ${span(order.settleMs)} after it: this is possibly from the earlier turn.`;
   const doubt = confirmed ? '' : since;
   switch (status) {
     case 'completed':
       return {
         outcome: 'completed',
         confirmed,
-        reason: confirmed ? '' : `Job ${facts.jobId} is completed.${doubt}`,
+        reason: doubt === '' ? '' : `Job ${facts.jobId} is completed.${doubt}`,
       };
     case 'archived':
       return {
@@ -317,21 +397,23 @@ function timedOut({ order, facts }: Case, lastMiss: string): End {
   };
 }
 
-function lost(failures: number, why: string): End {
+function lost({ facts }: Case, failures: number, why: string): End {
   const count = failures === 1 ? '' : ` (${failures} looks failed in a row)`;
   return {
     outcome: 'error',
     confirmed: false,
-    reason: `The message was delivered, but the job can no longer be watched${count}. ${why}`,
+    reason: facts.isLook
+      ? `Job ${facts.jobId} cannot be watched${count}. ${why}`
+      : `The message was delivered, but the job can no longer be watched${count}. ${why}`,
   };
 }
 
-function stoppedWatching(): End {
+function stoppedWatching({ facts }: Case): End {
+  const when = facts.isLook ? '' : ' after the message was delivered';
   return {
     outcome: 'cancelled',
     confirmed: false,
-    reason:
-      'The run was cancelled after the message was delivered: stopped watching; the agent goes on.',
+    reason: `The run was cancelled${when}: stopped watching; the agent goes on.`,
   };
 }
 
@@ -344,24 +426,43 @@ function doubtful({ context }: Case, why: string): End {
     : { outcome: 'error', reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
 }
 
-function notSent({ order }: Case, ending: Ending): End {
+function notSent({ order, facts }: Case, ending: Ending | Unwanted): End {
+  const { jobId } = order;
+  const nothing = facts.isLook
+    ? `Job ${jobId} could not be seen`
+    : `Nothing was sent to job ${jobId}`;
   switch (ending.kind) {
     case 'refused':
-      return { outcome: 'error', reason: `Nothing was sent to job ${order.jobId}. ${ending.why}` };
+      return { outcome: 'error', reason: `${nothing}. ${ending.why}` };
+    case 'stopped':
+      return {
+        outcome: 'skipped',
+        reason: `${nothing}, for the service takes no more messages for now. ${ending.why}`,
+      };
+    case 'unwanted': {
+      const status = facts.latest?.status ?? 'in an unknown status';
+      const wanted = [...ending.onlyWhen].join(', ');
+      return {
+        outcome: 'skipped',
+        reason: `${nothing}: it is ${status}, and only-when is ${wanted}.`,
+      };
+    }
     case 'timed-out':
       return {
         outcome: 'timed-out',
-        reason:
-          `Nothing was sent to job ${order.jobId}: it was not possible within ` +
-          `${span(order.timeoutMs)} (timeout-minutes).`,
+        reason: `${nothing}: it was not possible within ${span(order.timeoutMs)} (timeout-minutes).`,
       };
     case 'cancelled':
-      return { outcome: 'cancelled', reason: 'The run was cancelled before the message was sent.' };
+      return {
+        outcome: 'cancelled',
+        reason: `The run was cancelled before ${facts.isLook ? `job ${jobId} was seen` : 'the message was sent'}.`,
+      };
   }
 }
 
 /** What is true if the process is killed now. */
-function endedHere({ wait }: Order, { delivery }: Facts): End {
+function endedHere({ wait }: Order, { delivery, isLook }: Facts): End {
+  if (isLook) return { outcome: 'error', reason: 'The run ended before the look at the job did.' };
   switch (delivery) {
     case 'not-sent':
       return { outcome: 'error', reason: 'The run ended before the message was sent.' };

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
 import type { ProxySettings } from '../proxy.ts';
 import { ignoreInformational } from './informational.ts';
@@ -7,6 +8,11 @@ const CONNECT_MS = 10_000;
 /** Bytes of a body or of all headers; a job record has a few hundred. */
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
+/**
+ * Reads under way at a time, each with a connection of its own. Twice as many connections may be
+ * open while those of reads that failed are still ending.
+ */
+const MOST_READS = 28;
 
 /** What came of one request. Nothing is thrown: each end of it is a value. */
 export type Exchange =
@@ -65,6 +71,7 @@ export interface TransportOptions {
 export function createTransport(options: TransportOptions): Transport {
   const open = new Set<Dispatcher>();
   const stopIgnoring = ignoreInformational();
+  const inTurn = pLimit(MOST_READS);
   let reader: Dispatcher | undefined;
 
   function connect(): Dispatcher {
@@ -92,7 +99,8 @@ export function createTransport(options: TransportOptions): Transport {
         dispatcher = reader;
         return dispatcher;
       };
-      const exchange = await exchangeOver(shared, { method: 'GET', path }, options, limits);
+      const get = { method: 'GET', path } as const;
+      const exchange = await exchangeOver(shared, get, options, { ...limits, inTurn });
       // A request that hung may hold its connection for ever, and later ones would queue behind.
       if (exchange.kind === 'failure' && dispatcher !== undefined && reader === dispatcher) {
         reader = undefined;
@@ -107,7 +115,8 @@ export function createTransport(options: TransportOptions): Transport {
         return own;
       };
       const body = JSON.stringify(json);
-      const exchange = await exchangeOver(fresh, { method: 'POST', path, body }, options, limits);
+      const post = { method: 'POST', path, body } as const;
+      const exchange = await exchangeOver(fresh, post, options, { ...limits, inTurn: atOnce });
       if (own !== undefined) await release(own);
       return exchange;
     },
@@ -132,12 +141,16 @@ function createDispatcher({ proxy }: TransportOptions): Dispatcher {
     proxyTls: { allowH2: false },
     allowH2: false,
     pipelining: 1,
-    connections: 8,
+    connections: MOST_READS,
     connect: { timeout: 0 },
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: HEADER_LIMIT,
   });
+}
+
+function atOnce<T>(work: () => Promise<T>): Promise<T> {
+  return work();
 }
 
 interface Outgoing {
@@ -150,15 +163,13 @@ async function exchangeOver(
   connect: () => Dispatcher,
   outgoing: Outgoing,
   { baseUrl, apiKey, userAgent }: TransportOptions,
-  limits: Limits,
+  { inTurn, ...limits }: Limits & { readonly inTurn: <T>(work: () => Promise<T>) => Promise<T> },
 ): Promise<Exchange> {
   const stop = new AbortController();
   let written = false;
-  let head: AnswerHead | undefined;
-  const connecting = setTimeout(
-    () => stop.abort(new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`)),
-    CONNECT_MS,
-  );
+  // Assigned in a callback, which the compiler does not follow.
+  let head = undefined as AnswerHead | undefined;
+  let connecting: NodeJS.Timeout | undefined;
   const deadline = setTimeout(
     () =>
       stop.abort(
@@ -171,31 +182,39 @@ async function exchangeOver(
   else limits.signal.addEventListener('abort', cancel, { once: true });
 
   try {
-    stop.signal.throwIfAborted();
-    const response = await untilStopped(
-      request(resolvePath(baseUrl, outgoing.path), {
-        dispatcher: onWrite(connect(), () => {
-          written = true;
-          clearTimeout(connecting);
+    const ask = async (): Promise<Exchange> => {
+      stop.signal.throwIfAborted();
+      connecting = setTimeout(
+        () => stop.abort(new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`)),
+        CONNECT_MS,
+      );
+      const response = await untilStopped(
+        request(resolvePath(baseUrl, outgoing.path), {
+          dispatcher: onWrite(connect(), () => {
+            written = true;
+            clearTimeout(connecting);
+          }),
+          method: outgoing.method,
+          headers: {
+            authorization: `Bearer ${apiKey}`,
+            'user-agent': userAgent,
+            accept: 'application/json',
+            'accept-encoding': 'identity',
+            ...(outgoing.body === undefined ? {} : { 'content-type': 'application/json' }),
+          },
+          body: outgoing.body ?? null,
+          // A connection that was kept alive may be closed just when the POST is written to it.
+          reset: outgoing.method === 'POST',
+          signal: stop.signal,
         }),
-        method: outgoing.method,
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          'user-agent': userAgent,
-          accept: 'application/json',
-          'accept-encoding': 'identity',
-          ...(outgoing.body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        body: outgoing.body ?? null,
-        // A connection that was kept alive may be closed just when the POST is written to it.
-        reset: outgoing.method === 'POST',
-        signal: stop.signal,
-      }),
-      stop.signal,
-    );
-    head = readHead(response);
-    const body = await untilStopped(readBody(response), stop.signal);
-    return { kind: 'answer', ...head, body };
+        stop.signal,
+      );
+      const known = readHead(response);
+      head = known;
+      const body = await untilStopped(readBody(response), stop.signal);
+      return { kind: 'answer', ...known, body };
+    };
+    return await untilStopped(inTurn(ask), stop.signal);
   } catch (error) {
     const failure = describeFailure(error);
     // Once the status is known it decides; only the body is lost.

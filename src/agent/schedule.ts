@@ -11,12 +11,37 @@ interface Moment {
   readonly lookWithinMs: number | null;
   /** The user's own interval, which beats every interval of ours; null is adaptive. */
   readonly fixedMs: number | null;
+  /**
+   * 1 for a job alone. Of many jobs each has one of its own, close to 1, so that their looks
+   * drift apart instead of coming in bunches.
+   */
+  readonly pace: number;
 }
 
 /** Milliseconds until the next look at a job. */
-export function nextLookMs({ sinceSendMs, lookWithinMs, fixedMs }: Moment): number {
+export function nextLookMs({ sinceSendMs, lookWithinMs, fixedMs, pace }: Moment): number {
   if (fixedMs !== null) return fixedMs;
   if (lookWithinMs !== null) return lookWithinMs;
-  if (sinceSendMs < FIRST_LOOK_MS) return Math.max(FIRST_LOOK_MS - sinceSendMs, SHORTEST_MS);
-  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceSendMs * SHARE_OF_ELAPSED));
+  const wait =
+    sinceSendMs < FIRST_LOOK_MS
+      ? Math.max(FIRST_LOOK_MS - sinceSendMs, SHORTEST_MS)
+      : Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceSendMs * SHARE_OF_ELAPSED));
+  return wait * pace;
+}
+
+/** How far the paces of many jobs lie apart. */
+const SPREAD = 0.1;
+/** Multiples of it, taken from 0 to 1, never come close to each other (a golden section). */
+const GOLDEN = 0.618_033_988_749_895;
+
+/** The pace of one of `count` jobs: 1 on average, and unlike that of its neighbours. */
+export function paceOf(index: number, count: number): number {
+  return count === 1 ? 1 : 1 + SPREAD * (((index * GOLDEN) % 1) - 0.5);
+}
+
+/** Milliseconds between the first looks at jobs that no message sets apart. */
+const FIRST_LOOKS_APART_MS = 50;
+
+export function firstLookMs(index: number): number {
+  return index * FIRST_LOOKS_APART_MS;
 }

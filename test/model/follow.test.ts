@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { followJob, type Order, type Progress } from '../../src/agent/follow.ts';
+import { type Earlier, followJob, type Order, type Progress } from '../../src/agent/follow.ts';
+import { openSends } from '../../src/agent/sends.ts';
 import type { JobResult, Outcome } from '../../src/outcome.ts';
 import { OUTPUT_NAMES, toOutputs } from '../../src/outputs.ts';
 import { type VirtualClock, virtualClock } from './clock.ts';
@@ -128,17 +129,22 @@ async function play(scenario: Scenario): Promise<Run> {
     if (scenario.noteMs > 0) await clock.sleep(scenario.noteMs, controller.signal).catch(() => {});
     notedAt = clock.now();
   }
+  const earlier = leftBehind(scenario, clock);
+  const base = scenario.isKnown ? recordBefore(scenario.job, startsAt) : null;
   const order: Order = {
     ...scenario.order,
     jobId: scenario.job.id,
-    prompt: 'x',
+    task:
+      earlier === null
+        ? { kind: 'send', prompt: 'x', onlyWhen: null, base, beforeSend }
+        : { kind: 'go-on', earlier },
+    pace: 1,
+    firstLookMs: 0,
     serverUrl: SERVER_URL,
-    base: scenario.isKnown ? recordBefore(scenario.job, startsAt) : null,
-    earlier: leftBehind(scenario, clock),
-    beforeSend,
   };
   const context = {
     transport: service,
+    sends: openSends(),
     where: 'api.example',
     projectId: 'proj-1',
     clock,
@@ -176,7 +182,7 @@ function acceptedEarlier({ earlier, startsAt }: Scenario): number | null {
 }
 
 /** What the ledger holds of the attempt before this one. */
-function leftBehind({ earlier, job, startsAt }: Scenario, clock: VirtualClock): Order['earlier'] {
+function leftBehind({ earlier, job, startsAt }: Scenario, clock: VirtualClock): Earlier | null {
   if (earlier === null) return null;
   const { delivery, agoMs, knowsBase, knowsTime } = earlier;
   return {

@@ -12,7 +12,7 @@ describe('nextLookMs', () => {
     ['while in doubt', 7_200_000, 5000, null, 5000],
     ['the user’s own interval beats all', 7_200_000, 5000, 90_000, 90_000],
   ])('%s', (_, sinceSendMs, lookWithinMs, fixedMs, expected) => {
-    expect(nextLookMs({ sinceSendMs, lookWithinMs, fixedMs })).toBe(expected);
+    expect(nextLookMs({ sinceSendMs, lookWithinMs, fixedMs, pace: 1 })).toBe(expected);
   });
 });
 
@@ -34,7 +34,7 @@ function cost(next: (elapsed: number) => number): { looks: number; waste: number
 
 describe('over job lengths spread log-uniformly from 20 s to 60 min', () => {
   const adaptive = cost((sinceSendMs) =>
-    nextLookMs({ sinceSendMs, lookWithinMs: null, fixedMs: null }),
+    nextLookMs({ sinceSendMs, lookWithinMs: null, fixedMs: null, pace: 1 }),
   );
   const fixed = cost(() => 10_000);
 
