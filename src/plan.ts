@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Earlier } from './agent/follow.ts';
-import { findJob, type Ledger, type LedgerJob, type LedgerTurn } from './github/ledger.ts';
+import { findJob, isUpTo, type Ledger, type LedgerJob, type LedgerTurn } from './github/ledger.ts';
 import { type JobResult, unknownJob } from './outcome.ts';
 
 /** What the conversation remembers of earlier runs and attempts. */
@@ -17,30 +17,27 @@ export type Plan =
   | { readonly kind: 'go-on'; readonly turn: LedgerTurn; readonly earlier: Earlier }
   /** An earlier attempt saw the end. */
   | { readonly kind: 'done'; readonly turn: LedgerTurn; readonly result: JobResult }
-  | { readonly kind: 'refuse'; readonly reason: string };
+  | { readonly kind: 'refuse'; readonly reason: string }
+  /** Nothing is to be sent; `turn` is the message of an earlier run that is not answered yet. */
+  | { readonly kind: 'look'; readonly turn: LedgerTurn | null; readonly earlier: Earlier | null };
 
 interface Circumstances {
   readonly memory: Memory;
   readonly jobId: string;
   /** Of the turn that this run is asked for. */
   readonly key: string;
+  readonly runId: string;
   /** 1 for the first run, more for a re-run. */
   readonly attempt: number;
   readonly wait: boolean;
 }
 
 /** Whether the message of this run goes out now, or has gone out before. */
-export function planJob({ memory, jobId, key, attempt, wait }: Circumstances): Plan {
+export function planJob({ memory, jobId, key, runId, attempt, wait }: Circumstances): Plan {
   switch (memory.kind) {
     case 'unreadable':
       return attempt > 1
-        ? {
-            kind: 'refuse',
-            reason:
-              `This is a re-run, and what the conversation remembers cannot be read: ${memory.why}. ` +
-              'So the action cannot tell whether it was sent before, and sends nothing. ' +
-              'To send it again, start a new run or write a new comment.',
-          }
+        ? refuseRerun(`what the conversation remembers cannot be read: ${memory.why}`)
         : { kind: 'send', warning: '' };
     case 'none':
       return {
@@ -53,9 +50,8 @@ export function planJob({ memory, jobId, key, attempt, wait }: Circumstances): P
     case 'read': {
       const job = memory.ledger === null ? undefined : findJob(memory.ledger, jobId);
       const turn = job?.turns.find((candidate) => candidate.key === key);
-      if (job === undefined || turn === undefined) {
-        return { kind: 'send', warning: attempt > 1 ? FORGOTTEN : '' };
-      }
+      if (job === undefined || turn === undefined)
+        return planUnknown(memory.ledger, runId, attempt);
       return turn.delivery === 'not-sent'
         ? { kind: 'send', warning: '' }
         : planAgain(job, turn, wait);
@@ -63,30 +59,59 @@ export function planJob({ memory, jobId, key, attempt, wait }: Circumstances): P
   }
 }
 
-const FORGOTTEN =
+/** Where nothing is remembered of a turn, it was never begun, or there was no room for it. */
+function planUnknown(ledger: Ledger | null, runId: string, attempt: number): Plan {
+  if (attempt === 1) return { kind: 'send', warning: '' };
+  const forgotten = ledger?.forgotten;
+  return forgotten !== undefined && isUpTo(runId, forgotten)
+    ? refuseRerun('the comment had no room left to remember all messages of that time')
+    : { kind: 'send', warning: NOT_REMEMBERED };
+}
+
+const NOT_REMEMBERED =
   'This is a re-run, and the conversation remembers no message of an earlier attempt; the message ' +
   'is sent.';
 
+function refuseRerun(why: string): Plan {
+  return {
+    kind: 'refuse',
+    reason:
+      `This is a re-run, and ${why}. So the action cannot tell whether it was sent before, and ` +
+      'sends nothing. To send it again, start a new run or write a new comment.',
+  };
+}
+
+/** How to look at a job without sending anything: from where its newest message left it. */
+export function planLook(memory: Memory, jobId: string): Plan {
+  const job = memory.kind === 'read' && memory.ledger !== null && findJob(memory.ledger, jobId);
+  const turn = job ? job.turns[0] : undefined;
+  return turn !== undefined && turn.delivery === 'sent' && !hasEnded(turn)
+    ? { kind: 'look', turn, earlier: earlierOf(turn, false) }
+    : { kind: 'look', turn: null, earlier: null };
+}
+
+function hasEnded({ outcome }: LedgerTurn): boolean {
+  return outcome === 'completed' || outcome === 'failed' || outcome === 'archived';
+}
+
+function earlierOf(turn: LedgerTurn, isOvertaken: boolean): Earlier {
+  return {
+    delivery: turn.delivery === 'sent' ? 'sent' : 'unknown',
+    isOvertaken,
+    base: isOvertaken ? null : turn.base,
+    sentAt: turn.sentAt === null ? null : new Date(turn.sentAt),
+    evidence: turn.evidence,
+  };
+}
+
 function planAgain(job: LedgerJob, turn: LedgerTurn, wait: boolean): Plan {
-  const { outcome } = turn;
-  const ended = outcome === 'completed' || outcome === 'failed' || outcome === 'archived';
-  if (wait && ended) return { kind: 'done', turn, result: resultOf(job, turn) };
+  if (wait && hasEnded(turn)) return { kind: 'done', turn, result: resultOf(job, turn) };
   // What the job shows by now may be the answer to a message that was sent since.
   const isOvertaken = job.turns.some(
     ({ key, delivery, startedAt }) =>
       key !== turn.key && delivery !== 'not-sent' && startedAt > turn.startedAt,
   );
-  return {
-    kind: 'go-on',
-    turn,
-    earlier: {
-      delivery: turn.delivery === 'sent' ? 'sent' : 'unknown',
-      isOvertaken,
-      base: isOvertaken ? null : turn.base,
-      sentAt: turn.sentAt === null ? null : new Date(turn.sentAt),
-      evidence: turn.evidence,
-    },
-  };
+  return { kind: 'go-on', turn, earlier: earlierOf(turn, isOvertaken) };
 }
 
 function resultOf(job: LedgerJob, turn: LedgerTurn): JobResult {

@@ -4,6 +4,7 @@ import {
   fromMarker,
   type Ledger,
   merge,
+  ownPart,
   toMarker,
   toReportMarker,
   trim,
@@ -72,37 +73,40 @@ export function openConversation(github: GitHub, options: Options): Conversation
     return marker?.kind === 'ledger' ? marker.ledger : { projectId, jobs: [] };
   }
 
-  function compose(ledger: Ledger): string {
+  function compose(standing: Ledger, own: Ledger): { readonly text: string; readonly own: Ledger } {
     const render = (part: Ledger): string => {
       const marker = shared ? toMarker(part) : ownMarker;
       return options.redact(`${marker}\n${options.render(part)}`);
     };
-    return trim(ledger, render, BODY_LIMIT).text;
+    const { ledger, text } = trim(merge(standing, own), render, BODY_LIMIT);
+    return { text, own: ownPart(ledger, own) };
   }
 
   async function put(standing: OwnComment | null, own: Ledger): Promise<Put> {
     if (standing !== null) {
       writes += 1;
-      const body = compose(merge(ledgerOf(standing), own));
-      const updated = await github.updateComment(standing.id, body);
-      if (updated !== null) return { comment: updated, created: false };
+      const body = compose(ledgerOf(standing), own);
+      const updated = await github.updateComment(standing.id, body.text);
+      if (updated !== null) return { comment: updated, own: body.own, created: false };
       // Somebody deleted it in the meantime, and another run may have made a new one.
       const other = shared ? await find() : null;
       if (other !== null && other.id !== standing.id) return put(other, own);
     }
     writes += 1;
-    const body = compose(merge({ projectId, jobs: [] }, own));
-    return { comment: await github.createComment(number, body), created: true };
+    const body = compose({ projectId, jobs: [] }, own);
+    const comment = await github.createComment(number, body.text);
+    return { comment, own: body.own, created: true };
   }
 
   /**
    * Two runs may have made a comment, or changed it, at the same moment: the oldest comment stays,
    * and what is missing in it is put there before ours goes.
    */
-  async function settle({ comment, created }: Put, own: Ledger, most: number): Promise<OwnComment> {
-    const standing = created ? await find() : await github.readComment(comment.id);
+  async function settle(written: Put, own: Ledger, most: number): Promise<OwnComment> {
+    const { comment } = written;
+    const standing = written.created ? await find() : await github.readComment(comment.id);
     if (standing === null) return comment;
-    const complete = contains(ledgerOf(standing), own);
+    const complete = contains(ledgerOf(standing), written.own);
     if (!complete && writes >= most) return comment;
     const settled = complete ? standing : (await put(standing, own)).comment;
     if (settled.id < comment.id) await github.deleteComment(comment.id).catch(() => {});
@@ -132,4 +136,6 @@ export function openConversation(github: GitHub, options: Options): Conversation
 interface Put {
   readonly comment: OwnComment;
   readonly created: boolean;
+  /** Our own turns, as far as there was room for them. */
+  readonly own: Ledger;
 }

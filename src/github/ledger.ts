@@ -53,10 +53,19 @@ export type LedgerJob = Readonly<Omit<z.infer<typeof jobSchema>, 'turns'>> & {
   readonly turns: readonly LedgerTurn[];
 };
 
-const ledgerSchema = z.object({ projectId: z.string(), jobs: z.array(jobSchema) });
+const ledgerSchema = z.object({
+  projectId: z.string(),
+  jobs: z.array(jobSchema),
+  forgotten: z.optional(digits),
+});
 export interface Ledger {
   readonly projectId: string;
   readonly jobs: readonly LedgerJob[];
+  /**
+   * The newest run of which a turn had to be dropped whose message may be out: of that run and all
+   * before it, a turn that is not here may have been.
+   */
+  readonly forgotten?: string | undefined;
 }
 
 const MARKER = /^<!-- agent-follow-up:v(\d+) (\{[^<>]*\}) -->/;
@@ -103,38 +112,73 @@ function isOfAnotherProject(data: unknown, projectId: string): boolean {
   return named.success && named.data.projectId !== projectId;
 }
 
-/** Puts our own turns into what stands in the comment by now. Others' turns stay as they are. */
+/**
+ * Puts our own turns into what stands in the comment by now. Others' turns stay as they are. A
+ * turn that was skipped leaves nothing behind: nothing was said to the agent.
+ */
 export function merge(standing: Ledger, own: Ledger): Ledger {
-  const ids = [...new Set([...own.jobs, ...standing.jobs].map(({ id }) => id))];
+  const byId = (ledger: Ledger): ReadonlyMap<string, LedgerJob> =>
+    new Map(ledger.jobs.map((job) => [job.id, job]));
+  const [ours, theirs] = [byId(own), byId(standing)];
   return {
     projectId: own.projectId,
-    jobs: ids
-      .map((id) => mergeJob(findJob(standing, id), findJob(own, id)))
+    jobs: [...new Set([...ours.keys(), ...theirs.keys()])]
+      .map((id) => mergeJob(theirs.get(id), ours.get(id)))
+      .filter(({ turns }) => turns.length > 0)
       .sort((one, other) => newest(other).localeCompare(newest(one))),
+    forgotten: newerRun(standing.forgotten, own.forgotten),
   };
+}
+
+function newerRun(one: string | undefined, other: string | undefined): string | undefined {
+  return isUpTo(one, other) ? other : one;
+}
+
+/** Whether a run is no newer than another; GitHub counts its runs upwards. */
+export function isUpTo(run: string | undefined, other: string | undefined): boolean {
+  return BigInt(run || 0) <= BigInt(other || 0);
 }
 
 function mergeJob(standing: LedgerJob | undefined, own: LedgerJob | undefined): LedgerJob {
   const job = own ?? standing;
   if (job === undefined) throw new Error('a job that is merged is in one of the ledgers');
-  if (own === undefined || standing === undefined) return job;
-  const kept = standing.turns.filter((turn) => !own.turns.some((one) => replaces(one, turn)));
+  if (own === undefined) return job;
+  const before = standing?.turns ?? [];
+  const kept = before.filter((turn) => !own.turns.some((one) => replaces(one, turn)));
   const keys = new Set(kept.map(({ key }) => key));
-  const turns = [...own.turns.filter(({ key }) => !keys.has(key)), ...kept];
+  const turns = [...own.turns.filter((turn) => !keys.has(turn.key) && !isSkipped(turn)), ...kept];
   return {
-    ...(own.status === null ? standing : own),
+    ...(own.status === null && standing !== undefined ? standing : own),
     turns: turns.sort((one, other) => other.startedAt.localeCompare(one.startedAt)),
   };
 }
 
-/** Whether a ledger holds all turns of another just as they are there. */
+function isSkipped({ outcome }: LedgerTurn): boolean {
+  return outcome === 'skipped';
+}
+
+/** Whether a ledger holds all turns of another just as they are there, and none that it skipped. */
 export function contains(ledger: Ledger, own: Ledger): boolean {
   // The schema gives both sides the same order of fields.
   const canonical = (turn: LedgerTurn): string => JSON.stringify(turnSchema.parse(turn));
   return own.jobs.every((job) => {
-    const standing = new Set(findJob(ledger, job.id)?.turns.map(canonical));
-    return job.turns.every((turn) => standing.has(canonical(turn)));
+    const turns = findJob(ledger, job.id)?.turns ?? [];
+    const standing = new Set(turns.map(canonical));
+    return job.turns.every((turn) =>
+      isSkipped(turn) ? turns.every(({ key }) => key !== turn.key) : standing.has(canonical(turn)),
+    );
   });
+}
+
+/** Our own turns as another ledger has kept them; a turn that is not kept there is left out. */
+export function ownPart(kept: Ledger, own: Ledger): Ledger {
+  const jobs = own.jobs.map((job) => {
+    const turns = findJob(kept, job.id)?.turns ?? [];
+    const keptTurn = (turn: LedgerTurn): readonly LedgerTurn[] =>
+      isSkipped(turn) ? [turn] : turns.filter(({ key }) => key === turn.key);
+    return { ...job, turns: job.turns.flatMap(keptTurn) };
+  });
+  return { ...own, jobs };
 }
 
 /** Whether our turn is the same one, and does not forget a message that may be out. */
@@ -155,31 +199,55 @@ function newest(job: LedgerJob): string {
   return job.turns[0]?.startedAt ?? '';
 }
 
+/** Characters of a prompt that remain when the room gets scarce. */
+const SHORT_PROMPT = 80;
+
 /**
- * Drops the oldest turns, and then the jobs that have not been spoken to for longest, until the
- * text is at most `limit` characters long. What is newest always stays.
+ * Makes the text at most `limit` characters long: first prompts are shortened, the oldest first,
+ * then the oldest turns go, and at last the jobs that have not been spoken to for longest. What
+ * is newest always stays, and that something is gone which may have been sent is remembered.
  */
 export function trim(
   ledger: Ledger,
   render: (ledger: Ledger) => string,
   limit: number,
 ): { readonly ledger: Ledger; readonly text: string } {
-  let kept = ledger;
-  for (;;) {
-    const text = render(kept);
-    const smaller = withoutOldest(kept);
-    if (text.length <= limit || smaller === null) return { ledger: kept, text };
-    kept = smaller;
+  const older = ledger.jobs
+    .flatMap(({ turns }) => turns.slice(1))
+    .toSorted((one, other) => one.startedAt.localeCompare(other.startedAt));
+  const latest = ledger.jobs.flatMap(({ turns }) => turns.slice(0, 1)).reverse();
+  const shortable = [...older, ...latest];
+  const droppable = [...older, ...latest.slice(0, -1)];
+
+  function reduced(steps: number): Ledger {
+    const short = new Set(shortable.slice(0, steps));
+    const dropped = new Set(droppable.slice(0, Math.max(0, steps - shortable.length)));
+    const jobs = ledger.jobs.map((job) => ({
+      ...job,
+      turns: job.turns
+        .filter((turn) => !dropped.has(turn))
+        .map((turn) => (short.has(turn) ? { ...turn, prompt: shorten(turn.prompt) } : turn)),
+    }));
+    const forgotten = [...dropped]
+      .filter(({ delivery }) => delivery !== 'not-sent')
+      .map(({ runId }) => runId)
+      .reduce(newerRun, ledger.forgotten);
+    return { ...ledger, jobs: jobs.filter(({ turns }) => turns.length > 0), forgotten };
   }
+
+  // The fewest steps that are enough, found by halving.
+  let [tooFew, enough] = [-1, shortable.length + droppable.length];
+  while (enough - tooFew > 1) {
+    const middle = Math.floor((tooFew + enough) / 2);
+    if (render(reduced(middle)).length <= limit) enough = middle;
+    else tooFew = middle;
+  }
+  const kept = reduced(enough);
+  return { ledger: kept, text: render(kept) };
 }
 
-function withoutOldest(ledger: Ledger): Ledger | null {
-  const last = (job: LedgerJob): string => job.turns.at(-1)?.startedAt ?? '';
-  const long = ledger.jobs.filter(({ turns }) => turns.length > 1);
-  const [oldest] = long.toSorted((one, other) => last(one).localeCompare(last(other)));
-  if (oldest !== undefined) {
-    const shorter = { ...oldest, turns: oldest.turns.slice(0, -1) };
-    return { ...ledger, jobs: ledger.jobs.map((job) => (job === oldest ? shorter : job)) };
-  }
-  return ledger.jobs.length > 1 ? { ...ledger, jobs: ledger.jobs.slice(0, -1) } : null;
+function shorten(prompt: string): string {
+  return prompt.length <= SHORT_PROMPT
+    ? prompt
+    : `${prompt.slice(0, SHORT_PROMPT - 1).toWellFormed()}…`;
 }

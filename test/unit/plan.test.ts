@@ -30,7 +30,7 @@ const read = (of: Ledger | null): Memory => ({ kind: 'read', ledger: of });
 const unreadable: Memory = { kind: 'unreadable', why: 'GitHub answered 500' };
 
 describe('planJob', () => {
-  const asked = { jobId: 'j', key: 'comment:1:aa', attempt: 1, wait: true };
+  const asked = { jobId: 'j', key: 'comment:1:aa', runId: '8', attempt: 1, wait: true };
   const plan = (memory: Memory, more = {}) => planJob({ ...asked, memory, ...more });
 
   it.each([
