@@ -1,6 +1,6 @@
 import type { Console } from './console.ts';
 import type { Host } from './host.ts';
-import { failsStep, type JobResult, type Outcome, worst } from './outcome.ts';
+import { failsStep, type JobResult, type Outcome, worst, worstFirst } from './outcome.ts';
 import { type Ended, type Report, reasonOf, toOutputs } from './outputs.ts';
 import { headline } from './report/comment.ts';
 import { renderSummary } from './report/summary.ts';
@@ -15,6 +15,14 @@ export function skip(host: Host, reason: string, commentUrl = ''): 0 {
   const problem = writeOutputs(host, { results: [], ended, commentUrls: [commentUrl] });
   if (problem !== undefined) host.console.warning(problem);
   return 0;
+}
+
+/** It was cancelled before it came to any job. */
+export function cancelled(host: Host): 1 {
+  const reason = 'The run was cancelled before anything was sent.';
+  host.console.error(reason);
+  writeOutputs(host, { results: [], ended: { outcome: 'cancelled', reason }, commentUrls: [] });
+  return 1;
 }
 
 /** It went wrong before it came to any job. */
@@ -37,7 +45,7 @@ export async function conclude(
   console.endGroup();
   announce(console, results, failed);
   let problem = writeOutputs(host, { results, commentUrls: [] });
-  const { urls, unwritten } = await reporter.finish(results);
+  const { urls, unwritten } = await reporter.finish();
   if (urls.length > 0) problem = writeOutputs(host, { results, commentUrls: urls });
   writeSummary(host, { results, problem: '', commentUrls: urls, unwrittenComment: unwritten });
   if (problem !== undefined) {
@@ -77,7 +85,7 @@ function factsOf(report: Report): string {
 
 /** One annotation at most: an error if the step fails, else a warning or a notice. */
 function announce(console: Console, results: readonly JobResult[], failed: boolean): void {
-  for (const result of results) {
+  for (const result of worstFirst(results)) {
     const link = result.prLink === null ? '' : ` ${result.prLink}`;
     console.info(`Job ${result.jobId}: ${headline(result, result.status)}.${link}`);
   }

@@ -5,7 +5,7 @@ import { composePrompt } from './github/command.ts';
 import { type Trigger, takesPlaceFromJob } from './github/event.ts';
 import type { RunFacts } from './host.ts';
 import { type Inputs, JOB_ID_MISSING } from './inputs.ts';
-import { type Memory, type Plan, planJob, rememberedJob, turnKey } from './plan.ts';
+import { type Memory, type Plan, planJob, planLook, rememberedJob, turnKey } from './plan.ts';
 import type { Reporter, TurnStart } from './reporter.ts';
 import type { Redact } from './secrets.ts';
 
@@ -48,13 +48,18 @@ export async function prepareErrands(
 ): Promise<Errands> {
   const { inputs, trigger } = asked;
   const conversation = inputs.prNumber ?? trigger.conversation;
-  const memory = await reporter.recall(conversation);
+  const memory = await reporter.recall(usesMemory(inputs) ? conversation : null);
   const jobs = whichJobs(inputs, memory, conversation);
   if (jobs.kind === 'unclear') return jobs;
   const errands = jobs.jobIds.map((jobId) =>
     prepareErrand(jobId, asked, { memory, conversation, reporter, context }),
   );
   return { kind: 'ready', errands: await Promise.all(errands) };
+}
+
+/** A single look at a job that is named needs to know nothing of what was said before. */
+function usesMemory({ send, wait, jobIds }: Inputs): boolean {
+  return send || wait || jobIds.length === 0;
 }
 
 type Jobs =
@@ -93,9 +98,10 @@ async function prepareErrand(
 
   let { memory, conversation } = circumstances;
   let base: JobRecord | null = null;
-  if (placeFromJob && facts.attempt > 1 && inputs.comment === 'update') {
-    // Only the job can say where an earlier attempt left its notes.
-    const { look } = await lookBeforeSend(context, jobId);
+  const goesOn = inputs.send ? facts.attempt > 1 : inputs.wait;
+  if (placeFromJob && goesOn && inputs.comment === 'update') {
+    // Only the job can say where an earlier attempt or run left its notes.
+    const { look } = await context.sends.inTurn(() => lookBeforeSend(context, jobId));
     if (look.kind === 'seen') {
       base = look.record;
       conversation = ownPullRequest(base.prLink, facts);
@@ -104,20 +110,31 @@ async function prepareErrand(
       memory = { kind: 'unreadable', why: 'the job, which names the place of it, cannot be seen' };
     }
   }
-  const plan = planJob({
-    memory,
-    jobId,
-    key: start.key,
-    attempt: facts.attempt,
-    wait: inputs.wait,
-  });
-  const turn =
-    plan.kind === 'go-on' || plan.kind === 'done'
-      ? { ...start, startedAt: plan.turn.startedAt, by: plan.turn.by }
-      : start;
-  // What is refused may have been sent before: nothing is to be written over what is remembered.
-  if (plan.kind !== 'refuse') reporter.assign(jobId, turn, conversation);
-  return { jobId, prompt, plan, turn, conversation, placeFromJob, base };
+  const plan = inputs.send
+    ? planJob({ ...inputs, ...facts, memory, jobId, key: start.key })
+    : planLook(memory, jobId);
+  const errand = { jobId, prompt, plan, turn: start, conversation, placeFromJob, base };
+  switch (plan.kind) {
+    case 'send':
+      reporter.assign(jobId, { turn: start, conversation, isOut: false });
+      return errand;
+    case 'go-on':
+    case 'done': {
+      const { startedAt, by } = plan.turn;
+      const turn = { ...start, startedAt, by };
+      reporter.assign(jobId, { turn, conversation, isOut: true });
+      return { ...errand, turn };
+    }
+    case 'look':
+      // Without a message there is nothing to tell of.
+      if (plan.turn !== null) {
+        reporter.assign(jobId, { turn: plan.turn, conversation, isOut: true });
+      }
+      return errand;
+    case 'refuse':
+      // It may have been sent before: nothing is to be written over what is remembered.
+      return errand;
+  }
 }
 
 function startTurn(jobId: string, prompt: string, asked: Asked): TurnStart {

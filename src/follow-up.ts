@@ -1,5 +1,6 @@
 import type { ServiceContext } from './agent/client.ts';
-import { followJob, type Order, type Progress } from './agent/follow.ts';
+import { followJob, type Order, type Progress, type Task } from './agent/follow.ts';
+import { firstLookMs, paceOf } from './agent/schedule.ts';
 import { writeOutputs } from './ending.ts';
 import type { Errand } from './errand.ts';
 import { ownPullRequest } from './errand.ts';
@@ -27,7 +28,7 @@ interface Scene {
 export async function followUp(errands: readonly Errand[], scene: Scene): Promise<void> {
   const { host, board, reporter } = scene;
   for (const errand of errands) board.set(errand.jobId, notBegun(errand));
-  const narrate = createNarrator(host.console, host.clock);
+  const narrate = createNarrator(host.console, host.clock, errands.length);
   let noted: Promise<void> | undefined;
   const noteBeforeSend = (): Promise<void> => {
     noted ??= reporter.sending(toBeSent(errands).flatMap(({ jobId }) => board.get(jobId) ?? []));
@@ -35,7 +36,7 @@ export async function followUp(errands: readonly Errand[], scene: Scene): Promis
   };
 
   await Promise.all(
-    errands.map(async (errand) => {
+    errands.map(async (errand, index) => {
       const observe = (progress: Progress): string | undefined => {
         board.set(errand.jobId, progress.soFar);
         narrate(progress);
@@ -43,9 +44,12 @@ export async function followUp(errands: readonly Errand[], scene: Scene): Promis
         if (!CHANGES_DELIVERY.has(progress.kind)) return undefined;
         return writeOutputs(host, { results: [...board.values()], commentUrls: [] });
       };
-      const result = await runErrand(errand, scene, { observe, beforeSend: noteBeforeSend });
+      const place = { pace: paceOf(index, errands.length), firstLookMs: firstLookMs(index) };
+      const result = await runErrand(errand, scene, { observe, noteBeforeSend, place });
       board.set(errand.jobId, result);
+      narrate({ kind: 'ended', soFar: result });
       findPlace(errand, result, scene);
+      reporter.note(result, 'ended');
     }),
   );
 }
@@ -61,29 +65,32 @@ const CHANGES_DELIVERY: ReadonlySet<Progress['kind']> = new Set([
   'resumed',
 ]);
 
-interface Hooks {
+interface Circumstances {
   readonly observe: (progress: Progress) => string | undefined;
-  readonly beforeSend: () => Promise<void>;
+  readonly noteBeforeSend: () => Promise<void>;
+  /** Where the job's looks lie among those of the others. */
+  readonly place: Pick<Order, 'pace' | 'firstLookMs'>;
 }
 
-async function runErrand(errand: Errand, scene: Scene, hooks: Hooks): Promise<JobResult> {
+async function runErrand(
+  errand: Errand,
+  scene: Scene,
+  { observe, noteBeforeSend, place }: Circumstances,
+): Promise<JobResult> {
   const { jobId, prompt, plan, base } = errand;
   const { inputs, facts, host, context } = scene;
-  const order: Order = {
-    ...inputs,
-    jobId,
-    prompt,
-    base,
-    serverUrl: facts.serverUrl,
-    earlier: null,
-    beforeSend: hooks.beforeSend,
-  };
+  const follow = (task: Task): Promise<JobResult> =>
+    followJob({ ...inputs, ...place, jobId, task, serverUrl: facts.serverUrl }, context, observe);
   switch (plan.kind) {
-    case 'send':
+    case 'send': {
       if (plan.warning !== '') host.console.warning(plan.warning);
-      return followJob(order, context, hooks.observe);
+      const { onlyWhen } = inputs;
+      return follow({ kind: 'send', prompt, onlyWhen, base, beforeSend: noteBeforeSend });
+    }
     case 'go-on':
-      return followJob({ ...order, earlier: plan.earlier }, context, hooks.observe);
+      return follow({ kind: 'go-on', earlier: plan.earlier });
+    case 'look':
+      return follow({ kind: 'look', turn: plan.earlier });
     case 'done':
       host.console.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
       return plan.result;
@@ -95,25 +102,35 @@ async function runErrand(errand: Errand, scene: Scene, hooks: Hooks): Promise<Jo
 function tellDelivery(errand: Errand, soFar: JobResult, scene: Scene): void {
   findPlace(errand, soFar, scene);
   scene.onDelivered();
-  if (scene.inputs.wait) scene.reporter.delivered([soFar]);
+  scene.reporter.note(soFar, 'delivered');
 }
 
 /** Where only the job can name the conversation, it does so as soon as it shows its link. */
 function findPlace(errand: Errand, { prLink }: JobResult, { facts, reporter }: Scene): void {
-  if (!errand.placeFromJob || errand.plan.kind === 'refuse') return;
-  const place = ownPullRequest(prLink, facts) ?? errand.conversation;
-  reporter.assign(errand.jobId, errand.turn, place);
+  const { jobId, plan, turn, conversation, placeFromJob } = errand;
+  if (!placeFromJob || plan.kind === 'refuse' || plan.kind === 'look') return;
+  const place = ownPullRequest(prLink, facts) ?? conversation;
+  reporter.assign(jobId, { turn, conversation: place, isOut: plan.kind !== 'send' });
 }
 
 function notBegun({ jobId, plan }: Errand): JobResult {
-  if (plan.kind === 'done') return plan.result;
-  if (plan.kind === 'go-on') {
-    const reason = 'The run ended before it could go on where an earlier attempt had stopped.';
-    return unknownJob(jobId, { delivery: plan.earlier.delivery, outcome: 'error', reason });
+  switch (plan.kind) {
+    case 'done':
+      return plan.result;
+    case 'go-on': {
+      const reason = 'The run ended before it could go on where an earlier attempt had stopped.';
+      return unknownJob(jobId, { delivery: plan.earlier.delivery, outcome: 'error', reason });
+    }
+    case 'look': {
+      const reason = 'The run ended before the look at the job did.';
+      return {
+        ...unknownJob(jobId, { delivery: 'not-sent', outcome: 'error', reason }),
+        isLook: true,
+      };
+    }
+    default: {
+      const reason = 'The run ended before the message was sent.';
+      return unknownJob(jobId, { delivery: 'not-sent', outcome: 'error', reason });
+    }
   }
-  return unknownJob(jobId, {
-    delivery: 'not-sent',
-    outcome: 'error',
-    reason: 'The run ended before the message was sent.',
-  });
 }

@@ -14,6 +14,8 @@ export interface Host {
   /** Rejects with what was thrown outside of every call. */
   readonly crashed: Promise<never>;
   readonly random: () => number;
+  /** Makes the engine keep its heap small rather than collect garbage seldom. */
+  readonly saveMemory: () => void;
   /** Both write synchronously, and throw where the file cannot be written. */
   readonly writeOutputs: (outputs: Outputs) => void;
   readonly writeSummary: (markdown: string) => void;

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Clock } from './clock.ts';
 import type { Console } from './console.ts';
 import { oneLine } from './foreign-text.ts';
@@ -5,6 +6,7 @@ import { type GitHub, GitHubError } from './github/api.ts';
 import { type Conversation, openConversation } from './github/conversation.ts';
 import type { Ledger, LedgerJob, LedgerTurn } from './github/ledger.ts';
 import type { JobResult } from './outcome.ts';
+import { createPatience, type Patience } from './patience.ts';
 import type { Memory } from './plan.ts';
 import { renderLedger, type Site } from './report/comment.ts';
 import type { Redact } from './secrets.ts';
@@ -17,13 +19,16 @@ export interface Reporter {
   /** What the conversation remembers. */
   recall(conversation: number | null): Promise<Memory>;
   /** Says which turn a job's results belong to from now on, and where it is reported. */
-  assign(jobId: string, turn: TurnStart, conversation: number | null): void;
+  assign(jobId: string, assignment: Assignment): void;
   /** Notes that messages are about to go out. It takes 10 s at most, and never rejects. */
   sending(results: readonly JobResult[]): Promise<void>;
-  /** Shows that messages are out. It does not hold up the run. */
-  delivered(results: readonly JobResult[]): void;
-  /** Shows how it ended. */
-  finish(results: readonly JobResult[]): Promise<Written>;
+  /**
+   * Takes in what became of a job. A conversation is told, without holding up the run, once the
+   * messages of all its jobs are out, and once all of them have ended.
+   */
+  note(result: JobResult, stage: 'delivered' | 'ended'): void;
+  /** Shows how it ended, wherever that was not told yet. */
+  finish(): Promise<Written>;
 }
 
 export interface Written {
@@ -37,7 +42,10 @@ export interface Written {
 export type TurnStart = Pick<
   LedgerTurn,
   'key' | 'by' | 'prompt' | 'startedAt' | 'runId' | 'runAttempt'
->;
+> & {
+  /** Of a turn of an earlier run; else the result tells it. */
+  readonly delivery?: LedgerTurn['delivery'];
+};
 
 export interface ReporterOptions {
   readonly mode: 'update' | 'new' | 'off';
@@ -51,32 +59,67 @@ export interface ReporterOptions {
   readonly redact: Redact;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** For all that the run waits for on GitHub. */
+  readonly patience: Patience;
 }
 
 /** Milliseconds that all reading and writing before a message may delay it. */
 const BEFORE_MESSAGE_MS = 10_000;
+/** Conversations that are read at the same time. */
+const MOST_READS_AT_A_TIME = 8;
 
-type Phase = 'sending' | 'delivered' | 'ended';
-interface Assignment {
+/** How far a job has come, as far as people are told. */
+type Stage = 'sending' | 'delivered' | 'ended';
+
+export interface Assignment {
   readonly turn: TurnStart;
   readonly conversation: number | null;
+  /** Whether its message went out before this run. */
+  readonly isOut: boolean;
+}
+
+interface Standing {
+  readonly result: JobResult;
+  readonly stage: Stage;
+}
+
+/** A conversation, and what it was told. */
+interface Place {
+  readonly number: number;
+  readonly conversation: Promise<Conversation>;
+  /** The last stage that was told while the run went on. */
+  told: Stage | null;
+  /** Whether something has changed since it was told. */
+  isStale: boolean;
+  url: string;
+  /** Why it could not be told, or has not been yet; null if it was, or was not tried. */
+  failure: unknown;
 }
 
 export function openReporter(options: ReporterOptions): Reporter {
-  const { mode, projectId, console, site } = options;
+  const { mode, projectId, console, site, clock, signal, patience } = options;
   const assignments = new Map<string, Assignment>();
-  const conversations = new Map<number, Promise<Conversation>>();
-  const urls = new Map<number, string>();
-  /** The conversations whose last write failed, with the error. */
-  const failures = new Map<number, unknown>();
+  const standings = new Map<string, Standing>();
+  const places = new Map<number, Place>();
+  const beforeMessage = createPatience(clock, BEFORE_MESSAGE_MS);
+  const inTurn = pLimit(MOST_READS_AT_A_TIME);
+  const writtenAt: number[] = [];
   let warned = false;
-  let delayLeftMs = BEFORE_MESSAGE_MS;
   let queue: Promise<void> = Promise.resolve();
 
-  function conversationAt(number: number): Promise<Conversation> {
-    const open = conversations.get(number) ?? connectTo(number);
-    conversations.set(number, open);
-    return open;
+  function placeAt(number: number): Place {
+    const place = places.get(number) ?? {
+      number,
+      conversation: connectTo(number),
+      told: null,
+      isStale: false,
+      url: '',
+      failure: null,
+    };
+    // It is awaited where it is needed; until then nobody handles that it fails.
+    place.conversation.catch(() => {});
+    places.set(number, place);
+    return place;
   }
 
   async function connectTo(number: number): Promise<Conversation> {
@@ -91,104 +134,143 @@ export function openReporter(options: ReporterOptions): Reporter {
     });
   }
 
-  function warn(number: number, error: unknown): void {
-    if (!warned) console.warning(unwritable(number, error));
+  function warn(numbers: readonly number[], error: unknown): void {
+    if (!warned) console.warning(unwritable(numbers, error));
     warned = true;
   }
 
-  async function write(number: number, ledger: Ledger, isLast: boolean): Promise<void> {
-    try {
-      const conversation = await conversationAt(number);
-      urls.set(number, await conversation.write(ledger, isLast));
-      failures.delete(number);
-    } catch (error) {
-      failures.set(number, error);
-    }
+  function jobsAt(number: number): readonly string[] {
+    return [...assignments].flatMap(([jobId, { conversation }]) =>
+      conversation === number ? [jobId] : [],
+    );
+  }
+
+  function ledgerOf(place: Place): Ledger {
+    const jobs = jobsAt(place.number).flatMap((jobId) => {
+      const standing = standings.get(jobId);
+      const turn = assignments.get(jobId)?.turn;
+      return standing && turn ? [toLedgerJob(standing, turn, options.wait)] : [];
+    });
+    return { projectId, jobs };
   }
 
   /** One write after the other: each reads what the one before has left. */
-  function enqueue(results: readonly JobResult[], phase: Phase): Promise<void> {
-    const ledgers = [...ledgersOf(results, phase)];
+  function enqueue(place: Place): void {
+    place.isStale = true;
     queue = queue.then(async () => {
-      for (const [number, ledger] of ledgers) await write(number, ledger, phase === 'ended');
+      if (!place.isStale) return;
+      await clock.sleep(pauseMs(writtenAt, clock.now()), signal).catch(() => {});
+      await write(place);
     });
-    return queue;
   }
 
-  function ledgersOf(results: readonly JobResult[], phase: Phase): Map<number, Ledger> {
-    const ledgers = new Map<number, Ledger>();
-    if (mode === 'off') return ledgers;
-    for (const result of results) {
-      const { turn, conversation } = assignments.get(result.jobId) ?? NOWHERE;
-      if (turn === null || conversation === null) continue;
-      const jobs = ledgers.get(conversation)?.jobs ?? [];
-      const job = toLedgerJob(result, turn, phase, options.wait);
-      ledgers.set(conversation, { projectId, jobs: [...jobs, job] });
-    }
-    return ledgers;
-  }
-
-  /** Waits for something before a message, or rejects once that has delayed it for too long. */
-  async function inTime<T>(work: Promise<T>): Promise<T> {
-    const started = options.clock.now();
-    const done = new AbortController();
-    const wait = options.clock.sleep(delayLeftMs, AbortSignal.any([done.signal, options.signal]));
-    const late = wait.then(() => {
-      throw new GitHubError(0, 'GitHub did not answer in time');
-    });
+  async function write(place: Place): Promise<void> {
+    place.isStale = false;
+    const ledger = ledgerOf(place);
+    // Of jobs that get no message nothing is said, unless it was said before that they would.
+    const isWorthIt = place.url !== '' || ledger.jobs.some(({ turns }) => turns.some(isTold));
+    if (!isWorthIt) return;
+    writtenAt.push(clock.now());
+    place.failure = tooLate();
     try {
-      return await Promise.race([work, late]);
-    } finally {
-      done.abort();
-      delayLeftMs = Math.max(0, delayLeftMs - (options.clock.now() - started));
+      const isLast = stageOf(place) === 'ended';
+      place.url = await (await place.conversation).write(ledger, isLast);
+      place.failure = null;
+    } catch (error) {
+      place.failure = error;
     }
   }
 
-  async function readLedger(number: number): Promise<Ledger | null> {
-    return (await conversationAt(number)).recall();
+  /** What all jobs of a conversation have come to, or passed. */
+  function stageOf(place: Place): Stage | null {
+    const stages = jobsAt(place.number).map(
+      (jobId) =>
+        standings.get(jobId)?.stage ?? (assignments.get(jobId)?.isOut ? 'delivered' : 'sending'),
+    );
+    return STAGES.find((stage) => stages.includes(stage)) ?? null;
   }
 
   return {
-    async recall(conversation) {
-      if (mode !== 'update' || conversation === null) return { kind: 'none' };
+    async recall(number) {
+      if (mode !== 'update' || number === null) return { kind: 'none' };
+      const read = inTurn(async () => (await placeAt(number).conversation).recall());
       try {
-        return { kind: 'read', ledger: await inTime(readLedger(conversation)) };
+        const inTime = patience.waitFor(beforeMessage.waitFor(read, signal));
+        return { kind: 'read', ledger: await inTime };
       } catch (error) {
-        warn(conversation, error);
+        warn([number], error);
         return { kind: 'unreadable', why: phrase(error) };
       }
     },
-    assign(jobId, turn, conversation) {
-      assignments.set(jobId, { turn, conversation });
+    assign(jobId, assignment) {
+      assignments.set(jobId, assignment);
     },
     async sending(results) {
+      for (const result of results) standings.set(result.jobId, { result, stage: 'sending' });
       if (mode !== 'update') return;
-      await inTime(enqueue(results, 'sending')).catch(() => {});
+      const numbers = new Set(results.map(({ jobId }) => assignments.get(jobId)?.conversation));
+      for (const number of numbers) if (number != null) enqueue(placeAt(number));
+      await patience.waitFor(beforeMessage.waitFor(queue, signal)).catch(() => {});
     },
-    delivered(results) {
-      void enqueue(results, 'delivered');
+    note(result, stage) {
+      standings.set(result.jobId, { result, stage });
+      const number = assignments.get(result.jobId)?.conversation ?? null;
+      if (mode === 'off' || number === null) return;
+      const place = placeAt(number);
+      place.isStale = true;
+      const reached = stageOf(place);
+      // Without a wait the end follows at once; and what comes after the end is told when all is over.
+      const isNews = reached === 'ended' || (reached === 'delivered' && options.wait);
+      if (!isNews || place.told === 'ended' || place.told === reached) return;
+      place.told = reached;
+      enqueue(place);
     },
-    async finish(results) {
-      await enqueue(results, 'ended');
-      for (const [number, error] of failures) warn(number, error);
-      const failed = [...ledgersOf(results, 'ended')].filter(([number]) => failures.has(number));
-      const texts = failed.map(([, ledger]) => renderLedger(ledger, site));
-      return { urls: [...urls.values()], unwritten: options.redact(texts.join('\n\n')) };
+    async finish() {
+      for (const place of places.values()) if (place.isStale) enqueue(place);
+      await patience.waitFor(queue).catch(() => {});
+      const untold = [...places.values()].filter(({ failure, isStale }) => failure || isStale);
+      const [first] = untold;
+      if (first)
+        warn(
+          untold.map(({ number }) => number),
+          first.failure ?? tooLate(),
+        );
+      const texts = untold.map((place) => renderLedger(ledgerOf(place), site));
+      const urls = [...places.values()].map(({ url }) => url).filter((url) => url !== '');
+      return { urls, unwritten: options.redact(texts.join('\n\n')) };
     },
   };
 }
 
-const NOWHERE = { turn: null, conversation: null };
+/** From the first to the last. */
+const STAGES = ['sending', 'delivered', 'ended'] as const;
 
-function toLedgerJob(result: JobResult, start: TurnStart, phase: Phase, wait: boolean): LedgerJob {
+/** At the most one author's new and changed texts on GitHub are 80 a minute and 500 an hour. */
+const WRITE_LIMITS = [
+  { writes: 60, ms: 60_000 },
+  { writes: 400, ms: 3_600_000 },
+];
+
+/** Milliseconds until another comment may be written, from when the earlier ones were. */
+export function pauseMs(writtenAt: readonly number[], now: number): number {
+  const pauses = WRITE_LIMITS.map(({ writes, ms }) => (writtenAt.at(-writes) ?? -ms) + ms - now);
+  return Math.max(0, ...pauses);
+}
+
+function isTold({ outcome }: LedgerTurn): boolean {
+  return outcome !== 'skipped';
+}
+
+function toLedgerJob({ result, stage }: Standing, start: TurnStart, wait: boolean): LedgerJob {
   const { resumption, source } = result;
+  const delivery = start.delivery ?? result.delivery;
   const turn: LedgerTurn = {
     ...start,
-    delivery: phase === 'sending' && result.delivery === 'not-sent' ? 'sending' : result.delivery,
-    outcome: phase === 'ended' ? result.outcome : wait || phase === 'sending' ? null : 'sent',
+    delivery: stage === 'sending' && delivery === 'not-sent' ? 'sending' : delivery,
+    outcome: stage === 'ended' ? result.outcome : wait || stage === 'sending' ? null : 'sent',
     confirmed: result.confirmed,
     prLinkChange: result.prLinkChange,
-    reason: phase === 'ended' ? result.reason : '',
+    reason: stage === 'ended' ? result.reason : '',
     sentAt: resumption.sentAt?.toISOString() ?? null,
     elapsedSeconds: result.elapsedSeconds,
     base: resumption.base,
@@ -213,10 +295,16 @@ function phrase(error: unknown): string {
   return error instanceof GitHubError ? error.message : 'an unexpected error';
 }
 
-function unwritable(number: number, error: unknown): string {
+function tooLate(): GitHubError {
+  return new GitHubError(0, 'GitHub took too long in this run');
+}
+
+function unwritable([number, ...others]: readonly number[], error: unknown): string {
+  const more = others.length === 0 ? '' : `, and those on ${others.length} others,`;
   return (
-    `The comment on #${number} could not be read or written: ${phrase(error)}. The job summary ` +
-    'holds its text, and nothing is remembered for later runs. The job needs `permissions:` with ' +
-    '`pull-requests: write` (on an issue `issues: write`), which runs from forks never get.'
+    `The comment on #${number}${more} could not be read or written: ${phrase(error)}. The job ` +
+    'summary holds its text, and nothing is remembered for later runs. The job needs ' +
+    '`permissions:` with `pull-requests: write` (on an issue `issues: write`), which runs from ' +
+    'forks never get.'
   );
 }

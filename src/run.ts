@@ -1,21 +1,26 @@
 import type { ServiceContext } from './agent/client.ts';
 import { createTransport, type Transport } from './agent/http.ts';
-import { conclude, crash, fail, skip } from './ending.ts';
+import { openSends } from './agent/sends.ts';
+import { cancelled, conclude, crash, fail, skip } from './ending.ts';
 import { prepareErrands } from './errand.ts';
 import { readWhole } from './files.ts';
 import { type Board, followUp } from './follow-up.ts';
 import { passGate, requestOf } from './gate.ts';
 import { connectGitHub, type GitHub, GitHubError } from './github/api.ts';
-import { isCommentEvent, readTrigger, type TriggerRead } from './github/event.ts';
+import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
+import type { Admission } from './github/permission.ts';
 import { type Host, type RunFacts, readRunFacts } from './host.ts';
 import { DEFAULT_BASE_URL, type Inputs, type InputsRead, readInputs } from './inputs.ts';
+import { createPatience, type Patience } from './patience.ts';
 import { type Reactions, reactTo } from './reactions.ts';
 import { renderUsage } from './report/comment.ts';
 import { openReporter, type Reporter } from './reporter.ts';
 import { VERSION } from './version.ts';
 
 const USER_AGENT = `agent-follow-up/${VERSION}`;
-/** Milliseconds that GitHub may take once the run is cancelled. */
+const MANY_JOBS = 20;
+/** Milliseconds that a run waits for GitHub, in all and once it is cancelled. */
+const GITHUB_MS = 30_000;
 const AFTER_CANCEL_MS = 4000;
 
 /** One run of the action, from the inputs to the exit code. It never throws. */
@@ -46,20 +51,25 @@ async function tell(
   if (request.kind === 'none' || request.kind === 'refused') return skip(host, request.reason);
 
   const connect = connectOnce(host, inputs, facts);
-  const admission = await passGate(trigger, facts, inputs.minimumPermission, connect);
+  const patience = createPatience(host.clock, GITHUB_MS);
+  const asking = passGate(trigger, facts, inputs.minimumPermission, connect);
+  const admission = await patience.waitFor(asking, host.signal).catch(outOfTime);
+  if (host.signal.aborted && admission.kind === 'failed') return cancelled(host);
   if (admission.kind === 'denied') return skip(host, admission.reason);
   if (admission.kind === 'failed') return fail(host, `Nothing was sent. ${admission.reason}`);
-  if (request.kind === 'usage') return answerWithUsage(host, inputs, trigger.conversation, connect);
+  if (request.kind === 'usage') return answerWithUsage(host, inputs, { trigger, facts, connect });
   const isCommand = inputs.command !== null;
   const reactions = reactTo(isCommand ? trigger.comment : null, connect, host.console);
   reactions.show('eyes');
   if (missing.length > 0) {
     reactions.show('confused');
-    await reactions.settled();
+    await patience.waitFor(reactions.settled()).catch(() => {});
     return fail(host, `Nothing was sent. ${missing.join(' ')}`);
   }
   introduce(host, inputs);
-  const reporter = openReporterFor(host, inputs, facts, connect);
+  // Many jobs live for a long time, and without this the engine grows to twice the memory.
+  if (inputs.jobIds.length >= MANY_JOBS) host.saveMemory();
+  const reporter = openReporterFor(host, inputs, { facts, connect, patience });
   const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
   try {
     const context = serviceContext(host, inputs, transport);
@@ -76,7 +86,7 @@ async function tell(
     return await report(host, inputs, board, reporter, reactions);
   } finally {
     await transport.close();
-    await reactions.settled();
+    await patience.waitFor(reactions.settled()).catch(() => {});
   }
 }
 
@@ -109,16 +119,24 @@ async function connect(host: Host, { githubToken }: Inputs, facts: RunFacts): Pr
   return github;
 }
 
+interface Conversing {
+  readonly trigger: Trigger;
+  readonly facts: RunFacts;
+  readonly connect: () => Promise<GitHub>;
+}
+
 async function answerWithUsage(
   host: Host,
   { command }: Inputs,
-  conversation: number | null,
-  connect: () => Promise<GitHub>,
+  { trigger, facts, connect }: Conversing,
 ): Promise<0> {
   const reason = `${command} stands alone; the prompt has to follow it in the same comment.`;
+  // An earlier attempt of this run has said it already.
+  if (facts.attempt > 1) return skip(host, reason);
   try {
     const github = await connect();
-    const { url } = await github.createComment(conversation ?? 0, renderUsage(command ?? ''));
+    const usage = renderUsage(command ?? '');
+    const { url } = await github.createComment(trigger.conversation ?? 0, usage);
     return skip(host, reason, url);
   } catch (error) {
     const why = error instanceof GitHubError ? error.message : 'an unexpected error';
@@ -130,7 +148,16 @@ async function answerWithUsage(
   }
 }
 
-function introduce({ console }: Host, { baseUrl, apiKey }: Inputs): void {
+function outOfTime(error: unknown): Admission {
+  const why = error instanceof GitHubError ? error.message : 'an unexpected error';
+  return { kind: 'failed', reason: `The permission cannot be checked: ${why}.` };
+}
+
+function introduce({ console }: Host, { baseUrl, apiKey, repeatedIds }: Inputs): void {
+  if (repeatedIds > 0) {
+    const ids = repeatedIds === 1 ? '1 id' : `${repeatedIds} ids`;
+    console.info(`job-id names ${ids} more than once; each job gets one message.`);
+  }
   const isDefault = baseUrl.href === new URL(DEFAULT_BASE_URL).href;
   if (!isDefault) console.info(`The service is at ${baseUrl.host} (base-url).`);
   if (isDefault && !apiKey.startsWith('mint_')) {
@@ -141,18 +168,19 @@ function introduce({ console }: Host, { baseUrl, apiKey }: Inputs): void {
 function openReporterFor(
   host: Host,
   inputs: Inputs,
-  facts: RunFacts,
-  connect: () => Promise<GitHub>,
+  more: Pick<Conversing, 'facts' | 'connect'> & { readonly patience: Patience },
 ): Reporter {
   const { comment: mode, projectId, wait } = inputs;
+  const { facts } = more;
   const runName = `${facts.origin}:${facts.attempt}`;
-  return openReporter({ ...host, mode, projectId, wait, site: facts, runName, connect });
+  return openReporter({ ...host, ...more, mode, projectId, wait, site: facts, runName });
 }
 
 function serviceContext(host: Host, inputs: Inputs, transport: Transport): ServiceContext {
   const proxy = inputs.proxy.url === '' ? '' : ` (proxy ${new URL(inputs.proxy.url).host})`;
   return {
     transport,
+    sends: openSends(),
     where: `${inputs.baseUrl.host}${proxy}`,
     projectId: inputs.projectId,
     clock: host.clock,

@@ -71,9 +71,8 @@ export class GitHubError extends Error {
   }
 }
 
-/** Milliseconds: one call, and all calls of a run together. */
+/** Milliseconds that one call may take. */
 const CALL_MS = 10_000;
-const ALL_CALLS_MS = 30_000;
 const PAGE_SIZE = 100;
 /** Milliseconds that a secondary rate limit is waited out, once a run. */
 const LONGEST_PAUSE_MS = 5000;
@@ -287,15 +286,13 @@ interface CallLimits {
 /** Octokit has no time limits of its own. */
 function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>): CallLimits {
   const everything = new AbortController();
-  let leftMs = ALL_CALLS_MS;
   let hasPaused = false;
   async function run<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (leftMs <= 0) throw new GitHubError(0, 'GitHub took too long in this run');
-    const started = clock.now();
+    everything.signal.throwIfAborted();
     const limit = new AbortController();
     const finished = new AbortController();
     const signal = AbortSignal.any([limit.signal, everything.signal]);
-    clock.sleep(Math.min(CALL_MS, leftMs), finished.signal).then(
+    clock.sleep(CALL_MS, finished.signal).then(
       () => limit.abort(new GitHubError(0, 'GitHub did not answer in time')),
       () => {},
     );
@@ -305,7 +302,6 @@ function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>):
       throw signal.aborted ? signal.reason : toGitHubError(error, redact);
     } finally {
       finished.abort();
-      leftMs = Math.max(0, leftMs - (clock.now() - started));
     }
   }
 
@@ -315,17 +311,15 @@ function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>):
         return await run(request);
       } catch (error) {
         const pauseMs = error instanceof GitHubError ? error.retryAfterMs : null;
-        const isShort = pauseMs !== null && pauseMs <= Math.min(LONGEST_PAUSE_MS, leftMs);
+        const isShort = pauseMs !== null && pauseMs <= LONGEST_PAUSE_MS;
         if (!isShort || hasPaused) throw error;
         hasPaused = true;
-        leftMs -= pauseMs;
         await clock.sleep(pauseMs, everything.signal);
         return run(request);
       }
     },
     mayRepeat: ({ status }) => !everything.signal.aborted && (status === 0 || status >= 500),
     hurry(ms) {
-      leftMs = Math.min(leftMs, ms);
       clock.sleep(ms, everything.signal).then(
         () => everything.abort(new GitHubError(0, 'the run was ending')),
         () => {},

@@ -35,6 +35,7 @@ it('what is thrown outside of every call ends the run as an error, with all outp
     signal: new AbortController().signal,
     crashed: Promise.reject(new TypeError('x is not a function')),
     random: () => 0,
+    saveMemory: silent,
     writeOutputs: (outputs) => written.push(outputs),
     writeSummary: silent,
   });
