@@ -1,4 +1,14 @@
-import { appendFileSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { resolve, sep } from 'node:path';
 
 /** What came of reading a file that an input or the runner names. */
@@ -43,8 +53,44 @@ export function readInside(folder: string, path: string, maxBytes: number): File
 
 /** Appends in one synchronous write, so that a killed process leaves all of it or nothing. */
 export function appendAtOnce(path: string | undefined, text: string): void {
+  appendFileSync(named(path), text);
+}
+
+/**
+ * Appends a text that replaces the one before, each in one synchronous write. Where the new text is
+ * shorter it is filled up with line breaks, which readers of the runner's files skip.
+ */
+export function replacer(path: string | undefined): (text: string) => void {
+  let start: number | undefined;
+  let longest = 0;
+  return (text) => {
+    const file = openSync(named(path), constants.O_RDWR | constants.O_CREAT, 0o644);
+    try {
+      const facts = fstatSync(file);
+      start ??= facts.size;
+      const bytes = Buffer.from(text);
+      const filled = Buffer.concat([
+        bytes,
+        Buffer.alloc(Math.max(0, longest - bytes.length), '\n'),
+      ]);
+      writeAll(file, filled, facts.isFile() ? start : null);
+      longest = filled.length;
+    } finally {
+      closeSync(file);
+    }
+  };
+}
+
+function writeAll(file: number, bytes: Uint8Array, position: number | null): void {
+  const written = writeSync(file, bytes, 0, bytes.length, position);
+  if (written < bytes.length) {
+    writeAll(file, bytes.subarray(written), position === null ? null : position + written);
+  }
+}
+
+function named(path: string | undefined): string {
   if (!path) throw new Error('the runner named no file for it');
-  appendFileSync(path, text);
+  return path;
 }
 
 function codeOf(error: unknown): string {

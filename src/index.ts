@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
 import { systemClock } from './clock.ts';
 import { createConsole, maskInLog } from './console.ts';
-import { appendAtOnce } from './files.ts';
+import { appendAtOnce, replacer } from './files.ts';
 import { readSecrets } from './inputs.ts';
 import { mapOutputs, serialise } from './outputs.ts';
 import { run } from './run.ts';
@@ -26,6 +27,8 @@ crashed.promise.catch(() => {});
 process.on('uncaughtException', crashed.reject);
 process.on('unhandledRejection', crashed.reject);
 
+const replaceOutputs = replacer(env.GITHUB_OUTPUT);
+
 exit(
   await run({
     env,
@@ -35,11 +38,9 @@ exit(
     signal: cancel.signal,
     crashed: crashed.promise,
     random: Math.random,
+    saveMemory: () => setFlagsFromString('--optimize-for-size'),
     writeOutputs: (outputs) =>
-      appendAtOnce(
-        env.GITHUB_OUTPUT,
-        serialise(mapOutputs(outputs, redact), `end_${randomUUID()}`),
-      ),
+      replaceOutputs(serialise(mapOutputs(outputs, redact), `end_${randomUUID()}`)),
     writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, redact(markdown)),
   }),
 );

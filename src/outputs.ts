@@ -36,7 +36,7 @@ const RESULT_FIELDS = [
 
 /** How a run ended that came to no job. */
 export interface Ended {
-  readonly outcome: 'skipped' | 'error';
+  readonly outcome: 'skipped' | 'cancelled' | 'error';
   readonly reason: string;
 }
 
@@ -60,8 +60,45 @@ export function toOutputs({ results, ended, commentUrls }: Report): Outputs {
     confirmed: overallConfirmed(results),
     reason: main === undefined ? (ended?.reason ?? '') : reasonOf(main, results),
     'job-id': results.map(({ jobId }) => jobId).join('\n'),
-    results: JSON.stringify(results, RESULT_FIELDS),
+    results: renderResults(results),
     'comment-url': commentUrls.join('\n'),
+  };
+}
+
+/** Bytes that `results` may have; the outputs of a job may be a megabyte altogether. */
+const RESULTS_LIMIT = 480_000;
+/** Characters of a text in `results`, the first with which it is small enough. */
+const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
+
+/** Where many long texts come together, each of them is cut; links are whole or `null`. */
+function renderResults(results: readonly JobResult[]): string {
+  const texts = TEXT_LIMITS.map(
+    (limit) => () =>
+      JSON.stringify(
+        results.map((result) => shorten(result, limit)),
+        RESULT_FIELDS,
+      ),
+  );
+  for (const text of texts) {
+    const json = text();
+    if (Buffer.byteLength(json) <= RESULTS_LIMIT) return json;
+  }
+  return JSON.stringify(
+    results.map((result) => ({ ...shorten(result, 0), prLink: null })),
+    RESULT_FIELDS,
+  );
+}
+
+function shorten(result: JobResult, limit: number): JobResult {
+  const cut = (text: string): string =>
+    text.length <= limit ? text : `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
+  const cutOrNull = (text: string | null): string | null => (text === null ? null : cut(text));
+  const { source } = result;
+  return {
+    ...result,
+    model: cutOrNull(result.model),
+    source: source && { repository: cut(source.repository), ref: cutOrNull(source.ref) },
+    reason: cut(result.reason),
   };
 }
 

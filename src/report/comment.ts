@@ -1,4 +1,5 @@
 import { type Ledger, type LedgerJob, type LedgerTurn, toReportMarker } from '../github/ledger.ts';
+import type { Outcome } from '../outcome.ts';
 import { code, duration, fence, link } from './markdown.ts';
 
 /** Links of our own are built from these facts of the runner. */
@@ -64,9 +65,13 @@ function renderTurn(turn: LedgerTurn, status: string | null, site: Site): string
 
 /** In a few words what became of the turn. */
 export function headline(
-  turn: Pick<LedgerTurn, 'outcome' | 'delivery' | 'confirmed' | 'prLinkChange'>,
+  turn: Pick<LedgerTurn, 'outcome' | 'delivery' | 'confirmed' | 'prLinkChange'> & {
+    /** Nothing was to be sent. */
+    readonly isLook?: boolean;
+  },
   status: string | null,
 ): string {
+  if (turn.isLook) return LOOKED[turn.outcome ?? 'active'];
   switch (turn.outcome) {
     case null:
       return turn.delivery === 'sending'
@@ -104,6 +109,17 @@ const CHANGE = {
   updated: 'pull request updated',
   none: 'no files changed',
 } as const;
+const LOOKED: Readonly<Record<Outcome, string>> = {
+  error: 'The job could not be seen',
+  cancelled: 'Stopped watching; the agent goes on',
+  failed: 'Failed',
+  archived: 'Archived',
+  'timed-out': 'Still working when the wait ended',
+  active: 'The agent is working',
+  sent: 'Sent',
+  completed: 'Completed',
+  skipped: 'Skipped',
+};
 const CANCELLED = {
   sending: 'Cancelled; the message may or may not have been delivered',
   sent: 'Stopped watching; the agent goes on',

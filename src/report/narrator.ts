@@ -1,37 +1,55 @@
 import type { Progress } from '../agent/follow.ts';
 import type { Clock } from '../clock.ts';
 import type { Console } from '../console.ts';
+import type { JobResult } from '../outcome.ts';
 import { duration } from './markdown.ts';
 
 /** Milliseconds without a line after which one says that all is well. */
 const HEARTBEAT_MS = 60_000;
 
-/** Tells the log what happens: one line a change, and a heartbeat in between. */
-export function createNarrator(console: Console, clock: Clock): (progress: Progress) => void {
+/** What can be told of a job: what happens to it, and how it ended. */
+export type News = Progress | { readonly kind: 'ended'; readonly soFar: JobResult };
+
+/** Tells the log what happens: one line a change, and one heartbeat in between for all jobs. */
+export function createNarrator(console: Console, clock: Clock, jobs: number): (news: News) => void {
   let spokeAt = clock.now();
   let inPhase = '';
+  let ended = 0;
 
   function say(line: string): void {
     spokeAt = clock.now();
     console.info(line);
   }
 
+  /** Many jobs are in different phases at the same time: those stand under one title. */
   function enter(phase: string): void {
-    if (phase === inPhase) return;
-    inPhase = phase;
-    console.group(phase);
+    const title = jobs === 1 ? phase : `${jobs} jobs`;
+    if (title === inPhase) return;
+    inPhase = title;
+    console.group(title);
   }
 
-  return (progress) => {
-    const { jobId, status, elapsedSeconds } = progress.soFar;
+  function beat(progress: Extract<Progress, { kind: 'waiting' }>, since: string): string {
+    const { jobId, status } = progress.soFar;
+    const remain = `${seconds(progress.remainingMs)} remain`;
+    return jobs === 1
+      ? `Job ${jobId} is still ${status ?? 'in an unknown status'}${since}; ${remain}, ` +
+          `the next look is in ${seconds(progress.nextLookMs)}.`
+      : `${ended} of ${jobs} jobs have ended; ${remain} for the others.`;
+  }
+
+  return (news) => {
+    const { jobId, status, isLook, elapsedSeconds } = news.soFar;
     const since =
-      elapsedSeconds === null
-        ? ' before the message'
-        : `, ${duration(elapsedSeconds)} after the message`;
-    switch (progress.kind) {
+      elapsedSeconds !== null
+        ? `, ${duration(elapsedSeconds)} after the message`
+        : isLook
+          ? ''
+          : ' before the message';
+    switch (news.kind) {
       case 'seen':
-        if (inPhase === '') enter('Before the message');
-        return say(`Job ${jobId} is ${progress.status ?? 'in a status of no known form'}${since}.`);
+        if (inPhase === '') enter(isLook ? 'Looking' : 'Before the message');
+        return say(`Job ${jobId} is ${status ?? 'in a status of no known form'}${since}.`);
       case 'sending':
         enter('Message');
         return say(`Sending the message to job ${jobId}.`);
@@ -40,19 +58,21 @@ export function createNarrator(console: Console, clock: Clock): (progress: Progr
       case 'resumed':
         return say(`An earlier attempt sent the message to job ${jobId}${since}; not sent again.`);
       case 'held':
-        return say(`The message was not taken. ${progress.why} ${next(progress, 'Trying')}`);
+        return say(
+          `The message to job ${jobId} was not taken. ${news.why} ${next(news, 'Trying')}`,
+        );
       case 'missed':
-        return say(`A look at job ${jobId} failed. ${progress.why} ${next(progress, 'Looking')}`);
+        return say(`A look at job ${jobId} failed. ${news.why} ${next(news, 'Looking')}`);
       case 'warning':
         spokeAt = clock.now();
-        return console.warning(progress.text);
+        return console.warning(news.text);
       case 'waiting':
         enter('Waiting for the agent');
-        if (clock.now() - spokeAt < HEARTBEAT_MS) return;
-        return say(
-          `Job ${jobId} is still ${status ?? 'in an unknown status'}${since}; ` +
-            `${seconds(progress.remainingMs)} remain, the next look is in ${seconds(progress.nextLookMs)}.`,
-        );
+        if (clock.now() - spokeAt >= HEARTBEAT_MS) say(beat(news, since));
+        return;
+      case 'ended':
+        ended += 1;
+        return;
     }
   };
 }

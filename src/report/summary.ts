@@ -1,4 +1,4 @@
-import type { JobResult } from '../outcome.ts';
+import { type JobResult, OUTCOMES, worstFirst } from '../outcome.ts';
 import { headline } from './comment.ts';
 import { code, duration, link } from './markdown.ts';
 
@@ -17,29 +17,59 @@ export interface SummaryParts {
 
 /** The job summary: the result first, then the facts, then a timeline. */
 export function renderSummary(parts: SummaryParts): string {
+  const { results, problem, commentUrls, unwrittenComment } = parts;
+  const [only, ...others] = results;
   const blocks = [
     '## Agent follow-up',
-    parts.problem === '' ? '' : `**Nothing was sent**\n\n${code(parts.problem, 2000)}`,
-    ...parts.results.map(renderResult),
-    ...parts.results.map(renderTimeline),
-    ...parts.commentUrls.map((url) => link('Comment on the conversation', url)),
-    parts.unwrittenComment === ''
+    problem === '' ? '' : `**Nothing was sent**\n\n${code(problem, 2000)}`,
+    only === undefined ? '' : others.length === 0 ? renderResult(only) : renderTable(results),
+    renderTimeline(results),
+    ...commentUrls.map((url) => link('Comment on the conversation', url)),
+    unwrittenComment === ''
       ? ''
-      : `The comment could not be written. It would have said:\n\n${parts.unwrittenComment}`,
-  ];
-  const text = `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
-  return Buffer.byteLength(text) > SIZE_LIMIT ? `${blocks.slice(0, 3).join('\n\n')}\n` : text;
+      : `The comment could not be written. It would have said:\n\n${unwrittenComment}`,
+  ].filter((block) => block !== '');
+  let text = '';
+  for (const block of blocks) {
+    const longer = `${text}${text === '' ? '' : '\n'}${block}\n`;
+    if (Buffer.byteLength(longer) > SIZE_LIMIT) break;
+    text = longer;
+  }
+  return text;
+}
+
+/** One row a job, the worst first. */
+function renderTable(results: readonly JobResult[]): string {
+  const rows = worstFirst(results).map((result) =>
+    [
+      code(result.jobId, 256),
+      headline(result, result.status),
+      code(result.status ?? ''),
+      prLinkOf(result),
+      result.elapsedSeconds === null ? '' : duration(result.elapsedSeconds),
+      code(result.reason, 300),
+    ].join(' | '),
+  );
+  const counts = OUTCOMES.map((outcome) => ({
+    outcome,
+    count: results.filter((result) => result.outcome === outcome).length,
+  })).filter(({ count }) => count > 0);
+  return [
+    `**${results.length} jobs:** ${counts.map(({ outcome, count }) => `${count} ${outcome}`).join(', ')}`,
+    [
+      '| Job | Result | Status | Pull request | Time | Reason |',
+      '| --- | --- | --- | --- | --- | --- |',
+      ...rows.map((row) => `| ${row} |`),
+    ].join('\n'),
+  ].join('\n\n');
 }
 
 function renderResult(result: JobResult): string {
   const rows: readonly (readonly [string, string])[] = [
     ['Job', code(result.jobId)],
     ['Status', code(result.status ?? '')],
-    ['Message', DELIVERY[result.delivery]],
-    [
-      'Pull request',
-      result.prLink === null ? '' : link(code(shortLink(result.prLink)), result.prLink),
-    ],
+    ['Message', result.isLook ? '' : DELIVERY[result.delivery]],
+    ['Pull request', prLinkOf(result)],
     ['Confirmed', result.confirmed === null ? '' : result.confirmed ? 'yes' : 'no'],
     ['Model', code(result.model ?? '')],
     ['Repository', code(result.source?.repository ?? '')],
@@ -66,33 +96,51 @@ const DELIVERY = {
   unknown: 'may or may not have been delivered; not sent again',
 } as const;
 
+function prLinkOf({ prLink }: JobResult): string {
+  return prLink === null ? '' : link(code(shortLink(prLink)), prLink);
+}
+
 /** `owner/repo#12`, as people write it. */
 function shortLink(prLink: string): string {
   const parts = new URL(prLink).pathname.split('/').filter((part) => part !== '-');
   return `${parts.slice(1, -2).join('/')}#${parts.at(-1)}`;
 }
 
-/** A Gantt chart with one bar a status, from the first that was seen to the end. */
-function renderTimeline({ jobId, milestones, outcome }: JobResult): string {
-  if (milestones.length < 2) return '';
-  const bars = milestones.map(({ at, what }, index) => {
-    const from = Math.round(at.getTime() / 1000);
-    const next = milestones[index + 1]?.at ?? at;
-    const to = Math.max(from + 1, Math.round(next.getTime() / 1000));
-    const last = index === milestones.length - 1;
-    const tag = last && (outcome === 'failed' || outcome === 'error') ? 'crit, ' : '';
-    return `    ${plain(what)} : ${tag}${last ? 'milestone, ' : ''}${from}, ${last ? from : to}`;
-  });
-  return [
+/** Jobs in a timeline; more cannot be told apart, and Mermaid refuses texts that are too long. */
+const MOST_SECTIONS = 30;
+
+/** A Gantt chart with a section a job, and one bar a status, from the first seen to the end. */
+function renderTimeline(results: readonly JobResult[]): string {
+  const withTime = results.filter(({ milestones }) => milestones.length > 1);
+  if (withTime.length === 0) return '';
+  const shown = withTime.slice(0, MOST_SECTIONS);
+  const chart = [
     '```mermaid',
     'gantt',
     '    dateFormat X',
     '    axisFormat %H:%M:%S',
-    `    section ${plain(jobId)}`,
-    ...bars,
+    ...shown.flatMap(renderSection),
     '```',
   ].join('\n');
+  return shown.length === withTime.length
+    ? chart
+    : `${chart}\n\nThe timeline shows the first ${shown.length} of ${withTime.length} jobs.`;
 }
+
+function renderSection({ jobId, milestones, outcome }: JobResult): readonly string[] {
+  const bars = milestones.slice(-MOST_BARS).map(({ at, what }, index, all) => {
+    const from = Math.round(at.getTime() / 1000);
+    const next = all[index + 1]?.at ?? at;
+    const to = Math.max(from + 1, Math.round(next.getTime() / 1000));
+    const last = index === all.length - 1;
+    const tag = last && (outcome === 'failed' || outcome === 'error') ? 'crit, ' : '';
+    return `    ${plain(what)} : ${tag}${last ? 'milestone, ' : ''}${from}, ${last ? from : to}`;
+  });
+  return [`    section ${plain(jobId)}`, ...bars];
+}
+
+/** Of a job that changes to and fro all the time only the last statuses are shown. */
+const MOST_BARS = 20;
 
 /** Mermaid takes `:`, `;`, `#` and line ends as syntax, so only plain words pass. */
 function plain(text: string): string {

@@ -51,7 +51,7 @@ const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
 };
 /** How the lines of the log begin that are not commands. */
 const OWN_LINE =
-  /^(?: {2}\| |The service is at 127\.0\.0\.1:\d+ |Job job-1[ :]|Sending the message to job job-1\.$|The message (?:to job job-1 is delivered\.$|was not taken\. The service answered \d{3} )|A look at job job-1 failed\. The )/;
+  /^(?: {2}\| |The service is at 127\.0\.0\.1:\d+ |Job job-1[ :]|Sending the message to job job-1\.$|The message to job job-1 (?:is delivered\.$|was not taken\. The service answered \d{3} )|A look at job job-1 failed\. The )/;
 
 type Form = readonly [name: string, text: string];
 

@@ -39,6 +39,7 @@ const TURN: LedgerTurn = {
 };
 const RESULT: JobResult = {
   jobId: 'job-1',
+  isLook: false,
   delivery: 'sent',
   outcome: 'failed',
   confirmed: true,
