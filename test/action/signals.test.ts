@@ -79,7 +79,7 @@ const PHASES: readonly Phase[] = [
     name: 'holding a message back',
     scene: (strike) => ({
       agent: { onPost: () => ({ status: 429, headers: { 'retry-after': '100' } }) },
-      step: onLine('The message was not taken', strike),
+      step: onLine('was not taken', strike),
     }),
     delivery: 'not-sent',
   },

@@ -50,6 +50,8 @@ export interface TimeOptions {
   readonly pace?: number | undefined;
   /** How long a connection must be silent, in real time, until time jumps. Default: 1500. */
   readonly graceMs?: number | undefined;
+  /** Milliseconds of virtual time in which all that is due fires together; for very many timers. */
+  readonly grainMs?: number | undefined;
 }
 
 export interface Step {
@@ -235,12 +237,12 @@ export function virtualTime(options: TimeOptions = {}): VirtualTime & Disposable
   return Object.assign(timeIn(folder, options), { [Symbol.dispose]: () => removeFolder(folder) });
 }
 
-function timeIn(folder: string, { pace, graceMs }: TimeOptions = {}): VirtualTime {
+function timeIn(folder: string, { pace, graceMs, grainMs }: TimeOptions = {}): VirtualTime {
   const file = join(folder, 'offset');
   writeFileSync(file, '0');
   const started = Date.now();
   const now = () => Date.now() + Number(readFileSync(file, 'utf8'));
-  return { file, pace, graceMs, now, elapsed: () => now() - started };
+  return { file, pace, graceMs, grainMs, now, elapsed: () => now() - started };
 }
 
 export function runStep(step: Step): Promise<StepResult> {
@@ -428,6 +430,7 @@ function timeVariables(time: VirtualTime | null): Record<string, string> {
   return {
     SIM_TIME_FILE: time.file,
     ...(time.pace === undefined ? {} : { SIM_TIME_PACE: String(time.pace) }),
+    ...(time.grainMs === undefined ? {} : { SIM_TIME_GRAIN_MS: String(time.grainMs) }),
     ...(time.graceMs === undefined ? {} : { SIM_TIME_GRACE_MS: String(time.graceMs) }),
   };
 }

@@ -27,7 +27,12 @@ interface WaitOptions {
 
 type Callback = (...values: unknown[]) => void;
 
-const { SIM_TIME_FILE: file, SIM_TIME_GRACE_MS: grace, SIM_TIME_PACE: pace } = process.env;
+const {
+  SIM_TIME_FILE: file,
+  SIM_TIME_GRACE_MS: grace,
+  SIM_TIME_PACE: pace,
+  SIM_TIME_GRAIN_MS: grain,
+} = process.env;
 for (const name of Object.keys(process.env)) {
   if (name.startsWith('SIM_')) delete process.env[name];
 }
@@ -37,6 +42,8 @@ if (process.env.NODE_V8_COVERAGE === undefined) enableCompileCache();
 
 const GRACE_MS = Number(grace ?? 1500);
 const PACE = Number(pace ?? Number.POSITIVE_INFINITY);
+/** What is due within one grain of time fires together. */
+const GRAIN_MS = Number(grain ?? 0);
 const PUMP_MS = pace === undefined ? 1 : 10;
 const QUIET_TICKS = 2;
 // A stall of the whole machine is not silence of the other side.
@@ -126,11 +133,17 @@ function tick(): void {
   const next = earliest();
   if (next === undefined) return;
   if (next.due > now() && mayJump(elapsed)) {
-    const missing = next.due - now();
+    const missing = next.due + GRAIN_MS - now();
     jump(PACE === Number.POSITIVE_INFINITY ? Math.ceil(missing) : step(missing, elapsed));
   }
-  // One timer a tick: what it sets off comes before the next one.
+  // One timer a tick, but for a grain: what it sets off comes before the next one.
   if (next.due <= now()) fire(next);
+  if (GRAIN_MS > 0) fireDue();
+}
+
+function fireDue(): void {
+  const end = now();
+  for (let next = earliest(); next !== undefined && next.due <= end; next = earliest()) fire(next);
 }
 
 function step(missing: number, elapsed: number): number {
