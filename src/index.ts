@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
 import { createConsole, maskInLog } from './console.ts';
 import { appendAtOnce } from './files.ts';
@@ -29,7 +30,7 @@ process.on('unhandledRejection', crashed.reject);
 exit(
   await run({
     env,
-    console: createConsole(redact),
+    console: createConsole(redact, (line) => process.stdout.write(line + EOL)),
     redact,
     clock: systemClock,
     signal: cancel.signal,

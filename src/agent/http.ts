@@ -1,4 +1,6 @@
-import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import type { Dispatcher } from 'undici';
+import request from 'undici/lib/api/api-request.js';
+import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import type { ProxySettings } from '../proxy.ts';
 import { ignoreInformational } from './informational.ts';
 
@@ -172,12 +174,15 @@ async function exchangeOver(
 
   try {
     stop.signal.throwIfAborted();
+    const { origin, pathname } = resolvePath(baseUrl, outgoing.path);
+    const dispatcher = onWrite(connect(), () => {
+      written = true;
+      clearTimeout(connecting);
+    });
     const response = await untilStopped(
-      request(resolvePath(baseUrl, outgoing.path), {
-        dispatcher: onWrite(connect(), () => {
-          written = true;
-          clearTimeout(connecting);
-        }),
+      request.call(dispatcher, {
+        origin,
+        path: pathname,
         method: outgoing.method,
         headers: {
           authorization: `Bearer ${apiKey}`,
