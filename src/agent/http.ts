@@ -1,5 +1,6 @@
-import type { Dispatcher } from 'undici';
-import request from 'undici/lib/api/api-request.js';
+import connectMethod from 'undici/lib/api/api-connect.js';
+import requestMethod from 'undici/lib/api/api-request.js';
+import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import type { ProxySettings } from '../proxy.ts';
 import { ignoreInformational } from './informational.ts';
@@ -126,6 +127,8 @@ export function createTransport(options: TransportOptions): Transport {
  * to the proxy. Time limits are ours, because undici's do not cover a proxy that hangs.
  */
 function createDispatcher({ proxy }: TransportOptions): Dispatcher {
+  // As undici's index does with all such methods. The agent itself calls `connect` for a tunnel.
+  Object.assign(Dispatcher.prototype, { connect: connectMethod, request: requestMethod });
   return new EnvHttpProxyAgent({
     httpProxy: proxy.url,
     httpsProxy: proxy.url,
@@ -180,7 +183,7 @@ async function exchangeOver(
       clearTimeout(connecting);
     });
     const response = await untilStopped(
-      request.call(dispatcher, {
+      dispatcher.request({
         origin,
         path: pathname,
         method: outgoing.method,
