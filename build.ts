@@ -2,39 +2,40 @@
 // every file, as ncc does not minify the ones that are loaded later, and gathers the licences of all
 // packages, as ncc knows those of one file only.
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { minifySync } from 'rolldown/utils';
 
+interface Stats {
+  readonly assets: readonly { readonly name: string }[];
+  readonly modules: readonly BundledModule[];
+}
 interface BundledModule {
   readonly nameForCondition?: string;
   readonly modules?: readonly BundledModule[];
 }
 
 const BUNDLE = join(import.meta.dirname, 'lib/bundle');
-const { out } = parseArgs({ options: { out: { type: 'string', default: 'dist' } } }).values;
+const DIST = join(import.meta.dirname, 'dist');
+const stats: Stats = JSON.parse(readFileSync(join(import.meta.dirname, 'lib/stats.json'), 'utf8'));
 
-rmSync(out, { recursive: true, force: true });
-mkdirSync(out, { recursive: true });
-for (const file of readdirSync(BUNDLE)) {
-  const text = readFileSync(join(BUNDLE, file), 'utf8');
-  writeFileSync(join(out, file), file.endsWith('.js') ? minify(file, text) : text);
+rmSync(DIST, { recursive: true, force: true });
+mkdirSync(DIST, { recursive: true });
+// Not all that lies in the folder: what an earlier build left there stays.
+for (const { name } of stats.assets) {
+  writeFileSync(join(DIST, name), minify(name, readFileSync(join(BUNDLE, name), 'utf8')));
 }
-writeFileSync(join(out, 'licenses.txt'), renderLicences());
+copyFileSync(join(BUNDLE, 'package.json'), join(DIST, 'package.json'));
+writeFileSync(join(DIST, 'licenses.txt'), renderLicences(filesOf(stats.modules)));
 
 function minify(file: string, text: string): string {
-  // With nothing but ASCII in it, Node keeps the source in half the memory and reads it faster.
+  // With nothing but ASCII in it, Node keeps the source in half the memory.
   const { code, errors } = minifySync(file, text, { module: true, codegen: { asciiOnly: true } });
   if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'));
   return code;
 }
 
-function renderLicences(): string {
-  const { modules } = JSON.parse(
-    readFileSync(join(import.meta.dirname, 'lib/stats.json'), 'utf8'),
-  ) as { readonly modules: readonly BundledModule[] };
-  const files = filesOf(modules);
+function renderLicences(files: readonly string[]): string {
   const packages = new Map<string, Set<string>>();
   for (const file of files) {
     const root = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0];
