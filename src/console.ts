@@ -1,4 +1,5 @@
-import * as core from '@actions/core';
+// By its file: the index of the package loads an HTTP client, all of undici and more.
+import { issue } from '../node_modules/@actions/core/lib/command.js';
 import type { Redact } from './secrets.ts';
 
 /**
@@ -17,25 +18,25 @@ export interface Console {
   endGroup(): void;
 }
 
-export function createConsole(redact: Redact): Console {
+export function createConsole(redact: Redact, writeLine: (line: string) => void): Console {
   // Twice: a text may be cut where it was clean, or be joined to a secret where it was not.
   const clean = (text: string): string => redact(neutralise(redact(text)));
   let inGroup = false;
 
   function endGroup(): void {
-    if (inGroup) core.endGroup();
+    if (inGroup) issue('endgroup');
     inGroup = false;
   }
 
   return {
-    info: (text) => core.info(clean(text)),
-    debug: (text) => core.debug(clean(text)),
-    notice: (text) => core.notice(clean(text)),
-    warning: (text) => core.warning(clean(text)),
-    error: (text) => core.error(clean(text)),
+    info: (text) => writeLine(clean(text)),
+    debug: (text) => issue('debug', clean(text)),
+    notice: (text) => issue('notice', clean(text)),
+    warning: (text) => issue('warning', clean(text)),
+    error: (text) => issue('error', clean(text)),
     group(title) {
       endGroup();
-      core.startGroup(clean(title));
+      issue('group', clean(title));
       inGroup = true;
     },
     endGroup,
@@ -44,7 +45,7 @@ export function createConsole(redact: Redact): Console {
 
 /** Makes the runner put `***` in the place of these values wherever it shows the log. */
 export function maskInLog(secrets: readonly string[]): void {
-  for (const secret of secrets) core.setSecret(secret);
+  for (const secret of secrets) issue('add-mask', secret);
 }
 
 /**

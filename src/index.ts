@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { EOL } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { systemClock } from './clock.ts';
 import { createConsole, maskInLog } from './console.ts';
@@ -32,7 +33,7 @@ const replaceOutputs = replacer(env.GITHUB_OUTPUT);
 exit(
   await run({
     env,
-    console: createConsole(redact),
+    console: createConsole(redact, (line) => process.stdout.write(line + EOL)),
     redact,
     clock: systemClock,
     signal: cancel.signal,

@@ -1,5 +1,8 @@
 import pLimit from 'p-limit';
-import { type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import connectMethod from 'undici/lib/api/api-connect.js';
+import requestMethod from 'undici/lib/api/api-request.js';
+import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import type { ProxySettings } from '../proxy.ts';
 import { ignoreInformational } from './informational.ts';
 
@@ -133,6 +136,8 @@ export function createTransport(options: TransportOptions): Transport {
  * to the proxy. Time limits are ours, because undici's do not cover a proxy that hangs.
  */
 function createDispatcher({ proxy }: TransportOptions): Dispatcher {
+  // As undici's index does with all such methods. The agent itself calls `connect` for a tunnel.
+  Object.assign(Dispatcher.prototype, { connect: connectMethod, request: requestMethod });
   return new EnvHttpProxyAgent({
     httpProxy: proxy.url,
     httpsProxy: proxy.url,
@@ -188,12 +193,15 @@ async function exchangeOver(
         () => stop.abort(new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`)),
         CONNECT_MS,
       );
+      const { origin, pathname } = resolvePath(baseUrl, outgoing.path);
+      const dispatcher = onWrite(connect(), () => {
+        written = true;
+        clearTimeout(connecting);
+      });
       const response = await untilStopped(
-        request(resolvePath(baseUrl, outgoing.path), {
-          dispatcher: onWrite(connect(), () => {
-            written = true;
-            clearTimeout(connecting);
-          }),
+        dispatcher.request({
+          origin,
+          path: pathname,
           method: outgoing.method,
           headers: {
             authorization: `Bearer ${apiKey}`,

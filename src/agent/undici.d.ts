@@ -1,0 +1,28 @@
+// The parts of undici that are in use, by their files. Its index loads everything that it has, which
+// would double what a runner downloads and takes to start. These files have no types of their own.
+
+declare module 'undici/lib/api/api-connect.js' {
+  import type { Dispatcher } from 'undici';
+
+  const connect: Dispatcher['connect'];
+  export = connect;
+}
+
+declare module 'undici/lib/api/api-request.js' {
+  import type { Dispatcher } from 'undici';
+
+  const request: Dispatcher['request'];
+  export = request;
+}
+
+declare module 'undici/lib/dispatcher/dispatcher.js' {
+  import { Dispatcher } from 'undici';
+
+  export = Dispatcher;
+}
+
+declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
+  import { EnvHttpProxyAgent } from 'undici';
+
+  export = EnvHttpProxyAgent;
+}

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { type Scenario, stage } from '../action/scenario.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const WITNESS = pathToFileURL(join(import.meta.dirname, '../sim/witness.mjs')).href;
+
+it('what the runner downloads has at most 330,000 bytes', () => {
+  const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });
+  expect(gzipSync(archive).length).toBeLessThanOrEqual(330_000);
+});
+
+it('a run that says nothing on GitHub loads one file, and of Node what a request takes', async () => {
+  const { loaded } = await witness({ comment: 'off' });
+  expect(filesOf(loaded)).toEqual(['index.js']);
+  const builtins = loaded.flatMap((url) => /^node:(.*)$/.exec(url)?.[1] ?? []);
+  // The first line is our own need, the others are undici's.
+  expect(builtins.sort()).toEqual(
+    [
+      ...['crypto', 'diagnostics_channel', 'fs', 'module', 'os', 'path'],
+      ...['assert', 'async_hooks', 'buffer', 'events', 'http', 'http2', 'net', 'querystring'],
+      ...['stream', 'url', 'util'],
+    ].sort(),
+  );
+});
+
+it('GitHub’s client is a second file, loaded where something is said there', async () => {
+  const { loaded } = await witness({ comment: 'update' });
+  expect(filesOf(loaded)).toEqual(['index.js', expect.stringMatching(/^\d+\.index\.js$/)]);
+});
+
+it('nothing but its output holds a process that has sent a message', async () => {
+  const { active } = await witness({ comment: 'off' });
+  expect(active.filter((name) => name !== 'PipeWrap')).toEqual([]);
+});
+
+function filesOf(loaded: readonly string[]): readonly string[] {
+  return loaded.filter((url) => url.startsWith('file:')).map((url) => basename(url));
+}
+
+interface Testimony {
+  readonly loaded: readonly string[];
+  readonly active: readonly string[];
+}
+
+async function witness(inputs: Scenario['with']): Promise<Testimony> {
+  const folder = mkdtempSync(join(tmpdir(), 'witness-'));
+  try {
+    const file = join(folder, 'testimony.json');
+    await using scene = await stage({
+      with: inputs ?? {},
+      step: { env: { WITNESS: file }, nodeArgs: ['--import', WITNESS] },
+    });
+    const { outputs } = await scene.run();
+    expect(outputs.outcome).toBe('sent');
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,17 @@
+// A preload: tells at the exit of a process what it had loaded, and what could have held it.
+
+import { writeFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+
+const loaded = new Set();
+registerHooks({
+  resolve(specifier, context, next) {
+    const resolved = next(specifier, context);
+    loaded.add(resolved.url);
+    return resolved;
+  },
+});
+process.on('exit', () => {
+  const active = process.getActiveResourcesInfo();
+  writeFileSync(process.env.WITNESS, JSON.stringify({ loaded: [...loaded], active }));
+});
