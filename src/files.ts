@@ -11,7 +11,7 @@ export function readWhole(path: string): FileRead {
   try {
     return { kind: 'read', bytes: readFileSync(path) };
   } catch (error) {
-    return { kind: 'refused', why: `cannot be read (${codeOf(error)})` };
+    return { kind: 'refused', why: `cannot be read (${codeOf(error, 'unknown error')})` };
   }
 }
 
@@ -33,7 +33,7 @@ export function readInside(folder: string, path: string, maxBytes: number): File
     }
     return readWhole(file);
   } catch (error) {
-    const code = codeOf(error);
+    const code = codeOf(error, 'unknown error');
     return {
       kind: 'refused',
       why: code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`,
@@ -47,6 +47,7 @@ export function appendAtOnce(path: string | undefined, text: string): void {
   appendFileSync(path, text);
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+/** The code of what the file system threw, such as ENOSPC. */
+export function codeOf(error: unknown, otherwise: string): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : otherwise;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Earlier } from './agent/follow.ts';
 import { findJob, type Ledger, type LedgerJob, type LedgerTurn } from './github/ledger.ts';
-import { type JobResult, unknownJob } from './outcome.ts';
+import { type JobResult, type Outcome, unknownJob } from './outcome.ts';
 
 /** What the conversation remembers of earlier runs and attempts. */
 export type Memory =
@@ -69,8 +69,9 @@ const FORGOTTEN =
 
 function planAgain(job: LedgerJob, turn: LedgerTurn, wait: boolean): Plan {
   const { outcome } = turn;
-  const ended = outcome === 'completed' || outcome === 'failed' || outcome === 'archived';
-  if (wait && ended) return { kind: 'done', turn, result: resultOf(job, turn) };
+  if (wait && (outcome === 'completed' || outcome === 'failed' || outcome === 'archived')) {
+    return { kind: 'done', turn, result: resultOf(job, turn, outcome) };
+  }
   // What the job shows by now may be the answer to a message that was sent since.
   const isOvertaken = job.turns.some(
     ({ key, delivery, startedAt }) =>
@@ -89,13 +90,9 @@ function planAgain(job: LedgerJob, turn: LedgerTurn, wait: boolean): Plan {
   };
 }
 
-function resultOf(job: LedgerJob, turn: LedgerTurn): JobResult {
+function resultOf(job: LedgerJob, turn: LedgerTurn, outcome: Outcome): JobResult {
   return {
-    ...unknownJob(job.id, {
-      delivery: 'sent',
-      outcome: turn.outcome ?? 'sent',
-      reason: turn.reason,
-    }),
+    ...unknownJob(job.id, { delivery: 'sent', outcome, reason: turn.reason }),
     confirmed: turn.confirmed,
     status: job.status,
     prLink: job.prLink,

@@ -105,19 +105,17 @@ function isOfAnotherProject(data: unknown, projectId: string): boolean {
 
 /** Puts our own turns into what stands in the comment by now. Others' turns stay as they are. */
 export function merge(standing: Ledger, own: Ledger): Ledger {
-  const ids = [...new Set([...own.jobs, ...standing.jobs].map(({ id }) => id))];
+  const others = standing.jobs.filter(({ id }) => findJob(own, id) === undefined);
   return {
     projectId: own.projectId,
-    jobs: ids
-      .map((id) => mergeJob(findJob(standing, id), findJob(own, id)))
-      .sort((one, other) => newest(other).localeCompare(newest(one))),
+    jobs: [...own.jobs.map((job) => mergeJob(findJob(standing, job.id), job)), ...others].sort(
+      (one, other) => newest(other).localeCompare(newest(one)),
+    ),
   };
 }
 
-function mergeJob(standing: LedgerJob | undefined, own: LedgerJob | undefined): LedgerJob {
-  const job = own ?? standing;
-  if (job === undefined) throw new Error('a job that is merged is in one of the ledgers');
-  if (own === undefined || standing === undefined) return job;
+function mergeJob(standing: LedgerJob | undefined, own: LedgerJob): LedgerJob {
+  if (standing === undefined) return own;
   const kept = standing.turns.filter((turn) => !own.turns.some((one) => replaces(one, turn)));
   const keys = new Set(kept.map(({ key }) => key));
   const turns = [...own.turns.filter(({ key }) => !keys.has(key)), ...kept];
