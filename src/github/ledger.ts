@@ -149,8 +149,17 @@ export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {
   return ledger.jobs.find((job) => job.id === id);
 }
 
-function newest(job: LedgerJob): string {
-  return job.turns[0]?.startedAt ?? '';
+function newest({ turns }: LedgerJob): string {
+  return startOf(turns[0]);
+}
+
+function oldest({ turns }: LedgerJob): string {
+  return startOf(turns.at(-1));
+}
+
+/** Empty for a job without turns, which comes after all others. */
+function startOf(turn: LedgerTurn | undefined): string {
+  return turn?.startedAt ?? '';
 }
 
 /**
@@ -172,12 +181,11 @@ export function trim(
 }
 
 function withoutOldest(ledger: Ledger): Ledger | null {
-  const last = (job: LedgerJob): string => job.turns.at(-1)?.startedAt ?? '';
   const long = ledger.jobs.filter(({ turns }) => turns.length > 1);
-  const [oldest] = long.toSorted((one, other) => last(one).localeCompare(last(other)));
-  if (oldest !== undefined) {
-    const shorter = { ...oldest, turns: oldest.turns.slice(0, -1) };
-    return { ...ledger, jobs: ledger.jobs.map((job) => (job === oldest ? shorter : job)) };
+  const [first] = long.toSorted((one, other) => oldest(one).localeCompare(oldest(other)));
+  if (first !== undefined) {
+    const shorter = { ...first, turns: first.turns.slice(0, -1) };
+    return { ...ledger, jobs: ledger.jobs.map((job) => (job === first ? shorter : job)) };
   }
   return ledger.jobs.length > 1 ? { ...ledger, jobs: ledger.jobs.slice(0, -1) } : null;
 }

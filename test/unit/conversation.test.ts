@@ -132,6 +132,33 @@ describe('a comment of several runs', () => {
     expect(all.github.comments(NUMBER).map(({ html_url }) => html_url)).toEqual([url]);
   });
 
+  it('is the other run’s, where that made a new one between two writes', async () => {
+    await using all = await scene();
+    const run = await all.open();
+    await run.write(ledger('a', '01'), false);
+    const [old] = all.github.comments(NUMBER);
+    all.github.deleteComment(old?.id ?? 0);
+    ours(all.github, old?.body ?? '');
+    await run.write(ledger('b', '02'), true);
+    expect(all.remembered()).toEqual([['b', 'a']]);
+    expect(all.github.writes().map(({ method }) => method)).toEqual(['POST', 'PATCH']);
+  });
+
+  it('that GitHub takes for gone and lists all the same is not asked for again and again', async () => {
+    await using all = await scene(atFirst('PATCH', () => ({ status: 404 })));
+    const run = await all.open();
+    await run.write(ledger('a', '01'), false);
+    await run.write(ledger('b', '02'), true);
+    expect(all.remembered()).toEqual([['b', 'a']]);
+    expect(all.github.writes().map(({ method }) => method)).toEqual([
+      'POST',
+      'PATCH',
+      'POST',
+      'PATCH',
+      'DELETE',
+    ]);
+  });
+
   it('is the other run’s, where that made a new one after somebody deleted it', async () => {
     await using all = await scene(
       atFirst('PATCH', (github) => {
@@ -219,10 +246,13 @@ describe('a comment of one run', () => {
         return { fault: 'reset' };
       }),
     );
+    const another = '<!-- agent-follow-up:report run:0 -->\nz';
+    ours(all.github, another);
     const run = await all.open(false);
     await expect(run.write(ledger('a', '01'), false)).rejects.toThrow('could not be reached');
     await run.write(ledger('b', '02'), true);
     expect(all.github.comments(NUMBER).map(({ body }) => body)).toEqual([
+      another,
       '<!-- agent-follow-up:report run:1 -->\nb',
     ]);
   });
@@ -234,6 +264,8 @@ describe('a comment of one run', () => {
     all.github.deleteComment(all.github.comments(NUMBER)[0]?.id ?? 0);
     await run.write(ledger('a', '01'), true);
     expect(all.github.comments(NUMBER)).toHaveLength(1);
+    // It belongs to one run, so no other can have made it anew.
+    expect(all.github.journal.filter(({ path }) => path === '/graphql')).toEqual([]);
     expect(all.github.writes().map(({ method, status }) => [method, status])).toEqual([
       ['POST', 201],
       ['PATCH', 404],
