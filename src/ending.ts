@@ -1,4 +1,5 @@
 import type { Console } from './console.ts';
+import { codeOf } from './files.ts';
 import type { Host } from './host.ts';
 import { failsStep, type JobResult, type Outcome, worst, worstFirst } from './outcome.ts';
 import { type Ended, type Report, reasonOf, toOutputs } from './outputs.ts';
@@ -7,6 +8,9 @@ import { renderSummary } from './report/summary.ts';
 import type { Reporter } from './reporter.ts';
 
 // The ways in which a run ends, each with its annotation, outputs, summary and exit code.
+
+/** Stands in for the code of an error where the runner gave no path at all. */
+const NO_FILE = 'no file is named for it';
 
 /** Nothing is to be done here: green, and with its reason. */
 export function skip(host: Host, reason: string, commentUrl = ''): 0 {
@@ -73,7 +77,7 @@ export function writeOutputs(host: Host, report: Report): string | undefined {
     host.writeOutputs(toOutputs(report));
     return undefined;
   } catch (error) {
-    return `The outputs cannot be written (${codeOf(error)}), so later steps do not see them.`;
+    return `The outputs cannot be written (${codeOf(error, NO_FILE)}), so later steps do not see them.`;
   }
 }
 
@@ -101,10 +105,6 @@ function writeSummary(host: Host, parts: Parameters<typeof renderSummary>[0]): v
   try {
     host.writeSummary(renderSummary(parts));
   } catch (error) {
-    host.console.warning(`The job summary cannot be written (${codeOf(error)}).`);
+    host.console.warning(`The job summary cannot be written (${codeOf(error, NO_FILE)}).`);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'no file is named for it';
 }

@@ -21,7 +21,7 @@ export function readWhole(path: string): FileRead {
   try {
     return { kind: 'read', bytes: readFileSync(path) };
   } catch (error) {
-    return { kind: 'refused', why: `cannot be read (${codeOf(error)})` };
+    return { kind: 'refused', why: `cannot be read (${codeOf(error, 'unknown error')})` };
   }
 }
 
@@ -43,7 +43,7 @@ export function readInside(folder: string, path: string, maxBytes: number): File
     }
     return readWhole(file);
   } catch (error) {
-    const code = codeOf(error);
+    const code = codeOf(error, 'unknown error');
     return {
       kind: 'refused',
       why: code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`,
@@ -93,6 +93,7 @@ function named(path: string | undefined): string {
   return path;
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+/** The code of what the file system threw, such as ENOSPC. */
+export function codeOf(error: unknown, otherwise: string): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : otherwise;
 }

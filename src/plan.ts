@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Earlier } from './agent/follow.ts';
 import { findJob, isUpTo, type Ledger, type LedgerJob, type LedgerTurn } from './github/ledger.ts';
-import { type JobResult, unknownJob } from './outcome.ts';
+import { type JobResult, type Outcome, unknownJob } from './outcome.ts';
 
 /** What the conversation remembers of earlier runs and attempts. */
 export type Memory =
@@ -90,8 +90,10 @@ export function planLook(memory: Memory, jobId: string): Plan {
     : { kind: 'look', turn: null, earlier: null };
 }
 
-function hasEnded({ outcome }: LedgerTurn): boolean {
-  return outcome === 'completed' || outcome === 'failed' || outcome === 'archived';
+type EndedTurn = LedgerTurn & { readonly outcome: 'completed' | 'failed' | 'archived' };
+
+function hasEnded(turn: LedgerTurn): turn is EndedTurn {
+  return turn.outcome === 'completed' || turn.outcome === 'failed' || turn.outcome === 'archived';
 }
 
 function earlierOf(turn: LedgerTurn, isOvertaken: boolean): Earlier {
@@ -105,7 +107,9 @@ function earlierOf(turn: LedgerTurn, isOvertaken: boolean): Earlier {
 }
 
 function planAgain(job: LedgerJob, turn: LedgerTurn, wait: boolean): Plan {
-  if (wait && hasEnded(turn)) return { kind: 'done', turn, result: resultOf(job, turn) };
+  if (wait && hasEnded(turn)) {
+    return { kind: 'done', turn, result: resultOf(job, turn, turn.outcome) };
+  }
   // What the job shows by now may be the answer to a message that was sent since.
   const isOvertaken = job.turns.some(
     ({ key, delivery, startedAt }) =>
@@ -114,13 +118,9 @@ function planAgain(job: LedgerJob, turn: LedgerTurn, wait: boolean): Plan {
   return { kind: 'go-on', turn, earlier: earlierOf(turn, isOvertaken) };
 }
 
-function resultOf(job: LedgerJob, turn: LedgerTurn): JobResult {
+function resultOf(job: LedgerJob, turn: LedgerTurn, outcome: Outcome): JobResult {
   return {
-    ...unknownJob(job.id, {
-      delivery: 'sent',
-      outcome: turn.outcome ?? 'sent',
-      reason: turn.reason,
-    }),
+    ...unknownJob(job.id, { delivery: 'sent', outcome, reason: turn.reason }),
     confirmed: turn.confirmed,
     status: job.status,
     prLink: job.prLink,

@@ -37,7 +37,7 @@ export function proxySecrets(env: Env): readonly string[] {
     const written = /^[^:@]*:(.*)@/.exec(value.replace(SCHEME, ''))?.[1] ?? '';
     const parsed = parseProxy(value)?.password ?? '';
     // A mask on a very short value would blank ordinary words, here and in later jobs.
-    return [written, parsed, decoded(parsed)].filter((secret) => secret.length >= 4);
+    return [written, parsed, decodeURIComponent(parsed)].filter((secret) => secret.length >= 4);
   });
 }
 
@@ -52,11 +52,7 @@ function parseProxy(value: string): URL | null {
   if (!URL.canParse(url)) return null;
   const parsed = new URL(url);
   const usable = /^https?:$/.test(parsed.protocol) && parsed.hostname !== '';
-  return usable && canDecode(parsed.username + parsed.password) ? parsed : null;
-}
-
-function decoded(text: string): string {
-  return canDecode(text) ? decodeURIComponent(text) : text;
+  return usable && canDecode(`${parsed.username}:${parsed.password}`) ? parsed : null;
 }
 
 function canDecode(text: string): boolean {

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
 import type { Redact } from '../secrets.ts';
 import { explain } from './explain.ts';
-import type { Exchange, Transport } from './http.ts';
-import { classifySend, repeatLook, repeatSend, type SendClass } from './retry.ts';
+import type { Answer, Exchange, Transport } from './http.ts';
+import { classifySend, isDelivery, repeatLook, repeatSend, type SendClass } from './retry.ts';
 import type { Sends } from './sends.ts';
 import type { Moment } from './turn.ts';
 import { type JobRecord, readRecord } from './wire.ts';
@@ -86,12 +86,14 @@ export async function lookBeforeSend(
   jobId: string,
 ): Promise<{ readonly look: Extract<Look, { kind: 'seen' }> | Ending; readonly polls: number }> {
   const { clock, deadline, signal } = context;
+  let polls = 0;
   let networkErrors = 0;
-  for (let polls = 1; ; polls++) {
-    if (signal.aborted) return { look: { kind: 'cancelled' }, polls: polls - 1 };
+  for (;;) {
+    if (signal.aborted) return { look: { kind: 'cancelled' }, polls };
     const remainingMs = deadline - clock.now();
-    if (remainingMs <= 0) return { look: { kind: 'timed-out' }, polls: polls - 1 };
+    if (remainingMs <= 0) return { look: { kind: 'timed-out' }, polls };
     const look = await lookOnce(context, jobId, remainingMs);
+    polls += 1;
     if (look.kind === 'seen') return { look, polls };
     if (signal.aborted) return { look: { kind: 'cancelled' }, polls };
     if (look.exchange.kind === 'failure') networkErrors += 1;
@@ -134,8 +136,8 @@ export async function sendMessage(
     const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
     context.debug(describeExchange(`POST ${path}`, exchange));
 
+    if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
     const sendClass = classifySend(exchange);
-    if (sendClass === 'delivered') return readDelivered(exchange, jobId, context);
     const repeat = repeatSend({
       exchange,
       earlier: earlier.get(sendClass) ?? 0,
@@ -178,9 +180,11 @@ async function pause(
   return ms >= remainingMs ? { kind: 'timed-out' } : null;
 }
 
-function readDelivered(exchange: Exchange, jobId: string, { where, redact }: ServiceContext): Sent {
-  if (exchange.kind === 'failure') throw new Error('a failure is never a delivery');
-  const { body } = exchange;
+function readDelivered(
+  { status, body }: Answer,
+  jobId: string,
+  { where, redact }: ServiceContext,
+): Sent {
   const read =
     body.kind === 'whole'
       ? readRecord(body.text, jobId, redact)
@@ -198,13 +202,13 @@ function readDelivered(exchange: Exchange, jobId: string, { where, redact }: Ser
       return {
         kind: 'delivered',
         record: null,
-        warning: `The service took the message (${exchange.status}), but answered with ${what}.`,
+        warning: `The service took the message (${status}), but answered with ${what}.`,
       };
     }
   }
 }
 
-function isSuccess(exchange: Exchange): exchange is Extract<Exchange, { kind: 'answer' }> {
+function isSuccess(exchange: Exchange): exchange is Answer {
   return exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
 }
 

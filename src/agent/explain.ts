@@ -1,6 +1,6 @@
 import { oneLine } from '../foreign-text.ts';
 import type { Redact } from '../secrets.ts';
-import type { Exchange } from './http.ts';
+import type { Answer, Exchange } from './http.ts';
 import { readRefusal } from './wire.ts';
 
 interface Subject {
@@ -30,8 +30,6 @@ export function explain(exchange: Exchange, subject: Subject): string {
   const advice = advise(exchange, subject);
   return advice === '' ? parts.join('') : `${parts.join('')} ${advice}`;
 }
-
-type Answer = Extract<Exchange, { kind: 'answer' }>;
 
 function advise({ status, locationHost, contentType, body }: Answer, subject: Subject): string {
   if (status >= 300 && status < 400) {

@@ -41,6 +41,8 @@ export type Exchange =
       readonly why: string;
     };
 
+export type Answer = Extract<Exchange, { kind: 'answer' }>;
+
 export type Body =
   | { readonly kind: 'whole'; readonly text: string }
   | { readonly kind: 'broken'; readonly why: string };
@@ -279,7 +281,7 @@ function untilStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-type AnswerHead = Omit<Extract<Exchange, { kind: 'answer' }>, 'kind' | 'body'>;
+type AnswerHead = Omit<Answer, 'kind' | 'body'>;
 
 function readHead({ statusCode, headers }: Dispatcher.ResponseData): AnswerHead {
   const all = (name: string): readonly string[] => [headers[name] ?? []].flat();
@@ -354,7 +356,7 @@ const CERTIFICATE =
 
 function describeFailure(error: unknown): Failure {
   if (error instanceof Stopped) return { cause: error.failure, why: error.message };
-  const { code, message, name } = rootOf(error);
+  const { code, message, name } = rootOf(error as Error);
   const proxyStatus = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (proxyStatus !== undefined) {
     return {
@@ -387,9 +389,8 @@ interface Root {
 }
 
 /** The code and text of the first cause that has a code; Node nests them, and gathers several. */
-function rootOf(error: unknown): Root {
+function rootOf(error: Error): Root {
   if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0]);
-  if (!(error instanceof Error)) return { code: '', message: '', name: '' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (error.cause instanceof Error && (code === '' || code === 'UND_ERR_PRX_TLS')) {
     return rootOf(error.cause);

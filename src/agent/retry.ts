@@ -1,4 +1,4 @@
-import type { Exchange } from './http.ts';
+import type { Answer, Exchange } from './http.ts';
 
 /**
  * What an answer, or the lack of one, says about the message. The README's table "Will it send
@@ -57,13 +57,20 @@ export function classifySend(exchange: Exchange): SendClass {
     if (exchange.written) return 'doubtful';
     return exchange.cause === 'setup' ? 'set-up-wrongly' : 'unreachable';
   }
+  if (isDelivery(exchange)) return 'delivered';
   const { status } = exchange;
-  if (status >= 200 && status < 300) return saysJsonOrNothing(exchange) ? 'delivered' : 'doubtful';
   if (status >= 300 && status < 400) return 'redirected';
   if (status === 429) return 'rate-limited';
   if (status === 503 && asksToWait(exchange)) return 'rate-limited';
   if (status === 408 || status === 425) return 'not-processed';
   return status >= 400 && status < 500 ? 'refused' : 'doubtful';
+}
+
+/** Whether the service took the message. */
+export function isDelivery(exchange: Exchange): exchange is Answer {
+  if (exchange.kind === 'failure') return false;
+  const { status } = exchange;
+  return status >= 200 && status < 300 && saysJsonOrNothing(exchange);
 }
 
 /** A Retry-After that cannot be read is none. */
@@ -72,7 +79,7 @@ function asksToWait(exchange: Exchange): boolean {
 }
 
 /** A captive portal answers 200 with HTML: only JSON, or nothing at all, is the service's. */
-function saysJsonOrNothing({ contentType, body }: Extract<Exchange, { kind: 'answer' }>): boolean {
+function saysJsonOrNothing({ contentType, body }: Answer): boolean {
   if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)) return true;
   if (body.kind === 'broken') return false;
   return body.text === '' || (contentType === '' && /^\s*\{/.test(body.text));
@@ -102,23 +109,13 @@ export function repeatSend(history: SendHistory): Repeat {
   const sendClass = classifySend(exchange);
   const asked = retryAfterMs(exchange, history.now);
   if (earlier >= SEND_RULES[sendClass].repeats) return { kind: 'give-up', untilMs: asked };
-  switch (sendClass) {
-    case 'rate-limited': {
-      const pause = asked ?? 15_000 * 2 ** earlier;
-      return pause > Math.min(LONGEST_RETRY_AFTER_MS, remainingMs)
-        ? { kind: 'give-up', untilMs: asked }
-        : { kind: 'again', afterMs: pause + random * 1000 };
-    }
-    case 'unreachable':
-    case 'not-processed':
-      return { kind: 'again', afterMs: random * Math.min(8000, 500 * 2 ** earlier) };
-    case 'delivered':
-    case 'set-up-wrongly':
-    case 'redirected':
-    case 'refused':
-    case 'doubtful':
-      return { kind: 'give-up', untilMs: null };
+  if (sendClass !== 'rate-limited') {
+    return { kind: 'again', afterMs: random * Math.min(8000, 500 * 2 ** earlier) };
   }
+  const pause = asked ?? 15_000 * 2 ** earlier;
+  return pause > Math.min(LONGEST_RETRY_AFTER_MS, remainingMs)
+    ? { kind: 'give-up', untilMs: asked }
+    : { kind: 'again', afterMs: pause + random * 1000 };
 }
 
 interface LookHistory {
@@ -193,14 +190,18 @@ function httpDate(text: string): number | null {
       text,
     );
   if (parts === null) return null;
-  const [day, month, year, hour, minute, second] = [
-    Number(parts[1]),
-    MONTHS.indexOf(parts[2] ?? ''),
-    ...parts.slice(3).map(Number),
-  ] as [number, number, number, number, number, number];
+  const [, day, name = '', year, hour, minute, second] = parts;
+  const month = MONTHS.indexOf(name);
   // A leap second has no number of its own in a Date.
   const whole = text.replace(':60 GMT', ':59 GMT');
-  const time = Date.UTC(year, month, day, hour, minute, second === 60 ? 59 : second);
+  const time = Date.UTC(
+    Number(year),
+    month,
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Math.min(59, Number(second)),
+  );
   // Date.UTC carries over what is too large; a date that does not exist comes back as another one.
   const exists = month >= 0 && new Date(time).toUTCString().slice(5) === whole.slice(5);
   return exists ? time : null;

@@ -64,13 +64,13 @@ export function openConversation(github: GitHub, options: Options): Conversation
     return null;
   }
 
-  function ledgerOf(comment: OwnComment | null): Ledger {
-    const marker = comment === null ? null : fromMarker(comment.body, projectId);
-    if (marker?.kind === 'unreadable') {
+  function ledgerOf(comment: OwnComment): Ledger {
+    const marker = fromMarker(comment.body, projectId);
+    if (marker.kind === 'unreadable') {
       const why = 'its comment was edited by hand or written by a later version of this action';
       throw new GitHubError(0, why);
     }
-    return marker?.kind === 'ledger' ? marker.ledger : { projectId, jobs: [] };
+    return marker.kind === 'ledger' ? marker.ledger : { projectId, jobs: [] };
   }
 
   function compose(standing: Ledger, own: Ledger): { readonly text: string; readonly own: Ledger } {

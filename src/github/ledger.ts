@@ -117,13 +117,10 @@ function isOfAnotherProject(data: unknown, projectId: string): boolean {
  * turn that was skipped leaves nothing behind: nothing was said to the agent.
  */
 export function merge(standing: Ledger, own: Ledger): Ledger {
-  const byId = (ledger: Ledger): ReadonlyMap<string, LedgerJob> =>
-    new Map(ledger.jobs.map((job) => [job.id, job]));
-  const [ours, theirs] = [byId(own), byId(standing)];
+  const others = standing.jobs.filter(({ id }) => findJob(own, id) === undefined);
   return {
     projectId: own.projectId,
-    jobs: [...new Set([...ours.keys(), ...theirs.keys()])]
-      .map((id) => mergeJob(theirs.get(id), ours.get(id)))
+    jobs: [...own.jobs.map((job) => mergeJob(findJob(standing, job.id), job)), ...others]
       .filter(({ turns }) => turns.length > 0)
       .sort((one, other) => newest(other).localeCompare(newest(one))),
     forgotten: newerRun(standing.forgotten, own.forgotten),
@@ -139,10 +136,7 @@ export function isUpTo(run: string | undefined, other: string | undefined): bool
   return BigInt(run || 0) <= BigInt(other || 0);
 }
 
-function mergeJob(standing: LedgerJob | undefined, own: LedgerJob | undefined): LedgerJob {
-  const job = own ?? standing;
-  if (job === undefined) throw new Error('a job that is merged is in one of the ledgers');
-  if (own === undefined) return job;
+function mergeJob(standing: LedgerJob | undefined, own: LedgerJob): LedgerJob {
   const before = standing?.turns ?? [];
   const kept = before.filter((turn) => !own.turns.some((one) => replaces(one, turn)));
   const keys = new Set(kept.map(({ key }) => key));
@@ -195,8 +189,9 @@ export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {
   return ledger.jobs.find((job) => job.id === id);
 }
 
-function newest(job: LedgerJob): string {
-  return job.turns[0]?.startedAt ?? '';
+/** Empty for a job without turns, which comes after all others. */
+function newest({ turns: [turn] }: LedgerJob): string {
+  return turn?.startedAt ?? '';
 }
 
 /** Characters of a prompt that remain when the room gets scarce. */

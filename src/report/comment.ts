@@ -19,7 +19,7 @@ function renderJob(job: LedgerJob, site: Site): string {
   const [newest, ...older] = job.turns;
   const facts = [
     job.model === null ? '' : code(job.model),
-    job.repository === null ? '' : renderSource(job),
+    job.repository === null ? '' : renderSource(job.repository, job.ref),
     isLink(job.prLink) ? link('pull request', job.prLink) : '',
   ].filter((fact) => fact !== '');
   return [
@@ -37,8 +37,8 @@ function isLink(url: string | null): url is string {
   return url !== null && /^https:\/\/[\w.:-]+\/[\w./%-]+$/.test(url);
 }
 
-function renderSource({ repository, ref }: LedgerJob): string {
-  const name = (repository ?? '').replace(/^https?:\/\/[^/]+\//, '').replace(/\.git$/, '');
+function renderSource(repository: string, ref: string | null): string {
+  const name = repository.replace(/^https?:\/\/[^/]+\//, '').replace(/\.git$/, '');
   return code(ref === null ? name : `${name}@${ref}`);
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentOptions } from '../sim/agent.ts';
+import { push } from '../sim/events.ts';
 import type { StepRun } from '../sim/runner.ts';
 import {
   commentTexts,
@@ -63,6 +64,29 @@ describe('a cancelled run ends at once and leaves what is true', () => {
     ]);
     expect(comments.at(-1)).toContain('**Stopped watching; the agent goes on**');
     expect(result.virtualMs).toBeLessThan(20_000);
+  });
+
+  it('and is reported even where GitHub is not spoken to before', async () => {
+    let run: StepRun | undefined;
+    await using scene = await stage({
+      with: { wait: true },
+      // The place is known only from the link of the job.
+      step: { event: push() },
+      agent: {
+        jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
+        onPost() {
+          run?.kill('SIGINT');
+          return { fault: 'hang', accept: true };
+        },
+      },
+    });
+    run = scene.start();
+    const result = await run.result;
+    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'unknown' });
+    expect(commentTexts(scene.github)).toEqual([
+      expect.stringContaining('**Cancelled; the message'),
+    ]);
+    expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });
 
   it('even where GitHub does not answer any more', async () => {

@@ -165,6 +165,19 @@ describe('what is no command is skipped, green, and asks nobody anything', () =>
   });
 });
 
+it('a command that stands alone, where nothing can be posted, is skipped with a warning', async () => {
+  const { scene, result } = await comment('/agent', { github: { ...GITHUB, readOnly: true } });
+  expect(result.conclusion).toBe('success');
+  expect(result.outputs).toMatchObject({ outcome: 'skipped', 'comment-url': '' });
+  expect(warnings(result)).toEqual([
+    expect.stringMatching(
+      /^The usage could not be posted: GitHub answered 403.*pull-requests: write/,
+    ),
+  ]);
+  expect(notices(result)).toEqual([expect.stringContaining('stands alone')]);
+  expect(scene.agent.journal).toEqual([]);
+});
+
 it('a command that stands alone is answered with the usage', async () => {
   const { scene, result } = await comment('/agent  \n<!-- nothing -->');
   expect(result.conclusion).toBe('success');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { issueComment, pullRequest, push } from '../sim/events.ts';
+import { issueComment, pullRequest, push, schedule } from '../sim/events.ts';
 import type { GitHub } from '../sim/github.ts';
-import { errors, PULL, type Scenario, stage, warnings } from './scenario.ts';
+import { commentTexts, errors, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
 const others = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ author: 'alice', body: `Comment ${index}` }));
@@ -77,6 +77,19 @@ describe('the comment', () => {
       'POST',
       'PATCH',
     ]);
+  });
+
+  it.each([
+    ['a push of somebody', push(), 'asked by `alice`'],
+    ['a schedule', schedule(), ''],
+  ])('names who asked: %s', async (_, event, who) => {
+    const github = { triggering_actor: 'alice' };
+    const step = { event, github };
+    await using scene = await stage({ with: { 'pr-number': String(PULL) }, step });
+    await scene.run();
+    const [text = ''] = commentTexts(scene.github).slice(-1);
+    expect(text).toContain('**Sent**');
+    expect(/asked by `.*?`/.exec(text)?.[0] ?? '').toBe(who);
   });
 
   it('is not written with comment: off', async () => {
@@ -165,6 +178,20 @@ describe('a comment that cannot be written is one warning, and the summary holds
     expect(result.outputs).toMatchObject({ delivery: 'sent', 'comment-url': '' });
     expect(result.summary).toContain('The comment could not be written.');
   });
+});
+
+it('an event file that the client cannot read keeps the comment from being written, and no more', async () => {
+  await using scene = await stage({
+    with: { 'pr-number': String(PULL) },
+    step: { event: { name: 'push', payload: '{' } },
+  });
+  const result = await scene.run();
+  expect(result.outputs).toMatchObject({ outcome: 'sent', 'comment-url': '' });
+  expect(warnings(result)).toEqual([
+    expect.stringContaining('the event file is not valid JSON'),
+    expect.stringContaining('its client could not be set up; check the event file'),
+  ]);
+  expect(result.summary).toContain('The comment could not be written.');
 });
 
 it('a pull request from a fork, whose token may write nothing, still has its result', async () => {

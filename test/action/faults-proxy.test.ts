@@ -175,6 +175,16 @@ describe('a proxy that does not', () => {
         { ...outage, tries: expect.any(Number) },
       ],
     ),
+    [
+      'has the certificate of another host',
+      async (use) => {
+        const tls = await TRUSTED.issue({ hosts: ['proxy.example'] });
+        const { port } = await use(startFaultServer({ tls }));
+        const HTTP_PROXY = `https://127.0.0.1:${port}`;
+        return { step: { env: { HTTP_PROXY, NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
+      },
+      { ...once, error: /\(proxy .*: the certificate is not trusted \(ERR_TLS_CERT_ALTNAME/ },
+    ],
     ['resets', behind({ onConnect: () => ({ kind: 'reset' }) }, { connects: 3 }), outage],
     ['ends', behind({ onConnect: () => ({ kind: 'end' }) }, { connects: 3 }), outage],
     [

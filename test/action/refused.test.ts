@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { errors, JOB, stage } from './scenario.ts';
+import { startProxy } from '../sim/proxy.ts';
+import { errors, JOB, KEY, stage, warnings } from './scenario.ts';
 
 it.each<[number, RegExp, string]>([
   [400, /answered 400 to the message: "no such thing"/, 'not-sent'],
@@ -32,6 +33,27 @@ it('bad input is one error that names every input; nothing is asked of anybody',
   ]);
   expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent', results: '[]' });
   expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
+});
+
+it('a key without the prefix of the service is warned of, at the service itself', async () => {
+  // Nothing gets past the proxy.
+  await using proxy = await startProxy({ onConnect: () => ({ kind: 'answer', status: 403 }) });
+  await using scene = await stage({
+    with: { 'base-url': '', 'api-key': 'another_kind_of_key', comment: 'off' },
+    step: { env: { HTTPS_PROXY: `http://${proxy.host}` } },
+    secrets: ['another_kind_of_key'],
+  });
+  const result = await scene.run();
+  expect(warnings(result)).toEqual([
+    'api-key does not begin with "mint_"; the service may not take it.',
+  ]);
+  expect(new Set(proxy.journal.map(({ target }) => target))).toEqual(
+    new Set(['api.mintlify.com:443']),
+  );
+  expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+
+  const known = await scene.run({ with: { 'api-key': KEY } });
+  expect(warnings(known)).toEqual([]);
 });
 
 it('where the look before the send is refused, nothing is sent', async () => {

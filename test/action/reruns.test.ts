@@ -247,6 +247,25 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(again.outputs).toMatchObject({ outcome: 'error', delivery: 'unknown' });
     expect(scene.agent.accepted()).toHaveLength(1);
   });
+
+  it('nor is what was surely sent, so that its end stays unconfirmed', async () => {
+    const steps = [
+      { afterMs: 2000, set: { status: 'active' } },
+      { afterMs: 100_000, set: { status: 'completed' } },
+    ];
+    await using scene = await stage({
+      with: { wait: true },
+      agent: { jobs: [{ id: JOB, turns: [{ steps }] }] },
+    });
+    const first = await scene.run({ with: { 'timeout-minutes': '1' } });
+    expect(first.outputs).toMatchObject({ outcome: 'timed-out', delivery: 'sent' });
+    const other = await scene.run({ with: { prompt: 'Something else.' } });
+    expect(other.outputs).toMatchObject({ outcome: 'completed', confirmed: 'true' });
+    const again = await scene.run({ step: ATTEMPT_2 });
+    expect(again.outputs).toMatchObject({ outcome: 'completed', confirmed: 'false' });
+    expect(again.outputs.reason).toContain('Another message was sent to it since');
+    expect(scene.agent.accepted()).toHaveLength(2);
+  });
 });
 
 it('a re-run that finds nothing remembered sends, and says so', async () => {

@@ -319,6 +319,11 @@ describe('prompt-file', () => {
     expect(found[0]).toContain(expected);
   });
 
+  it('lies in the working directory where the runner names no workspace', () => {
+    const { prompt } = valid({ prompt: '', 'prompt-file': 'package.json' });
+    expect(prompt).toContain('"name": "agent-follow-up"');
+  });
+
   it('excludes prompt', () => {
     expect(problems({ 'prompt-file': 'good.md' }, workspace)).toEqual([
       'prompt and prompt-file are both set; give one of them.',
@@ -339,13 +344,17 @@ describe('proxy variables', () => {
     expect(url(variables)).toBe(expected);
   });
 
-  it.each(['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1'])(
-    'refuses %s',
-    (value) => {
-      const found = problems({}, { HTTPS_PROXY: value });
-      expect(found).toEqual([expect.stringMatching(/^HTTPS_PROXY is not the URL of/)]);
-    },
-  );
+  it.each([
+    'http://',
+    'socks5://p:1',
+    'http://p:99999',
+    '::',
+    'http://u:100%@p:1',
+    'http://%C3:%A4@p:1',
+  ])('refuses %s', (value) => {
+    const found = problems({}, { HTTPS_PROXY: value });
+    expect(found).toEqual([expect.stringMatching(/^HTTPS_PROXY is not the URL of/)]);
+  });
 });
 
 describe('readSecrets', () => {
@@ -363,6 +372,7 @@ describe('readSecrets', () => {
     ['user:s3cret@proxy:1', ['s3cret']],
     ['http://user:s3:cr@et@proxy:1', ['s3:cr@et', 's3%3Acr%40et']],
     ['http://user:s3c ret@proxy:1', ['s3c ret', 's3c%20ret']],
+    ['http://user:p%C3%A4ss@proxy:1', ['p%C3%A4ss', 'päss']],
     ['http://user:abc@proxy:1', []],
     ['http://user@proxy:1', []],
     ['http://proxy:1', []],

@@ -73,6 +73,14 @@ describe('toOutputs', () => {
     });
   });
 
+  it('takes a run of which nothing is known for an error', () => {
+    expect(toOutputs({ results: [], commentUrls: [] })).toMatchObject({
+      outcome: 'error',
+      delivery: 'not-sent',
+      reason: '',
+    });
+  });
+
   it('is serialised in one piece', () => {
     const text = serialise(
       toOutputs({ results: [], ended: { outcome: 'error', reason: 'a\nb' }, commentUrls: [] }),

@@ -67,6 +67,25 @@ describe('planJob', () => {
     expect(plan(read(null))).toEqual({ kind: 'send', warning: '' });
   });
 
+  it('gives the end that an earlier attempt saw as it is remembered', () => {
+    const base = { status: 'completed', prLink: null, archivedAt: null };
+    const seen = { confirmed: true, base, evidence: true, elapsedSeconds: 9, reason: 'So.' };
+    const planned = (parts: Partial<LedgerTurn>) => plan(read(ledger(['j', turn(parts)])));
+    for (const outcome of ['completed', 'failed', 'archived'] as const) {
+      expect(planned({ ...seen, outcome })).toMatchObject({
+        kind: 'done',
+        result: {
+          ...{ jobId: 'j', delivery: 'sent', outcome, status: 'active', source: null },
+          ...{ confirmed: true, elapsedSeconds: 9, reason: 'So.' },
+          resumption: { base, evidence: true, sentAt: new Date('2026-11-21T12:00:05Z') },
+        },
+      });
+    }
+    expect(planned({ outcome: 'failed', sentAt: null })).toMatchObject({
+      result: { resumption: { sentAt: null } },
+    });
+  });
+
   it('does not settle a turn by what came after it', () => {
     const base = { status: 'completed', prLink: null, archivedAt: null };
     const mine = turn({ delivery: 'sending', base, sentAt: null });

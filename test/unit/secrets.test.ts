@@ -28,3 +28,15 @@ it('leaves ordinary words alone, even where a secret is very short', () => {
   expect(redact('about a table')).toBe('about a table');
   expect(redactor([])('text')).toBe('text');
 });
+
+it('finds a secret that invisible characters split', () => {
+  expect(redact(`a\u200b ${KEY.slice(0, 6)}\u200b${KEY.slice(6)} b`)).toBe('a *** b');
+  // What holds none stays as it is.
+  expect(redact('a\u200b b')).toBe('a\u200b b');
+});
+
+it('takes out a short secret, but not what its base64 has in common with ordinary words', () => {
+  const short = redactor(['s3cr']);
+  expect(short('the word s3cr')).toBe('the word ***');
+  expect(short(Buffer.from('s3cr').toString('base64'))).toBe('czNjcg==');
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { conclude, crash, fail, skip } from '../../src/ending.ts';
+import type { Host } from '../../src/host.ts';
+import { type JobResult, unknownJob } from '../../src/outcome.ts';
+import type { Outputs } from '../../src/outputs.ts';
+import type { Reporter } from '../../src/reporter.ts';
+
+/** Takes down what is said, written as `level: text`, and the outputs. */
+function stand({ canWrite = true } = {}) {
+  const said: string[] = [];
+  const outputs: Outputs[] = [];
+  const summaries: string[] = [];
+  const say = (level: string) => (text: string) => {
+    said.push(`${level}: ${text}`);
+  };
+  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+  function into<T>(list: T[]): (value: T) => void {
+    return (value) => {
+      if (!canWrite) throw full;
+      list.push(value);
+    };
+  }
+  const host: Host = {
+    env: {},
+    console: {
+      info: say('info'),
+      debug: say('debug'),
+      notice: say('notice'),
+      warning: say('warning'),
+      error: say('error'),
+      group: say('group'),
+      endGroup() {},
+    },
+    redact: (text) => text,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    crashed: new Promise(() => {}),
+    random: () => 0,
+    saveMemory() {},
+    writeOutputs: into(outputs),
+    writeSummary: into(summaries),
+  };
+  return { host, said, outputs, summaries };
+}
+
+const NO_COMMENT: Reporter = {
+  recall: async () => ({ kind: 'none' }),
+  assign() {},
+  sending: async () => {},
+  note() {},
+  finish: async () => ({ urls: [], unwritten: '' }),
+};
+const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
+
+function job(parts: Partial<JobResult>): JobResult {
+  return { ...unknownJob('job-1', { delivery: 'sent', outcome: 'sent', reason: '' }), ...parts };
+}
+
+describe('skip', () => {
+  it('is green, with its reason and the comment', () => {
+    const { host, said, outputs } = stand();
+    expect(skip(host, 'Not for me.', 'https://github.com/c')).toBe(0);
+    expect(said).toEqual(['notice: Not for me.']);
+    expect(outputs).toMatchObject([
+      { outcome: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
+    ]);
+  });
+  it('stays green where the outputs cannot be written, and says so', () => {
+    const { host, said } = stand({ canWrite: false });
+    expect(skip(host, 'Not for me.')).toBe(0);
+    expect(said).toEqual(['notice: Not for me.', `warning: ${UNWRITABLE}`]);
+  });
+});
+
+it('fail is red in every place', () => {
+  const { host, said, outputs, summaries } = stand();
+  expect(fail(host, 'Bad input.')).toBe(1);
+  expect(said).toEqual(['error: Bad input.']);
+  expect(outputs).toMatchObject([{ outcome: 'error', reason: 'Bad input.' }]);
+  expect(summaries).toEqual([expect.stringContaining('Bad input.')]);
+});
+
+describe('conclude', () => {
+  const end = (results: readonly JobResult[], options?: { canWrite: boolean }) => {
+    const stood = stand(options);
+    const code = conclude(stood.host, results, new Set(['failed']), NO_COMMENT);
+    return code.then((exitCode) => ({ exitCode, ...stood }));
+  };
+
+  it.each<[string, Partial<JobResult>, 0 | 1, readonly string[]]>([
+    ['plain success', {}, 0, []],
+    ['a failure', { outcome: 'failed', reason: 'It failed.' }, 1, ['error: It failed.']],
+    ['what does not fail', { outcome: 'archived', reason: 'Gone.' }, 0, ['warning: Gone.']],
+    ['a skipped job', { outcome: 'skipped', reason: 'Not now.' }, 0, ['notice: Not now.']],
+  ])('%s', async (_, parts, code, annotations) => {
+    const { exitCode, said } = await end([job(parts)]);
+    expect(exitCode).toBe(code);
+    expect(said.filter((text) => !text.startsWith('info'))).toEqual(annotations);
+  });
+
+  it('without any job has nothing to announce', async () => {
+    const { exitCode, said } = await end([]);
+    expect([exitCode, said]).toEqual([0, []]);
+  });
+
+  it('tells the facts in the log where the outputs cannot be written, with one error', async () => {
+    const facts = (outcome: string) => `They are: outcome ${outcome}, delivery sent, status active`;
+    const sent = await end([job({ status: 'active' })], { canWrite: false });
+    expect(sent.exitCode).toBe(1);
+    expect(sent.said).toContain(`error: ${UNWRITABLE} ${facts('sent')}.`);
+
+    const failed = job({ outcome: 'failed', reason: 'It failed.', status: 'active' });
+    const { said } = await end([failed], { canWrite: false });
+    expect(said).toContain(`info: ${UNWRITABLE} ${facts('failed')}.`);
+    expect(said.filter((text) => text.startsWith('error'))).toEqual(['error: It failed.']);
+  });
+});
+
+describe('crash', () => {
+  const PREFIX = 'An unexpected error ended the run; please report it.';
+  const bare = new TypeError('x is not a function');
+  delete bare.stack;
+
+  it.each([
+    ['an error', new RangeError('too deep'), 'RangeError: too deep'],
+    ['an error without a stack', bare, 'TypeError: x is not a function'],
+    ['anything else', 'a thing', 'a thing'],
+  ])('by %s keeps what was known', (_, thrown, what) => {
+    const { host, said, outputs } = stand();
+    expect(crash(host, [job({ status: 'active' })], thrown)).toBe(1);
+    expect(said[0]).toBe(`error: ${PREFIX} ${what}`);
+    expect(outputs).toMatchObject([{ outcome: 'error', delivery: 'sent', status: 'active' }]);
+  });
+  it('shows the stack only to those who debug', () => {
+    const { host, said } = stand();
+    crash(host, [], new RangeError('too deep'));
+    expect(said).toHaveLength(2);
+    expect(said[1]).toMatch(/^debug: RangeError: too deep\n\s+at /);
+  });
+});
