@@ -112,5 +112,5 @@ export function eventsOf({ on }: Workflow): readonly string[] {
 }
 
 export function isThisAction({ uses = '' }: Step): boolean {
-  return uses === './' || uses.startsWith(`${ACTION}@`);
+  return ['./', '$/'].includes(uses) || uses.startsWith(`${ACTION}@`);
 }
