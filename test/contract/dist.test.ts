@@ -3,11 +3,12 @@ import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { HAS_POSIX_SHELL } from '../sim/platform.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'dist');
 
-it('dist/ is what src/ builds (npm run build)', () => {
+it.runIf(HAS_POSIX_SHELL)('dist/ is what src/ builds (npm run build)', () => {
   const fresh = mkdtempSync(join(tmpdir(), 'dist-'));
   try {
     execFileSync('npm', ['run', '--silent', 'build', '--', '--out', fresh], { cwd: ROOT });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { HAS_POSIX_SHELL } from '../sim/platform.ts';
 import { action } from './readme.ts';
 import {
   ACTION,
@@ -173,9 +174,8 @@ describe('commands in documents', () => {
     expect(scripts).toEqual(expect.arrayContaining(named));
   });
 
-  // In a clone that pushes to a copy, with an `npm` that only tells what it was asked for. A shell
-  // of POSIX reads them.
-  it.skipIf(process.platform === 'win32').each(blocks('sh', 'bash', 'console'))(
+  // In a clone that pushes to a copy, with an `npm` that only tells what it was asked for.
+  it.runIf(HAS_POSIX_SHELL).each(blocks('sh', 'bash', 'console'))(
     'those in $document, line $line, run',
     ({ text }) => {
       const folder = mkdtempSync(join(tmpdir(), 'commands-'));
