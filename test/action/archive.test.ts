@@ -11,7 +11,7 @@ it('what the runner downloads is an action that runs', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'archive-'));
   try {
     const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });
-    execFileSync('tar', ['-x', '-C', folder], { input: archive });
+    execFileSync('tar', ['-x', '-f', '-', '-C', folder], { input: archive });
     expect(readdirSync(folder).sort()).toEqual(['LICENSE', 'action.yml', 'dist', 'package.json']);
     await using scene = await stage({ with: { wait: true }, step: { action: folder } });
     const result = await scene.run();

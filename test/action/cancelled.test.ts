@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentOptions } from '../sim/agent.ts';
 import { push } from '../sim/events.ts';
+import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepRun } from '../sim/runner.ts';
 import {
   commentTexts,
@@ -35,7 +36,7 @@ async function cancelAt(
   return { result, scene, comments: commentTexts(scene.github) };
 }
 
-describe('a cancelled run ends at once and leaves what is true', () => {
+describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is true', () => {
   it('before the message', async () => {
     const { result, scene } = await cancelAt('look before');
     expect(result.exitCode).toBe(1);
@@ -138,7 +139,7 @@ it('a step killed while it sends has told that this is so', async () => {
   });
 });
 
-it('a second signal ends it at once', async () => {
+it.runIf(HAS_SIGNALS)('a second signal ends it at once', async () => {
   let run: StepRun | undefined;
   let cancelled = false;
   const stop = (): { fault: 'hang' } => {

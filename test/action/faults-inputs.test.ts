@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
+import { HAS_LARGE_VARIABLES } from '../sim/platform.ts';
 import type { Step } from '../sim/runner.ts';
 import { type Fault, NOTHING, type Row, SENT, survive } from './faults.ts';
 import { KEY, TOKEN } from './scenario.ts';
@@ -149,7 +150,7 @@ describe('ids', () => {
 });
 
 describe('prompt', () => {
-  const long = 'ä🚀\r\n%0A"\\'.repeat(7800);
+  const long = 'ä🚀\r\n%0A"\\'.repeat(HAS_LARGE_VARIABLES ? 7800 : 2000);
   play([
     ...refuses('prompt', [''], /is empty/),
     ...refuses(
@@ -170,7 +171,11 @@ describe('prompt', () => {
       },
       SENT,
     ],
-    ['of 117 KiB', { with: { prompt: long }, also: received(long) }, SENT],
+    [
+      'of 117 KiB, or as much as the system takes',
+      { with: { prompt: long }, also: received(long) },
+      SENT,
+    ],
     [
       'a file of 1 MiB',
       {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Agent } from '../sim/agent.ts';
 import { answer, head, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
+import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner.ts';
 import { commentTexts, expectPromises, PULL, type Scenario, stage } from './scenario.ts';
 
@@ -129,7 +130,7 @@ async function play(
   return { result, agent: scene.agent, comments: commentTexts(scene.github) };
 }
 
-describe.concurrent('after a signal the step ends with what is true', () => {
+describe.runIf(HAS_SIGNALS).concurrent('after a signal the step ends with what is true', () => {
   it.each(PHASES)('$name: $delivery', async (phase) => {
     const { result, agent } = await play(phase, 1);
     expect(result.exitCode).toBe(1);
@@ -141,11 +142,13 @@ describe.concurrent('after a signal the step ends with what is true', () => {
   });
 });
 
-describe.concurrent('after two signals it ends at once, and what is on disk is true', () => {
-  it.each(PHASES)('$name: $delivery', async (phase) => {
-    const { result, agent } = await play(phase, 2);
-    expect(result.exitCode === 1 || result.signal !== null).toBe(true);
-    const { delivery } = result.outputs;
-    if (delivery === 'not-sent') expect(agent.accepted()).toEqual([]);
+describe
+  .runIf(HAS_SIGNALS)
+  .concurrent('after two signals it ends at once, and what is on disk is true', () => {
+    it.each(PHASES)('$name: $delivery', async (phase) => {
+      const { result, agent } = await play(phase, 2);
+      expect(result.exitCode === 1 || result.signal !== null).toBe(true);
+      const { delivery } = result.outputs;
+      if (delivery === 'not-sent') expect(agent.accepted()).toEqual([]);
+    });
   });
-});

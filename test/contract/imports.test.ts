@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const SRC = join(import.meta.dirname, '../../src');
@@ -11,11 +11,14 @@ interface Module {
   readonly imports: readonly string[];
 }
 
-const modules: readonly Module[] = globSync('**/*.ts', { cwd: SRC }).map((file) => {
+const modules: readonly Module[] = globSync('**/*.ts', { cwd: SRC }).map((path) => {
+  const file = path.replaceAll(sep, '/');
   const text = readFileSync(join(SRC, file), 'utf8');
   const imports = [...text.matchAll(/(?:from|import)\s*\(?'([^']+)'/g)].map(([, name = '']) =>
     name.startsWith('.')
-      ? relative(SRC, resolve(SRC, file, '..', name)).replace(/^.*node_modules\//, '')
+      ? relative(SRC, resolve(SRC, file, '..', name))
+          .replaceAll(sep, '/')
+          .replace(/^.*node_modules\//, '')
       : name,
   );
   return { file, text, imports };

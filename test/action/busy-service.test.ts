@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { pullRequest } from '../sim/events.ts';
+import { commentTexts, errors, JOB, PULL, stage } from './scenario.ts';
+
+it('a busy service gets the message later, once, and the comment tells how it ended', async () => {
+  await using scene = await stage({
+    with: { prompt: 'Add examples.', wait: true },
+    agent: {
+      // What the job is before the message, and what becomes of it afterwards.
+      jobs: [
+        {
+          id: JOB,
+          base: { status: 'completed' },
+          turns: [
+            {
+              steps: [
+                { afterMs: 3_000, set: { status: 'active' } },
+                { afterMs: 1_200_000, set: { status: 'failed' } },
+              ],
+            },
+          ],
+        },
+      ],
+      // The first POST is refused; nothing returned means: answer as usual.
+      onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '20' } } : undefined),
+    },
+    step: { event: pullRequest({ number: PULL }) },
+  });
+
+  const result = await scene.run();
+
+  expect(result.conclusion).toBe('failure');
+  expect(result.outputs).toMatchObject({ outcome: 'failed', delivery: 'sent', confirmed: 'true' });
+  expect(scene.agent.posts()).toHaveLength(2);
+  expect(scene.agent.accepted()).toMatchObject([{ jobId: JOB, prompt: 'Add examples.' }]);
+  expect(scene.time.elapsed()).toBeGreaterThan(1_220_000);
+  expect(errors(result)).toEqual([expect.stringContaining(JOB)]);
+  expect(commentTexts(scene.github).at(-1)).toContain('**Failed**');
+});

@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import {
+  ACTION,
+  eventsOf,
+  files,
+  isThisAction,
+  read,
+  type Workflow,
+  workflows,
+} from '../contract/workflows.ts';
+import {
+  ALICE,
+  issueComment,
+  pullRequest,
+  push,
+  review,
+  reviewComment,
+  schedule,
+  type WebhookEvent,
+  workflowDispatch,
+} from '../sim/events.ts';
+import { type Played, playWorkflow } from '../sim/workflow.ts';
+import {
+  commentTexts,
+  JOB,
+  KEY,
+  PROJECT,
+  PULL,
+  type Scenario,
+  type Stage,
+  stage,
+} from './scenario.ts';
+
+interface Staging {
+  readonly event?: WebhookEvent;
+  /** Outputs of steps that are not run, by the ids of the steps. */
+  readonly outputs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly scenario?: Scenario;
+}
+
+const COMMAND = '/agent also add error handling examples';
+const LINK = `https://github.com/octo/agents/pull/${PULL}`;
+/** A job whose own pull request is in the repository. */
+const LINKED = { agent: { jobs: [{ id: JOB, base: { prLink: LINK } }] } };
+
+/** What the workflow of an example is played with, where it names no event of its own. */
+const EVENTS: Readonly<Record<string, () => WebhookEvent>> = {
+  issue_comment: () => issueComment({ number: PULL, body: COMMAND }),
+  pull_request: () => pullRequest({ number: PULL, fork: 'octo/agents' }),
+  pull_request_review: () => review({ number: PULL, body: COMMAND }),
+  pull_request_review_comment: () => reviewComment({ number: PULL, body: COMMAND }),
+  push: () => push(),
+  schedule: () => schedule(),
+  workflow_dispatch: () => workflowDispatch({ inputs: { 'job-id': JOB, prompt: 'Go on.' } }),
+};
+
+function open(scenario: Scenario = {}): Promise<Stage> {
+  const github = {
+    issues: [{ number: PULL, pullRequest: true }],
+    collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+  } as const;
+  return stage({ github, ...scenario });
+}
+
+async function play(workflow: Workflow, { event, outputs, scenario }: Staging = {}) {
+  const scene = await open(scenario);
+  const [name = ''] = eventsOf(workflow);
+  return { scene, jobs: await playOn(scene, workflow, event ?? eventOf(name), outputs) };
+}
+
+function playOn(
+  scene: Stage,
+  workflow: Workflow,
+  event: WebhookEvent,
+  outputs: Staging['outputs'] = {},
+): Promise<readonly Played[]> {
+  return playWorkflow(workflow, {
+    event,
+    repository: scene.github.repository,
+    vars: { AGENT_PROJECT: PROJECT, AGENT_JOB: JOB, AGENT_JOBS: JOB },
+    secrets: { AGENT_API_KEY: KEY },
+    outputs,
+    isRun: isThisAction,
+    run: (given, job) => scene.run({ with: onlyGiven(given), step: { event, github: { job } } }),
+    open: (uses) => parse(read(uses.replace(`${ACTION}/`, '').replace(/@v1$/, ''))),
+  });
+
+  /** What the stage would add is not the workflow's; the service is not where the text says. */
+  function onlyGiven(given: Readonly<Record<string, string | number | boolean | null>>) {
+    const nothing = { 'project-id': '', 'job-id': '', 'api-key': '', prompt: '' };
+    return { ...nothing, ...given, 'base-url': scene.agent.url };
+  }
+}
+
+function eventOf(name: string): WebhookEvent {
+  const make = EVENTS[name];
+  if (make === undefined) throw new Error(`No event to play "on: ${name}" with.`);
+  return make();
+}
+
+function example(name: string): Workflow {
+  return parse(read(`examples/${name}.yml`));
+}
+
+/** The results of this action's steps, in their order. */
+function resultsOf(jobs: readonly Played[]) {
+  return jobs.flatMap(({ results }) => results);
+}
+
+describe('every workflow that the documents show does what it says', () => {
+  const shown = workflows()
+    .filter(({ name }) => name.includes('.md:'))
+    .map(({ name, text }) => ({ name, workflow: parse(text) as Workflow }))
+    .filter(({ workflow }) =>
+      Object.values(workflow.jobs).some(({ steps = [], uses }) => uses ?? steps.some(isThisAction)),
+    )
+    .flatMap(({ name, workflow }) =>
+      eventsOf(workflow).map((event) => ({ name, event, workflow })),
+    );
+
+  it.each(shown)('$name on $event', async ({ workflow, event }) => {
+    await using scene = await open();
+    // So that the conversation knows its job: commands may leave it out.
+    await scene.run();
+    const jobs = await playOn(scene, workflow, eventOf(event), yieldsJob(workflow));
+    const results = resultsOf(jobs);
+    expect(results.map(({ outputs }) => outputs.outcome)).toEqual(
+      results.map(() => expect.stringMatching(/^(sent|completed|active)$/)),
+    );
+    expect(results).not.toEqual([]);
+    const sent = results.filter(({ outputs }) => outputs.delivery === 'sent');
+    expect(scene.agent.accepted()).toHaveLength(1 + sent.length);
+  });
+
+  /** A step of somebody else that is named is one that yields the id of a job. */
+  function yieldsJob({ jobs }: Workflow): Staging['outputs'] {
+    const ids = Object.values(jobs).flatMap(({ steps = [] }) => steps.map(({ id = '' }) => id));
+    return Object.fromEntries(ids.map((id) => [id, { 'job-id': JOB }]));
+  }
+});
+
+const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
+  'on-comment': () => obeysCommands('on-comment', ['issue_comment']),
+  'on-review-comment': () =>
+    obeysCommands('on-review-comment', ['pull_request_review', 'pull_request_review_comment']),
+  'on-comment-reusable': () =>
+    obeysCommands('on-comment-reusable', [
+      'issue_comment',
+      'pull_request_review',
+      'pull_request_review_comment',
+    ]),
+
+  'after-another-step': async () => {
+    const outputs = { find: { 'job-id': JOB } };
+    const { scene, jobs } = await play(example('after-another-step'), { outputs });
+    await using _ = scene;
+    const [result] = resultsOf(jobs);
+    expect(result?.outputs).toMatchObject({ outcome: 'completed', 'job-id': JOB });
+    expect(commentTexts(scene.github).at(-1)).toContain(JOB);
+    const event = pullRequest({ number: PULL, fork: 'stranger/agents' });
+    expect(resultsOf(await playOn(scene, example('after-another-step'), event, outputs))).toEqual(
+      [],
+    );
+  },
+
+  'use-the-outputs': async () => {
+    const done = await play(example('use-the-outputs'), { scenario: LINKED });
+    await using _ = done.scene;
+    expect(done.jobs.map(({ job, others }) => [job, others])).toEqual([
+      ['follow-up', [expect.stringContaining(`LINK=${LINK}`)]],
+      ['review', [expect.stringContaining(`LINK=${LINK}`)]],
+    ]);
+    const doubtful = await play(example('use-the-outputs'), {
+      scenario: { agent: { onPost: () => ({ status: 502 }), onGet: () => ({ status: 502 }) } },
+    });
+    await using __ = doubtful.scene;
+    expect(doubtful.jobs).toMatchObject([{ failed: true }, { results: [], others: [] }]);
+  },
+};
+
+/** A command of somebody who may goes to the agent; other comments do not even start a runner. */
+async function obeysCommands(name: string, events: readonly string[]): Promise<void> {
+  const workflow = example(name);
+  expect(new Set(eventsOf(workflow))).toEqual(new Set(events));
+  for (const eventName of events) {
+    const { scene, jobs } = await play(workflow, { event: eventOf(eventName) });
+    await using _ = scene;
+    expect(resultsOf(jobs).map(({ outputs }) => outputs.outcome)).toEqual(['completed']);
+    expect(scene.agent.accepted()).toMatchObject([
+      { jobId: JOB, prompt: expect.stringContaining('also add error handling examples') },
+    ]);
+    if (name === 'on-comment-reusable') {
+      expect(jobs[0]?.outputs).toMatchObject({ outcome: 'completed', 'job-id': JOB });
+    }
+    const chat = { number: PULL, body: 'I would ask the /agent to do this.' };
+    const event = eventName === 'pull_request_review' ? review(chat) : reviewComment(chat);
+    const other = eventName === 'issue_comment' ? issueComment(chat) : event;
+    expect(resultsOf(await playOn(scene, workflow, other))).toEqual([]);
+  }
+}
+
+describe.concurrent('every example does what it says', () => {
+  it.each(files('examples/*.yml'))('$name', async ({ name }) => {
+    const check = EXAMPLES[name.replace(/^examples\/|\.yml$/g, '')];
+    if (check === undefined) throw new Error('No test plays this example.');
+    await check();
+  });
+});

@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { blocks, documents, files, read } from './workflows.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+it('the scenario in test/README.md is one that runs', () => {
+  const [scenario, ...others] = blocks('ts').filter(
+    ({ document }) => document === 'test/README.md',
+  );
+  expect(others).toEqual([]);
+  expect(scenario?.text).toBe(read('test/action/busy-service.test.ts'));
+});
+
+it.each(documents())('links in $name lead to files that are there', ({ name, text }) => {
+  const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path);
+  expect(targets.filter((path) => !existsSync(join(ROOT, dirname(name), path)))).toEqual([]);
+});
+
+describe('issue forms, which GitHub drops without a word if they are wrong', () => {
+  const forms = files('.github/ISSUE_TEMPLATE/*.yml').filter(
+    ({ name }) => !name.endsWith('config.yml'),
+  );
+
+  it.each(forms)('$name', ({ text }) => {
+    const { name, description, body } = parse(text);
+    expect([name, description]).toEqual([expect.any(String), expect.any(String)]);
+    const ids = body.map(({ id }: { id: string }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { type, id, attributes } of body) {
+      expect(['textarea', 'input', 'dropdown']).toContain(type);
+      expect(id).toMatch(/^[\w-]+$/);
+      expect(attributes.label).toEqual(expect.any(String));
+      expect(attributes.options !== undefined).toBe(type === 'dropdown');
+    }
+  });
+});

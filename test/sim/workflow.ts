@@ -1,0 +1,180 @@
+// A workflow, as far as its steps that use this action can tell: events, conditions, expressions,
+// matrices, `needs`, and workflows that it calls. Other steps are not run: their outputs are given.
+
+import { data, Evaluator, Lexer, Parser } from '@actions/expressions';
+import type { Job, Step, Workflow } from '../contract/workflows.ts';
+import type { WebhookEvent } from './events.ts';
+import type { StepResult } from './runner.ts';
+
+type With = Readonly<Record<string, string | number | boolean | null>>;
+type Values = Readonly<Record<string, unknown>>;
+
+export interface Setting {
+  readonly event: WebhookEvent;
+  readonly repository: string;
+  readonly vars: Values;
+  readonly secrets: Values;
+  /** Outputs of steps that are not run, by the ids of the steps. */
+  readonly outputs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Whether a step uses this action, and hence is run. */
+  isRun(step: Step): boolean;
+  run(given: With, job: string, step: Step): Promise<StepResult>;
+  /** The workflow that a job calls. */
+  open(uses: string): Workflow;
+}
+
+/** What became of a job. One that its condition kept from running has no steps. */
+export interface Played {
+  readonly job: string;
+  readonly outputs: Readonly<Record<string, string>>;
+  readonly failed: boolean;
+  readonly results: readonly StepResult[];
+  /** The evaluated `env:` and `run:` of those other steps that would have run. */
+  readonly others: readonly string[];
+}
+
+const STATUS = ['success', 'failure', 'always', 'cancelled'] as const;
+
+/** Jobs in the order in which they stand, each once for each entry of its matrix. */
+export async function playWorkflow(
+  workflow: Workflow,
+  setting: Setting,
+  inputs: Values = {},
+): Promise<readonly Played[]> {
+  const played: Played[] = [];
+  for (const [name, job] of Object.entries(workflow.jobs)) {
+    const needs = [job.needs ?? []].flat().map((need) => resultOf(need, played));
+    const context = {
+      github: {
+        event: setting.event.payload,
+        event_name: setting.event.name,
+        repository: setting.repository,
+      },
+      vars: setting.vars,
+      secrets: setting.secrets,
+      inputs: { ...(setting.event.payload.inputs as Values | undefined), ...inputs },
+      needs: Object.fromEntries(needs.map(({ job, outputs }) => [job, { outputs }])),
+    };
+    const failed = needs.some((need) => need.failed);
+    if (!isMet(job.if, context, failed)) {
+      played.push({ job: name, outputs: {}, failed: false, results: [], others: [] });
+      continue;
+    }
+    for (const matrix of matricesOf(job, context)) {
+      played.push(...(await playJob(name, job, { ...context, matrix }, setting)));
+    }
+  }
+  return played;
+}
+
+async function playJob(
+  name: string,
+  job: Job,
+  context: Values,
+  setting: Setting,
+): Promise<readonly Played[]> {
+  if (job.uses !== undefined) {
+    const called = setting.open(job.uses);
+    const given = evaluateAll(job.with ?? {}, context);
+    const secrets =
+      job.secrets === 'inherit' ? setting.secrets : evaluateAll(job.secrets ?? {}, context);
+    return await playWorkflow(called, { ...setting, secrets }, { ...defaultsOf(called), ...given });
+  }
+  const steps: Record<string, { outputs: Values }> = {};
+  const results: StepResult[] = [];
+  const others: string[] = [];
+  let failed = false;
+  for (const step of job.steps ?? []) {
+    const now = { ...context, steps };
+    if (!isMet(step.if, now, failed)) continue;
+    if (setting.isRun(step)) {
+      const result = await setting.run(evaluateAll(step.with ?? {}, now) as With, name, step);
+      results.push(result);
+      failed ||= result.conclusion !== 'success';
+      if (step.id !== undefined) steps[step.id] = { outputs: result.outputs };
+    } else {
+      const env = Object.entries(evaluateAll(step.env ?? {}, now));
+      const told = [...env.map(([key, value]) => `${key}=${value}`), step.run ?? step.uses];
+      others.push(told.join('\n'));
+      if (step.id !== undefined) steps[step.id] = { outputs: setting.outputs?.[step.id] ?? {} };
+    }
+  }
+  const outputs = evaluateAll(job.outputs ?? {}, { ...context, steps }, '');
+  return [
+    { job: name, outputs: outputs as Readonly<Record<string, string>>, failed, results, others },
+  ];
+}
+
+function resultOf(name: string, played: readonly Played[]): Played {
+  const result = played.findLast(({ job }) => job === name);
+  if (result === undefined) throw new Error(`The job ${name} stands below one that needs it.`);
+  return result;
+}
+
+function defaultsOf({ on }: Workflow): Values {
+  const { workflow_call: call } = on as Record<string, { inputs: Record<string, Values> }>;
+  return Object.fromEntries(
+    Object.entries(call?.inputs ?? {}).map(([name, input]) => [name, input.default ?? '']),
+  );
+}
+
+function matricesOf({ strategy }: Job, context: Values): readonly Values[] {
+  if (strategy === undefined) return [{}];
+  const { include = [], ...axes } = evaluateDeep(strategy.matrix, context) as {
+    include?: readonly Values[];
+  } & Record<string, readonly unknown[]>;
+  const product = Object.entries(axes).reduce<readonly Values[]>(
+    (rows, [axis, values]) =>
+      rows.flatMap((row) => values.map((value) => ({ ...row, [axis]: value }))),
+    [{}],
+  );
+  return Object.keys(axes).length === 0 ? include : [...product, ...include];
+}
+
+/** Without a function that asks for the status, a condition holds after success only. */
+function isMet(condition: Job['if'], context: Values, failed: boolean): boolean {
+  if (condition === undefined) return !failed;
+  const text = String(condition).replace(/^\s*\$\{\{(.*)\}\}\s*$/s, '$1');
+  const asks = STATUS.some((name) => new RegExp(`\\b${name}\\(`).test(text));
+  return (asks || !failed) && Boolean(evaluate(text, context, failed));
+}
+
+function evaluateAll(given: Values, context: Values, missing?: string): Values {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const evaluated = evaluateDeep(value, context) ?? missing;
+      if (evaluated === undefined) throw new Error(`Nothing is known for ${name}: ${value}`);
+      return [name, evaluated];
+    }),
+  );
+}
+
+/** A text that is nothing but an expression keeps its type. */
+function evaluateDeep(value: unknown, context: Values): unknown {
+  if (Array.isArray(value)) return value.map((part) => evaluateDeep(part, context));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, part]) => [name, evaluateDeep(part, context)]),
+    );
+  }
+  if (typeof value !== 'string') return value;
+  const [, whole] = /^\$\{\{((?:(?!\}\}).)*)\}\}$/s.exec(value) ?? [];
+  if (whole !== undefined) return evaluate(whole, context);
+  return value.replaceAll(/\$\{\{(.*?)\}\}/gs, (_, part) => String(evaluate(part, context) ?? ''));
+}
+
+function evaluate(expression: string, context: Values, failed = false): unknown {
+  const answers = { success: !failed, failure: failed, always: true, cancelled: false };
+  const functions = STATUS.map((name) => ({
+    name,
+    minArgs: 0,
+    maxArgs: 0,
+    call: () => new data.BooleanData(answers[name]),
+  }));
+  const tokens = new Lexer(expression.trim()).lex().tokens;
+  const parsed = new Parser(tokens, Object.keys(context), functions).parse();
+  const known = JSON.parse(JSON.stringify(context), data.reviver);
+  const byName = new Map(functions.map((one) => [one.name as string, one]));
+  const result = new Evaluator(parsed, known, byName).evaluate();
+  return JSON.parse(JSON.stringify(result, data.replacer));
+}
