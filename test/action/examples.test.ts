@@ -177,6 +177,19 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     await using __ = doubtful.scene;
     expect(doubtful.jobs).toMatchObject([{ failed: true }, { results: [], others: [] }]);
   },
+
+  'wait-in-a-later-run': async () => {
+    const workflow = example('wait-in-a-later-run');
+    await using scene = await open(LINKED);
+    const evening = await playOn(scene, workflow, schedule({ cron: '0 20 * * 1-5' }));
+    expect(resultsOf(evening).map(({ outputs }) => outputs.outcome)).toEqual(['sent']);
+    const morning = await playOn(scene, workflow, schedule({ cron: '0 6 * * 2-6' }));
+    expect(resultsOf(morning).map(({ outputs }) => outputs)).toMatchObject([
+      { outcome: 'completed', delivery: 'not-sent' },
+    ]);
+    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+  },
 };
 
 /** A command of somebody who may goes to the agent; other comments do not even start a runner. */
