@@ -1,0 +1,490 @@
+import { describe, expect, it } from 'vitest';
+import { OUTPUT_NAMES } from '../../src/outputs.ts';
+import type { AgentOptions, JobScript, JournalEntry, PostReply, Reply } from '../sim/agent.ts';
+import { schedule } from '../sim/events.ts';
+import { HAS_SIGNALS } from '../sim/platform.ts';
+import type { StepResult } from '../sim/runner.ts';
+import {
+  commentTexts,
+  errors,
+  PULL,
+  type Scenario,
+  type Stage,
+  stage,
+  warnings,
+} from './scenario.ts';
+
+const ids = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `job-${index + 1}`);
+const FIVE = ids(5);
+
+function jobs(names: readonly string[], parts: Omit<JobScript, 'id'> = {}): readonly JobScript[] {
+  return names.map((id) => ({ id, ...parts }));
+}
+
+/** Several jobs without comments, but what a scenario adds. */
+function many({ with: inputs = {}, agent = {}, ...more }: Scenario, names = FIVE) {
+  return stage({
+    ...more,
+    with: { 'job-id': names.join('\n'), comment: 'off', ...inputs },
+    agent: { jobs: jobs(names), ...agent },
+  });
+}
+
+interface Told {
+  readonly jobId: string;
+  readonly outcome: string;
+  readonly delivery: string;
+  readonly status: string | null;
+  readonly reason: string;
+  readonly polls: number;
+}
+
+function told(outputs: Readonly<Record<string, string>>): readonly Told[] {
+  return JSON.parse(outputs.results ?? '');
+}
+
+/** Runs the step, and sends it a signal as soon as the log has these words. */
+async function strike(scene: Stage, words: string, signal: NodeJS.Signals): Promise<StepResult> {
+  const onLine = (line: string): void => {
+    if (line.includes(words)) run.kill(signal);
+  };
+  const run = scene.start({ step: { onLine } });
+  return run.result;
+}
+
+const jobOf = ({ path }: JournalEntry): string => path.split('/')[5] ?? '';
+const answerFor =
+  <T extends Reply | PostReply>(job: string, reply: T) =>
+  (_: number, request: JournalEntry): T | undefined =>
+    jobOf(request) === job ? reply : undefined;
+
+describe('several jobs', () => {
+  it('each get one message, in one run with one set of outputs', async () => {
+    await using scene = await many({ with: { 'job-id': 'job-2, job-1 job-3\njob-1,' } });
+    const result = await scene.run();
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs).toMatchObject({
+      outcome: 'sent',
+      delivery: 'sent',
+      'job-id': 'job-2\njob-1\njob-3',
+      confirmed: '',
+      reason: '',
+    });
+    expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-2', 'job-1', 'job-3']);
+    expect(scene.agent.gets()).toEqual([]);
+    expect(result.log).toContain('job-id names 1 id more than once; each job gets one message.');
+  });
+
+  it('are waited for, each by its own clock', async () => {
+    const lengths = [20_000, 300_000, 60_000];
+    await using scene = await many({
+      with: { wait: true, 'job-id': ids(3).join(' ') },
+      agent: {
+        jobs: lengths.map((afterMs, index) => ({
+          id: `job-${index + 1}`,
+          turns: [
+            {
+              steps: [
+                { afterMs: 0, set: { status: 'active' } },
+                {
+                  afterMs,
+                  set: {
+                    status: index === 1 ? 'failed' : 'completed',
+                    prLink: `https://github.com/octo/agents/pull/${index + 1}`,
+                  },
+                },
+              ],
+            },
+          ],
+        })),
+      },
+    });
+    const result = await scene.run();
+    expect(result.conclusion).toBe('failure');
+    expect(errors(result)).toEqual(['The agent failed on job job-2. (1 of 3 jobs: failed)']);
+    expect(result.outputs).toMatchObject({
+      outcome: 'failed',
+      status: 'failed',
+      confirmed: 'true',
+      'pr-link': ids(3)
+        .map((_, index) => `https://github.com/octo/agents/pull/${index + 1}`)
+        .join('\n'),
+    });
+    expect(told(result.outputs).map(({ outcome }) => outcome)).toEqual([
+      'completed',
+      'failed',
+      'completed',
+    ]);
+    expect(result.summary).toContain('**3 jobs:** 1 failed, 2 completed');
+    const rows = result.summary.split('\n').filter((line) => line.startsWith('| `job-'));
+    expect(rows.map((row) => row.split('|')[1]?.trim())).toEqual(['`job-2`', '`job-1`', '`job-3`']);
+    expect(result.summary.match(/^ {4}section /gm)).toHaveLength(3);
+  });
+
+  it('have one heartbeat together, and a line where one changes', async () => {
+    await using scene = await many({ with: { wait: true, 'timeout-minutes': '10' } });
+    const result = await scene.run();
+    expect(result.log.match(/is delivered\.$/gm)).toHaveLength(5);
+    expect(result.log.match(/^Job job-\d is completed, .* after the message\.$/gm)).toHaveLength(5);
+    expect(result.log.match(/of 5 jobs have ended/g)?.length ?? 0).toBeLessThanOrEqual(2);
+    const lines = result.log.split('\n').filter((line) => !/^(##|$)/.test(line));
+    expect(lines.filter((line, index) => lines.indexOf(line) !== index)).toEqual([]);
+  });
+
+  it('have at most four messages on their way at a time', async () => {
+    let open = 0;
+    let most = 0;
+    await using scene = await many(
+      {
+        agent: {
+          jobs: jobs(ids(20)),
+          async onPost() {
+            open += 1;
+            most = Math.max(most, open);
+            await new Promise((resolve) => setTimeout(resolve, 30));
+            open -= 1;
+            return undefined;
+          },
+        },
+      },
+      ids(20),
+    );
+    const result = await scene.run();
+    expect(result.outputs.outcome).toBe('sent');
+    expect(scene.agent.accepted()).toHaveLength(20);
+    expect(most).toBe(4);
+    // Never one that was used before: it may be closed just when the message is written to it.
+    expect(new Set(scene.agent.posts().map(({ socket }) => socket)).size).toBe(20);
+  });
+
+  it('of 500 have results that a job output can hold, whatever the texts', async () => {
+    const names = ids(500);
+    const error = '\u0000"\\🚀ä'.repeat(2000);
+    await using scene = await many(
+      { agent: { jobs: [], onPost: () => ({ status: 400, body: { error } }) } },
+      names,
+    );
+    const result = await scene.run();
+    expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
+    expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(names);
+    expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
+    expect(errors(result)).toEqual([expect.stringContaining('(500 of 500 jobs: error)')]);
+  });
+});
+
+describe('what befalls one job leaves the others as they are', () => {
+  const good = { outcome: 'completed', delivery: 'sent', status: 'completed', reason: '' };
+  const BAD = 'job-3';
+  it.each<[string, Pick<AgentOptions, 'onPost' | 'onGet'>, Partial<Told>]>([
+    [
+      'its message hangs',
+      { onPost: answerFor(BAD, { fault: 'hang', accept: false }) },
+      { outcome: 'error', delivery: 'unknown' },
+    ],
+    [
+      'its message is answered by 500',
+      { onPost: answerFor(BAD, { status: 500 }) },
+      { outcome: 'error', delivery: 'unknown' },
+    ],
+    [
+      'its message is refused',
+      { onPost: answerFor(BAD, { status: 404 }) },
+      { outcome: 'error', delivery: 'not-sent' },
+    ],
+    [
+      'its looks bring the record of another job',
+      { onGet: answerFor(BAD, { body: { id: 'job-1', status: 'completed' } }) },
+      { outcome: 'error', delivery: 'not-sent' },
+    ],
+    [
+      'it is not there',
+      { onGet: answerFor(BAD, { status: 404 }) },
+      { outcome: 'error', delivery: 'not-sent' },
+    ],
+    [
+      'its looks are refused',
+      { onGet: answerFor(BAD, { status: 403 }) },
+      { outcome: 'error', delivery: 'not-sent' },
+    ],
+  ])('%s', async (_, faults, expected) => {
+    await using scene = await many({
+      with: { wait: true, 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
+      agent: { jobs: jobs(FIVE), ...faults },
+      time: { graceMs: 200 },
+    });
+    const result = await scene.run();
+    for (const one of told(result.outputs)) {
+      expect(one).toMatchObject(one.jobId === BAD ? expected : good);
+    }
+    expect(errors(result)).toHaveLength(1);
+    expect(scene.agent.accepted()).toHaveLength(4);
+  });
+});
+
+describe('the limit of the project', () => {
+  it('that cannot be waited out stops all messages that are still to come', async () => {
+    await using scene = await many(
+      {
+        with: { wait: true },
+        agent: {
+          jobs: jobs(ids(20)),
+          hourlyLimit: null,
+          onPost: (n) => (n > 8 ? { status: 429, headers: { 'retry-after': '1800' } } : undefined),
+        },
+      },
+      ids(20),
+    );
+    const result = await scene.run();
+    const results = told(result.outputs);
+    expect(results.filter(({ outcome }) => outcome === 'completed')).toHaveLength(8);
+    const [failed, ...more] = results.filter(({ outcome }) => outcome === 'error');
+    expect(failed?.reason).toMatch(/429.*100\/h.*try again after 20\d\d-.*\(UTC\)/);
+    expect(more).toEqual([]);
+    const skipped = results.filter(({ outcome }) => outcome === 'skipped');
+    expect(skipped).toHaveLength(11);
+    for (const { delivery, reason } of skipped) {
+      expect(delivery).toBe('not-sent');
+      expect(reason).toMatch(/^Nothing was sent to job job-\d+, for the service takes no more/);
+      expect(reason).toMatch(/try again after 20\d\d-.*\(UTC\)/);
+    }
+    // The one that was refused, and those that were on their way with it.
+    expect(scene.agent.posts().length).toBeLessThanOrEqual(12);
+    expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'sent' });
+    expect(errors(result)).toHaveLength(1);
+  });
+
+  it('that can be waited out holds up the messages, and loses none', async () => {
+    await using scene = await many(
+      {
+        agent: {
+          jobs: jobs(ids(12)),
+          onPost: (n) =>
+            n > 4 && n <= 8 ? { status: 429, headers: { 'retry-after': '20' } } : undefined,
+        },
+      },
+      ids(12),
+    );
+    const result = await scene.run();
+    expect(result.outputs.outcome).toBe('sent');
+    expect(scene.agent.accepted()).toHaveLength(12);
+    for (const id of ids(12)) expect(scene.agent.accepted(id)).toHaveLength(1);
+  });
+});
+
+describe('an end before all are sent', () => {
+  it.runIf(HAS_SIGNALS)('by a cancel keeps what is true of each', async () => {
+    await using scene = await many(
+      {
+        agent: {
+          jobs: jobs(ids(12)),
+          onPost: (n) => (n > 4 ? { fault: 'hang', accept: true } : undefined),
+        },
+      },
+      ids(12),
+    );
+    const result = await strike(scene, 'Sending the message to job job-8', 'SIGINT');
+    const by = (delivery: string) =>
+      told(result.outputs).filter((one) => one.delivery === delivery);
+    expect(by('sent').map(({ outcome }) => outcome)).toEqual(Array(4).fill('sent'));
+    for (const one of [...by('unknown'), ...by('not-sent')]) expect(one.outcome).toBe('cancelled');
+    expect(scene.agent.posts().length).toBe(4 + by('unknown').length);
+    expect(by('not-sent').length).toBeGreaterThanOrEqual(4);
+    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'unknown' });
+    expect(result.exitCode).toBe(1);
+  });
+
+  it('by the deadline is a time-out of those not sent', async () => {
+    await using scene = await many(
+      {
+        with: { 'timeout-minutes': '0.5' },
+        agent: {
+          jobs: jobs(ids(8)),
+          onPost: (n) => (n > 4 ? { status: 429, headers: { 'retry-after': '20' } } : undefined),
+        },
+      },
+      ids(8),
+    );
+    const result = await scene.run();
+    const results = told(result.outputs);
+    expect(results.slice(0, 4).map(({ outcome }) => outcome)).toEqual(Array(4).fill('sent'));
+    for (const { outcome, delivery } of results.slice(4)) {
+      expect(['timed-out', 'error', 'skipped']).toContain(outcome);
+      expect(delivery).toBe('not-sent');
+    }
+    expect(scene.agent.accepted()).toHaveLength(4);
+  });
+});
+
+describe('only-when', () => {
+  const statuses = ['failed', 'completed', 'active', 'archived', 'odd'];
+  const mixed = statuses.map((status, index) => ({ id: `job-${index + 1}`, base: { status } }));
+
+  it.each<[string, readonly string[]]>([
+    ['failed', ['job-1']],
+    ['failed, completed', ['job-1', 'job-2']],
+    ['active', ['job-3', 'job-5']],
+    ['any', FIVE],
+  ])('%s', async (onlyWhen, sent) => {
+    await using scene = await many({
+      with: { 'only-when': onlyWhen },
+      agent: { jobs: mixed },
+    });
+    const result = await scene.run();
+    expect(result.conclusion).toBe('success');
+    expect(
+      scene.agent
+        .accepted()
+        .map(({ jobId }) => jobId)
+        .sort(),
+    ).toEqual(sent);
+    for (const one of told(result.outputs)) {
+      expect(one.polls).toBe(onlyWhen === 'any' ? 0 : 1);
+      if (sent.includes(one.jobId)) expect(one).toMatchObject({ outcome: 'sent', reason: '' });
+      else {
+        const status = statuses[Number(one.jobId.slice(4)) - 1];
+        expect(one).toMatchObject({ outcome: 'skipped', delivery: 'not-sent', status });
+        expect(one.reason).toBe(
+          `Nothing was sent to job ${one.jobId}: it is ${status}, and only-when is ${onlyWhen}.`,
+        );
+      }
+    }
+  });
+
+  it('that holds for no job says so, is green, and writes no comment', async () => {
+    await using scene = await stage({
+      with: { 'only-when': 'failed' },
+    });
+    const result = await scene.run();
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs).toMatchObject({ outcome: 'skipped', delivery: 'not-sent' });
+    expect(result.annotations.filter(({ type }) => type === 'notice')).toHaveLength(1);
+    expect(scene.github.comments(PULL)).toEqual([]);
+    expect(scene.agent.posts()).toEqual([]);
+  });
+
+  it('fails the step only if fail-on says so', async () => {
+    await using scene = await stage({ with: { 'only-when': 'failed', 'fail-on': 'skipped' } });
+    expect((await scene.run()).conclusion).toBe('failure');
+  });
+
+  it('leaves in the comment only the jobs that got the message', async () => {
+    await using scene = await many({
+      with: { 'only-when': 'failed', comment: 'update' },
+      agent: { jobs: mixed },
+    });
+    await scene.run();
+    const [comment = ''] = commentTexts(scene.github).slice(-1);
+    expect(comment.match(/^### Agent job `.*`$/gm)).toEqual(['### Agent job `job-1`']);
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+  });
+});
+
+describe('the conversations of many jobs', () => {
+  it('is the one of the event, written three times at most', async () => {
+    await using scene = await many({ with: { comment: 'update', wait: true } });
+    const result = await scene.run();
+    const texts = commentTexts(scene.github);
+    expect(texts).toHaveLength(3);
+    expect(texts.map((text) => text.match(/^\*\*(.*?)\*\*/gm)?.length)).toEqual([5, 5, 5]);
+    expect(texts[0]).toContain('**The message is being sent**');
+    expect(texts[1]?.match(/Sent, the agent is working/g)).toHaveLength(5);
+    expect(texts[2]?.match(/Completed/g)).toHaveLength(5);
+    expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
+  });
+
+  it('are those of their own pull requests where the event has none', async () => {
+    const names = ids(3);
+    await using scene = await many(
+      {
+        with: { comment: 'update', wait: true },
+        github: { issues: names.map((_, index) => ({ number: 11 + index, pullRequest: true })) },
+        agent: {
+          jobs: names.map((id, index) => ({
+            id,
+            base: { prLink: `https://github.com/octo/agents/pull/${11 + index}` },
+          })),
+        },
+        step: { event: schedule() },
+      },
+      names,
+    );
+    const result = await scene.run();
+    for (const [index, id] of names.entries()) {
+      const [comment] = scene.github.comments(11 + index);
+      expect(comment?.body).toContain(`### Agent job \`${id}\``);
+      expect(comment?.body).toContain('**Completed');
+      for (const other of names.filter((name) => name !== id)) {
+        expect(comment?.body).not.toContain(other);
+      }
+    }
+    expect(result.outputs['comment-url']?.split('\n')).toHaveLength(3);
+    expect(scene.github.writes().length).toBeLessThanOrEqual(2 * names.length);
+  });
+
+  it('remember a re-run of them all, and nothing is sent again', async () => {
+    await using scene = await many({ with: { comment: 'update' } });
+    await scene.run();
+    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+    expect(second.outputs).toMatchObject({ outcome: 'sent', delivery: 'sent' });
+    expect(scene.agent.posts()).toHaveLength(5);
+  });
+
+  it('never send again what there was no room to remember', async () => {
+    const names = ids(300);
+    await using scene = await many(
+      {
+        with: { comment: 'update', prompt: 'x'.repeat(900) },
+        agent: { jobs: jobs(names), hourlyLimit: null },
+      },
+      names,
+    );
+    await scene.run();
+    const [comment] = scene.github.comments(PULL);
+    expect(comment?.body.length).toBeLessThanOrEqual(60_000);
+    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+    expect(scene.agent.posts()).toHaveLength(300);
+    const kept = told(second.outputs).filter(({ delivery }) => delivery === 'sent');
+    expect(kept.length).toBeGreaterThan(50);
+    for (const { delivery, outcome, reason } of told(second.outputs)) {
+      if (delivery === 'sent') continue;
+      expect({ delivery, outcome }).toEqual({ delivery: 'not-sent', outcome: 'error' });
+      expect(reason).toContain('cannot tell whether it was sent');
+    }
+  });
+
+  it('that hang hold up no message for long, and are one warning', async () => {
+    const names = ids(3);
+    await using scene = await many(
+      {
+        with: { comment: 'update', wait: true, 'poll-interval-seconds': '60' },
+        github: { on: () => ({ fault: 'hang' }) },
+        agent: {
+          jobs: names.map((id, index) => ({
+            id,
+            base: { prLink: `https://github.com/octo/agents/pull/${11 + index}` },
+          })),
+        },
+        step: { event: schedule() },
+        time: { graceMs: 150 },
+      },
+      names,
+    );
+    const result = await scene.run();
+    expect(result.outputs).toMatchObject({ outcome: 'completed', delivery: 'sent' });
+    expect(warnings(result)).toEqual([
+      expect.stringMatching(/^The comment on #1\d, and those on 2 others, could not be/),
+    ]);
+    for (const id of names) expect(result.summary).toContain(`### Agent job \`${id}\``);
+  });
+});
+
+it.runIf(HAS_SIGNALS)('each output is there before the first message goes out', async () => {
+  await using scene = await many({
+    agent: { jobs: jobs(FIVE), onPost: () => ({ fault: 'hang', accept: true }) },
+  });
+  const result = await strike(scene, 'Sending the message to job job-2', 'SIGKILL');
+  expect(Object.keys(result.outputs).sort()).toEqual([...OUTPUT_NAMES].sort());
+  expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'unknown' });
+  expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(FIVE);
+});
