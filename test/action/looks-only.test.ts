@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { schedule } from '../sim/events.ts';
+import { commentTexts, errors, JOB, PULL, stage, warnings } from './scenario.ts';
+
+const LOOK = { send: 'false', prompt: '' };
+const RUN_2 = { github: { run_id: '900' } };
+
+describe('send: false', () => {
+  it.each([
+    ['active', 'active', 'success'],
+    ['completed', 'completed', 'success'],
+    ['failed', 'failed', 'failure'],
+    ['archived', 'archived', 'failure'],
+    ['queued', 'active', 'success'],
+  ])('looks once at a job that is %s: %s', async (status, outcome, conclusion) => {
+    await using scene = await stage({
+      with: LOOK,
+      agent: { jobs: [{ id: JOB, base: { status } }] },
+    });
+    const result = await scene.run();
+    expect(result.conclusion).toBe(conclusion);
+    expect(result.outputs).toMatchObject({
+      outcome,
+      status,
+      delivery: 'not-sent',
+      confirmed: '',
+      'comment-url': '',
+    });
+    expect(scene.agent.journal.map(({ method }) => method)).toEqual(['GET']);
+    expect(scene.github.journal).toEqual([]);
+    expect(result.log).not.toContain('essage');
+  });
+
+  it('minds no prompt', async () => {
+    await using scene = await stage({ with: { ...LOOK, 'prompt-file': '../../etc/passwd' } });
+    expect((await scene.run()).outputs.outcome).toBe('completed');
+  });
+
+  it('watches a job, and takes the first final status for the end', async () => {
+    let looks = 0;
+    await using scene = await stage({
+      with: { ...LOOK, wait: true },
+      agent: {
+        jobs: [{ id: JOB }],
+        onGet: () => ({ body: { id: JOB, status: ++looks > 3 ? 'completed' : 'active' } }),
+      },
+    });
+    const result = await scene.run();
+    expect(result.outputs).toMatchObject({
+      outcome: 'completed',
+      delivery: 'not-sent',
+      reason: '',
+    });
+    expect(scene.agent.gets()).toHaveLength(4);
+    expect(scene.agent.posts()).toEqual([]);
+    expect([...errors(result), ...warnings(result)]).toEqual([]);
+    expect(scene.github.comments(PULL)).toEqual([]);
+  });
+
+  it('ends at the deadline', async () => {
+    await using scene = await stage({
+      with: { ...LOOK, wait: true, 'timeout-minutes': '1' },
+      agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
+    });
+    const result = await scene.run();
+    expect(result.outputs).toMatchObject({ outcome: 'timed-out', delivery: 'not-sent' });
+    expect(errors(result)).toEqual([
+      expect.stringContaining('its status is active, and the agent goes on'),
+    ]);
+  });
+
+  it.each([
+    ['once', {}],
+    ['to wait', { wait: 'true' }],
+  ])('tells that the job cannot be seen (%s)', async (_, more) => {
+    await using scene = await stage({ with: { ...LOOK, ...more, 'job-id': 'job-2' } });
+    const result = await scene.run();
+    expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(errors(result)).toEqual([expect.stringMatching(/^Job job-2 c.*check job-id/)]);
+  });
+});
+
+describe('a wait that goes on in a later run', () => {
+  it('takes up the message that the comment remembers, its base and its time', async () => {
+    await using scene = await stage({
+      with: { 'settle-seconds': '300' },
+      agent: {
+        jobs: [
+          {
+            id: JOB,
+            turns: [
+              {
+                steps: [
+                  { afterMs: 0, set: { status: 'active' } },
+                  { afterMs: 90_000, set: { status: 'completed' } },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    });
+    // The first run gives up waiting.
+    const first = await scene.run({ with: { wait: true, 'timeout-minutes': '0.5' } });
+    expect(first.outputs.outcome).toBe('timed-out');
+    const second = await scene.run({ with: { ...LOOK, wait: true, 'job-id': '' }, step: RUN_2 });
+    expect(second.outputs).toMatchObject({
+      outcome: 'completed',
+      delivery: 'not-sent',
+      confirmed: 'true',
+      'job-id': JOB,
+    });
+    expect(JSON.parse(second.outputs.results ?? '')[0].elapsedSeconds).toBeGreaterThan(85);
+    expect(scene.agent.posts()).toHaveLength(1);
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+    const last = commentTexts(scene.github).at(-1);
+    expect(last).toContain('**Completed');
+    expect(last).not.toContain('earlier message');
+  });
+
+  it('finds it where only the job names the place', async () => {
+    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+    await using scene = await stage({
+      step: { event: schedule() },
+      agent: { jobs: [{ id: JOB, base: { prLink } }] },
+    });
+    await scene.run();
+    expect(commentTexts(scene.github).at(-1)).toContain('**Sent**');
+    const second = await scene.run({ with: { ...LOOK, wait: true }, step: RUN_2 });
+    expect(second.outputs).toMatchObject({ outcome: 'completed', delivery: 'not-sent' });
+    expect(commentTexts(scene.github).at(-1)).toContain('**Completed');
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+  });
+
+  it('does not mind a message that has ended', async () => {
+    await using scene = await stage();
+    await scene.run({ with: { wait: true } });
+    const before = commentTexts(scene.github);
+    const second = await scene.run({ with: LOOK, step: RUN_2 });
+    expect(second.outputs).toMatchObject({ outcome: 'completed', confirmed: '' });
+    const third = await scene.run({ with: { ...LOOK, wait: true }, step: RUN_2 });
+    expect(third.outputs).toMatchObject({ outcome: 'completed', delivery: 'not-sent' });
+    expect(commentTexts(scene.github)).toEqual(before);
+  });
+});
