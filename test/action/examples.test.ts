@@ -36,6 +36,8 @@ interface Staging {
   readonly event?: WebhookEvent;
   /** Outputs of steps that are not run, by the ids of the steps. */
   readonly outputs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Of the repository, beyond those that every workflow finds. */
+  readonly vars?: Readonly<Record<string, string>>;
   readonly scenario?: Scenario;
 }
 
@@ -63,22 +65,26 @@ function open(scenario: Scenario = {}): Promise<Stage> {
   return stage({ github, ...scenario });
 }
 
-async function play(workflow: Workflow, { event, outputs, scenario }: Staging = {}) {
+async function play(workflow: Workflow, { event, scenario, ...given }: Staging = {}) {
   const scene = await open(scenario);
   const [name = ''] = eventsOf(workflow);
-  return { scene, jobs: await playOn(scene, workflow, event ?? eventOf(name), outputs) };
+  return { scene, jobs: await playOn(scene, workflow, event ?? eventOf(name), given) };
+}
+
+function jobsIn(statuses: Readonly<Record<string, string>>) {
+  return Object.entries(statuses).map(([id, status]) => ({ id, base: { status } }));
 }
 
 function playOn(
   scene: Stage,
   workflow: Workflow,
   event: WebhookEvent,
-  outputs: Staging['outputs'] = {},
+  { outputs = {}, vars = {} }: Pick<Staging, 'outputs' | 'vars'> = {},
 ): Promise<readonly Played[]> {
   return playWorkflow(workflow, {
     event,
     repository: scene.github.repository,
-    vars: { AGENT_PROJECT: PROJECT, AGENT_JOB: JOB, AGENT_JOBS: JOB },
+    vars: { AGENT_PROJECT: PROJECT, AGENT_JOB: JOB, AGENT_JOBS: JOB, ...vars },
     secrets: { AGENT_API_KEY: KEY },
     outputs,
     isRun: isThisAction,
@@ -123,7 +129,9 @@ describe('every workflow that the documents show does what it says', () => {
     await using scene = await open();
     // So that the conversation knows its job: commands may leave it out.
     await scene.run();
-    const jobs = await playOn(scene, workflow, eventOf(event), yieldsJob(workflow));
+    const jobs = await playOn(scene, workflow, eventOf(event), {
+      outputs: yieldsJob(workflow),
+    });
     const results = resultsOf(jobs);
     expect(results.map(({ outputs }) => outputs.outcome)).toEqual(
       results.map(() => expect.stringMatching(/^(sent|completed|active)$/)),
@@ -134,7 +142,7 @@ describe('every workflow that the documents show does what it says', () => {
   });
 
   /** A step of somebody else that is named is one that yields the id of a job. */
-  function yieldsJob({ jobs }: Workflow): Staging['outputs'] {
+  function yieldsJob({ jobs }: Workflow): NonNullable<Staging['outputs']> {
     const ids = Object.values(jobs).flatMap(({ steps = [] }) => steps.map(({ id = '' }) => id));
     return Object.fromEntries(ids.map((id) => [id, { 'job-id': JOB }]));
   }
@@ -159,9 +167,8 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     expect(result?.outputs).toMatchObject({ outcome: 'completed', 'job-id': JOB });
     expect(commentTexts(scene.github).at(-1)).toContain(JOB);
     const event = pullRequest({ number: PULL, fork: 'stranger/agents' });
-    expect(resultsOf(await playOn(scene, example('after-another-step'), event, outputs))).toEqual(
-      [],
-    );
+    const refused = await playOn(scene, example('after-another-step'), event, { outputs });
+    expect(resultsOf(refused)).toEqual([]);
   },
 
   'use-the-outputs': async () => {
@@ -176,6 +183,37 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     });
     await using __ = doubtful.scene;
     expect(doubtful.jobs).toMatchObject([{ failed: true }, { results: [], others: [] }]);
+  },
+
+  'nudge-on-schedule': async () => {
+    const statuses = { 'job-1': 'failed', 'job-2': 'completed', 'job-3': 'failed' };
+    await using scene = await open({ agent: { jobs: jobsIn(statuses) } });
+    const vars = { AGENT_JOBS: Object.keys(statuses).join('\n') };
+    const workflow = example('nudge-on-schedule');
+    const jobs = await playOn(scene, workflow, schedule(), { vars });
+    expect(resultsOf(jobs).map(({ outputs }) => outputs)).toMatchObject([
+      { outcome: 'completed', 'job-id': 'job-1\njob-2\njob-3' },
+    ]);
+    expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-3']);
+    expect(jobs.flatMap(({ others }) => others)).toEqual([]);
+    await using broken = await open({ agent: { jobs: [] } });
+    const [failed] = await playOn(broken, workflow, schedule(), { vars });
+    expect(failed?.others).toEqual([expect.stringContaining('"jobId":"job-2"')]);
+  },
+
+  'nudge-matrix': async () => {
+    const statuses = { 'job-1': 'failed', 'job-2': 'active', 'job-3': 'completed' };
+    await using scene = await open({ agent: { jobs: jobsIn(statuses) } });
+    const outputs = { split: { parts: JSON.stringify(['job-1 job-2', 'job-3']) } };
+    const event = workflowDispatch({ inputs: { prompt: 'Go on.' } });
+    const jobs = await playOn(scene, example('nudge-matrix'), event, { outputs });
+    expect(jobs.map(({ job }) => job)).toEqual(['split', 'nudge', 'nudge', 'gather']);
+    expect(resultsOf(jobs).map(({ outputs }) => outputs['job-id'])).toEqual([
+      'job-1\njob-2',
+      'job-3',
+    ]);
+    expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-3']);
+    expect(jobs.flatMap(({ others }) => others).join()).toContain('"jobId":"job-3"');
   },
 
   'wait-in-a-later-run': async () => {
