@@ -112,5 +112,5 @@ export function eventsOf({ on }: Workflow): readonly string[] {
 }
 
 export function isThisAction({ uses = '' }: Step): boolean {
-  return ['./', '$/'].includes(uses) || uses.startsWith(`${ACTION}@`);
+  return uses === './' || uses.startsWith(`${ACTION}@`);
 }

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { issueComment } from '../sim/events.ts';
+import { selfSigned, startFaultServer } from '../sim/fault-server.ts';
+import type { StepResult } from '../sim/runner.ts';
+import { JOB, PULL, type Scenario, stage } from './scenario.ts';
+
+const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+/** What the README says that the log says; `…` stands for what differs. */
+const TEXTS = [...readTable('## Troubleshooting')].map(([, text = '']) => text);
+
+function readTable(heading: string): IterableIterator<RegExpMatchArray> {
+  const section = README.split(`${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  return section.matchAll(/^\| `(.+?)` \|/gm);
+}
+
+const command = (author = 'alice') =>
+  issueComment({
+    number: PULL,
+    body: '/agent go on',
+    author: { login: author, id: author === 'alice' ? 1001 : 1002, type: 'User' },
+  });
+const ALLOWED = {
+  issues: [{ number: PULL, pullRequest: true }],
+  collaborators: { alice: { id: 1001, permission: 'write' } },
+} as const;
+
+async function run(scenario: Scenario): Promise<StepResult> {
+  await using scene = await stage(scenario);
+  return await scene.run();
+}
+
+/** How each of them comes about. */
+const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
+  'api-key is empty': () => run({ with: { 'api-key': '' } }),
+  'The api-key is expired': () => run({ agent: { jobs: [], onPost: () => ({ status: 401 }) } }),
+  'The api-key lacks the write scope': () =>
+    run({ agent: { jobs: [], onPost: () => ({ status: 403 }) } }),
+  'There is no such job': () => run({ with: { 'job-id': 'job-2' } }),
+  'The service takes 100 messages': () =>
+    run({ agent: { jobs: [{ id: JOB }], hourlyLimit: 0 }, with: { 'timeout-minutes': '1' } }),
+  'The message may or may not': () => run({ agent: { jobs: [], onPost: () => ({ status: 502 }) } }),
+  'The agent was not done': () => run({ with: { wait: true, 'timeout-minutes': '0.2' } }),
+  'this is possibly': () =>
+    run({ with: { wait: true }, agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } }),
+  'lacks the write permission': () =>
+    run({ with: { command: '/agent' }, github: ALLOWED, step: { event: command('mallory') } }),
+  'cannot tell whether': () =>
+    run({
+      github: { on: ({ path }) => (path === '/graphql' ? { status: 500 } : undefined) },
+      step: { github: { run_attempt: '2' } },
+    }),
+  'job-id is empty': () =>
+    run({
+      with: { command: '/agent', 'job-id': '' },
+      github: ALLOWED,
+      step: { event: command() },
+    }),
+  'The comment on': () => run({ github: { ...ALLOWED, readOnly: true } }),
+  'the certificate is not trusted': async () => {
+    await using server = await startFaultServer({ tls: await selfSigned() });
+    return await run({ with: { 'base-url': server.origin } });
+  },
+};
+
+describe('what the README says about errors', () => {
+  it.concurrent.each(TEXTS)('the log can say: %s', async (text) => {
+    const [, cause] = Object.entries(CAUSES).find(([start]) => text.startsWith(start)) ?? [];
+    if (cause === undefined) throw new Error('No cause is known for it.');
+    const { log } = await cause();
+    const pattern = text
+      .split('…')
+      .map((part) => RegExp.escape(part.trim()))
+      .join('.*');
+    expect(log).toMatch(new RegExp(pattern));
+  });
+
+  it('is all that is tried here', () => {
+    expect(TEXTS).toHaveLength(Object.keys(CAUSES).length);
+    console.info(`The README explains ${TEXTS.length} errors, each tried.`);
+  });
+});
