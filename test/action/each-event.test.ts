@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { isCommentEvent, readTrigger } from '../../src/github/event.ts';
-import { stage } from './scenario.ts';
+import { event, pullRequest } from '../sim/events.ts';
+import { JOB, PULL, stage } from './scenario.ts';
 
 interface Example {
   readonly name: string;
@@ -70,4 +71,21 @@ describe.concurrent('the built action runs on every event', () => {
     expect(result.outputs.outcome).toBe('skipped');
     expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
   });
+});
+
+it('pull_request_target has the pull request for its conversation', async () => {
+  const { payload } = pullRequest({ number: PULL, fork: 'stranger/agents' });
+  await using scene = await stage({ step: { event: { name: 'pull_request_target', payload } } });
+  const result = await scene.run();
+  expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
+});
+
+it('repository_dispatch has that of the job’s own pull request', async () => {
+  const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+  await using scene = await stage({
+    agent: { jobs: [{ id: JOB, base: { prLink } }] },
+    step: { event: event('repository_dispatch') },
+  });
+  const result = await scene.run();
+  expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
 });

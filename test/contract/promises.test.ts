@@ -1,0 +1,49 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { action } from './readme.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const scenarios = globSync('test/action/*.ts', { cwd: ROOT })
+  .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+  .join('\n');
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+
+/** The events that GitHub has and the README speaks of, by the makers of their payloads. */
+const EVENTS: Readonly<Record<string, string>> = {
+  issue_comment: 'issueComment(',
+  pull_request: 'pullRequest(',
+  pull_request_review: 'review(',
+  pull_request_review_comment: 'reviewComment(',
+  pull_request_target: "'pull_request_target'",
+  push: 'push(',
+  repository_dispatch: "'repository_dispatch'",
+  schedule: 'schedule(',
+  workflow_dispatch: 'workflowDispatch(',
+};
+
+describe('what users are told of is tried in scenarios', () => {
+  const inputs = Object.keys(action.inputs);
+  it.each(inputs)('the input %s', (name) => {
+    expect(scenarios).toMatch(new RegExp(`'${name}'|\\b${name}: |\\bwith: \\{ ${name}\\b`));
+  });
+
+  const outputs = Object.keys(action.outputs);
+  it.each(outputs)('the output %s', (name) => {
+    const field = name.includes('-')
+      ? `\\['${name}'\\]|'${name}': `
+      : `\\.${name}\\b|\\b${name}[:,]`;
+    expect(scenarios).toMatch(new RegExp(field));
+  });
+
+  const events = Object.keys(EVENTS).filter((name) => readme.includes(`\`${name}\``));
+  it.each([...events, 'pull_request'])('the event %s', (name) => {
+    expect(scenarios).toContain(EVENTS[name]);
+  });
+
+  it('is counted', () => {
+    console.info(
+      `Scenarios try ${inputs.length} inputs, ${outputs.length} outputs and ${events.length + 1} events: all.`,
+    );
+  });
+});
