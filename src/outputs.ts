@@ -124,9 +124,12 @@ function overallConfirmed(results: readonly JobResult[]): string {
   return waited.length === 0 ? '' : String(waited.every(({ confirmed }) => confirmed === true));
 }
 
-/** The sentence for all: that of the worst job, and how many share its outcome. */
+/** The sentence for all: that of the worst job, which it names, and how many share its outcome. */
 export function reasonOf(main: JobResult, results: readonly JobResult[]): string {
   const sharing = results.filter(({ outcome }) => outcome === main.outcome).length;
   if (results.length === 1 || main.reason === '') return main.reason;
-  return `${main.reason} (${sharing} of ${results.length} jobs: ${main.outcome})`;
+  const named = main.reason.includes(main.jobId)
+    ? main.reason
+    : `Job ${main.jobId}: ${main.reason}`;
+  return `${named} (${sharing} of ${results.length} jobs: ${main.outcome})`;
 }

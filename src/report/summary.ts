@@ -1,4 +1,4 @@
-import { type JobResult, OUTCOMES, worstFirst } from '../outcome.ts';
+import { type JobResult, type Milestone, OUTCOMES, worstFirst } from '../outcome.ts';
 import { headline } from './comment.ts';
 import { code, duration, link } from './markdown.ts';
 
@@ -24,7 +24,7 @@ export function renderSummary(parts: SummaryParts): string {
     problem === '' ? '' : `**Nothing was sent**\n\n${code(problem, 2000)}`,
     only === undefined ? '' : others.length === 0 ? renderResult(only) : renderTable(results),
     renderTimeline(results),
-    ...commentUrls.map((url) => link('Comment on the conversation', url)),
+    renderComments(commentUrls),
     unwrittenComment === ''
       ? ''
       : `The comment could not be written. It would have said:\n\n${unwrittenComment}`,
@@ -96,6 +96,14 @@ const DELIVERY = {
   unknown: 'may or may not have been delivered; not sent again',
 } as const;
 
+function renderComments(urls: readonly string[]): string {
+  const [only, ...others] = urls;
+  if (only === undefined) return '';
+  return others.length === 0
+    ? link('Comment on the conversation', only)
+    : `Comments: ${urls.map((url) => link(`#${new URL(url).pathname.split('/').at(-1)}`, url)).join(' · ')}`;
+}
+
 function prLinkOf({ prLink }: JobResult): string {
   return prLink === null ? '' : link(code(shortLink(prLink)), prLink);
 }
@@ -128,7 +136,9 @@ function renderTimeline(results: readonly JobResult[]): string {
 }
 
 function renderSection({ jobId, milestones, outcome }: JobResult): readonly string[] {
-  const bars = milestones.slice(-MOST_BARS).map(({ at, what }, index, all) => {
+  // How it ended is often just what was seen at that moment.
+  const distinct = milestones.filter((one, index) => !isRepeated(one, milestones[index + 1]));
+  const bars = distinct.slice(-MOST_BARS).map(({ at, what }, index, all) => {
     const from = Math.round(at.getTime() / 1000);
     const next = all[index + 1]?.at ?? at;
     const to = Math.max(from + 1, Math.round(next.getTime() / 1000));
@@ -137,6 +147,10 @@ function renderSection({ jobId, milestones, outcome }: JobResult): readonly stri
     return `    ${plain(what)} : ${tag}${last ? 'milestone, ' : ''}${from}, ${last ? from : to}`;
   });
   return [`    section ${plain(jobId)}`, ...bars];
+}
+
+function isRepeated({ at, what }: Milestone, next: Milestone | undefined): boolean {
+  return next?.what === what && next.at.getTime() - at.getTime() < 1000;
 }
 
 /** Of a job that changes to and fro all the time only the last statuses are shown. */
