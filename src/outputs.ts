@@ -128,8 +128,7 @@ function overallConfirmed(results: readonly JobResult[]): string {
 export function reasonOf(main: JobResult, results: readonly JobResult[]): string {
   const sharing = results.filter(({ outcome }) => outcome === main.outcome).length;
   if (results.length === 1 || main.reason === '') return main.reason;
-  const named = main.reason.includes(main.jobId)
-    ? main.reason
-    : `Job ${main.jobId}: ${main.reason}`;
+  const namesIt = main.reason.toLowerCase().includes(`job ${main.jobId.toLowerCase()}`);
+  const named = namesIt ? main.reason : `Job ${main.jobId}: ${main.reason}`;
   return `${named} (${sharing} of ${results.length} jobs: ${main.outcome})`;
 }

@@ -123,7 +123,7 @@ describe('merge', () => {
     ],
     ['a turn more', [job('a', '10:00')], [job('a', '11:00')], [['a', '11:00', '10:00']]],
     ['the same turn', [job('a', '10:00')], [job('a', '10:00')], [['a', '10:00']]],
-    ['a job without turns', [job('a')], [job('b', '11:00')], [['b', '11:00'], ['a']]],
+    ['a job without turns', [job('a')], [job('b', '11:00')], [['b', '11:00']]],
   ])('of %s', (_, standing, own, merged) => {
     expect(both(standing, own)).toEqual(merged);
   });

@@ -26,7 +26,7 @@ describe('toOutputs', () => {
       outcome: 'failed',
       delivery: 'sent',
       confirmed: 'false',
-      reason: 'It failed. (2 of 4 jobs: failed)',
+      reason: 'Job b: It failed. (2 of 4 jobs: failed)',
       'pr-link': 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2',
       'job-id': 'a\nb\nc\nd',
       'comment-url': 'u1\nu2',
