@@ -71,6 +71,11 @@ export class GitHubError extends Error {
   }
 }
 
+/** A phrase for people. What is no `GitHubError` is a bug, whose words say nothing to them. */
+export function whyOf(error: unknown): string {
+  return error instanceof GitHubError ? error.message : 'an unexpected error';
+}
+
 /** Milliseconds that one call may take. */
 const CALL_MS = 10_000;
 const PAGE_SIZE = 100;
