@@ -31,7 +31,8 @@ export async function followUp(errands: readonly Errand[], scene: Scene): Promis
   const narrate = createNarrator(host.console, host.clock, errands.length);
   let noted: Promise<void> | undefined;
   const noteBeforeSend = (): Promise<void> => {
-    noted ??= reporter.sending(toBeSent(errands).flatMap(({ jobId }) => board.get(jobId) ?? []));
+    const jobIds = new Set(toBeSent(errands).map(({ jobId }) => jobId));
+    noted ??= reporter.sending([...board.values()].filter(({ jobId }) => jobIds.has(jobId)));
     return noted;
   };
 

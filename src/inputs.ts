@@ -85,7 +85,7 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
     ...(parsed.success && !send ? contradictions(parsed.data) : []),
     ...environmentProblems(env),
   ];
-  const missing = missingInputs(raw, send);
+  const missing = missingInputs(env, send);
   if (
     !parsed.success ||
     prompt.kind === 'invalid' ||
@@ -138,8 +138,8 @@ const QUOTED: ReadonlySet<string> = new Set([
 ]);
 
 /** What has to be given before anything is called. A comment that is no command calls nothing. */
-function missingInputs(raw: Readonly<Record<string, string>>, send: boolean): readonly string[] {
-  const isEmpty = (name: string): boolean => (raw[name] ?? '').trim() === '';
+function missingInputs(env: Env, send: boolean): readonly string[] {
+  const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
   return [
     isEmpty('api-key')
       ? 'api-key is empty; secrets are not passed to runs from forks or Dependabot. ' +
@@ -304,14 +304,14 @@ interface Range {
 }
 
 /** Plain ASCII decimals: `Number()` would also take `1e3`, `0x10` and `Infinity`. */
-function number(text: string, range: Range): Checked<number> {
-  if (text === '') return valid(range.fallback);
-  const low = range.atLeast === undefined ? `more than ${range.above}` : `${range.atLeast} or more`;
-  const problem = `must be a plain number, ${low} and at most ${range.atMost}, not ${shown(text)}.`;
+function number(text: string, { fallback, above, atLeast = 0, atMost }: Range): Checked<number> {
+  if (text === '') return valid(fallback);
+  const low = above === undefined ? `${atLeast} or more` : `more than ${above}`;
+  const problem = `must be a plain number, ${low} and at most ${atMost}, not ${shown(text)}.`;
   if (!/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text)) return { problem };
   const value = Number(text);
-  const tooLow = range.atLeast === undefined ? value <= (range.above ?? 0) : value < range.atLeast;
-  return tooLow || value > range.atMost ? { problem } : valid(value);
+  const tooLow = value < atLeast || (above !== undefined && value <= above);
+  return tooLow || value > atMost ? { problem } : valid(value);
 }
 
 function conversationNumber(text: string): Checked<number | null> {

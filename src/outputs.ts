@@ -70,7 +70,7 @@ const RESULTS_LIMIT = 480_000;
 /** Characters of a text in `results`, the first with which it is small enough. */
 const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
 
-/** Where many long texts come together, each of them is cut; links are whole or `null`. */
+/** Where many long texts come together, each of them is cut; links and times are whole or `null`. */
 function renderResults(results: readonly JobResult[]): string {
   const texts = TEXT_LIMITS.map(
     (limit) => () =>
@@ -84,7 +84,10 @@ function renderResults(results: readonly JobResult[]): string {
     if (Buffer.byteLength(json) <= RESULTS_LIMIT) return json;
   }
   return JSON.stringify(
-    results.map((result) => ({ ...shorten(result, 0), prLink: null })),
+    results.map((result) => ({
+      ...shorten(result, 0),
+      ...{ prLink: null, createdAt: null, archivedAt: null },
+    })),
     RESULT_FIELDS,
   );
 }

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { Clock } from './clock.ts';
 import type { Console } from './console.ts';
 import { oneLine } from './foreign-text.ts';
-import { type GitHub, GitHubError } from './github/api.ts';
+import { type GitHub, GitHubError, whyOf } from './github/api.ts';
 import { type Conversation, openConversation } from './github/conversation.ts';
 import type { Ledger, LedgerJob, LedgerTurn } from './github/ledger.ts';
 import type { JobResult } from './outcome.ts';
@@ -199,7 +199,7 @@ export function openReporter(options: ReporterOptions): Reporter {
         return { kind: 'read', ledger: await inTime };
       } catch (error) {
         warn([number], error);
-        return { kind: 'unreadable', why: phrase(error) };
+        return { kind: 'unreadable', why: whyOf(error) };
       }
     },
     assign(jobId, assignment) {
@@ -291,10 +291,6 @@ function short(text: string | null | undefined): string | null {
   return typeof text === 'string' ? oneLine(text) : null;
 }
 
-function phrase(error: unknown): string {
-  return error instanceof GitHubError ? error.message : 'an unexpected error';
-}
-
 function tooLate(): GitHubError {
   return new GitHubError(0, 'GitHub took too long in this run');
 }
@@ -302,7 +298,7 @@ function tooLate(): GitHubError {
 function unwritable([number, ...others]: readonly number[], error: unknown): string {
   const more = others.length === 0 ? '' : `, and those on ${others.length} others,`;
   return (
-    `The comment on #${number}${more} could not be read or written: ${phrase(error)}. The job ` +
+    `The comment on #${number}${more} could not be read or written: ${whyOf(error)}. The job ` +
     'summary holds its text, and nothing is remembered for later runs. The job needs ' +
     '`permissions:` with `pull-requests: write` (on an issue `issues: write`), which runs from ' +
     'forks never get.'

@@ -6,8 +6,9 @@ import { prepareErrands } from './errand.ts';
 import { readWhole } from './files.ts';
 import { type Board, followUp } from './follow-up.ts';
 import { passGate, requestOf } from './gate.ts';
-import { connectGitHub, type GitHub, GitHubError } from './github/api.ts';
-import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
+import { connectGitHub, type GitHub, GitHubError, whyOf } from './github/api.ts';
+import type { Request } from './github/command.ts';
+import { isCommentEvent, readTrigger, type TriggerRead } from './github/event.ts';
 import type { Admission } from './github/permission.ts';
 import { type Host, type RunFacts, readRunFacts } from './host.ts';
 import { DEFAULT_BASE_URL, type Inputs, type InputsRead, readInputs } from './inputs.ts';
@@ -57,7 +58,7 @@ async function tell(
   if (host.signal.aborted && admission.kind === 'failed') return cancelled(host);
   if (admission.kind === 'denied') return skip(host, admission.reason);
   if (admission.kind === 'failed') return fail(host, `Nothing was sent. ${admission.reason}`);
-  if (request.kind === 'usage') return answerWithUsage(host, inputs, { trigger, facts, connect });
+  if (request.kind === 'usage') return answerWithUsage(host, request, { facts, connect });
   const isCommand = inputs.command !== null;
   const reactions = reactTo(isCommand ? trigger.comment : null, connect, host.console);
   reactions.show('eyes');
@@ -120,28 +121,25 @@ async function connect(host: Host, { githubToken }: Inputs, facts: RunFacts): Pr
 }
 
 interface Conversing {
-  readonly trigger: Trigger;
   readonly facts: RunFacts;
   readonly connect: () => Promise<GitHub>;
 }
 
 async function answerWithUsage(
   host: Host,
-  { command }: Inputs,
-  { trigger, facts, connect }: Conversing,
+  { command, conversation }: Extract<Request, { kind: 'usage' }>,
+  { facts, connect }: Conversing,
 ): Promise<0> {
   const reason = `${command} stands alone; the prompt has to follow it in the same comment.`;
   // An earlier attempt of this run has said it already.
   if (facts.attempt > 1) return skip(host, reason);
   try {
     const github = await connect();
-    const usage = renderUsage(command ?? '');
-    const { url } = await github.createComment(trigger.conversation ?? 0, usage);
+    const { url } = await github.createComment(conversation, renderUsage(command));
     return skip(host, reason, url);
   } catch (error) {
-    const why = error instanceof GitHubError ? error.message : 'an unexpected error';
     host.console.warning(
-      `The usage could not be posted: ${why}. The job needs \`permissions:\` with ` +
+      `The usage could not be posted: ${whyOf(error)}. The job needs \`permissions:\` with ` +
         '`pull-requests: write` (on an issue `issues: write`).',
     );
     return skip(host, reason);
@@ -149,8 +147,7 @@ async function answerWithUsage(
 }
 
 function outOfTime(error: unknown): Admission {
-  const why = error instanceof GitHubError ? error.message : 'an unexpected error';
-  return { kind: 'failed', reason: `The permission cannot be checked: ${why}.` };
+  return { kind: 'failed', reason: `The permission cannot be checked: ${whyOf(error)}.` };
 }
 
 function introduce({ console }: Host, { baseUrl, apiKey, repeatedIds }: Inputs): void {
@@ -168,7 +165,7 @@ function introduce({ console }: Host, { baseUrl, apiKey, repeatedIds }: Inputs):
 function openReporterFor(
   host: Host,
   inputs: Inputs,
-  more: Pick<Conversing, 'facts' | 'connect'> & { readonly patience: Patience },
+  more: Conversing & { readonly patience: Patience },
 ): Reporter {
   const { comment: mode, projectId, wait } = inputs;
   const { facts } = more;

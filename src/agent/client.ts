@@ -80,18 +80,23 @@ export async function lookOnce(
   };
 }
 
-/** The look before the send. It is repeated while that may help; without it nothing is sent. */
+/**
+ * The look before the send. It is repeated while that may help; without it nothing is sent, and
+ * once no message is let out there is nothing to look for.
+ */
 export async function lookBeforeSend(
   context: ServiceContext,
   jobId: string,
 ): Promise<{ readonly look: Extract<Look, { kind: 'seen' }> | Ending; readonly polls: number }> {
-  const { clock, deadline, signal } = context;
+  const { sends, clock, deadline, signal } = context;
   let polls = 0;
   let networkErrors = 0;
   for (;;) {
     if (signal.aborted) return { look: { kind: 'cancelled' }, polls };
     const remainingMs = deadline - clock.now();
     if (remainingMs <= 0) return { look: { kind: 'timed-out' }, polls };
+    if (sends.stopped.aborted)
+      return { look: { kind: 'stopped', why: sends.stopped.reason }, polls };
     const look = await lookOnce(context, jobId, remainingMs);
     polls += 1;
     if (look.kind === 'seen') return { look, polls };

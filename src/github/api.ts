@@ -71,6 +71,11 @@ export class GitHubError extends Error {
   }
 }
 
+/** A phrase for people. What is no `GitHubError` is a bug, whose words say nothing to them. */
+export function whyOf(error: unknown): string {
+  return error instanceof GitHubError ? error.message : 'an unexpected error';
+}
+
 /** Milliseconds that one call may take. */
 const CALL_MS = 10_000;
 const PAGE_SIZE = 100;
@@ -300,6 +305,7 @@ function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>):
       return await Promise.race([request(signal), rejectOnAbort(signal)]);
     } catch (error) {
       throw signal.aborted ? signal.reason : toGitHubError(error, redact);
+      /* v8 ignore next -- V8 counts a way past a catch that always throws */
     } finally {
       finished.abort();
     }
@@ -310,7 +316,7 @@ function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>):
       try {
         return await run(request);
       } catch (error) {
-        const pauseMs = error instanceof GitHubError ? error.retryAfterMs : null;
+        const { retryAfterMs: pauseMs } = error as GitHubError;
         const isShort = pauseMs !== null && pauseMs <= LONGEST_PAUSE_MS;
         if (!isShort || hasPaused) throw error;
         hasPaused = true;

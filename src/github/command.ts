@@ -9,7 +9,7 @@ export type Request =
   | { readonly kind: 'none'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string }
   /** The command stands alone. */
-  | { readonly kind: 'usage' }
+  | { readonly kind: 'usage'; readonly command: string; readonly conversation: number }
   /** `text` is what stands after the command; without a command, empty. */
   | { readonly kind: 'asked'; readonly text: string };
 
@@ -40,7 +40,8 @@ export function readRequest(comment: CommentTrigger, command: string | null): Re
   }
   if (command === null) return { kind: 'asked', text: '' };
   const text = cleanText(comment.body.slice(command.length)).trim();
-  return hasVisibleText(text) ? { kind: 'asked', text } : { kind: 'usage' };
+  if (hasVisibleText(text)) return { kind: 'asked', text };
+  return { kind: 'usage', command, conversation: comment.conversation };
 }
 
 /** The command is the very first thing, followed by white space or the end. */

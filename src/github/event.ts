@@ -12,6 +12,8 @@ export interface Trigger {
 export interface CommentTrigger {
   readonly kind: 'comment' | 'review-comment' | 'review';
   readonly action: string;
+  /** The number of the pull request or issue that it stands on. */
+  readonly conversation: number;
   readonly id: number;
   readonly nodeId: string;
   readonly body: string;
@@ -126,8 +128,8 @@ export function readTrigger(event: string, file: Uint8Array | null): TriggerRead
     if (!payload.success) return broken('the event file does not hold a JSON object');
     const place = Object.hasOwn(CONVERSATION, event) ? CONVERSATION[event] : undefined;
     const conversation = place?.(payload.data) ?? null;
-    const comment = readComment(event, payload.data);
-    if (isCommentEvent(event) && (comment === null || conversation === null)) {
+    const comment = readComment(event, payload.data, conversation);
+    if (isCommentEvent(event) && comment === null) {
       return broken('the event file does not tell who wrote what, and where');
     }
     return { kind: 'valid', trigger: { event, conversation, comment } };
@@ -136,13 +138,19 @@ export function readTrigger(event: string, file: Uint8Array | null): TriggerRead
   }
 }
 
-function readComment(event: string, payload: Payload): CommentTrigger | null {
+function readComment(
+  event: string,
+  payload: Payload,
+  conversation: number | null,
+): CommentTrigger | null {
   const kind = isCommentEvent(event) ? COMMENT_EVENTS[event] : undefined;
   const text = kind === 'review' ? payload.review : payload.comment;
   if (kind === undefined || text === undefined || payload.sender === undefined) return null;
+  if (conversation === null) return null;
   return {
     kind,
     action: payload.action,
+    conversation,
     id: text.id,
     nodeId: text.node_id,
     body: text.body,

@@ -114,15 +114,17 @@ function isOfAnotherProject(data: unknown, projectId: string): boolean {
 
 /**
  * Puts our own turns into what stands in the comment by now. Others' turns stay as they are. A
- * turn that was skipped leaves nothing behind: nothing was said to the agent.
+ * turn that was skipped leaves nothing behind, for nothing was said to the agent; nor does a job
+ * without any turn.
  */
 export function merge(standing: Ledger, own: Ledger): Ledger {
   const others = standing.jobs.filter(({ id }) => findJob(own, id) === undefined);
   return {
     projectId: own.projectId,
     jobs: [...own.jobs.map((job) => mergeJob(findJob(standing, job.id), job)), ...others]
-      .filter(({ turns }) => turns.length > 0)
-      .sort((one, other) => newest(other).localeCompare(newest(one))),
+      .flatMap((job) => job.turns.slice(0, 1).map(({ startedAt }) => ({ job, startedAt })))
+      .sort((one, other) => other.startedAt.localeCompare(one.startedAt))
+      .map(({ job }) => job),
     forgotten: newerRun(standing.forgotten, own.forgotten),
   };
 }
@@ -187,11 +189,6 @@ function replaces(own: LedgerTurn, standing: LedgerTurn): boolean {
 
 export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {
   return ledger.jobs.find((job) => job.id === id);
-}
-
-/** Empty for a job without turns, which comes after all others. */
-function newest({ turns: [turn] }: LedgerJob): string {
-  return turn?.startedAt ?? '';
 }
 
 /** Characters of a prompt that remain when the room gets scarce. */

@@ -1,4 +1,4 @@
-import { type Collaborator, type GitHub, GitHubError } from './api.ts';
+import { type Collaborator, type GitHub, whyOf } from './api.ts';
 
 /** From least to most, as GitHub's roles build upon each other. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
@@ -54,10 +54,9 @@ async function admitOne(
       ? { kind: 'allowed' }
       : { kind: 'denied', reason: `${login} lacks the ${needed}.` };
   } catch (error) {
-    const why = error instanceof GitHubError ? error.message : 'an unexpected error';
     return {
       kind: 'failed',
-      reason: `The permission of ${login} cannot be checked: ${why}.`,
+      reason: `The permission of ${login} cannot be checked: ${whyOf(error)}.`,
     };
   }
 }

@@ -19,7 +19,7 @@ interface Timer {
 const MOMENT = 0.001;
 /** More timers than any sequence needs: beyond them the work is going round in circles. */
 const MOST_JUMPS = 50_000;
-const EPOCH = Date.UTC(2026, 10, 21, 12);
+export const EPOCH = Date.UTC(2026, 10, 21, 12);
 
 export function virtualClock(startsAt: number): VirtualClock {
   const timers: Timer[] = [];

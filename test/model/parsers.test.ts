@@ -663,6 +663,7 @@ describe('the command', () => {
       'deleted',
       '',
     ),
+    conversation: fc.constant(7),
     id: fc.constant(7),
     nodeId: fc.constant(''),
     body,

@@ -65,20 +65,26 @@ export interface JobScript {
 }
 type FinalStatus = 'completed' | 'failed' | 'archived';
 
-/** What the model knows of a POST, whatever the client makes of it. */
-export interface Post {
+/** A request; as long as it is under way its end is infinitely far. */
+export interface Span {
   readonly startedAt: number;
+  endedAt: number;
+}
+
+/** What the model knows of a POST, whatever the client makes of it. */
+export interface Post extends Span {
   /** Whether one who sees only the connection and the answer must fear that it was taken. */
   mayBeTaken: boolean;
   /** Null until, and unless, a status came. */
   status: number | null;
+  retryAfter: readonly string[];
 }
 
 export interface Service extends Transport {
   readonly posts: readonly Post[];
+  readonly looks: readonly Span[];
   /** Messages that the service acted on. */
   accepted(): number;
-  looks(): number;
   /** Requests that have not ended. */
   open(): number;
   /** Of the newest record that reached the client: whether it shows the end of our turn. */
@@ -111,7 +117,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
   const posts: Post[] = [];
   let { acceptedAt } = script;
   let accepted = acceptedAt === null ? 0 : 1;
-  let looks = 0;
+  const looks: Span[] = [];
   let open = 0;
   let showedOurEnd = false;
 
@@ -191,23 +197,36 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
 
   return {
     posts,
+    looks,
     accepted: () => accepted,
-    looks: () => looks,
     open: () => open,
     showedOurEnd: () => showedOurEnd,
-    get(_, limits) {
-      looks += 1;
-      return request(script.nextLook(), limits, () => {});
+    async get(_, limits) {
+      const look: Span = { startedAt: clock.now(), endedAt: Infinity };
+      looks.push(look);
+      const exchange = await request(script.nextLook(), limits, () => {});
+      look.endedAt = clock.now();
+      return exchange;
     },
     async postOnce(_path, _json, limits) {
-      const post: Post = { startedAt: clock.now(), mayBeTaken: false, status: null };
+      const post: Post = {
+        startedAt: clock.now(),
+        endedAt: Infinity,
+        mayBeTaken: false,
+        status: null,
+        retryAfter: [],
+      };
       posts.push(post);
       const step = script.nextPost();
       const exchange = await request(step, limits, () => {
         post.mayBeTaken = true;
         if (isTaken(step)) accept();
       });
-      if (exchange.kind === 'answer') post.status = exchange.status;
+      post.endedAt = clock.now();
+      if (exchange.kind === 'answer') {
+        post.status = exchange.status;
+        post.retryAfter = exchange.retryAfter;
+      }
       post.mayBeTaken &&= exchange.kind === 'failure' || !refuses(exchange);
       return exchange;
     },

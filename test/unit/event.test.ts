@@ -63,6 +63,20 @@ describe('the conversation of an event', () => {
 });
 
 it.each([
+  ['where it stands', { issue: undefined }],
+  ['who wrote it', { comment: { user: null } }],
+  ['who sent it', { sender: undefined }],
+])('a comment event that does not tell %s is broken, and no comment is read', (_, parts) => {
+  const { name, payload } = issueComment({ number: 7, body: '/agent go' });
+  const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
+  expect(readTrigger(name, file)).toMatchObject({
+    kind: 'broken',
+    why: 'the event file does not tell who wrote what, and where',
+    trigger: { conversation: null, comment: null },
+  });
+});
+
+it.each([
   ['no file', null, 'cannot be read'],
   ['not JSON', Buffer.from('{"issue":'), 'is not valid JSON'],
   ['not an object', Buffer.from('7'), 'does not hold a JSON object'],

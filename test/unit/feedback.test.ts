@@ -13,6 +13,7 @@ function asEvent(body: string): CommentTrigger {
   return {
     kind: 'comment',
     action: 'created',
+    conversation: 7,
     id: 1,
     nodeId: '',
     body,

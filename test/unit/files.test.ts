@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { appendAtOnce, codeOf, readInside, readWhole } from '../../src/files.ts';
+import { appendAtOnce, codeOf, readInside, readWhole, replacer } from '../../src/files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -47,6 +47,53 @@ it('appendAtOnce appends', () => {
   appendAtOnce(path, 'b');
   expect(readFileSync(path, 'utf8')).toBe('ab');
   expect(() => appendAtOnce('', 'a')).toThrow('the runner named no file for it');
+});
+
+describe('replacer', () => {
+  it.each<[string, readonly string[], string]>([
+    ['keeps what stood there before', ['a'], 'before\na'],
+    ['replaces only its own text', ['a', 'b', 'c'], 'before\nc'],
+    ['writes a longer text', ['a', 'bcd'], 'before\nbcd'],
+    ['fills a shorter one up with line breaks', ['abc', 'd'], 'before\nd\n\n'],
+    ['fills up to the longest of all', ['abcd', 'e', 'fg', 'h'], 'before\nh\n\n\n'],
+    [
+      'counts bytes, not characters',
+      ['\u{1f680}\u{1f680}', 'x\u{1f680}'],
+      'before\nx\u{1f680}\n\n\n',
+    ],
+    ['an empty text is only line breaks', ['abc', ''], 'before\n\n\n\n'],
+  ])('%s', (name, texts, content) => {
+    const path = join(folder, name);
+    writeFileSync(path, 'before\n');
+    const replace = replacer(path);
+    for (const text of texts) replace(text);
+    expect(readFileSync(path, 'utf8')).toBe(content);
+  });
+
+  it('makes a file that is not there, and one of its own each', () => {
+    const path = join(folder, 'new');
+    const [one, other] = [replacer(path), replacer(path)];
+    one('a\n');
+    other('b\n');
+    one('c\n');
+    expect(readFileSync(path, 'utf8')).toBe('c\nb\n');
+  });
+
+  it.each(['', undefined])('throws where no file is named: %j', (path) => {
+    expect(() => replacer(path)('a')).toThrow('the runner named no file for it');
+  });
+
+  it('throws where it cannot write, each time', () => {
+    const replace = replacer(inner);
+    expect(() => replace('a')).toThrow('EISDIR');
+    expect(() => replace('a')).toThrow('EISDIR');
+  });
+
+  it.runIf(process.platform === 'linux')('throws where there is no room left', () => {
+    const replace = replacer('/dev/full');
+    expect(() => replace('a')).toThrow('ENOSPC');
+    expect(() => replace('a')).toThrow('ENOSPC');
+  });
 });
 
 it.each([

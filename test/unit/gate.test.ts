@@ -9,6 +9,7 @@ const ALICE = { login: 'alice', id: 1, type: 'User' };
 const COMMENT: CommentTrigger = {
   kind: 'comment',
   action: 'created',
+  conversation: 7,
   id: 1,
   nodeId: '',
   body: '/agent go',

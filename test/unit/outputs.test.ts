@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { failsStep, type JobResult, type Outcome, unknownJob } from '../../src/outcome.ts';
+import {
+  failsStep,
+  type JobResult,
+  OUTCOMES,
+  type Outcome,
+  overallDelivery,
+  unknownJob,
+  worst,
+  worstFirst,
+} from '../../src/outcome.ts';
 import { OUTPUT_NAMES, serialise, toOutputs } from '../../src/outputs.ts';
 
 function job(jobId: string, parts: Partial<JobResult>): JobResult {
@@ -81,6 +90,70 @@ describe('toOutputs', () => {
     });
   });
 
+  describe('of 500 jobs', () => {
+    /** As long as what src/agent lets pass, and as many bytes in JSON as characters can be. */
+    const longest = {
+      status: 's'.repeat(64),
+      prLink: `https://github.com/o/${'r'.repeat(460)}/pull/1234567890`,
+      model: '\0'.repeat(4096),
+      source: { repository: '\u001f'.repeat(4096), ref: '\ud800'.repeat(4096) },
+      createdAt: '\u0001'.repeat(64),
+      archivedAt: '\u0002'.repeat(64),
+      reason: '\u3042'.repeat(2000),
+    };
+    const plain = {
+      ...longest,
+      ...{ model: 'sonnet', source: null, reason: 'It failed.', prLink: 'https://a/b/c/pull/1' },
+      ...{ createdAt: '2026-11-21T12:00:00Z', archivedAt: null },
+    };
+    const resultsOf = (parts: Partial<JobResult>): readonly Readonly<Record<string, unknown>>[] => {
+      const results = Array.from({ length: 500 }, (_, index) =>
+        job(`${'j'.repeat(253)}${index}`.slice(-256), parts),
+      );
+      const text = toOutputs({ results, commentUrls: [] }).results;
+      expect(Buffer.byteLength(text)).toBeLessThan(500_000);
+      const entries = JSON.parse(text);
+      expect(entries.map(({ jobId }: JobResult) => jobId)).toEqual(
+        results.map(({ jobId }) => jobId),
+      );
+      return entries;
+    };
+
+    it.each<[string, Partial<JobResult>, Readonly<Record<string, unknown>>]>([
+      ['plain texts are whole', plain, { ...plain }],
+      [
+        'long reasons are cut',
+        { ...plain, reason: 'x'.repeat(600) },
+        { ...plain, reason: `${'x'.repeat(199)}…` },
+      ],
+      [
+        'a cut leaves no half of a character',
+        { ...plain, reason: '\u{1f680}'.repeat(300) },
+        { ...plain, reason: `${'\u{1f680}'.repeat(39)}\ufffd…` },
+      ],
+      [
+        'models and sources are cut with them',
+        { ...plain, model: 'm'.repeat(4096), source: { repository: 'r'.repeat(4096), ref: null } },
+        {
+          ...plain,
+          model: `${'m'.repeat(79)}…`,
+          source: { repository: `${'r'.repeat(79)}…`, ref: null },
+        },
+      ],
+      [
+        'and where that is not enough, links and times are left out',
+        longest,
+        {
+          ...{ status: longest.status, delivery: 'sent', outcome: 'completed' },
+          ...{ prLink: null, createdAt: null, archivedAt: null },
+          ...{ model: '…', source: { repository: '…', ref: '…' }, reason: '…' },
+        },
+      ],
+    ])('%s', (_, parts, expected) => {
+      for (const entry of resultsOf(parts)) expect(entry).toMatchObject(expected);
+    });
+  });
+
   it('is serialised in one piece', () => {
     const text = serialise(
       toOutputs({ results: [], ended: { outcome: 'error', reason: 'a\nb' }, commentUrls: [] }),
@@ -102,4 +175,24 @@ it.each<[Outcome, readonly Outcome[], boolean]>([
 ])('%s with fail-on %j fails: %s', (outcome, failOn, expected) => {
   const results = [job('a', {}), job('b', { outcome })];
   expect(failsStep(results, new Set(failOn))).toBe(expected);
+});
+
+it('worstFirst puts the worst outcome first, and jobs of the same in input order', () => {
+  const ids = (outcomes: readonly Outcome[]): string =>
+    worstFirst(outcomes.map((outcome, index) => job(String(index), { outcome })))
+      .map(({ jobId }) => jobId)
+      .join('');
+  expect(ids(['skipped', 'error', 'sent', 'error', 'failed', 'sent'])).toBe('134250');
+  expect(ids(OUTCOMES.toReversed())).toBe('876543210');
+  expect(worst([])).toBeUndefined();
+});
+
+it.each([
+  [[], 'not-sent'],
+  [['not-sent', 'not-sent'], 'not-sent'],
+  [['not-sent', 'sent', 'not-sent'], 'sent'],
+  [['sent', 'not-sent', 'unknown'], 'unknown'],
+] as const)('the delivery of %j is %s', (deliveries, expected) => {
+  const results = deliveries.map((delivery) => job('a', { delivery }));
+  expect(overallDelivery(results)).toBe(expected);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findJob, type Ledger, type LedgerTurn, merge } from '../../src/github/ledger.ts';
-import { type Memory, planJob, rememberedJob, turnKey } from '../../src/plan.ts';
+import { type Memory, planJob, planLook, rememberedJob, turnKey } from '../../src/plan.ts';
 
 function turn(parts: Partial<LedgerTurn>): LedgerTurn {
   return {
@@ -95,6 +95,79 @@ describe('planJob', () => {
     });
     expect(plan(read(ledger(['j', later, mine])))).toMatchObject({
       earlier: { base: null, isOvertaken: true },
+    });
+  });
+});
+
+describe('a turn that is not remembered, where the comment had no room for all', () => {
+  const plan = (memory: Ledger, attempt: number) =>
+    planJob({
+      ...{ jobId: 'j', key: 'comment:1:aa', runId: '8', wait: true },
+      ...{ memory: read(memory), attempt },
+    });
+  const refused = {
+    kind: 'refuse',
+    reason: expect.stringContaining('the comment had no room left to remember all messages'),
+  };
+  const sent = { kind: 'send', warning: expect.stringContaining('remembers no message') };
+
+  it.each([
+    ['of this run', '8', 2, refused],
+    ['of a later run', '10', 2, refused],
+    ['of a run before', '7', 2, sent],
+    ['of none', undefined, 2, sent],
+    ['in the first attempt', '8', 1, { kind: 'send', warning: '' }],
+  ])('%s', (_, forgotten, attempt, expected) => {
+    const another = ledger(['k', turn({})], ['j', turn({ key: 'comment:2:bb' })]);
+    expect(plan({ ...another, forgotten }, attempt)).toEqual(expected);
+    expect(plan({ projectId: 'p', jobs: [], forgotten }, attempt)).toEqual(expected);
+  });
+
+  it('does not count where it is remembered', () => {
+    const known = { ...ledger(['j', turn({})]), forgotten: '8' };
+    expect(plan(known, 2).kind).toBe('go-on');
+  });
+});
+
+describe('planLook goes on with the newest message if it is sent and not answered', () => {
+  const nothing = { kind: 'look', turn: null, earlier: null };
+  const base = { status: 'failed', prLink: null, archivedAt: null };
+  const open = turn({ base, evidence: true });
+  const goesOn = {
+    kind: 'look',
+    turn: open,
+    earlier: {
+      ...{ delivery: 'sent', base, evidence: true, isOvertaken: false },
+      sentAt: new Date('2026-11-21T12:00:05Z'),
+    },
+  };
+
+  it.each<[string, Memory, object]>([
+    ['no memory', { kind: 'none' }, nothing],
+    ['an unreadable one', unreadable, nothing],
+    ['no comment yet', read(null), nothing],
+    ['another job', read(ledger(['k', open])), nothing],
+    ['a job without turns', read(ledger(['j'])), nothing],
+    ['not answered', read(ledger(['k', turn({})], ['j', open])), goesOn],
+    ['the newest of two', read(ledger(['j', open, turn({ outcome: 'failed' })])), goesOn],
+    ['an older one', read(ledger(['j', turn({ outcome: 'failed' }), open])), nothing],
+    ...(['completed', 'failed', 'archived'] as const).map((outcome): [string, Memory, object] => [
+      outcome,
+      read(ledger(['j', turn({ outcome })])),
+      nothing,
+    ]),
+    ...(['sending', 'unknown', 'not-sent'] as const).map((delivery): [string, Memory, object] => [
+      delivery,
+      read(ledger(['j', turn({ delivery })])),
+      nothing,
+    ]),
+  ])('%s', (_, memory, plan) => {
+    expect(planLook(memory, 'j')).toEqual(plan);
+  });
+
+  it.each(['sent', 'timed-out', 'cancelled', 'error'] as const)('%s is not the end', (outcome) => {
+    expect(planLook(read(ledger(['j', turn({ outcome })])), 'j')).toMatchObject({
+      turn: { outcome },
     });
   });
 });

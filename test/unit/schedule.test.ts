@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextLookMs } from '../../src/agent/schedule.ts';
+import { firstLookMs, nextLookMs, paceOf } from '../../src/agent/schedule.ts';
 
 describe('nextLookMs', () => {
   it.each([
@@ -14,6 +14,35 @@ describe('nextLookMs', () => {
   ])('%s', (_, sinceSendMs, lookWithinMs, fixedMs, expected) => {
     expect(nextLookMs({ sinceSendMs, lookWithinMs, fixedMs, pace: 1 })).toBe(expected);
   });
+});
+
+describe('paceOf', () => {
+  it('is 1 for a job alone, whatever its place', () => {
+    expect([0, 1, 7].map((index) => paceOf(index, 1))).toEqual([1, 1, 1]);
+  });
+
+  it.each([2, 8, 60, 500])('sets %i jobs apart, close around 1', (count) => {
+    const paces = Array.from({ length: count }, (_, index) => paceOf(index, count));
+    const sorted = paces.toSorted((one, other) => one - other);
+    const gaps = sorted.slice(1).map((pace, index) => pace - (sorted[index] ?? 0));
+    // Evenly spread, each gap would be 0.1 / count.
+    expect(Math.min(...gaps)).toBeGreaterThan(0.1 / count / 3);
+    expect(Math.min(...paces)).toBeGreaterThanOrEqual(0.95);
+    expect(Math.max(...paces)).toBeLessThan(1.05);
+    const mean = paces.reduce((sum, pace) => sum + pace, 0) / count;
+    if (count >= 8) expect(Math.abs(mean - 1)).toBeLessThan(0.01);
+  });
+
+  it('counts for every interval of ours, and not for that of the user', () => {
+    const look = { sinceSendMs: 200_000, lookWithinMs: null, fixedMs: null, pace: 1.04 };
+    expect(nextLookMs(look)).toBe(10_400);
+    expect(nextLookMs({ ...look, lookWithinMs: 5000 })).toBe(5000);
+    expect(nextLookMs({ ...look, fixedMs: 60_000 })).toBe(60_000);
+  });
+});
+
+it('first looks begin at once, and a moment apart', () => {
+  expect([0, 1, 2, 499].map(firstLookMs)).toEqual([0, 50, 100, 24_950]);
 });
 
 /** Looks and the share of the job's length waited too long, on average. */

@@ -1,0 +1,234 @@
+import { type JobResult, type Outcome, STATUSES, type Status } from '../../src/outcome.ts';
+import { OUTPUT_NAMES, toOutputs } from '../../src/outputs.ts';
+import { acceptedBy, isPerhapsTaken, type Run } from './run.ts';
+import { type Scenario, WELL } from './scenario.ts';
+import type { Post, Step } from './service.ts';
+
+const LAST_LOOK_MS = 1500;
+/** Milliseconds that Node's timers and the reading of the clock may add up to. */
+export const SLACK_MS = 20;
+
+const FINAL: readonly Outcome[] = ['completed', 'failed', 'archived'];
+const TAKEN = { sent: [1], 'not-sent': [0], unknown: [0, 1] } as const;
+
+/** What must be true of every job, whatever happens to it and to the others of its run. */
+const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
+  'at most one message is accepted': ({ scenario, service }) => acceptedBy(scenario, service) <= 1,
+  'one is accepted if it is said to be sent, none if it is said not to be': ({
+    scenario,
+    service,
+    result,
+  }) => isTrue(result, acceptedBy(scenario, service)),
+  'at each moment what is told is true': ({ told }) =>
+    told.every(({ progress, accepted }) => isTrue(progress.soFar, accepted)),
+  'just before each POST its delivery is told to be unknown': ({ told, service, scenario }) => {
+    const sending = told.filter(({ progress }) => progress.kind === 'sending');
+    return (
+      sending.every(({ progress }) => progress.soFar.delivery === 'unknown') &&
+      sending.length === service.posts.length + (scenario.veto && sending.length > 0 ? 1 : 0)
+    );
+  },
+  'nothing is sent after a message that may have been taken': ({ service: { posts } }) =>
+    posts.slice(0, -1).every(({ mayBeTaken }) => !mayBeTaken),
+  'it is sent again only as often as each answer allows': ({ service: { posts } }) =>
+    Object.values(Object.groupBy(posts, sortOf)).every(
+      (alike) => alike !== undefined && alike.length <= MOST_POSTS[sortOf(alike[0] as Post)],
+    ),
+  'nothing is sent after an attempt that may have sent it': ({ scenario, service }) =>
+    scenario.earlier === null || service.posts.length === 0,
+  'nothing is sent where it is only looked': ({ scenario, service }) =>
+    !scenario.isLook || service.posts.length === 0,
+  'it is sent only in a status in which it is wanted': ({ scenario: { onlyWhen }, ...run }) =>
+    onlyWhen === null || run.service.posts.length === 0 || onlyWhen.has(statusBefore(run)),
+  'where the message is not wanted, nothing follows the look before it': (run) =>
+    !isUnwanted(run) ||
+    (run.result.delivery === 'not-sent' &&
+      run.service.posts.length === 0 &&
+      (run.scenario.looks.steps.length > 0 || run.result.polls === 1)),
+  'a delivery is unknown only if the message may have been taken': ({
+    scenario,
+    service,
+    result,
+  }) => (result.delivery === 'not-sent') === !isPerhapsTaken(scenario, service),
+  'between the attempts it is told to be unknown only then, too': ({ told }) =>
+    told.every(
+      ({ progress: { kind, soFar }, mayBeTaken }) =>
+        kind === 'sending' || (soFar.delivery === 'not-sent') === !mayBeTaken,
+    ),
+  'no POST starts after the deadline': ({ service, scenario }) =>
+    service.posts.every(({ startedAt }) => startedAt <= scenario.order.timeoutMs + 1),
+  'no POST starts after the cancel': ({ service, cancelledAt }) =>
+    service.posts.every(({ startedAt }) => cancelledAt === null || startedAt <= cancelledAt),
+  'nothing is sent if the outputs cannot be written': ({ service, scenario }) =>
+    !scenario.veto || service.posts.length === 0,
+  'it ends by the deadline and the last look': ({ endedAt, scenario, note }) => {
+    const lookEnd = Math.max(scenario.startsAt, scenario.order.timeoutMs) + LAST_LOOK_MS;
+    return endedAt <= Math.max(lookEnd, note?.endedAt ?? 0) + SLACK_MS;
+  },
+  'it ends right after a cancel': ({ endedAt, cancelledAt }) =>
+    cancelledAt === null || endedAt <= cancelledAt + SLACK_MS,
+  'without a wait there is no look': ({ scenario, service }) =>
+    scenario.order.wait || mayLook(scenario) || service.looks.length === 0,
+  'every look is counted': ({ scenario: { isKnown, isLook, earlier }, result, service }) =>
+    result.polls === service.looks.length + (isKnown && !isLook && earlier === null ? 1 : 0),
+  'the outcome agrees with the delivery': hasFittingOutcome,
+  'it is confirmed or not only if it was waited for': ({ scenario, result }) =>
+    (result.confirmed !== null) ===
+    (scenario.order.wait && (result.delivery === 'sent' || scenario.isLook)),
+  'what is confirmed is the end of our turn': (run) =>
+    run.result.confirmed !== true ||
+    !(isWithinAssumptions(run.scenario) || wasFinalBefore(run)) ||
+    run.service.showedOurEnd(),
+  'whatever is not plain success has a reason of one line': ({ scenario, result }) =>
+    isPlain(result, scenario)
+      ? result.reason === ''
+      : /^[^\p{Cc}\u2028\u2029]+$/u.test(result.reason),
+  'no request is left': ({ service }) => service.open() === 0,
+};
+
+/** The promises that a run did not keep. */
+export function brokenPromises(run: Run): readonly string[] {
+  return Object.entries(PROMISES).flatMap(([promise, holds]) => (holds(run) ? [] : [promise]));
+}
+
+/** Without a wait only a doubt is settled by looking, where a look before shows what changed. */
+function mayLook({ isKnown, isLook, earlier, onlyWhen }: Scenario): boolean {
+  return isKnown || isLook || onlyWhen !== null || earlier?.delivery === 'unknown';
+}
+
+/** The status that counts for `only-when`, as the look before the message saw it. */
+function statusBefore({ result }: Pick<Run, 'result'>): Status {
+  return STATUSES.find((status) => status === result.resumption.base?.status) ?? 'active';
+}
+
+/** Whether a look before the message saw the job in a status in which it does not get one. */
+export function isUnwanted(run: Run): boolean {
+  const { earlier, isLook, onlyWhen } = run.scenario;
+  const wasSeen = earlier === null && !isLook && run.result.resumption.base !== null;
+  return wasSeen && onlyWhen !== null && !onlyWhen.has(statusBefore(run));
+}
+
+/** How often at most a run may end a POST in this way. */
+const MOST_POSTS = { unwritten: 3, limited: 3, unprocessed: 2, other: 1 } as const;
+
+function sortOf({ status, mayBeTaken }: Post): keyof typeof MOST_POSTS {
+  if (mayBeTaken) return 'other';
+  if (status === null) return 'unwritten';
+  if (status === 429 || status === 503) return 'limited';
+  return status === 408 || status === 425 ? 'unprocessed' : 'other';
+}
+
+function isTrue({ delivery }: JobResult, accepted: number): boolean {
+  return (TAKEN[delivery] as readonly number[]).includes(accepted);
+}
+
+/**
+ * A record does not say whose turn it shows, so what is confirmed rests on assumptions: nobody
+ * else writes to the job or archives it, the service never shows an older record after a newer
+ * one, and, unless the turn before had ended, ours begins within 45 s and the window is 60 s or
+ * more.
+ */
+function isWithinAssumptions({ order, job }: Scenario): boolean {
+  return order.settleMs >= 60_000 && job.queueMs <= 45_000;
+}
+
+/** Then only a change confirms the end, and no window needs to be believed. */
+function wasFinalBefore({ told }: Run): boolean {
+  const sending = told.find(({ progress }) => progress.kind === 'sending');
+  const status = sending?.progress.soFar.status;
+  return FINAL.some((outcome) => outcome === status);
+}
+
+/** Where nothing goes wrong, the end of our turn is found, given `extraMs` of time. */
+export function findsTheEnd({ scenario, service, result }: Run, extraMs: number): boolean {
+  return (
+    !isWithinAssumptions(scenario) ||
+    !goesWell(scenario, extraMs) ||
+    (service.showedOurEnd() && result.outcome === scenario.job.ends)
+  );
+}
+
+/** Slow answers are nothing wrong. The time must be enough for both turns, the window and them. */
+function goesWell(scenario: Scenario, extraMs: number): boolean {
+  const { order, startsAt, job, cancel, veto, onlyWhen } = scenario;
+  const { posts, looks, noteMs, earlier, isLook } = scenario;
+  const steps = [...posts.steps, ...looks.steps];
+  const isWell = ({ fault, connectMs, answerMs }: Step): boolean =>
+    fault === WELL.fault && connectMs < 9900 && connectMs + answerMs < 29_500;
+  const neededMs =
+    Math.max(startsAt, job.earlier.endsAt) +
+    (job.queueMs +
+      job.workMs +
+      order.settleMs +
+      2 * (order.pollIntervalMs ?? 0) +
+      noteMs +
+      240_000 +
+      extraMs);
+  return (
+    order.wait &&
+    onlyWhen === null &&
+    cancel.kind === 'never' &&
+    !veto &&
+    earlier?.delivery !== 'unknown' &&
+    (earlier !== null || !isLook) &&
+    steps.every(isWell) &&
+    order.timeoutMs > neededMs
+  );
+}
+
+function hasFittingOutcome({ scenario, result, cancelledAt, endedAt }: Run): boolean {
+  const { outcome, delivery, confirmed, status, elapsedSeconds } = result;
+  const { isLook, earlier, order } = scenario;
+  const knowsMoment = delivery === 'sent' || (isLook && order.wait && earlier !== null);
+  if ((elapsedSeconds !== null) !== knowsMoment) return false;
+  if (confirmed === true && !FINAL.includes(outcome)) return false;
+  switch (outcome) {
+    case 'sent':
+      return delivery === 'sent' && !order.wait;
+    case 'completed':
+    case 'failed':
+    case 'archived':
+      return (isLook || (delivery === 'sent' && order.wait)) && status === outcome;
+    case 'timed-out':
+      return delivery !== 'unknown' && endedAt >= order.timeoutMs - SLACK_MS;
+    case 'cancelled':
+      return cancelledAt !== null;
+    case 'error':
+      return delivery !== 'sent' || order.wait;
+    case 'active':
+      return isLook && !order.wait;
+    case 'skipped':
+      return !isLook && delivery === 'not-sent';
+  }
+}
+
+function isPlain({ outcome, confirmed }: JobResult, scenario: Scenario): boolean {
+  const { isLook, earlier, order } = scenario;
+  if (outcome === 'sent' || (outcome === 'completed' && confirmed)) return true;
+  // A look without a message says no more than what it saw.
+  if (!isLook || (order.wait && earlier !== null)) return false;
+  return outcome === 'completed' || (!order.wait && STATUSES.some((status) => status === outcome));
+}
+
+/** Whether results make outputs in which nothing is missing. */
+export function makeCompleteOutputs(results: readonly JobResult[]): boolean {
+  const outputs = toOutputs({ results, commentUrls: [] });
+  const entries: readonly Readonly<Record<string, unknown>>[] = JSON.parse(outputs.results);
+  return (
+    OUTPUT_NAMES.every((name) => typeof outputs[name] === 'string') &&
+    results.some(({ outcome }) => outcome === outputs.outcome) &&
+    results.some(({ delivery }) => delivery === outputs.delivery) &&
+    outputs['job-id'] === results.map(({ jobId }) => jobId).join('\n') &&
+    entries.length === results.length &&
+    entries.every(
+      (entry, index) =>
+        entry.outcome === results[index]?.outcome &&
+        RESULT_FIELDS.every((field) => entry[field] !== undefined),
+    )
+  );
+}
+
+const RESULT_FIELDS = [
+  ...['jobId', 'delivery', 'outcome', 'confirmed', 'status', 'prLink', 'model', 'source'],
+  ...['createdAt', 'archivedAt', 'elapsedSeconds', 'polls', 'reason'],
+];
