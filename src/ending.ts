@@ -91,7 +91,9 @@ function factsOf(report: Report): string {
 function announce(console: Console, results: readonly JobResult[], failed: boolean): void {
   for (const result of worstFirst(results)) {
     const link = result.prLink === null ? '' : ` ${result.prLink}`;
-    console.info(`Job ${result.jobId}: ${headline(result, result.status)}.${link}`);
+    // Of several jobs the annotation names the reason of one.
+    const reason = results.length === 1 || result.reason === '' ? '' : ` ${result.reason}`;
+    console.info(`Job ${result.jobId}: ${headline(result, result.status)}.${reason}${link}`);
   }
   const main = worst(results);
   const reason = main === undefined ? '' : reasonOf(main, results);

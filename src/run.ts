@@ -56,7 +56,7 @@ async function tell(
   const asking = passGate(trigger, facts, inputs.minimumPermission, connect);
   const admission = await patience.waitFor(asking, host.signal).catch(outOfTime);
   if (host.signal.aborted && admission.kind === 'failed') return cancelled(host);
-  if (admission.kind === 'denied') return skip(host, admission.reason);
+  if (admission.kind === 'denied') return skip(host, `Nothing was sent. ${admission.reason}`);
   if (admission.kind === 'failed') return fail(host, `Nothing was sent. ${admission.reason}`);
   if (request.kind === 'usage') return answerWithUsage(host, request, { facts, connect });
   const isCommand = inputs.command !== null;

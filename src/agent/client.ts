@@ -76,7 +76,7 @@ export async function lookOnce(
   return {
     kind: 'missed',
     exchange,
-    why: explain(exchange, { doing: 'look', where, again: null, redact }),
+    why: explain(exchange, { doing: 'look', where, again: null, goesOn: false, redact }),
   };
 }
 
@@ -151,7 +151,8 @@ export async function sendMessage(
       random: context.random(),
     });
     const again = repeat.kind === 'give-up' ? dateAfter(clock, repeat.untilMs) : null;
-    const why = explain(exchange, { doing: 'send', where, again, redact });
+    const goesOn = repeat.kind === 'again';
+    const why = explain(exchange, { doing: 'send', where, again, goesOn, redact });
     if (sendClass === 'doubtful') return { kind: 'doubtful', why };
     if (signal.aborted) return { kind: 'cancelled' };
     if (sends.stopped.aborted) return { kind: 'stopped', why: sends.stopped.reason };

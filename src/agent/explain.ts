@@ -9,6 +9,8 @@ interface Subject {
   readonly where: string;
   /** When the service wants to be asked again, if it said so. */
   readonly again: Date | null;
+  /** Whether this run itself tries again. */
+  readonly goesOn: boolean;
   readonly redact: Redact;
 }
 
@@ -47,11 +49,16 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
     case 404:
       return 'There is no such job; check job-id and project-id.';
     case 429:
+      if (subject.doing === 'look') {
+        return 'The service was asked too often; a longer poll-interval-seconds may help.';
+      }
       return (
-        'The service takes 100 messages per project and hour (100/h) from everybody together; ' +
-        (subject.again === null
-          ? 'try again later.'
-          : `try again after ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`)
+        'The service takes 100 messages per project and hour from everybody together' +
+        (subject.goesOn
+          ? '.'
+          : subject.again === null
+            ? '; try again later.'
+            : `; try again after ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`)
       );
     case 503:
       return subject.again === null

@@ -61,6 +61,7 @@ export type Progress = { readonly soFar: JobResult } & (
   | { readonly kind: 'sending' | 'delivered' | 'resumed' }
   | { readonly kind: 'waiting'; readonly nextLookMs: number; readonly remainingMs: number }
   | { readonly kind: 'held' | 'missed'; readonly why: string; readonly afterMs: number }
+  | { readonly kind: 'doubted'; readonly why: string; readonly lookMs: number }
   | { readonly kind: 'warning'; readonly text: string }
 );
 type News = Progress extends infer P ? (P extends unknown ? Omit<P, 'soFar'> : never) : never;
@@ -75,7 +76,10 @@ const DOUBT_INTERVAL_MS = 5000;
 const LAST_LOOK_MS = 1500;
 
 const IT_MAY_HAVE_ARRIVED =
-  'The message may or may not have been delivered; it was not sent again.';
+  'The message may or may not have been delivered; it was not sent again. Look at the job before you ' +
+  'send it once more.';
+
+const EARLIER_DOUBT = 'An earlier attempt of this run did not learn what came of its message.';
 
 /** One job on its way through this run. */
 interface Case {
@@ -117,7 +121,7 @@ async function send(job: Case, task: SendTask): Promise<End> {
   const { order, context } = job;
   const sent = await context.sends.inTurn(() => lookAndSend(job, task));
   if (sent.kind === 'doubtful') {
-    if (!(await hasArrived(job))) return doubtful(job, sent.why);
+    if (!(await hasArrived(job, sent.why))) return doubtful(job, sent.why);
     takeDelivery(job, null);
     job.tell({ kind: 'warning', text: `${sent.why} The job shows that the message arrived.` });
   } else if (sent.kind === 'delivered') {
@@ -186,8 +190,8 @@ async function goOn(job: Case, earlier: Earlier): Promise<End> {
   const { order, facts } = job;
   facts.delivery = 'unknown';
   takeUp(job, earlier);
-  if (earlier.delivery === 'unknown' && !(await hasArrived(job))) {
-    return doubtful(job, 'An earlier attempt of this run did not learn what came of its message.');
+  if (earlier.delivery === 'unknown' && !(await hasArrived(job, EARLIER_DOUBT))) {
+    return doubtful(job, EARLIER_DOUBT);
   }
   facts.sentAt = momentOf(job, earlier);
   facts.delivery = 'sent';
@@ -255,11 +259,12 @@ function learn({ order, context, facts }: Case, record: JobRecord): readonly New
  * Settles a doubtful send by looking. Only a job that had come to rest before can show by a
  * change that the message reached it.
  */
-async function hasArrived(job: Case): Promise<boolean> {
+async function hasArrived(job: Case, why: string): Promise<boolean> {
   const { order, context, facts } = job;
   const { clock, signal } = context;
   if (!isBaseFinal(facts)) return false;
   const end = Math.min(clock.now() + DOUBT_MS, context.deadline);
+  if (!signal.aborted) job.tell({ kind: 'doubted', why, lookMs: Math.max(0, end - clock.now()) });
   for (;;) {
     const remainingMs = end - clock.now();
     facts.polls += 1;
@@ -377,7 +382,9 @@ function done({ facts, order }: Case, isSure: boolean): End {
       return {
         outcome: 'failed',
         confirmed,
-        reason: `The agent failed on job ${facts.jobId}.${doubt}`,
+        reason:
+          `The agent failed on job ${facts.jobId}.${doubt} The service does not say why; look at the ` +
+          'job there.',
       };
   }
 }
@@ -393,7 +400,8 @@ function timedOut({ order, facts }: Case, lastMiss: string): End {
       ? `Job ${facts.jobId} is ${status}, but within ${limit} it did not become sure that this ` +
         `answers the message.${miss}`
       : `The agent was not done with job ${facts.jobId} within ${limit}; its status is ` +
-        `${status ?? 'not known'}, and the agent goes on.${miss}`,
+        `${status ?? 'not known'}, and the agent goes on. Raise timeout-minutes, or go on waiting in a ` +
+        `later run with send: false.${miss}`,
   };
 }
 

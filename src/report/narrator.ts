@@ -39,27 +39,38 @@ export function createNarrator(console: Console, clock: Clock, jobs: number): (n
   }
 
   return (news) => {
-    const { jobId, status, isLook, elapsedSeconds } = news.soFar;
+    const { jobId, status, isLook, delivery, elapsedSeconds } = news.soFar;
+    // While it is not known what became of a message, it is neither before it nor after.
+    const isBefore = !isLook && delivery === 'not-sent';
     const since =
       elapsedSeconds !== null
         ? `, ${duration(elapsedSeconds)} after the message`
-        : isLook
-          ? ''
-          : ' before the message';
+        : isBefore
+          ? ' before the message'
+          : '';
     switch (news.kind) {
       case 'seen':
-        if (inPhase === '') enter(isLook ? 'Looking' : 'Before the message');
+        if (inPhase === '') enter(isBefore ? 'Before the message' : 'Looking');
         return say(`Job ${jobId} is ${status ?? 'in a status of no known form'}${since}.`);
       case 'sending':
         enter('Message');
         return say(`Sending the message to job ${jobId}.`);
       case 'delivered':
         return say(`The message to job ${jobId} is delivered.`);
-      case 'resumed':
-        return say(`An earlier attempt sent the message to job ${jobId}${since}; not sent again.`);
+      case 'resumed': {
+        const ago = elapsedSeconds ? `, ${duration(elapsedSeconds)} ago` : '';
+        return say(
+          `An earlier attempt sent the message to job ${jobId}${ago}; it is not sent again.`,
+        );
+      }
       case 'held':
         return say(
           `The message to job ${jobId} was not taken. ${news.why} ${next(news, 'Trying')}`,
+        );
+      case 'doubted':
+        if (inPhase === '') enter('Looking');
+        return say(
+          `${news.why} Looking for up to ${seconds(news.lookMs)} whether job ${jobId} shows the message.`,
         );
       case 'missed':
         return say(`A look at job ${jobId} failed. ${news.why} ${next(news, 'Looking')}`);

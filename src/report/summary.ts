@@ -1,4 +1,4 @@
-import { type JobResult, type Milestone, OUTCOMES, worstFirst } from '../outcome.ts';
+import { type JobResult, OUTCOMES, worstFirst } from '../outcome.ts';
 import { headline } from './comment.ts';
 import { code, duration, link } from './markdown.ts';
 
@@ -38,6 +38,17 @@ export function renderSummary(parts: SummaryParts): string {
   return text;
 }
 
+/** Several are told apart by the numbers of their conversations. */
+function renderComments([first, ...others]: readonly string[]): string {
+  if (first === undefined) return '';
+  if (others.length === 0) return link('Comment on the conversation', first);
+  const links = [first, ...others]
+    .map((url) => ({ url, number: Number(new URL(url).pathname.split('/').at(-1)) }))
+    .sort((one, other) => one.number - other.number)
+    .map(({ url, number }) => link(`#${number}`, url));
+  return `Comments: ${links.join(', ')}`;
+}
+
 /** One row a job, the worst first. */
 function renderTable(results: readonly JobResult[]): string {
   const rows = worstFirst(results).map((result) =>
@@ -46,7 +57,10 @@ function renderTable(results: readonly JobResult[]): string {
       headline(result, result.status),
       code(result.status ?? ''),
       prLinkOf(result),
-      result.elapsedSeconds === null ? '' : duration(result.elapsedSeconds),
+      // In a narrow column it would stand in two lines.
+      result.elapsedSeconds === null
+        ? ''
+        : duration(result.elapsedSeconds).replaceAll(' ', '\u00a0'),
       code(result.reason, 300),
     ].join(' | '),
   );
@@ -75,16 +89,16 @@ function renderResult(result: JobResult): string {
     ['Repository', code(result.source?.repository ?? '')],
     ['Ref', code(result.source?.ref ?? '')],
     ['Time', result.elapsedSeconds === null ? '' : duration(result.elapsedSeconds)],
-    ['Looks', String(result.polls)],
+    ['Looks at the job', String(result.polls)],
   ];
-  const table = rows
+  const [heading, ...table] = rows
     .filter(([, value]) => value !== '')
-    .map(([name, value]) => `| ${name} | ${value} |`)
-    .join('\n');
+    .map(([name, value]) => `| ${name} | ${value} |`);
   return [
     `**${headline(result, result.status)}**`,
     result.reason === '' ? '' : code(result.reason, 1000),
-    `| | |\n| --- | --- |\n${table}`,
+    // The first row stands as the heading: without one GitHub draws an empty row.
+    [heading, '| :-- | :-- |', ...table].join('\n'),
   ]
     .filter((block) => block !== '')
     .join('\n\n');
@@ -95,14 +109,6 @@ const DELIVERY = {
   'not-sent': 'not sent',
   unknown: 'may or may not have been delivered; not sent again',
 } as const;
-
-function renderComments(urls: readonly string[]): string {
-  const [only, ...others] = urls;
-  if (only === undefined) return '';
-  return others.length === 0
-    ? link('Comment on the conversation', only)
-    : `Comments: ${urls.map((url) => link(`#${new URL(url).pathname.split('/').at(-1)}`, url)).join(' · ')}`;
-}
 
 function prLinkOf({ prLink }: JobResult): string {
   return prLink === null ? '' : link(code(shortLink(prLink)), prLink);
@@ -116,18 +122,45 @@ function shortLink(prLink: string): string {
 
 /** Jobs in a timeline; more cannot be told apart, and Mermaid refuses texts that are too long. */
 const MOST_SECTIONS = 30;
+/** Of a job that changes to and fro all the time only the last statuses are shown. */
+const MOST_BARS = 20;
+/** Of what took no time there is nothing to see. */
+const SHORTEST_CHART_MS = 1000;
+/** As a part of the whole time: a shorter bar cannot hold its name. */
+const SHORTEST_BAR = 1 / 20;
+/** As a part of the whole time: how long the end of the last job is drawn. */
+const END_BAR = 1 / 8;
+/** Of one letter of a name and of the space around it, in Mermaid's pixels. */
+const LETTER_WIDTH = 7;
+const MARGIN = 24;
 
-/** A Gantt chart with a section a job, and one bar a status, from the first seen to the end. */
+/** A Gantt chart with a row a job, and in it one bar a status, from the first seen to the end. */
 function renderTimeline(results: readonly JobResult[]): string {
-  const withTime = results.filter(({ milestones }) => milestones.length > 1);
+  const withTime = worstFirst(results).filter(
+    ({ milestones, outcome }) => milestones.length > 1 && outcome !== 'skipped',
+  );
   if (withTime.length === 0) return '';
   const shown = withTime.slice(0, MOST_SECTIONS);
+  const ends = shown.flatMap(({ milestones }) => [milestones[0], milestones.at(-1)]);
+  const times = ends.flatMap((one) => one?.at.getTime() ?? []);
+  const span = Math.max(...times) - Math.min(...times);
+  if (span < SHORTEST_CHART_MS) return '';
+  const end = Math.max(...times) + Math.round(span * END_BAR);
+  const longest = Math.max(...shown.map(({ jobId }) => plain(jobId).length));
   const chart = [
     '```mermaid',
+    '---',
+    'config:',
+    '  gantt:',
+    '    displayMode: compact',
+    `    leftPadding: ${MARGIN + longest * LETTER_WIDTH}`,
+    '---',
     'gantt',
-    '    dateFormat X',
+    // In milliseconds: with `X`, for seconds, Mermaid takes the starts for milliseconds all the same.
+    '    dateFormat x',
     '    axisFormat %H:%M:%S',
-    ...shown.flatMap(renderSection),
+    '    todayMarker off',
+    ...shown.flatMap((result) => renderSection(result, span * SHORTEST_BAR, end)),
     '```',
   ].join('\n');
   return shown.length === withTime.length
@@ -135,26 +168,32 @@ function renderTimeline(results: readonly JobResult[]): string {
     : `${chart}\n\nThe timeline shows the first ${shown.length} of ${withTime.length} jobs.`;
 }
 
-function renderSection({ jobId, milestones, outcome }: JobResult): readonly string[] {
-  // How it ended is often just what was seen at that moment.
-  const distinct = milestones.filter((one, index) => !isRepeated(one, milestones[index + 1]));
-  const bars = distinct.slice(-MOST_BARS).map(({ at, what }, index, all) => {
-    const from = Math.round(at.getTime() / 1000);
-    const next = all[index + 1]?.at ?? at;
-    const to = Math.max(from + 1, Math.round(next.getTime() / 1000));
-    const last = index === all.length - 1;
-    const tag = last && (outcome === 'failed' || outcome === 'error') ? 'crit, ' : '';
-    return `    ${plain(what)} : ${tag}${last ? 'milestone, ' : ''}${from}, ${last ? from : to}`;
-  });
+/** The last bar is how it ended, and lasts to the end of the chart. */
+function renderSection(
+  { jobId, milestones }: JobResult,
+  shortestMs: number,
+  end: number,
+): readonly string[] {
+  const bars = milestones
+    .map(({ at, what }, index) => {
+      const [from, to] = [at.getTime(), milestones[index + 1]?.at.getTime() ?? end];
+      return { what, from, to, isLast: index === milestones.length - 1 };
+    })
+    .filter(({ from, to, isLast }) => isLast || to - from >= shortestMs)
+    .slice(-MOST_BARS)
+    .map(({ what, from, to }) => `    ${plain(what)} : ${COLOURS.get(what) ?? ''}${from}, ${to}`);
   return [`    section ${plain(jobId)}`, ...bars];
 }
 
-function isRepeated({ at, what }: Milestone, next: Milestone | undefined): boolean {
-  return next?.what === what && next.at.getTime() - at.getTime() < 1000;
-}
-
-/** Of a job that changes to and fro all the time only the last statuses are shown. */
-const MOST_BARS = 20;
+/** What Mermaid shows in another colour: at work, at rest and in trouble. */
+const COLOURS: ReadonlyMap<string, string> = new Map([
+  ['active', 'active, '],
+  ['completed', 'done, '],
+  ['failed', 'crit, '],
+  ['error', 'crit, '],
+  ['timed-out', 'crit, '],
+  ['cancelled', 'crit, '],
+]);
 
 /** Mermaid takes `:`, `;`, `#` and line ends as syntax, so only plain words pass. */
 function plain(text: string): string {

@@ -240,7 +240,7 @@ describe('an answer of another origin is not taken for the service’s', () => {
     [
       'HTML',
       body(portal, { 'content-type': 'text/html' }),
-      { ...DOUBTFUL, error: /proxy or portal.*not sent again\.$/ },
+      { ...DOUBTFUL, error: /proxy or portal.*not sent again\./ },
     ],
     ['HTML without a type', body(portal, {}), DOUBTFUL],
     ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), DOUBTFUL],
@@ -363,7 +363,7 @@ describe('the record of another job', () => {
     [
       'is doubtful',
       body(other),
-      { ...DOUBTFUL, error: /the record of another job.*not sent again\.$/ },
+      { ...DOUBTFUL, error: /the record of another job.*not sent again\./ },
     ],
     [
       'is doubtful, and the other job is never looked at',

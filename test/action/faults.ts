@@ -48,7 +48,7 @@ export const DOUBTFUL = {
   delivery: 'unknown',
   outcome: 'error',
   exit: 1,
-  error: /may or may not have been delivered; it was not sent again\.$/,
+  error: /may or may not have been delivered; it was not sent again\. Look at the job/,
 } as const;
 
 /** Real time that a silent connection is given: the step has nothing else to hear from. */

@@ -48,7 +48,7 @@ describe('a job that is taken up and done', () => {
     expect(comments[2]).toContain('**Completed, pull request updated**');
     expect([...errors(result), ...warnings(result)]).toEqual([]);
     expect(result.summary).toContain('**Completed, pull request updated**');
-    expect(result.summary).toContain('```mermaid\ngantt');
+    expect(result.summary).toContain('\ngantt\n    dateFormat x\n');
   });
 
   it.each(['completed', 'failed'])(
@@ -113,7 +113,9 @@ it('a job that fails, fails the step', async () => {
   const { result, comments } = await wait(job({}, active(1000), ended(30_000, 'failed')));
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({ outcome: 'failed', status: 'failed', confirmed: 'true' });
-  expect(errors(result)).toEqual([`The agent failed on job ${JOB}.`]);
+  expect(errors(result)).toEqual([
+    `The agent failed on job ${JOB}. The service does not say why; look at the job there.`,
+  ]);
   expect(comments.at(-1)).toContain('**Failed**');
 });
 
@@ -129,7 +131,9 @@ it('fail-on decides what fails the step', async () => {
   });
   expect(result.conclusion).toBe('success');
   expect(result.outputs.outcome).toBe('failed');
-  expect(warnings(result)).toEqual([`The agent failed on job ${JOB}.`]);
+  expect(warnings(result)).toEqual([
+    `The agent failed on job ${JOB}. The service does not say why; look at the job there.`,
+  ]);
 });
 
 it('the wait ends at its deadline, with a last look', async () => {

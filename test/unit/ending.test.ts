@@ -99,6 +99,19 @@ describe('conclude', () => {
     expect(said.filter((text) => !text.startsWith('info'))).toEqual(annotations);
   });
 
+  it('of several jobs tells the reason of each, and annotates that of the worst', async () => {
+    const prLink = 'https://github.com/octo/docs/pull/7';
+    const skipped = job({ jobId: 'a', outcome: 'skipped', reason: 'Not now.', prLink });
+    const failed = job({ jobId: 'b', outcome: 'failed', reason: 'It failed.' });
+    const { said } = await end([skipped, failed, job({ jobId: 'c' })]);
+    expect(said).toEqual([
+      'info: Job b: Failed, possibly the earlier turn. It failed.',
+      'info: Job c: Sent.',
+      `info: Job a: Skipped. Not now. ${prLink}`,
+      'error: Job b: It failed. (1 of 3 jobs: failed)',
+    ]);
+  });
+
   it('without any job has nothing to announce', async () => {
     const { exitCode, said } = await end([]);
     expect([exitCode, said]).toEqual([0, []]);

@@ -269,7 +269,13 @@ describe('of every text, in each part of an answer', () => {
       STATUSES.flatMap((status) => {
         const exchange = { ...ANSWER, status, ...part(text) };
         return (['send', 'look'] as const).flatMap((doing) => {
-          const said = explain(exchange, { doing, where: 'agent.example', again: null, redact });
+          const said = explain(exchange, {
+            doing,
+            where: 'agent.example',
+            again: null,
+            goesOn: false,
+            redact,
+          });
           const hidden = [...hiddenIn(said), ...(said.match(/[\n\t\u2028\u2029]/g) ?? [])];
           const long = said.length > 700 ? [said.length] : [];
           return [...parseCommands(neutralise(said)), ...hidden, ...long];

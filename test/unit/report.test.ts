@@ -91,7 +91,7 @@ describe('the comment', () => {
 
 describe('the summary', () => {
   const parts = { results: [], problem: '', commentUrls: [], unwrittenComment: '' };
-  const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 12, 0, second));
+  const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 12) + second * 1000);
   const result = (more: Partial<JobResult>): JobResult => ({
     ...unknownJob('job-1', { delivery: 'sent', outcome: 'sent', reason: '' }),
     ...more,
@@ -103,7 +103,9 @@ describe('the summary', () => {
       results: [result({ status: 'active' })],
       unwrittenComment: '\u{1f680}'.repeat(300_000),
     });
-    expect(text).toMatch(/^## Agent follow-up\n+\*\*Sent\*\*\n\n\| \| \|.*\n$/s);
+    expect(text).toMatch(
+      /^## Agent follow-up\n+\*\*Sent\*\*\n\n\| Job \| `job-1` \|\n\| :-- \| :-- \|.*\n$/s,
+    );
     expect(text).toContain('| Status | `active` |');
     expect(text).not.toContain('\u{1f680}');
   });
@@ -117,17 +119,78 @@ describe('the summary', () => {
     const milestones = [
       { at: at(0), what: 'end' },
       { at: at(2), what: 'a: b; c#d\n' },
-      { at: at(9), what: 'sent' },
+      { at: at(8), what: 'constructor' },
     ];
-    const [from, mid, to] = milestones.map((one) => one.at.getTime() / 1000);
+    const [from, mid, to = 0] = milestones.map((one) => one.at.getTime());
     expect(renderSummary({ ...parts, results: [result({ milestones })] })).toContain(
       [
         '    section job-1',
         `    _end : ${from}, ${mid}`,
         `    a_b_c_d_ : ${mid}, ${to}`,
-        `    sent : milestone, ${to}, ${to}`,
+        `    constructor : ${to}, ${to + 1000}`,
         '```',
       ].join('\n'),
     );
+  });
+
+  it('has a row for each job that got a message, and one end for all of them', () => {
+    const job = (
+      jobId: string,
+      outcome: Outcome,
+      seconds: readonly (readonly [number, string])[],
+    ) =>
+      result({
+        jobId,
+        outcome,
+        milestones: seconds.map(([second, what]) => ({ at: at(second), what })),
+      });
+    const zero = at(0).getTime();
+    const text = renderSummary({
+      ...parts,
+      results: [
+        job('a', 'completed', [
+          [0, 'completed'],
+          [0.5, 'sent'],
+          [10, 'active'],
+          [40, 'completed'],
+          [40, 'completed'],
+        ]),
+        job('longer-id', 'failed', [
+          [0, 'sent'],
+          [5, 'active'],
+          [80, 'failed'],
+        ]),
+        job('not-sent', 'skipped', [
+          [0, 'active'],
+          [0.1, 'skipped'],
+        ]),
+      ],
+    });
+    expect(text).toContain('\n    leftPadding: 87\n');
+    expect(text.split('\n').filter((line) => / : |section/.test(line))).toEqual([
+      '    section longer-id',
+      `    sent : ${zero}, ${zero + 5000}`,
+      `    active : active, ${zero + 5000}, ${zero + 80_000}`,
+      `    failed : crit, ${zero + 80_000}, ${zero + 90_000}`,
+      '    section a',
+      `    sent : ${zero + 500}, ${zero + 10_000}`,
+      `    active : active, ${zero + 10_000}, ${zero + 40_000}`,
+      `    completed : done, ${zero + 40_000}, ${zero + 90_000}`,
+    ]);
+  });
+
+  it('has no timeline where nothing took any time', () => {
+    const milestones = ['sent', 'active', 'sent'].map((what) => ({ at: at(0), what }));
+    expect(renderSummary({ ...parts, results: [result({ milestones })] })).not.toContain('gantt');
+  });
+
+  it.each([
+    [['https://github.com/o/r/pull/7#issuecomment-1'], '[Comment on the conversation]('],
+    [
+      ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
+      'Comments: [#8](https://github.com/o/r/issues/8#i-2), [#10](https://github.com/o/r/pull/10#',
+    ],
+  ])('links to the comments %j', (commentUrls, words) => {
+    expect(renderSummary({ ...parts, commentUrls })).toContain(words);
   });
 });

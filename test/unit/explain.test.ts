@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { explain } from '../../src/agent/explain.ts';
+import type { Answer } from '../../src/agent/http.ts';
+
+type Subject = Parameters<typeof explain>[1];
+
+const REFUSAL: Answer = {
+  kind: 'answer',
+  status: 429,
+  contentType: '',
+  requestId: '',
+  locationHost: '',
+  retryAfter: [],
+  date: '',
+  body: { kind: 'whole', text: '' },
+};
+const SUBJECT: Subject = {
+  doing: 'send',
+  where: 'agent.example',
+  again: null,
+  goesOn: false,
+  redact: (text) => text,
+};
+const LIMIT = 'The service takes 100 messages per project and hour from everybody together';
+
+it.each<[string, Partial<Subject>, string]>([
+  ['a message that is sent again', { goesOn: true }, `message. ${LIMIT}.`],
+  ['a message that is given up', {}, `message. ${LIMIT}; try again later.`],
+  [
+    'a message that may come later',
+    { again: new Date(Date.UTC(2026, 10, 21, 12)) },
+    `message. ${LIMIT}; try again after 2026-11-21T12:00:00Z (UTC).`,
+  ],
+  [
+    'a look',
+    { doing: 'look' },
+    'look at the job. The service was asked too often; a longer poll-interval-seconds may help.',
+  ],
+])('a 429 to %s', (_, subject, words) => {
+  const said = explain(REFUSAL, { ...SUBJECT, ...subject });
+  expect(said).toBe(`The service answered 429 to the ${words}`);
+});
