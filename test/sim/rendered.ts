@@ -93,8 +93,10 @@ function decode(html: string): string {
     .replaceAll('&amp;', '&');
 }
 
-const BAR = /^ {4}[\w.-]+ : (?:crit, )?(?:milestone, )?\d+, \d+$/;
-const GANTT = /^(?:gantt| {4}(?:dateFormat X|axisFormat %H:%M:%S|section [\w.-]+))$/;
+const BAR = /^ {4}[\w.-]+ : (?:(?:active|done|crit), )?\d+, \d+$/;
+const GANTT_HEAD =
+  /^---\nconfig:\n {2}gantt:\n {4}displayMode: compact\n {4}leftPadding: \d+\n---\ngantt\n/;
+const GANTT = /^ {4}(?:dateFormat x|axisFormat %H:%M:%S|todayMarker off|section [\w.-]+)$/;
 
 /** What in a text of ours is not ours. */
 export function forgedIn(
@@ -102,7 +104,7 @@ export function forgedIn(
   isOwnLink: (href: string) => boolean,
 ): readonly string[] {
   const charts = fences.filter(({ language }) => language === 'mermaid');
-  const bars = charts.flatMap(({ text }) => text.trimEnd().split('\n'));
+  const bars = charts.flatMap(({ text }) => text.replace(GANTT_HEAD, '').trimEnd().split('\n'));
   return [
     ...links.filter((href) => !isOwnLink(href)),
     ...images,

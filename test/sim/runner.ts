@@ -590,7 +590,9 @@ function startWorker(manifest: Manifest, workspace: string, step: Step) {
   function printHeader(inputs: readonly Pair[]): void {
     const given = inputs.filter(([, value]) => value !== '');
     const env = Object.entries(step.env ?? {});
-    print(`##[group]Run ${step.github?.action_repository ?? 'octo-org/action'}@main`);
+    const { action_repository: name = 'octo-org/action', action_ref: ref = 'main' } =
+      step.github ?? {};
+    print(`##[group]Run ${name}@${ref}`);
     if (inputs.length > 0) print('with:');
     for (const [name, value] of given) print(`  ${name}: ${value}`);
     if (env.length > 0) print('env:');

@@ -1,0 +1,132 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { micromark } from 'micromark';
+import { gfm, gfmHtml } from 'micromark-extension-gfm';
+import type { LogLine } from './log.ts';
+import { REPOSITORY } from './story.ts';
+import type { Conversation, Told, ToldRun } from './tell.ts';
+
+// What the stories left behind as a page that looks as GitHub would show it.
+
+/** Git ignores it. */
+export const FOLDER = join(import.meta.dirname, '../../../demo');
+const STYLE = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
+const EMOJI: Readonly<Record<string, string>> = { eyes: '👀', rocket: '🚀', confused: '😕' };
+
+/** Writes the page of these stories, and gives its path. */
+export function writePage(told: readonly Told[]): string {
+  return writeDocument('index.html', told.map(renderStory).join('\n'));
+}
+
+/** Writes a document next to the style sheet and the scripts that it needs. */
+export function writeDocument(name: string, body: string): string {
+  const { resolve } = createRequire(import.meta.url);
+  const file = join(FOLDER, name);
+  mkdirSync(FOLDER, { recursive: true });
+  copyFileSync(
+    resolve('github-markdown-css/github-markdown-light.css'),
+    join(FOLDER, 'github.css'),
+  );
+  copyFileSync(resolve('@mermaid-js/tiny'), join(FOLDER, 'mermaid.js'));
+  writeFileSync(
+    file,
+    `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Agent Follow-up: the demo</title>
+<link rel="stylesheet" href="github.css">
+<style>
+${STYLE}</style>
+<body>
+${body}
+<script src="mermaid.js"></script>
+<script>
+mermaid.initialize({ startOnLoad: false });
+// The height is for whoever takes a picture, and then is the sign that all is drawn.
+mermaid.run().then(() => {
+  document.body.dataset.height = Math.ceil(document.body.getBoundingClientRect().height);
+});
+</script>
+</body>
+</html>
+`,
+  );
+  return file;
+}
+
+function renderStory({ story, runs, conversations, checks }: Told): string {
+  const checked = Object.entries(checks).map(
+    ([sentence, holds]) => `<li>${holds ? '✓' : '<b>✗ Not so:</b>'} ${plain(sentence)}</li>`,
+  );
+  return `<main>
+<h1>${plain(story.title)}</h1>
+<pre class="starts">${plain(story.starts.join('\n'))}</pre>
+${runs.map(renderRun).join('\n')}
+${conversations.map(renderConversation).join('\n')}
+<h2>What came of it</h2>
+<ul class="checks">${checked.join('')}</ul>
+<h2>What to learn from it</h2>
+<p>${plain(story.lesson.join(' '))}</p>
+</main>`;
+}
+
+function renderRun({ run, log, result }: ToldRun): string {
+  const outputs = Object.entries(result.outputs).map(([name, value]) => `${name}=${value}`);
+  return `<h2>${plain(run.title)}</h2>
+<p>${plain(run.about)}</p>
+<pre class="log"><span class="step ${result.conclusion}">Step: ${result.conclusion}</span>
+${log.map(renderLine).join('\n')}</pre>
+<details><summary>The outputs of the step</summary><pre class="starts">${plain(outputs.join('\n'))}</pre></details>
+${renderSummary(result.summary)}`;
+}
+
+function renderLine({ kind, text, isInGroup }: LogLine): string {
+  const words = kind === 'group' ? `▾ ${text}` : isInGroup ? `    ${text}` : text;
+  return `<span class="${kind}">${plain(words)}</span>`;
+}
+
+/** The box in which GitHub shows a job summary; nothing where there is none. */
+export function renderSummary(summary: string): string {
+  if (summary === '') return '';
+  return `<section class="box"><header><b>Job summary</b></header>
+<div class="markdown-body">${toHtml(summary)}</div></section>`;
+}
+
+function renderConversation({ number, comments }: Conversation): string {
+  return `<h2>The conversation on ${REPOSITORY} #${number}</h2>
+${renderComments(comments)}`;
+}
+
+/** Each in its box. */
+export function renderComments(comments: Conversation['comments']): string {
+  const boxes = comments.map(({ author, body, created_at: at, reactions }) => {
+    const name = author.replace(/\[bot\]$/, '');
+    const badge = name === author ? '' : ' <span class="badge">bot</span>';
+    const shown = reactions.map(({ content }) => `<span>${EMOJI[content] ?? content} 1</span>`);
+    return `<article>
+<span class="avatar ${badge === '' ? 'person' : ''}">${plain(name.charAt(0).toUpperCase())}</span>
+<section class="box"><header><b>${plain(name)}</b>${badge} commented at ${at.slice(11, 16)} UTC</header>
+<div class="markdown-body">${toHtml(body)}</div>
+${shown.length === 0 ? '' : `<div class="reactions">${shown.join(' ')}</div>`}</section>
+</article>`;
+  });
+  return boxes.join('\n');
+}
+
+/** Our own texts: in those of a stranger this would let every tag through. */
+function toHtml(markdown: string): string {
+  return micromark(markdown, {
+    extensions: [gfm()],
+    htmlExtensions: [gfmHtml()],
+    allowDangerousHtml: true,
+  }).replace(
+    /<pre><code class="language-mermaid">(.*?)<\/code><\/pre>/gs,
+    '<pre class="mermaid">$1</pre>',
+  );
+}
+
+function plain(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
