@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EOL } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
+import { leaveOutMilo } from './agent/http.ts';
 import { systemClock } from './clock.ts';
 import { createConsole, maskInLog } from './console.ts';
 import { appendAtOnce, replacer } from './files.ts';
@@ -12,6 +12,7 @@ import { redactor } from './secrets.ts';
 const { env } = process;
 const secrets = readSecrets(env);
 maskInLog(secrets);
+leaveOutMilo();
 const redact = redactor(secrets);
 
 const cancel = new AbortController();
@@ -39,7 +40,8 @@ exit(
     signal: cancel.signal,
     crashed: crashed.promise,
     random: Math.random,
-    saveMemory: () => setFlagsFromString('--optimize-for-size'),
+    // Loaded only now: few runs need it.
+    saveMemory: () => process.getBuiltinModule('node:v8').setFlagsFromString('--optimize-for-size'),
     writeOutputs: (outputs) =>
       replaceOutputs(serialise(mapOutputs(outputs, redact), `end_${randomUUID()}`)),
     writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, redact(markdown)),

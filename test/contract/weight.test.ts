@@ -10,9 +10,9 @@ import { type Scenario, stage } from '../action/scenario.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const WITNESS = pathToFileURL(join(import.meta.dirname, '../sim/witness.mjs')).href;
 
-it('what the runner downloads has at most 330,000 bytes', () => {
+it('what the runner downloads has at most 250,000 bytes', () => {
   const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });
-  expect(gzipSync(archive).length).toBeLessThanOrEqual(330_000);
+  expect(gzipSync(archive).length).toBeLessThanOrEqual(250_000);
 });
 
 it('a run that says nothing on GitHub loads one file, and of Node what a request takes', async () => {
@@ -34,6 +34,11 @@ it('GitHub’s client is a second file, loaded where something is said there', a
   expect(filesOf(loaded)).toEqual(['index.js', expect.stringMatching(/^\d+\.index\.js$/)]);
 });
 
+it('what is left out of dist/ is not asked for, whatever the environment says', async () => {
+  const { loaded } = await witness({ comment: 'update' }, { UNDICI_USE_MILO: '1' });
+  expect(filesOf(loaded)).toHaveLength(2);
+});
+
 it('nothing but its output holds a process that has sent a message', async () => {
   const { active } = await witness({ comment: 'off' });
   expect(active.filter((name) => name !== 'PipeWrap')).toEqual([]);
@@ -48,13 +53,16 @@ interface Testimony {
   readonly active: readonly string[];
 }
 
-async function witness(inputs: Scenario['with']): Promise<Testimony> {
+async function witness(
+  inputs: Scenario['with'],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Testimony> {
   const folder = mkdtempSync(join(tmpdir(), 'witness-'));
   try {
     const file = join(folder, 'testimony.json');
     await using scene = await stage({
       with: inputs ?? {},
-      step: { env: { WITNESS: file }, nodeArgs: ['--import', WITNESS] },
+      step: { env: { ...env, WITNESS: file }, nodeArgs: ['--import', WITNESS] },
     });
     const { outputs } = await scene.run();
     expect(outputs.outcome).toBe('sent');
