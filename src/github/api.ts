@@ -1,3 +1,4 @@
+import type { Octokit } from '@octokit/core';
 import * as z from 'zod/mini';
 import type { Clock } from '../clock.ts';
 import { oneLine } from '../foreign-text.ts';
@@ -140,17 +141,10 @@ const REACTION_ROUTES = {
 
 /**
  * Connects to GitHub. The client is loaded only now: a run that says nothing on GitHub does not
- * pay for it, and it reads the event file and the proxy variables as soon as it is loaded.
+ * pay for it.
  */
 export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
-  const { GitHub: Octokit, getOctokitOptions } = await loadClient();
-  const octokit = new Octokit(
-    getOctokitOptions(options.token, {
-      baseUrl: options.apiUrl,
-      userAgent: options.userAgent,
-      log: { debug() {}, info() {}, warn() {}, error() {} },
-    }),
-  );
+  const octokit = await connectClient(options);
   const limits = callLimits(options);
   const [owner, repo] = options.repository.split('/');
 
@@ -422,16 +416,30 @@ function toOwn(comment: z.infer<typeof restComment>): OwnComment {
   return { id: comment.id, body: comment.body, url: comment.html_url };
 }
 
-async function loadClient(): Promise<typeof import('@actions/github/lib/utils')> {
+/**
+ * Octokit's core alone, without the lists of all routes that @actions/github puts on it; what the
+ * toolkit knows of tokens, proxies and user agents comes from there, from a file that its index
+ * does not name. Both are in one file of dist/.
+ */
+async function connectClient({ token, apiUrl, userAgent }: GitHubOptions): Promise<Octokit> {
   try {
-    return await import('@actions/github/lib/utils');
+    const [{ Octokit }, toolkit] = await Promise.all([
+      import(/* webpackChunkName: "github" */ '@octokit/core'),
+      import(
+        /* webpackChunkName: "github" */ '../../node_modules/@actions/github/lib/internal/utils.js'
+      ),
+    ]);
+    return new Octokit({
+      auth: toolkit.getAuthString(token, {}),
+      baseUrl: apiUrl,
+      // It is undefined only where none is given.
+      userAgent: toolkit.getUserAgentWithOrchestrationId(userAgent) as string,
+      request: { fetch: toolkit.getProxyFetch(apiUrl) },
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+    });
   } catch (error) {
-    throw new GitHubError(
-      0,
-      'its client could not be set up; check the event file and the proxy variables',
-      {
-        cause: error,
-      },
-    );
+    throw new GitHubError(0, 'its client could not be set up; check the proxy variables', {
+      cause: error,
+    });
   }
 }

@@ -180,16 +180,28 @@ describe('a comment that cannot be written is one warning, and the summary holds
   });
 });
 
-it('an event file that the client cannot read keeps the comment from being written, and no more', async () => {
+it('an event file that cannot be read keeps no comment from being written', async () => {
   await using scene = await stage({
     with: { 'pr-number': String(PULL) },
     step: { event: { name: 'push', payload: '{' } },
   });
   const result = await scene.run();
+  expect(result.outputs.outcome).toBe('sent');
+  expect(result.outputs['comment-url']).not.toBe('');
+  expect(warnings(result)).toEqual([expect.stringContaining('the event file is not valid JSON')]);
+});
+
+it('a proxy variable that is no URL keeps the comment from being written, and no more', async () => {
+  await using scene = await stage({
+    step: {
+      github: { api_url: 'https://github.invalid/api/v3' },
+      env: { HTTPS_PROXY: '[' },
+    },
+  });
+  const result = await scene.run();
   expect(result.outputs).toMatchObject({ outcome: 'sent', 'comment-url': '' });
   expect(warnings(result)).toEqual([
-    expect.stringContaining('the event file is not valid JSON'),
-    expect.stringContaining('its client could not be set up; check the event file'),
+    expect.stringContaining('its client could not be set up; check the proxy variables'),
   ]);
   expect(result.summary).toContain('The comment could not be written.');
 });
