@@ -53,7 +53,7 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
         return 'The service was asked too often; a longer poll-interval-seconds may help.';
       }
       return (
-        'The service takes 100 messages per project and hour from everybody together' +
+        'The service takes 100 messages per project and hour (100/h) from everybody together' +
         (subject.goesOn
           ? '.'
           : subject.again === null

@@ -273,7 +273,7 @@ describe('refused before it was processed', () => {
       {
         ...REFUSED,
         posts: 3,
-        error: /"slow down".*100 messages per project and hour.*; try again later\./,
+        error: /"slow down".*100\/h.*; try again later\./,
         atLeastMs: 45_000,
         withinMs: 60_000,
       },

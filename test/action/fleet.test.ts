@@ -50,7 +50,7 @@ it(`${JOBS} jobs at once: each is right, and together they cost little`, async (
     step: {
       nodeArgs: ['--import', preload],
     },
-    time: { grainMs: 500 },
+    time: { grainMs: 1000 },
   });
   const result = await scene.run();
   const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');

@@ -102,7 +102,9 @@ describe('several jobs', () => {
     });
     const result = await scene.run();
     expect(result.conclusion).toBe('failure');
-    expect(errors(result)).toEqual(['The agent failed on job job-2. (1 of 3 jobs: failed)']);
+    expect(errors(result)).toEqual([
+      'The agent failed on job job-2. The service does not say why; look at the job there. (1 of 3 jobs: failed)',
+    ]);
     expect(result.outputs).toMatchObject({
       outcome: 'failed',
       status: 'failed',

@@ -177,7 +177,7 @@ function namesStop({ result: { reason } }: Run, { run, at, askedMs }: Stop): boo
 
 /**
  * The first 429 that cannot be waited out. It cannot be told whether one can if the wait would be
- * over just at the deadline.
+ * over just at the deadline, and nobody tries any more if the cancel comes with the answer.
  */
 function firstStop(runs: readonly Run[]): Stop | null | 'too close to call' {
   const stops = runs.flatMap((run) => {
@@ -205,6 +205,8 @@ function askedMsOf({ retryAfter }: Post): number | null {
 const LONGEST_WAIT_MS = 120_000;
 
 function canWait(post: Post, before: number, run: Run): 'yes' | 'no' | 'too close to call' {
+  const sinceCancelMs = post.endedAt - (run.cancelledAt ?? Number.NEGATIVE_INFINITY);
+  if (Math.abs(sinceCancelMs) <= SLACK_MS) return 'too close to call';
   if (before >= 2) return 'no';
   const pauseMs = askedMsOf(post) ?? 15_000 * 2 ** before;
   const remainingMs = run.scenario.order.timeoutMs - post.endedAt;

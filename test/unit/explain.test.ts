@@ -21,7 +21,7 @@ const SUBJECT: Subject = {
   goesOn: false,
   redact: (text) => text,
 };
-const LIMIT = 'The service takes 100 messages per project and hour from everybody together';
+const LIMIT = 'The service takes 100 messages per project and hour (100/h) from everybody together';
 
 it.each<[string, Partial<Subject>, string]>([
   ['a message that is sent again', { goesOn: true }, `message. ${LIMIT}.`],
