@@ -1,5 +1,5 @@
-import { lookBeforeSend, type ServiceContext } from './agent/client.ts';
-import type { JobRecord } from './agent/wire.ts';
+import { lookFirst, type OnMissed, type ServiceContext } from './agent/client.ts';
+import type { Seen } from './agent/follow.ts';
 import { oneLine } from './foreign-text.ts';
 import { composePrompt } from './github/command.ts';
 import { type Trigger, takesPlaceFromJob } from './github/event.ts';
@@ -11,6 +11,7 @@ import type { Redact } from './secrets.ts';
 
 /** One job of this run, and what is to be done for it. */
 export interface Errand {
+  readonly kind: 'planned';
   readonly jobId: string;
   readonly prompt: string;
   readonly plan: Plan;
@@ -20,11 +21,20 @@ export interface Errand {
   /** Whether the job's own pull request is the place, once the job has shown it. */
   readonly placeFromJob: boolean;
   /** What was seen of the job already. */
-  readonly base: JobRecord | null;
+  readonly seen: Seen | null;
+}
+
+/** A job of which only its own record can say where an earlier attempt or run left its notes. */
+export interface OpenErrand {
+  readonly kind: 'open';
+  readonly jobId: string;
+  readonly isLook: boolean;
+  /** Looks at the job, for as long as that may help, and reads the notes. */
+  readonly find: (onMissed: OnMissed) => Promise<Errand>;
 }
 
 export type Errands =
-  | { readonly kind: 'ready'; readonly errands: readonly Errand[] }
+  | { readonly kind: 'ready'; readonly errands: readonly (Errand | OpenErrand)[] }
   | { readonly kind: 'unclear'; readonly problem: string };
 
 interface Asked {
@@ -54,7 +64,7 @@ export async function prepareErrands(
   const errands = jobs.jobIds.map((jobId) =>
     prepareErrand(jobId, asked, { memory, conversation, reporter, context }),
   );
-  return { kind: 'ready', errands: await Promise.all(errands) };
+  return { kind: 'ready', errands };
 }
 
 /** A single look at a job that is named needs to know nothing of what was said before. */
@@ -82,48 +92,79 @@ interface Circumstances {
   readonly context: ServiceContext;
 }
 
-async function prepareErrand(
+function prepareErrand(
   jobId: string,
   asked: Asked,
-  circumstances: Circumstances,
-): Promise<Errand> {
+  { memory, conversation, reporter, context }: Circumstances,
+): Errand | OpenErrand {
+  const { inputs, trigger, facts } = asked;
+  const placeFromJob = inputs.prNumber === null && takesPlaceFromJob(trigger);
+  const goesOn = inputs.send ? facts.attempt > 1 : inputs.wait;
+  const plan = (notes: Notes): Errand =>
+    planErrand(jobId, asked, { ...notes, placeFromJob }, reporter);
+  if (!placeFromJob || !goesOn || inputs.comment !== 'update') {
+    return plan({ memory, conversation, seen: null });
+  }
+  const find: OpenErrand['find'] = async (onMissed) =>
+    plan(await findNotes(jobId, facts, { reporter, context, onMissed }));
+  return { kind: 'open', jobId, isLook: !inputs.send, find };
+}
+
+/** What was found of earlier attempts and runs, and where. */
+type Notes = Pick<Errand, 'conversation' | 'seen'> & { readonly memory: Memory };
+
+async function findNotes(
+  jobId: string,
+  facts: RunFacts,
+  {
+    reporter,
+    context,
+    onMissed,
+  }: Pick<Circumstances, 'reporter' | 'context'> & { readonly onMissed: OnMissed },
+): Promise<Notes> {
+  let polls = 0;
+  const look = await lookFirst(context, jobId, {
+    onLook() {
+      polls += 1;
+    },
+    onMissed,
+    next: async (record) => ({ kind: 'seen' as const, record }),
+  });
+  if (look.kind !== 'seen') {
+    return { conversation: null, seen: null, memory: { kind: 'not-found', ending: look } };
+  }
+  const { record } = look;
+  const conversation = ownPullRequest(record.prLink, facts);
+  return { conversation, seen: { record, polls }, memory: await reporter.recall(conversation) };
+}
+
+function planErrand(
+  jobId: string,
+  asked: Asked,
+  { memory, ...place }: Notes & Pick<Errand, 'placeFromJob'>,
+  reporter: Reporter,
+): Errand {
   const { inputs, trigger, facts, text } = asked;
-  const { reporter, context } = circumstances;
+  const { conversation } = place;
   const prompt =
     inputs.command === null
       ? inputs.prompt
       : composePrompt(inputs.prompt, text, trigger.comment?.context ?? null);
-  const start = startTurn(jobId, prompt, asked);
-  const placeFromJob = inputs.prNumber === null && takesPlaceFromJob(trigger);
-
-  let { memory, conversation } = circumstances;
-  let base: JobRecord | null = null;
-  const goesOn = inputs.send ? facts.attempt > 1 : inputs.wait;
-  if (placeFromJob && goesOn && inputs.comment === 'update') {
-    // Only the job can say where an earlier attempt or run left its notes.
-    const { look } = await context.sends.inTurn(() => lookBeforeSend(context, jobId));
-    if (look.kind === 'seen') {
-      base = look.record;
-      conversation = ownPullRequest(base.prLink, facts);
-      memory = await reporter.recall(conversation);
-    } else {
-      memory = { kind: 'unreadable', why: 'the job, which names the place of it, cannot be seen' };
-    }
-  }
+  const turn = startTurn(jobId, prompt, asked);
   const plan = inputs.send
-    ? planJob({ ...inputs, ...facts, memory, jobId, key: start.key })
+    ? planJob({ ...inputs, ...facts, memory, jobId, key: turn.key })
     : planLook(memory, jobId);
-  const errand = { jobId, prompt, plan, turn: start, conversation, placeFromJob, base };
+  const errand = { kind: 'planned' as const, jobId, prompt, plan, turn, ...place };
   switch (plan.kind) {
     case 'send':
-      reporter.assign(jobId, { turn: start, conversation, isOut: false });
+      reporter.assign(jobId, { turn, conversation, isOut: false });
       return errand;
     case 'go-on':
     case 'done': {
       const { startedAt, by } = plan.turn;
-      const turn = { ...start, startedAt, by };
-      reporter.assign(jobId, { turn, conversation, isOut: true });
-      return { ...errand, turn };
+      const known = { ...turn, startedAt, by };
+      reporter.assign(jobId, { turn: known, conversation, isOut: true });
+      return { ...errand, turn: known };
     }
     case 'look':
       // Without a message there is nothing to tell of.

@@ -2,8 +2,7 @@ import type { ServiceContext } from './agent/client.ts';
 import { followJob, type Order, type Progress, type Task } from './agent/follow.ts';
 import { firstLookMs, paceOf } from './agent/schedule.ts';
 import { writeOutputs } from './ending.ts';
-import type { Errand } from './errand.ts';
-import { ownPullRequest } from './errand.ts';
+import { type Errand, type OpenErrand, ownPullRequest } from './errand.ts';
 import type { Host, RunFacts } from './host.ts';
 import type { Inputs } from './inputs.ts';
 import { type JobResult, unknownJob } from './outcome.ts';
@@ -25,38 +24,52 @@ interface Scene {
 }
 
 /** Runs every errand, and keeps the board and the output file true all the while. */
-export async function followUp(errands: readonly Errand[], scene: Scene): Promise<void> {
+export async function followUp(
+  errands: readonly (Errand | OpenErrand)[],
+  scene: Scene,
+): Promise<void> {
   const { host, board, reporter } = scene;
   for (const errand of errands) board.set(errand.jobId, notBegun(errand));
   const narrate = createNarrator(host.console, host.clock, errands.length);
   let noted: Promise<void> | undefined;
-  const noteBeforeSend = (): Promise<void> => {
-    const jobIds = new Set(toBeSent(errands).map(({ jobId }) => jobId));
+  const noteTogether = (): Promise<void> => {
+    const jobIds = new Set(errands.filter(isToBeSent).map(({ jobId }) => jobId));
     noted ??= reporter.sending([...board.values()].filter(({ jobId }) => jobIds.has(jobId)));
     return noted;
   };
 
-  await Promise.all(
-    errands.map(async (errand, index) => {
-      const observe = (progress: Progress): string | undefined => {
-        board.set(errand.jobId, progress.soFar);
-        narrate(progress);
-        if (progress.kind === 'delivered') tellDelivery(errand, progress.soFar, scene);
-        if (!CHANGES_DELIVERY.has(progress.kind)) return undefined;
-        return writeOutputs(host, { results: [...board.values()], commentUrls: [] });
-      };
-      const place = { pace: paceOf(index, errands.length), firstLookMs: firstLookMs(index) };
-      const result = await runErrand(errand, scene, { observe, noteBeforeSend, place });
-      board.set(errand.jobId, result);
-      narrate({ kind: 'ended', soFar: result });
-      findPlace(errand, result, scene);
-      reporter.note(result, 'ended');
-    }),
-  );
+  async function run(begun: Errand | OpenErrand, index: number): Promise<void> {
+    const { jobId } = begun;
+    let soFar = notBegun(begun);
+    const learn = (result: JobResult): void => {
+      soFar = result;
+      board.set(jobId, result);
+    };
+    const isOpen = begun.kind === 'open';
+    const errand = isOpen
+      ? await begun.find((why, afterMs) => narrate({ kind: 'missed', why, afterMs, soFar }))
+      : begun;
+    learn(notBegun(errand));
+    const observe = (progress: Progress): string | undefined => {
+      learn(progress.soFar);
+      narrate(progress);
+      if (progress.kind === 'delivered') tellDelivery(errand, soFar, scene);
+      if (!CHANGES_DELIVERY.has(progress.kind)) return undefined;
+      return writeOutputs(host, { results: [...board.values()], commentUrls: [] });
+    };
+    const place = { pace: paceOf(index, errands.length), firstLookMs: firstLookMs(index) };
+    const noteBeforeSend = isOpen ? () => reporter.sending([soFar]) : noteTogether;
+    learn(await runErrand(errand, scene, { observe, noteBeforeSend, place }));
+    narrate({ kind: 'ended', soFar });
+    findPlace(errand, soFar, scene);
+    reporter.note(soFar, 'ended');
+  }
+
+  await Promise.all(errands.map(run));
 }
 
-function toBeSent(errands: readonly Errand[]): readonly Errand[] {
-  return errands.filter(({ plan }) => plan.kind === 'send');
+function isToBeSent(errand: Errand | OpenErrand): boolean {
+  return errand.kind === 'planned' && errand.plan.kind === 'send';
 }
 
 const CHANGES_DELIVERY: ReadonlySet<Progress['kind']> = new Set([
@@ -78,7 +91,7 @@ async function runErrand(
   scene: Scene,
   { observe, noteBeforeSend, place }: Circumstances,
 ): Promise<JobResult> {
-  const { jobId, prompt, plan, base } = errand;
+  const { jobId, prompt, plan, seen } = errand;
   const { inputs, facts, host, context } = scene;
   const follow = (task: Task): Promise<JobResult> =>
     followJob({ ...inputs, ...place, jobId, task, serverUrl: facts.serverUrl }, context, observe);
@@ -86,7 +99,7 @@ async function runErrand(
     case 'send': {
       if (plan.warning !== '') host.console.warning(plan.warning);
       const { onlyWhen } = inputs;
-      return follow({ kind: 'send', prompt, onlyWhen, base, beforeSend: noteBeforeSend });
+      return follow({ kind: 'send', prompt, onlyWhen, seen, beforeSend: noteBeforeSend });
     }
     case 'go-on':
       return follow({ kind: 'go-on', earlier: plan.earlier });
@@ -96,7 +109,11 @@ async function runErrand(
       host.console.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
       return plan.result;
     case 'refuse':
-      return unknownJob(jobId, { delivery: 'not-sent', outcome: 'error', reason: plan.reason });
+      return unknownJob(jobId, {
+        delivery: 'not-sent',
+        outcome: plan.outcome,
+        reason: plan.reason,
+      });
   }
 }
 
@@ -114,24 +131,16 @@ function findPlace(errand: Errand, { prLink }: JobResult, { facts, reporter }: S
   reporter.assign(jobId, { turn, conversation: place, isOut: plan.kind !== 'send' });
 }
 
-function notBegun({ jobId, plan }: Errand): JobResult {
-  switch (plan.kind) {
-    case 'done':
-      return plan.result;
-    case 'go-on': {
-      const reason = 'The run ended before it could go on where an earlier attempt had stopped.';
-      return unknownJob(jobId, { delivery: plan.earlier.delivery, outcome: 'error', reason });
-    }
-    case 'look': {
-      const reason = 'The run ended before the look at the job did.';
-      return {
-        ...unknownJob(jobId, { delivery: 'not-sent', outcome: 'error', reason }),
-        isLook: true,
-      };
-    }
-    default: {
-      const reason = 'The run ended before the message was sent.';
-      return unknownJob(jobId, { delivery: 'not-sent', outcome: 'error', reason });
-    }
+function notBegun(errand: Errand | OpenErrand): JobResult {
+  const { jobId } = errand;
+  if (errand.kind === 'planned' && errand.plan.kind === 'done') return errand.plan.result;
+  if (errand.kind === 'planned' && errand.plan.kind === 'go-on') {
+    const reason = 'The run ended before it could go on where an earlier attempt had stopped.';
+    return unknownJob(jobId, { delivery: errand.plan.earlier.delivery, outcome: 'error', reason });
   }
+  const isLook = errand.kind === 'planned' ? errand.plan.kind === 'look' : errand.isLook;
+  const reason = isLook
+    ? 'The run ended before the look at the job did.'
+    : 'The run ended before the message was sent.';
+  return { ...unknownJob(jobId, { delivery: 'not-sent', outcome: 'error', reason }), isLook };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Ending } from './agent/client.ts';
 import type { Earlier } from './agent/follow.ts';
 import { findJob, isUpTo, type Ledger, type LedgerJob, type LedgerTurn } from './github/ledger.ts';
 import { type JobResult, type Outcome, unknownJob } from './outcome.ts';
@@ -8,7 +9,9 @@ export type Memory =
   | { readonly kind: 'read'; readonly ledger: Ledger | null }
   /** There is none: no conversation, or comments that are not updated. */
   | { readonly kind: 'none' }
-  | { readonly kind: 'unreadable'; readonly why: string };
+  | { readonly kind: 'unreadable'; readonly why: string }
+  /** Only the job could have said where it is, and the look at the job did not succeed. */
+  | { readonly kind: 'not-found'; readonly ending: Ending };
 
 /** What to do for one job, with the reason where that is not simply to send. */
 export type Plan =
@@ -17,9 +20,15 @@ export type Plan =
   | { readonly kind: 'go-on'; readonly turn: LedgerTurn; readonly earlier: Earlier }
   /** An earlier attempt saw the end. */
   | { readonly kind: 'done'; readonly turn: LedgerTurn; readonly result: JobResult }
-  | { readonly kind: 'refuse'; readonly reason: string }
+  | Refusal
   /** Nothing is to be sent; `turn` is the message of an earlier run that is not answered yet. */
   | { readonly kind: 'look'; readonly turn: LedgerTurn | null; readonly earlier: Earlier | null };
+
+interface Refusal {
+  readonly kind: 'refuse';
+  readonly outcome: 'error' | 'cancelled' | 'timed-out' | 'skipped';
+  readonly reason: string;
+}
 
 interface Circumstances {
   readonly memory: Memory;
@@ -39,6 +48,8 @@ export function planJob({ memory, jobId, key, runId, attempt, wait }: Circumstan
       return attempt > 1
         ? refuseRerun(`what the conversation remembers cannot be read: ${memory.why}`)
         : { kind: 'send', warning: '' };
+    case 'not-found':
+      return refuseUnseen(jobId, memory.ending);
     case 'none':
       return {
         kind: 'send',
@@ -72,13 +83,37 @@ const NOT_REMEMBERED =
   'This is a re-run, and the conversation remembers no message of an earlier attempt; the message ' +
   'is sent.';
 
+/** In a re-run, a job that cannot say where it is remembered what was sent to it gets nothing. */
+function refuseUnseen(jobId: string, ending: Ending): Plan {
+  const nothing = `Nothing was sent to job ${jobId} in this re-run: it could not be seen`;
+  const unknown = 'so the action cannot tell whether it was sent before.';
+  switch (ending.kind) {
+    case 'refused':
+      return refuse('error', `${nothing}, ${unknown} ${ending.why} ${SEND_ANYWAY}`);
+    case 'stopped':
+      return refuse(
+        'skipped',
+        `${nothing} before the service took no more messages. ${ending.why}`,
+      );
+    case 'timed-out':
+      return refuse('timed-out', `${nothing} within timeout-minutes, ${unknown}`);
+    case 'cancelled':
+      return refuse('cancelled', `${nothing} before the run was cancelled, ${unknown}`);
+  }
+}
+
+function refuse(outcome: Refusal['outcome'], reason: string): Refusal {
+  return { kind: 'refuse', outcome, reason };
+}
+
+const SEND_ANYWAY = 'To send it again, start a new run or write a new comment.';
+
 function refuseRerun(why: string): Plan {
-  return {
-    kind: 'refuse',
-    reason:
-      `This is a re-run, and ${why}. So the action cannot tell whether it was sent before, and ` +
-      'sends nothing. To send it again, start a new run or write a new comment.',
-  };
+  return refuse(
+    'error',
+    `This is a re-run, and ${why}. So the action cannot tell whether it was sent before, and sends ` +
+      `nothing. ${SEND_ANYWAY}`,
+  );
 }
 
 /** How to look at a job without sending anything: from where its newest message left it. */

@@ -87,8 +87,8 @@ interface Standing {
 interface Place {
   readonly number: number;
   readonly conversation: Promise<Conversation>;
-  /** The last stage that was told while the run went on. */
-  told: Stage | null;
+  /** What was told last while the run went on: how far how many jobs had come. */
+  told: { readonly stage: Stage; readonly jobs: number } | null;
   /** Whether something has changed since it was told. */
   isStale: boolean;
   url: string;
@@ -219,10 +219,14 @@ export function openReporter(options: ReporterOptions): Reporter {
       const place = placeAt(number);
       place.isStale = true;
       const reached = stageOf(place);
-      // Without a wait the end follows at once; and what comes after the end is told when all is over.
-      const isNews = reached === 'ended' || (reached === 'delivered' && options.wait);
-      if (!isNews || place.told === 'ended' || place.told === reached) return;
-      place.told = reached;
+      // Without a wait the end follows at once.
+      if (reached !== 'ended' && !(reached === 'delivered' && options.wait)) return;
+      // What comes after the end is told when all is over, but for a job that nothing was told of:
+      // where jobs name the conversation themselves, one may come late, and has to be remembered.
+      const jobs = jobsAt(number).length;
+      const { told } = place;
+      if (told?.jobs === jobs && (told.stage === 'ended' || told.stage === reached)) return;
+      place.told = { stage: reached, jobs };
       enqueue(place);
     },
     async finish() {

@@ -80,40 +80,62 @@ export async function lookOnce(
   };
 }
 
+/** Called before a pause, in milliseconds; null if no time is left for another look after it. */
+export type OnMissed = (why: string, afterMs: number | null) => void;
+
+interface LookHooks<T> {
+  readonly onLook: () => void;
+  readonly onMissed: OnMissed;
+  /** What follows in the same turn. */
+  readonly next: (record: JobRecord) => Promise<T>;
+}
+
 /**
- * The look before the send. It is repeated while that may help; without it nothing is sent, and
- * once no message is let out there is nothing to look for.
+ * The look before the message, and in the same turn what follows it. The look is repeated while
+ * that may help; without it nothing is sent. A pause between two looks gives the turn to others.
  */
-export async function lookBeforeSend(
+export async function lookFirst<T>(
   context: ServiceContext,
   jobId: string,
-): Promise<{ readonly look: Extract<Look, { kind: 'seen' }> | Ending; readonly polls: number }> {
+  { onLook, onMissed, next }: LookHooks<T>,
+): Promise<T | Ending> {
   const { sends, clock, deadline, signal } = context;
-  let polls = 0;
+  let failures = 0;
   let networkErrors = 0;
   for (;;) {
-    if (signal.aborted) return { look: { kind: 'cancelled' }, polls };
-    const remainingMs = deadline - clock.now();
-    if (remainingMs <= 0) return { look: { kind: 'timed-out' }, polls };
-    if (sends.stopped.aborted)
-      return { look: { kind: 'stopped', why: sends.stopped.reason }, polls };
-    const look = await lookOnce(context, jobId, remainingMs);
-    polls += 1;
-    if (look.kind === 'seen') return { look, polls };
-    if (signal.aborted) return { look: { kind: 'cancelled' }, polls };
-    if (look.exchange.kind === 'failure') networkErrors += 1;
+    const turn = await sends.inTurn(async () => {
+      const ending = endingNow(context);
+      if (ending !== null) return { kind: 'over' as const, value: ending };
+      onLook();
+      const look = await lookOnce(context, jobId, deadline - clock.now());
+      return look.kind === 'seen'
+        ? { kind: 'over' as const, value: await next(look.record) }
+        : look;
+    });
+    if (turn.kind === 'over') return turn.value;
+    if (signal.aborted) return { kind: 'cancelled' };
+    failures += 1;
+    if (turn.exchange.kind === 'failure') networkErrors += 1;
     const repeat = repeatLook({
-      exchange: look.exchange,
-      failures: polls,
+      exchange: turn.exchange,
+      failures,
       networkErrors,
       sinceSendMs: null,
       now: clock.date(),
       random: context.random(),
     });
-    if (repeat.kind === 'give-up') return { look: { kind: 'refused', why: look.why }, polls };
+    if (repeat.kind === 'give-up') return { kind: 'refused', why: turn.why };
+    onMissed(turn.why, clock.now() + repeat.afterMs < deadline ? repeat.afterMs : null);
     const ending = await pause(context, repeat.afterMs);
-    if (ending !== null) return { look: ending, polls };
+    if (ending !== null) return ending;
   }
+}
+
+/** Why nothing more may be begun, if so. */
+function endingNow({ sends, clock, deadline, signal }: ServiceContext): Ending | null {
+  if (signal.aborted) return { kind: 'cancelled' };
+  if (clock.now() >= deadline) return { kind: 'timed-out' };
+  return sends.stopped.aborted ? { kind: 'stopped', why: sends.stopped.reason } : null;
 }
 
 /**
@@ -131,13 +153,11 @@ export async function sendMessage(
   const path = `${jobPath(context.projectId, jobId)}/message`;
   const earlier = new Map<SendClass, number>();
   for (;;) {
-    if (signal.aborted) return { kind: 'cancelled' };
-    const remainingMs = deadline - clock.now();
-    if (remainingMs <= 0) return { kind: 'timed-out' };
-    if (sends.stopped.aborted) return { kind: 'stopped', why: sends.stopped.reason };
+    const over = endingNow(context);
+    if (over !== null) return over;
+    const timeoutMs = Math.min(POST_MS, deadline - clock.now());
     const veto = onAttempt();
     if (veto !== undefined) return { kind: 'refused', why: veto };
-    const timeoutMs = Math.min(POST_MS, remainingMs);
     const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
     context.debug(describeExchange(`POST ${path}`, exchange));
 

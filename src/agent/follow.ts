@@ -1,7 +1,7 @@
 import { type JobResult, STATUSES, type Status } from '../outcome.ts';
 import {
   type Ending,
-  lookBeforeSend,
+  lookFirst,
   lookOnce,
   type Sent,
   type ServiceContext,
@@ -35,8 +35,8 @@ export type Task =
       readonly prompt: string;
       /** The statuses in which the job gets the message; null is any. */
       readonly onlyWhen: ReadonlySet<Status> | null;
-      /** What was seen of the job already; null if nothing was. */
-      readonly base: JobRecord | null;
+      /** What was seen of the job already, and with how many looks; null if nothing was. */
+      readonly seen: Seen | null;
       /** Awaited once, before the message goes out. It never rejects. */
       readonly beforeSend: () => Promise<void>;
     }
@@ -44,6 +44,11 @@ export type Task =
   | { readonly kind: 'go-on'; readonly earlier: Earlier }
   /** Nothing is to be sent; `turn` is a message of an earlier run that is not answered yet. */
   | { readonly kind: 'look'; readonly turn: Earlier | null };
+
+export interface Seen {
+  readonly record: JobRecord;
+  readonly polls: number;
+}
 
 /** A message that an earlier attempt or run sent, or may have sent. */
 export interface Earlier {
@@ -60,7 +65,9 @@ export type Progress = { readonly soFar: JobResult } & (
   | { readonly kind: 'seen'; readonly status: string | null }
   | { readonly kind: 'sending' | 'delivered' | 'resumed' }
   | { readonly kind: 'waiting'; readonly nextLookMs: number; readonly remainingMs: number }
-  | { readonly kind: 'held' | 'missed'; readonly why: string; readonly afterMs: number }
+  | { readonly kind: 'held'; readonly why: string; readonly afterMs: number }
+  /** `afterMs` is null if no time is left for another look. */
+  | { readonly kind: 'missed'; readonly why: string; readonly afterMs: number | null }
   | { readonly kind: 'doubted'; readonly why: string; readonly lookMs: number }
   | { readonly kind: 'warning'; readonly text: string }
 );
@@ -118,8 +125,8 @@ async function conduct(job: Case): Promise<End> {
 }
 
 async function send(job: Case, task: SendTask): Promise<End> {
-  const { order, context } = job;
-  const sent = await context.sends.inTurn(() => lookAndSend(job, task));
+  const { order } = job;
+  const sent = await lookAndSend(job, task);
   if (sent.kind === 'doubtful') {
     if (!(await hasArrived(job, sent.why))) return doubtful(job, sent.why);
     takeDelivery(job, null);
@@ -136,19 +143,27 @@ async function send(job: Case, task: SendTask): Promise<End> {
 type SendTask = Extract<Task, { kind: 'send' }>;
 
 /** The look comes just before the message: what changes in between would be taken for its effect. */
-async function lookAndSend(job: Case, task: SendTask): Promise<Sent | Unwanted> {
-  const { order, facts } = job;
-  const { onlyWhen } = task;
-  if (task.base !== null) {
-    facts.polls = 1;
-    remember(job, task.base);
-  } else if (order.wait || onlyWhen !== null) {
-    const ending = await lookFirst(job);
-    if (ending !== null) return ending;
+function lookAndSend(job: Case, task: SendTask): Promise<Sent | Unwanted> {
+  const { order, context, facts } = job;
+  const sendInTurn = (): Promise<Sent | Unwanted> =>
+    context.sends.inTurn(() => sendIfWanted(job, task));
+  if (task.seen !== null) {
+    facts.polls = task.seen.polls;
+    remember(job, task.seen.record);
+    return sendInTurn();
   }
-  if (onlyWhen !== null && !onlyWhen.has(statusOf(facts))) return { kind: 'unwanted', onlyWhen };
-  await task.beforeSend();
-  return sendNow(job, task.prompt);
+  if (!order.wait && task.onlyWhen === null) return sendInTurn();
+  return rememberFirst(job, () => sendIfWanted(job, task));
+}
+
+async function sendIfWanted(
+  job: Case,
+  { onlyWhen, prompt, beforeSend }: SendTask,
+): Promise<Sent | Unwanted> {
+  if (onlyWhen !== null && !onlyWhen.has(statusOf(job.facts)))
+    return { kind: 'unwanted', onlyWhen };
+  await beforeSend();
+  return sendNow(job, prompt);
 }
 
 /** The job is in a status in which it does not get the message. */
@@ -157,13 +172,18 @@ interface Unwanted {
   readonly onlyWhen: ReadonlySet<Status>;
 }
 
-/** A look that must succeed; returns why it did not. */
-async function lookFirst(job: Case): Promise<Ending | null> {
-  const { look, polls } = await lookBeforeSend(job.context, job.order.jobId);
-  job.facts.polls = polls;
-  if (look.kind !== 'seen') return look;
-  remember(job, look.record);
-  return null;
+/** A look that must succeed, and what follows it in the same turn. */
+function rememberFirst<T>(job: Case, next: () => Promise<T>): Promise<T | Ending> {
+  return lookFirst(job.context, job.order.jobId, {
+    onLook: () => {
+      job.facts.polls += 1;
+    },
+    onMissed: (why, afterMs) => job.tell({ kind: 'missed', why, afterMs }),
+    next(record) {
+      remember(job, record);
+      return next();
+    },
+  });
 }
 
 /** A status that the service does not document counts as active: the agent is not done. */
@@ -173,7 +193,7 @@ function statusOf({ latest }: Facts): Status {
 
 /** Sends nothing. Looks once or, if that is wanted, until the agent is done. */
 async function look(job: Case, turn: Earlier | null): Promise<End> {
-  const { order, facts, context } = job;
+  const { order, facts } = job;
   if (order.wait) {
     if (turn !== null) {
       takeUp(job, turn);
@@ -181,7 +201,7 @@ async function look(job: Case, turn: Earlier | null): Promise<End> {
     }
     return watch(job);
   }
-  const ending = await context.sends.inTurn(() => lookFirst(job));
+  const ending = await rememberFirst(job, async () => null);
   return ending === null ? { outcome: statusOf(facts), reason: '' } : notSent(job, ending);
 }
 
@@ -339,7 +359,11 @@ async function watch(job: Case): Promise<End> {
     });
     if (repeat.kind === 'give-up' && clock.now() < deadline) return lost(job, failures, look.why);
     lookAfterMs = repeat.kind === 'again' ? repeat.afterMs : 0;
-    if (clock.now() < deadline) job.tell({ kind: 'missed', why: look.why, afterMs: lookAfterMs });
+    const leftMs = deadline - clock.now();
+    // The last look comes at the deadline, however long the service wants to be left alone.
+    if (leftMs > 0) {
+      job.tell({ kind: 'missed', why: look.why, afterMs: Math.min(lookAfterMs, leftMs) });
+    }
   }
 }
 

@@ -42,6 +42,8 @@ export function openConversation(github: GitHub, options: Options): Conversation
   let known: OwnComment | null = null;
   let writes = 0;
   let isKnownMissing = false;
+  /** The jobs of which our turns were written. */
+  const told = new Set<string>();
 
   /** The oldest comment with a ledger: of two that came about at once, it is the one that stays. */
   async function find(): Promise<OwnComment | null> {
@@ -120,9 +122,12 @@ export function openConversation(github: GitHub, options: Options): Conversation
       return known === null ? null : ledgerOf(known);
     },
     async write(own, isLast) {
+      // A job that comes late, because only its own record named this place, has to be remembered.
+      if (shared && own.jobs.some(({ id }) => !told.has(id))) writes = 0;
       const most = isLast ? MOST_WRITES : MOST_WRITES - 1;
       if (known !== null && writes >= most) return known.url;
       const written = await put(await readAgain(), own);
+      for (const { id } of own.jobs) told.add(id);
       known = written.comment;
       // The text is out by now: whatever happens from here on is no failure to write.
       // Only at the end a turn that another run has just overwritten is worth a write more.

@@ -88,8 +88,13 @@ export function createNarrator(console: Console, clock: Clock, jobs: number): (n
   };
 }
 
-function next({ afterMs }: Extract<Progress, { afterMs: number }>, doing: string): string {
-  return `${doing} again in ${seconds(afterMs)}.`;
+function next(
+  { afterMs }: Pick<Extract<Progress, { kind: 'missed' }>, 'afterMs'>,
+  doing: string,
+): string {
+  return afterMs === null
+    ? 'No time is left for another.'
+    : `${doing} again in ${seconds(afterMs)}.`;
 }
 
 function seconds(ms: number): string {

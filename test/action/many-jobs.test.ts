@@ -222,6 +222,55 @@ describe('what befalls one job leaves the others as they are', () => {
     expect(errors(result)).toHaveLength(1);
     expect(scene.agent.accepted()).toHaveLength(4);
   });
+
+  const later = { status: 503, headers: { 'retry-after': '3600' } };
+
+  it('looks that are to come later make room for the messages of others', async () => {
+    const names = ids(8);
+    const busy = new Set(names.slice(0, 4));
+    await using scene = await many(
+      {
+        with: { wait: true, 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
+        agent: {
+          jobs: jobs(names),
+          onGet: (_, request) => (busy.has(jobOf(request)) ? later : undefined),
+        },
+      },
+      names,
+    );
+    const result = await scene.run();
+    for (const one of told(result.outputs)) {
+      const expected = { outcome: 'timed-out', delivery: 'not-sent', polls: 1 };
+      expect(one).toMatchObject(busy.has(one.jobId) ? expected : good);
+    }
+    expect(
+      result.log.match(/^A look at job job-1 failed\. .* No time is left for another\.$/gm),
+    ).toHaveLength(1);
+  });
+
+  it.each<[string, Scenario, Partial<Told>, Partial<Told>]>([
+    [
+      'a re-run',
+      { step: { event: schedule(), github: { run_attempt: '2' } } },
+      { outcome: 'timed-out', delivery: 'not-sent' },
+      { outcome: 'sent', delivery: 'sent' },
+    ],
+    [
+      'a wait without a message',
+      { with: { send: 'false', wait: true, prompt: '' }, step: { event: schedule() } },
+      { outcome: 'timed-out', delivery: 'not-sent' },
+      { outcome: 'completed', delivery: 'not-sent' },
+    ],
+  ])('%s begins, whichever job cannot say where its notes are', async (_, scenario, bad, other) => {
+    await using scene = await many({
+      ...scenario,
+      with: { comment: 'update', 'timeout-minutes': '5', ...scenario.with },
+      agent: { jobs: jobs(FIVE, { base: { status: 'completed' } }), onGet: answerFor(BAD, later) },
+    });
+    for (const one of told((await scene.run()).outputs)) {
+      expect(one).toMatchObject(one.jobId === BAD ? bad : other);
+    }
+  });
 });
 
 describe('the limit of the project', () => {
@@ -430,6 +479,55 @@ describe('the conversations of many jobs', () => {
     const second = await scene.run({ step: { github: { run_attempt: '2' } } });
     expect(second.outputs).toMatchObject({ outcome: 'sent', delivery: 'sent' });
     expect(scene.agent.posts()).toHaveLength(5);
+  });
+
+  it.runIf(HAS_SIGNALS)('remember a job that comes late to what others share', async () => {
+    const two = ids(2);
+    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+    let kill: (() => void) | undefined;
+    await using scene = await many(
+      {
+        with: { comment: 'update', wait: true },
+        step: { event: schedule() },
+        agent: {
+          jobs: two.map((id, index) => ({
+            id,
+            base: { prLink, status: 'failed' },
+            turns: [
+              {
+                steps: [
+                  { afterMs: 0, set: { status: 'active' } },
+                  { afterMs: 10_000 + index * 900_000, set: { status: 'completed' } },
+                ],
+              },
+            ],
+          })),
+          // The second message goes out when the first one is answered already.
+          onPost: (n, request) =>
+            n === 2 && jobOf(request) === 'job-2'
+              ? { status: 429, headers: { 'retry-after': '60' } }
+              : undefined,
+          onGet(_, request) {
+            if (jobOf(request) === 'job-2' && scene.agent.accepted('job-2').length > 0) kill?.();
+            return undefined;
+          },
+        },
+      },
+      two,
+    );
+    const run = scene.start();
+    kill = () => run.kill('SIGKILL');
+    const first = await run.result;
+    kill = undefined;
+    expect(told(first.outputs).map(({ outcome }) => outcome)).toEqual(['completed', 'sent']);
+    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+    expect(told(second.outputs).map(({ outcome }) => outcome)).toEqual(['completed', 'completed']);
+    expect(scene.agent.accepted()).toHaveLength(2);
+    expect(
+      commentTexts(scene.github)
+        .at(-1)
+        ?.match(/\*\*Completed/g),
+    ).toHaveLength(2);
   });
 
   it('never send again what there was no room to remember', async () => {

@@ -118,14 +118,21 @@ function requestsOf({ service }: Run): readonly Span[] {
   return [...service.looks, ...service.posts];
 }
 
-/** From the first request until the message is out of the way; none if none was made. */
+/**
+ * From the look just before the message until that is out of the way; a look that failed before is
+ * a turn of its own.
+ */
 function turnOf(run: Run): readonly Span[] {
-  const [first] = [...requestsOf(run)].sort((one, other) => one.startedAt - other.startedAt);
-  if (!inTurn(run) || first === undefined) return [];
-  const posted = run.service.posts.at(-1)?.endedAt ?? Infinity;
+  const { looks, posts } = run.service;
+  const [first] = posts;
+  if (!inTurn(run)) return [];
+  if (first === undefined) return looks;
+  const before = looks.filter(({ startedAt }) => startedAt < first.startedAt);
+  const { startedAt } = before.pop() ?? first;
+  const posted = posts.at(-1)?.endedAt ?? Infinity;
   // What was not sent may have been held after its last POST, until the end.
   const endedAt = run.result.delivery === 'not-sent' ? run.endedAt - 0.5 : posted;
-  return [{ startedAt: first.startedAt, endedAt }];
+  return [...before, { startedAt, endedAt }];
 }
 
 function mostAtOnce(spans: readonly Span[]): number {

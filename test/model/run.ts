@@ -168,8 +168,8 @@ function taskOf(
   const earlier = leftBehind(part, startsAt, clock);
   if (part.isLook) return { kind: 'look', turn: earlier };
   if (earlier !== null) return { kind: 'go-on', earlier };
-  const base = part.isKnown ? recordBefore(part.job, startsAt) : null;
-  return { kind: 'send', prompt: 'x', onlyWhen, base, beforeSend };
+  const seen = part.isKnown ? { record: recordBefore(part.job, startsAt), polls: 1 } : null;
+  return { kind: 'send', prompt: 'x', onlyWhen, seen, beforeSend };
 }
 
 /** What the ledger holds of the attempt or run before this one. */

@@ -67,6 +67,22 @@ describe('planJob', () => {
     expect(plan(read(null))).toEqual({ kind: 'send', warning: '' });
   });
 
+  it.each<[Extract<Memory, { kind: 'not-found' }>['ending'], string, string]>([
+    [
+      { kind: 'refused', why: 'It is gone.' },
+      'error',
+      'cannot tell whether it was sent before. It is gone.',
+    ],
+    [{ kind: 'stopped', why: 'Too many.' }, 'skipped', 'took no more messages. Too many.'],
+    [{ kind: 'timed-out' }, 'timed-out', 'within timeout-minutes'],
+    [{ kind: 'cancelled' }, 'cancelled', 'before the run was cancelled'],
+  ])('sends nothing where the job does not show the place: %j', (ending, outcome, words) => {
+    expect(plan({ kind: 'not-found', ending }, { attempt: 2 })).toEqual({
+      ...{ kind: 'refuse', outcome },
+      reason: expect.stringMatching(`^Nothing was sent to job j in this re-run: .*${words}`),
+    });
+  });
+
   it('gives the end that an earlier attempt saw as it is remembered', () => {
     const base = { status: 'completed', prLink: null, archivedAt: null };
     const seen = { confirmed: true, base, evidence: true, elapsedSeconds: 9, reason: 'So.' };
@@ -107,6 +123,7 @@ describe('a turn that is not remembered, where the comment had no room for all',
     });
   const refused = {
     kind: 'refuse',
+    outcome: 'error',
     reason: expect.stringContaining('the comment had no room left to remember all messages'),
   };
   const sent = { kind: 'send', warning: expect.stringContaining('remembers no message') };
