@@ -8,6 +8,8 @@ import { stage } from './scenario.ts';
 
 const JOBS = 500;
 const KIB_IN_MIB = 1024;
+/** Of real time, for a machine that has much else to do. */
+const TIMEOUT_MS = 300_000;
 const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -36,54 +38,56 @@ function looksAlone(lengthMs: number): number {
   return looks;
 }
 
-it(`${JOBS} jobs at once: each is right, and together they cost little`, async () => {
-  const peak = join(folder, 'peak');
-  const preload = `${new URL('../sim/memory.ts', import.meta.url)}?${encodeURIComponent(peak)}`;
-  await using scene = await stage({
-    with: {
-      'job-id': jobs.map(({ id }) => id).join('\n'),
-      wait: true,
-      comment: 'off',
-      'timeout-minutes': '120',
-    },
-    agent: { jobs, hourlyLimit: null },
-    step: {
-      nodeArgs: ['--import', preload],
-    },
-    time: { grainMs: 1000 },
-  });
-  const result = await scene.run();
-  const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
+it(
+  `${JOBS} jobs at once: each is right, and together they cost little`,
+  async () => {
+    const peak = join(folder, 'peak');
+    const preload = `${new URL('../sim/memory.ts', import.meta.url)}?${encodeURIComponent(peak)}`;
+    await using scene = await stage({
+      with: {
+        'job-id': jobs.map(({ id }) => id).join('\n'),
+        wait: true,
+        comment: 'off',
+        'timeout-minutes': '120',
+      },
+      agent: { jobs, hourlyLimit: null },
+      step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },
+      time: { grainMs: 1000 },
+    });
+    const result = await scene.run();
+    const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
 
-  expect(results.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id));
-  for (const [index, { outcome, delivery, confirmed }] of results.entries()) {
-    const expected = {
-      outcome: STATUSES[index % STATUSES.length],
-      delivery: 'sent',
-      confirmed: true,
-    };
-    expect({ outcome, delivery, confirmed }).toEqual(expected);
-  }
-  expect(scene.agent.accepted()).toHaveLength(JOBS);
-  for (const { id } of jobs) expect(scene.agent.accepted(id)).toHaveLength(1);
+    expect(results.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id));
+    for (const [index, { outcome, delivery, confirmed }] of results.entries()) {
+      const expected = {
+        outcome: STATUSES[index % STATUSES.length],
+        delivery: 'sent',
+        confirmed: true,
+      };
+      expect({ outcome, delivery, confirmed }).toEqual(expected);
+    }
+    expect(scene.agent.accepted()).toHaveLength(JOBS);
+    for (const { id } of jobs) expect(scene.agent.accepted(id)).toHaveLength(1);
 
-  expect(scene.agent.maxSockets).toBeLessThanOrEqual(64);
-  expect(Number(readFileSync(peak, 'utf8'))).toBeLessThan(150 * KIB_IN_MIB);
-  expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
-  for (const [index, { polls }] of results.entries()) {
-    expect(polls).toBeLessThanOrEqual(1.1 * looksAlone(LENGTHS[index] ?? 0) + 1);
-  }
-  const total = scene.agent.gets().length;
-  const alone = LENGTHS.reduce((sum, length) => sum + looksAlone(length), 0);
-  const share = busiestShare(scene.agent.gets().map(({ at }) => at));
-  console.info(
-    `${JOBS} jobs: ${total} looks (${alone} if each were alone), ${scene.agent.maxSockets} sockets, ` +
-      `${Math.round(Number(readFileSync(peak, 'utf8')) / KIB_IN_MIB)} MiB, ` +
-      `at most ${Math.round(100 * share)} % of a minute's looks within 5 s`,
-  );
-  expect(total).toBeLessThanOrEqual(1.1 * alone);
-  expect(share).toBeLessThan(0.3);
-}, 200_000);
+    expect(scene.agent.maxSockets).toBeLessThanOrEqual(64);
+    expect(Number(readFileSync(peak, 'utf8'))).toBeLessThan(150 * KIB_IN_MIB);
+    expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
+    for (const [index, { polls }] of results.entries()) {
+      expect(polls).toBeLessThanOrEqual(1.1 * looksAlone(LENGTHS[index] ?? 0) + 1);
+    }
+    const total = scene.agent.gets().length;
+    const alone = LENGTHS.reduce((sum, length) => sum + looksAlone(length), 0);
+    const share = busiestShare(scene.agent.gets().map(({ at }) => at));
+    console.info(
+      `${JOBS} jobs: ${total} looks (${alone} if each were alone), ${scene.agent.maxSockets} sockets, ` +
+        `${Math.round(Number(readFileSync(peak, 'utf8')) / KIB_IN_MIB)} MiB, ` +
+        `at most ${Math.round(100 * share)} % of a minute's looks within 5 s`,
+    );
+    expect(total).toBeLessThanOrEqual(1.1 * alone);
+    expect(share).toBeLessThan(0.3);
+  },
+  TIMEOUT_MS,
+);
 
 interface Told {
   readonly jobId: string;

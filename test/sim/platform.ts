@@ -1,6 +1,7 @@
 // What tests need of the system that not every one has. Elsewhere they are skipped, by name.
 
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 
 const WINDOWS = process.platform === 'win32';
 
@@ -18,3 +19,15 @@ export const HAS_LARGE_VARIABLES = !WINDOWS;
 export const LIMITS_EACH_VARIABLE = process.platform === 'linux';
 /** Windows resets connections for which a queue has no place; others leave them without an answer. */
 export const IGNORES_SURPLUS_CONNECTIONS = !WINDOWS;
+
+const MEMORY = '/dev/shm';
+const ENOUGH_BYTES = 2 ** 28;
+
+/** Where folders come and go by the thousand: in memory, where the system offers that. */
+export const TEMP = isRoomy(MEMORY) ? MEMORY : realpathSync(tmpdir());
+
+function isRoomy(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize >= ENOUGH_BYTES;
+}

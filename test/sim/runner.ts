@@ -13,12 +13,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
+import { TEMP } from './platform.ts';
 
 /** What the runner masks from the start, as it does the secrets of a repository. */
 export type Secrets = readonly string[];
@@ -231,7 +231,7 @@ const LABELS = { error: 'Error', warning: 'Warning', notice: 'Notice' } as const
 
 /** Its file goes with `using`, or else when this process ends. */
 export function virtualTime(options: TimeOptions = {}): VirtualTime & Disposable {
-  const folder = mkdtempSync(join(tmpdir(), 'virtual-time-'));
+  const folder = mkdtempSync(join(TEMP, 'virtual-time-'));
   if (foldersOfTimes.size === 0) process.once('exit', () => foldersOfTimes.forEach(removeFolder));
   foldersOfTimes.add(folder);
   return Object.assign(timeIn(folder, options), { [Symbol.dispose]: () => removeFolder(folder) });
@@ -346,7 +346,7 @@ function readManifest(action: string): Manifest {
 }
 
 function makeFolders(step: Step): Folders {
-  const root = mkdtempSync(join(realpathSync(tmpdir()), 'step-'));
+  const root = mkdtempSync(join(TEMP, 'step-'));
   const temp = join(root, 'temp');
   const workspace = step.workspace ?? join(root, 'workspace');
   for (const folder of ['_runner_file_commands', '_github_workflow']) {
