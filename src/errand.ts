@@ -123,13 +123,12 @@ async function findNotes(
   }: Pick<Circumstances, 'reporter' | 'context'> & { readonly onMissed: OnMissed },
 ): Promise<Notes> {
   let polls = 0;
-  const look = await lookFirst(context, jobId, {
-    onLook() {
-      polls += 1;
-    },
-    onMissed,
-    next: async (record) => ({ kind: 'seen' as const, record }),
-  });
+  const onLook = (): void => {
+    polls += 1;
+  };
+  const look = await context.sends.inTurn((stepAside) =>
+    lookFirst(context, jobId, { stepAside, onLook, onMissed }),
+  );
   if (look.kind !== 'seen') {
     return { conversation: null, seen: null, memory: { kind: 'not-found', ending: look } };
   }

@@ -31,6 +31,13 @@ export async function followUp(
   const { host, board, reporter } = scene;
   for (const errand of errands) board.set(errand.jobId, notBegun(errand));
   const narrate = createNarrator(host.console, host.clock, errands.length);
+  const write = (): string | undefined =>
+    writeOutputs(host, { results: [...board.values()], commentUrls: [] });
+  const warned = new Set<string>();
+  const warnOnce = (text: string): void => {
+    if (text !== '' && !warned.has(text)) host.console.warning(text);
+    warned.add(text);
+  };
   let noted: Promise<void> | undefined;
   const noteTogether = (): Promise<void> => {
     const jobIds = new Set(errands.filter(isToBeSent).map(({ jobId }) => jobId));
@@ -52,14 +59,16 @@ export async function followUp(
     learn(notBegun(errand));
     const observe = (progress: Progress): string | undefined => {
       learn(progress.soFar);
+      if (progress.kind === 'sending') warnOnce(warningOf(errand));
       narrate(progress);
       if (progress.kind === 'delivered') tellDelivery(errand, soFar, scene);
-      if (!CHANGES_DELIVERY.has(progress.kind)) return undefined;
-      return writeOutputs(host, { results: [...board.values()], commentUrls: [] });
+      return CHANGES_DELIVERY.has(progress.kind) ? write() : undefined;
     };
     const place = { pace: paceOf(index, errands.length), firstLookMs: firstLookMs(index) };
     const noteBeforeSend = isOpen ? () => reporter.sending([soFar]) : noteTogether;
     learn(await runErrand(errand, scene, { observe, noteBeforeSend, place }));
+    // The end of a single job is written by who ends the run.
+    if (errands.length > 1) write();
     narrate({ kind: 'ended', soFar });
     findPlace(errand, soFar, scene);
     reporter.note(soFar, 'ended');
@@ -70,6 +79,11 @@ export async function followUp(
 
 function isToBeSent(errand: Errand | OpenErrand): boolean {
   return errand.kind === 'planned' && errand.plan.kind === 'send';
+}
+
+/** Said when the message goes out indeed. */
+function warningOf({ plan }: Errand): string {
+  return plan.kind === 'send' ? plan.warning : '';
 }
 
 const CHANGES_DELIVERY: ReadonlySet<Progress['kind']> = new Set([
@@ -97,7 +111,6 @@ async function runErrand(
     followJob({ ...inputs, ...place, jobId, task, serverUrl: facts.serverUrl }, context, observe);
   switch (plan.kind) {
     case 'send': {
-      if (plan.warning !== '') host.console.warning(plan.warning);
       const { onlyWhen } = inputs;
       return follow({ kind: 'send', prompt, onlyWhen, seen, beforeSend: noteBeforeSend });
     }
@@ -124,9 +137,11 @@ function tellDelivery(errand: Errand, soFar: JobResult, scene: Scene): void {
 }
 
 /** Where only the job can name the conversation, it does so as soon as it shows its link. */
-function findPlace(errand: Errand, { prLink }: JobResult, { facts, reporter }: Scene): void {
+function findPlace(errand: Errand, result: JobResult, { facts, reporter }: Scene): void {
   const { jobId, plan, turn, conversation, placeFromJob } = errand;
   if (!placeFromJob || plan.kind === 'refuse' || plan.kind === 'look') return;
+  // The answer to the message may do without the link that a look has shown.
+  const prLink = result.prLink ?? result.resumption.base?.prLink ?? null;
   const place = ownPullRequest(prLink, facts) ?? conversation;
   reporter.assign(jobId, { turn, conversation: place, isOut: plan.kind !== 'send' });
 }

@@ -10,7 +10,7 @@ export interface Inputs {
   readonly projectId: string;
   /** Each once, in the order given. Empty if the conversation has to remember it. */
   readonly jobIds: readonly string[];
-  /** How many ids were given more than once, and left out then. */
+  /** How many were left out, because the same id was given before. */
   readonly repeatedIds: number;
   readonly apiKey: string;
   /** Whether a message is sent at all; else the jobs are only looked at. */

@@ -79,14 +79,18 @@ export interface Milestone {
   readonly what: string;
 }
 
-/** The result that stands for all: the first, in input order, of the worst outcome. */
+/** The result that stands for all: the first, in input order, of the worst. */
 export function worst(results: readonly JobResult[]): JobResult | undefined {
   return worstFirst(results)[0];
 }
 
-/** Results of the same outcome stay in input order. */
+/**
+ * By outcome, and of the same outcome first what has a reason: it is not plain success. What is
+ * left equal stays in input order.
+ */
 export function worstFirst(results: readonly JobResult[]): readonly JobResult[] {
-  const rank = ({ outcome }: JobResult): number => OUTCOMES.indexOf(outcome);
+  const rank = ({ outcome, reason }: JobResult): number =>
+    OUTCOMES.indexOf(outcome) + (reason === '' ? 0.5 : 0);
   return results.toSorted((one, other) => rank(one) - rank(other));
 }
 

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Ending } from './agent/client.ts';
 import type { Earlier } from './agent/follow.ts';
-import { findJob, isUpTo, type Ledger, type LedgerJob, type LedgerTurn } from './github/ledger.ts';
+import {
+  findJob,
+  hasEnded,
+  isUpTo,
+  type Ledger,
+  type LedgerJob,
+  type LedgerTurn,
+} from './github/ledger.ts';
 import { type JobResult, type Outcome, unknownJob } from './outcome.ts';
 
 /** What the conversation remembers of earlier runs and attempts. */
@@ -81,7 +88,7 @@ function planUnknown(ledger: Ledger | null, runId: string, attempt: number): Pla
 
 const NOT_REMEMBERED =
   'This is a re-run, and the conversation remembers no message of an earlier attempt; the message ' +
-  'is sent.';
+  'is sent. If an earlier attempt sent it all the same, it is there twice.';
 
 /** In a re-run, a job that cannot say where it is remembered what was sent to it gets nothing. */
 function refuseUnseen(jobId: string, ending: Ending): Plan {
@@ -116,19 +123,13 @@ function refuseRerun(why: string): Plan {
   );
 }
 
-/** How to look at a job without sending anything: from where its newest message left it. */
+/** How to look at a job without sending anything: from where the newest that went out left it. */
 export function planLook(memory: Memory, jobId: string): Plan {
   const job = memory.kind === 'read' && memory.ledger !== null && findJob(memory.ledger, jobId);
-  const turn = job ? job.turns[0] : undefined;
+  const turn = job ? job.turns.find(({ delivery }) => delivery !== 'not-sent') : undefined;
   return turn !== undefined && turn.delivery === 'sent' && !hasEnded(turn)
     ? { kind: 'look', turn, earlier: earlierOf(turn, false) }
     : { kind: 'look', turn: null, earlier: null };
-}
-
-type EndedTurn = LedgerTurn & { readonly outcome: 'completed' | 'failed' | 'archived' };
-
-function hasEnded(turn: LedgerTurn): turn is EndedTurn {
-  return turn.outcome === 'completed' || turn.outcome === 'failed' || turn.outcome === 'archived';
 }
 
 function earlierOf(turn: LedgerTurn, isOvertaken: boolean): Earlier {

@@ -65,8 +65,9 @@ export interface ReporterOptions {
 
 /** Milliseconds that all reading and writing before a message may delay it. */
 const BEFORE_MESSAGE_MS = 10_000;
-/** Conversations that are read at the same time. */
+/** Conversations that are read, and that are written, at the same time. */
 const MOST_READS_AT_A_TIME = 8;
+const MOST_WRITES_AT_A_TIME = 4;
 
 /** How far a job has come, as far as people are told. */
 type Stage = 'sending' | 'delivered' | 'ended';
@@ -78,6 +79,9 @@ export interface Assignment {
   readonly isOut: boolean;
 }
 
+/** A job that made another pull request is told of on both. */
+type Assigned = Omit<Assignment, 'conversation'> & { readonly conversations: ReadonlySet<number> };
+
 interface Standing {
   readonly result: JobResult;
   readonly stage: Stage;
@@ -87,6 +91,10 @@ interface Standing {
 interface Place {
   readonly number: number;
   readonly conversation: Promise<Conversation>;
+  /** What it remembers, once somebody asks. */
+  memory: Promise<Ledger | null> | null;
+  /** Writes of this place, one after the other: each reads what the one before has left. */
+  writing: Promise<void>;
   /** What was told last while the run went on: how far how many jobs had come. */
   told: { readonly stage: Stage; readonly jobs: number } | null;
   /** Whether something has changed since it was told. */
@@ -98,19 +106,21 @@ interface Place {
 
 export function openReporter(options: ReporterOptions): Reporter {
   const { mode, projectId, console, site, clock, signal, patience } = options;
-  const assignments = new Map<string, Assignment>();
+  const assignments = new Map<string, Assigned>();
   const standings = new Map<string, Standing>();
   const places = new Map<number, Place>();
   const beforeMessage = createPatience(clock, BEFORE_MESSAGE_MS);
-  const inTurn = pLimit(MOST_READS_AT_A_TIME);
+  const readInTurn = pLimit(MOST_READS_AT_A_TIME);
+  const writeInTurn = pLimit(MOST_WRITES_AT_A_TIME);
   const writtenAt: number[] = [];
   let warned = false;
-  let queue: Promise<void> = Promise.resolve();
 
   function placeAt(number: number): Place {
     const place = places.get(number) ?? {
       number,
       conversation: connectTo(number),
+      memory: null,
+      writing: Promise.resolve(),
       told: null,
       isStale: false,
       url: '',
@@ -134,14 +144,14 @@ export function openReporter(options: ReporterOptions): Reporter {
     });
   }
 
-  function warn(numbers: readonly number[], error: unknown): void {
-    if (!warned) console.warning(unwritable(numbers, error));
+  function warn(untold: readonly [Place, ...Place[]], error: unknown): void {
+    if (!warned) console.warning(unwritable(untold, error));
     warned = true;
   }
 
   function jobsAt(number: number): readonly string[] {
-    return [...assignments].flatMap(([jobId, { conversation }]) =>
-      conversation === number ? [jobId] : [],
+    return [...assignments].flatMap(([jobId, { conversations }]) =>
+      conversations.has(number) ? [jobId] : [],
     );
   }
 
@@ -154,27 +164,31 @@ export function openReporter(options: ReporterOptions): Reporter {
     return { projectId, jobs };
   }
 
-  /** One write after the other: each reads what the one before has left. */
   function enqueue(place: Place): void {
     place.isStale = true;
-    queue = queue.then(async () => {
-      if (!place.isStale) return;
-      await clock.sleep(pauseMs(writtenAt, clock.now()), signal).catch(() => {});
-      await write(place);
-    });
+    place.writing = place.writing.then(() => writeInTurn(() => write(place)));
+  }
+
+  function allWritten(): Promise<unknown> {
+    return Promise.all([...places.values()].map(({ writing }) => writing));
   }
 
   async function write(place: Place): Promise<void> {
-    place.isStale = false;
-    const ledger = ledgerOf(place);
+    if (!place.isStale) return;
     // Of jobs that get no message nothing is said, unless it was said before that they would.
-    const isWorthIt = place.url !== '' || ledger.jobs.some(({ turns }) => turns.some(isTold));
+    const isWorthIt =
+      place.url !== '' || ledgerOf(place).jobs.some(({ turns }) => turns.some(isTold));
+    if (isWorthIt) {
+      const afterMs = pauseMs(writtenAt, clock.now());
+      writtenAt.push(clock.now() + afterMs);
+      await clock.sleep(afterMs, signal).catch(() => {});
+    }
+    place.isStale = false;
     if (!isWorthIt) return;
-    writtenAt.push(clock.now());
     place.failure = tooLate();
     try {
       const isLast = stageOf(place) === 'ended';
-      place.url = await (await place.conversation).write(ledger, isLast);
+      place.url = await (await place.conversation).write(ledgerOf(place), isLast);
       place.failure = null;
     } catch (error) {
       place.failure = error;
@@ -190,55 +204,63 @@ export function openReporter(options: ReporterOptions): Reporter {
     return STAGES.find((stage) => stages.includes(stage)) ?? null;
   }
 
+  function placesOf(jobId: string): readonly Place[] {
+    return [...(assignments.get(jobId)?.conversations ?? [])].map(placeAt);
+  }
+
+  /** Tells a conversation how far its jobs have come, if that is news. */
+  function tell(place: Place): void {
+    place.isStale = true;
+    const stage = stageOf(place);
+    // Without a wait the end follows at once.
+    if (stage !== 'ended' && !(stage === 'delivered' && options.wait)) return;
+    // What comes after the end is told when all is over, but for a job that nothing was told of:
+    // where jobs name the conversation themselves, one may come late, and has to be remembered.
+    const jobs = jobsAt(place.number).length;
+    const { told } = place;
+    if (told?.jobs === jobs && (told.stage === 'ended' || told.stage === stage)) return;
+    place.told = { stage, jobs };
+    enqueue(place);
+  }
+
   return {
     async recall(number) {
       if (mode !== 'update' || number === null) return { kind: 'none' };
-      const read = inTurn(async () => (await placeAt(number).conversation).recall());
+      const place = placeAt(number);
+      place.memory ??= readInTurn(async () => (await place.conversation).recall());
       try {
-        const inTime = patience.waitFor(beforeMessage.waitFor(read, signal));
+        const inTime = patience.waitFor(beforeMessage.waitFor(place.memory, signal));
         return { kind: 'read', ledger: await inTime };
       } catch (error) {
-        warn([number], error);
+        warn([place], error);
         return { kind: 'unreadable', why: whyOf(error) };
       }
     },
-    assign(jobId, assignment) {
-      assignments.set(jobId, assignment);
+    assign(jobId, { conversation, ...assignment }) {
+      const conversations = new Set(assignments.get(jobId)?.conversations);
+      if (conversation !== null) conversations.add(conversation);
+      assignments.set(jobId, { ...assignment, conversations });
     },
     async sending(results) {
-      for (const result of results) standings.set(result.jobId, { result, stage: 'sending' });
+      // One that has ended by now gets no message, and is not said to.
+      const toCome = results.filter(({ jobId }) => !standings.has(jobId));
+      for (const result of toCome) standings.set(result.jobId, { result, stage: 'sending' });
       if (mode !== 'update') return;
-      const numbers = new Set(results.map(({ jobId }) => assignments.get(jobId)?.conversation));
-      for (const number of numbers) if (number != null) enqueue(placeAt(number));
-      await patience.waitFor(beforeMessage.waitFor(queue, signal)).catch(() => {});
+      for (const { jobId } of toCome) for (const place of placesOf(jobId)) place.isStale = true;
+      for (const place of places.values()) if (place.isStale) enqueue(place);
+      await patience.waitFor(beforeMessage.waitFor(allWritten(), signal)).catch(() => {});
     },
     note(result, stage) {
       standings.set(result.jobId, { result, stage });
-      const number = assignments.get(result.jobId)?.conversation ?? null;
-      if (mode === 'off' || number === null) return;
-      const place = placeAt(number);
-      place.isStale = true;
-      const reached = stageOf(place);
-      // Without a wait the end follows at once.
-      if (reached !== 'ended' && !(reached === 'delivered' && options.wait)) return;
-      // What comes after the end is told when all is over, but for a job that nothing was told of:
-      // where jobs name the conversation themselves, one may come late, and has to be remembered.
-      const jobs = jobsAt(number).length;
-      const { told } = place;
-      if (told?.jobs === jobs && (told.stage === 'ended' || told.stage === reached)) return;
-      place.told = { stage: reached, jobs };
-      enqueue(place);
+      if (mode === 'off') return;
+      for (const place of placesOf(result.jobId)) tell(place);
     },
     async finish() {
       for (const place of places.values()) if (place.isStale) enqueue(place);
-      await patience.waitFor(queue).catch(() => {});
+      await patience.waitFor(allWritten()).catch(() => {});
       const untold = [...places.values()].filter(({ failure, isStale }) => failure || isStale);
-      const [first] = untold;
-      if (first)
-        warn(
-          untold.map(({ number }) => number),
-          first.failure ?? tooLate(),
-        );
+      const [first, ...others] = untold;
+      if (first) warn([first, ...others], first.failure ?? tooLate());
       const texts = untold.map((place) => renderLedger(ledgerOf(place), site));
       const urls = [...places.values()].map(({ url }) => url).filter((url) => url !== '');
       return { urls, unwritten: options.redact(texts.join('\n\n')) };
@@ -296,14 +318,18 @@ function short(text: string | null | undefined): string | null {
 }
 
 function tooLate(): GitHubError {
-  return new GitHubError(0, 'GitHub took too long in this run');
+  return new GitHubError(0, 'the time for it was over, 30 s in a run');
 }
 
-function unwritable([number, ...others]: readonly number[], error: unknown): string {
-  const more = others.length === 0 ? '' : `, and those on ${others.length} others,`;
+function unwritable([first, ...others]: readonly [Place, ...Place[]], error: unknown): string {
+  const more =
+    ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
+  const remembered = [first, ...others].some(({ url }) => url === '')
+    ? 'nothing is remembered for later runs'
+    : 'later runs may not know how it ended';
   return (
-    `The comment on #${number}${more} could not be read or written: ${whyOf(error)}. The job ` +
-    'summary holds its text, and nothing is remembered for later runs. The job needs ' +
+    `The comment on #${first.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
+    `summary holds its text, and ${remembered}. The job needs ` +
     '`permissions:` with `pull-requests: write` (on an issue `issues: write`), which runs from ' +
     'forks never get.'
   );

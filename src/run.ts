@@ -152,8 +152,8 @@ function outOfTime(error: unknown): Admission {
 
 function introduce({ console }: Host, { baseUrl, apiKey, repeatedIds }: Inputs): void {
   if (repeatedIds > 0) {
-    const ids = repeatedIds === 1 ? '1 id' : `${repeatedIds} ids`;
-    console.info(`job-id names ${ids} more than once; each job gets one message.`);
+    const are = repeatedIds === 1 ? 'is a repetition' : 'are repetitions';
+    console.info(`${repeatedIds} of the ids in job-id ${are}; each job gets one message.`);
   }
   const isDefault = baseUrl.href === new URL(DEFAULT_BASE_URL).href;
   if (!isDefault) console.info(`The service is at ${baseUrl.host} (base-url).`);

@@ -3,7 +3,7 @@ import type { Redact } from '../secrets.ts';
 import { explain } from './explain.ts';
 import type { Answer, Exchange, Transport } from './http.ts';
 import { classifySend, isDelivery, repeatLook, repeatSend, type SendClass } from './retry.ts';
-import type { Sends } from './sends.ts';
+import type { Sends, StepAside } from './sends.ts';
 import type { Moment } from './turn.ts';
 import { type JobRecord, readRecord } from './wire.ts';
 
@@ -47,6 +47,7 @@ export type Sent =
   | Ending;
 
 interface SendHooks {
+  readonly stepAside: StepAside;
   readonly onAttempt: () => string | undefined;
   readonly onHeld: (why: string, afterMs: number) => void;
 }
@@ -80,53 +81,47 @@ export async function lookOnce(
   };
 }
 
+interface LookHooks {
+  readonly stepAside: StepAside;
+  readonly onLook: () => void;
+  readonly onMissed: OnMissed;
+}
+
 /** Called before a pause, in milliseconds; null if no time is left for another look after it. */
 export type OnMissed = (why: string, afterMs: number | null) => void;
 
-interface LookHooks<T> {
-  readonly onLook: () => void;
-  readonly onMissed: OnMissed;
-  /** What follows in the same turn. */
-  readonly next: (record: JobRecord) => Promise<T>;
-}
-
 /**
- * The look before the message, and in the same turn what follows it. The look is repeated while
- * that may help; without it nothing is sent. A pause between two looks gives the turn to others.
+ * The look before the message. It is repeated while that may help; without it nothing is sent, and
+ * once no message is let out there is nothing to look for.
  */
-export async function lookFirst<T>(
+export async function lookFirst(
   context: ServiceContext,
   jobId: string,
-  { onLook, onMissed, next }: LookHooks<T>,
-): Promise<T | Ending> {
-  const { sends, clock, deadline, signal } = context;
+  { stepAside, onLook, onMissed }: LookHooks,
+): Promise<Extract<Look, { kind: 'seen' }> | Ending> {
+  const { clock, deadline, signal } = context;
   let failures = 0;
   let networkErrors = 0;
   for (;;) {
-    const turn = await sends.inTurn(async () => {
-      const ending = endingNow(context);
-      if (ending !== null) return { kind: 'over' as const, value: ending };
-      onLook();
-      const look = await lookOnce(context, jobId, deadline - clock.now());
-      return look.kind === 'seen'
-        ? { kind: 'over' as const, value: await next(look.record) }
-        : look;
-    });
-    if (turn.kind === 'over') return turn.value;
+    const over = endingNow(context);
+    if (over !== null) return over;
+    onLook();
+    const look = await lookOnce(context, jobId, deadline - clock.now());
+    if (look.kind === 'seen') return look;
     if (signal.aborted) return { kind: 'cancelled' };
     failures += 1;
-    if (turn.exchange.kind === 'failure') networkErrors += 1;
+    if (look.exchange.kind === 'failure') networkErrors += 1;
     const repeat = repeatLook({
-      exchange: turn.exchange,
+      exchange: look.exchange,
       failures,
       networkErrors,
       sinceSendMs: null,
       now: clock.date(),
       random: context.random(),
     });
-    if (repeat.kind === 'give-up') return { kind: 'refused', why: turn.why };
-    onMissed(turn.why, clock.now() + repeat.afterMs < deadline ? repeat.afterMs : null);
-    const ending = await pause(context, repeat.afterMs);
+    if (repeat.kind === 'give-up') return { kind: 'refused', why: look.why };
+    onMissed(look.why, clock.now() + repeat.afterMs < deadline ? repeat.afterMs : null);
+    const ending = await stepAside(() => pause(context, repeat.afterMs));
     if (ending !== null) return ending;
   }
 }
@@ -147,7 +142,7 @@ export async function sendMessage(
   context: ServiceContext,
   jobId: string,
   prompt: string,
-  { onAttempt, onHeld }: SendHooks,
+  { stepAside, onAttempt, onHeld }: SendHooks,
 ): Promise<Sent> {
   const { transport, sends, clock, deadline, signal, where, redact } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
@@ -175,14 +170,17 @@ export async function sendMessage(
     const why = explain(exchange, { doing: 'send', where, again, goesOn, redact });
     if (sendClass === 'doubtful') return { kind: 'doubtful', why };
     if (signal.aborted) return { kind: 'cancelled' };
-    if (sends.stopped.aborted) return { kind: 'stopped', why: sends.stopped.reason };
+    const mayStop = repeat.kind === 'again' || isRateLimit(exchange);
+    if (mayStop && sends.stopped.aborted) return { kind: 'stopped', why: sends.stopped.reason };
     if (repeat.kind === 'give-up') {
       if (isRateLimit(exchange)) sends.stop(`The message to job ${jobId} was not taken. ${why}`);
       return { kind: 'refused', why };
     }
     earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
     onHeld(why, repeat.afterMs);
-    const ending = await pause(context, repeat.afterMs);
+    const rest = (): Promise<Ending | null> => pause(context, repeat.afterMs);
+    // The limit is everybody's: the others had better not come to it meanwhile.
+    const ending = await (isRateLimit(exchange) ? rest() : stepAside(rest));
     if (ending !== null) return ending;
   }
 }

@@ -10,6 +10,7 @@ import {
 import { type End, type Facts, isBaseFinal, noFacts, resultOf, takeIn } from './facts.ts';
 import { repeatLook } from './retry.ts';
 import { nextLookMs } from './schedule.ts';
+import type { StepAside } from './sends.ts';
 import { type Base, judge, observe, startTurn, type Turn } from './turn.ts';
 import { isFinal, type JobRecord } from './wire.ts';
 
@@ -35,7 +36,10 @@ export type Task =
       readonly prompt: string;
       /** The statuses in which the job gets the message; null is any. */
       readonly onlyWhen: ReadonlySet<Status> | null;
-      /** What was seen of the job already, and with how many looks; null if nothing was. */
+      /**
+       * What was seen of the job a while ago, and with how many looks; null if nothing was. Where a
+       * base is needed, the job is looked at anew.
+       */
       readonly seen: Seen | null;
       /** Awaited once, before the message goes out. It never rejects. */
       readonly beforeSend: () => Promise<void>;
@@ -125,8 +129,8 @@ async function conduct(job: Case): Promise<End> {
 }
 
 async function send(job: Case, task: SendTask): Promise<End> {
-  const { order } = job;
-  const sent = await lookAndSend(job, task);
+  const { order, context } = job;
+  const sent = await context.sends.inTurn((stepAside) => lookAndSend(job, task, stepAside));
   if (sent.kind === 'doubtful') {
     if (!(await hasArrived(job, sent.why))) return doubtful(job, sent.why);
     takeDelivery(job, null);
@@ -143,27 +147,20 @@ async function send(job: Case, task: SendTask): Promise<End> {
 type SendTask = Extract<Task, { kind: 'send' }>;
 
 /** The look comes just before the message: what changes in between would be taken for its effect. */
-function lookAndSend(job: Case, task: SendTask): Promise<Sent | Unwanted> {
-  const { order, context, facts } = job;
-  const sendInTurn = (): Promise<Sent | Unwanted> =>
-    context.sends.inTurn(() => sendIfWanted(job, task));
-  if (task.seen !== null) {
-    facts.polls = task.seen.polls;
-    remember(job, task.seen.record);
-    return sendInTurn();
-  }
-  if (!order.wait && task.onlyWhen === null) return sendInTurn();
-  return rememberFirst(job, () => sendIfWanted(job, task));
-}
-
-async function sendIfWanted(
+async function lookAndSend(
   job: Case,
-  { onlyWhen, prompt, beforeSend }: SendTask,
+  { seen, onlyWhen, prompt, beforeSend }: SendTask,
+  stepAside: StepAside,
 ): Promise<Sent | Unwanted> {
-  if (onlyWhen !== null && !onlyWhen.has(statusOf(job.facts)))
-    return { kind: 'unwanted', onlyWhen };
+  const { order, facts } = job;
+  facts.polls = seen?.polls ?? 0;
+  if (order.wait || onlyWhen !== null) {
+    const ending = await seeFirst(job, stepAside);
+    if (ending !== null) return ending;
+  } else if (seen !== null) remember(job, seen.record);
+  if (onlyWhen !== null && !onlyWhen.has(statusOf(facts))) return { kind: 'unwanted', onlyWhen };
   await beforeSend();
-  return sendNow(job, prompt);
+  return sendNow(job, prompt, stepAside);
 }
 
 /** The job is in a status in which it does not get the message. */
@@ -172,18 +169,19 @@ interface Unwanted {
   readonly onlyWhen: ReadonlySet<Status>;
 }
 
-/** A look that must succeed, and what follows it in the same turn. */
-function rememberFirst<T>(job: Case, next: () => Promise<T>): Promise<T | Ending> {
-  return lookFirst(job.context, job.order.jobId, {
-    onLook: () => {
-      job.facts.polls += 1;
+/** A look that must succeed; returns why it did not. */
+async function seeFirst(job: Case, stepAside: StepAside): Promise<Ending | null> {
+  const { context, order, facts, tell } = job;
+  const look = await lookFirst(context, order.jobId, {
+    stepAside,
+    onLook() {
+      facts.polls += 1;
     },
-    onMissed: (why, afterMs) => job.tell({ kind: 'missed', why, afterMs }),
-    next(record) {
-      remember(job, record);
-      return next();
-    },
+    onMissed: (why, afterMs) => tell({ kind: 'missed', why, afterMs }),
   });
+  if (look.kind !== 'seen') return look;
+  remember(job, look.record);
+  return null;
 }
 
 /** A status that the service does not document counts as active: the agent is not done. */
@@ -193,7 +191,7 @@ function statusOf({ latest }: Facts): Status {
 
 /** Sends nothing. Looks once or, if that is wanted, until the agent is done. */
 async function look(job: Case, turn: Earlier | null): Promise<End> {
-  const { order, facts } = job;
+  const { order, facts, context } = job;
   if (order.wait) {
     if (turn !== null) {
       takeUp(job, turn);
@@ -201,7 +199,7 @@ async function look(job: Case, turn: Earlier | null): Promise<End> {
     }
     return watch(job);
   }
-  const ending = await rememberFirst(job, async () => null);
+  const ending = await context.sends.inTurn((stepAside) => seeFirst(job, stepAside));
   return ending === null ? { outcome: statusOf(facts), reason: '' } : notSent(job, ending);
 }
 
@@ -236,8 +234,13 @@ function remember(job: Case, record: JobRecord): void {
 }
 
 /** From just before the request until its end the delivery is unknown, and is told to be. */
-async function sendNow({ order, context, facts, tell }: Case, prompt: string): Promise<Sent> {
+async function sendNow(
+  { order, context, facts, tell }: Case,
+  prompt: string,
+  stepAside: StepAside,
+): Promise<Sent> {
   const sent = await sendMessage(context, order.jobId, prompt, {
+    stepAside,
     onAttempt() {
       facts.delivery = 'unknown';
       return tell({ kind: 'sending' });
@@ -347,7 +350,8 @@ async function watch(job: Case): Promise<End> {
       continue;
     }
     failures += 1;
-    lastMiss = look.why;
+    // At the deadline all jobs are looked at once more, and not each may get its turn in time.
+    if (remainingMs > 0) lastMiss = look.why;
     const repeat = repeatLook({
       exchange: look.exchange,
       failures,

@@ -45,15 +45,19 @@ export function openConversation(github: GitHub, options: Options): Conversation
   /** The jobs of which our turns were written. */
   const told = new Set<string>();
 
-  /** The oldest comment with a ledger: of two that came about at once, it is the one that stays. */
+  /**
+   * The oldest comment with a ledger: of two that came about at once, it is the one that stays. One
+   * that cannot be read may be that of another project.
+   */
   async function find(): Promise<OwnComment | null> {
-    const [oldest] = await github.findOwnComments(
+    const found = await github.findOwnComments(
       number,
       shared
         ? (body) => fromMarker(body, projectId).kind !== 'none'
         : (body) => body.startsWith(ownMarker),
     );
-    return oldest ?? null;
+    const readable = found.find(({ body }) => fromMarker(body, projectId).kind === 'ledger');
+    return readable ?? found[0] ?? null;
   }
 
   async function readAgain(): Promise<OwnComment | null> {
@@ -90,6 +94,7 @@ export function openConversation(github: GitHub, options: Options): Conversation
       const body = compose(ledgerOf(standing), own);
       const updated = await github.updateComment(standing.id, body.text);
       if (updated !== null) return { comment: updated, own: body.own, created: false };
+      writes -= 1;
       // Somebody deleted it in the meantime, and another run may have made a new one.
       const other = shared ? await find() : null;
       if (other !== null && other.id !== standing.id) return put(other, own);

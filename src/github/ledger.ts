@@ -177,14 +177,25 @@ export function ownPart(kept: Ledger, own: Ledger): Ledger {
   return { ...own, jobs };
 }
 
-/** Whether our turn is the same one, and does not forget a message that may be out. */
+/**
+ * Whether our turn is the same one, and forgets neither a message that may be out, nor, in a re-run
+ * that does not wait, how it ended.
+ */
 function replaces(own: LedgerTurn, standing: LedgerTurn): boolean {
   if (own.key !== standing.key) return false;
+  if (own.outcome === 'sent' && hasEnded(standing)) return false;
   const mayBeOut =
     standing.delivery === 'sent' ||
     standing.delivery === 'unknown' ||
     (standing.delivery === 'sending' && standing.runAttempt !== own.runAttempt);
   return own.delivery !== 'not-sent' || !mayBeOut;
+}
+
+type EndedTurn = LedgerTurn & { readonly outcome: 'completed' | 'failed' | 'archived' };
+
+/** Whether the end of a turn was seen. */
+export function hasEnded(turn: LedgerTurn): turn is EndedTurn {
+  return turn.outcome === 'completed' || turn.outcome === 'failed' || turn.outcome === 'archived';
 }
 
 export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { issueComment, pullRequest, push, schedule } from '../sim/events.ts';
 import type { GitHub } from '../sim/github.ts';
-import { commentTexts, errors, PULL, type Scenario, stage, warnings } from './scenario.ts';
+import { commentTexts, errors, JOB, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
 const others = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ author: 'alice', body: `Comment ${index}` }));
@@ -64,6 +64,52 @@ describe('the comment', () => {
     expect(deleted).toBeGreaterThan(0);
     expect(scene.github.comments(PULL)).toHaveLength(1);
     expect(result.outputs['comment-url']).toBe(scene.github.comments(PULL)[0]?.html_url);
+  });
+
+  it('tells the end also where it was deleted while it was written', async () => {
+    let patches = 0;
+    await using scene = await stage({
+      with: { wait: true },
+      github: {
+        issues: [{ number: PULL, pullRequest: true }],
+        on({ method }) {
+          if (method !== 'PATCH' || ++patches > 1) return undefined;
+          for (const { id } of scene.github.comments(PULL)) scene.github.deleteComment(id);
+          return undefined;
+        },
+      },
+    });
+    await scene.run();
+    expect(scene.github.comments(PULL).at(-1)?.body).toContain('Completed');
+  });
+
+  it('leaves none behind that says the agent is working, where the job makes another pull request', async () => {
+    const other = `https://github.com/octo/agents/pull/8`;
+    await using scene = await stage({
+      with: { wait: true },
+      step: { event: push() },
+      github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
+      agent: {
+        jobs: [
+          {
+            id: JOB,
+            base: { prLink: `https://github.com/octo/agents/pull/${PULL}` },
+            turns: [
+              {
+                steps: [
+                  { afterMs: 0, set: { status: 'active' } },
+                  { afterMs: 60_000, set: { status: 'completed', prLink: other } },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    });
+    await scene.run();
+    for (const { body } of scene.github.comments(PULL)) {
+      expect(body).not.toContain('the agent is working');
+    }
   });
 
   it('is a new one per run with comment: new', async () => {

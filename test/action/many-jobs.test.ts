@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { OUTPUT_NAMES } from '../../src/outputs.ts';
 import type { AgentOptions, JobScript, JournalEntry, PostReply, Reply } from '../sim/agent.ts';
@@ -17,6 +18,12 @@ import {
 const ids = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `job-${index + 1}`);
 const FIVE = ids(5);
+const LONG_TURN = {
+  steps: [
+    { afterMs: 0, set: { status: 'active' } },
+    { afterMs: 900_000, set: { status: 'completed' } },
+  ],
+};
 
 function jobs(names: readonly string[], parts: Omit<JobScript, 'id'> = {}): readonly JobScript[] {
   return names.map((id) => ({ id, ...parts }));
@@ -73,7 +80,7 @@ describe('several jobs', () => {
     });
     expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-2', 'job-1', 'job-3']);
     expect(scene.agent.gets()).toEqual([]);
-    expect(result.log).toContain('job-id names 1 id more than once; each job gets one message.');
+    expect(result.log).toContain('1 of the ids in job-id is a repetition; each job gets one message.');
   });
 
   it('are waited for, each by its own clock', async () => {
@@ -223,6 +230,26 @@ describe('what befalls one job leaves the others as they are', () => {
     expect(scene.agent.accepted()).toHaveLength(4);
   });
 
+  it.runIf(HAS_SIGNALS)('what came of one is written before the others end', async () => {
+    await using scene = await many(
+      {
+        with: { wait: true },
+        agent: {
+          jobs: jobs(ids(2), { turns: [LONG_TURN] }),
+          onPost: async (_, request) => {
+            if (jobOf(request) !== 'job-2') return undefined;
+            await wait(150);
+            return { status: 400 };
+          },
+        },
+      },
+      ids(2),
+    );
+    const result = await strike(scene, '1 of 2 jobs have', 'SIGKILL');
+    const [, second] = told(result.outputs);
+    expect(second).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+  });
+
   const later = { status: 503, headers: { 'retry-after': '3600' } };
 
   it('looks that are to come later make room for the messages of others', async () => {
@@ -303,6 +330,25 @@ describe('the limit of the project', () => {
     expect(scene.agent.posts().length).toBeLessThanOrEqual(12);
     expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'sent' });
     expect(errors(result)).toHaveLength(1);
+  });
+
+  it('leaves the refusal of another message what it is', async () => {
+    await using scene = await many(
+      {
+        agent: {
+          jobs: jobs(ids(2)),
+          onPost: async (_, request) => {
+            if (jobOf(request) === 'job-1')
+              return { status: 429, headers: { 'retry-after': '3600' } };
+            await wait(150);
+            return { status: 401 };
+          },
+        },
+      },
+      ids(2),
+    );
+    const [, second] = told((await scene.run()).outputs);
+    expect(second).toMatchObject({ outcome: 'error', reason: expect.stringContaining('401') });
   });
 
   it('that can be waited out holds up the messages, and loses none', async () => {
@@ -471,6 +517,26 @@ describe('the conversations of many jobs', () => {
     }
     expect(result.outputs['comment-url']?.split('\n')).toHaveLength(3);
     expect(scene.github.writes().length).toBeLessThanOrEqual(2 * names.length);
+  });
+
+  it('do not say of a job that was skipped before the first message that it gets one', async () => {
+    await using scene = await stage({
+      with: { 'job-id': 'job-1 job-2', 'only-when': 'failed' },
+      agent: {
+        jobs: [
+          { id: 'job-1', base: { status: 'active' } },
+          { id: 'job-2', base: { status: 'failed' } },
+        ],
+        onGet: async (_, request) => {
+          if (jobOf(request) === 'job-2') await wait(60);
+          return undefined;
+        },
+      },
+    });
+    await scene.run();
+    expect(commentTexts(scene.github).at(-1)).not.toContain('The message is being sent');
+    const again = await scene.run({ step: { github: { run_attempt: '2' } } });
+    expect(told(again.outputs)[0]).toMatchObject({ outcome: 'skipped', delivery: 'not-sent' });
   });
 
   it('remember a re-run of them all, and nothing is sent again', async () => {

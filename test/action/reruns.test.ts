@@ -2,8 +2,16 @@ import { describe, expect, it } from 'vitest';
 import type { AgentOptions } from '../sim/agent.ts';
 import { push } from '../sim/events.ts';
 import type { GitHub } from '../sim/github.ts';
+import { HAS_SIGNALS } from '../sim/platform.ts';
 import { errors, JOB, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
+const OWN_LINK = `https://github.com/octo/agents/pull/${PULL}`;
+const LONG_TURN = {
+  steps: [
+    { afterMs: 0, set: { status: 'active' } },
+    { afterMs: 900_000, set: { status: 'completed' } },
+  ],
+};
 const ATTEMPT_2: Scenario['step'] = { github: { run_attempt: '2' } };
 
 /** A first attempt that ends as the script says, then a re-run of it. */
@@ -227,6 +235,31 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(errors(second)).toEqual([expect.stringContaining('cannot tell whether it was sent')]);
     expect(scene.agent.posts()).toHaveLength(1);
   });
+
+  it.runIf(HAS_SIGNALS)(
+    'where only the look before the message named the conversation',
+    async () => {
+      await using scene = await stage({
+        with: { wait: true },
+        step: { event: push() },
+        agent: {
+          jobs: [
+            {
+              id: JOB,
+              base: { prLink: OWN_LINK },
+              turns: [{ ...LONG_TURN, answer: { prLink: undefined } }],
+            },
+          ],
+        },
+      });
+      const run = scene.start({
+        step: { onLine: (line) => void (/remain/.test(line) && run.kill('SIGKILL')) },
+      });
+      await run.result;
+      await scene.run({ step: ATTEMPT_2 });
+      expect(scene.agent.accepted()).toHaveLength(1);
+    },
+  );
 
   it('and is not taken for answered by what was sent to the job since', async () => {
     let isLost = true;

@@ -46,7 +46,7 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
       return delivery === 'sent' || (delivery === 'unknown' && accepted(run) === 1) ? 1 : 0;
     }),
   'a few messages are under way at a time, each from the look before it': (runs) =>
-    mostAtOnce(runs.flatMap(turnOf)) <= MOST_UNDER_WAY,
+    mostAtOnce(runs.flatMap(turnsOf)) <= MOST_UNDER_WAY,
   'those that begin with a look begin in the order in which they were asked for': (runs) => {
     const begun = runs.filter((run) => inTurn(run) && !run.scenario.isKnown);
     const times = begun.flatMap(({ service }) => service.looks[0]?.startedAt ?? []);
@@ -74,12 +74,7 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
   'what is unsent at the cancel is cancelled': (runs) =>
     runs
       .filter((run) => inTurn(run) && run.cancelledAt !== null && run.endedAt > run.cancelledAt)
-      .every(
-        (run) =>
-          run.result.delivery !== 'not-sent' ||
-          run.result.outcome === 'cancelled' ||
-          (isUnwanted(run) && run.scenario.isKnown),
-      ),
+      .every((run) => run.result.delivery !== 'not-sent' || run.result.outcome === 'cancelled'),
   'what is unsent at the deadline is timed out': (runs) =>
     runs.every((run) => {
       const deadline = run.scenario.order.timeoutMs;
@@ -88,8 +83,7 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
       if (isDuring(deadline, requestsOf(run))) return true;
       return (
         run.result.outcome === 'timed-out' ||
-        (run.result.outcome === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt) ||
-        (isUnwanted(run) && run.scenario.isKnown)
+        (run.result.outcome === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt)
       );
     }),
   'together they make complete outputs': (runs) =>
@@ -118,21 +112,15 @@ function requestsOf({ service }: Run): readonly Span[] {
   return [...service.looks, ...service.posts];
 }
 
-/**
- * From the look just before the message until that is out of the way; a look that failed before is
- * a turn of its own.
- */
-function turnOf(run: Run): readonly Span[] {
+/** The look just before the message and its first attempt are one turn; each other request is one. */
+function turnsOf(run: Run): readonly Span[] {
   const { looks, posts } = run.service;
-  const [first] = posts;
+  const [first, ...others] = posts;
   if (!inTurn(run)) return [];
   if (first === undefined) return looks;
   const before = looks.filter(({ startedAt }) => startedAt < first.startedAt);
   const { startedAt } = before.pop() ?? first;
-  const posted = posts.at(-1)?.endedAt ?? Infinity;
-  // What was not sent may have been held after its last POST, until the end.
-  const endedAt = run.result.delivery === 'not-sent' ? run.endedAt - 0.5 : posted;
-  return [...before, { startedAt, endedAt }];
+  return [...before, { startedAt, endedAt: first.endedAt }, ...others];
 }
 
 function mostAtOnce(spans: readonly Span[]): number {
@@ -170,7 +158,7 @@ function isSkipped(run: Run, stop: Stop): boolean {
     outcome === 'skipped' ||
     (outcome === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt) ||
     (outcome === 'timed-out' && run.endedAt >= run.scenario.order.timeoutMs - SLACK_MS) ||
-    (outcome === 'error' && looks.some((look) => isIn(stop.at, look)))
+    (outcome === 'error' && [...looks, ...posts].some((request) => isIn(stop.at, request)))
   );
 }
 
@@ -306,7 +294,7 @@ it(
         const stop = firstStop(runs);
         count.fleets += 1;
         count.jobs += runs.length;
-        count.mostAtOnce = Math.max(count.mostAtOnce, mostAtOnce(runs.flatMap(turnOf)));
+        count.mostAtOnce = Math.max(count.mostAtOnce, mostAtOnce(runs.flatMap(turnsOf)));
         for (const { result } of runs) {
           const ending = `${result.outcome}/${result.delivery}`;
           endings.set(ending, (endings.get(ending) ?? 0) + 1);

@@ -44,7 +44,7 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
     !isUnwanted(run) ||
     (run.result.delivery === 'not-sent' &&
       run.service.posts.length === 0 &&
-      (run.scenario.looks.steps.length > 0 || run.result.polls === 1)),
+      (run.scenario.looks.steps.length > 0 || run.service.looks.length === 1)),
   'a delivery is unknown only if the message may have been taken': ({
     scenario,
     service,

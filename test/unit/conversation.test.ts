@@ -216,6 +216,14 @@ describe('a comment of several runs', () => {
     expect(all.remembered()).toEqual([['a', 'b']]);
   });
 
+  it('is found behind one that cannot be read, which may be another project’s', async () => {
+    await using all = await scene();
+    ours(all.github, '<!-- agent-follow-up:v1 {"projectId": -->');
+    ours(all.github, `${toMarker(ledger('a', '01'))}\na`);
+    const run = await all.open();
+    expect((await run.recall())?.jobs.map(({ id }) => id)).toEqual(['a']);
+  });
+
   it('that was edited by hand is left as it is', async () => {
     await using all = await scene();
     const run = await all.open();

@@ -152,6 +152,21 @@ describe('merge', () => {
     expect(both(standing, own)).toEqual(merged);
   });
 
+  it.each<[LedgerTurn['outcome'], LedgerTurn['outcome'], LedgerTurn['outcome']]>([
+    ['completed', 'sent', 'completed'],
+    ['failed', 'sent', 'failed'],
+    ['timed-out', 'sent', 'sent'],
+    [null, 'sent', 'sent'],
+    ['sent', 'completed', 'completed'],
+    ['failed', 'completed', 'completed'],
+  ])('does not forget how a turn ended: %s, then %s', (before, now, kept) => {
+    const merged = merge(
+      { projectId: 'p', jobs: [withParts(job('a', '10:00'), { outcome: before })] },
+      { projectId: 'p', jobs: [withParts(job('a', '10:00'), { outcome: now })] },
+    );
+    expect(merged.jobs[0]?.turns.map(({ outcome }) => outcome)).toEqual([kept]);
+  });
+
   it.each([
     [undefined, undefined, undefined],
     ['9', undefined, '9'],

@@ -187,6 +187,11 @@ it('worstFirst puts the worst outcome first, and jobs of the same in input order
   expect(worst([])).toBeUndefined();
 });
 
+it('worstFirst puts what has a reason before plain success', () => {
+  const [sure, unsure] = [job('a', {}), job('b', { reason: 'Possibly the earlier turn.' })];
+  expect(worstFirst([sure, unsure])).toEqual([unsure, sure]);
+});
+
 it.each([
   [[], 'not-sent'],
   [['not-sent', 'not-sent'], 'not-sent'],

@@ -168,6 +168,11 @@ describe('planLook goes on with the newest message if it is sent and not answere
     ['not answered', read(ledger(['k', turn({})], ['j', open])), goesOn],
     ['the newest of two', read(ledger(['j', open, turn({ outcome: 'failed' })])), goesOn],
     ['an older one', read(ledger(['j', turn({ outcome: 'failed' }), open])), nothing],
+    [
+      'one below what was not sent',
+      read(ledger(['j', turn({ delivery: 'not-sent' }), open])),
+      goesOn,
+    ],
     ...(['completed', 'failed', 'archived'] as const).map((outcome): [string, Memory, object] => [
       outcome,
       read(ledger(['j', turn({ outcome })])),
