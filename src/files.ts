@@ -82,9 +82,9 @@ export function replacer(path: string | undefined): (text: string) => void {
 }
 
 function writeAll(file: number, bytes: Uint8Array, position: number | null): void {
-  const written = writeSync(file, bytes, 0, bytes.length, position);
-  if (written < bytes.length) {
-    writeAll(file, bytes.subarray(written), position === null ? null : position + written);
+  for (let done = 0; done < bytes.length; ) {
+    const at = position === null ? null : position + done;
+    done += writeSync(file, bytes, done, bytes.length - done, at);
   }
 }
 

@@ -15,7 +15,7 @@ export function createPatience(clock: Clock, totalMs: number): Patience {
   let leftMs = totalMs;
   let waiting = 0;
   let since = 0;
-  const spentMs = (): number => (waiting === 0 ? 0 : clock.now() - since);
+  const spentMs = (): number => clock.now() - since;
 
   return {
     async waitFor(work, signal) {

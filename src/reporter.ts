@@ -159,7 +159,7 @@ export function openReporter(options: ReporterOptions): Reporter {
     const jobs = jobsAt(place.number).flatMap((jobId) => {
       const standing = standings.get(jobId);
       const turn = assignments.get(jobId)?.turn;
-      return standing && turn ? [toLedgerJob(standing, turn, options.wait)] : [];
+      return standing && turn ? [toLedgerJob(standing, turn)] : [];
     });
     return { projectId, jobs };
   }
@@ -196,12 +196,12 @@ export function openReporter(options: ReporterOptions): Reporter {
   }
 
   /** What all jobs of a conversation have come to, or passed. */
-  function stageOf(place: Place): Stage | null {
+  function stageOf(place: Place): Stage | undefined {
     const stages = jobsAt(place.number).map(
       (jobId) =>
         standings.get(jobId)?.stage ?? (assignments.get(jobId)?.isOut ? 'delivered' : 'sending'),
     );
-    return STAGES.find((stage) => stages.includes(stage)) ?? null;
+    return STAGES.find((stage) => stages.includes(stage));
   }
 
   function placesOf(jobId: string): readonly Place[] {
@@ -287,13 +287,13 @@ function isTold({ outcome }: LedgerTurn): boolean {
   return outcome !== 'skipped';
 }
 
-function toLedgerJob({ result, stage }: Standing, start: TurnStart, wait: boolean): LedgerJob {
+function toLedgerJob({ result, stage }: Standing, start: TurnStart): LedgerJob {
   const { resumption, source } = result;
   const delivery = start.delivery ?? result.delivery;
   const turn: LedgerTurn = {
     ...start,
     delivery: stage === 'sending' && delivery === 'not-sent' ? 'sending' : delivery,
-    outcome: stage === 'ended' ? result.outcome : wait || stage === 'sending' ? null : 'sent',
+    outcome: stage === 'ended' ? result.outcome : null,
     confirmed: result.confirmed,
     prLinkChange: result.prLinkChange,
     reason: stage === 'ended' ? result.reason : '',

@@ -330,7 +330,6 @@ function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>):
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 }

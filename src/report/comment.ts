@@ -71,12 +71,11 @@ export function headline(
   },
   status: string | null,
 ): string {
-  if (turn.isLook) return LOOKED[turn.outcome ?? 'active'];
+  if (turn.outcome === null) {
+    return turn.delivery === 'sending' ? 'The message is being sent' : 'Sent, the agent is working';
+  }
+  if (turn.isLook) return LOOKED[turn.outcome];
   switch (turn.outcome) {
-    case null:
-      return turn.delivery === 'sending'
-        ? 'The message is being sent'
-        : 'Sent, the agent is working';
     case 'completed':
       // Without a confirmation the link may be the earlier turn's.
       return turn.confirmed === false

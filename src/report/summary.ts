@@ -141,8 +141,11 @@ function renderTimeline(results: readonly JobResult[]): string {
   );
   if (withTime.length === 0) return '';
   const shown = withTime.slice(0, MOST_SECTIONS);
-  const ends = shown.flatMap(({ milestones }) => [milestones[0], milestones.at(-1)]);
-  const times = ends.flatMap((one) => one?.at.getTime() ?? []);
+  const ends = shown.flatMap(({ milestones }) => [
+    ...milestones.slice(0, 1),
+    ...milestones.slice(-1),
+  ]);
+  const times = ends.map(({ at }) => at.getTime());
   const span = Math.max(...times) - Math.min(...times);
   if (span < SHORTEST_CHART_MS) return '';
   const end = Math.max(...times) + Math.round(span * END_BAR);

@@ -133,6 +133,22 @@ describe('the summary', () => {
     );
   });
 
+  it.each([
+    [30, ''],
+    [31, 'The timeline shows the first 30 of 31 jobs.'],
+  ])('shows 30 jobs in its timeline, of %i, and says so: %j', (count, words) => {
+    const milestones = [
+      { at: at(0), what: 'sent' },
+      { at: at(8), what: 'completed' },
+    ];
+    const results = Array.from({ length: count }, (_, n) =>
+      result({ jobId: `job-${n}`, milestones }),
+    );
+    const text = renderSummary({ ...parts, results });
+    expect(text.match(/^ {4}section /gm)).toHaveLength(30);
+    expect(text.slice(text.lastIndexOf('```') + 3).trim()).toBe(words);
+  });
+
   it('has a row for each job that got a message, and one end for all of them', () => {
     const job = (
       jobId: string,

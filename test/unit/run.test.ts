@@ -1,25 +1,37 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { Console } from '../../src/console.ts';
-import { readRunFacts } from '../../src/host.ts';
+import { type Host, readRunFacts } from '../../src/host.ts';
 import type { Outputs } from '../../src/outputs.ts';
 import { run } from '../../src/run.ts';
+import { ALICE, issueComment } from '../sim/events.ts';
+import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';
 
-const silent = (): void => {};
+const NUMBER = 7;
+const folder = mkdtempSync(join(tmpdir(), 'run-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
-it('what is thrown outside of every call ends the run as an error, with all outputs', async () => {
+/** A host that takes down what is said, and the outputs. */
+function stand(env: Host['env'] = {}, more: Partial<Host> = {}) {
   const said: string[] = [];
   const written: Outputs[] = [];
+  const say = (text: string): void => {
+    said.push(text);
+  };
+  const silent = (): void => {};
   const console: Console = {
-    info: silent,
+    info: say,
     debug: silent,
-    notice: silent,
+    notice: say,
     warning: silent,
-    error: (text) => said.push(text),
+    error: say,
     group: silent,
     endGroup: silent,
   };
-  const code = await run({
+  const host: Host = {
     env: {
       'INPUT_PROJECT-ID': 'p',
       'INPUT_JOB-ID': 'j',
@@ -28,22 +40,86 @@ it('what is thrown outside of every call ends the run as an error, with all outp
       INPUT_COMMENT: 'off',
       // A port that nobody listens on, so that nothing is ever sent.
       'INPUT_BASE-URL': 'http://127.0.0.1:9',
+      ...env,
     },
     console,
     redact: (text) => text,
     clock: systemClock,
     signal: new AbortController().signal,
-    crashed: Promise.reject(new TypeError('x is not a function')),
+    crashed: new Promise(() => {}),
     random: () => 0,
     saveMemory: silent,
     writeOutputs: (outputs) => written.push(outputs),
     writeSummary: silent,
-  });
-  expect(code).toBe(1);
+    ...more,
+  };
+  return { host, said, written };
+}
+
+it('what is thrown outside of every call ends the run as an error, with all outputs', async () => {
+  const crashed = Promise.reject(new TypeError('x is not a function'));
+  const { host, said, written } = stand({}, { crashed });
+  expect(await run(host)).toBe(1);
   expect(said).toEqual([
     'An unexpected error ended the run; please report it. TypeError: x is not a function',
   ]);
   expect(written.at(-1)).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+});
+
+it.each([
+  ['a b a', '1 id'],
+  ['a b a b', '2 ids'],
+])('the ids %s say that %s came more than once', async (ids, words) => {
+  const { host, said } = stand({ 'INPUT_JOB-ID': ids });
+  await run(host);
+  expect(said[0]).toBe(`job-id names ${words} more than once; each job gets one message.`);
+});
+
+describe('on a command', () => {
+  function startRepository(on: GitHubOptions['on']): Promise<GitHub> {
+    const collaborators = { alice: { id: ALICE.id, permission: 'write' } } as const;
+    return startGitHub({ issues: [{ number: NUMBER }], collaborators, ...(on && { on }) });
+  }
+
+  function commanded(body: string, github: GitHub): Host['env'] {
+    const { name, payload } = issueComment({ number: NUMBER, body });
+    const path = join(folder, 'event.json');
+    writeFileSync(path, JSON.stringify(payload));
+    return {
+      INPUT_COMMAND: '/agent',
+      'INPUT_GITHUB-TOKEN': github.token,
+      GITHUB_EVENT_NAME: name,
+      GITHUB_EVENT_PATH: path,
+      GITHUB_REPOSITORY: github.repository,
+      GITHUB_API_URL: github.apiUrl,
+      GITHUB_ACTOR: ALICE.login,
+    };
+  }
+
+  it('a run that is cancelled while GitHub is asked for the permission sends nothing', async () => {
+    const cancel = new AbortController();
+    await using github = await startRepository(() => {
+      cancel.abort();
+      return { fault: 'hang' };
+    });
+    const env = commanded('/agent go', github);
+    const { host, said, written } = stand(env, { signal: cancel.signal });
+    expect(await run(host)).toBe(1);
+    expect(said).toEqual(['The run was cancelled before anything was sent.']);
+    expect(written).toMatchObject([{ outcome: 'cancelled', delivery: 'not-sent' }]);
+  });
+
+  it.each([
+    ['1', 1],
+    ['2', 0],
+  ])('attempt %s of a run answers with the usage %i times', async (attempt, times) => {
+    await using github = await startRepository(undefined);
+    const env = { ...commanded('/agent', github), GITHUB_RUN_ATTEMPT: attempt };
+    const { host, said } = stand(env);
+    expect(await run(host)).toBe(0);
+    expect(said).toEqual([expect.stringMatching(/^\/agent stands alone;/)]);
+    expect(github.comments(NUMBER)).toHaveLength(times);
+  });
 });
 
 describe('readRunFacts', () => {
