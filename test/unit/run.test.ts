@@ -36,6 +36,7 @@ it('what is thrown outside of every call ends the run as an error, with all outp
     crashed: Promise.reject(new TypeError('x is not a function')),
     random: () => 0,
     saveMemory: silent,
+    compileOnce: silent,
     writeOutputs: (outputs) => written.push(outputs),
     writeSummary: silent,
   });
