@@ -1,58 +1,112 @@
-// `node bench/start-up.ts [rounds] [entry …]`: milliseconds from spawning the action, or another
-// build of it, to the first byte of its POST, against a bare script that posts with fetch. The
-// programs run in turn, so that a slow moment of the machine meets them all; what counts is the
-// median of the ratios of a round.
+// Milliseconds from spawning a program to the first byte of its POST, and to its exit: the action, a
+// bare script that posts with fetch, curl, and a Node script that does nothing. They run in turn, so
+// that a slow moment of the machine meets them all; what counts is the median of the ratios of a round.
 
-import { fork, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ACTION, API_KEY, PROJECT, PROMPT, StepFolder } from './step.ts';
+import { table } from './table.ts';
 
 interface Run {
-  readonly toFirstByte: number;
+  /** Null for a program that sends nothing. */
+  readonly toFirstByte: number | null;
   readonly toExit: number;
-  /** From the last output, or from the start where there was none, to the exit. */
+  /** From the last output, to the log or to a file of the runner, to the exit. */
   readonly lastOutputToExit: number;
 }
 
-const [rounds = '20', ...given] = process.argv.slice(2);
-const bare = join(import.meta.dirname, 'bare.mjs');
-const builds = given.length > 0 ? given : [join(import.meta.dirname, '../dist/index.js')];
-const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-const service = fork(join(import.meta.dirname, 'loopback.ts'));
-try {
-  const [{ port }] = await once(service, 'message');
-  const runs = new Map<string, Run[]>([bare, ...builds].map((entry) => [entry, []]));
-  for (let round = -2; round < Number(rounds); round++) {
-    for (const [entry, times] of runs) {
-      const run = await time(entry, port);
-      // The first rounds warm the caches of the disk.
-      if (round >= 0) times.push(run);
-    }
-  }
-  const reference = runs.get(bare) ?? [];
-  for (const [entry, times] of runs) {
-    const ratios = times.map((run, i) => run.toFirstByte / (reference[i]?.toFirstByte ?? 0));
-    console.log(
-      `first byte ${median(times.map((run) => run.toFirstByte)).toFixed(1)} ms,`,
-      `ratio ${median(ratios).toFixed(2)},`,
-      `exit ${median(times.map((run) => run.toExit)).toFixed(1)} ms,`,
-      `after the last output ${median(times.map((run) => run.lastOutputToExit)).toFixed(1)} ms:`,
-      entry,
-    );
-  }
-} finally {
-  service.disconnect();
-  rmSync(folder, { recursive: true });
+interface Contestant {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: () => Record<string, string>;
+  readonly sends: boolean;
 }
 
-async function time(entry: string, port: number): Promise<Run> {
-  for (const file of ['output', 'summary']) writeFileSync(join(folder, file), '');
-  writeFileSync(join(folder, 'event'), '{}');
-  const arrival = once(service, 'message');
+type Runs = ReadonlyMap<string, readonly Run[]>;
+
+const BARE = 'a bare script with `fetch`';
+/** They fill the caches of the disk, and are not counted. */
+const WARM_UP_ROUNDS = 2;
+
+export async function describeStartUp(
+  rounds: number,
+  builds: readonly string[] = [],
+): Promise<string> {
+  using folder = new StepFolder();
+  const service = fork(join(import.meta.dirname, 'loopback.ts'));
+  const github = fork(join(import.meta.dirname, 'github.ts'));
+  try {
+    const [[{ port }], [{ apiUrl, graphqlUrl }]] = await Promise.all([
+      once(service, 'message'),
+      once(github, 'message'),
+    ]);
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const empty = join(folder.path, 'empty.mjs');
+    writeFileSync(empty, '');
+    const node = (name: string, entry: string): Contestant => ({
+      name,
+      command: process.execPath,
+      args: [entry],
+      env: () => folder.prepare(baseUrl),
+      sends: entry !== empty,
+    });
+    let pull = 0;
+    const commenting = (name: string, entry: string): Contestant => ({
+      ...node(name, entry),
+      env: () =>
+        folder.prepare(baseUrl, {
+          INPUT_COMMENT: 'update',
+          'INPUT_PR-NUMBER': String(++pull),
+          GITHUB_API_URL: apiUrl,
+          GITHUB_GRAPHQL_URL: graphqlUrl,
+        }),
+    });
+    const contestants = [
+      node('a Node script that does nothing', empty),
+      ...(hasCurl() ? [curl(baseUrl)] : []),
+      node(BARE, join(import.meta.dirname, 'bare.mjs')),
+      node('**this action, without a comment**', ACTION),
+      commenting('this action, with a comment', ACTION),
+      ...builds.flatMap((entry) => [
+        node(`\`${entry}\`, without a comment`, resolve(entry)),
+        commenting(`\`${entry}\`, with a comment`, resolve(entry)),
+      ]),
+    ];
+    return render(await runInTurn(contestants, rounds, service, folder.written));
+  } finally {
+    service.disconnect();
+    github.disconnect();
+  }
+}
+
+async function runInTurn(
+  contestants: readonly Contestant[],
+  rounds: number,
+  service: ChildProcess,
+  files: readonly string[],
+): Promise<Runs> {
+  const runs = new Map<string, Run[]>(contestants.map(({ name }) => [name, []]));
+  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
+    for (const contestant of contestants) {
+      const run = await time(contestant, service, files);
+      if (round >= 0) runs.get(contestant.name)?.push(run);
+    }
+  }
+  return runs;
+}
+
+async function time(
+  { name, command, args, env, sends }: Contestant,
+  service: ChildProcess,
+  files: readonly string[],
+): Promise<Run> {
+  const variables = env();
+  const arrival = sends ? once(service, 'message') : null;
   const started = process.hrtime.bigint();
-  const child = spawn(process.execPath, [entry], { env: variables(port) });
+  const child = spawn(command, args, { env: variables });
   let lastOutput = started;
   const note = (): void => {
     lastOutput = process.hrtime.bigint();
@@ -61,38 +115,92 @@ async function time(entry: string, port: number): Promise<Run> {
   child.stderr.on('data', note);
   const [code] = await once(child, 'exit');
   const ended = process.hrtime.bigint();
-  if (code !== 0) throw new Error(`${entry} ended with ${code}`);
-  const [{ firstByte }] = await arrival;
+  const endedAt = Date.now();
+  if (code !== 0) throw new Error(`${name} ended with ${code}`);
   const ms = (from: bigint, to: bigint): number => Number(to - from) / 1e6;
+  const told = await arrival;
   return {
-    toFirstByte: ms(started, BigInt(firstByte)),
+    toFirstByte: told === null ? null : ms(started, BigInt(told[0].firstByte)),
     toExit: ms(started, ended),
-    lastOutputToExit: ms(lastOutput, ended),
+    lastOutputToExit: Math.min(ms(lastOutput, ended), endedAt - lastChange(files)),
   };
 }
 
-/** What the runner would set for a step that only sends. */
-function variables(port: number): Record<string, string> {
+function lastChange(files: readonly string[]): number {
+  return Math.max(...files.map((path) => statSync(path).mtimeMs));
+}
+
+function render(runs: Runs): string {
+  const bare = runs.get(BARE) ?? [];
+  const rows = [...runs].map(([name, times]) => {
+    const firstBytes = times.map(({ toFirstByte }) => toFirstByte);
+    const exits = times.map(({ toExit }) => toExit);
+    const ends = name.includes('a comment') ? times.map((run) => run.lastOutputToExit) : [];
+    return [
+      name,
+      figure(firstBytes, 1, ' ms'),
+      figure(
+        ratios(times, bare, ({ toFirstByte }) => toFirstByte),
+        2,
+      ),
+      figure(exits, 1, ' ms'),
+      figure(
+        ratios(times, bare, ({ toExit }) => toExit),
+        2,
+      ),
+      figure(ends, 1, ' ms'),
+    ];
+  });
+  return `From spawning the program to the first byte of its POST at a service on loopback, and to its exit: medians
+of ${bare.length} rounds, in each of which all run in turn. A ratio is the median of the rounds' ratios to the bare
+script. With a comment, the comment that tells of the send is there before the send. The last output is the last line of
+the log or the last change of a file for the runner, whichever comes later.
+
+${table(['start-up', 'first byte', 'ratio', 'exit', 'ratio', 'last output to exit'], rows)}
+
+The budgets: without a comment, a first byte within 1.4 times the bare script; an exit within 20 ms of the last output.`;
+}
+
+/** Of each round, where both did it. */
+function ratios(
+  times: readonly Run[],
+  bare: readonly Run[],
+  of: (run: Run) => number | null,
+): readonly (number | null)[] {
+  return times.map((run, round) => {
+    const reference = bare[round];
+    const [own, other] = [of(run), reference === undefined ? null : of(reference)];
+    return own === null || other === null ? null : own / other;
+  });
+}
+
+/** The median, or nothing where there is none. */
+function figure(values: readonly (number | null)[], digits: number, unit = ''): string {
+  const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
+  const half = Math.floor(sorted.length / 2);
+  const [low, high] = [sorted[sorted.length % 2 === 0 ? half - 1 : half], sorted[half]];
+  return low === undefined || high === undefined ? '' : ((low + high) / 2).toFixed(digits) + unit;
+}
+
+function curl(baseUrl: string): Contestant {
   return {
-    'INPUT_PROJECT-ID': 'project_1',
-    'INPUT_JOB-ID': 'job-1',
-    'INPUT_API-KEY': 'mint_0123456789abcdef',
-    INPUT_PROMPT: 'Add error handling examples.',
-    'INPUT_BASE-URL': `http://127.0.0.1:${port}`,
-    INPUT_COMMENT: 'off',
-    'INPUT_GITHUB-TOKEN': 'ghs_0123456789abcdef',
-    GITHUB_EVENT_NAME: 'workflow_dispatch',
-    GITHUB_EVENT_PATH: join(folder, 'event'),
-    GITHUB_OUTPUT: join(folder, 'output'),
-    GITHUB_STEP_SUMMARY: join(folder, 'summary'),
-    GITHUB_REPOSITORY: 'octo/docs',
-    GITHUB_RUN_ID: '1',
-    GITHUB_RUN_ATTEMPT: '1',
-    GITHUB_WORKSPACE: folder,
+    name: '`curl`',
+    command: 'curl',
+    args: [
+      ...['--silent', '--fail', '--output', '-', '--header', `Authorization: Bearer ${API_KEY}`],
+      ...['--json', JSON.stringify({ prompt: PROMPT })],
+      `${baseUrl}/v2/agent/${PROJECT}/job/job-1/message`,
+    ],
+    env: () => ({ PATH: process.env.PATH ?? '' }),
+    sends: true,
   };
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+function hasCurl(): boolean {
+  try {
+    execFileSync('curl', ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
 }

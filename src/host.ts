@@ -16,6 +16,8 @@ export interface Host {
   readonly random: () => number;
   /** Makes the engine keep its heap small rather than collect garbage seldom. */
   readonly saveMemory: () => void;
+  /** Keeps the engine from compiling in the background what a process that ends would wait for. */
+  readonly compileOnce: () => void;
   /** Both write synchronously, and throw where the file cannot be written. */
   readonly writeOutputs: (outputs: Outputs) => void;
   readonly writeSummary: (markdown: string) => void;

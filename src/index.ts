@@ -10,6 +10,9 @@ import { run } from './run.ts';
 import { redactor } from './secrets.ts';
 
 const { env } = process;
+// Loaded only where it is needed: few runs do.
+const setEngineFlag = (flag: string): void =>
+  process.getBuiltinModule('node:v8').setFlagsFromString(flag);
 const secrets = readSecrets(env);
 maskInLog(secrets);
 leaveOutMilo();
@@ -40,8 +43,9 @@ exit(
     signal: cancel.signal,
     crashed: crashed.promise,
     random: Math.random,
-    // Loaded only now: few runs need it.
-    saveMemory: () => process.getBuiltinModule('node:v8').setFlagsFromString('--optimize-for-size'),
+    saveMemory: () => setEngineFlag('--optimize-for-size'),
+    // The work of undici's parser after which it is compiled again: more than any run has.
+    compileOnce: () => setEngineFlag('--wasm-tiering-budget=1000000000'),
     writeOutputs: (outputs) =>
       replaceOutputs(serialise(mapOutputs(outputs, redact), `end_${randomUUID()}`)),
     writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, redact(markdown)),

@@ -42,7 +42,7 @@ it(
   `${JOBS} jobs at once: each is right, and together they cost little`,
   async () => {
     const peak = join(folder, 'peak');
-    const preload = `${new URL('../sim/memory.ts', import.meta.url)}?${encodeURIComponent(peak)}`;
+    const preload = `${new URL('../sim/memory.mjs', import.meta.url)}?${encodeURIComponent(peak)}`;
     await using scene = await stage({
       with: {
         'job-id': jobs.map(({ id }) => id).join('\n'),

@@ -80,7 +80,9 @@ describe('several jobs', () => {
     });
     expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-2', 'job-1', 'job-3']);
     expect(scene.agent.gets()).toEqual([]);
-    expect(result.log).toContain('1 of the ids in job-id is a repetition; each job gets one message.');
+    expect(result.log).toContain(
+      '1 of the ids in job-id is a repetition; each job gets one message.',
+    );
   });
 
   it('are waited for, each by its own clock', async () => {

@@ -44,6 +44,19 @@ it('nothing but its output holds a process that has sent a message', async () =>
   expect(active.filter((name) => name !== 'PipeWrap')).toEqual([]);
 });
 
+it('a short run with a comment ends without compiling undici’s parser a second time', async () => {
+  await using scene = await stage({
+    with: { comment: 'update' },
+    step: { nodeArgs: ['--trace-wasm-compilation-times'] },
+  });
+  const { outputs, stdout } = await scene.run();
+  expect(outputs.outcome).toBe('sent');
+  const compilers = [...stdout.matchAll(/^Compiled function .* using (\w+),/gm)].map(
+    ([, by]) => by,
+  );
+  expect(new Set(compilers)).toEqual(new Set(['Liftoff']));
+});
+
 function filesOf(loaded: readonly string[]): readonly string[] {
   return loaded.filter((url) => url.startsWith('file:')).map((url) => basename(url));
 }

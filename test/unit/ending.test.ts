@@ -38,6 +38,7 @@ function stand({ canWrite = true } = {}) {
     crashed: new Promise(() => {}),
     random: () => 0,
     saveMemory() {},
+    compileOnce() {},
     writeOutputs: into(outputs),
     writeSummary: into(summaries),
   };

@@ -49,6 +49,7 @@ function stand(env: Host['env'] = {}, more: Partial<Host> = {}) {
     crashed: new Promise(() => {}),
     random: () => 0,
     saveMemory: silent,
+    compileOnce: silent,
     writeOutputs: (outputs) => written.push(outputs),
     writeSummary: silent,
     ...more,

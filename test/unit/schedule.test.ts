@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { fixed, OWN } from '../../bench/strategies.ts';
+import { compareWaiting, costOf, costOfIntervals, dominates } from '../../bench/waiting.ts';
 import { firstLookMs, nextLookMs, paceOf } from '../../src/agent/schedule.ts';
 
 describe('nextLookMs', () => {
@@ -45,34 +47,39 @@ it('first looks begin at once, and a moment apart', () => {
   expect([0, 1, 2, 499].map(firstLookMs)).toEqual([0, 50, 100, 24_950]);
 });
 
-/** Looks and the share of the job's length waited too long, on average. */
-function cost(next: (elapsed: number) => number): { looks: number; waste: number } {
-  const jobs = Array.from({ length: 2000 }, (_, index) => 20_000 * 180 ** ((index + 0.5) / 2000));
-  let looks = 0;
-  let waste = 0;
-  for (const length of jobs) {
-    let elapsed = 0;
-    while (elapsed < length) {
-      elapsed += next(elapsed);
-      looks += 1;
-    }
-    waste += (elapsed - length) / length;
-  }
-  return { looks: looks / jobs.length, waste: waste / jobs.length };
-}
-
 describe('over job lengths spread log-uniformly from 20 s to 60 min', () => {
-  const adaptive = cost((sinceSendMs) =>
-    nextLookMs({ sinceSendMs, lookWithinMs: null, fixedMs: null, pace: 1 }),
-  );
-  const fixed = cost(() => 10_000);
+  const costs = compareWaiting();
+  const own = costOf(OWN);
+  const ten = costOf(fixed(10));
 
   it('needs no more looks than a fixed 10 s', () => {
-    expect(adaptive.looks).toBeLessThanOrEqual(fixed.looks);
+    expect(own.looks).toBeLessThanOrEqual(ten.looks);
   });
 
   it('wastes less than 3 % of the length, and at most half of what a fixed 10 s does', () => {
-    expect(adaptive.waste).toBeLessThan(0.03);
-    expect(adaptive.waste).toBeLessThanOrEqual(fixed.waste / 2);
+    expect(own.waste).toBeLessThan(0.03);
+    expect(own.waste).toBeLessThanOrEqual(ten.waste / 2);
+  });
+
+  it.each(costs.filter(({ kind }) => kind !== 'own'))(
+    'wastes less than $name, $how, or needs fewer looks',
+    (other) => {
+      expect(other.waste > own.waste || other.looks > own.looks).toBe(true);
+    },
+  );
+
+  it('wastes less than any fixed interval that needs no more looks, and beats those of as many', () => {
+    const intervals = costOfIntervals();
+    expect(intervals.filter((other) => dominates(other, own))).toEqual([]);
+    expect(intervals.filter((other) => dominates(own, other)).length).toBeGreaterThan(0);
+  });
+
+  it('what the bench calls the Pareto front is one', () => {
+    const names = costs.filter(({ isOnFront }) => isOnFront).map(({ name }) => name);
+    expect(names).toContain(OWN.name);
+    for (const one of costs) {
+      const better = costs.filter((other) => dominates(other, one));
+      expect(better.length > 0).toBe(!one.isOnFront);
+    }
   });
 });

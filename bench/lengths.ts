@@ -1,0 +1,13 @@
+// How long agents work, as far as the bench has to assume it: from 20 s to 60 min, log-uniformly, so
+// that a factor of two is as likely anywhere. Not drawn by chance: evenly spread, the same in each run.
+
+const SHORTEST_S = 20;
+const LONGEST_S = 3600;
+
+/** `count` lengths in seconds, the shortest first. */
+export function jobLengths(count: number): readonly number[] {
+  return Array.from(
+    { length: count },
+    (_, index) => SHORTEST_S * (LONGEST_S / SHORTEST_S) ** ((index + 0.5) / count),
+  );
+}

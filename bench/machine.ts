@@ -1,0 +1,22 @@
+import { execFileSync } from 'node:child_process';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+
+const ROOT = new URL('..', import.meta.url);
+
+/** What figures that vary with the machine have to be read with. */
+export function describeMachine(): string {
+  const date = new Date().toISOString().slice(0, 10);
+  const [busy = 0] = loadavg();
+  return (
+    `Taken on ${date} at commit ${commit()}: Node ${process.versions.node}, ${process.platform} ` +
+    `${process.arch}, ${availableParallelism()} CPUs (${cpus()[0]?.model.trim() ?? 'unknown'}), ` +
+    `load of the last minute at the end ${busy.toFixed(1)}.`
+  );
+}
+
+function commit(): string {
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+  const changed = git('status', '--porcelain', '--', 'src', 'dist') === '' ? '' : ', changed';
+  return git('rev-parse', '--short', 'HEAD') + changed;
+}

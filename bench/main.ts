@@ -1,0 +1,104 @@
+// `npm run bench`: all figures, in the terminal, in results.md and in waiting.svg. `npm run bench --
+// waiting memory` takes some of them and writes nothing.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { describeBuild, isStale, rebuild } from './build.ts';
+import { describeMachine } from './machine.ts';
+import { describeManyJobs } from './many-jobs.ts';
+import { describeMemory } from './memory.ts';
+import { drawWaiting } from './plot.ts';
+import { describeStartUp } from './start-up.ts';
+import { compareWaiting, describeWaiting } from './waiting.ts';
+import { describeWeight } from './weight.ts';
+
+interface Part {
+  readonly title: string;
+  /** What of it another machine would tell otherwise. */
+  readonly varies: string;
+  readonly describe: () => string | Promise<string>;
+}
+
+const { values: options, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '20' },
+    // Other builds of the action, to be compared in the same rounds.
+    entry: { type: 'string', multiple: true, default: [] },
+  },
+});
+
+const PARTS: Readonly<Record<string, Part>> = {
+  'start-up': {
+    title: 'Start-up',
+    varies: 'Milliseconds vary with the machine and its load; ratios vary little.',
+    describe: () => describeStartUp(Number(options.rounds), options.entry),
+  },
+  weight: {
+    title: 'Weight',
+    varies: 'The same on every machine.',
+    describe: describeWeight,
+  },
+  waiting: {
+    title: 'Waiting',
+    varies: 'The same on every machine: it is computed.',
+    describe: () => describeWaiting(compareWaiting()),
+  },
+  'many-jobs': {
+    title: 'Many jobs',
+    varies: 'The same on every machine: it is computed.',
+    describe: describeManyJobs,
+  },
+  memory: {
+    title: 'Memory',
+    varies: 'Varies with the machine by some MiB.',
+    describe: describeMemory,
+  },
+  build: {
+    title: 'Build',
+    varies: 'Seconds vary with the machine and its load; the bytes do not.',
+    describe: describeBuild,
+  },
+};
+
+const unknown = names.filter((name) => PARTS[name] === undefined);
+if (unknown.length > 0 || !(Number(options.rounds) >= 1)) {
+  console.error(
+    `usage: npm run bench -- [${Object.keys(PARTS).join('] [')}] [--rounds n] [--entry index.js]…`,
+  );
+  process.exitCode = 2;
+} else {
+  await main();
+}
+
+async function main(): Promise<void> {
+  if (names.length === 0) console.log('This takes about two minutes.\n');
+  if (isStale()) {
+    console.log('dist/ is older than src/ and is built anew.\n');
+    rebuild();
+  }
+  const sections: string[] = [];
+  for (const name of names.length === 0 ? Object.keys(PARTS) : names) {
+    const { title, varies, describe } = PARTS[name] as Part;
+    const section = `## ${title}\n\n${varies}\n\n${await describe()}\n`;
+    console.log(section);
+    sections.push(section);
+  }
+  if (names.length === 0) writeResults(sections);
+}
+
+function writeResults(sections: readonly string[]): void {
+  const head = `# Results
+
+Written by \`npm run bench\`; [README.md](README.md) says what the figures mean, and each part which of them vary with
+the machine.
+
+${describeMachine()}
+
+![Looks at a job against the wait that is wasted after its end](waiting.svg)
+`;
+  writeFileSync(join(import.meta.dirname, 'results.md'), [head, ...sections].join('\n'));
+  writeFileSync(join(import.meta.dirname, 'waiting.svg'), drawWaiting(compareWaiting()));
+  console.log('Written to bench/results.md and bench/waiting.svg.');
+}

@@ -1,0 +1,43 @@
+// Runner minutes of one step that waits for many jobs, against a matrix with a leg for each of them.
+
+import { nextLookMs, paceOf } from '../src/agent/schedule.ts';
+import { jobLengths } from './lengths.ts';
+import { table, thousands } from './table.ts';
+
+/** 256 is the most legs that a matrix may have, 500 the most jobs of a step. */
+const COUNTS = [1, 2, 5, 10, 20, 50, 100, 256, 500];
+const LEGS_OF_A_MATRIX = 256;
+
+export function describeManyJobs(): string {
+  const rows = COUNTS.map((count) => {
+    const lengths = jobLengths(count);
+    const ends = lengths.map((length, index) => seenEnd(length, paceOf(index, count)));
+    const step = minutes(Math.max(...ends));
+    // Each leg knows one job, and has the pace of a job alone.
+    const matrix = lengths.reduce((sum, length) => sum + minutes(seenEnd(length, 1)), 0);
+    const legs = count > LEGS_OF_A_MATRIX ? ` (${Math.ceil(count / LEGS_OF_A_MATRIX)} runs)` : '';
+    return [
+      String(count),
+      ...[thousands(step), thousands(matrix) + legs, (matrix / step).toFixed(1)],
+      ...['1', thousands(count) + legs, String(count)],
+    ];
+  });
+  return `Minutes that are billed, each started one as a whole, for jobs of 20 s to 60 min, log-uniformly. What a runner
+takes to set up a leg is left out, which favours the matrix. A matrix has at most ${LEGS_OF_A_MATRIX} legs.
+
+${table(['jobs', 'waiting: one step', 'a matrix', 'ratio', 'only sending: one step', 'a matrix', 'ratio'], rows)}`;
+}
+
+/** When the end of a job that takes so many seconds is seen, in seconds. */
+function seenEnd(length: number, pace: number): number {
+  let elapsed = 0;
+  while (elapsed < length) {
+    elapsed +=
+      nextLookMs({ sinceSendMs: elapsed * 1000, lookWithinMs: null, fixedMs: null, pace }) / 1000;
+  }
+  return elapsed;
+}
+
+function minutes(seconds: number): number {
+  return Math.ceil(seconds / 60);
+}

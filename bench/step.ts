@@ -1,0 +1,48 @@
+// A step of a workflow, as far as the bench needs one: what the runner would set for the action.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const ACTION = join(import.meta.dirname, '../dist/index.js');
+export const PROJECT = 'project_1';
+export const API_KEY = 'mint_0123456789abcdef';
+export const TOKEN = 'ghs_0123456789abcdef';
+export const PROMPT = 'Add error handling examples.';
+/** Conversations that the simulated GitHub has: each step that comments has a fresh one. */
+export const PULLS = 10_000;
+
+/** The files of the runner for one step after the other. */
+export class StepFolder implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), 'bench-'));
+  /** What a step writes to. */
+  readonly written = ['output', 'summary'].map((file) => join(this.path, file));
+
+  /** The environment of a step that only sends, with empty files; `more` goes on top. */
+  prepare(baseUrl: string, more: Readonly<Record<string, string>> = {}): Record<string, string> {
+    for (const file of this.written) writeFileSync(file, '');
+    writeFileSync(join(this.path, 'event'), '{}');
+    return {
+      'INPUT_PROJECT-ID': PROJECT,
+      'INPUT_JOB-ID': 'job-1',
+      'INPUT_API-KEY': API_KEY,
+      INPUT_PROMPT: PROMPT,
+      'INPUT_BASE-URL': baseUrl,
+      INPUT_COMMENT: 'off',
+      'INPUT_GITHUB-TOKEN': TOKEN,
+      GITHUB_EVENT_NAME: 'workflow_dispatch',
+      GITHUB_EVENT_PATH: join(this.path, 'event'),
+      GITHUB_OUTPUT: join(this.path, 'output'),
+      GITHUB_STEP_SUMMARY: join(this.path, 'summary'),
+      GITHUB_REPOSITORY: 'octo/agents',
+      GITHUB_RUN_ID: '1',
+      GITHUB_RUN_ATTEMPT: '1',
+      GITHUB_WORKSPACE: this.path,
+      ...more,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true });
+  }
+}

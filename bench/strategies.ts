@@ -1,0 +1,58 @@
+// When to look at a job next: as this action does, at plain intervals, and as comparable actions do.
+
+import { nextLookMs } from '../src/agent/schedule.ts';
+
+/** In seconds. */
+export interface Strategy {
+  readonly name: string;
+  /** Of whom: the action itself, a peer, or a plain interval to compare with. */
+  readonly kind: 'own' | 'peer' | 'fixed';
+  readonly how: string;
+  /** Until the next look, after so many seconds and looks. */
+  readonly next: (elapsed: number, looks: number) => number;
+  /** From the look that finds the end to the one that it is acted on after. */
+  readonly afterEnd?: number;
+}
+
+export const OWN: Strategy = {
+  name: 'this action',
+  kind: 'own',
+  how: 'a twentieth of the time so far, from 2 to 30 s',
+  next: (elapsed) =>
+    nextLookMs({ sinceSendMs: elapsed * 1000, lookWithinMs: null, fixedMs: null, pace: 1 }) / 1000,
+};
+
+// What each does where nobody sets an interval, as its code says at the commit named. Jitter is left
+// out: it changes no average by much.
+const PEERS: readonly Strategy[] = [
+  // src/internal/deployment.js at cd2ce8f, v5.0.0.
+  peer('deploy-pages 5.0', 'every 5 s', () => 5),
+  // The same file at 0143e11, in no release so far.
+  peer('deploy-pages, unreleased', 'from 5 s, half as long again each time, to 30 s', (_, looks) =>
+    Math.min(30, 5 * 1.5 ** looks),
+  ),
+  // code-build.js at d72652c: once the build has ended, it looks for logs again after 15 s.
+  {
+    ...peer('aws-codebuild-run-build', 'every 30 s, and once more 15 s after the end', () => 30),
+    afterEnd: 15,
+  },
+  // entrypoint.sh at 224756e, after v1.6.5.
+  peer('trigger-workflow-and-wait', 'every 10 s', () => 10),
+  // action.yml at 3b8be5b, after v1.9.0.
+  peer('wait-on-check-action', 'every 10 s', () => 10),
+  // internal/cloud/retry.go at 6fc0085, after v1.4.0.
+  peer('tfc-workflows-tooling (Terraform)', '2, 4, 6, then every 7 s', (_, looks) =>
+    Math.min(7, 2 * (looks + 1)),
+  ),
+];
+
+export const STRATEGIES: readonly Strategy[] = [OWN, ...[5, 10, 15, 30].map(fixed), ...PEERS];
+
+export function fixed(seconds: number): Strategy {
+  const how = `every ${seconds} s`;
+  return { name: `a fixed ${seconds} s`, kind: 'fixed', how, next: () => seconds };
+}
+
+function peer(name: string, how: string, next: Strategy['next']): Strategy {
+  return { name, kind: 'peer', how, next };
+}
