@@ -246,8 +246,7 @@ export function openReporter(options: ReporterOptions): Reporter {
       const toCome = results.filter(({ jobId }) => !standings.has(jobId));
       for (const result of toCome) standings.set(result.jobId, { result, stage: 'sending' });
       if (mode !== 'update') return;
-      for (const { jobId } of toCome) for (const place of placesOf(jobId)) place.isStale = true;
-      for (const place of places.values()) if (place.isStale) enqueue(place);
+      for (const place of new Set(toCome.flatMap(({ jobId }) => placesOf(jobId)))) enqueue(place);
       await patience.waitFor(beforeMessage.waitFor(allWritten(), signal)).catch(() => {});
     },
     note(result, stage) {

@@ -124,7 +124,7 @@ it('tells what was not written in time, also of what waited behind another write
   const { urls, unwritten } = await clock.drive(reporter.finish());
   expect(warnings).toEqual([
     expect.stringMatching(
-      /^The comment on #1, and those on 2 others, could not be .*: GitHub took too long in this run\./,
+      /^The comment on #1, and those on 2 others, could not be .*: the time for it was over, 30 s in a run\./,
     ),
   ]);
   expect([...unwritten.matchAll(/^### Agent job `(.)`$/gm)].map(([, id]) => id)).toEqual([

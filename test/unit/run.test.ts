@@ -68,12 +68,12 @@ it('what is thrown outside of every call ends the run as an error, with all outp
 });
 
 it.each([
-  ['a b a', '1 id'],
-  ['a b a b', '2 ids'],
-])('the ids %s say that %s came more than once', async (ids, words) => {
+  ['a b a', '1 of the ids in job-id is a repetition'],
+  ['a b a b', '2 of the ids in job-id are repetitions'],
+])('of the ids %s it is said: %s', async (ids, words) => {
   const { host, said } = stand({ 'INPUT_JOB-ID': ids });
   await run(host);
-  expect(said[0]).toBe(`job-id names ${words} more than once; each job gets one message.`);
+  expect(said[0]).toBe(`${words}; each job gets one message.`);
 });
 
 describe('on a command', () => {
