@@ -337,8 +337,13 @@ function supervise(child: Child | Error, worker: Worker, timeoutMs: number) {
   return { ended, cancel, kill };
 }
 
+/** Parsed once: that takes longer than all the rest that is done here for a step. */
+const manifests = new Map<string, Manifest>();
+
 function readManifest(action: string): Manifest {
-  const manifest: Manifest = parse(readFileSync(join(action, 'action.yml'), 'utf8'));
+  const text = readFileSync(join(action, 'action.yml'), 'utf8');
+  const manifest: Manifest = manifests.get(text) ?? parse(text);
+  manifests.set(text, manifest);
   if (manifest.runs.using.toLowerCase() !== 'node24') {
     throw new Error(`'using: ${manifest.runs.using}' is not simulated, only 'node24' is.`);
   }
