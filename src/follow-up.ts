@@ -59,14 +59,16 @@ export async function followUp(
     learn(notBegun(errand));
     const observe = (progress: Progress): string | undefined => {
       learn(progress.soFar);
-      if (progress.kind === 'sending') warnOnce(warningOf(errand));
       narrate(progress);
       if (progress.kind === 'delivered') tellDelivery(errand, soFar, scene);
       return CHANGES_DELIVERY.has(progress.kind) ? write() : undefined;
     };
     const place = { pace: paceOf(index, errands.length), firstLookMs: firstLookMs(index) };
-    const noteBeforeSend = isOpen ? () => reporter.sending([soFar]) : noteTogether;
-    learn(await runErrand(errand, scene, { observe, noteBeforeSend, place }));
+    const beforeSend = (warning: string): Promise<void> => {
+      warnOnce(warning);
+      return isOpen ? reporter.sending([soFar]) : noteTogether();
+    };
+    learn(await runErrand(errand, scene, { observe, beforeSend, place }));
     // The end of a single job is written by who ends the run.
     if (errands.length > 1) write();
     narrate({ kind: 'ended', soFar });
@@ -81,11 +83,6 @@ function isToBeSent(errand: Errand | OpenErrand): boolean {
   return errand.kind === 'planned' && errand.plan.kind === 'send';
 }
 
-/** Said when the message goes out indeed. */
-function warningOf({ plan }: Errand): string {
-  return plan.kind === 'send' ? plan.warning : '';
-}
-
 const CHANGES_DELIVERY: ReadonlySet<Progress['kind']> = new Set([
   'sending',
   'held',
@@ -95,7 +92,8 @@ const CHANGES_DELIVERY: ReadonlySet<Progress['kind']> = new Set([
 
 interface Circumstances {
   readonly observe: (progress: Progress) => string | undefined;
-  readonly noteBeforeSend: () => Promise<void>;
+  /** Awaited when the message is about to go out, with what is to be said of that. */
+  readonly beforeSend: (warning: string) => Promise<void>;
   /** Where the job's looks lie among those of the others. */
   readonly place: Pick<Order, 'pace' | 'firstLookMs'>;
 }
@@ -103,7 +101,7 @@ interface Circumstances {
 async function runErrand(
   errand: Errand,
   scene: Scene,
-  { observe, noteBeforeSend, place }: Circumstances,
+  { observe, beforeSend, place }: Circumstances,
 ): Promise<JobResult> {
   const { jobId, prompt, plan, seen } = errand;
   const { inputs, facts, host, context } = scene;
@@ -112,7 +110,11 @@ async function runErrand(
   switch (plan.kind) {
     case 'send': {
       const { onlyWhen } = inputs;
-      return follow({ kind: 'send', prompt, onlyWhen, seen, beforeSend: noteBeforeSend });
+      const { warning } = plan;
+      return follow({
+        ...{ kind: 'send', prompt, onlyWhen, seen },
+        beforeSend: () => beforeSend(warning),
+      });
     }
     case 'go-on':
       return follow({ kind: 'go-on', earlier: plan.earlier });

@@ -100,7 +100,7 @@ interface Place {
   /** Whether something has changed since it was told. */
   isStale: boolean;
   url: string;
-  /** Why it could not be told, or has not been yet; null if it was, or was not tried. */
+  /** Why it could not be told, or has not been yet; null if it was, or there was nothing to tell. */
   failure: unknown;
 }
 
@@ -166,6 +166,7 @@ export function openReporter(options: ReporterOptions): Reporter {
 
   function enqueue(place: Place): void {
     place.isStale = true;
+    place.failure ??= tooLate();
     place.writing = place.writing.then(() => writeInTurn(() => write(place)));
   }
 
@@ -184,8 +185,8 @@ export function openReporter(options: ReporterOptions): Reporter {
       await clock.sleep(afterMs, signal).catch(() => {});
     }
     place.isStale = false;
+    place.failure = isWorthIt ? tooLate() : null;
     if (!isWorthIt) return;
-    place.failure = tooLate();
     try {
       const isLast = stageOf(place) === 'ended';
       place.url = await (await place.conversation).write(ledgerOf(place), isLast);
@@ -257,9 +258,9 @@ export function openReporter(options: ReporterOptions): Reporter {
     async finish() {
       for (const place of places.values()) if (place.isStale) enqueue(place);
       await patience.waitFor(allWritten()).catch(() => {});
-      const untold = [...places.values()].filter(({ failure, isStale }) => failure || isStale);
+      const untold = [...places.values()].filter(({ failure }) => failure !== null);
       const [first, ...others] = untold;
-      if (first) warn([first, ...others], first.failure ?? tooLate());
+      if (first) warn([first, ...others], first.failure);
       const texts = untold.map((place) => renderLedger(ledgerOf(place), site));
       const urls = [...places.values()].map(({ url }) => url).filter((url) => url !== '');
       return { urls, unwritten: options.redact(texts.join('\n\n')) };

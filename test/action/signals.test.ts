@@ -81,6 +81,8 @@ const PHASES: readonly Phase[] = [
     scene: (strike) => ({
       agent: { onPost: () => ({ status: 429, headers: { 'retry-after': '100' } }) },
       step: onLine('was not taken', strike),
+      // The signal is to come before the pause is over.
+      time: { pace: 1 },
     }),
     delivery: 'not-sent',
   },

@@ -134,3 +134,24 @@ it('tells what was not written in time, also of what waited behind another write
   ]);
   expect(urls).toEqual([]);
 });
+
+it('says what a comment that is there lacks, where only its end could not be written', async () => {
+  let isDown = false;
+  await using github = await startGitHub({
+    issues: [{ number: NUMBER }, { number: 8 }],
+    on: () => (isDown ? { status: 500 } : undefined),
+  });
+  const { reporter, warnings } = open(reach(github));
+  assign(reporter, 'a');
+  assign(reporter, 'b', { conversation: 8 });
+  await reporter.sending([result('a'), result('b')]);
+  isDown = true;
+  reporter.note(result('a'), 'ended');
+  reporter.note(result('b'), 'ended');
+  await reporter.finish();
+  expect(warnings).toEqual([
+    expect.stringMatching(
+      /^The comment on #7, and that on 1 other, could not be .* and later runs may not know how it ended\./,
+    ),
+  ]);
+});
