@@ -1,7 +1,14 @@
 import type { Console } from './console.ts';
 import { codeOf } from './files.ts';
 import type { Host } from './host.ts';
-import { failsStep, type JobResult, type Outcome, worst, worstFirst } from './outcome.ts';
+import {
+  countOutcomes,
+  failsStep,
+  type JobResult,
+  type Outcome,
+  worst,
+  worstFirst,
+} from './outcome.ts';
 import { type Ended, type Report, reasonOf, toOutputs } from './outputs.ts';
 import { headline } from './report/comment.ts';
 import { renderSummary } from './report/summary.ts';
@@ -62,7 +69,9 @@ export async function conclude(
 /** A bug of ours. What was known before stays true and is kept. */
 export function crash(host: Host, known: readonly JobResult[], error: unknown): 1 {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const reason = `An unexpected error ended the run; please report it. ${what.slice(0, 500)}`;
+  const reason =
+    'An unexpected error ended the run; please report it. The output delivery tells whether the ' +
+    `message went out. ${what.slice(0, 500)}`;
   const results = known.map((result) => ({ ...result, outcome: 'error' as const, reason }));
   host.console.endGroup();
   host.console.error(reason);
@@ -95,6 +104,7 @@ function announce(console: Console, results: readonly JobResult[], failed: boole
     const reason = results.length === 1 || result.reason === '' ? '' : ` ${result.reason}`;
     console.info(`Job ${result.jobId}: ${headline(result, result.status)}.${reason}${link}`);
   }
+  if (results.length > 1) console.info(`${results.length} jobs: ${countOutcomes(results)}.`);
   const main = worst(results);
   const reason = main === undefined ? '' : reasonOf(main, results);
   if (reason === '') return;

@@ -28,7 +28,10 @@ export async function passGate(
   const { login, id } = comment.author;
   const isAnother = actor.toLowerCase() !== login.toLowerCase();
   if (attempt > 1 && actor === '') {
-    return { kind: 'failed', reason: 'The runner does not say who re-ran this.' };
+    return {
+      kind: 'failed',
+      reason: 'The runner does not say who re-ran this; write a new comment.',
+    };
   }
   const rerunner = attempt > 1 && isAnother ? [{ login: actor, id: null }] : [];
   try {

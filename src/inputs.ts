@@ -159,7 +159,8 @@ function contradictions(data: Readonly<z.infer<typeof schema>>): readonly string
 }
 
 /** What to say where no job id is given, and no conversation remembers one. */
-export const JOB_ID_MISSING = 'job-id is empty; give the id that the service shows.';
+export const JOB_ID_MISSING =
+  'job-id is empty; give the id that the service answered when the job was created.';
 
 const schema = z.object({
   'project-id': input(projectId),

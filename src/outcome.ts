@@ -109,6 +109,17 @@ export function failsStep(results: readonly JobResult[], failOn: ReadonlySet<Out
   );
 }
 
+/** How many jobs came to each outcome, the worst first: `1 failed, 2 skipped`. */
+export function countOutcomes(results: readonly JobResult[]): string {
+  return OUTCOMES.map((outcome) => ({
+    outcome,
+    count: results.filter((result) => result.outcome === outcome).length,
+  }))
+    .filter(({ count }) => count > 0)
+    .map(({ outcome, count }) => `${count} ${outcome}`)
+    .join(', ');
+}
+
 /** A job of which nothing but its id is known yet. */
 export function unknownJob(
   jobId: string,

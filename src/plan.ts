@@ -62,7 +62,8 @@ export function planJob({ memory, jobId, key, runId, attempt, wait }: Circumstan
         kind: 'send',
         warning:
           attempt > 1
-            ? 'This is a re-run without a memory of what was sent before; the message is sent again.'
+            ? 'This is a re-run without a memory of what was sent before; the message is sent again. A memory takes ' +
+              'comment: update, and a pull request or issue.'
             : '',
       };
     case 'read': {
@@ -103,7 +104,10 @@ function refuseUnseen(jobId: string, ending: Ending): Plan {
         `${nothing} before the service took no more messages. ${ending.why}`,
       );
     case 'timed-out':
-      return refuse('timed-out', `${nothing} within timeout-minutes, ${unknown}`);
+      return refuse(
+        'timed-out',
+        `${nothing} within timeout-minutes, ${unknown} ${ending.why}`.trim(),
+      );
     case 'cancelled':
       return refuse('cancelled', `${nothing} before the run was cancelled, ${unknown}`);
   }

@@ -321,6 +321,14 @@ function tooLate(): GitHubError {
   return new GitHubError(0, 'the time for it was over, 30 s in a run');
 }
 
+/** GitHub answers 404 as well where a token may not know that something is there. */
+function neededFor(error: unknown): string {
+  const right = '`permissions:` with `pull-requests: write` (on an issue `issues: write`)';
+  return error instanceof GitHubError && [401, 403, 404].includes(error.status)
+    ? `The job needs ${right}, which runs from forks never get.`
+    : `Comments need ${right}.`;
+}
+
 function unwritable([first, ...others]: readonly [Place, ...Place[]], error: unknown): string {
   const more =
     ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
@@ -329,8 +337,6 @@ function unwritable([first, ...others]: readonly [Place, ...Place[]], error: unk
     : 'later runs may not know how it ended';
   return (
     `The comment on #${first.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
-    `summary holds its text, and ${remembered}. The job needs ` +
-    '`permissions:` with `pull-requests: write` (on an issue `issues: write`), which runs from ' +
-    'forks never get.'
+    `summary holds its text, and ${remembered}. ${neededFor(error)}`
   );
 }

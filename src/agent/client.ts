@@ -29,7 +29,8 @@ export type Ending =
   | { readonly kind: 'refused'; readonly why: string }
   /** Another message of this run has found that the service takes no more. */
   | { readonly kind: 'stopped'; readonly why: string }
-  | { readonly kind: 'timed-out' }
+  /** `why` is what it was last held up by, or empty. */
+  | { readonly kind: 'timed-out'; readonly why: string }
   | { readonly kind: 'cancelled' };
 
 export type Look =
@@ -121,7 +122,7 @@ export async function lookFirst(
     });
     if (repeat.kind === 'give-up') return { kind: 'refused', why: look.why };
     onMissed(look.why, clock.now() + repeat.afterMs < deadline ? repeat.afterMs : null);
-    const ending = await stepAside(() => pause(context, repeat.afterMs));
+    const ending = await stepAside(() => pause(context, repeat.afterMs, look.why));
     if (ending !== null) return ending;
   }
 }
@@ -129,7 +130,7 @@ export async function lookFirst(
 /** Why nothing more may be begun, if so. */
 function endingNow({ sends, clock, deadline, signal }: ServiceContext): Ending | null {
   if (signal.aborted) return { kind: 'cancelled' };
-  if (clock.now() >= deadline) return { kind: 'timed-out' };
+  if (clock.now() >= deadline) return { kind: 'timed-out', why: '' };
   return sends.stopped.aborted ? { kind: 'stopped', why: sends.stopped.reason } : null;
 }
 
@@ -178,7 +179,7 @@ export async function sendMessage(
     }
     earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
     onHeld(why, repeat.afterMs);
-    const rest = (): Promise<Ending | null> => pause(context, repeat.afterMs);
+    const rest = (): Promise<Ending | null> => pause(context, repeat.afterMs, why);
     // The limit is everybody's: the others had better not come to it meanwhile.
     const ending = await (isRateLimit(exchange) ? rest() : stepAside(rest));
     if (ending !== null) return ending;
@@ -194,6 +195,7 @@ function isRateLimit(exchange: Exchange): boolean {
 async function pause(
   { clock, deadline, signal, sends: { stopped } }: ServiceContext,
   ms: number,
+  why: string,
 ): Promise<Ending | null> {
   const remainingMs = Math.max(0, deadline - clock.now());
   try {
@@ -201,7 +203,7 @@ async function pause(
   } catch {
     return signal.aborted ? { kind: 'cancelled' } : { kind: 'stopped', why: stopped.reason };
   }
-  return ms >= remainingMs ? { kind: 'timed-out' } : null;
+  return ms >= remainingMs ? { kind: 'timed-out', why } : null;
 }
 
 function readDelivered(

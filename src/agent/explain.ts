@@ -47,7 +47,7 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
         'this runner is not on the IP allow list of the key; runners hosted by GitHub rarely are.'
       );
     case 404:
-      return 'There is no such job; check job-id and project-id.';
+      return 'The job was not found; check job-id and project-id.';
     case 429:
       if (subject.doing === 'look') {
         return 'The service was asked too often; a longer poll-interval-seconds may help.';
@@ -62,7 +62,7 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
       );
     case 503:
       return subject.again === null
-        ? 'The service is not available.'
+        ? 'The service is not available; try again later.'
         : `The service is not available until ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`;
   }
   if (status >= 200 && status < 300) {
@@ -73,5 +73,7 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
         : `the content type ${oneLine(subject.redact(contentType), 60)}`;
     return `The answer, with ${type}, was not a record of this job; a proxy or portal may have given it.`;
   }
-  return '';
+  if (status >= 500) return 'The service itself is in trouble.';
+  const isTooEarly = status === 408 || status === 425;
+  return isTooEarly ? '' : 'It refuses this request; check the prompt and the job.';
 }

@@ -94,7 +94,8 @@ export function takeIn(
   const warnings = [
     isKnownStatus(record.status)
       ? ''
-      : `Job ${facts.jobId} has a status that this action does not know; it counts as not final.`,
+      : `Job ${facts.jobId} has a status that this action does not know; it counts as not final, so a ` +
+        'wait may last until timeout-minutes.',
     link.kind === 'refused'
       ? `The pull request link of job ${facts.jobId} is left out: ${link.why}.`
       : '',

@@ -391,7 +391,8 @@ function done({ facts, order }: Case, isSure: boolean): End {
     ? ''
     : isOvertaken
       ? ' Another message was sent to it since: this is possibly the answer to that one.'
-      : ` It has shown that since before the message, for ${span(order.settleMs)} after it: this is possibly from the earlier turn.`;
+      : ` It showed that before the message, and still ${span(order.settleMs)} after it (settle-seconds): ` +
+        'this is possibly from the earlier turn. Look at the job.';
   const doubt = confirmed ? '' : since;
   switch (status) {
     case 'completed':
@@ -412,7 +413,7 @@ function done({ facts, order }: Case, isSure: boolean): End {
         confirmed,
         reason:
           `The agent failed on job ${facts.jobId}.${doubt} The service does not say why; look at the ` +
-          'job there.',
+          'job in its dashboard.',
       };
   }
 }
@@ -426,10 +427,11 @@ function timedOut({ order, facts }: Case, lastMiss: string): End {
     confirmed: false,
     reason: isFinal(status)
       ? `Job ${facts.jobId} is ${status}, but within ${limit} it did not become sure that this ` +
-        `answers the message.${miss}`
+        'answers the message. Look at the job; timeout-minutes should be well above ' +
+        `settle-seconds.${miss}`
       : `The agent was not done with job ${facts.jobId} within ${limit}; its status is ` +
-        `${status ?? 'not known'}, and the agent goes on. Raise timeout-minutes, or go on waiting in a ` +
-        `later run with send: false.${miss}`,
+        `${status ?? 'not known'}, and the agent ${status === null ? 'may go' : 'goes'} on. Raise timeout-minutes, or go on waiting in a ` +
+        `later run with send: false and wait: true.${miss}`,
   };
 }
 
@@ -440,16 +442,19 @@ function lost({ facts }: Case, failures: number, why: string): End {
     confirmed: false,
     reason: facts.isLook
       ? `Job ${facts.jobId} cannot be watched${count}. ${why}`
-      : `The message was delivered, but the job can no longer be watched${count}. ${why}`,
+      : `The message was delivered, but job ${facts.jobId} can no longer be watched` +
+        `${count}. ${why} The agent may go on; look at the job, or wait in a later run with ` +
+        'send: false and wait: true.',
   };
 }
 
 function stoppedWatching({ facts }: Case): End {
   const when = facts.isLook ? '' : ' after the message was delivered';
+  const again = facts.isLook ? '' : ' A re-run goes on waiting where the comment remembers it.';
   return {
     outcome: 'cancelled',
     confirmed: false,
-    reason: `The run was cancelled${when}: stopped watching; the agent goes on.`,
+    reason: `The run was cancelled${when}: stopped watching; the agent goes on.${again}`,
   };
 }
 
@@ -486,7 +491,9 @@ function notSent({ order, facts }: Case, ending: Ending | Unwanted): End {
     case 'timed-out':
       return {
         outcome: 'timed-out',
-        reason: `${nothing}: it was not possible within ${span(order.timeoutMs)} (timeout-minutes).`,
+        reason:
+          `${nothing}: it was not possible within ${span(order.timeoutMs)} (timeout-minutes).` +
+          (ending.why === '' ? '' : ` ${ending.why}`),
       };
     case 'cancelled':
       return {
@@ -503,7 +510,11 @@ function endedHere({ wait }: Order, { delivery, isLook }: Facts): End {
     case 'not-sent':
       return { outcome: 'error', reason: 'The run ended before the message was sent.' };
     case 'unknown':
-      return { outcome: 'error', reason: 'The run ended while the message was being sent.' };
+      return {
+        outcome: 'error',
+        reason:
+          'The run ended while the message was being sent. Look at the job before you send it again.',
+      };
     case 'sent':
       return wait
         ? { outcome: 'sent', reason: 'The run ended before the agent was done.' }

@@ -373,7 +373,7 @@ function describeFailure(error: unknown): Failure {
       cause: proxyStatus === '407' ? 'setup' : 'network',
       why:
         proxyStatus === '407'
-          ? 'the proxy asks for other credentials (407)'
+          ? 'the proxy asks for other credentials (407); check the user and password in its variable'
           : `the proxy answered CONNECT with ${proxyStatus}`,
     };
   }
@@ -386,7 +386,10 @@ function describeFailure(error: unknown): Failure {
     };
   }
   if (/^(ERR_SSL|EPROTO)/.test(code)) {
-    return { cause: 'setup', why: `the server does not speak a TLS that is safe (${code})` };
+    return {
+      cause: 'setup',
+      why: `no safe TLS connection is possible (${code}); check base-url and proxy`,
+    };
   }
   if (name === 'HTTPParserError') return { cause: 'network', why: 'an answer that is not HTTP' };
   return { cause: 'network', why: NETWORK[code] ?? (code || 'the connection failed') };

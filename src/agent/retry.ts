@@ -25,7 +25,7 @@ export const SEND_RULES = {
     repeats: 0,
   },
   'rate-limited': {
-    when: '429, or 503 with `Retry-After`',
+    when: '429, or 503 with `Retry-After`; a pause of more than 2 minutes is not waited out',
     delivery: 'not-sent',
     repeats: 2,
   },

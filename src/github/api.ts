@@ -155,7 +155,10 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
     );
     const parsed = schema.safeParse(data);
     if (parsed.success) return parsed.data;
-    throw new GitHubError(0, 'GitHub gave an answer that is not of its API');
+    throw new GitHubError(
+      0,
+      'GitHub gave an answer that is not of its API; a proxy or portal may have given it',
+    );
   }
 
   /** What a route does not name would be sent along as a query or a field of the body. */
@@ -346,10 +349,21 @@ const requestError = z.object({
   ),
 });
 
+/** The code of what went wrong below, such as ECONNREFUSED, which says more than the sentence above it. */
+function detailOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(code)) continue;
+    const isCertificate = /CERT|SIGNATURE/.test(code);
+    return ` (${code})${isCertificate ? '; NODE_EXTRA_CA_CERTS must name its authority' : ''}`;
+  }
+  return '';
+}
+
 function toGitHubError(error: unknown, redact: Redact): GitHubError {
   const { data } = requestError.safeParse(error);
   if (data?.response === undefined) {
-    return new GitHubError(0, 'GitHub could not be reached', { cause: error });
+    return new GitHubError(0, `GitHub could not be reached${detailOf(error)}`, { cause: error });
   }
   const said = data.response.data.message;
   const quoted = said === '' ? '' : `: "${oneLine(redact(said))}"`;
@@ -437,8 +451,12 @@ async function connectClient({ token, apiUrl, userAgent }: GitHubOptions): Promi
       log: { debug() {}, info() {}, warn() {}, error() {} },
     });
   } catch (error) {
-    throw new GitHubError(0, 'its client could not be set up; check the proxy variables', {
-      cause: error,
-    });
+    throw new GitHubError(
+      0,
+      'its client could not be set up; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY',
+      {
+        cause: error,
+      },
+    );
   }
 }

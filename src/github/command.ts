@@ -33,7 +33,10 @@ export function readRequest(comment: CommentTrigger, command: string | null): Re
     return { kind: 'refused', reason: 'The comment is by a bot or an app; only people may ask.' };
   }
   if (comment.body.includes('<!-- agent-follow-up:')) {
-    return { kind: 'refused', reason: 'The comment is one of this action itself.' };
+    return {
+      kind: 'refused',
+      reason: 'The comment holds the hidden marker of this action; write it without.',
+    };
   }
   if (comment.sender.id !== comment.author.id) {
     return { kind: 'refused', reason: 'The event was not sent by the author of the comment.' };

@@ -73,7 +73,8 @@ export function openConversation(github: GitHub, options: Options): Conversation
   function ledgerOf(comment: OwnComment): Ledger {
     const marker = fromMarker(comment.body, projectId);
     if (marker.kind === 'unreadable') {
-      const why = 'its comment was edited by hand or written by a later version of this action';
+      const why =
+        'its comment was edited by hand or written by a later version of this action; delete it to begin anew';
       throw new GitHubError(0, why);
     }
     return marker.kind === 'ledger' ? marker.ledger : { projectId, jobs: [] };

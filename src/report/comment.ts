@@ -137,10 +137,10 @@ export function renderUsage(command: string): string {
   const example = `${command} also add error handling examples`;
   return [
     toReportMarker('usage'),
-    `Write what the agent should do behind ${code(command)}, in the same comment:`,
+    `Write what the agent should do after ${code(command)}, in the same comment:`,
     '',
     fence(example),
     '',
-    'Everything behind the command is the prompt, over as many lines as there are.',
+    'Everything after the command is the prompt, over as many lines as there are.',
   ].join('\n');
 }

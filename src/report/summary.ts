@@ -1,4 +1,4 @@
-import { type JobResult, OUTCOMES, worstFirst } from '../outcome.ts';
+import { countOutcomes, type JobResult, worstFirst } from '../outcome.ts';
 import { headline } from './comment.ts';
 import { code, duration, link } from './markdown.ts';
 
@@ -64,12 +64,8 @@ function renderTable(results: readonly JobResult[]): string {
       code(result.reason, 300),
     ].join(' | '),
   );
-  const counts = OUTCOMES.map((outcome) => ({
-    outcome,
-    count: results.filter((result) => result.outcome === outcome).length,
-  })).filter(({ count }) => count > 0);
   return [
-    `**${results.length} jobs:** ${counts.map(({ outcome, count }) => `${count} ${outcome}`).join(', ')}`,
+    `**${results.length} jobs:** ${countOutcomes(results)}`,
     [
       '| Job | Result | Status | Pull request | Time | Reason |',
       '| --- | --- | --- | --- | --- | --- |',
@@ -128,7 +124,7 @@ const MOST_BARS = 20;
 const SHORTEST_CHART_MS = 1000;
 /** As a part of the whole time: a shorter bar cannot hold its name. */
 const SHORTEST_BAR = 1 / 20;
-/** As a part of the whole time: how long the end of the last job is drawn. */
+/** As a part of the whole time: how long the end of a job is drawn. */
 const END_BAR = 1 / 8;
 /** Of one letter of a name and of the space around it, in Mermaid's pixels. */
 const LETTER_WIDTH = 7;
@@ -148,7 +144,6 @@ function renderTimeline(results: readonly JobResult[]): string {
   const times = ends.map(({ at }) => at.getTime());
   const span = Math.max(...times) - Math.min(...times);
   if (span < SHORTEST_CHART_MS) return '';
-  const end = Math.max(...times) + Math.round(span * END_BAR);
   const longest = Math.max(...shown.map(({ jobId }) => plain(jobId).length));
   const chart = [
     '```mermaid',
@@ -163,7 +158,7 @@ function renderTimeline(results: readonly JobResult[]): string {
     '    dateFormat x',
     '    axisFormat %H:%M:%S',
     '    todayMarker off',
-    ...shown.flatMap((result) => renderSection(result, span * SHORTEST_BAR, end)),
+    ...shown.flatMap((result) => renderSection(result, span)),
     '```',
   ].join('\n');
   return shown.length === withTime.length
@@ -171,18 +166,15 @@ function renderTimeline(results: readonly JobResult[]): string {
     : `${chart}\n\nThe timeline shows the first ${shown.length} of ${withTime.length} jobs.`;
 }
 
-/** The last bar is how it ended, and lasts to the end of the chart. */
-function renderSection(
-  { jobId, milestones }: JobResult,
-  shortestMs: number,
-  end: number,
-): readonly string[] {
+/** The last bar is how it ended, and just long enough for its name. */
+function renderSection({ jobId, milestones }: JobResult, span: number): readonly string[] {
   const bars = milestones
     .map(({ at, what }, index) => {
-      const [from, to] = [at.getTime(), milestones[index + 1]?.at.getTime() ?? end];
-      return { what, from, to, isLast: index === milestones.length - 1 };
+      const from = at.getTime();
+      const to = milestones[index + 1]?.at.getTime() ?? from + Math.round(span * END_BAR);
+      return { what, from, to };
     })
-    .filter(({ from, to, isLast }) => isLast || to - from >= shortestMs)
+    .filter(({ from, to }) => to - from >= span * SHORTEST_BAR)
     .slice(-MOST_BARS)
     .map(({ what, from, to }) => `    ${plain(what)} : ${COLOURS.get(what) ?? ''}${from}, ${to}`);
   return [`    section ${plain(jobId)}`, ...bars];

@@ -135,7 +135,8 @@ it('a step killed while it sends has told that this is so', async () => {
   expect(result.outputs).toMatchObject({
     outcome: 'error',
     delivery: 'unknown',
-    reason: 'The run ended while the message was being sent.',
+    reason:
+      'The run ended while the message was being sent. Look at the job before you send it again.',
   });
 });
 

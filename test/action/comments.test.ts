@@ -247,7 +247,7 @@ it('a proxy variable that is no URL keeps the comment from being written, and no
   const result = await scene.run();
   expect(result.outputs).toMatchObject({ outcome: 'sent', 'comment-url': '' });
   expect(warnings(result)).toEqual([
-    expect.stringContaining('its client could not be set up; check the proxy variables'),
+    expect.stringContaining('its client could not be set up; check HTTPS_PROXY'),
   ]);
   expect(result.summary).toContain('The comment could not be written.');
 });

@@ -136,12 +136,12 @@ describe('a definite no is not asked again', () => {
     [
       '400 without a word',
       always({ status: 400 }),
-      { ...REFUSED, error: /answered 400 to the message\.$/ },
+      { ...REFUSED, error: /answered 400 to the message\. It refuses this request;/ },
     ],
     [
       '400 in HTML',
       always({ status: 400, body: '<html>\n::error::x' }),
-      { ...REFUSED, error: /answered 400 to the message\.$/ },
+      { ...REFUSED, error: /answered 400 to the message\. It refuses this request;/ },
     ],
     [
       '400 with a request id',

@@ -112,7 +112,7 @@ describe('several jobs', () => {
     const result = await scene.run();
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([
-      'The agent failed on job job-2. The service does not say why; look at the job there. (1 of 3 jobs: failed)',
+      'The agent failed on job job-2. The service does not say why; look at the job in its dashboard. (1 of 3 jobs: failed)',
     ]);
     expect(result.outputs).toMatchObject({
       outcome: 'failed',
@@ -448,6 +448,20 @@ describe('only-when', () => {
         );
       }
     }
+  });
+
+  it('tells at the end of the log how many jobs were skipped', async () => {
+    await using scene = await many({
+      with: { 'only-when': 'failed' },
+      agent: {
+        jobs: FIVE.map((id, index) => ({
+          id,
+          base: { status: index < 2 ? 'failed' : 'completed' },
+        })),
+      },
+    });
+    const result = await scene.run();
+    expect(result.log).toContain('5 jobs: 2 sent, 3 skipped.');
   });
 
   it('that holds for no job says so, is green, and writes no comment', async () => {

@@ -114,7 +114,7 @@ it('a job that fails, fails the step', async () => {
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({ outcome: 'failed', status: 'failed', confirmed: 'true' });
   expect(errors(result)).toEqual([
-    `The agent failed on job ${JOB}. The service does not say why; look at the job there.`,
+    `The agent failed on job ${JOB}. The service does not say why; look at the job in its dashboard.`,
   ]);
   expect(comments.at(-1)).toContain('**Failed**');
 });
@@ -132,7 +132,7 @@ it('fail-on decides what fails the step', async () => {
   expect(result.conclusion).toBe('success');
   expect(result.outputs.outcome).toBe('failed');
   expect(warnings(result)).toEqual([
-    `The agent failed on job ${JOB}. The service does not say why; look at the job there.`,
+    `The agent failed on job ${JOB}. The service does not say why; look at the job in its dashboard.`,
   ]);
 });
 

@@ -109,6 +109,7 @@ describe('conclude', () => {
       'info: Job b: Failed, possibly the earlier turn. It failed.',
       'info: Job c: Sent.',
       `info: Job a: Skipped. Not now. ${prLink}`,
+      'info: 3 jobs: 1 failed, 1 sent, 1 skipped.',
       'error: Job b: It failed. (1 of 3 jobs: failed)',
     ]);
   });
@@ -132,7 +133,9 @@ describe('conclude', () => {
 });
 
 describe('crash', () => {
-  const PREFIX = 'An unexpected error ended the run; please report it.';
+  const PREFIX =
+    'An unexpected error ended the run; please report it. The output delivery tells whether the ' +
+    'message went out.';
   const bare = new TypeError('x is not a function');
   delete bare.stack;
 

@@ -55,7 +55,7 @@ describe('who asks', () => {
   it('does not pass where the runner does not say who re-ran it', async () => {
     expect(await pass({ GITHUB_RUN_ATTEMPT: '2' })).toEqual({
       kind: 'failed',
-      reason: 'The runner does not say who re-ran this.',
+      reason: 'The runner does not say who re-ran this; write a new comment.',
     });
   });
 

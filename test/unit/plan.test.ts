@@ -74,7 +74,8 @@ describe('planJob', () => {
       'cannot tell whether it was sent before. It is gone.',
     ],
     [{ kind: 'stopped', why: 'Too many.' }, 'skipped', 'took no more messages. Too many.'],
-    [{ kind: 'timed-out' }, 'timed-out', 'within timeout-minutes'],
+    [{ kind: 'timed-out', why: 'So.' }, 'timed-out', 'within timeout-minutes, .* before. So.$'],
+    [{ kind: 'timed-out', why: '' }, 'timed-out', 'within timeout-minutes, .* before.$'],
     [{ kind: 'cancelled' }, 'cancelled', 'before the run was cancelled'],
   ])('sends nothing where the job does not show the place: %j', (ending, outcome, words) => {
     expect(plan({ kind: 'not-found', ending }, { attempt: 2 })).toEqual({

@@ -149,7 +149,7 @@ describe('the summary', () => {
     expect(text.slice(text.lastIndexOf('```') + 3).trim()).toBe(words);
   });
 
-  it('has a row for each job that got a message, and one end for all of them', () => {
+  it('has a row for each job that got a message, and a short bar for its end', () => {
     const job = (
       jobId: string,
       outcome: Outcome,
@@ -191,7 +191,7 @@ describe('the summary', () => {
       '    section a',
       `    sent : ${zero + 500}, ${zero + 10_000}`,
       `    active : active, ${zero + 10_000}, ${zero + 40_000}`,
-      `    completed : done, ${zero + 40_000}, ${zero + 90_000}`,
+      `    completed : done, ${zero + 40_000}, ${zero + 50_000}`,
     ]);
   });
 

@@ -62,7 +62,7 @@ it('what is thrown outside of every call ends the run as an error, with all outp
   const { host, said, written } = stand({}, { crashed });
   expect(await run(host)).toBe(1);
   expect(said).toEqual([
-    'An unexpected error ended the run; please report it. TypeError: x is not a function',
+    'An unexpected error ended the run; please report it. The output delivery tells whether the message went out. TypeError: x is not a function',
   ]);
   expect(written.at(-1)).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
 });

@@ -11,7 +11,7 @@ export const story: Story = {
   title: 'A bad day',
   starts: [
     'Agent service: refuses the first message, for 40 s (429 with Retry-After); cuts the connection',
-    '               of the third request right after it took the message; needs an hour for the last.',
+    '               of the third message right after it took the message; needs an hour for the last.',
     `GitHub:        repository ${REPOSITORY} with the pull requests #60 to #62.`,
   ],
   agent: {

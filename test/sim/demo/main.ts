@@ -30,5 +30,9 @@ async function main(): Promise<number> {
   }
   const page = writePage(told);
   console.log(`\nThe comments and job summaries, as GitHub renders them: ${pathToFileURL(page)}`);
+  const others = [...stories].flatMap(([name, story]) =>
+    told.some((one) => one.story === story) ? [] : [name],
+  );
+  if (others.length > 0) console.log(`Other stories: npm run demo -- ${others.join(' ')}`);
   return told.every(isGood) ? 0 : 1;
 }

@@ -30,7 +30,8 @@ export const story: Story = {
   runs: [
     {
       title: 'Monday, 6:00',
-      about: 'One step sends the message to every job of a list that has come to rest, and waits.',
+      about:
+        'One step sends the message to those jobs of a list that have come to rest, and waits.',
       trigger: { kind: 'event', event: schedule({ repository: REPOSITORY }) },
       with: {
         'job-id': JOBS.map(({ id }) => id).join('\n'),
@@ -56,8 +57,8 @@ export const story: Story = {
   }),
   lesson: [
     'One runner waits for all of them, and no job holds up another. The step fails if any job did;',
-    'with "fail-on: none" it stays green, and the output "results" tells what became of each.',
+    'with "fail-on: none" a failed job leaves it green; the output "results" tells what became of each.',
     'No event names a conversation here, so the comments stand on the pull requests of the jobs:',
-    'there, /agent works from now on without naming a job.',
+    'there a workflow for /agent need not name the job any more.',
   ],
 };
