@@ -110,6 +110,8 @@ function prepareErrand(
   return { kind: 'open', jobId, isLook: !inputs.send, find };
 }
 
+const NEVER = new AbortController().signal;
+
 /** What was found of earlier attempts and runs, and where. */
 type Notes = Pick<Errand, 'conversation' | 'seen'> & { readonly memory: Memory };
 
@@ -126,8 +128,10 @@ async function findNotes(
   const onLook = (): void => {
     polls += 1;
   };
+  // What was sent before is waited for, even where the service takes no more messages.
+  const unstopped = { ...context, sends: { ...context.sends, stopped: NEVER } };
   const look = await context.sends.inTurn((stepAside) =>
-    lookFirst(context, jobId, { stepAside, onLook, onMissed }),
+    lookFirst(unstopped, jobId, { stepAside, onLook, onMissed }),
   );
   if (look.kind !== 'seen') {
     return { conversation: null, seen: null, memory: { kind: 'not-found', ending: look } };

@@ -353,6 +353,47 @@ describe('the limit of the project', () => {
     expect(second).toMatchObject({ outcome: 'error', reason: expect.stringContaining('401') });
   });
 
+  it('that stops a re-run lets it wait for what was sent before', async () => {
+    const turns = [
+      {
+        steps: [
+          { afterMs: 0, set: { status: 'active' } },
+          { afterMs: 200_000, set: { status: 'completed' } },
+        ],
+      },
+    ];
+    let looks = 0;
+    await using scene = await many(
+      {
+        with: { comment: 'update', wait: true, 'timeout-minutes': '3' },
+        step: { event: schedule() },
+        github: { issues: [11, 12].map((number) => ({ number, pullRequest: true })) },
+        agent: {
+          jobs: [11, 12].map((number, index) => ({
+            id: `job-${index + 1}`,
+            base: { status: 'completed', prLink: `https://github.com/octo/agents/pull/${number}` },
+            turns,
+          })),
+          onPost: answerFor('job-1', { status: 429, headers: { 'retry-after': '3600' } }),
+          onGet(_, request) {
+            if (jobOf(request) !== 'job-2') return undefined;
+            looks -= 1;
+            return looks === 0 ? { status: 503, headers: { 'retry-after': '5' } } : undefined;
+          },
+        },
+      },
+      ids(2),
+    );
+    await scene.run();
+    looks = 1;
+    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+    expect(told(second.outputs)).toMatchObject([
+      { outcome: 'error', delivery: 'not-sent' },
+      { outcome: 'completed', delivery: 'sent' },
+    ]);
+    expect(scene.agent.accepted()).toHaveLength(1);
+  });
+
   it('that can be waited out holds up the messages, and loses none', async () => {
     await using scene = await many(
       {
