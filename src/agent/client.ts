@@ -128,7 +128,7 @@ export async function lookFirst(
 }
 
 /** Why nothing more may be begun, if so. */
-function endingNow({ sends, clock, deadline, signal }: ServiceContext): Ending | null {
+export function endingNow({ sends, clock, deadline, signal }: ServiceContext): Ending | null {
   if (signal.aborted) return { kind: 'cancelled' };
   if (clock.now() >= deadline) return { kind: 'timed-out', why: '' };
   return sends.stopped.aborted ? { kind: 'stopped', why: sends.stopped.reason } : null;

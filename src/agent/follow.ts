@@ -1,6 +1,7 @@
 import { type JobResult, STATUSES, type Status } from '../outcome.ts';
 import {
   type Ending,
+  endingNow,
   lookFirst,
   lookOnce,
   type Sent,
@@ -159,6 +160,9 @@ async function lookAndSend(
     if (ending !== null) return ending;
   } else if (seen !== null) remember(job, seen.record);
   if (onlyWhen !== null && !onlyWhen.has(statusOf(facts))) return { kind: 'unwanted', onlyWhen };
+  // Of a message that does not go out any more, nobody is told that it is about to.
+  const over = endingNow(job.context);
+  if (over !== null) return over;
   await beforeSend();
   return sendNow(job, prompt, stepAside);
 }

@@ -12,8 +12,12 @@ export interface Site {
 
 /** The visible part of the comment: a section a job, in it the newest turn first. */
 export function renderLedger(ledger: Ledger, site: Site): string {
+  if (ledger.jobs.length === 0) return NOTHING_SENT;
   return ledger.jobs.map((job) => renderJob(job, site)).join('\n\n');
 }
+
+/** Where a message was about to be sent, and then was not: an empty comment would be a riddle. */
+const NOTHING_SENT = 'No message was sent to an agent.';
 
 function renderJob(job: LedgerJob, site: Site): string {
   const [newest, ...older] = job.turns;

@@ -394,6 +394,34 @@ describe('the limit of the project', () => {
     expect(scene.agent.accepted()).toHaveLength(1);
   });
 
+  it('that stops a re-run leaves no empty comment where nothing is sent', async () => {
+    const names = ids(7);
+    const numbers = names.map((_, index) => 11 + index);
+    await using scene = await many(
+      {
+        with: { comment: 'update' },
+        step: { event: schedule(), github: { run_attempt: '2' } },
+        github: { issues: numbers.map((number) => ({ number, pullRequest: true })) },
+        agent: {
+          jobs: names.map((id, index) => ({
+            id,
+            base: { prLink: `https://github.com/octo/agents/pull/${numbers[index]}` },
+          })),
+          onPost: () => ({ status: 429, headers: { 'retry-after': '3600' } }),
+        },
+      },
+      names,
+    );
+    const result = await scene.run();
+    expect(told(result.outputs).filter(({ outcome }) => outcome === 'skipped')).toHaveLength(6);
+    const comments = numbers.flatMap((number) => scene.github.comments(number));
+    // Of the jobs whose turn had not come, none was told of.
+    expect(comments.length).toBeLessThanOrEqual(4);
+    for (const { body } of comments) {
+      expect(body).toMatch(/\n(### Agent job `job-\d`|No message was sent to an agent\.$)/);
+    }
+  });
+
   it('that can be waited out holds up the messages, and loses none', async () => {
     await using scene = await many(
       {
