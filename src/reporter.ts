@@ -109,6 +109,8 @@ export function openReporter(options: ReporterOptions): Reporter {
   const assignments = new Map<string, Assigned>();
   const standings = new Map<string, Standing>();
   const places = new Map<number, Place>();
+  // Where a job is seen late, its notes are read when those of others are written already.
+  const reading = createPatience(clock, BEFORE_MESSAGE_MS);
   const beforeMessage = createPatience(clock, BEFORE_MESSAGE_MS);
   const readInTurn = pLimit(MOST_READS_AT_A_TIME);
   const writeInTurn = pLimit(MOST_WRITES_AT_A_TIME);
@@ -230,7 +232,9 @@ export function openReporter(options: ReporterOptions): Reporter {
       const place = placeAt(number);
       place.memory ??= readInTurn(async () => (await place.conversation).recall());
       try {
-        const inTime = patience.waitFor(beforeMessage.waitFor(place.memory, signal));
+        // What reading takes is not left for writing; what writing took leaves reading its time.
+        beforeMessage.waitFor(place.memory, signal).catch(() => {});
+        const inTime = patience.waitFor(reading.waitFor(place.memory, signal));
         return { kind: 'read', ledger: await inTime };
       } catch (error) {
         warn([place], error);

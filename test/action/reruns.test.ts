@@ -236,6 +236,40 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(scene.agent.posts()).toHaveLength(1);
   });
 
+  it('where only the job names the place, and is seen when other comments have taken long', async () => {
+    const two = ['job-1', 'job-2'].map((id, index) => ({ id, number: 11 + index }));
+    let [isAgain, misses] = [false, 0];
+    await using scene = await stage({
+      with: { 'job-id': 'job-1 job-2', wait: true },
+      step: { event: push() },
+      github: {
+        issues: two.map(({ number }) => ({ number, pullRequest: true })),
+        on: ({ method }) => (isAgain && method === 'PATCH' ? { fault: 'hang' } : undefined),
+      },
+      agent: {
+        jobs: two.map(({ id, number }) => ({
+          id,
+          base: { prLink: `https://github.com/octo/agents/pull/${number}` },
+        })),
+        onPost: (_, { path }) => (!isAgain && path.includes('job-1') ? { status: 401 } : undefined),
+        onGet(_, { path }) {
+          if (!path.includes('job-2')) return undefined;
+          misses -= 1;
+          return misses === 0 ? { status: 503, headers: { 'retry-after': '60' } } : undefined;
+        },
+      },
+      time: { graceMs: 150 },
+    });
+    await scene.run();
+    [isAgain, misses] = [true, 1];
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([
+      { outcome: 'completed', delivery: 'sent' },
+      { outcome: 'completed', delivery: 'sent', reason: '' },
+    ]);
+    expect(scene.agent.accepted()).toHaveLength(2);
+  });
+
   it.runIf(HAS_SIGNALS)(
     'where only the look before the message named the conversation',
     async () => {
