@@ -16,7 +16,12 @@ export type Memory =
   | { readonly kind: 'read'; readonly ledger: Ledger | null }
   /** There is none: no conversation, or comments that are not updated. */
   | { readonly kind: 'none' }
-  | { readonly kind: 'unreadable'; readonly why: string }
+  | {
+      readonly kind: 'unreadable';
+      readonly why: string;
+      /** Whether it was the end of the run that cut the reading short. */
+      readonly isCancelled?: boolean;
+    }
   /** Only the job could have said where it is, and the look at the job did not succeed. */
   | { readonly kind: 'not-found'; readonly ending: Ending };
 
@@ -53,7 +58,10 @@ export function planJob({ memory, jobId, key, runId, attempt, wait }: Circumstan
   switch (memory.kind) {
     case 'unreadable':
       return attempt > 1
-        ? refuseRerun(`what the conversation remembers cannot be read: ${memory.why}`)
+        ? refuseRerun(
+            `what the conversation remembers cannot be read: ${memory.why}`,
+            memory.isCancelled ? 'cancelled' : 'error',
+          )
         : { kind: 'send', warning: '' };
     case 'not-found':
       return refuseUnseen(jobId, memory.ending);
@@ -119,9 +127,9 @@ function refuse(outcome: Refusal['outcome'], reason: string): Refusal {
 
 const SEND_ANYWAY = 'To send it again, start a new run or write a new comment.';
 
-function refuseRerun(why: string): Plan {
+function refuseRerun(why: string, outcome: 'error' | 'cancelled' = 'error'): Plan {
   return refuse(
-    'error',
+    outcome,
     `This is a re-run, and ${why}. So the action cannot tell whether it was sent before, and sends ` +
       `nothing. ${SEND_ANYWAY}`,
   );

@@ -237,6 +237,9 @@ export function openReporter(options: ReporterOptions): Reporter {
         const inTime = patience.waitFor(reading.waitFor(place.memory, signal));
         return { kind: 'read', ledger: await inTime };
       } catch (error) {
+        if (signal.aborted) {
+          return { kind: 'unreadable', why: 'the run was cancelled', isCancelled: true };
+        }
         warn([place], error);
         return { kind: 'unreadable', why: whyOf(error) };
       }

@@ -78,6 +78,7 @@ async function tell(
     const asked = { inputs, trigger, facts, text: request.text, startedAt, redact: host.redact };
     const prepared = await prepareErrands(asked, reporter, context);
     if (prepared.kind === 'unclear') {
+      if (host.signal.aborted) return cancelled(host);
       reactions.show('confused');
       return fail(host, `Nothing was sent. ${prepared.problem}`);
     }

@@ -11,6 +11,7 @@ import {
   PULL,
   type Scenario,
   stage,
+  warnings,
 } from './scenario.ts';
 
 /** Runs a step that gets a signal when the service receives the request that `at` picks. */
@@ -88,6 +89,34 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
       expect.stringContaining('**Cancelled; the message'),
     ]);
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
+  });
+
+  it.each<[string, Scenario]>([
+    ['of a conversation', { step: { github: { run_attempt: '2' } } }],
+    ['that name the job', { with: { 'job-id': '' } }],
+    ['that the job names the place of', { step: { event: push(), github: { run_attempt: '2' } } }],
+  ])('while it reads the notes %s', async (_, scenario) => {
+    let run: StepRun | undefined;
+    await using scene = await stage({
+      ...scenario,
+      agent: {
+        jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
+      },
+      github: {
+        issues: [{ number: PULL, pullRequest: true }],
+        on() {
+          run?.kill('SIGINT');
+          return { fault: 'hang' };
+        },
+      },
+    });
+    run = scene.start();
+    const result = await run.result;
+    expectPromises(result, scene.agent, scene.github);
+    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'not-sent' });
+    expect(errors(result)).toEqual([expect.stringContaining('cancelled')]);
+    expect(warnings(result)).toEqual([]);
+    expect(scene.agent.posts()).toEqual([]);
   });
 
   it('even where GitHub does not answer any more', async () => {
