@@ -128,8 +128,10 @@ export function openConversation(github: GitHub, options: Options): Conversation
       return known === null ? null : ledgerOf(known);
     },
     async write(own, isLast) {
-      // A job that comes late, because only its own record named this place, has to be remembered.
-      if (shared && own.jobs.some(({ id }) => !told.has(id))) writes = 0;
+      // A job that comes late, because only its own record named this place, has to be told of. A
+      // comment of its own whose making got lost is looked for first.
+      const mayBeLate = shared || known !== null;
+      if (mayBeLate && own.jobs.some(({ id }) => !told.has(id))) writes = 0;
       const most = isLast ? MOST_WRITES : MOST_WRITES - 1;
       if (known !== null && writes >= most) return known.url;
       const written = await put(await readAgain(), own);

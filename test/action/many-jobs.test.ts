@@ -681,6 +681,44 @@ describe('the conversations of many jobs', () => {
     ).toHaveLength(2);
   });
 
+  it('tell of each job that comes late, also in a new comment', async () => {
+    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+    const held = new Map([
+      ['job-2', '40'],
+      ['job-3', '100'],
+    ]);
+    await using scene = await many(
+      {
+        with: { comment: 'new', wait: true },
+        step: { event: schedule() },
+        agent: {
+          jobs: jobs(ids(3), {
+            base: { prLink, status: 'failed' },
+            turns: [
+              {
+                steps: [
+                  { afterMs: 0, set: { status: 'active' } },
+                  { afterMs: 10_000, set: { status: 'completed' } },
+                ],
+              },
+            ],
+          }),
+          onPost(_, request) {
+            const seconds = held.get(jobOf(request));
+            held.delete(jobOf(request));
+            return seconds ? { status: 429, headers: { 'retry-after': seconds } } : undefined;
+          },
+        },
+      },
+      ids(3),
+    );
+    const result = await scene.run();
+    expect(result.outputs).toMatchObject({ outcome: 'completed', delivery: 'sent' });
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+    const [text = ''] = commentTexts(scene.github).slice(-1);
+    expect(text.match(/\*\*Completed/g)).toHaveLength(3);
+  });
+
   it('never send again what there was no room to remember', async () => {
     const names = ids(300);
     await using scene = await many(
