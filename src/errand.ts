@@ -22,6 +22,8 @@ export interface Errand {
   readonly placeFromJob: boolean;
   /** What was seen of the job already. */
   readonly seen: Seen | null;
+  /** How often it was looked at for that. */
+  readonly polls: number;
 }
 
 /** A job of which only its own record can say where an earlier attempt or run left its notes. */
@@ -103,7 +105,7 @@ function prepareErrand(
   const plan = (notes: Notes): Errand =>
     planErrand(jobId, asked, { ...notes, placeFromJob }, reporter);
   if (!placeFromJob || !goesOn || inputs.comment !== 'update') {
-    return plan({ memory, conversation, seen: null });
+    return plan({ memory, conversation, seen: null, polls: 0 });
   }
   const find: OpenErrand['find'] = async (onMissed) =>
     plan(await findNotes(jobId, facts, { reporter, context, onMissed }));
@@ -113,7 +115,7 @@ function prepareErrand(
 const NEVER = new AbortController().signal;
 
 /** What was found of earlier attempts and runs, and where. */
-type Notes = Pick<Errand, 'conversation' | 'seen'> & { readonly memory: Memory };
+type Notes = Pick<Errand, 'conversation' | 'seen' | 'polls'> & { readonly memory: Memory };
 
 async function findNotes(
   jobId: string,
@@ -134,11 +136,12 @@ async function findNotes(
     lookFirst(unstopped, jobId, { stepAside, onLook, onMissed }),
   );
   if (look.kind !== 'seen') {
-    return { conversation: null, seen: null, memory: { kind: 'not-found', ending: look } };
+    return { conversation: null, seen: null, polls, memory: { kind: 'not-found', ending: look } };
   }
   const { record } = look;
   const conversation = ownPullRequest(record.prLink, facts);
-  return { conversation, seen: { record, polls }, memory: await reporter.recall(conversation) };
+  const memory = await reporter.recall(conversation);
+  return { conversation, seen: { record, polls }, polls, memory };
 }
 
 function planErrand(

@@ -48,14 +48,17 @@ export async function followUp(
   async function run(begun: Errand | OpenErrand, index: number): Promise<void> {
     const { jobId } = begun;
     let soFar = notBegun(begun);
+    let looks = 0;
     const learn = (result: JobResult): void => {
-      soFar = result;
-      board.set(jobId, result);
+      soFar = { ...result, polls: result.polls + looks };
+      board.set(jobId, soFar);
     };
     const isOpen = begun.kind === 'open';
     const errand = isOpen
       ? await begun.find((why, afterMs) => narrate({ kind: 'missed', why, afterMs, soFar }))
       : begun;
+    // Who sends takes in what was seen before, and counts those looks.
+    if (errand.plan.kind !== 'send') looks = errand.polls;
     learn(notBegun(errand));
     const observe = (progress: Progress): string | undefined => {
       learn(progress.soFar);

@@ -218,6 +218,18 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
 
+  it('where only the job names the place, and the look for it is counted', async () => {
+    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+    await using scene = await stage({
+      agent: { jobs: [{ id: JOB, base: { prLink } }] },
+      step: { event: push() },
+    });
+    await scene.run();
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(scene.agent.gets()).toHaveLength(1);
+    expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([{ outcome: 'sent', polls: 1 }]);
+  });
+
   it('where only the job names the place, and it cannot be seen', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     let isBroken = false;
