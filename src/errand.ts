@@ -1,5 +1,5 @@
 import { lookFirst, type OnMissed, type ServiceContext } from './agent/client.ts';
-import type { Seen } from './agent/follow.ts';
+import type { JobRecord } from './agent/wire.ts';
 import { oneLine } from './foreign-text.ts';
 import { composePrompt } from './github/command.ts';
 import { type Trigger, takesPlaceFromJob } from './github/event.ts';
@@ -21,7 +21,7 @@ export interface Errand {
   /** Whether the job's own pull request is the place, once the job has shown it. */
   readonly placeFromJob: boolean;
   /** What was seen of the job already. */
-  readonly seen: Seen | null;
+  readonly seen: JobRecord | null;
   /** How often it was looked at for that. */
   readonly polls: number;
 }
@@ -112,6 +112,7 @@ function prepareErrand(
   return { kind: 'open', jobId, isLook: !inputs.send, find };
 }
 
+/** What was sent before is waited for, even where the service takes no more messages. */
 const NEVER = new AbortController().signal;
 
 /** What was found of earlier attempts and runs, and where. */
@@ -130,7 +131,6 @@ async function findNotes(
   const onLook = (): void => {
     polls += 1;
   };
-  // What was sent before is waited for, even where the service takes no more messages.
   const unstopped = { ...context, sends: { ...context.sends, stopped: NEVER } };
   const look = await context.sends.inTurn((stepAside) =>
     lookFirst(unstopped, jobId, { stepAside, onLook, onMissed }),
@@ -138,10 +138,9 @@ async function findNotes(
   if (look.kind !== 'seen') {
     return { conversation: null, seen: null, polls, memory: { kind: 'not-found', ending: look } };
   }
-  const { record } = look;
-  const conversation = ownPullRequest(record.prLink, facts);
+  const conversation = ownPullRequest(look.record.prLink, facts);
   const memory = await reporter.recall(conversation);
-  return { conversation, seen: { record, polls }, polls, memory };
+  return { conversation, seen: look.record, polls, memory };
 }
 
 function planErrand(

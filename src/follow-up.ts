@@ -48,17 +48,14 @@ export async function followUp(
   async function run(begun: Errand | OpenErrand, index: number): Promise<void> {
     const { jobId } = begun;
     let soFar = notBegun(begun);
-    let looks = 0;
     const learn = (result: JobResult): void => {
-      soFar = { ...result, polls: result.polls + looks };
-      board.set(jobId, soFar);
+      soFar = result;
+      board.set(jobId, result);
     };
     const isOpen = begun.kind === 'open';
     const errand = isOpen
       ? await begun.find((why, afterMs) => narrate({ kind: 'missed', why, afterMs, soFar }))
       : begun;
-    // Who sends takes in what was seen before, and counts those looks.
-    if (errand.plan.kind !== 'send') looks = errand.polls;
     learn(notBegun(errand));
     const observe = (progress: Progress): string | undefined => {
       learn(progress.soFar);
@@ -106,10 +103,11 @@ async function runErrand(
   scene: Scene,
   { observe, beforeSend, place }: Circumstances,
 ): Promise<JobResult> {
-  const { jobId, prompt, plan, seen } = errand;
+  const { jobId, prompt, plan, seen, polls } = errand;
   const { inputs, facts, host, context } = scene;
+  const { serverUrl } = facts;
   const follow = (task: Task): Promise<JobResult> =>
-    followJob({ ...inputs, ...place, jobId, task, serverUrl: facts.serverUrl }, context, observe);
+    followJob({ ...inputs, ...place, jobId, task, polls, serverUrl }, context, observe);
   switch (plan.kind) {
     case 'send': {
       const { onlyWhen } = inputs;
@@ -125,13 +123,11 @@ async function runErrand(
       return follow({ kind: 'look', turn: plan.earlier });
     case 'done':
       host.console.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
-      return plan.result;
-    case 'refuse':
-      return unknownJob(jobId, {
-        delivery: 'not-sent',
-        outcome: plan.outcome,
-        reason: plan.reason,
-      });
+      return { ...plan.result, polls };
+    case 'refuse': {
+      const { outcome, reason } = plan;
+      return { ...unknownJob(jobId, { delivery: 'not-sent', outcome, reason }), polls };
+    }
   }
 }
 

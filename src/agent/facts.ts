@@ -22,7 +22,7 @@ export interface Facts {
   readonly said: Set<string>;
 }
 
-export function noFacts(jobId: string, isLook: boolean): Facts {
+export function noFacts(jobId: string, isLook: boolean, polls: number): Facts {
   return {
     jobId,
     isLook,
@@ -31,7 +31,7 @@ export function noFacts(jobId: string, isLook: boolean): Facts {
     base: null,
     evidence: false,
     latest: null,
-    polls: 0,
+    polls,
     milestones: [],
     said: new Set(),
   };

@@ -19,6 +19,8 @@ import { isFinal, type JobRecord } from './wire.ts';
 export interface Order {
   readonly jobId: string;
   readonly task: Task;
+  /** Looks that were made before, to find out what was sent. */
+  readonly polls: number;
   readonly wait: boolean;
   readonly timeoutMs: number;
   readonly settleMs: number;
@@ -38,10 +40,10 @@ export type Task =
       /** The statuses in which the job gets the message; null is any. */
       readonly onlyWhen: ReadonlySet<Status> | null;
       /**
-       * What was seen of the job a while ago, and with how many looks; null if nothing was. Where a
-       * base is needed, the job is looked at anew.
+       * What was seen of the job a while ago; null if nothing was. Where a base is needed, the job
+       * is looked at anew.
        */
-      readonly seen: Seen | null;
+      readonly seen: JobRecord | null;
       /** Awaited once, before the message goes out. It never rejects. */
       readonly beforeSend: () => Promise<void>;
     }
@@ -49,11 +51,6 @@ export type Task =
   | { readonly kind: 'go-on'; readonly earlier: Earlier }
   /** Nothing is to be sent; `turn` is a message of an earlier run that is not answered yet. */
   | { readonly kind: 'look'; readonly turn: Earlier | null };
-
-export interface Seen {
-  readonly record: JobRecord;
-  readonly polls: number;
-}
 
 /** A message that an earlier attempt or run sent, or may have sent. */
 export interface Earlier {
@@ -107,7 +104,7 @@ export async function followJob(
   context: ServiceContext,
   observer: Observer,
 ): Promise<JobResult> {
-  const facts = noFacts(order.jobId, order.task.kind === 'look');
+  const facts = noFacts(order.jobId, order.task.kind === 'look', order.polls);
   const { clock } = context;
   const close = (end: End): JobResult => resultOf(facts, end, clock, order.serverUrl);
   const tell = (news: News): string | undefined =>
@@ -154,11 +151,10 @@ async function lookAndSend(
   stepAside: StepAside,
 ): Promise<Sent | Unwanted> {
   const { order, facts } = job;
-  facts.polls = seen?.polls ?? 0;
   if (order.wait || onlyWhen !== null) {
     const ending = await seeFirst(job, stepAside);
     if (ending !== null) return ending;
-  } else if (seen !== null) remember(job, seen.record);
+  } else if (seen !== null) remember(job, seen);
   if (onlyWhen !== null && !onlyWhen.has(statusOf(facts))) return { kind: 'unwanted', onlyWhen };
   // Of a message that does not go out any more, nobody is told that it is about to.
   const over = endingNow(job.context);

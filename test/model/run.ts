@@ -100,6 +100,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
       task: taskOf(part, fleet, beforeSend, clock),
       pace: paceOf(index, parts.length),
       firstLookMs: firstLookMs(index),
+      polls: part.isKnown ? 1 : 0,
       serverUrl: SERVER_URL,
     };
     const result = await followJob(order, context, (progress) => {
@@ -168,7 +169,7 @@ function taskOf(
   const earlier = leftBehind(part, startsAt, clock);
   if (part.isLook) return { kind: 'look', turn: earlier };
   if (earlier !== null) return { kind: 'go-on', earlier };
-  const seen = part.isKnown ? { record: recordBefore(part.job, startsAt), polls: 1 } : null;
+  const seen = part.isKnown ? recordBefore(part.job, startsAt) : null;
   return { kind: 'send', prompt: 'x', onlyWhen, seen, beforeSend };
 }
 
