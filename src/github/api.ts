@@ -350,7 +350,7 @@ const requestError = z.object({
 });
 
 /** The code of what went wrong below, such as ECONNREFUSED, which says more than the sentence above it. */
-function detailOf(error: unknown): string {
+export function detailOf(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(code)) continue;

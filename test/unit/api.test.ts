@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
-import { connectGitHub } from '../../src/github/api.ts';
+import { connectGitHub, detailOf } from '../../src/github/api.ts';
 import { virtualClock } from '../model/clock.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';
 
@@ -67,4 +67,21 @@ it('once the time for the end of a run is over, nothing more is asked', async ()
   await expect(client.createComment(NUMBER, 'x')).rejects.toThrow('the run was ending');
   await expect(client.readComment(1)).rejects.toThrow('the run was ending');
   expect(github.journal).toEqual([]);
+});
+
+const coded = (code: unknown, cause?: unknown): Error =>
+  Object.assign(new Error('failed', { cause }), { code });
+
+it.each<[unknown, string]>([
+  [coded('ECONNREFUSED'), ' (ECONNREFUSED)'],
+  [new Error('request', { cause: coded(500, coded('ENOTFOUND')) }), ' (ENOTFOUND)'],
+  [
+    coded('SELF_SIGNED_CERT_IN_CHAIN'),
+    ' (SELF_SIGNED_CERT_IN_CHAIN); NODE_EXTRA_CA_CERTS must name its authority',
+  ],
+  [coded('::error::no'), ''],
+  [new Error('no code'), ''],
+  ['no error', ''],
+])('the detail of %o is "%s"', (error, detail) => {
+  expect(detailOf(error)).toBe(detail);
 });
