@@ -52,7 +52,7 @@ it(
       },
       agent: { jobs, hourlyLimit: null },
       step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },
-      time: { grainMs: 1000 },
+      time: { grainMs: 1500 },
     });
     const result = await scene.run();
     const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
@@ -84,7 +84,7 @@ it(
         `at most ${Math.round(100 * share)} % of a minute's looks within 5 s`,
     );
     expect(total).toBeLessThanOrEqual(1.1 * alone);
-    expect(share).toBeLessThan(0.3);
+    expect(share).toBeLessThan(0.5);
   },
   TIMEOUT_MS,
 );

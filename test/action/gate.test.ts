@@ -51,17 +51,18 @@ function holding(level: Level, id = ALICE.id): CollaboratorOptions {
   return { id, permission: OLD[level], role_name: level };
 }
 
-const byPermission = KINDS.flatMap((kind) =>
-  LEVELS.flatMap((level) =>
-    ['NONE', 'FIRST_TIME_CONTRIBUTOR', 'OWNER'].map(
-      (association): Fixture => ({
-        name: `${kind}, ${association}, ${level}`,
-        event: EVENTS[kind]({ association }),
-        collaborators: { alice: holding(level) },
-        expected: LEVELS.indexOf(level) >= 3 ? 'sent' : 'skipped',
-      }),
-    ),
-  ),
+/** Each level with each association, on one event or another. */
+const ASSOCIATIONS = ['NONE', 'FIRST_TIME_CONTRIBUTOR', 'OWNER'];
+const byPermission = KINDS.flatMap((kind, row) =>
+  LEVELS.map((level, column): Fixture => {
+    const association = ASSOCIATIONS[(row + column) % ASSOCIATIONS.length] ?? '';
+    return {
+      name: `${kind}, ${association}, ${level}`,
+      event: EVENTS[kind]({ association }),
+      collaborators: { alice: holding(level) },
+      expected: LEVELS.indexOf(level) >= 3 ? 'sent' : 'skipped',
+    };
+  }),
 );
 
 const byMinimum = ['triage', 'write', 'maintain', 'admin'].flatMap((minimum) =>
