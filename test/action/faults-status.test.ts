@@ -303,14 +303,14 @@ describe('a doubtful answer is not asked again', () => {
     DOUBTFUL,
   ];
   play([
-    ...[500, 501, 502, 503, 504, 507, 511, 520, 521, 522, 523, 524, 525, 526, 527, 530, 599].map(
+    ...[500, 501, 502, 503, 504, 511, 520, 525, 599].map(
       (status): Row => [
         `${status}`,
         always({ status, body: { error: 'oh no' }, accept: status % 2 === 0 }),
         { ...DOUBTFUL, error: new RegExp(`answered ${status} .*"oh no".*not sent again\\.`) },
       ],
     ),
-    ...['600', '999', '000', '099', '2000', '20', 'two'].map(raw),
+    ...['600', '999', '000', '2000', '20', 'two'].map(raw),
     ['503 with a time that is none', always(later(503, 'soon')), DOUBTFUL],
     [
       '502, and the job turns active',

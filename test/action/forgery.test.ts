@@ -170,7 +170,7 @@ function asPrompt(text: string): string {
 }
 
 describe.concurrent('a text in each field of the record and of the event is only shown', () => {
-  it.each(RUNS)('group %i', async (run) => {
+  it.each(RUNS.filter((run) => run % 2 === 0))('group %i', async (run) => {
     const text = (slot: number): string => textAt(run * SLOTS + slot);
     const later = (slot: number): string => text(slot + 3);
     const odd = (slot: number): string => text(slot * 11 + 5);

@@ -287,7 +287,7 @@ describe('of every text, in each part of an answer', () => {
 });
 
 describe('of every text', () => {
-  it.each([1, 2, 10, 60, 200, 1000])('%i characters in a code span hold nothing else', (limit) => {
+  it.each([1, 10, 200])('%i characters in a code span hold nothing else', (limit) => {
     const found = wrong((text) => {
       const shown = code(text, limit);
       const inTable = rendered(`| a |\n| --- |\n| ${shown} |`);
