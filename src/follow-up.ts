@@ -5,7 +5,7 @@ import { writeOutputs } from './ending.ts';
 import { type Errand, type OpenErrand, ownPullRequest } from './errand.ts';
 import type { Host, RunFacts } from './host.ts';
 import type { Inputs } from './inputs.ts';
-import { type JobResult, unknownJob } from './outcome.ts';
+import { type Delivery, type JobResult, unknownJob } from './outcome.ts';
 import { createNarrator } from './report/narrator.ts';
 import type { Reporter } from './reporter.ts';
 
@@ -147,16 +147,27 @@ function findPlace(errand: Errand, result: JobResult, { facts, reporter }: Scene
   reporter.assign(jobId, { turn, conversation: place, isOut: plan.kind !== 'send' });
 }
 
+/** What is true of a job if the run ends before its turn has come. */
 function notBegun(errand: Errand | OpenErrand): JobResult {
-  const { jobId } = errand;
-  if (errand.kind === 'planned' && errand.plan.kind === 'done') return errand.plan.result;
-  if (errand.kind === 'planned' && errand.plan.kind === 'go-on') {
-    const reason = 'The run ended before it could go on where an earlier attempt had stopped.';
-    return unknownJob(jobId, { delivery: errand.plan.earlier.delivery, outcome: 'error', reason });
+  const ended = (delivery: Delivery, reason: string): JobResult =>
+    unknownJob(errand.jobId, { delivery, outcome: 'error', reason });
+  if (errand.kind === 'open' && !errand.isLook) {
+    return ended('unknown', 'The run ended before it was known what an earlier attempt had sent.');
   }
-  const isLook = errand.kind === 'planned' ? errand.plan.kind === 'look' : errand.isLook;
-  const reason = isLook
-    ? 'The run ended before the look at the job did.'
-    : 'The run ended before the message was sent.';
-  return { ...unknownJob(jobId, { delivery: 'not-sent', outcome: 'error', reason }), isLook };
+  if (errand.kind === 'open' || errand.plan.kind === 'look') {
+    const reason = 'The run ended before the look at the job did.';
+    return { ...ended('not-sent', reason), isLook: true };
+  }
+  const { plan } = errand;
+  switch (plan.kind) {
+    case 'done':
+      return plan.result;
+    case 'go-on':
+      return ended(
+        plan.earlier.delivery,
+        'The run ended before it could go on where an earlier attempt had stopped.',
+      );
+    default:
+      return ended('not-sent', 'The run ended before the message was sent.');
+  }
 }

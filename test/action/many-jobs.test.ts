@@ -277,6 +277,20 @@ describe('what befalls one job leaves the others as they are', () => {
     ).toHaveLength(1);
   });
 
+  it.runIf(HAS_SIGNALS)(
+    'a re-run that is killed does not say what it has not found out',
+    async () => {
+      await using scene = await many({
+        with: { comment: 'update', 'timeout-minutes': '5' },
+        step: { event: schedule(), github: { run_attempt: '2' } },
+        agent: { jobs: jobs(FIVE), onGet: answerFor(BAD, later) },
+      });
+      const result = await strike(scene, 'Sending the message to job job-5', 'SIGKILL');
+      const found = told(result.outputs).find(({ jobId }) => jobId === BAD);
+      expect(found).toMatchObject({ outcome: 'error', delivery: 'unknown' });
+    },
+  );
+
   it.each<[string, Scenario, Partial<Told>, Partial<Told>]>([
     [
       'a re-run',
