@@ -72,15 +72,9 @@ const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
 
 /** Where many long texts come together, each of them is cut; links and times are whole or `null`. */
 function renderResults(results: readonly JobResult[]): string {
-  const texts = TEXT_LIMITS.map(
-    (limit) => () =>
-      JSON.stringify(
-        results.map((result) => shorten(result, limit)),
-        RESULT_FIELDS,
-      ),
-  );
-  for (const text of texts) {
-    const json = text();
+  for (const limit of TEXT_LIMITS) {
+    const shortened = results.map((result) => shorten(result, limit));
+    const json = JSON.stringify(shortened, RESULT_FIELDS);
     if (Buffer.byteLength(json) <= RESULTS_LIMIT) return json;
   }
   return JSON.stringify(

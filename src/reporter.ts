@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { Clock } from './clock.ts';
 import type { Console } from './console.ts';
 import { oneLine } from './foreign-text.ts';
-import { type GitHub, GitHubError, whyOf } from './github/api.ts';
+import { type GitHub, GitHubError, neededFor, whyOf } from './github/api.ts';
 import { type Conversation, openConversation } from './github/conversation.ts';
 import type { Ledger, LedgerJob, LedgerTurn } from './github/ledger.ts';
 import type { JobResult } from './outcome.ts';
@@ -63,7 +63,7 @@ export interface ReporterOptions {
   readonly patience: Patience;
 }
 
-/** Milliseconds that all reading and writing before a message may delay it. */
+/** Milliseconds that reading, and that writing with it, may delay a message. */
 const BEFORE_MESSAGE_MS = 10_000;
 /** Conversations that are read, and that are written, at the same time. */
 const MOST_READS_AT_A_TIME = 8;
@@ -326,14 +326,6 @@ function short(text: string | null | undefined): string | null {
 
 function tooLate(): GitHubError {
   return new GitHubError(0, 'the time for it was over, 30 s in a run');
-}
-
-/** GitHub answers 404 as well where a token may not know that something is there. */
-function neededFor(error: unknown): string {
-  const right = '`permissions:` with `pull-requests: write` (on an issue `issues: write`)';
-  return error instanceof GitHubError && [401, 403, 404].includes(error.status)
-    ? `The job needs ${right}, which runs from forks never get.`
-    : `Comments need ${right}.`;
 }
 
 function unwritable([first, ...others]: readonly [Place, ...Place[]], error: unknown): string {

@@ -6,7 +6,7 @@ import { prepareErrands } from './errand.ts';
 import { readWhole } from './files.ts';
 import { type Board, followUp } from './follow-up.ts';
 import { passGate, requestOf } from './gate.ts';
-import { connectGitHub, type GitHub, GitHubError, whyOf } from './github/api.ts';
+import { connectGitHub, type GitHub, GitHubError, neededFor, whyOf } from './github/api.ts';
 import type { Request } from './github/command.ts';
 import { isCommentEvent, readTrigger, type TriggerRead } from './github/event.ts';
 import type { Admission } from './github/permission.ts';
@@ -141,10 +141,7 @@ async function answerWithUsage(
     const { url } = await github.createComment(conversation, renderUsage(command));
     return skip(host, reason, url);
   } catch (error) {
-    host.console.warning(
-      `The usage could not be posted: ${whyOf(error)}. The job needs \`permissions:\` with ` +
-        '`pull-requests: write` (on an issue `issues: write`).',
-    );
+    host.console.warning(`The usage could not be posted: ${whyOf(error)}. ${neededFor(error)}`);
     return skip(host, reason);
   }
 }

@@ -77,6 +77,17 @@ export function whyOf(error: unknown): string {
   return error instanceof GitHubError ? error.message : 'an unexpected error';
 }
 
+/**
+ * What a job needs in order to comment, after a failure to do so. GitHub answers 404 as well where a
+ * token may not know that something is there.
+ */
+export function neededFor(error: unknown): string {
+  const right = '`permissions:` with `pull-requests: write` (on an issue `issues: write`)';
+  return error instanceof GitHubError && [401, 403, 404].includes(error.status)
+    ? `The job needs ${right}, which runs from forks never get.`
+    : `Comments need ${right}.`;
+}
+
 /** Milliseconds that one call may take. */
 const CALL_MS = 10_000;
 const PAGE_SIZE = 100;

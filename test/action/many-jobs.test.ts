@@ -8,6 +8,7 @@ import type { StepResult } from '../sim/runner.ts';
 import {
   commentTexts,
   errors,
+  LONG_TURN,
   PULL,
   type Scenario,
   type Stage,
@@ -18,12 +19,6 @@ import {
 const ids = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `job-${index + 1}`);
 const FIVE = ids(5);
-const LONG_TURN = {
-  steps: [
-    { afterMs: 0, set: { status: 'active' } },
-    { afterMs: 900_000, set: { status: 'completed' } },
-  ],
-};
 
 function jobs(names: readonly string[], parts: Omit<JobScript, 'id'> = {}): readonly JobScript[] {
   return names.map((id) => ({ id, ...parts }));

@@ -3,15 +3,9 @@ import type { AgentOptions } from '../sim/agent.ts';
 import { push } from '../sim/events.ts';
 import type { GitHub } from '../sim/github.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import { errors, JOB, PULL, type Scenario, stage, warnings } from './scenario.ts';
+import { errors, JOB, LONG_TURN, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
 const OWN_LINK = `https://github.com/octo/agents/pull/${PULL}`;
-const LONG_TURN = {
-  steps: [
-    { afterMs: 0, set: { status: 'active' } },
-    { afterMs: 900_000, set: { status: 'completed' } },
-  ],
-};
 const ATTEMPT_2: Scenario['step'] = { github: { run_attempt: '2' } };
 
 /** A first attempt that ends as the script says, then a re-run of it. */

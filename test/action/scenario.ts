@@ -19,6 +19,13 @@ export const TOKEN = 'ghs_canary_4d2e8b6a0f';
 export const PROJECT = 'project_1';
 export const JOB = 'job-1';
 export const PULL = 7;
+/** Fifteen minutes of work on a message. */
+export const LONG_TURN = {
+  steps: [
+    { afterMs: 0, set: { status: 'active' } },
+    { afterMs: 900_000, set: { status: 'completed' } },
+  ],
+};
 
 export interface Scenario {
   /** `with:` of the step, on top of what every step needs. */
