@@ -22,7 +22,7 @@ const NO_FILE = 'no file is named for it';
 /** Nothing is to be done here: green, and with its reason. */
 export function skip(host: Host, reason: string, commentUrl = ''): 0 {
   host.console.notice(reason);
-  const ended: Ended = { outcome: 'skipped', reason };
+  const ended: Ended = { result: 'skipped', reason };
   const problem = writeOutputs(host, { results: [], ended, commentUrls: [commentUrl] });
   if (problem !== undefined) host.console.warning(problem);
   return 0;
@@ -32,14 +32,14 @@ export function skip(host: Host, reason: string, commentUrl = ''): 0 {
 export function cancelled(host: Host): 1 {
   const reason = 'The run was cancelled before anything was sent.';
   host.console.error(reason);
-  writeOutputs(host, { results: [], ended: { outcome: 'cancelled', reason }, commentUrls: [] });
+  writeOutputs(host, { results: [], ended: { result: 'cancelled', reason }, commentUrls: [] });
   return 1;
 }
 
 /** It went wrong before it came to any job. */
 export function fail(host: Host, reason: string): 1 {
   host.console.error(reason);
-  writeOutputs(host, { results: [], ended: { outcome: 'error', reason }, commentUrls: [] });
+  writeOutputs(host, { results: [], ended: { result: 'error', reason }, commentUrls: [] });
   writeSummary(host, { results: [], problem: reason, commentUrls: [], unwrittenComment: '' });
   return 1;
 }
@@ -72,11 +72,11 @@ export function crash(host: Host, known: readonly JobResult[], error: unknown): 
   const reason =
     'An unexpected error ended the run; please report it. The output delivery tells whether the ' +
     `message went out. ${what.slice(0, 500)}`;
-  const results = known.map((result) => ({ ...result, outcome: 'error' as const, reason }));
+  const results = known.map((result) => ({ ...result, result: 'error' as const, reason }));
   host.console.endGroup();
   host.console.error(reason);
   if (error instanceof Error) host.console.debug(error.stack ?? '');
-  writeOutputs(host, { results, ended: { outcome: 'error', reason }, commentUrls: [] });
+  writeOutputs(host, { results, ended: { result: 'error', reason }, commentUrls: [] });
   return 1;
 }
 
@@ -92,8 +92,8 @@ export function writeOutputs(host: Host, report: Report): string | undefined {
 
 /** For the log, where the outputs do not reach later steps. */
 function factsOf(report: Report): string {
-  const { outcome, delivery, status } = toOutputs(report);
-  return `outcome ${outcome}, delivery ${delivery}, status ${status || 'unknown'}.`;
+  const { result, delivery, status } = toOutputs(report);
+  return `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`;
 }
 
 /** One annotation at most: an error if the step fails, else a warning or a notice. */
@@ -109,7 +109,7 @@ function announce(console: Console, results: readonly JobResult[], failed: boole
   const reason = main === undefined ? '' : reasonOf(main, results);
   if (reason === '') return;
   if (failed) console.error(reason);
-  else if (main?.outcome === 'skipped') console.notice(reason);
+  else if (main?.result === 'skipped') console.notice(reason);
   else console.warning(reason);
 }
 

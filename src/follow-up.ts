@@ -125,8 +125,8 @@ async function runErrand(
       host.console.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
       return { ...plan.result, polls };
     case 'refuse': {
-      const { outcome, reason } = plan;
-      return { ...unknownJob(jobId, { delivery: 'not-sent', outcome, reason }), polls };
+      const { result, reason } = plan;
+      return { ...unknownJob(jobId, { delivery: 'not-sent', result, reason }), polls };
     }
   }
 }
@@ -150,7 +150,7 @@ function findPlace(errand: Errand, result: JobResult, { facts, reporter }: Scene
 /** What is true of a job if the run ends before its turn has come. */
 function notBegun(errand: Errand | OpenErrand): JobResult {
   const ended = (delivery: Delivery, reason: string): JobResult =>
-    unknownJob(errand.jobId, { delivery, outcome: 'error', reason });
+    unknownJob(errand.jobId, { delivery, result: 'error', reason });
   if (errand.kind === 'open' && !errand.isLook) {
     return ended('unknown', 'The run ended before it was known what an earlier attempt had sent.');
   }

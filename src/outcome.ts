@@ -36,7 +36,7 @@ export interface JobResult {
   /** Whether nothing was to be sent, but only looked. */
   readonly isLook: boolean;
   readonly delivery: Delivery;
-  readonly outcome: Outcome;
+  readonly result: Outcome;
   /** Whether the final status surely belongs to this message; null unless waited for. */
   readonly confirmed: boolean | null;
   readonly status: string | null;
@@ -51,7 +51,7 @@ export interface JobResult {
   readonly elapsedSeconds: number | null;
   /** How often the job was looked at, the look before the send included. */
   readonly polls: number;
-  /** One sentence for every outcome that is not plain success; else empty. */
+  /** One sentence for every result that is not plain success; else empty. */
   readonly reason: string;
   /** What a later attempt of the same run needs in order to go on. */
   readonly resumption: Resumption;
@@ -85,12 +85,12 @@ export function worst(results: readonly JobResult[]): JobResult | undefined {
 }
 
 /**
- * By outcome, and of the same outcome first what has a reason: it is not plain success. What is
+ * By result, and of the same result first what has a reason: it is not plain success. What is
  * left equal stays in input order.
  */
 export function worstFirst(results: readonly JobResult[]): readonly JobResult[] {
-  const rank = ({ outcome, reason }: JobResult): number =>
-    OUTCOMES.indexOf(outcome) + (reason === '' ? 0.5 : 0);
+  const rank = ({ result, reason }: JobResult): number =>
+    OUTCOMES.indexOf(result) + (reason === '' ? 0.5 : 0);
   return results.toSorted((one, other) => rank(one) - rank(other));
 }
 
@@ -105,25 +105,25 @@ export function overallDelivery(results: readonly JobResult[]): Delivery {
 /** Whether the step fails: `error` and `cancelled` always do, the others if they are listed. */
 export function failsStep(results: readonly JobResult[], failOn: ReadonlySet<Outcome>): boolean {
   return results.some(
-    ({ outcome }) => outcome === 'error' || outcome === 'cancelled' || failOn.has(outcome),
+    ({ result }) => result === 'error' || result === 'cancelled' || failOn.has(result),
   );
 }
 
-/** How many jobs came to each outcome, the worst first: `1 failed, 2 skipped`. */
+/** How many jobs came to each result, the worst first: `1 failed, 2 skipped`. */
 export function countOutcomes(results: readonly JobResult[]): string {
-  return OUTCOMES.map((outcome) => ({
-    outcome,
-    count: results.filter((result) => result.outcome === outcome).length,
+  return OUTCOMES.map((result) => ({
+    result,
+    count: results.filter((job) => job.result === result).length,
   }))
     .filter(({ count }) => count > 0)
-    .map(({ outcome, count }) => `${count} ${outcome}`)
+    .map(({ result, count }) => `${count} ${result}`)
     .join(', ');
 }
 
 /** A job of which nothing but its id is known yet. */
 export function unknownJob(
   jobId: string,
-  ended: Pick<JobResult, 'delivery' | 'outcome' | 'reason'>,
+  ended: Pick<JobResult, 'delivery' | 'result' | 'reason'>,
 ): JobResult {
   return {
     jobId,

@@ -5,7 +5,7 @@ export const OUTPUT_NAMES = [
   'status',
   'pr-link',
   'prLink',
-  'outcome',
+  'result',
   'delivery',
   'confirmed',
   'reason',
@@ -19,7 +19,7 @@ export type Outputs = Readonly<Record<(typeof OUTPUT_NAMES)[number], string>>;
 const RESULT_FIELDS = [
   'jobId',
   'delivery',
-  'outcome',
+  'result',
   'confirmed',
   'status',
   'prLink',
@@ -36,7 +36,7 @@ const RESULT_FIELDS = [
 
 /** How a run ended that came to no job. */
 export interface Ended {
-  readonly outcome: 'skipped' | 'cancelled' | 'error';
+  readonly result: 'skipped' | 'cancelled' | 'error';
   readonly reason: string;
 }
 
@@ -55,7 +55,7 @@ export function toOutputs({ results, ended, commentUrls }: Report): Outputs {
     status: main?.status ?? '',
     'pr-link': prLinks.join('\n'),
     prLink: prLinks.join('\n'),
-    outcome: main?.outcome ?? ended?.outcome ?? 'error',
+    result: main?.result ?? ended?.result ?? 'error',
     delivery: overallDelivery(results),
     confirmed: overallConfirmed(results),
     reason: main === undefined ? (ended?.reason ?? '') : reasonOf(main, results),
@@ -121,11 +121,11 @@ function overallConfirmed(results: readonly JobResult[]): string {
   return waited.length === 0 ? '' : String(waited.every(({ confirmed }) => confirmed === true));
 }
 
-/** The sentence for all: that of the worst job, which it names, and how many share its outcome. */
+/** The sentence for all: that of the worst job, which it names, and how many share its result. */
 export function reasonOf(main: JobResult, results: readonly JobResult[]): string {
-  const sharing = results.filter(({ outcome }) => outcome === main.outcome).length;
+  const sharing = results.filter(({ result }) => result === main.result).length;
   if (results.length === 1 || main.reason === '') return main.reason;
   const namesIt = main.reason.toLowerCase().includes(`job ${main.jobId.toLowerCase()}`);
   const named = namesIt ? main.reason : `Job ${main.jobId}: ${main.reason}`;
-  return `${named} (${sharing} of ${results.length} jobs: ${main.outcome})`;
+  return `${named} (${sharing} of ${results.length} jobs: ${main.result})`;
 }

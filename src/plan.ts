@@ -38,7 +38,7 @@ export type Plan =
 
 interface Refusal {
   readonly kind: 'refuse';
-  readonly outcome: 'error' | 'cancelled' | 'timed-out' | 'skipped';
+  readonly result: 'error' | 'cancelled' | 'timed-out' | 'skipped';
   readonly reason: string;
 }
 
@@ -121,15 +121,15 @@ function refuseUnseen(jobId: string, ending: Ending): Plan {
   }
 }
 
-function refuse(outcome: Refusal['outcome'], reason: string): Refusal {
-  return { kind: 'refuse', outcome, reason };
+function refuse(result: Refusal['result'], reason: string): Refusal {
+  return { kind: 'refuse', result, reason };
 }
 
 const SEND_ANYWAY = 'To send it again, start a new run or write a new comment.';
 
-function refuseRerun(why: string, outcome: 'error' | 'cancelled' = 'error'): Plan {
+function refuseRerun(why: string, result: 'error' | 'cancelled' = 'error'): Plan {
   return refuse(
-    outcome,
+    result,
     `This is a re-run, and ${why}. So the action cannot tell whether it was sent before, and sends ` +
       `nothing. ${SEND_ANYWAY}`,
   );
@@ -156,7 +156,7 @@ function earlierOf(turn: LedgerTurn, isOvertaken: boolean): Earlier {
 
 function planAgain(job: LedgerJob, turn: LedgerTurn, wait: boolean): Plan {
   if (wait && hasEnded(turn)) {
-    return { kind: 'done', turn, result: resultOf(job, turn, turn.outcome) };
+    return { kind: 'done', turn, result: resultOf(job, turn, turn.result) };
   }
   // What the job shows by now may be the answer to a message that was sent since.
   const isOvertaken = job.turns.some(
@@ -166,9 +166,9 @@ function planAgain(job: LedgerJob, turn: LedgerTurn, wait: boolean): Plan {
   return { kind: 'go-on', turn, earlier: earlierOf(turn, isOvertaken) };
 }
 
-function resultOf(job: LedgerJob, turn: LedgerTurn, outcome: Outcome): JobResult {
+function resultOf(job: LedgerJob, turn: LedgerTurn, result: Outcome): JobResult {
   return {
-    ...unknownJob(job.id, { delivery: 'sent', outcome, reason: turn.reason }),
+    ...unknownJob(job.id, { delivery: 'sent', result, reason: turn.reason }),
     confirmed: turn.confirmed,
     status: job.status,
     prLink: job.prLink,

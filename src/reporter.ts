@@ -290,8 +290,8 @@ export function pauseMs(writtenAt: readonly number[], now: number): number {
   return Math.max(0, ...pauses);
 }
 
-function isTold({ outcome }: LedgerTurn): boolean {
-  return outcome !== 'skipped';
+function isTold({ result }: LedgerTurn): boolean {
+  return result !== 'skipped';
 }
 
 function toLedgerJob({ result, stage }: Standing, start: TurnStart): LedgerJob {
@@ -300,7 +300,7 @@ function toLedgerJob({ result, stage }: Standing, start: TurnStart): LedgerJob {
   const turn: LedgerTurn = {
     ...start,
     delivery: stage === 'sending' && delivery === 'not-sent' ? 'sending' : delivery,
-    outcome: stage === 'ended' ? result.outcome : null,
+    result: stage === 'ended' ? result.result : null,
     confirmed: result.confirmed,
     prLinkChange: result.prLinkChange,
     reason: stage === 'ended' ? result.reason : '',

@@ -197,7 +197,7 @@ function report(
   reactions: Reactions,
 ): Promise<0 | 1> {
   const results = [...board.values()];
-  if (results.some(({ outcome }) => outcome === 'error' || outcome === 'failed')) {
+  if (results.some(({ result }) => result === 'error' || result === 'failed')) {
     reactions.show('confused');
   }
   return conclude(host, results, failOn, reporter);

@@ -38,7 +38,7 @@ export function noFacts(jobId: string, isLook: boolean, polls: number): Facts {
 }
 
 export interface End {
-  readonly outcome: Outcome;
+  readonly result: Outcome;
   readonly reason: string;
   readonly confirmed?: boolean;
 }
@@ -51,7 +51,7 @@ export function resultOf(facts: Facts, end: End, clock: Clock, serverUrl: string
     jobId: facts.jobId,
     isLook: facts.isLook,
     delivery: facts.delivery,
-    outcome: end.outcome,
+    result: end.result,
     confirmed: end.confirmed ?? null,
     status: latest?.status ?? null,
     prLink: link.kind === 'link' ? link.url : null,

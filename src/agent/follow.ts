@@ -110,7 +110,7 @@ export async function followJob(
   const tell = (news: News): string | undefined =>
     observer({ ...news, soFar: close(endedHere(order, facts)) } as Progress);
   const end = await conduct({ order, context, facts, tell });
-  facts.milestones.push({ at: clock.date(), what: end.outcome });
+  facts.milestones.push({ at: clock.date(), what: end.result });
   return close(end);
 }
 
@@ -139,7 +139,7 @@ async function send(job: Case, task: SendTask): Promise<End> {
   } else {
     return notSent(job, sent);
   }
-  return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
+  return order.wait ? watch(job) : { result: 'sent', reason: '' };
 }
 
 type SendTask = Extract<Task, { kind: 'send' }>;
@@ -200,7 +200,7 @@ async function look(job: Case, turn: Earlier | null): Promise<End> {
     return watch(job);
   }
   const ending = await context.sends.inTurn((stepAside) => seeFirst(job, stepAside));
-  return ending === null ? { outcome: statusOf(facts), reason: '' } : notSent(job, ending);
+  return ending === null ? { result: statusOf(facts), reason: '' } : notSent(job, ending);
 }
 
 /** Goes on where an earlier attempt of the same run stopped. */
@@ -214,7 +214,7 @@ async function goOn(job: Case, earlier: Earlier): Promise<End> {
   facts.sentAt = momentOf(job, earlier);
   facts.delivery = 'sent';
   job.tell({ kind: 'resumed' });
-  return order.wait ? watch(job) : { outcome: 'sent', reason: '' };
+  return order.wait ? watch(job) : { result: 'sent', reason: '' };
 }
 
 function takeUp({ facts }: Case, { base, evidence }: Earlier): void {
@@ -397,19 +397,19 @@ function done({ facts, order }: Case, isSure: boolean): End {
   switch (status) {
     case 'completed':
       return {
-        outcome: 'completed',
+        result: 'completed',
         confirmed,
         reason: doubt === '' ? '' : `Job ${facts.jobId} is completed.${doubt}`,
       };
     case 'archived':
       return {
-        outcome: 'archived',
+        result: 'archived',
         confirmed,
         reason: `Job ${facts.jobId} was archived, so the agent does not work on it.${doubt}`,
       };
     default:
       return {
-        outcome: 'failed',
+        result: 'failed',
         confirmed,
         reason:
           `The agent failed on job ${facts.jobId}.${doubt} The service does not say why; look at the ` +
@@ -423,7 +423,7 @@ function timedOut({ order, facts }: Case, lastMiss: string): End {
   const limit = `${span(order.timeoutMs)} (timeout-minutes)`;
   const miss = lastMiss === '' ? '' : ` The last look failed: ${lastMiss}`;
   return {
-    outcome: 'timed-out',
+    result: 'timed-out',
     confirmed: false,
     reason: isFinal(status)
       ? `Job ${facts.jobId} is ${status}, but within ${limit} it did not become sure that this ` +
@@ -438,7 +438,7 @@ function timedOut({ order, facts }: Case, lastMiss: string): End {
 function lost({ facts }: Case, failures: number, why: string): End {
   const count = failures === 1 ? '' : ` (${failures} looks failed in a row)`;
   return {
-    outcome: 'error',
+    result: 'error',
     confirmed: false,
     reason: facts.isLook
       ? `Job ${facts.jobId} cannot be watched${count}. ${why}`
@@ -452,7 +452,7 @@ function stoppedWatching({ facts }: Case): End {
   const when = facts.isLook ? '' : ' after the message was delivered';
   const again = facts.isLook ? '' : ' A re-run goes on waiting where the comment remembers it.';
   return {
-    outcome: 'cancelled',
+    result: 'cancelled',
     confirmed: false,
     reason: `The run was cancelled${when}: stopped watching; the agent goes on.${again}`,
   };
@@ -461,10 +461,10 @@ function stoppedWatching({ facts }: Case): End {
 function doubtful({ context }: Case, why: string): End {
   return context.signal.aborted
     ? {
-        outcome: 'cancelled',
+        result: 'cancelled',
         reason: `The run was cancelled while the message was being sent. ${IT_MAY_HAVE_ARRIVED}`,
       }
-    : { outcome: 'error', reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
+    : { result: 'error', reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
 }
 
 function notSent({ order, facts }: Case, ending: Ending | Unwanted): End {
@@ -474,30 +474,30 @@ function notSent({ order, facts }: Case, ending: Ending | Unwanted): End {
     : `Nothing was sent to job ${jobId}`;
   switch (ending.kind) {
     case 'refused':
-      return { outcome: 'error', reason: `${nothing}. ${ending.why}` };
+      return { result: 'error', reason: `${nothing}. ${ending.why}` };
     case 'stopped':
       return {
-        outcome: 'skipped',
+        result: 'skipped',
         reason: `${nothing}, for the service takes no more messages for now. ${ending.why}`,
       };
     case 'unwanted': {
       const status = facts.latest?.status ?? 'in an unknown status';
       const wanted = [...ending.onlyWhen].join(', ');
       return {
-        outcome: 'skipped',
+        result: 'skipped',
         reason: `${nothing}: it is ${status}, and only-when is ${wanted}.`,
       };
     }
     case 'timed-out':
       return {
-        outcome: 'timed-out',
+        result: 'timed-out',
         reason:
           `${nothing}: it was not possible within ${span(order.timeoutMs)} (timeout-minutes).` +
           (ending.why === '' ? '' : ` ${ending.why}`),
       };
     case 'cancelled':
       return {
-        outcome: 'cancelled',
+        result: 'cancelled',
         reason: `The run was cancelled before ${facts.isLook ? `job ${jobId} was seen` : 'the message was sent'}.`,
       };
   }
@@ -505,20 +505,20 @@ function notSent({ order, facts }: Case, ending: Ending | Unwanted): End {
 
 /** What is true if the process is killed now. */
 function endedHere({ wait }: Order, { delivery, isLook }: Facts): End {
-  if (isLook) return { outcome: 'error', reason: 'The run ended before the look at the job did.' };
+  if (isLook) return { result: 'error', reason: 'The run ended before the look at the job did.' };
   switch (delivery) {
     case 'not-sent':
-      return { outcome: 'error', reason: 'The run ended before the message was sent.' };
+      return { result: 'error', reason: 'The run ended before the message was sent.' };
     case 'unknown':
       return {
-        outcome: 'error',
+        result: 'error',
         reason:
           'The run ended while the message was being sent. Look at the job before you send it again.',
       };
     case 'sent':
       return wait
-        ? { outcome: 'sent', reason: 'The run ended before the agent was done.' }
-        : { outcome: 'sent', reason: '' };
+        ? { result: 'sent', reason: 'The run ended before the agent was done.' }
+        : { result: 'sent', reason: '' };
   }
 }
 

@@ -36,9 +36,9 @@ export function openSends(): Sends {
       try {
         return await work(async (pause) => {
           end();
-          const outcome = await pause();
+          const resumed = await pause();
           end = await begin();
-          return outcome;
+          return resumed;
         });
       } finally {
         end();

@@ -18,7 +18,7 @@ const turnSchema = z.object({
   prompt: z.string(),
   delivery: z.enum(deliveries),
   /** Null while the agent works. */
-  outcome: z.nullable(z.enum(OUTCOMES)),
+  result: z.nullable(z.enum(OUTCOMES)),
   confirmed: z.nullable(z.boolean()),
   prLinkChange: z.enum(['created', 'updated', 'none']),
   reason: z.string(),
@@ -149,8 +149,8 @@ function mergeJob(standing: LedgerJob | undefined, own: LedgerJob): LedgerJob {
   };
 }
 
-function isSkipped({ outcome }: LedgerTurn): boolean {
-  return outcome === 'skipped';
+function isSkipped({ result }: LedgerTurn): boolean {
+  return result === 'skipped';
 }
 
 /** Whether a ledger holds all turns of another just as they are there, and none that it skipped. */
@@ -183,7 +183,7 @@ export function ownPart(kept: Ledger, own: Ledger): Ledger {
  */
 function replaces(own: LedgerTurn, standing: LedgerTurn): boolean {
   if (own.key !== standing.key) return false;
-  if (own.outcome === 'sent' && hasEnded(standing)) return false;
+  if (own.result === 'sent' && hasEnded(standing)) return false;
   const mayBeOut =
     standing.delivery === 'sent' ||
     standing.delivery === 'unknown' ||
@@ -191,11 +191,11 @@ function replaces(own: LedgerTurn, standing: LedgerTurn): boolean {
   return own.delivery !== 'not-sent' || !mayBeOut;
 }
 
-type EndedTurn = LedgerTurn & { readonly outcome: 'completed' | 'failed' | 'archived' };
+type EndedTurn = LedgerTurn & { readonly result: 'completed' | 'failed' | 'archived' };
 
 /** Whether the end of a turn was seen. */
 export function hasEnded(turn: LedgerTurn): turn is EndedTurn {
-  return turn.outcome === 'completed' || turn.outcome === 'failed' || turn.outcome === 'archived';
+  return turn.result === 'completed' || turn.result === 'failed' || turn.result === 'archived';
 }
 
 export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {

@@ -57,7 +57,7 @@ function renderTurn(turn: LedgerTurn, status: string | null, site: Site): string
   const run = `${site.serverUrl}/${site.repository}/actions/runs/${turn.runId}`;
   const facts = [
     `**${headline(turn, status)}**`,
-    turn.elapsedSeconds === null || turn.outcome === 'sent' ? '' : duration(turn.elapsedSeconds),
+    turn.elapsedSeconds === null || turn.result === 'sent' ? '' : duration(turn.elapsedSeconds),
     turn.by === null ? '' : `asked by ${code(turn.by)}`,
     link('run', turn.runAttempt === '1' ? run : `${run}/attempts/${turn.runAttempt}`),
     `${turn.startedAt.slice(0, 16).replace('T', ' ')} UTC`,
@@ -69,17 +69,17 @@ function renderTurn(turn: LedgerTurn, status: string | null, site: Site): string
 
 /** In a few words what became of the turn. */
 export function headline(
-  turn: Pick<LedgerTurn, 'outcome' | 'delivery' | 'confirmed' | 'prLinkChange'> & {
+  turn: Pick<LedgerTurn, 'result' | 'delivery' | 'confirmed' | 'prLinkChange'> & {
     /** Nothing was to be sent. */
     readonly isLook?: boolean;
   },
   status: string | null,
 ): string {
-  if (turn.outcome === null) {
+  if (turn.result === null) {
     return turn.delivery === 'sending' ? 'The message is being sent' : 'Sent, the agent is working';
   }
-  if (turn.isLook) return LOOKED[turn.outcome];
-  switch (turn.outcome) {
+  if (turn.isLook) return LOOKED[turn.result];
+  switch (turn.result) {
     case 'completed':
       // Without a confirmation the link may be the earlier turn's.
       return turn.confirmed === false

@@ -133,7 +133,7 @@ const MARGIN = 24;
 /** A Gantt chart with a row a job, and in it one bar a status, from the first seen to the end. */
 function renderTimeline(results: readonly JobResult[]): string {
   const withTime = worstFirst(results).filter(
-    ({ milestones, outcome }) => milestones.length > 1 && outcome !== 'skipped',
+    ({ milestones, result }) => milestones.length > 1 && result !== 'skipped',
   );
   if (withTime.length === 0) return '';
   const shown = withTime.slice(0, MOST_SECTIONS);

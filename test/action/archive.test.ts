@@ -15,7 +15,7 @@ it('what the runner downloads is an action that runs', async () => {
     expect(readdirSync(folder).sort()).toEqual(['LICENSE', 'action.yml', 'dist', 'package.json']);
     await using scene = await stage({ with: { wait: true }, step: { action: folder } });
     const result = await scene.run();
-    expect(result.outputs).toMatchObject({ outcome: 'completed', confirmed: 'true' });
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
   } finally {
     rmSync(folder, { recursive: true });
   }

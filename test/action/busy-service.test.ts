@@ -30,7 +30,7 @@ it('a busy service gets the message later, once, and the comment tells how it en
   const result = await scene.run();
 
   expect(result.conclusion).toBe('failure');
-  expect(result.outputs).toMatchObject({ outcome: 'failed', delivery: 'sent', confirmed: 'true' });
+  expect(result.outputs).toMatchObject({ result: 'failed', delivery: 'sent', confirmed: 'true' });
   expect(scene.agent.posts()).toHaveLength(2);
   expect(scene.agent.accepted()).toMatchObject([{ jobId: JOB, prompt: 'Add examples.' }]);
   expect(scene.time.elapsed()).toBeGreaterThan(1_220_000);

@@ -41,14 +41,14 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
   it('before the message', async () => {
     const { result, scene } = await cancelAt('look before');
     expect(result.exitCode).toBe(1);
-    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'not-sent' });
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
     expect(scene.agent.posts()).toEqual([]);
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('while the message is under way (%s)', async (signal) => {
     const { result, scene } = await cancelAt('message', { signal });
     expect(result.exitCode).toBe(1);
-    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'unknown' });
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
     expect(errors(result)).toEqual([expect.stringContaining('may or may not have been delivered')]);
     expect(scene.agent.posts()).toHaveLength(1);
   });
@@ -57,7 +57,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     const { result, comments } = await cancelAt('look after');
     expect(result.exitCode).toBe(1);
     expect(result.outputs).toMatchObject({
-      outcome: 'cancelled',
+      result: 'cancelled',
       delivery: 'sent',
       status: 'active',
     });
@@ -84,7 +84,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     });
     run = scene.start();
     const result = await run.result;
-    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'unknown' });
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
     expect(commentTexts(scene.github)).toEqual([
       expect.stringContaining('**Cancelled; the message'),
     ]);
@@ -113,7 +113,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     run = scene.start();
     const result = await run.result;
     expectPromises(result, scene.agent, scene.github);
-    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'not-sent' });
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
     expect(errors(result)).toEqual([expect.stringContaining('cancelled')]);
     expect(warnings(result)).toEqual([]);
     expect(scene.agent.posts()).toEqual([]);
@@ -124,7 +124,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
       github: { issues: [{ number: PULL }], on: () => ({ fault: 'hang' }) },
     });
     expect(result.exitCode).toBe(1);
-    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'sent' });
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'sent' });
     expect(result.virtualMs).toBeLessThan(30_000);
   });
 });
@@ -143,7 +143,7 @@ it('a killed step has told already that the message is out', async () => {
   run = scene.start();
   const result = await run.result;
   expect(result.outputs).toMatchObject({
-    outcome: 'sent',
+    result: 'sent',
     delivery: 'sent',
     reason: 'The run ended before the agent was done.',
   });
@@ -162,7 +162,7 @@ it('a step killed while it sends has told that this is so', async () => {
   run = scene.start();
   const result = await run.result;
   expect(result.outputs).toMatchObject({
-    outcome: 'error',
+    result: 'error',
     delivery: 'unknown',
     reason:
       'The run ended while the message was being sent. Look at the job before you send it again.',
@@ -188,5 +188,5 @@ it.runIf(HAS_SIGNALS)('a second signal ends it at once', async () => {
   run = scene.start();
   const result = await run.result;
   expect(result.exitCode).toBe(1);
-  expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'sent' });
+  expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'sent' });
 });

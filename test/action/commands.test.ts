@@ -53,7 +53,7 @@ describe('what follows the command is the prompt', () => {
   ])('%s', async (_, body, prompt) => {
     const { prompts, result } = await comment(body);
     expect(prompts).toEqual([prompt]);
-    expect(result.outputs.outcome).toBe('sent');
+    expect(result.outputs.result).toBe('sent');
   });
 
   it('after standing instructions', async () => {
@@ -76,7 +76,7 @@ describe('what follows the command is the prompt', () => {
       diffHunk: '@@ -1 +1 @@\n-```\n+````',
     });
     const result = await scene.run({ step: { event } });
-    expect(result.outputs.outcome).toBe('sent');
+    expect(result.outputs.result).toBe('sent');
     expect(scene.agent.accepted()[0]?.prompt).toBe(
       'explain this\n\nContext: this was written on the file "docs/a.md", line 12. ' +
         'The part of the diff around it:\n\n`````diff\n@@ -1 +1 @@\n-```\n+````\n`````',
@@ -158,7 +158,7 @@ describe('what is no command is skipped, green, and asks nobody anything', () =>
     });
     const result = await scene.run({ step: { event } });
     expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({ outcome: 'skipped', delivery: 'not-sent' });
+    expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
     expect(notices(result)).toEqual([result.outputs.reason]);
     expect(result.summary).toBe('');
     expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
@@ -168,7 +168,7 @@ describe('what is no command is skipped, green, and asks nobody anything', () =>
 it('a command that stands alone, where nothing can be posted, is skipped with a warning', async () => {
   const { scene, result } = await comment('/agent', { github: { ...GITHUB, readOnly: true } });
   expect(result.conclusion).toBe('success');
-  expect(result.outputs).toMatchObject({ outcome: 'skipped', 'comment-url': '' });
+  expect(result.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
   expect(warnings(result)).toEqual([
     expect.stringMatching(
       /^The usage could not be posted: GitHub answered 403.*pull-requests: write/,
@@ -181,7 +181,7 @@ it('a command that stands alone, where nothing can be posted, is skipped with a 
 it('a command that stands alone is answered with the usage', async () => {
   const { scene, result } = await comment('/agent  \n<!-- nothing -->');
   expect(result.conclusion).toBe('success');
-  expect(result.outputs).toMatchObject({ outcome: 'skipped', delivery: 'not-sent' });
+  expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   const [, usage] = scene.github.comments(PULL);
   expect(usage?.body).toContain('/agent also add error handling examples');
   expect(usage?.body).not.toMatch(/^\/agent/);
@@ -216,7 +216,7 @@ describe('reactions show how far a command has come', () => {
         on: ({ path }) => (path.endsWith('/reactions') ? { status: 403, body: {} } : undefined),
       },
     });
-    expect(result.outputs.outcome).toBe('sent');
+    expect(result.outputs.result).toBe('sent');
     expect(result.annotations).toEqual([]);
   });
 });
@@ -253,24 +253,24 @@ it('a conversation, played through', async () => {
     scene.github.comments(PULL).filter(({ author }) => author === 'github-actions[bot]');
 
   const first = await say('/agent add examples');
-  expect(first.outputs).toMatchObject({ outcome: 'completed', confirmed: 'true' });
+  expect(first.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
 
   const rerun = await say('/agent add examples', { attempt: '2', again: true });
   expect(rerun.outputs).toMatchObject({
-    outcome: 'completed',
+    result: 'completed',
     delivery: 'sent',
     confirmed: 'true',
   });
   expect(scene.agent.accepted()).toHaveLength(1);
 
   const second = await say('/agent now in German', { inputs: { 'job-id': '' } });
-  expect(second.outputs).toMatchObject({ outcome: 'completed', 'job-id': JOB });
+  expect(second.outputs).toMatchObject({ result: 'completed', 'job-id': JOB });
   expect(scene.agent.accepted()).toHaveLength(2);
   expect(own()).toHaveLength(1);
 
   const stranger = await say('/agent delete everything', { author: MALLORY });
   expect(stranger.conclusion).toBe('success');
-  expect(stranger.outputs).toMatchObject({ outcome: 'skipped', delivery: 'not-sent' });
+  expect(stranger.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   expect(stranger.outputs.reason).toContain('mallory lacks the write permission');
 
   scene.github.addComment(
@@ -284,14 +284,14 @@ it('a conversation, played through', async () => {
   for (let count = 0; count < 250; count++)
     scene.github.addComment(PULL, 'bob', `Comment ${count}`);
   const fourth = await say('/agent and in Dutch', { inputs: { 'job-id': '' } });
-  expect(fourth.outputs.outcome).toBe('completed');
+  expect(fourth.outputs.result).toBe('completed');
   expect(own()).toHaveLength(1);
   expect(own()[0]?.body.match(/asked by `alice`/g)).toHaveLength(4);
   expect(own()[0]?.body).toContain('<summary>3 earlier messages</summary>');
 
   scene.github.deleteComment(own()[0]?.id ?? 0);
   const fifth = await say('/agent and in Danish');
-  expect(fifth.outputs.outcome).toBe('completed');
+  expect(fifth.outputs.result).toBe('completed');
   expect(own()).toHaveLength(1);
   expect(scene.agent.accepted().map(({ prompt }) => prompt)).toEqual([
     'add examples',
@@ -374,7 +374,7 @@ it('where no event names a conversation, the job’s own pull request is the pla
   expect(commentTexts(scene.github)).toHaveLength(2);
 
   const again = await scene.run({ step: { github: { run_attempt: '2' } } });
-  expect(again.outputs).toMatchObject({ outcome: 'completed', delivery: 'sent' });
+  expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
   expect(scene.agent.accepted()).toHaveLength(1);
 });
 
@@ -383,7 +383,7 @@ it('a broken event file on a comment event is an error', async () => {
   for (const payload of ['{"issue":', { action: 'created', issue: { number: PULL } }]) {
     const result = await scene.run({ step: { event: { name: 'issue_comment', payload } } });
     expect(errors(result)).toHaveLength(1);
-    expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   }
   expect(scene.agent.journal).toEqual([]);
 });
@@ -391,6 +391,6 @@ it('a broken event file on a comment event is an error', async () => {
 it('a broken event file elsewhere is a plain step, with a warning', async () => {
   await using scene = await stage({ step: { event: { name: 'pull_request', payload: '{' } } });
   const result = await scene.run();
-  expect(result.outputs.outcome).toBe('sent');
+  expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toEqual([expect.stringContaining('not valid JSON')]);
 });

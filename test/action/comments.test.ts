@@ -141,7 +141,7 @@ describe('the comment', () => {
   it('is not written with comment: off', async () => {
     await using scene = await stage({ with: { comment: 'off' } });
     const result = await scene.run();
-    expect(result.outputs).toMatchObject({ outcome: 'sent', 'comment-url': '' });
+    expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
     expect(scene.github.journal).toEqual([]);
   });
 
@@ -199,7 +199,7 @@ describe('a secondary rate limit of GitHub', () => {
   ])('is given up on, with a warning, where it is %s', async (_, seconds, times) => {
     await using scene = await stage(limited(seconds, times));
     const result = await scene.run();
-    expect(result.outputs.outcome).toBe('sent');
+    expect(result.outputs.result).toBe('sent');
     expect(warnings(result)).toEqual([expect.stringContaining('403: "secondary"')]);
   });
 });
@@ -232,7 +232,7 @@ it('an event file that cannot be read keeps no comment from being written', asyn
     step: { event: { name: 'push', payload: '{' } },
   });
   const result = await scene.run();
-  expect(result.outputs.outcome).toBe('sent');
+  expect(result.outputs.result).toBe('sent');
   expect(result.outputs['comment-url']).not.toBe('');
   expect(warnings(result)).toEqual([expect.stringContaining('the event file is not valid JSON')]);
 });
@@ -245,7 +245,7 @@ it('a proxy variable that is no URL keeps the comment from being written, and no
     },
   });
   const result = await scene.run();
-  expect(result.outputs).toMatchObject({ outcome: 'sent', 'comment-url': '' });
+  expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
   expect(warnings(result)).toEqual([
     expect.stringContaining('its client could not be set up; check HTTPS_PROXY'),
   ]);
@@ -258,6 +258,6 @@ it('a pull request from a fork, whose token may write nothing, still has its res
     step: { event: pullRequest({ number: PULL, fork: 'mallory/agents' }) },
   });
   const result = await scene.run();
-  expect(result.outputs.outcome).toBe('sent');
+  expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toHaveLength(1);
 });

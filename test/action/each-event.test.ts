@@ -56,7 +56,7 @@ describe.concurrent('the built action runs on every event', () => {
     const result = await scene.run();
     // Whoever wrote the examples holds no permission on the simulated repository.
     const guarded = isCommentEvent(name);
-    expect(result.outputs.outcome).toBe(guarded ? 'skipped' : 'sent');
+    expect(result.outputs.result).toBe(guarded ? 'skipped' : 'sent');
     expect(scene.agent.posts()).toHaveLength(guarded ? 0 : 1);
   });
 
@@ -70,7 +70,7 @@ describe.concurrent('the built action runs on every event', () => {
       });
       const result = await scene.run();
       expect(result.conclusion).toBe('success');
-      expect(result.outputs.outcome).toBe('skipped');
+      expect(result.outputs.result).toBe('skipped');
       expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
     },
   );

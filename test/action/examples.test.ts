@@ -133,7 +133,7 @@ describe('every workflow that the documents show does what it says', () => {
       outputs: yieldsJob(workflow),
     });
     const results = resultsOf(jobs);
-    expect(results.map(({ outputs }) => outputs.outcome)).toEqual(
+    expect(results.map(({ outputs }) => outputs.result)).toEqual(
       results.map(() => expect.stringMatching(/^(sent|completed|active)$/)),
     );
     expect(results).not.toEqual([]);
@@ -164,7 +164,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const { scene, jobs } = await play(example('after-another-step'), { outputs });
     await using _ = scene;
     const [result] = resultsOf(jobs);
-    expect(result?.outputs).toMatchObject({ outcome: 'completed', 'job-id': JOB });
+    expect(result?.outputs).toMatchObject({ result: 'completed', 'job-id': JOB });
     expect(commentTexts(scene.github).at(-1)).toContain(JOB);
     const event = pullRequest({ number: PULL, fork: 'stranger/agents' });
     const refused = await playOn(scene, example('after-another-step'), event, { outputs });
@@ -192,7 +192,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const workflow = example('nudge-on-schedule');
     const jobs = await playOn(scene, workflow, schedule(), { vars });
     expect(resultsOf(jobs).map(({ outputs }) => outputs)).toMatchObject([
-      { outcome: 'completed', 'job-id': 'job-1\njob-2\njob-3' },
+      { result: 'completed', 'job-id': 'job-1\njob-2\njob-3' },
     ]);
     expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-3']);
     expect(jobs.flatMap(({ others }) => others)).toEqual([]);
@@ -220,10 +220,10 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const workflow = example('wait-in-a-later-run');
     await using scene = await open(LINKED);
     const evening = await playOn(scene, workflow, schedule({ cron: '0 20 * * 1-5' }));
-    expect(resultsOf(evening).map(({ outputs }) => outputs.outcome)).toEqual(['sent']);
+    expect(resultsOf(evening).map(({ outputs }) => outputs.result)).toEqual(['sent']);
     const morning = await playOn(scene, workflow, schedule({ cron: '0 6 * * 2-6' }));
     expect(resultsOf(morning).map(({ outputs }) => outputs)).toMatchObject([
-      { outcome: 'completed', delivery: 'not-sent' },
+      { result: 'completed', delivery: 'not-sent' },
     ]);
     expect(scene.agent.accepted()).toHaveLength(1);
     expect(scene.github.comments(PULL)).toHaveLength(1);
@@ -237,12 +237,12 @@ async function obeysCommands(name: string, events: readonly string[]): Promise<v
   for (const eventName of events) {
     const { scene, jobs } = await play(workflow, { event: eventOf(eventName) });
     await using _ = scene;
-    expect(resultsOf(jobs).map(({ outputs }) => outputs.outcome)).toEqual(['completed']);
+    expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(['completed']);
     expect(scene.agent.accepted()).toMatchObject([
       { jobId: JOB, prompt: expect.stringContaining('also add error handling examples') },
     ]);
     if (name === 'on-comment-reusable') {
-      expect(jobs[0]?.outputs).toMatchObject({ outcome: 'completed', 'job-id': JOB });
+      expect(jobs[0]?.outputs).toMatchObject({ result: 'completed', 'job-id': JOB });
     }
     const chat = { number: PULL, body: 'I would ask the /agent to do this.' };
     const event = eventName === 'pull_request_review' ? review(chat) : reviewComment(chat);

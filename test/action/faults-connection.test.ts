@@ -123,7 +123,7 @@ describe('where no connection comes about, nothing is sent, and that is tried th
       {
         ...NOTHING,
         tries: 1,
-        outcome: 'timed-out',
+        result: 'timed-out',
         error: /^Nothing was sent .*timeout-minutes/,
         withinMs: 8000,
       },

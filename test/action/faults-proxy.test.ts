@@ -200,7 +200,7 @@ describe('a proxy that does not', () => {
       ),
       {
         ...once,
-        outcome: 'timed-out',
+        result: 'timed-out',
         withinMs: 8000,
         error: /^Nothing was sent .*timeout-minutes/,
       },

@@ -50,7 +50,7 @@ function shows(words: RegExp): NonNullable<Fault['also']> {
 
 const timedOut: Expected = {
   ...SENT,
-  outcome: 'timed-out',
+  result: 'timed-out',
   exit: 1,
   confirmed: 'false',
   error: /within 5 minutes \(timeout-minutes\)/,
@@ -92,7 +92,7 @@ describe('what the job shows', () => {
       job({ status: 'failed' }),
       {
         ...done,
-        outcome: 'failed',
+        result: 'failed',
         exit: 1,
         confirmed: 'false',
         error: /possibly from the earlier turn/,
@@ -104,7 +104,7 @@ describe('what the job shows', () => {
         ...job({}, at(1000, 'active'), at(30_000, 'archived')),
         also: (result) => expect(result.outputs.status).toBe('archived'),
       },
-      { ...done, outcome: 'archived', exit: 1, error: /was archived/ },
+      { ...done, result: 'archived', exit: 1, error: /was archived/ },
     ],
     [
       'no pull request',
@@ -148,7 +148,7 @@ describe('what the job shows', () => {
         ['that is missing', undefined],
         ['that is null', null],
         ['that is a list', ['completed']],
-        ['that is a command', '\n::set-output name=outcome::completed'],
+        ['that is a command', '\n::set-output name=result::completed'],
         ['with invisible characters', 'completed\u200b'],
       ] as const
     ).map(
@@ -216,7 +216,7 @@ describe('a look that fails is made again', () => {
       looks((n) => (n > 1 ? { status: 500 } : undefined)),
       {
         ...done,
-        outcome: 'error',
+        result: 'error',
         exit: 1,
         confirmed: 'false',
         error: /^The message was delivered, but .*8 looks failed in a row.*500/,
@@ -228,7 +228,7 @@ describe('a look that fails is made again', () => {
       looks((n) => (n > 1 ? { fault: 'reset' } : undefined)),
       {
         ...done,
-        outcome: 'error',
+        result: 'error',
         exit: 1,
         confirmed: 'false',
         error: /^The message was delivered, but .*8 looks failed/,
@@ -245,7 +245,7 @@ describe('a look that fails is made again', () => {
       looks((n) => (n > 1 ? { status: 429 } : undefined)),
       {
         ...done,
-        outcome: 'error',
+        result: 'error',
         exit: 1,
         confirmed: 'false',
         error: /^The message was delivered, but/,
@@ -258,7 +258,7 @@ describe('a look that fails is made again', () => {
 describe('a look that is refused ends the wait at once', () => {
   const ended = {
     ...SENT,
-    outcome: 'error',
+    result: 'error',
     exit: 1,
     confirmed: 'false',
     withinMs: 60_000,
@@ -334,7 +334,7 @@ describe('a look before the message that fails', () => {
       { ...looks(() => ({ fault: 'hang' }), { 'timeout-minutes': '0.3' }), ...SILENT },
       {
         ...unsent,
-        outcome: expect.stringMatching(/^(timed-out|error)$/),
+        result: expect.stringMatching(/^(timed-out|error)$/),
         withinMs: 20_000,
       },
     ],
@@ -343,7 +343,7 @@ describe('a look before the message that fails', () => {
       looks(() => ({ status: 429, headers: { 'retry-after': '7200' } }), five),
       {
         ...unsent,
-        outcome: 'timed-out',
+        result: 'timed-out',
         error: /^Nothing was sent .*timeout-minutes/,
         atLeastMs: 299_000,
         withinMs: 302_500,

@@ -22,7 +22,7 @@ export interface Expected {
   /** How often the step began to send. Default: as many as there were POSTs, at least 1. */
   readonly tries?: number;
   readonly delivery: string;
-  readonly outcome: string;
+  readonly result: string;
   readonly exit: 0 | 1;
   readonly confirmed?: string;
   /** Words of the one error, or with exit 0 none. */
@@ -37,16 +37,16 @@ export interface Expected {
 
 export type Row = readonly [fault: string, setUp: SetUp, expected: Expected];
 
-export const SENT = { posts: 1, delivery: 'sent', outcome: 'sent', exit: 0 } as const;
-export const DONE = { ...SENT, outcome: 'completed', confirmed: 'true' } as const;
+export const SENT = { posts: 1, delivery: 'sent', result: 'sent', exit: 0 } as const;
+export const DONE = { ...SENT, result: 'completed', confirmed: 'true' } as const;
 /** Nothing was written. */
-export const NOTHING = { posts: 0, delivery: 'not-sent', outcome: 'error', exit: 1 } as const;
+export const NOTHING = { posts: 0, delivery: 'not-sent', result: 'error', exit: 1 } as const;
 /** Something was written, and was not taken for sure. */
 export const REFUSED = { ...NOTHING, posts: 1 } as const;
 export const DOUBTFUL = {
   posts: 1,
   delivery: 'unknown',
-  outcome: 'error',
+  result: 'error',
   exit: 1,
   error: /may or may not have been delivered; it was not sent again\. Look at the job/,
 } as const;
@@ -65,39 +65,39 @@ export async function survive(setUp: SetUp, expected: Expected): Promise<void> {
   const base = server === undefined ? {} : { 'base-url': server.origin };
   await using scene = await stage({ ...fault, with: { comment: 'off', ...base, ...fault.with } });
   const startedAt = performance.now();
-  const result = await scene.run();
+  const run = await scene.run();
   const realMs = performance.now() - startedAt;
   const posts = fault.posts?.() ?? (server ?? scene.agent).posts().length;
 
-  const { delivery, outcome, exit, confirmed = result.outputs.confirmed } = expected;
+  const { delivery, result, exit, confirmed = run.outputs.confirmed } = expected;
   const { tries = expected.posts } = expected;
   const found = {
     posts,
-    tries: result.stdout.match(/^Sending the message/gm)?.length ?? 0,
-    ...result.outputs,
-    exit: result.exitCode,
-    errors: errors(result),
-    warnings: warnings(result),
+    tries: run.stdout.match(/^Sending the message/gm)?.length ?? 0,
+    ...run.outputs,
+    exit: run.exitCode,
+    errors: errors(run),
+    warnings: warnings(run),
   };
   expect(found).toMatchObject({
     posts: expected.posts,
     tries,
     delivery,
-    outcome,
+    result,
     exit,
     confirmed,
     errors: exit === 0 ? [] : [expect.stringMatching(expected.error ?? /\w/)],
     warnings: (expected.warns ?? []).map((words) => expect.stringMatching(words)),
   });
-  expect(result.virtualMs).toBeGreaterThanOrEqual(expected.atLeastMs ?? 0);
+  expect(run.virtualMs).toBeGreaterThanOrEqual(expected.atLeastMs ?? 0);
   // What really passed is the machine's time, which may be loaded; what was waited for is the step's.
-  expect(result.virtualMs - realMs).toBeLessThan(expected.withinMs ?? 10_000);
+  expect(run.virtualMs - realMs).toBeLessThan(expected.withinMs ?? 10_000);
   if (server === undefined && fault.posts === undefined) expectTruth(delivery, scene);
   for (const request of server?.journal ?? []) {
     expect(request.headers.authorization).toBe(`Bearer ${KEY}`);
     expect(request.path + request.body).not.toContain(KEY);
   }
-  fault.also?.(result, scene);
+  fault.also?.(run, scene);
 }
 
 /** What the service took is what the step says. */

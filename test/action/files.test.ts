@@ -20,14 +20,14 @@ describe('an output file that cannot be written', () => {
       const result = await scene.start({ step: { outputFile } }).result;
       // What is missing can be made.
       if (outputFile === 'missing') {
-        expect(result.outputs.outcome).toBe('sent');
+        expect(result.outputs.result).toBe('sent');
         return;
       }
       expect(result.exitCode).toBe(1);
       expect(errors(result)).toEqual([
         expect.stringMatching(/^Nothing was sent to job job-1\. The outputs cannot be written/),
       ]);
-      expect(result.log).toContain('They are: outcome error, delivery not-sent, status unknown.');
+      expect(result.log).toContain('They are: result error, delivery not-sent, status unknown.');
       expect(scene.agent.posts()).toEqual([]);
     },
   );
@@ -41,7 +41,7 @@ describe('a summary that cannot be written', () => {
       await using scene = await stage();
       const result = await scene.run({ step: { summaryFile } });
       expect(result.conclusion).toBe('success');
-      expect(result.outputs.outcome).toBe('sent');
+      expect(result.outputs.result).toBe('sent');
       expect(warnings(result)).toEqual([
         expect.stringMatching(/^The job summary cannot be written/),
       ]);
@@ -64,7 +64,7 @@ describe('an event file', () => {
   it('that is missing is a plain step, with a warning', async () => {
     await using scene = await stage({ step: { event: { name: 'pull_request', payload: null } } });
     const result = await scene.run();
-    expect(result.outputs.outcome).toBe('sent');
+    expect(result.outputs.result).toBe('sent');
     expect(warnings(result)).toEqual([expect.stringContaining('event file cannot be read')]);
   });
 

@@ -58,13 +58,13 @@ it(
     const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
 
     expect(results.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id));
-    for (const [index, { outcome, delivery, confirmed }] of results.entries()) {
+    for (const [index, { result, delivery, confirmed }] of results.entries()) {
       const expected = {
-        outcome: STATUSES[index % STATUSES.length],
+        result: STATUSES[index % STATUSES.length],
         delivery: 'sent',
         confirmed: true,
       };
-      expect({ outcome, delivery, confirmed }).toEqual(expected);
+      expect({ result, delivery, confirmed }).toEqual(expected);
     }
     expect(scene.agent.accepted()).toHaveLength(JOBS);
     for (const { id } of jobs) expect(scene.agent.accepted(id)).toHaveLength(1);
@@ -91,7 +91,7 @@ it(
 
 interface Told {
   readonly jobId: string;
-  readonly outcome: string;
+  readonly result: string;
   readonly delivery: string;
   readonly confirmed: boolean | null;
   readonly polls: number;

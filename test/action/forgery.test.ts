@@ -200,7 +200,7 @@ describe.concurrent('a text in each field of the record and of the event is only
       },
     });
     expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({ outcome: 'completed', status: 'completed' });
+    expect(result.outputs).toMatchObject({ result: 'completed', status: 'completed' });
     expect(errors(result)).toEqual([]);
     expect(new Set(warnings(result)).size).toBe(warnings(result).length);
     expect(bodies(scene.github).length).toBeGreaterThanOrEqual(2);
@@ -248,7 +248,7 @@ describe.concurrent('a text in each part of a refused look is only quoted', () =
         },
       },
     });
-    expect(result.outputs).toMatchObject({ outcome: 'completed', delivery: 'sent' });
+    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(errors(result)).toEqual([]);
     expect(result.stdout.match(/^A look at job job-1 failed\./gm)).toHaveLength(indices.length);
   });
@@ -281,7 +281,7 @@ describe.concurrent('a text in each part of a refused message is only quoted', (
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toHaveLength(1);
     expect(warnings(result)).toEqual([]);
-    expect(result.outputs.outcome).toBe('error');
+    expect(result.outputs.result).toBe('error');
     expect(scene.agent.posts()).toHaveLength(4);
     expect(result.outputs.reason).not.toMatch(/[\r\n\u2028\u2029]/);
   });
@@ -311,7 +311,7 @@ describe.concurrent('a text in a command and in the code that it hangs on', () =
           collaborators: { alice: { id: ALICE.id, permission: 'write' } },
         },
       });
-      expect(result.outputs.outcome).toBe('sent');
+      expect(result.outputs.result).toBe('sent');
       const { prompt } = JSON.parse(agent.posts()[0]?.body ?? '');
       expect(prompt).toMatch(/^do\n/);
       expect(prompt).not.toMatch(/(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/u);
@@ -324,7 +324,7 @@ describe.concurrent('a text in a command and in the code that it hangs on', () =
       with: { command: '/agent', prompt: '' },
       step: { event: issueComment({ number: PULL, body: '/agent do', author }), debug: true },
     });
-    expect(['skipped', 'error']).toContain(result.outputs.outcome);
+    expect(['skipped', 'error']).toContain(result.outputs.result);
     expect(agent.journal).toEqual([]);
   });
 });
@@ -364,7 +364,7 @@ describe.concurrent('a text in each input that an error quotes is only quoted', 
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toHaveLength(1);
     expect(warnings(result)).toEqual([]);
-    expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent', results: '[]' });
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', results: '[]' });
     expect(scene.agent.journal).toEqual([]);
   });
 });
@@ -380,7 +380,7 @@ describe.concurrent('a text in what GitHub says is only quoted, and the summary 
       agent: { jobs: [{ id: JOB, base: record }] },
       github: { on: () => ({ status: statuses[run] ?? 500, body: { message: text(0) } }) },
     });
-    expect(result.outputs.outcome).toBe('sent');
+    expect(result.outputs.result).toBe('sent');
     expect(warnings(result).filter((warning) => warning.startsWith('The comment'))).toHaveLength(1);
     expect(result.summary).toContain('The comment could not be written.');
   });

@@ -206,7 +206,7 @@ describe.concurrent('a message goes out only where author and re-runner hold the
       },
     });
     const result = await scene.run();
-    expect(result.outputs.outcome).toBe(fixture.expected);
+    expect(result.outputs.result).toBe(fixture.expected);
     expect(result.conclusion).toBe(fixture.expected === 'error' ? 'failure' : 'success');
     expect(result.outputs.delivery).toBe(fixture.expected === 'sent' ? 'sent' : 'not-sent');
     expect(scene.agent.journal).toHaveLength(fixture.expected === 'sent' ? 1 : 0);

@@ -12,7 +12,7 @@ describe('send: false', () => {
     ['failed', 'failed', 'failure'],
     ['archived', 'archived', 'failure'],
     ['queued', 'active', 'success'],
-  ])('looks once at a job that is %s: %s', async (status, outcome, conclusion) => {
+  ])('looks once at a job that is %s: %s', async (status, word, conclusion) => {
     await using scene = await stage({
       with: LOOK,
       agent: { jobs: [{ id: JOB, base: { status } }] },
@@ -20,7 +20,7 @@ describe('send: false', () => {
     const result = await scene.run();
     expect(result.conclusion).toBe(conclusion);
     expect(result.outputs).toMatchObject({
-      outcome,
+      result: word,
       status,
       delivery: 'not-sent',
       confirmed: '',
@@ -33,7 +33,7 @@ describe('send: false', () => {
 
   it('minds no prompt', async () => {
     await using scene = await stage({ with: { ...LOOK, 'prompt-file': '../../etc/passwd' } });
-    expect((await scene.run()).outputs.outcome).toBe('completed');
+    expect((await scene.run()).outputs.result).toBe('completed');
   });
 
   it('watches a job, and takes the first final status for the end', async () => {
@@ -47,7 +47,7 @@ describe('send: false', () => {
     });
     const result = await scene.run();
     expect(result.outputs).toMatchObject({
-      outcome: 'completed',
+      result: 'completed',
       delivery: 'not-sent',
       reason: '',
     });
@@ -63,7 +63,7 @@ describe('send: false', () => {
       agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
     });
     const result = await scene.run();
-    expect(result.outputs).toMatchObject({ outcome: 'timed-out', delivery: 'not-sent' });
+    expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
       expect.stringContaining('its status is active, and the agent goes on'),
     ]);
@@ -75,7 +75,7 @@ describe('send: false', () => {
   ])('tells that the job cannot be seen (%s)', async (_, more) => {
     await using scene = await stage({ with: { ...LOOK, ...more, 'job-id': 'job-2' } });
     const result = await scene.run();
-    expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(result)).toEqual([expect.stringMatching(/^Job job-2 c.*check job-id/)]);
   });
 });
@@ -102,10 +102,10 @@ describe('a wait that goes on in a later run', () => {
     });
     // The first run gives up waiting.
     const first = await scene.run({ with: { wait: true, 'timeout-minutes': '0.5' } });
-    expect(first.outputs.outcome).toBe('timed-out');
+    expect(first.outputs.result).toBe('timed-out');
     const second = await scene.run({ with: { ...LOOK, wait: true, 'job-id': '' }, step: RUN_2 });
     expect(second.outputs).toMatchObject({
-      outcome: 'completed',
+      result: 'completed',
       delivery: 'not-sent',
       confirmed: 'true',
       'job-id': JOB,
@@ -127,7 +127,7 @@ describe('a wait that goes on in a later run', () => {
     await scene.run();
     expect(commentTexts(scene.github).at(-1)).toContain('**Sent**');
     const second = await scene.run({ with: { ...LOOK, wait: true }, step: RUN_2 });
-    expect(second.outputs).toMatchObject({ outcome: 'completed', delivery: 'not-sent' });
+    expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
     expect(commentTexts(scene.github).at(-1)).toContain('**Completed');
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
@@ -137,9 +137,9 @@ describe('a wait that goes on in a later run', () => {
     await scene.run({ with: { wait: true } });
     const before = commentTexts(scene.github);
     const second = await scene.run({ with: LOOK, step: RUN_2 });
-    expect(second.outputs).toMatchObject({ outcome: 'completed', confirmed: '' });
+    expect(second.outputs).toMatchObject({ result: 'completed', confirmed: '' });
     const third = await scene.run({ with: { ...LOOK, wait: true }, step: RUN_2 });
-    expect(third.outputs).toMatchObject({ outcome: 'completed', delivery: 'not-sent' });
+    expect(third.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
     expect(commentTexts(scene.github)).toEqual(before);
   });
 });

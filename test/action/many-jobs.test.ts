@@ -35,7 +35,7 @@ function many({ with: inputs = {}, agent = {}, ...more }: Scenario, names = FIVE
 
 interface Told {
   readonly jobId: string;
-  readonly outcome: string;
+  readonly result: string;
   readonly delivery: string;
   readonly status: string | null;
   readonly reason: string;
@@ -67,7 +67,7 @@ describe('several jobs', () => {
     const result = await scene.run();
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({
-      outcome: 'sent',
+      result: 'sent',
       delivery: 'sent',
       'job-id': 'job-2\njob-1\njob-3',
       confirmed: '',
@@ -110,14 +110,14 @@ describe('several jobs', () => {
       'The agent failed on job job-2. The service does not say why; look at the job in its dashboard. (1 of 3 jobs: failed)',
     ]);
     expect(result.outputs).toMatchObject({
-      outcome: 'failed',
+      result: 'failed',
       status: 'failed',
       confirmed: 'true',
       'pr-link': ids(3)
         .map((_, index) => `https://github.com/octo/agents/pull/${index + 1}`)
         .join('\n'),
     });
-    expect(told(result.outputs).map(({ outcome }) => outcome)).toEqual([
+    expect(told(result.outputs).map(({ result }) => result)).toEqual([
       'completed',
       'failed',
       'completed',
@@ -157,7 +157,7 @@ describe('several jobs', () => {
       ids(20),
     );
     const result = await scene.run();
-    expect(result.outputs.outcome).toBe('sent');
+    expect(result.outputs.result).toBe('sent');
     expect(scene.agent.accepted()).toHaveLength(20);
     expect(most).toBe(4);
     // Never one that was used before: it may be closed just when the message is written to it.
@@ -180,38 +180,38 @@ describe('several jobs', () => {
 });
 
 describe('what befalls one job leaves the others as they are', () => {
-  const good = { outcome: 'completed', delivery: 'sent', status: 'completed', reason: '' };
+  const good = { result: 'completed', delivery: 'sent', status: 'completed', reason: '' };
   const BAD = 'job-3';
   it.each<[string, Pick<AgentOptions, 'onPost' | 'onGet'>, Partial<Told>]>([
     [
       'its message hangs',
       { onPost: answerFor(BAD, { fault: 'hang', accept: false }) },
-      { outcome: 'error', delivery: 'unknown' },
+      { result: 'error', delivery: 'unknown' },
     ],
     [
       'its message is answered by 500',
       { onPost: answerFor(BAD, { status: 500 }) },
-      { outcome: 'error', delivery: 'unknown' },
+      { result: 'error', delivery: 'unknown' },
     ],
     [
       'its message is refused',
       { onPost: answerFor(BAD, { status: 404 }) },
-      { outcome: 'error', delivery: 'not-sent' },
+      { result: 'error', delivery: 'not-sent' },
     ],
     [
       'its looks bring the record of another job',
       { onGet: answerFor(BAD, { body: { id: 'job-1', status: 'completed' } }) },
-      { outcome: 'error', delivery: 'not-sent' },
+      { result: 'error', delivery: 'not-sent' },
     ],
     [
       'it is not there',
       { onGet: answerFor(BAD, { status: 404 }) },
-      { outcome: 'error', delivery: 'not-sent' },
+      { result: 'error', delivery: 'not-sent' },
     ],
     [
       'its looks are refused',
       { onGet: answerFor(BAD, { status: 403 }) },
-      { outcome: 'error', delivery: 'not-sent' },
+      { result: 'error', delivery: 'not-sent' },
     ],
   ])('%s', async (_, faults, expected) => {
     await using scene = await many({
@@ -244,7 +244,7 @@ describe('what befalls one job leaves the others as they are', () => {
     );
     const result = await strike(scene, '1 of 2 jobs have', 'SIGKILL');
     const [, second] = told(result.outputs);
-    expect(second).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(second).toMatchObject({ result: 'error', delivery: 'not-sent' });
   });
 
   const later = { status: 503, headers: { 'retry-after': '3600' } };
@@ -264,7 +264,7 @@ describe('what befalls one job leaves the others as they are', () => {
     );
     const result = await scene.run();
     for (const one of told(result.outputs)) {
-      const expected = { outcome: 'timed-out', delivery: 'not-sent', polls: 1 };
+      const expected = { result: 'timed-out', delivery: 'not-sent', polls: 1 };
       expect(one).toMatchObject(busy.has(one.jobId) ? expected : good);
     }
     expect(
@@ -282,7 +282,7 @@ describe('what befalls one job leaves the others as they are', () => {
       });
       const result = await strike(scene, 'Sending the message to job job-5', 'SIGKILL');
       const found = told(result.outputs).find(({ jobId }) => jobId === BAD);
-      expect(found).toMatchObject({ outcome: 'error', delivery: 'unknown' });
+      expect(found).toMatchObject({ result: 'error', delivery: 'unknown' });
     },
   );
 
@@ -290,14 +290,14 @@ describe('what befalls one job leaves the others as they are', () => {
     [
       'a re-run',
       { step: { event: schedule(), github: { run_attempt: '2' } } },
-      { outcome: 'timed-out', delivery: 'not-sent' },
-      { outcome: 'sent', delivery: 'sent' },
+      { result: 'timed-out', delivery: 'not-sent' },
+      { result: 'sent', delivery: 'sent' },
     ],
     [
       'a wait without a message',
       { with: { send: 'false', wait: true, prompt: '' }, step: { event: schedule() } },
-      { outcome: 'timed-out', delivery: 'not-sent' },
-      { outcome: 'completed', delivery: 'not-sent' },
+      { result: 'timed-out', delivery: 'not-sent' },
+      { result: 'completed', delivery: 'not-sent' },
     ],
   ])('%s begins, whichever job cannot say where its notes are', async (_, scenario, bad, other) => {
     await using scene = await many({
@@ -326,11 +326,11 @@ describe('the limit of the project', () => {
     );
     const result = await scene.run();
     const results = told(result.outputs);
-    expect(results.filter(({ outcome }) => outcome === 'completed')).toHaveLength(8);
-    const [failed, ...more] = results.filter(({ outcome }) => outcome === 'error');
+    expect(results.filter(({ result }) => result === 'completed')).toHaveLength(8);
+    const [failed, ...more] = results.filter(({ result }) => result === 'error');
     expect(failed?.reason).toMatch(/429.*100\/h.*try again after 20\d\d-.*\(UTC\)/);
     expect(more).toEqual([]);
-    const skipped = results.filter(({ outcome }) => outcome === 'skipped');
+    const skipped = results.filter(({ result }) => result === 'skipped');
     expect(skipped).toHaveLength(11);
     for (const { delivery, reason } of skipped) {
       expect(delivery).toBe('not-sent');
@@ -339,7 +339,7 @@ describe('the limit of the project', () => {
     }
     // The one that was refused, and those that were on their way with it.
     expect(scene.agent.posts().length).toBeLessThanOrEqual(12);
-    expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'sent' });
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'sent' });
     expect(errors(result)).toHaveLength(1);
   });
 
@@ -359,7 +359,7 @@ describe('the limit of the project', () => {
       ids(2),
     );
     const [, second] = told((await scene.run()).outputs);
-    expect(second).toMatchObject({ outcome: 'error', reason: expect.stringContaining('401') });
+    expect(second).toMatchObject({ result: 'error', reason: expect.stringContaining('401') });
   });
 
   it('that stops a re-run lets it wait for what was sent before', async () => {
@@ -397,8 +397,8 @@ describe('the limit of the project', () => {
     looks = 1;
     const second = await scene.run({ step: { github: { run_attempt: '2' } } });
     expect(told(second.outputs)).toMatchObject([
-      { outcome: 'error', delivery: 'not-sent' },
-      { outcome: 'completed', delivery: 'sent' },
+      { result: 'error', delivery: 'not-sent' },
+      { result: 'completed', delivery: 'sent' },
     ]);
     expect(scene.agent.accepted()).toHaveLength(1);
   });
@@ -422,7 +422,7 @@ describe('the limit of the project', () => {
       names,
     );
     const result = await scene.run();
-    expect(told(result.outputs).filter(({ outcome }) => outcome === 'skipped')).toHaveLength(6);
+    expect(told(result.outputs).filter(({ result }) => result === 'skipped')).toHaveLength(6);
     const comments = numbers.flatMap((number) => scene.github.comments(number));
     // Of the jobs whose turn had not come, none was told of.
     expect(comments.length).toBeLessThanOrEqual(4);
@@ -443,7 +443,7 @@ describe('the limit of the project', () => {
       ids(12),
     );
     const result = await scene.run();
-    expect(result.outputs.outcome).toBe('sent');
+    expect(result.outputs.result).toBe('sent');
     expect(scene.agent.accepted()).toHaveLength(12);
     for (const id of ids(12)) expect(scene.agent.accepted(id)).toHaveLength(1);
   });
@@ -463,11 +463,11 @@ describe('an end before all are sent', () => {
     const result = await strike(scene, 'Sending the message to job job-8', 'SIGINT');
     const by = (delivery: string) =>
       told(result.outputs).filter((one) => one.delivery === delivery);
-    expect(by('sent').map(({ outcome }) => outcome)).toEqual(Array(4).fill('sent'));
-    for (const one of [...by('unknown'), ...by('not-sent')]) expect(one.outcome).toBe('cancelled');
+    expect(by('sent').map(({ result }) => result)).toEqual(Array(4).fill('sent'));
+    for (const one of [...by('unknown'), ...by('not-sent')]) expect(one.result).toBe('cancelled');
     expect(scene.agent.posts().length).toBe(4 + by('unknown').length);
     expect(by('not-sent').length).toBeGreaterThanOrEqual(4);
-    expect(result.outputs).toMatchObject({ outcome: 'cancelled', delivery: 'unknown' });
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
     expect(result.exitCode).toBe(1);
   });
 
@@ -484,9 +484,9 @@ describe('an end before all are sent', () => {
     );
     const result = await scene.run();
     const results = told(result.outputs);
-    expect(results.slice(0, 4).map(({ outcome }) => outcome)).toEqual(Array(4).fill('sent'));
-    for (const { outcome, delivery } of results.slice(4)) {
-      expect(['timed-out', 'error', 'skipped']).toContain(outcome);
+    expect(results.slice(0, 4).map(({ result }) => result)).toEqual(Array(4).fill('sent'));
+    for (const { result, delivery } of results.slice(4)) {
+      expect(['timed-out', 'error', 'skipped']).toContain(result);
       expect(delivery).toBe('not-sent');
     }
     expect(scene.agent.accepted()).toHaveLength(4);
@@ -517,10 +517,10 @@ describe('only-when', () => {
     ).toEqual(sent);
     for (const one of told(result.outputs)) {
       expect(one.polls).toBe(onlyWhen === 'any' ? 0 : 1);
-      if (sent.includes(one.jobId)) expect(one).toMatchObject({ outcome: 'sent', reason: '' });
+      if (sent.includes(one.jobId)) expect(one).toMatchObject({ result: 'sent', reason: '' });
       else {
         const status = statuses[Number(one.jobId.slice(4)) - 1];
-        expect(one).toMatchObject({ outcome: 'skipped', delivery: 'not-sent', status });
+        expect(one).toMatchObject({ result: 'skipped', delivery: 'not-sent', status });
         expect(one.reason).toBe(
           `Nothing was sent to job ${one.jobId}: it is ${status}, and only-when is ${onlyWhen}.`,
         );
@@ -548,7 +548,7 @@ describe('only-when', () => {
     });
     const result = await scene.run();
     expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({ outcome: 'skipped', delivery: 'not-sent' });
+    expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
     expect(result.annotations.filter(({ type }) => type === 'notice')).toHaveLength(1);
     expect(scene.github.comments(PULL)).toEqual([]);
     expect(scene.agent.posts()).toEqual([]);
@@ -630,14 +630,14 @@ describe('the conversations of many jobs', () => {
     await scene.run();
     expect(commentTexts(scene.github).at(-1)).not.toContain('The message is being sent');
     const again = await scene.run({ step: { github: { run_attempt: '2' } } });
-    expect(told(again.outputs)[0]).toMatchObject({ outcome: 'skipped', delivery: 'not-sent' });
+    expect(told(again.outputs)[0]).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   });
 
   it('remember a re-run of them all, and nothing is sent again', async () => {
     await using scene = await many({ with: { comment: 'update' } });
     await scene.run();
     const second = await scene.run({ step: { github: { run_attempt: '2' } } });
-    expect(second.outputs).toMatchObject({ outcome: 'sent', delivery: 'sent' });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(scene.agent.posts()).toHaveLength(5);
   });
 
@@ -679,9 +679,9 @@ describe('the conversations of many jobs', () => {
     kill = () => run.kill('SIGKILL');
     const first = await run.result;
     kill = undefined;
-    expect(told(first.outputs).map(({ outcome }) => outcome)).toEqual(['completed', 'sent']);
+    expect(told(first.outputs).map(({ result }) => result)).toEqual(['completed', 'sent']);
     const second = await scene.run({ step: { github: { run_attempt: '2' } } });
-    expect(told(second.outputs).map(({ outcome }) => outcome)).toEqual(['completed', 'completed']);
+    expect(told(second.outputs).map(({ result }) => result)).toEqual(['completed', 'completed']);
     expect(scene.agent.accepted()).toHaveLength(2);
     expect(
       commentTexts(scene.github)
@@ -722,7 +722,7 @@ describe('the conversations of many jobs', () => {
       ids(3),
     );
     const result = await scene.run();
-    expect(result.outputs).toMatchObject({ outcome: 'completed', delivery: 'sent' });
+    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(scene.github.comments(PULL)).toHaveLength(1);
     const [text = ''] = commentTexts(scene.github).slice(-1);
     expect(text.match(/\*\*Completed/g)).toHaveLength(3);
@@ -744,9 +744,9 @@ describe('the conversations of many jobs', () => {
     expect(scene.agent.posts()).toHaveLength(300);
     const kept = told(second.outputs).filter(({ delivery }) => delivery === 'sent');
     expect(kept.length).toBeGreaterThan(50);
-    for (const { delivery, outcome, reason } of told(second.outputs)) {
+    for (const { delivery, result, reason } of told(second.outputs)) {
       if (delivery === 'sent') continue;
-      expect({ delivery, outcome }).toEqual({ delivery: 'not-sent', outcome: 'error' });
+      expect({ delivery, result }).toEqual({ delivery: 'not-sent', result: 'error' });
       expect(reason).toContain('cannot tell whether it was sent');
     }
   });
@@ -769,7 +769,7 @@ describe('the conversations of many jobs', () => {
       names,
     );
     const result = await scene.run();
-    expect(result.outputs).toMatchObject({ outcome: 'completed', delivery: 'sent' });
+    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(warnings(result)).toEqual([
       expect.stringMatching(/^The comment on #1\d, and those on 2 others, could not be/),
     ]);
@@ -783,6 +783,6 @@ it.runIf(HAS_SIGNALS)('each output is there before the first message goes out', 
   });
   const result = await strike(scene, 'Sending the message to job job-2', 'SIGKILL');
   expect(Object.keys(result.outputs).sort()).toEqual([...OUTPUT_NAMES].sort());
-  expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'unknown' });
+  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
   expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(FIVE);
 });

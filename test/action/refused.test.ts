@@ -17,7 +17,7 @@ it.each<[number, RegExp, string]>([
     const result = await scene.run();
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([expect.stringMatching(message)]);
-    expect(result.outputs).toMatchObject({ outcome: 'error', delivery, 'job-id': JOB });
+    expect(result.outputs).toMatchObject({ result: 'error', delivery, 'job-id': JOB });
     expect(scene.agent.posts()).toHaveLength(1);
   },
 );
@@ -31,7 +31,7 @@ it('bad input is one error that names every input; nothing is asked of anybody',
       /^Nothing was sent\. job-id is not an id.*wait must be.*api-key is empty/,
     ),
   ]);
-  expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent', results: '[]' });
+  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', results: '[]' });
   expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
 });
 
@@ -50,7 +50,7 @@ it('a key without the prefix of the service is warned of, at the service itself'
   expect(new Set(proxy.journal.map(({ target }) => target))).toEqual(
     new Set(['api.mintlify.com:443']),
   );
-  expect(result.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
 
   const known = await scene.run({ with: { 'api-key': KEY } });
   expect(warnings(known)).toEqual([]);

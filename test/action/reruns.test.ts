@@ -52,16 +52,16 @@ async function rerun(
 describe('a re-run does not send again', () => {
   it('what an earlier attempt sent', async () => {
     const { first, second, posts } = await rerun({});
-    expect(first.outputs.outcome).toBe('sent');
-    expect(second.outputs).toMatchObject({ outcome: 'sent', delivery: 'sent' });
+    expect(first.outputs.result).toBe('sent');
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(posts).toBe(1);
   });
 
   it('but goes on waiting where the earlier attempt was killed', async () => {
     const { first, second, posts } = await rerun({ with: { wait: true } }, { killAt: 'look' });
-    expect(first.outputs).toMatchObject({ outcome: 'sent', delivery: 'sent' });
+    expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(second.outputs).toMatchObject({
-      outcome: 'completed',
+      result: 'completed',
       delivery: 'sent',
       confirmed: 'true',
     });
@@ -70,16 +70,16 @@ describe('a re-run does not send again', () => {
 
   it('but goes on waiting where the earlier attempt timed out', async () => {
     const { first, second, posts } = await rerun({ with: { wait: true, 'timeout-minutes': '1' } });
-    expect(first.outputs.outcome).toBe('timed-out');
-    expect(second.outputs).toMatchObject({ outcome: 'completed', confirmed: 'true' });
+    expect(first.outputs.result).toBe('timed-out');
+    expect(second.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(posts).toBe(1);
   });
 
   it('but reports the end that the earlier attempt saw', async () => {
     const { first, second, posts, scene } = await rerun({ with: { wait: true } });
-    expect(first.outputs.outcome).toBe('completed');
+    expect(first.outputs.result).toBe('completed');
     const looks = scene.agent.gets().length;
-    expect(second.outputs).toMatchObject({ outcome: 'completed', confirmed: 'true' });
+    expect(second.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(posts).toBe(1);
     expect(looks).toBe(JSON.parse(first.outputs.results ?? '')[0].polls);
   });
@@ -87,7 +87,7 @@ describe('a re-run does not send again', () => {
   it('what was on its way when the earlier attempt was killed: a look settles it', async () => {
     const { second, posts } = await rerun({ with: { wait: true } }, { killAt: 'message' });
     expect(second.outputs).toMatchObject({
-      outcome: 'completed',
+      result: 'completed',
       delivery: 'sent',
       confirmed: 'true',
     });
@@ -96,7 +96,7 @@ describe('a re-run does not send again', () => {
 
   it('what was on its way, where no look can settle it', async () => {
     const { second, posts } = await rerun({}, { killAt: 'message' });
-    expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'unknown' });
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(errors(second)).toEqual([expect.stringContaining('it was not sent again')]);
     expect(posts).toBe(1);
   });
@@ -117,7 +117,7 @@ describe('a re-run does not send again', () => {
         },
       },
     );
-    expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([expect.stringContaining('cannot tell whether it was sent')]);
     expect(posts).toBe(1);
   });
@@ -132,14 +132,14 @@ describe('a re-run sends', () => {
       return refuse ? { status: 401 } : undefined;
     };
     const { second } = await rerun({ agent: { onPost } });
-    expect(second.outputs).toMatchObject({ outcome: 'sent', delivery: 'sent' });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   });
 
   it.each(['off', 'new'])(
     'again with comment: %s, which has no memory, and warns',
     async (comment) => {
       const { second, posts } = await rerun({ with: { comment } });
-      expect(second.outputs.outcome).toBe('sent');
+      expect(second.outputs.result).toBe('sent');
       expect(warnings(second)).toEqual([expect.stringContaining('without a memory')]);
       expect(posts).toBe(2);
     },
@@ -162,7 +162,7 @@ it('a first attempt that cannot read its memory works without, and says so', asy
     },
   });
   const result = await scene.run();
-  expect(result.outputs.outcome).toBe('sent');
+  expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toEqual([expect.stringContaining('nothing is remembered')]);
 });
 
@@ -171,7 +171,7 @@ it('the ledger of a later version is left as it is', async () => {
   const later = '<!-- agent-follow-up:v2 {"projectId":"project_1"} -->\nNew things';
   scene.github.addComment(PULL, 'github-actions[bot]', later);
   const result = await scene.run();
-  expect(result.outputs.outcome).toBe('sent');
+  expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toEqual([expect.stringContaining('later version')]);
   expect(scene.github.comments(PULL).map(({ body }) => body)).toEqual([later]);
 });
@@ -188,10 +188,10 @@ describe('what an earlier attempt sent stays remembered', () => {
     await scene.run();
     isBroken = true;
     const second = await scene.run({ step: ATTEMPT_2 });
-    expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     isBroken = false;
     const third = await scene.run({ step: { github: { run_attempt: '3' } } });
-    expect(third.outputs).toMatchObject({ outcome: 'sent', delivery: 'sent' });
+    expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(scene.agent.posts()).toHaveLength(1);
   });
 
@@ -207,7 +207,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     await scene.run();
     isBroken = true;
     const second = await scene.run({ step: ATTEMPT_2 });
-    expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(scene.agent.posts()).toHaveLength(1);
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
@@ -221,7 +221,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     await scene.run();
     const second = await scene.run({ step: ATTEMPT_2 });
     expect(scene.agent.gets()).toHaveLength(1);
-    expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([{ outcome: 'sent', polls: 1 }]);
+    expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([{ result: 'sent', polls: 1 }]);
   });
 
   it('where only the job names the place, and it cannot be seen', async () => {
@@ -237,7 +237,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     await scene.run();
     isBroken = true;
     const second = await scene.run({ step: ATTEMPT_2 });
-    expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([expect.stringContaining('cannot tell whether it was sent')]);
     expect(scene.agent.posts()).toHaveLength(1);
   });
@@ -270,8 +270,8 @@ describe('what an earlier attempt sent stays remembered', () => {
     [isAgain, misses] = [true, 1];
     const second = await scene.run({ step: ATTEMPT_2 });
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([
-      { outcome: 'completed', delivery: 'sent' },
-      { outcome: 'completed', delivery: 'sent', reason: '' },
+      { result: 'completed', delivery: 'sent' },
+      { result: 'completed', delivery: 'sent', reason: '' },
     ]);
     expect(scene.agent.accepted()).toHaveLength(2);
   });
@@ -314,10 +314,10 @@ describe('what an earlier attempt sent stays remembered', () => {
       },
     });
     const first = await scene.run();
-    expect(first.outputs).toMatchObject({ outcome: 'error', delivery: 'unknown' });
+    expect(first.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     await scene.run({ with: { prompt: 'Something else.' } });
     const again = await scene.run({ step: ATTEMPT_2 });
-    expect(again.outputs).toMatchObject({ outcome: 'error', delivery: 'unknown' });
+    expect(again.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(scene.agent.accepted()).toHaveLength(1);
   });
 
@@ -331,11 +331,11 @@ describe('what an earlier attempt sent stays remembered', () => {
       agent: { jobs: [{ id: JOB, turns: [{ steps }] }] },
     });
     const first = await scene.run({ with: { 'timeout-minutes': '1' } });
-    expect(first.outputs).toMatchObject({ outcome: 'timed-out', delivery: 'sent' });
+    expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
     const other = await scene.run({ with: { prompt: 'Something else.' } });
-    expect(other.outputs).toMatchObject({ outcome: 'completed', confirmed: 'true' });
+    expect(other.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     const again = await scene.run({ step: ATTEMPT_2 });
-    expect(again.outputs).toMatchObject({ outcome: 'completed', confirmed: 'false' });
+    expect(again.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     expect(again.outputs.reason).toContain('Another message was sent to it since');
     expect(scene.agent.accepted()).toHaveLength(2);
   });
@@ -346,7 +346,7 @@ it('a re-run that finds nothing remembered sends, and says so', async () => {
   await scene.run();
   scene.github.deleteComment(scene.github.comments(PULL)[0]?.id ?? 0);
   const second = await scene.run({ step: ATTEMPT_2 });
-  expect(second.outputs.outcome).toBe('sent');
+  expect(second.outputs.result).toBe('sent');
   expect(warnings(second)).toEqual([expect.stringContaining('remembers no message')]);
 });
 
@@ -355,10 +355,10 @@ it('a ledger that was edited by hand is left as it is', async () => {
   const edited = '<!-- agent-follow-up:v1 {"projectId":"project_1","jobs":"none"} -->';
   scene.github.addComment(PULL, 'github-actions[bot]', edited);
   const first = await scene.run();
-  expect(first.outputs.outcome).toBe('sent');
+  expect(first.outputs.result).toBe('sent');
   expect(warnings(first)).toEqual([expect.stringContaining('edited by hand')]);
   const second = await scene.run({ step: ATTEMPT_2 });
-  expect(second.outputs).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+  expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect(scene.github.comments(PULL).map(({ body }) => body)).toEqual([edited]);
 });
 
@@ -382,7 +382,7 @@ it('two comments made at the same moment become one, by three writes at most', a
   });
   github = scene.github;
   const result = await scene.run();
-  expect(result.outputs.outcome).toBe('completed');
+  expect(result.outputs.result).toBe('completed');
   const [only, ...more] = scene.github.comments(PULL);
   expect(more).toEqual([]);
   expect(only?.body).toContain('**Completed');

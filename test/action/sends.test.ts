@@ -21,7 +21,7 @@ it('a send without waiting is exactly one request to the service', async () => {
     },
   });
   expect(result.outputs).toMatchObject({
-    outcome: 'sent',
+    result: 'sent',
     delivery: 'sent',
     status: 'active',
     confirmed: '',
@@ -30,7 +30,7 @@ it('a send without waiting is exactly one request to the service', async () => {
     'comment-url': scene.github.comments(7)[0]?.html_url,
   });
   expect(JSON.parse(result.outputs.results ?? '')).toEqual([
-    expect.objectContaining({ jobId: JOB, outcome: 'sent', confirmed: null, polls: 0 }),
+    expect.objectContaining({ jobId: JOB, result: 'sent', confirmed: null, polls: 0 }),
   ]);
   expect([...errors(result), ...warnings(result)]).toEqual([]);
   expect(commentTexts(scene.github).at(-1)).toContain('**Sent**');
@@ -56,6 +56,6 @@ it('a base URL with a path and a trailing slash is joined once', async () => {
   await using scene = await stage({ agent: { pathPrefix: '/gateway/v0' } });
   const result = await scene.run({ with: { 'base-url': `${scene.agent.url}/` } });
 
-  expect(result.outputs.outcome).toBe('sent');
+  expect(result.outputs.result).toBe('sent');
   expect(scene.agent.posts()[0]?.path).toBe(`/gateway/v0/v2/agent/${PROJECT}/job/${JOB}/message`);
 });

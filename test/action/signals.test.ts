@@ -12,7 +12,7 @@ interface Phase {
   readonly scene: (strike: Strike) => Scenario | Promise<Scenario & AsyncDisposable>;
   readonly delivery: 'sent' | 'not-sent' | 'unknown';
   /** Default: cancelled. */
-  readonly outcome?: 'sent';
+  readonly result?: 'sent';
 }
 
 const HANG = { fault: 'hang' } as const;
@@ -73,7 +73,7 @@ const PHASES: readonly Phase[] = [
         [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       };
     },
-    outcome: 'sent',
+    result: 'sent',
     delivery: 'sent',
   },
   {
@@ -137,7 +137,7 @@ describe.runIf(HAS_SIGNALS).concurrent('after a signal the step ends with what i
     const { result, agent } = await play(phase, 1);
     expect(result.exitCode).toBe(1);
     expect(result.outputs).toMatchObject({
-      outcome: phase.outcome ?? 'cancelled',
+      result: phase.result ?? 'cancelled',
       delivery: phase.delivery,
     });
     if (phase.delivery === 'not-sent') expect(agent.accepted()).toEqual([]);

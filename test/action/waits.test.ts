@@ -27,7 +27,7 @@ describe('a job that is taken up and done', () => {
     );
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({
-      outcome: 'completed',
+      result: 'completed',
       status: 'completed',
       delivery: 'sent',
       confirmed: 'true',
@@ -58,7 +58,7 @@ describe('a job that is taken up and done', () => {
         job({ status, prLink: OLD }, active(20_000), ended(90_000, 'completed', NEW)),
       );
       expect(result.outputs).toMatchObject({
-        outcome: 'completed',
+        result: 'completed',
         confirmed: 'true',
         'pr-link': NEW,
       });
@@ -70,7 +70,7 @@ describe('a job that is taken up and done', () => {
   it('without a link means that no files changed', async () => {
     const { result } = await wait(job({}, active(0), ended(10_000, 'completed')));
     expect(result.outputs).toMatchObject({
-      outcome: 'completed',
+      result: 'completed',
       'pr-link': '',
       confirmed: 'true',
     });
@@ -87,7 +87,7 @@ describe('a job that is taken up and done', () => {
       ),
     );
     expect(result.outputs).toMatchObject({
-      outcome: 'completed',
+      result: 'completed',
       confirmed: 'true',
       'pr-link': NEW,
     });
@@ -97,7 +97,7 @@ describe('a job that is taken up and done', () => {
 it('a job that never leaves completed is believed after the settle window, with a warning', async () => {
   const { result } = await wait(job({}));
   expect(result.conclusion).toBe('success');
-  expect(result.outputs).toMatchObject({ outcome: 'completed', confirmed: 'false' });
+  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
   expect(warnings(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
   expect(result.virtualMs).toBeGreaterThan(60_000);
 });
@@ -105,14 +105,14 @@ it('a job that never leaves completed is believed after the settle window, with 
 it('a job that never leaves failed fails, and says that it may be the earlier turn', async () => {
   const { result } = await wait(job({ status: 'failed' }));
   expect(result.conclusion).toBe('failure');
-  expect(result.outputs).toMatchObject({ outcome: 'failed', confirmed: 'false' });
+  expect(result.outputs).toMatchObject({ result: 'failed', confirmed: 'false' });
   expect(errors(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
 });
 
 it('a job that fails, fails the step', async () => {
   const { result, comments } = await wait(job({}, active(1000), ended(30_000, 'failed')));
   expect(result.conclusion).toBe('failure');
-  expect(result.outputs).toMatchObject({ outcome: 'failed', status: 'failed', confirmed: 'true' });
+  expect(result.outputs).toMatchObject({ result: 'failed', status: 'failed', confirmed: 'true' });
   expect(errors(result)).toEqual([
     `The agent failed on job ${JOB}. The service does not say why; look at the job in its dashboard.`,
   ]);
@@ -122,7 +122,7 @@ it('a job that fails, fails the step', async () => {
 it('a job that is archived, fails the step', async () => {
   const { result } = await wait(job({}, active(1000), ended(30_000, 'archived')));
   expect(result.conclusion).toBe('failure');
-  expect(result.outputs).toMatchObject({ outcome: 'archived', status: 'archived' });
+  expect(result.outputs).toMatchObject({ result: 'archived', status: 'archived' });
 });
 
 it('fail-on decides what fails the step', async () => {
@@ -130,7 +130,7 @@ it('fail-on decides what fails the step', async () => {
     'fail-on': 'none',
   });
   expect(result.conclusion).toBe('success');
-  expect(result.outputs.outcome).toBe('failed');
+  expect(result.outputs.result).toBe('failed');
   expect(warnings(result)).toEqual([
     `The agent failed on job ${JOB}. The service does not say why; look at the job in its dashboard.`,
   ]);
@@ -142,7 +142,7 @@ it('the wait ends at its deadline, with a last look', async () => {
   });
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({
-    outcome: 'timed-out',
+    result: 'timed-out',
     status: 'active',
     delivery: 'sent',
   });

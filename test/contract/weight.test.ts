@@ -50,7 +50,7 @@ it('a short run with a comment ends without compiling undici’s parser a second
     step: { nodeArgs: ['--trace-wasm-compilation-times'] },
   });
   const { outputs, stdout } = await scene.run();
-  expect(outputs.outcome).toBe('sent');
+  expect(outputs.result).toBe('sent');
   const compilers = [...stdout.matchAll(/^Compiled function .* using (\w+),/gm)].map(
     ([, by]) => by,
   );
@@ -78,7 +78,7 @@ async function witness(
       step: { env: { ...env, WITNESS: file }, nodeArgs: ['--import', WITNESS] },
     });
     const { outputs } = await scene.run();
-    expect(outputs.outcome).toBe('sent');
+    expect(outputs.result).toBe('sent');
     return JSON.parse(readFileSync(file, 'utf8'));
   } finally {
     rmSync(folder, { recursive: true });

@@ -58,7 +58,7 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
   'just the job that got it is an error because of it': (runs, stop) => {
     const because = runs.filter(
       ({ result }) =>
-        result.outcome === 'error' && result.reason.includes('answered 429 to the message'),
+        result.result === 'error' && result.reason.includes('answered 429 to the message'),
     );
     return because.length === (stop === null ? 0 : 1) && because[0] === stop?.run;
   },
@@ -66,15 +66,15 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
     stop === null || unsentAt(stop.at, runs, stop.run).every((run) => isSkipped(run, stop)),
   'whoever is not sent because of it says so, and when to try again': (runs, stop) =>
     runs.every((run) => {
-      const { outcome, reason } = run.result;
-      if (outcome !== 'skipped' && run !== stop?.run) return true;
+      const { result, reason } = run.result;
+      if (result !== 'skipped' && run !== stop?.run) return true;
       if (isUnwanted(run)) return / is (\w+|in an unknown status), and only-when is /.test(reason);
       return stop !== null && namesStop(run, stop);
     }),
   'what is unsent at the cancel is cancelled': (runs) =>
     runs
       .filter((run) => inTurn(run) && run.cancelledAt !== null && run.endedAt > run.cancelledAt)
-      .every((run) => run.result.delivery !== 'not-sent' || run.result.outcome === 'cancelled'),
+      .every((run) => run.result.delivery !== 'not-sent' || run.result.result === 'cancelled'),
   'what is unsent at the deadline is timed out': (runs) =>
     runs.every((run) => {
       const deadline = run.scenario.order.timeoutMs;
@@ -82,8 +82,8 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
       if (!isOver || !inTurn(run) || run.result.delivery !== 'not-sent') return true;
       if (isDuring(deadline, requestsOf(run))) return true;
       return (
-        run.result.outcome === 'timed-out' ||
-        (run.result.outcome === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt)
+        run.result.result === 'timed-out' ||
+        (run.result.result === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt)
       );
     }),
   'together they make complete outputs': (runs) =>
@@ -148,17 +148,17 @@ function unsentAt(at: number, runs: readonly Run[], but: Run): readonly Run[] {
 
 /** At once, unless something is under way that has to end first, and then may end otherwise. */
 function isSkipped(run: Run, stop: Stop): boolean {
-  const { outcome } = run.result;
+  const { result } = run.result;
   const { looks, posts } = run.service;
   const underWay = [...looks, ...posts, ...(run.note === null ? [] : [run.note])];
   if (!underWay.some((span) => isIn(stop.at, span))) {
-    return outcome === 'skipped' && run.endedAt <= stop.at + SLACK_MS;
+    return result === 'skipped' && run.endedAt <= stop.at + SLACK_MS;
   }
   return (
-    outcome === 'skipped' ||
-    (outcome === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt) ||
-    (outcome === 'timed-out' && run.endedAt >= run.scenario.order.timeoutMs - SLACK_MS) ||
-    (outcome === 'error' && [...looks, ...posts].some((request) => isIn(stop.at, request)))
+    result === 'skipped' ||
+    (result === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt) ||
+    (result === 'timed-out' && run.endedAt >= run.scenario.order.timeoutMs - SLACK_MS) ||
+    (result === 'error' && [...looks, ...posts].some((request) => isIn(stop.at, request)))
   );
 }
 
@@ -296,7 +296,7 @@ it(
         count.jobs += runs.length;
         count.mostAtOnce = Math.max(count.mostAtOnce, mostAtOnce(runs.flatMap(turnsOf)));
         for (const { result } of runs) {
-          const ending = `${result.outcome}/${result.delivery}`;
+          const ending = `${result.result}/${result.delivery}`;
           endings.set(ending, (endings.get(ending) ?? 0) + 1);
         }
         expect(runs.flatMap(brokenPromises)).toEqual([]);

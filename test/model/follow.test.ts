@@ -63,7 +63,7 @@ it(
         const { runs, ...left } = await play({ ...scenario, parts: [scenario] });
         const run = runs[0] as Run;
         sequences += 1;
-        const ending = `${run.result.outcome}/${run.result.delivery}`;
+        const ending = `${run.result.result}/${run.result.delivery}`;
         endings.set(ending, (endings.get(ending) ?? 0) + 1);
         expect(brokenPromises(run)).toEqual([]);
         expect(findsTheEnd(run, 0)).toBe(true);

@@ -333,7 +333,7 @@ describe('the marker', () => {
     by: text,
     prompt: hostileText,
     delivery: fc.constantFrom('sending', ...DELIVERIES),
-    outcome: fc.option(fc.constantFrom(...OUTCOMES)),
+    result: fc.option(fc.constantFrom(...OUTCOMES)),
     confirmed: fc.option(fc.boolean()),
     prLinkChange: fc.constantFrom('created', 'updated', 'none'),
     reason: hostileText,

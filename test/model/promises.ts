@@ -71,7 +71,7 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
     scenario.order.wait || mayLook(scenario) || service.looks.length === 0,
   'every look is counted': ({ scenario: { isKnown }, result, service }) =>
     result.polls === service.looks.length + (isKnown ? 1 : 0),
-  'the outcome agrees with the delivery': hasFittingOutcome,
+  'the result agrees with the delivery': hasFittingResult,
   'it is confirmed or not only if it was waited for': ({ scenario, result }) =>
     (result.confirmed !== null) ===
     (scenario.order.wait && (result.delivery === 'sent' || scenario.isLook)),
@@ -136,7 +136,7 @@ function isWithinAssumptions({ order, job }: Scenario): boolean {
 function wasFinalBefore({ told }: Run): boolean {
   const sending = told.find(({ progress }) => progress.kind === 'sending');
   const status = sending?.progress.soFar.status;
-  return FINAL.some((outcome) => outcome === status);
+  return FINAL.some((result) => result === status);
 }
 
 /** Where nothing goes wrong, the end of our turn is found, given `extraMs` of time. */
@@ -144,7 +144,7 @@ export function findsTheEnd({ scenario, service, result }: Run, extraMs: number)
   return (
     !isWithinAssumptions(scenario) ||
     !goesWell(scenario, extraMs) ||
-    (service.showedOurEnd() && result.outcome === scenario.job.ends)
+    (service.showedOurEnd() && result.result === scenario.job.ends)
   );
 }
 
@@ -176,19 +176,19 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
   );
 }
 
-function hasFittingOutcome({ scenario, result, cancelledAt, endedAt }: Run): boolean {
-  const { outcome, delivery, confirmed, status, elapsedSeconds } = result;
+function hasFittingResult({ scenario, result: job, cancelledAt, endedAt }: Run): boolean {
+  const { result, delivery, confirmed, status, elapsedSeconds } = job;
   const { isLook, earlier, order } = scenario;
   const knowsMoment = delivery === 'sent' || (isLook && order.wait && earlier !== null);
   if ((elapsedSeconds !== null) !== knowsMoment) return false;
-  if (confirmed === true && !FINAL.includes(outcome)) return false;
-  switch (outcome) {
+  if (confirmed === true && !FINAL.includes(result)) return false;
+  switch (result) {
     case 'sent':
       return delivery === 'sent' && !order.wait;
     case 'completed':
     case 'failed':
     case 'archived':
-      return (isLook || (delivery === 'sent' && order.wait)) && status === outcome;
+      return (isLook || (delivery === 'sent' && order.wait)) && status === result;
     case 'timed-out':
       return delivery !== 'unknown' && endedAt >= order.timeoutMs - SLACK_MS;
     case 'cancelled':
@@ -202,12 +202,12 @@ function hasFittingOutcome({ scenario, result, cancelledAt, endedAt }: Run): boo
   }
 }
 
-function isPlain({ outcome, confirmed }: JobResult, scenario: Scenario): boolean {
+function isPlain({ result, confirmed }: JobResult, scenario: Scenario): boolean {
   const { isLook, earlier, order } = scenario;
-  if (outcome === 'sent' || (outcome === 'completed' && confirmed)) return true;
+  if (result === 'sent' || (result === 'completed' && confirmed)) return true;
   // A look without a message says no more than what it saw.
   if (!isLook || (order.wait && earlier !== null)) return false;
-  return outcome === 'completed' || (!order.wait && STATUSES.some((status) => status === outcome));
+  return result === 'completed' || (!order.wait && STATUSES.some((status) => status === result));
 }
 
 /** Whether results make outputs in which nothing is missing. */
@@ -216,19 +216,19 @@ export function makeCompleteOutputs(results: readonly JobResult[]): boolean {
   const entries: readonly Readonly<Record<string, unknown>>[] = JSON.parse(outputs.results);
   return (
     OUTPUT_NAMES.every((name) => typeof outputs[name] === 'string') &&
-    results.some(({ outcome }) => outcome === outputs.outcome) &&
+    results.some(({ result }) => result === outputs.result) &&
     results.some(({ delivery }) => delivery === outputs.delivery) &&
     outputs['job-id'] === results.map(({ jobId }) => jobId).join('\n') &&
     entries.length === results.length &&
     entries.every(
       (entry, index) =>
-        entry.outcome === results[index]?.outcome &&
+        entry.result === results[index]?.result &&
         RESULT_FIELDS.every((field) => entry[field] !== undefined),
     )
   );
 }
 
 const RESULT_FIELDS = [
-  ...['jobId', 'delivery', 'outcome', 'confirmed', 'status', 'prLink', 'model', 'source'],
+  ...['jobId', 'delivery', 'result', 'confirmed', 'status', 'prLink', 'model', 'source'],
   ...['createdAt', 'archivedAt', 'elapsedSeconds', 'polls', 'reason'],
 ];

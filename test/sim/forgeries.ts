@@ -20,7 +20,7 @@ const RUNNER: Readonly<Record<string, string>> = {
   'an error in a file': '::error file=src/index.ts,line=1,title=forged::forged',
   'a warning in capitals': '::WaRnInG::forged',
   'an output': '::set-output name=status::forged',
-  'an output on a line of its own': 'ok\n::set-output name=outcome::forged\nok',
+  'an output on a line of its own': 'ok\n::set-output name=result::forged\nok',
   'a state': '::save-state name=forged::x',
   'a mask on a letter': '::add-mask::e',
   'a mask in brackets': '##[add-mask]e',

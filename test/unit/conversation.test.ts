@@ -17,7 +17,7 @@ function ledger(id: string, minute: string): Ledger {
     by: null,
     prompt: 'Go.',
     delivery: 'sent',
-    outcome: null,
+    result: null,
     confirmed: null,
     prLinkChange: 'none',
     reason: '',

@@ -55,7 +55,7 @@ const NO_COMMENT: Reporter = {
 const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
 
 function job(parts: Partial<JobResult>): JobResult {
-  return { ...unknownJob('job-1', { delivery: 'sent', outcome: 'sent', reason: '' }), ...parts };
+  return { ...unknownJob('job-1', { delivery: 'sent', result: 'sent', reason: '' }), ...parts };
 }
 
 describe('skip', () => {
@@ -64,7 +64,7 @@ describe('skip', () => {
     expect(skip(host, 'Not for me.', 'https://github.com/c')).toBe(0);
     expect(said).toEqual(['notice: Not for me.']);
     expect(outputs).toMatchObject([
-      { outcome: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
+      { result: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
     ]);
   });
   it('stays green where the outputs cannot be written, and says so', () => {
@@ -78,7 +78,7 @@ it('fail is red in every place', () => {
   const { host, said, outputs, summaries } = stand();
   expect(fail(host, 'Bad input.')).toBe(1);
   expect(said).toEqual(['error: Bad input.']);
-  expect(outputs).toMatchObject([{ outcome: 'error', reason: 'Bad input.' }]);
+  expect(outputs).toMatchObject([{ result: 'error', reason: 'Bad input.' }]);
   expect(summaries).toEqual([expect.stringContaining('Bad input.')]);
 });
 
@@ -91,9 +91,9 @@ describe('conclude', () => {
 
   it.each<[string, Partial<JobResult>, 0 | 1, readonly string[]]>([
     ['plain success', {}, 0, []],
-    ['a failure', { outcome: 'failed', reason: 'It failed.' }, 1, ['error: It failed.']],
-    ['what does not fail', { outcome: 'archived', reason: 'Gone.' }, 0, ['warning: Gone.']],
-    ['a skipped job', { outcome: 'skipped', reason: 'Not now.' }, 0, ['notice: Not now.']],
+    ['a failure', { result: 'failed', reason: 'It failed.' }, 1, ['error: It failed.']],
+    ['what does not fail', { result: 'archived', reason: 'Gone.' }, 0, ['warning: Gone.']],
+    ['a skipped job', { result: 'skipped', reason: 'Not now.' }, 0, ['notice: Not now.']],
   ])('%s', async (_, parts, code, annotations) => {
     const { exitCode, said } = await end([job(parts)]);
     expect(exitCode).toBe(code);
@@ -102,8 +102,8 @@ describe('conclude', () => {
 
   it('of several jobs tells the reason of each, and annotates that of the worst', async () => {
     const prLink = 'https://github.com/octo/docs/pull/7';
-    const skipped = job({ jobId: 'a', outcome: 'skipped', reason: 'Not now.', prLink });
-    const failed = job({ jobId: 'b', outcome: 'failed', reason: 'It failed.' });
+    const skipped = job({ jobId: 'a', result: 'skipped', reason: 'Not now.', prLink });
+    const failed = job({ jobId: 'b', result: 'failed', reason: 'It failed.' });
     const { said } = await end([skipped, failed, job({ jobId: 'c' })]);
     expect(said).toEqual([
       'info: Job b: Failed, possibly the earlier turn. It failed.',
@@ -120,12 +120,12 @@ describe('conclude', () => {
   });
 
   it('tells the facts in the log where the outputs cannot be written, with one error', async () => {
-    const facts = (outcome: string) => `They are: outcome ${outcome}, delivery sent, status active`;
+    const facts = (result: string) => `They are: result ${result}, delivery sent, status active`;
     const sent = await end([job({ status: 'active' })], { canWrite: false });
     expect(sent.exitCode).toBe(1);
     expect(sent.said).toContain(`error: ${UNWRITABLE} ${facts('sent')}.`);
 
-    const failed = job({ outcome: 'failed', reason: 'It failed.', status: 'active' });
+    const failed = job({ result: 'failed', reason: 'It failed.', status: 'active' });
     const { said } = await end([failed], { canWrite: false });
     expect(said).toContain(`info: ${UNWRITABLE} ${facts('failed')}.`);
     expect(said.filter((text) => text.startsWith('error'))).toEqual(['error: It failed.']);
@@ -147,7 +147,7 @@ describe('crash', () => {
     const { host, said, outputs } = stand();
     expect(crash(host, [job({ status: 'active' })], thrown)).toBe(1);
     expect(said[0]).toBe(`error: ${PREFIX} ${what}`);
-    expect(outputs).toMatchObject([{ outcome: 'error', delivery: 'sent', status: 'active' }]);
+    expect(outputs).toMatchObject([{ result: 'error', delivery: 'sent', status: 'active' }]);
   });
   it('shows the stack only to those who debug', () => {
     const { host, said } = stand();

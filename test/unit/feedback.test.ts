@@ -30,7 +30,7 @@ function ledgerOf(prompt: string): Ledger {
     by: 'alice',
     prompt,
     delivery: 'sent',
-    outcome: 'completed',
+    result: 'completed',
     confirmed: true,
     prLinkChange: 'none',
     reason: '',

@@ -29,7 +29,7 @@ function ledger(prompt: string): Ledger {
             by: 'octocat',
             prompt,
             delivery: 'sent',
-            outcome: null,
+            result: null,
             confirmed: null,
             prLinkChange: 'none',
             reason: '',
@@ -103,7 +103,7 @@ function withParts({ turns, ...facts }: LedgerJob, parts: Partial<LedgerTurn>): 
 }
 /** Of a job that was not in the status for a message. */
 function skipped(id: string, ...times: readonly string[]): LedgerJob {
-  return withParts(job(id, ...times), { delivery: 'not-sent', outcome: 'skipped' });
+  return withParts(job(id, ...times), { delivery: 'not-sent', result: 'skipped' });
 }
 const keys = ({ jobs }: Ledger) =>
   jobs.map(({ id, turns }) => [id, ...turns.map(({ startedAt }) => startedAt.slice(11, 16))]);
@@ -152,7 +152,7 @@ describe('merge', () => {
     expect(both(standing, own)).toEqual(merged);
   });
 
-  it.each<[LedgerTurn['outcome'], LedgerTurn['outcome'], LedgerTurn['outcome']]>([
+  it.each<[LedgerTurn['result'], LedgerTurn['result'], LedgerTurn['result']]>([
     ['completed', 'sent', 'completed'],
     ['failed', 'sent', 'failed'],
     ['timed-out', 'sent', 'sent'],
@@ -161,10 +161,10 @@ describe('merge', () => {
     ['failed', 'completed', 'completed'],
   ])('does not forget how a turn ended: %s, then %s', (before, now, kept) => {
     const merged = merge(
-      { projectId: 'p', jobs: [withParts(job('a', '10:00'), { outcome: before })] },
-      { projectId: 'p', jobs: [withParts(job('a', '10:00'), { outcome: now })] },
+      { projectId: 'p', jobs: [withParts(job('a', '10:00'), { result: before })] },
+      { projectId: 'p', jobs: [withParts(job('a', '10:00'), { result: now })] },
     );
-    expect(merged.jobs[0]?.turns.map(({ outcome }) => outcome)).toEqual([kept]);
+    expect(merged.jobs[0]?.turns.map(({ result }) => result)).toEqual([kept]);
   });
 
   it.each([

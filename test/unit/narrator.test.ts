@@ -25,7 +25,7 @@ function narrate(jobs: number, ...news: readonly News[]): readonly string[] {
 }
 
 function job(more: Partial<JobResult> = {}): JobResult {
-  return { ...unknownJob('j', { delivery: 'not-sent', outcome: 'error', reason: '' }), ...more };
+  return { ...unknownJob('j', { delivery: 'not-sent', result: 'error', reason: '' }), ...more };
 }
 
 const completed = { kind: 'seen', status: 'completed' } as const;

@@ -13,7 +13,7 @@ import { OUTPUT_NAMES, serialise, toOutputs } from '../../src/outputs.ts';
 
 function job(jobId: string, parts: Partial<JobResult>): JobResult {
   return {
-    ...unknownJob(jobId, { delivery: 'sent', outcome: 'completed', reason: '' }),
+    ...unknownJob(jobId, { delivery: 'sent', result: 'completed', reason: '' }),
     ...parts,
   };
 }
@@ -22,17 +22,17 @@ describe('toOutputs', () => {
   it('gives the worst job, and all links and ids, a line each', () => {
     const results = [
       job('a', { status: 'completed', confirmed: true, prLink: 'https://github.com/o/r/pull/1' }),
-      job('b', { outcome: 'failed', status: 'failed', confirmed: false, reason: 'It failed.' }),
-      job('c', { outcome: 'failed', status: 'failed', confirmed: true, reason: 'It did, too.' }),
+      job('b', { result: 'failed', status: 'failed', confirmed: false, reason: 'It failed.' }),
+      job('c', { result: 'failed', status: 'failed', confirmed: true, reason: 'It did, too.' }),
       job('d', {
-        outcome: 'skipped',
+        result: 'skipped',
         delivery: 'not-sent',
         prLink: 'https://github.com/o/r/pull/2',
       }),
     ];
     expect(toOutputs({ results, commentUrls: ['u1', 'u2'] })).toMatchObject({
       status: 'failed',
-      outcome: 'failed',
+      result: 'failed',
       delivery: 'sent',
       confirmed: 'false',
       reason: 'Job b: It failed. (2 of 4 jobs: failed)',
@@ -47,7 +47,7 @@ describe('toOutputs', () => {
     expect(Object.keys(JSON.parse(results)[0])).toEqual([
       'jobId',
       'delivery',
-      'outcome',
+      'result',
       'confirmed',
       'status',
       'prLink',
@@ -65,14 +65,14 @@ describe('toOutputs', () => {
     expect(
       toOutputs({
         results: [],
-        ended: { outcome: 'error', reason: 'Bad input.' },
+        ended: { result: 'error', reason: 'Bad input.' },
         commentUrls: [],
       }),
     ).toEqual({
       status: '',
       'pr-link': '',
       prLink: '',
-      outcome: 'error',
+      result: 'error',
       delivery: 'not-sent',
       confirmed: '',
       reason: 'Bad input.',
@@ -84,7 +84,7 @@ describe('toOutputs', () => {
 
   it('takes a run of which nothing is known for an error', () => {
     expect(toOutputs({ results: [], commentUrls: [] })).toMatchObject({
-      outcome: 'error',
+      result: 'error',
       delivery: 'not-sent',
       reason: '',
     });
@@ -144,7 +144,7 @@ describe('toOutputs', () => {
         'and where that is not enough, links and times are left out',
         longest,
         {
-          ...{ status: longest.status, delivery: 'sent', outcome: 'completed' },
+          ...{ status: longest.status, delivery: 'sent', result: 'completed' },
           ...{ prLink: null, createdAt: null, archivedAt: null },
           ...{ model: '…', source: { repository: '…', ref: '…' }, reason: '…' },
         },
@@ -156,7 +156,7 @@ describe('toOutputs', () => {
 
   it('is serialised in one piece', () => {
     const text = serialise(
-      toOutputs({ results: [], ended: { outcome: 'error', reason: 'a\nb' }, commentUrls: [] }),
+      toOutputs({ results: [], ended: { result: 'error', reason: 'a\nb' }, commentUrls: [] }),
       'END',
     );
     expect(text).toContain('reason<<END\na\nb\nEND\n');
@@ -172,14 +172,14 @@ it.each<[Outcome, readonly Outcome[], boolean]>([
   ['timed-out', ['failed'], false],
   ['skipped', ['skipped'], true],
   ['sent', ['failed', 'archived'], false],
-])('%s with fail-on %j fails: %s', (outcome, failOn, expected) => {
-  const results = [job('a', {}), job('b', { outcome })];
+])('%s with fail-on %j fails: %s', (result, failOn, expected) => {
+  const results = [job('a', {}), job('b', { result })];
   expect(failsStep(results, new Set(failOn))).toBe(expected);
 });
 
-it('worstFirst puts the worst outcome first, and jobs of the same in input order', () => {
+it('worstFirst puts the worst result first, and jobs of the same in input order', () => {
   const ids = (outcomes: readonly Outcome[]): string =>
-    worstFirst(outcomes.map((outcome, index) => job(String(index), { outcome })))
+    worstFirst(outcomes.map((result, index) => job(String(index), { result })))
       .map(({ jobId }) => jobId)
       .join('');
   expect(ids(['skipped', 'error', 'sent', 'error', 'failed', 'sent'])).toBe('134250');

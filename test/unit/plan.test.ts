@@ -8,7 +8,7 @@ function turn(parts: Partial<LedgerTurn>): LedgerTurn {
     by: 'alice',
     prompt: 'Go.',
     delivery: 'sent',
-    outcome: null,
+    result: null,
     confirmed: null,
     prLinkChange: 'none',
     reason: '',
@@ -45,11 +45,11 @@ describe('planJob', () => {
     ['sending', read(ledger(['j', turn({ delivery: 'sending' })])), {}, 'go-on'],
     ['unknown', read(ledger(['j', turn({ delivery: 'unknown' })])), {}, 'go-on'],
     ['sent', read(ledger(['j', turn({})])), {}, 'go-on'],
-    ['timed out', read(ledger(['j', turn({ outcome: 'timed-out' })])), {}, 'go-on'],
-    ['completed', read(ledger(['j', turn({ outcome: 'completed' })])), {}, 'done'],
+    ['timed out', read(ledger(['j', turn({ result: 'timed-out' })])), {}, 'go-on'],
+    ['completed', read(ledger(['j', turn({ result: 'completed' })])), {}, 'done'],
     [
       'completed, no wait',
-      read(ledger(['j', turn({ outcome: 'completed' })])),
+      read(ledger(['j', turn({ result: 'completed' })])),
       { wait: false },
       'go-on',
     ],
@@ -77,9 +77,9 @@ describe('planJob', () => {
     [{ kind: 'timed-out', why: 'So.' }, 'timed-out', 'within timeout-minutes, .* before. So.$'],
     [{ kind: 'timed-out', why: '' }, 'timed-out', 'within timeout-minutes, .* before.$'],
     [{ kind: 'cancelled' }, 'cancelled', 'before the run was cancelled'],
-  ])('sends nothing where the job does not show the place: %j', (ending, outcome, words) => {
+  ])('sends nothing where the job does not show the place: %j', (ending, result, words) => {
     expect(plan({ kind: 'not-found', ending }, { attempt: 2 })).toEqual({
-      ...{ kind: 'refuse', outcome },
+      ...{ kind: 'refuse', result },
       reason: expect.stringMatching(`^Nothing was sent to job j in this re-run: .*${words}`),
     });
   });
@@ -88,17 +88,17 @@ describe('planJob', () => {
     const base = { status: 'completed', prLink: null, archivedAt: null };
     const seen = { confirmed: true, base, evidence: true, elapsedSeconds: 9, reason: 'So.' };
     const planned = (parts: Partial<LedgerTurn>) => plan(read(ledger(['j', turn(parts)])));
-    for (const outcome of ['completed', 'failed', 'archived'] as const) {
-      expect(planned({ ...seen, outcome })).toMatchObject({
+    for (const result of ['completed', 'failed', 'archived'] as const) {
+      expect(planned({ ...seen, result })).toMatchObject({
         kind: 'done',
         result: {
-          ...{ jobId: 'j', delivery: 'sent', outcome, status: 'active', source: null },
+          ...{ jobId: 'j', delivery: 'sent', result, status: 'active', source: null },
           ...{ confirmed: true, elapsedSeconds: 9, reason: 'So.' },
           resumption: { base, evidence: true, sentAt: new Date('2026-11-21T12:00:05Z') },
         },
       });
     }
-    expect(planned({ outcome: 'failed', sentAt: null })).toMatchObject({
+    expect(planned({ result: 'failed', sentAt: null })).toMatchObject({
       result: { resumption: { sentAt: null } },
     });
   });
@@ -124,7 +124,7 @@ describe('a turn that is not remembered, where the comment had no room for all',
     });
   const refused = {
     kind: 'refuse',
-    outcome: 'error',
+    result: 'error',
     reason: expect.stringContaining('the comment had no room left to remember all messages'),
   };
   const sent = { kind: 'send', warning: expect.stringContaining('remembers no message') };
@@ -167,16 +167,16 @@ describe('planLook goes on with the newest message if it is sent and not answere
     ['another job', read(ledger(['k', open])), nothing],
     ['a job without turns', read(ledger(['j'])), nothing],
     ['not answered', read(ledger(['k', turn({})], ['j', open])), goesOn],
-    ['the newest of two', read(ledger(['j', open, turn({ outcome: 'failed' })])), goesOn],
-    ['an older one', read(ledger(['j', turn({ outcome: 'failed' }), open])), nothing],
+    ['the newest of two', read(ledger(['j', open, turn({ result: 'failed' })])), goesOn],
+    ['an older one', read(ledger(['j', turn({ result: 'failed' }), open])), nothing],
     [
       'one below what was not sent',
       read(ledger(['j', turn({ delivery: 'not-sent' }), open])),
       goesOn,
     ],
-    ...(['completed', 'failed', 'archived'] as const).map((outcome): [string, Memory, object] => [
-      outcome,
-      read(ledger(['j', turn({ outcome })])),
+    ...(['completed', 'failed', 'archived'] as const).map((result): [string, Memory, object] => [
+      result,
+      read(ledger(['j', turn({ result })])),
       nothing,
     ]),
     ...(['sending', 'unknown', 'not-sent'] as const).map((delivery): [string, Memory, object] => [
@@ -188,9 +188,9 @@ describe('planLook goes on with the newest message if it is sent and not answere
     expect(planLook(memory, 'j')).toEqual(plan);
   });
 
-  it.each(['sent', 'timed-out', 'cancelled', 'error'] as const)('%s is not the end', (outcome) => {
-    expect(planLook(read(ledger(['j', turn({ outcome })])), 'j')).toMatchObject({
-      turn: { outcome },
+  it.each(['sent', 'timed-out', 'cancelled', 'error'] as const)('%s is not the end', (result) => {
+    expect(planLook(read(ledger(['j', turn({ result })])), 'j')).toMatchObject({
+      turn: { result },
     });
   });
 });

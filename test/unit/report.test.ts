@@ -9,7 +9,7 @@ const TURN: LedgerTurn = {
   by: null,
   prompt: 'Go.',
   delivery: 'sent',
-  outcome: 'sent',
+  result: 'sent',
   confirmed: null,
   prLinkChange: 'none',
   reason: '',
@@ -33,7 +33,7 @@ const JOB: LedgerJob = {
 
 describe('headline', () => {
   type Turn = Parameters<typeof headline>[0];
-  const plain: Turn = { outcome: null, delivery: 'sent', confirmed: null, prLinkChange: 'none' };
+  const plain: Turn = { result: null, delivery: 'sent', confirmed: null, prLinkChange: 'none' };
 
   it.each<[Outcome | null, Partial<Turn>, string | null, string]>([
     [null, {}, null, 'Sent, the agent is working'],
@@ -57,8 +57,8 @@ describe('headline', () => {
     ['error', {}, null, 'Sent, but the job can no longer be watched'],
     ['error', { delivery: 'not-sent' }, null, 'Not sent'],
     ['error', { delivery: 'unknown' }, null, 'The message may or may not have been delivered'],
-  ])('%s, %j, %s: %s', (outcome, turn, status, words) => {
-    expect(headline({ ...plain, ...turn, outcome }, status)).toBe(words);
+  ])('%s, %j, %s: %s', (result, turn, status, words) => {
+    expect(headline({ ...plain, ...turn, result }, status)).toBe(words);
   });
 });
 
@@ -93,7 +93,7 @@ describe('the summary', () => {
   const parts = { results: [], problem: '', commentUrls: [], unwrittenComment: '' };
   const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 12) + second * 1000);
   const result = (more: Partial<JobResult>): JobResult => ({
-    ...unknownJob('job-1', { delivery: 'sent', outcome: 'sent', reason: '' }),
+    ...unknownJob('job-1', { delivery: 'sent', result: 'sent', reason: '' }),
     ...more,
   });
 
@@ -150,14 +150,10 @@ describe('the summary', () => {
   });
 
   it('has a row for each job that got a message, and a short bar for its end', () => {
-    const job = (
-      jobId: string,
-      outcome: Outcome,
-      seconds: readonly (readonly [number, string])[],
-    ) =>
+    const job = (jobId: string, word: Outcome, seconds: readonly (readonly [number, string])[]) =>
       result({
         jobId,
-        outcome,
+        result: word,
         milestones: seconds.map(([second, what]) => ({ at: at(second), what })),
       });
     const zero = at(0).getTime();

@@ -61,7 +61,7 @@ function assign(reporter: Reporter, jobId: string, { isOut = false, conversation
 }
 
 function result(jobId: string, parts: Partial<JobResult> = {}): JobResult {
-  return { ...unknownJob(jobId, { delivery: 'sent', outcome: 'sent', reason: '' }), ...parts };
+  return { ...unknownJob(jobId, { delivery: 'sent', result: 'sent', reason: '' }), ...parts };
 }
 
 /** Until all that is to be written by now is written: sending nothing waits for just that. */
@@ -104,7 +104,7 @@ it('that a job has ended is no news before the messages of the others are out', 
   const { reporter } = open(reach(github));
   assign(reporter, 'a');
   assign(reporter, 'b');
-  reporter.note(result('a', { delivery: 'not-sent', outcome: 'error' }), 'ended');
+  reporter.note(result('a', { delivery: 'not-sent', result: 'error' }), 'ended');
   await written(reporter);
   expect(github.writes()).toEqual([]);
   await reporter.finish();

@@ -64,7 +64,7 @@ it('what is thrown outside of every call ends the run as an error, with all outp
   expect(said).toEqual([
     'An unexpected error ended the run; please report it. The output delivery tells whether the message went out. TypeError: x is not a function',
   ]);
-  expect(written.at(-1)).toMatchObject({ outcome: 'error', delivery: 'not-sent' });
+  expect(written.at(-1)).toMatchObject({ result: 'error', delivery: 'not-sent' });
 });
 
 it.each([
@@ -107,7 +107,7 @@ describe('on a command', () => {
     const { host, said, written } = stand(env, { signal: cancel.signal });
     expect(await run(host)).toBe(1);
     expect(said).toEqual(['The run was cancelled before anything was sent.']);
-    expect(written).toMatchObject([{ outcome: 'cancelled', delivery: 'not-sent' }]);
+    expect(written).toMatchObject([{ result: 'cancelled', delivery: 'not-sent' }]);
   });
 
   it.each([

@@ -26,7 +26,7 @@ it('once no message is let out, jobs whose turn has not come are not even looked
   };
   const { runs } = await play(fleet);
   expect(
-    runs.map(({ result, service }) => [result.outcome, result.polls, service.posts.length]),
+    runs.map(({ result, service }) => [result.result, result.polls, service.posts.length]),
   ).toEqual([
     ['error', 1, 1],
     ...[1, 2, 3].map(() => ['completed', expect.any(Number), 1]),

@@ -55,13 +55,13 @@ export const story: Story = {
     'Both commands of alice were sent, once each, without the word /agent.':
       agent.posts().length === 2 &&
       agent.accepted(JOB)[0]?.prompt === 'also add error handling examples' &&
-      cameTo(first, 'success', { outcome: 'completed', confirmed: 'true' }),
+      cameTo(first, 'success', { result: 'completed', confirmed: 'true' }),
     'The second one reached the job that the comment remembered.': cameTo(second, 'success', {
-      outcome: 'completed',
+      result: 'completed',
       'job-id': JOB,
     }),
     'mallory was refused, with a green step, no reaction and no message.':
-      cameTo(third, 'success', { outcome: 'skipped', delivery: 'not-sent' }) &&
+      cameTo(third, 'success', { result: 'skipped', delivery: 'not-sent' }) &&
       github.reactions.length === 4,
     'There is one comment of the action, and it tells of both messages.':
       github.comments(PULL).filter(({ author }) => author !== 'alice' && author !== 'mallory')

@@ -42,18 +42,18 @@ export const story: Story = {
   ],
   check: ({ agent, results: [busy, lost, again, slow] }) => ({
     'After the 429 the message was sent again, and taken once.':
-      agent.accepted(BUSY.id).length === 1 && cameTo(busy, 'success', { outcome: 'completed' }),
+      agent.accepted(BUSY.id).length === 1 && cameTo(busy, 'success', { result: 'completed' }),
     'After the lost connection it was not sent again, and the step says that nobody knows.': cameTo(
       lost,
       'failure',
-      { outcome: 'error', delivery: 'unknown' },
+      { result: 'error', delivery: 'unknown' },
     ),
     'Nor did the re-run send it again: it found that the message had arrived.':
       agent.accepted(LOST.id).length === 1 &&
       agent.posts().length === 4 &&
-      cameTo(again, 'success', { outcome: 'completed', delivery: 'sent' }),
+      cameTo(again, 'success', { result: 'completed', delivery: 'sent' }),
     'The wait ended in time, and the step says that the agent goes on.': cameTo(slow, 'failure', {
-      outcome: 'timed-out',
+      result: 'timed-out',
       delivery: 'sent',
     }),
   }),

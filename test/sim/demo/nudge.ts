@@ -49,7 +49,7 @@ export const story: Story = {
     'Three completed and one failed, which fails the step once all are done.': cameTo(
       result,
       'failure',
-      { outcome: 'failed', delivery: 'sent', confirmed: 'true' },
+      { result: 'failed', delivery: 'sent', confirmed: 'true' },
     ),
     'Each of the four was told of on its own pull request, also the one that was new.':
       [51, 52, 55, 56].every((number) => github.comments(number).length === 1) &&

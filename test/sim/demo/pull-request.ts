@@ -39,7 +39,7 @@ export const story: Story = {
   ],
   check: ({ agent, github, results: [result] }) => ({
     'The message went out once, and the step is green.':
-      agent.posts().length === 1 && cameTo(result, 'success', { outcome: 'completed' }),
+      agent.posts().length === 1 && cameTo(result, 'success', { result: 'completed' }),
     'The end belongs to this message: the action saw the job at work in between.': cameTo(
       result,
       'success',
@@ -51,6 +51,6 @@ export const story: Story = {
   lesson: [
     'The job was already "completed" when the message went out, and for 8 s after that. The action',
     'did not take that for the answer: it waited until it saw the job at work, and then at rest.',
-    'Every output is there on every path; later steps read steps.<id>.outputs.outcome and .pr-link.',
+    'Every output is there on every path; later steps read steps.<id>.outputs.result and .pr-link.',
   ],
 };
