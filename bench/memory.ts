@@ -72,7 +72,7 @@ async function peakKib({ name, jobs, wait, action }: Case, peak: string): Promis
     'api-key': API_KEY,
     prompt: PROMPT,
     'base-url': agent.url,
-    comment: 'off',
+    comment: false,
     'timeout-minutes': '120',
     wait,
   };

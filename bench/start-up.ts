@@ -58,7 +58,7 @@ export async function describeStartUp(
       ...node(name, entry),
       env: () =>
         folder.prepare(baseUrl, {
-          INPUT_COMMENT: 'update',
+          INPUT_COMMENT: 'true',
           'INPUT_PR-NUMBER': String(++pull),
           GITHUB_API_URL: apiUrl,
           GITHUB_GRAPHQL_URL: graphqlUrl,

@@ -28,7 +28,7 @@ export class StepFolder implements Disposable {
       'INPUT_API-KEY': API_KEY,
       INPUT_PROMPT: PROMPT,
       'INPUT_BASE-URL': baseUrl,
-      INPUT_COMMENT: 'off',
+      INPUT_COMMENT: 'false',
       'INPUT_GITHUB-TOKEN': TOKEN,
       GITHUB_EVENT_NAME: 'workflow_dispatch',
       GITHUB_EVENT_PATH: join(this.path, 'event'),

@@ -80,7 +80,7 @@ type Jobs =
 
 function whichJobs(inputs: Inputs, memory: Memory, conversation: number | null): Jobs {
   if (inputs.jobIds.length > 0) return { kind: 'known', jobIds: inputs.jobIds };
-  if (conversation === null || inputs.comment !== 'update') {
+  if (conversation === null || !inputs.comment) {
     return { kind: 'unclear', problem: JOB_ID_MISSING };
   }
   const remembered = rememberedJob(memory);
@@ -104,7 +104,7 @@ function prepareErrand(
   const goesOn = inputs.send ? facts.attempt > 1 : inputs.wait;
   const plan = (notes: Notes): Errand =>
     planErrand(jobId, asked, { ...notes, placeFromJob }, reporter);
-  if (!placeFromJob || !goesOn || inputs.comment !== 'update') {
+  if (!placeFromJob || !goesOn || !inputs.comment) {
     return plan({ memory, conversation, seen: null, polls: 0 });
   }
   const find: OpenErrand['find'] = async (onMissed) =>

@@ -31,7 +31,7 @@ export interface Inputs {
   readonly pollIntervalMs: number | null;
   readonly settleMs: number;
   readonly failOn: ReadonlySet<Outcome>;
-  readonly comment: 'update' | 'new' | 'off';
+  readonly comment: boolean;
   readonly prNumber: number | null;
   readonly githubToken: string;
   readonly baseUrl: URL;
@@ -179,7 +179,7 @@ const schema = z.object({
     text === '' || text === 'any' ? valid(null) : wordList(text, STATUSES, 'any'),
   ),
   'fail-on': input(failOn),
-  comment: input((text) => oneOf(text || 'update', ['update', 'new', 'off'] as const)),
+  comment: input((text) => boolean(text, true)),
   'pr-number': input(conversationNumber),
   'github-token': input(valid),
   'base-url': input(baseUrl),

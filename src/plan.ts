@@ -71,7 +71,7 @@ export function planJob({ memory, jobId, key, runId, attempt, wait }: Circumstan
         warning:
           attempt > 1
             ? 'This is a re-run without a memory of what was sent before; the message is sent again. A memory takes ' +
-              'comment: update, and a pull request or issue.'
+              'comment: true, and a pull request or issue.'
             : '',
       };
     case 'read': {

@@ -48,11 +48,11 @@ export type TurnStart = Pick<
 };
 
 export interface ReporterOptions {
-  readonly mode: 'update' | 'new' | 'off';
+  /** Whether anything is told and remembered at all. */
+  readonly comment: boolean;
   readonly projectId: string;
   readonly wait: boolean;
   readonly site: Site;
-  readonly runName: string;
   /** Rejects with a `GitHubError` where there is no way to GitHub. */
   readonly connect: () => Promise<GitHub>;
   readonly console: Console;
@@ -105,7 +105,7 @@ interface Place {
 }
 
 export function openReporter(options: ReporterOptions): Reporter {
-  const { mode, projectId, console, site, clock, signal, patience } = options;
+  const { comment, projectId, console, site, clock, signal, patience } = options;
   const assignments = new Map<string, Assigned>();
   const standings = new Map<string, Standing>();
   const places = new Map<number, Place>();
@@ -139,8 +139,6 @@ export function openReporter(options: ReporterOptions): Reporter {
     return openConversation(github, {
       number,
       projectId,
-      shared: mode === 'update',
-      runName: options.runName,
       render: (ledger) => renderLedger(ledger, site),
       redact: options.redact,
     });
@@ -228,7 +226,7 @@ export function openReporter(options: ReporterOptions): Reporter {
 
   return {
     async recall(number) {
-      if (mode !== 'update' || number === null) return { kind: 'none' };
+      if (!comment || number === null) return { kind: 'none' };
       const place = placeAt(number);
       place.memory ??= readInTurn(async () => (await place.conversation).recall());
       try {
@@ -253,13 +251,13 @@ export function openReporter(options: ReporterOptions): Reporter {
       // One that has ended by now gets no message, and is not said to.
       const toCome = results.filter(({ jobId }) => !standings.has(jobId));
       for (const result of toCome) standings.set(result.jobId, { result, stage: 'sending' });
-      if (mode !== 'update') return;
+      if (!comment) return;
       for (const place of new Set(toCome.flatMap(({ jobId }) => placesOf(jobId)))) enqueue(place);
       await patience.waitFor(beforeMessage.waitFor(allWritten(), signal)).catch(() => {});
     },
     note(result, stage) {
       standings.set(result.jobId, { result, stage });
-      if (mode === 'off') return;
+      if (!comment) return;
       for (const place of placesOf(result.jobId)) tell(place);
     },
     async finish() {

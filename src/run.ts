@@ -167,10 +167,9 @@ function openReporterFor(
   inputs: Inputs,
   more: Conversing & { readonly patience: Patience },
 ): Reporter {
-  const { comment: mode, projectId, wait } = inputs;
+  const { comment, projectId, wait } = inputs;
   const { facts } = more;
-  const runName = `${facts.origin}:${facts.attempt}`;
-  return openReporter({ ...host, ...more, mode, projectId, wait, site: facts, runName });
+  return openReporter({ ...host, ...more, comment, projectId, wait, site: facts });
 }
 
 function serviceContext(host: Host, inputs: Inputs, transport: Transport): ServiceContext {

@@ -1,14 +1,5 @@
 import { type GitHub, GitHubError, type OwnComment } from './api.ts';
-import {
-  contains,
-  fromMarker,
-  type Ledger,
-  merge,
-  ownPart,
-  toMarker,
-  toReportMarker,
-  trim,
-} from './ledger.ts';
+import { contains, fromMarker, type Ledger, merge, ownPart, toMarker, trim } from './ledger.ts';
 
 /** The place on GitHub where a run reports: one pull request or issue. */
 export interface Conversation {
@@ -21,12 +12,8 @@ export interface Conversation {
 interface Options {
   readonly number: number;
   readonly projectId: string;
-  /** Whether runs share one comment, or each posts its own. */
-  readonly shared: boolean;
   /** The visible part of the comment. */
   readonly render: (ledger: Ledger) => string;
-  /** Tells this run's own comment from those of other runs. */
-  readonly runName: string;
   /** Takes secrets out of a body. */
   readonly redact: (body: string) => string;
 }
@@ -37,8 +24,7 @@ const BODY_LIMIT = 60_000;
 const MOST_WRITES = 3;
 
 export function openConversation(github: GitHub, options: Options): Conversation {
-  const { number, projectId, shared } = options;
-  const ownMarker = toReportMarker(options.runName);
+  const { number, projectId } = options;
   let known: OwnComment | null = null;
   let writes = 0;
   let isKnownMissing = false;
@@ -52,17 +38,13 @@ export function openConversation(github: GitHub, options: Options): Conversation
   async function find(): Promise<OwnComment | null> {
     const found = await github.findOwnComments(
       number,
-      shared
-        ? (body) => fromMarker(body, projectId).kind !== 'none'
-        : (body) => body.startsWith(ownMarker),
+      (body) => fromMarker(body, projectId).kind !== 'none',
     );
     const readable = found.find(({ body }) => fromMarker(body, projectId).kind === 'ledger');
     return readable ?? found[0] ?? null;
   }
 
   async function readAgain(): Promise<OwnComment | null> {
-    // A comment of its own is not there yet, unless an answer to a write got lost.
-    if (!shared) return known ?? (writes === 0 ? null : await find());
     if (known !== null) return (await github.readComment(known.id)) ?? (await find());
     if (!isKnownMissing) return find();
     // It was looked for a moment ago; if another run has made it since, settling finds out.
@@ -81,10 +63,8 @@ export function openConversation(github: GitHub, options: Options): Conversation
   }
 
   function compose(standing: Ledger, own: Ledger): { readonly text: string; readonly own: Ledger } {
-    const render = (part: Ledger): string => {
-      const marker = shared ? toMarker(part) : ownMarker;
-      return options.redact(`${marker}\n${options.render(part)}`);
-    };
+    const render = (part: Ledger): string =>
+      options.redact(`${toMarker(part)}\n${options.render(part)}`);
     const { ledger, text } = trim(merge(standing, own), render, BODY_LIMIT);
     return { text, own: ownPart(ledger, own) };
   }
@@ -97,7 +77,7 @@ export function openConversation(github: GitHub, options: Options): Conversation
       if (updated !== null) return { comment: updated, own: body.own, created: false };
       writes -= 1;
       // Somebody deleted it in the meantime, and another run may have made a new one.
-      const other = shared ? await find() : null;
+      const other = await find();
       if (other !== null && other.id !== standing.id) return put(other, own);
     }
     writes += 1;
@@ -128,19 +108,16 @@ export function openConversation(github: GitHub, options: Options): Conversation
       return known === null ? null : ledgerOf(known);
     },
     async write(own, isLast) {
-      // A job that comes late, because only its own record named this place, has to be told of. A
-      // comment of its own whose making got lost is looked for first.
-      const mayBeLate = shared || known !== null;
-      if (mayBeLate && own.jobs.some(({ id }) => !told.has(id))) writes = 0;
+      // A job that comes late, because only its own record named this place, has to be told of.
+      if (own.jobs.some(({ id }) => !told.has(id))) writes = 0;
       const most = isLast ? MOST_WRITES : MOST_WRITES - 1;
       if (known !== null && writes >= most) return known.url;
       const written = await put(await readAgain(), own);
       for (const { id } of own.jobs) told.add(id);
-      known = written.comment;
       // The text is out by now: whatever happens from here on is no failure to write.
       // Only at the end a turn that another run has just overwritten is worth a write more.
       const mostRepairs = isLast ? most + 1 : most;
-      if (shared) known = await settle(written, own, mostRepairs).catch(() => written.comment);
+      known = await settle(written, own, mostRepairs).catch(() => written.comment);
       return known.url;
     },
   };

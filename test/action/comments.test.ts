@@ -112,19 +112,6 @@ describe('the comment', () => {
     }
   });
 
-  it('is a new one per run with comment: new', async () => {
-    await using scene = await stage({ with: { comment: 'new', wait: true } });
-    await scene.run();
-    await scene.run();
-    expect(scene.github.comments(PULL)).toHaveLength(2);
-    expect(scene.github.writes().map(({ method }) => method)).toEqual([
-      'POST',
-      'PATCH',
-      'POST',
-      'PATCH',
-    ]);
-  });
-
   it.each([
     ['a push of somebody', push(), 'asked by `alice`'],
     ['a schedule', schedule(), ''],
@@ -138,8 +125,8 @@ describe('the comment', () => {
     expect(/asked by `.*?`/.exec(text)?.[0] ?? '').toBe(who);
   });
 
-  it('is not written with comment: off', async () => {
-    await using scene = await stage({ with: { comment: 'off' } });
+  it('is not written with comment: false', async () => {
+    await using scene = await stage({ with: { comment: false } });
     const result = await scene.run();
     expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
     expect(scene.github.journal).toEqual([]);

@@ -50,7 +50,7 @@ it.each(payloads)('$name $action names its conversation, or none', ({ name, payl
 describe.concurrent('the built action runs on every event', () => {
   it.each(distinct)('$name', async ({ name, payload }) => {
     await using scene = await stage({
-      with: { comment: 'off' },
+      with: { comment: false },
       step: { event: { name, payload } },
     });
     const result = await scene.run();

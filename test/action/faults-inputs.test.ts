@@ -31,7 +31,7 @@ function refuses(
     const problems = inputs.map((name) => `${name}:? [^.]*${words.source}.*`).join('');
     return [
       `${inputs.join(', ')} ${JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)}`,
-      { ...more, with: { comment: 'update', ...more.with, ...bad }, also: untouched },
+      { ...more, with: { comment: true, ...more.with, ...bad }, also: untouched },
       refused(new RegExp(`^Nothing was sent\\. ${problems}`)),
     ];
   });

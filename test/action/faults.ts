@@ -54,7 +54,7 @@ export const DOUBTFUL = {
 /** Real time that a silent connection is given: the step has nothing else to hear from. */
 export const SILENT = { time: { graceMs: 400 } } as const;
 /** Told on the pull request as well, where a text of others could do harm. */
-export const TOLD = { comment: 'update' } as const;
+export const TOLD = { comment: true } as const;
 
 /** Runs the step under a fault, and checks what must come of it. */
 export async function survive(setUp: SetUp, expected: Expected): Promise<void> {
@@ -63,7 +63,7 @@ export async function survive(setUp: SetUp, expected: Expected): Promise<void> {
   const fault = typeof setUp === 'function' ? await setUp(use) : setUp;
   const { server } = fault;
   const base = server === undefined ? {} : { 'base-url': server.origin };
-  await using scene = await stage({ ...fault, with: { comment: 'off', ...base, ...fault.with } });
+  await using scene = await stage({ ...fault, with: { comment: false, ...base, ...fault.with } });
   const startedAt = performance.now();
   const run = await scene.run();
   const realMs = performance.now() - startedAt;

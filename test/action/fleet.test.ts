@@ -47,7 +47,7 @@ it(
       with: {
         'job-id': jobs.map(({ id }) => id).join('\n'),
         wait: true,
-        comment: 'off',
+        comment: false,
         'timeout-minutes': '120',
       },
       agent: { jobs, hourlyLimit: null },

@@ -194,7 +194,7 @@ const FIXTURES = [...byPermission, ...byMinimum, ...byActor, ...byAnswer, ...byR
 describe.concurrent('a message goes out only where author and re-runner hold the permission', () => {
   it.each(FIXTURES)('$name: $expected', async (fixture) => {
     await using scene = await stage({
-      with: { command: '/agent', prompt: '', comment: 'off', ...fixture.with },
+      with: { command: '/agent', prompt: '', comment: false, ...fixture.with },
       github: {
         issues: [{ number: PULL, pullRequest: true }],
         collaborators: fixture.collaborators ?? { alice: holding('write') },

@@ -28,7 +28,7 @@ function jobs(names: readonly string[], parts: Omit<JobScript, 'id'> = {}): read
 function many({ with: inputs = {}, agent = {}, ...more }: Scenario, names = FIVE) {
   return stage({
     ...more,
-    with: { 'job-id': names.join('\n'), comment: 'off', ...inputs },
+    with: { 'job-id': names.join('\n'), comment: false, ...inputs },
     agent: { jobs: jobs(names), ...agent },
   });
 }
@@ -276,7 +276,7 @@ describe('what befalls one job leaves the others as they are', () => {
     'a re-run that is killed does not say what it has not found out',
     async () => {
       await using scene = await many({
-        with: { comment: 'update', 'timeout-minutes': '5' },
+        with: { comment: true, 'timeout-minutes': '5' },
         step: { event: schedule(), github: { run_attempt: '2' } },
         agent: { jobs: jobs(FIVE), onGet: answerFor(BAD, later) },
       });
@@ -302,7 +302,7 @@ describe('what befalls one job leaves the others as they are', () => {
   ])('%s begins, whichever job cannot say where its notes are', async (_, scenario, bad, other) => {
     await using scene = await many({
       ...scenario,
-      with: { comment: 'update', 'timeout-minutes': '5', ...scenario.with },
+      with: { comment: true, 'timeout-minutes': '5', ...scenario.with },
       agent: { jobs: jobs(FIVE, { base: { status: 'completed' } }), onGet: answerFor(BAD, later) },
     });
     for (const one of told((await scene.run()).outputs)) {
@@ -374,7 +374,7 @@ describe('the limit of the project', () => {
     let looks = 0;
     await using scene = await many(
       {
-        with: { comment: 'update', wait: true, 'timeout-minutes': '3' },
+        with: { comment: true, wait: true, 'timeout-minutes': '3' },
         step: { event: schedule() },
         github: { issues: [11, 12].map((number) => ({ number, pullRequest: true })) },
         agent: {
@@ -408,7 +408,7 @@ describe('the limit of the project', () => {
     const numbers = names.map((_, index) => 11 + index);
     await using scene = await many(
       {
-        with: { comment: 'update' },
+        with: { comment: true },
         step: { event: schedule(), github: { run_attempt: '2' } },
         github: { issues: numbers.map((number) => ({ number, pullRequest: true })) },
         agent: {
@@ -561,7 +561,7 @@ describe('only-when', () => {
 
   it('leaves in the comment only the jobs that got the message', async () => {
     await using scene = await many({
-      with: { 'only-when': 'failed', comment: 'update' },
+      with: { 'only-when': 'failed', comment: true },
       agent: { jobs: mixed },
     });
     await scene.run();
@@ -573,7 +573,7 @@ describe('only-when', () => {
 
 describe('the conversations of many jobs', () => {
   it('is the one of the event, written three times at most', async () => {
-    await using scene = await many({ with: { comment: 'update', wait: true } });
+    await using scene = await many({ with: { comment: true, wait: true } });
     const result = await scene.run();
     const texts = commentTexts(scene.github);
     expect(texts).toHaveLength(3);
@@ -588,7 +588,7 @@ describe('the conversations of many jobs', () => {
     const names = ids(3);
     await using scene = await many(
       {
-        with: { comment: 'update', wait: true },
+        with: { comment: true, wait: true },
         github: { issues: names.map((_, index) => ({ number: 11 + index, pullRequest: true })) },
         agent: {
           jobs: names.map((id, index) => ({
@@ -634,7 +634,7 @@ describe('the conversations of many jobs', () => {
   });
 
   it('remember a re-run of them all, and nothing is sent again', async () => {
-    await using scene = await many({ with: { comment: 'update' } });
+    await using scene = await many({ with: { comment: true } });
     await scene.run();
     const second = await scene.run({ step: { github: { run_attempt: '2' } } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
@@ -647,7 +647,7 @@ describe('the conversations of many jobs', () => {
     let kill: (() => void) | undefined;
     await using scene = await many(
       {
-        with: { comment: 'update', wait: true },
+        with: { comment: true, wait: true },
         step: { event: schedule() },
         agent: {
           jobs: two.map((id, index) => ({
@@ -690,7 +690,7 @@ describe('the conversations of many jobs', () => {
     ).toHaveLength(2);
   });
 
-  it('tell of each job that comes late, also in a new comment', async () => {
+  it('tell of each job that comes late', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     const held = new Map([
       ['job-2', '40'],
@@ -698,7 +698,7 @@ describe('the conversations of many jobs', () => {
     ]);
     await using scene = await many(
       {
-        with: { comment: 'new', wait: true },
+        with: { comment: true, wait: true },
         step: { event: schedule() },
         agent: {
           jobs: jobs(ids(3), {
@@ -732,7 +732,7 @@ describe('the conversations of many jobs', () => {
     const names = ids(300);
     await using scene = await many(
       {
-        with: { comment: 'update', prompt: 'x'.repeat(900) },
+        with: { comment: true, prompt: 'x'.repeat(900) },
         agent: { jobs: jobs(names), hourlyLimit: null },
       },
       names,
@@ -755,7 +755,7 @@ describe('the conversations of many jobs', () => {
     const names = ids(3);
     await using scene = await many(
       {
-        with: { comment: 'update', wait: true, 'poll-interval-seconds': '60' },
+        with: { comment: true, wait: true, 'poll-interval-seconds': '60' },
         github: { on: () => ({ fault: 'hang' }) },
         agent: {
           jobs: names.map((id, index) => ({

@@ -39,7 +39,7 @@ it('a key without the prefix of the service is warned of, at the service itself'
   // Nothing gets past the proxy.
   await using proxy = await startProxy({ onConnect: () => ({ kind: 'answer', status: 403 }) });
   await using scene = await stage({
-    with: { 'base-url': '', 'api-key': 'another_kind_of_key', comment: 'off' },
+    with: { 'base-url': '', 'api-key': 'another_kind_of_key', comment: false },
     step: { env: { HTTPS_PROXY: `http://${proxy.host}` } },
     secrets: ['another_kind_of_key'],
   });

@@ -42,7 +42,7 @@ const PHASES: readonly Phase[] = [
     async scene(strike) {
       const hole = await startBlackHole();
       return {
-        with: { 'base-url': `http://127.0.0.1:${hole.port}`, comment: 'off' },
+        with: { 'base-url': `http://127.0.0.1:${hole.port}`, comment: false },
         step: onLine('Sending the message', strike),
         [Symbol.asyncDispose]: () => hole[Symbol.asyncDispose](),
       };

@@ -16,7 +16,7 @@ it('what the runner downloads has at most 250,000 bytes', () => {
 });
 
 it('a run that says nothing on GitHub loads one file, and of Node what a request takes', async () => {
-  const { loaded } = await witness({ comment: 'off' });
+  const { loaded } = await witness({ comment: false });
   expect(filesOf(loaded)).toEqual(['index.js']);
   const builtins = loaded.flatMap((url) => /^node:(.*)$/.exec(url)?.[1] ?? []);
   // The first line is our own need, the others are undici's.
@@ -30,23 +30,23 @@ it('a run that says nothing on GitHub loads one file, and of Node what a request
 });
 
 it('GitHub’s client is a second file, loaded where something is said there', async () => {
-  const { loaded } = await witness({ comment: 'update' });
+  const { loaded } = await witness({ comment: true });
   expect(filesOf(loaded)).toEqual(['index.js', expect.stringMatching(/^\d+\.index\.js$/)]);
 });
 
 it('what is left out of dist/ is not asked for, whatever the environment says', async () => {
-  const { loaded } = await witness({ comment: 'update' }, { UNDICI_USE_MILO: '1' });
+  const { loaded } = await witness({ comment: true }, { UNDICI_USE_MILO: '1' });
   expect(filesOf(loaded)).toHaveLength(2);
 });
 
 it('nothing but its output holds a process that has sent a message', async () => {
-  const { active } = await witness({ comment: 'off' });
+  const { active } = await witness({ comment: false });
   expect(active.filter((name) => name !== 'PipeWrap')).toEqual([]);
 });
 
 it('a short run with a comment ends without compiling undici’s parser a second time', async () => {
   await using scene = await stage({
-    with: { comment: 'update' },
+    with: { comment: true },
     step: { nodeArgs: ['--trace-wasm-compilation-times'] },
   });
   const { outputs, stdout } = await scene.run();

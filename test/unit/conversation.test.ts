@@ -34,7 +34,7 @@ function ledger(id: string, minute: string): Ledger {
 
 interface Scene extends AsyncDisposable {
   readonly github: GitHub;
-  open(shared?: boolean): Promise<Conversation>;
+  open(): Promise<Conversation>;
   /** The jobs that each comment remembers. */
   remembered(): readonly (readonly string[])[];
 }
@@ -51,11 +51,9 @@ async function scene(on: Script = () => undefined): Promise<Scene> {
     },
   });
   isOpen = true;
-  let runs = 0;
   return {
     github,
-    async open(shared = true) {
-      runs += 1;
+    async open() {
       const client = await connectGitHub({
         token: github.token,
         repository: github.repository,
@@ -68,9 +66,7 @@ async function scene(on: Script = () => undefined): Promise<Scene> {
       return openConversation(client, {
         number: NUMBER,
         projectId: PROJECT,
-        shared,
         render: ({ jobs }) => jobs.map(({ id }) => id).join(', '),
-        runName: `run:${runs}`,
         redact: (text) => text,
       });
     },
@@ -231,53 +227,5 @@ describe('a comment of several runs', () => {
     await expect(run.recall()).rejects.toThrow(GitHubError);
     await expect(run.write(ledger('a', '01'), true)).rejects.toThrow('edited by hand');
     expect(all.github.writes()).toEqual([]);
-  });
-});
-
-describe('a comment of one run', () => {
-  it('is the run’s own, and leaves that of others alone', async () => {
-    await using all = await scene();
-    await (await all.open(false)).write(ledger('a', '01'), true);
-    const run = await all.open(false);
-    await run.write(ledger('b', '02'), false);
-    await run.write(ledger('b', '02'), true);
-    expect(all.github.comments(NUMBER).map(({ body }) => body)).toEqual([
-      '<!-- agent-follow-up:report run:1 -->\na',
-      '<!-- agent-follow-up:report run:2 -->\nb',
-    ]);
-  });
-
-  it('is found again where the answer to its making got lost', async () => {
-    await using all = await scene(
-      atFirst('POST', (github, request) => {
-        ours(github, JSON.parse(request.body).body);
-        return { fault: 'reset' };
-      }),
-    );
-    const another = '<!-- agent-follow-up:report run:0 -->\nz';
-    ours(all.github, another);
-    const run = await all.open(false);
-    await expect(run.write(ledger('a', '01'), false)).rejects.toThrow('could not be reached');
-    await run.write(ledger('b', '02'), true);
-    expect(all.github.comments(NUMBER).map(({ body }) => body)).toEqual([
-      another,
-      '<!-- agent-follow-up:report run:1 -->\nb',
-    ]);
-  });
-
-  it('is made anew where somebody deleted it', async () => {
-    await using all = await scene();
-    const run = await all.open(false);
-    await run.write(ledger('a', '01'), false);
-    all.github.deleteComment(all.github.comments(NUMBER)[0]?.id ?? 0);
-    await run.write(ledger('a', '01'), true);
-    expect(all.github.comments(NUMBER)).toHaveLength(1);
-    // It belongs to one run, so no other can have made it anew.
-    expect(all.github.journal.filter(({ path }) => path === '/graphql')).toEqual([]);
-    expect(all.github.writes().map(({ method, status }) => [method, status])).toEqual([
-      ['POST', 201],
-      ['PATCH', 404],
-      ['POST', 201],
-    ]);
   });
 });

@@ -50,7 +50,7 @@ it.each(FORGERIES)('our own comment asks for nothing, whatever it quotes: $name'
   for (const prompt of [text, `/agent ${text}`, `\n/agent ${text}`]) {
     const ledger = ledgerOf(prompt.slice(0, 1000));
     const visible = renderLedger(ledger, SITE);
-    for (const marker of [toMarker(ledger), toReportMarker('run:1')]) {
+    for (const marker of [toMarker(ledger), toReportMarker('usage')]) {
       const event = asEvent(`${marker}\n${visible}`);
       expect(readRequest(event, '/agent').kind).toBe('none');
       expect(readRequest(event, null).kind).toBe('refused');

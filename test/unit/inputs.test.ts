@@ -48,7 +48,7 @@ describe('defaults', () => {
       timeoutMs: 1_800_000,
       pollIntervalMs: null,
       settleMs: 60_000,
-      comment: 'update',
+      comment: true,
       prNumber: null,
       githubToken: '',
       proxy: { url: '', noProxy: '' },
@@ -234,7 +234,7 @@ describe('refused, each with one problem that names the input', () => {
     ['fail-on', 'none, failed', /^fail-on .*not "none"/],
     ['fail-on', 'Failed', /^fail-on .*not "Failed"/],
     ['fail-on', ',', /^fail-on must be/],
-    ['comment', 'yes', /^comment must be one of update, new, off, not "yes"/],
+    ['comment', 'yes', /^comment must be true or false, not "yes"/],
     ...['0', '-3', '#3', '1.5', 'x', '99999999999'].map((text): [string, string, RegExp] => [
       'pr-number',
       text,

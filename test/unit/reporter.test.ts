@@ -24,11 +24,10 @@ function open(more: Pick<ReporterOptions, 'connect'> & Partial<ReporterOptions>)
   };
   const clock = more.clock ?? systemClock;
   const reporter = openReporter({
-    mode: 'update',
+    comment: true,
     projectId: 'proj-1',
     wait: true,
     site: { serverUrl: 'https://github.com', repository: 'octo/agents' },
-    runName: 'run:1',
     console,
     redact: (text) => text,
     clock,

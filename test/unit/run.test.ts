@@ -37,7 +37,7 @@ function stand(env: Host['env'] = {}, more: Partial<Host> = {}) {
       'INPUT_JOB-ID': 'j',
       'INPUT_API-KEY': 'mint_12345678',
       INPUT_PROMPT: 'Go.',
-      INPUT_COMMENT: 'off',
+      INPUT_COMMENT: 'false',
       // A port that nobody listens on, so that nothing is ever sent.
       'INPUT_BASE-URL': 'http://127.0.0.1:9',
       ...env,
