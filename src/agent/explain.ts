@@ -58,12 +58,8 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
           ? '.'
           : subject.again === null
             ? '; try again later.'
-            : `; try again after ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`)
+            : `; try again after ${inUtc(subject.again)}.`)
       );
-    case 503:
-      return subject.again === null
-        ? 'The service is not available; try again later.'
-        : `The service is not available until ${subject.again.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC).`;
   }
   if (status >= 200 && status < 300) {
     if (body.kind === 'broken') return `The answer had ${body.why}.`;
@@ -74,6 +70,10 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
     return `The answer, with ${type}, was not a record of this job; a proxy or portal may have given it.`;
   }
   if (status >= 500) return 'The service itself is in trouble.';
-  const isTooEarly = status === 408 || status === 425;
-  return isTooEarly ? '' : 'It refuses this request; check the prompt and the job.';
+  const isUntimely = status === 408 || status === 425;
+  return isUntimely ? '' : 'It refuses this request; check the prompt and the job.';
+}
+
+export function inUtc(date: Date): string {
+  return `${date.toISOString().replace(/\.\d+Z$/, 'Z')} (UTC)`;
 }

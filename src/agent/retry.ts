@@ -25,18 +25,18 @@ export const SEND_RULES = {
     repeats: 0,
   },
   'rate-limited': {
-    when: '429, or 503 with `Retry-After`; a pause of more than 2 minutes is not waited out',
+    when: '429; a pause of more than 2 minutes is not waited out',
     delivery: 'not-sent',
     repeats: 2,
   },
-  'not-processed': { when: '408, 425', delivery: 'not-sent', repeats: 1 },
+  'not-processed': { when: '425', delivery: 'not-sent', repeats: 1 },
   redirected: { when: '3xx; a redirect is never followed', delivery: 'not-sent', repeats: 0 },
   refused: { when: 'Any other 4xx', delivery: 'not-sent', repeats: 0 },
   doubtful: {
     when:
       'Anything else once the request was written: connection lost, no answer, an answer that ' +
-      'is not HTTP, 500, 502, 503 without `Retry-After`, 504 and any other 5xx, 2xx with ' +
-      'another content type or another job',
+      'is not HTTP, 408, 500, 502, 503 (with `Retry-After` or without), 504 and any other 5xx, ' +
+      '2xx with another content type or another job',
     delivery: 'unknown',
     repeats: 0,
   },
@@ -61,9 +61,9 @@ export function classifySend(exchange: Exchange): SendClass {
   const { status } = exchange;
   if (status >= 300 && status < 400) return 'redirected';
   if (status === 429) return 'rate-limited';
-  if (status === 503 && asksToWait(exchange)) return 'rate-limited';
-  if (status === 408 || status === 425) return 'not-processed';
-  return status >= 400 && status < 500 ? 'refused' : 'doubtful';
+  if (status === 425) return 'not-processed';
+  // A server in between says 408 and 503, also with Retry-After, of a backend that took the message.
+  return status >= 400 && status < 500 && status !== 408 ? 'refused' : 'doubtful';
 }
 
 /** Whether the service took the message. */
@@ -71,11 +71,6 @@ export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
   const { status } = exchange;
   return status >= 200 && status < 300 && saysJsonOrNothing(exchange);
-}
-
-/** A Retry-After that cannot be read is none. */
-function asksToWait(exchange: Exchange): boolean {
-  return retryAfterMs(exchange, new Date(0)) !== null;
 }
 
 /** A captive portal answers 200 with HTML: only JSON, or nothing at all, is the service's. */

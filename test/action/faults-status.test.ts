@@ -35,6 +35,8 @@ function play(rows: readonly Row[]): void {
   it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
 }
 
+const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
+
 describe('the message is delivered', () => {
   const record = { id: JOB, status: 'active' };
   const empty = { ...SENT, warns: [/took the message \(\d+\), but answered with an empty body/] };
@@ -182,7 +184,7 @@ describe('not processed: once more, on a new connection', () => {
     expect(new Set(sockets).size).toBe(sockets.length);
   };
   play(
-    [408, 425].flatMap((status): Row[] => [
+    [425].flatMap((status): Row[] => [
       [`${status}, then 200`, { ...replies({ status }), also: fresh }, twice],
       [
         `${status} for ever`,
@@ -216,9 +218,8 @@ describe('refused before it was processed', () => {
     withinMs: atLeastMs + 8000,
   });
   const unheard = again(15_000);
-  const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
   play([
-    ...[429, 503].flatMap((status): Row[] => [
+    ...[429].flatMap((status): Row[] => [
       [`${status} for 1 s`, replies(later(status, '1')), again(1000)],
       [
         `${status} for 2 s, then 3 s`,
@@ -282,8 +283,8 @@ describe('refused before it was processed', () => {
       (text): Row => [`429 for "${text}"`, replies(later(429, text)), unheard],
     ),
     [
-      '429, 408, then a message that hangs in the service',
-      replies(later(429, '1'), { status: 408 }, { status: 504, accept: true }),
+      '429, 425, then a message that hangs in the service',
+      replies(later(429, '1'), { status: 425 }, { status: 504, accept: true }),
       { ...DOUBTFUL, posts: 3 },
     ],
   ]);
@@ -303,7 +304,7 @@ describe('a doubtful answer is not asked again', () => {
     DOUBTFUL,
   ];
   play([
-    ...[500, 501, 502, 503, 504, 511, 520, 525, 599].map(
+    ...[408, 500, 501, 502, 503, 504, 511, 520, 525, 599].map(
       (status): Row => [
         `${status}`,
         always({ status, body: { error: 'oh no' }, accept: status % 2 === 0 }),
@@ -311,7 +312,15 @@ describe('a doubtful answer is not asked again', () => {
       ],
     ),
     ...['600', '999', '000', '2000', '20', 'two'].map(raw),
-    ['503 with a time that is none', always(later(503, 'soon')), DOUBTFUL],
+    ...[408, 500, 503].flatMap((status) =>
+      ['0', '1', '5', '3600', 'soon', tomorrow].map(
+        (text): Row => [
+          `${status} with Retry-After: ${text}, as a proxy says of a slow backend`,
+          { agent: { onPost: () => ({ ...later(status, text), accept: true }) } },
+          DOUBTFUL,
+        ],
+      ),
+    ),
     [
       '502, and the job turns active',
       { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
