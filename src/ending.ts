@@ -1,3 +1,4 @@
+import { isFinal } from './agent/wire.ts';
 import type { Console } from './console.ts';
 import { codeOf } from './files.ts';
 import type { Host } from './host.ts';
@@ -110,7 +111,13 @@ function announce(console: Console, results: readonly JobResult[], failed: boole
   if (reason === '') return;
   if (failed) console.error(reason);
   else if (main?.result === 'skipped') console.notice(reason);
+  // It could not be confirmed from the beginning, and nothing is wrong.
+  else if (main?.result === 'completed' && wasAtWork(main)) console.info(reason);
   else console.warning(reason);
+}
+
+function wasAtWork({ resumption: { base } }: JobResult): boolean {
+  return base !== null && !isFinal(base.status);
 }
 
 function writeSummary(host: Host, parts: Parameters<typeof renderSummary>[0]): void {

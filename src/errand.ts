@@ -1,4 +1,4 @@
-import { lookFirst, type OnMissed, type ServiceContext } from './agent/client.ts';
+import { lookUntilSeen, type OnMissed, type ServiceContext } from './agent/client.ts';
 import type { JobRecord } from './agent/wire.ts';
 import { oneLine } from './foreign-text.ts';
 import { composePrompt } from './github/command.ts';
@@ -132,9 +132,7 @@ async function findNotes(
     polls += 1;
   };
   const unstopped = { ...context, sends: { ...context.sends, stopped: NEVER } };
-  const look = await context.sends.inTurn((stepAside) =>
-    lookFirst(unstopped, jobId, { stepAside, onLook, onMissed }),
-  );
+  const look = await lookUntilSeen(unstopped, jobId, { onLook, onMissed });
   if (look.kind !== 'seen') {
     return { conversation: null, seen: null, polls, memory: { kind: 'not-found', ending: look } };
   }

@@ -42,7 +42,8 @@ export interface JobResult {
   readonly status: string | null;
   /** Checked: an https link to a pull request on a known code host. */
   readonly prLink: string | null;
-  readonly prLinkChange: 'created' | 'updated' | 'none';
+  /** Null where it is not known what the job showed before the message. */
+  readonly prLinkChange: 'created' | 'updated' | 'none' | null;
   readonly model: string | null;
   readonly source: { readonly repository: string; readonly ref: string | null } | null;
   readonly createdAt: string | null;
@@ -131,7 +132,7 @@ export function unknownJob(
     confirmed: null,
     status: null,
     prLink: null,
-    prLinkChange: 'none',
+    prLinkChange: null,
     model: null,
     source: null,
     createdAt: null,

@@ -1,9 +1,16 @@
 import type { Clock } from '../clock.ts';
 import type { Redact } from '../secrets.ts';
-import { explain } from './explain.ts';
+import { explain, inUtc } from './explain.ts';
 import type { Answer, Exchange, Transport } from './http.ts';
-import { classifySend, isDelivery, repeatLook, repeatSend, type SendClass } from './retry.ts';
-import type { Sends, StepAside } from './sends.ts';
+import {
+  classifySend,
+  isDelivery,
+  repeatLook,
+  repeatSend,
+  retryAfterMs,
+  type SendClass,
+} from './retry.ts';
+import type { Sends } from './sends.ts';
 import type { Moment } from './turn.ts';
 import { type JobRecord, readRecord } from './wire.ts';
 
@@ -47,26 +54,36 @@ export type Sent =
   | { readonly kind: 'doubtful'; readonly why: string }
   | Ending;
 
-interface SendHooks {
-  readonly stepAside: StepAside;
-  readonly onAttempt: () => string | undefined;
-  readonly onHeld: (why: string, afterMs: number) => void;
+/** Nothing was taken, and the same may be tried again. */
+export interface Again {
+  readonly kind: 'again';
+  readonly why: string;
+  /** Milliseconds to wait before. */
+  readonly afterMs: number;
+  /** Whether the messages to other jobs had better wait as well. */
+  readonly holdsOthers: boolean;
 }
 
 /** Milliseconds. */
 const LOOK_MS = 30_000;
 const POST_MS = 60_000;
+/** Milliseconds that must be left for a POST: one that the deadline cuts off is in doubt. */
+export const LEAST_POST_MS = 2000;
 
-/** Looks at a job once, within `timeoutMs` and 30 s. */
+/**
+ * Looks at a job once, within 30 s and `remainingMs()`. That is asked when the request starts: many
+ * jobs share few connections, and waiting for one of them is not silence of the service.
+ */
 export async function lookOnce(
   context: ServiceContext,
   jobId: string,
-  timeoutMs: number,
+  remainingMs: () => number,
 ): Promise<Look> {
   const { transport, clock, signal, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
-  const exchange = await transport.get(path, { timeoutMs: Math.min(LOOK_MS, timeoutMs), signal });
+  const timeoutMs = (): number => Math.max(1, Math.min(LOOK_MS, remainingMs()));
+  const exchange = await transport.get(path, { timeoutMs, signal });
   context.debug(describeExchange(`GET ${path}`, exchange));
   if (isSuccess(exchange) && exchange.body.kind === 'whole') {
     const read = readRecord(exchange.body.text, jobId, redact);
@@ -82,8 +99,9 @@ export async function lookOnce(
   };
 }
 
-interface LookHooks {
-  readonly stepAside: StepAside;
+export type Seen = Extract<Look, { kind: 'seen' }>;
+
+export interface LookHooks {
   readonly onLook: () => void;
   readonly onMissed: OnMissed;
 }
@@ -92,23 +110,27 @@ interface LookHooks {
 export type OnMissed = (why: string, afterMs: number | null) => void;
 
 /**
- * The look before the message. It is repeated while that may help; without it nothing is sent, and
- * once no message is let out there is nothing to look for.
+ * The look before the message, without which nothing is sent. Each call looks once, and says whether
+ * another call may help; once no message is let out there is nothing to look for.
  */
-export async function lookFirst(
+export function lookBeforeSend(
   context: ServiceContext,
   jobId: string,
-  { stepAside, onLook, onMissed }: LookHooks,
-): Promise<Extract<Look, { kind: 'seen' }> | Ending> {
+  { onLook, onMissed }: LookHooks,
+): () => Promise<Seen | Ending | Again> {
   const { clock, deadline, signal } = context;
   let failures = 0;
   let networkErrors = 0;
-  for (;;) {
-    const over = endingNow(context);
+  return async () => {
+    const over = endingNow(context, 0);
     if (over !== null) return over;
     onLook();
-    const look = await lookOnce(context, jobId, deadline - clock.now());
-    if (look.kind === 'seen') return look;
+    const look = await lookOnce(context, jobId, () => deadline - clock.now());
+    if (look.kind === 'seen') {
+      failures = 0;
+      networkErrors = 0;
+      return look;
+    }
     if (signal.aborted) return { kind: 'cancelled' };
     failures += 1;
     if (look.exchange.kind === 'failure') networkErrors += 1;
@@ -121,39 +143,81 @@ export async function lookFirst(
       random: context.random(),
     });
     if (repeat.kind === 'give-up') return { kind: 'refused', why: look.why };
-    onMissed(look.why, clock.now() + repeat.afterMs < deadline ? repeat.afterMs : null);
-    const ending = await stepAside(() => pause(context, repeat.afterMs, look.why));
+    const { afterMs } = repeat;
+    const isTooLate = clock.now() + afterMs >= deadline;
+    const until = dateAfter(clock, retryAfterMs(look.exchange, clock.date()));
+    const why =
+      isTooLate && until !== null
+        ? `${look.why} The service asks to wait until ${inUtc(until)}.`
+        : look.why;
+    onMissed(why, isTooLate ? null : afterMs);
+    return { kind: 'again', why, afterMs, holdsOthers: false };
+  };
+}
+
+/** Looks at a job, and again while that may help. */
+export function lookUntilSeen(
+  context: ServiceContext,
+  jobId: string,
+  hooks: LookHooks,
+): Promise<Seen | Ending> {
+  return persist(context, lookBeforeSend(context, jobId, hooks));
+}
+
+/**
+ * Makes attempts until one is not to be repeated. Each of them takes its turn among the messages of
+ * this run; a pause between two of them holds up nobody else, unless the answer concerns all.
+ */
+export async function persist<T extends { readonly kind: string }>(
+  context: ServiceContext,
+  attempt: () => Promise<T | Again>,
+): Promise<T | Ending> {
+  for (;;) {
+    const tried = await context.sends.inTurn(async () => {
+      const end = await attempt();
+      if (!isAgain(end) || !end.holdsOthers) return end;
+      return (await pause(context, end)) ?? { ...end, afterMs: 0 };
+    });
+    if (!isAgain(tried)) return tried;
+    const ending = await pause(context, tried);
     if (ending !== null) return ending;
   }
 }
 
-/** Why nothing more may be begun, if so. */
-export function endingNow({ sends, clock, deadline, signal }: ServiceContext): Ending | null {
+function isAgain(end: { readonly kind: string }): end is Again {
+  return end.kind === 'again';
+}
+
+/** Why nothing that takes `neededMs` may be begun any more, if so. */
+export function endingNow(
+  { sends, clock, deadline, signal }: ServiceContext,
+  neededMs: number,
+): Ending | null {
   if (signal.aborted) return { kind: 'cancelled' };
-  if (clock.now() >= deadline) return { kind: 'timed-out', why: '' };
+  if (deadline - clock.now() <= neededMs) return { kind: 'timed-out', why: '' };
   return sends.stopped.aborted ? { kind: 'stopped', why: sends.stopped.reason } : null;
 }
 
 /**
- * Sends the message, and sends it again only where it surely was not taken. `onAttempt` is
- * called synchronously before each request, and a sentence that it returns keeps the request from
- * being made; `onHeld` is called before each wait for another attempt.
+ * Sends the message, each call at most once, and says whether another call may send it again: only
+ * where it surely was not taken. `onAttempt` is called synchronously before the request, and a
+ * sentence that it returns keeps the request from being made.
  */
-export async function sendMessage(
+export function messageSender(
   context: ServiceContext,
   jobId: string,
   prompt: string,
-  { stepAside, onAttempt, onHeld }: SendHooks,
-): Promise<Sent> {
+  onAttempt: () => string | undefined,
+): () => Promise<Sent | Again> {
   const { transport, sends, clock, deadline, signal, where, redact } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
   const earlier = new Map<SendClass, number>();
-  for (;;) {
-    const over = endingNow(context);
+  return async () => {
+    const over = endingNow(context, LEAST_POST_MS);
     if (over !== null) return over;
-    const timeoutMs = Math.min(POST_MS, deadline - clock.now());
     const veto = onAttempt();
     if (veto !== undefined) return { kind: 'refused', why: veto };
+    const timeoutMs = (): number => Math.min(POST_MS, deadline - clock.now());
     const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
     context.debug(describeExchange(`POST ${path}`, exchange));
 
@@ -171,39 +235,35 @@ export async function sendMessage(
     const why = explain(exchange, { doing: 'send', where, again, goesOn, redact });
     if (sendClass === 'doubtful') return { kind: 'doubtful', why };
     if (signal.aborted) return { kind: 'cancelled' };
-    const mayStop = repeat.kind === 'again' || isRateLimit(exchange);
-    if (mayStop && sends.stopped.aborted) return { kind: 'stopped', why: sends.stopped.reason };
+    const isLimit = sendClass === 'rate-limited';
+    if ((goesOn || isLimit) && sends.stopped.aborted) {
+      return { kind: 'stopped', why: sends.stopped.reason };
+    }
     if (repeat.kind === 'give-up') {
-      if (isRateLimit(exchange)) sends.stop(`The message to job ${jobId} was not taken. ${why}`);
+      if (isLimit) sends.stop(`The message to job ${jobId} was not taken. ${why}`);
       return { kind: 'refused', why };
     }
     earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
-    onHeld(why, repeat.afterMs);
-    const rest = (): Promise<Ending | null> => pause(context, repeat.afterMs, why);
     // The limit is everybody's: the others had better not come to it meanwhile.
-    const ending = await (isRateLimit(exchange) ? rest() : stepAside(rest));
-    if (ending !== null) return ending;
-  }
+    return { kind: 'again', why, afterMs: repeat.afterMs, holdsOthers: isLimit };
+  };
 }
 
-/** The limit of the project, which holds for every message. A 503 is the service's own trouble. */
-function isRateLimit(exchange: Exchange): boolean {
-  return exchange.kind === 'answer' && exchange.status === 429;
-}
-
-/** Sleeps, at most until the deadline; says if that, a cancel or a stop ended the work. */
+/**
+ * Sleeps. Says if a cancel or a stop ended the work, or, at once, if the pause is too long for what
+ * is left: to wait for what cannot happen is paid for nothing.
+ */
 async function pause(
   { clock, deadline, signal, sends: { stopped } }: ServiceContext,
-  ms: number,
-  why: string,
+  { afterMs, why }: Again,
 ): Promise<Ending | null> {
-  const remainingMs = Math.max(0, deadline - clock.now());
+  if (clock.now() + afterMs >= deadline) return { kind: 'timed-out', why };
   try {
-    await clock.sleep(Math.min(ms, remainingMs), AbortSignal.any([signal, stopped]));
+    await clock.sleep(afterMs, AbortSignal.any([signal, stopped]));
   } catch {
     return signal.aborted ? { kind: 'cancelled' } : { kind: 'stopped', why: stopped.reason };
   }
-  return ms >= remainingMs ? { kind: 'timed-out', why } : null;
+  return null;
 }
 
 function readDelivered(

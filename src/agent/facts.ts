@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Delivery, JobResult, Milestone, Outcome } from '../outcome.ts';
 import { checkPrLink } from './pr-link.ts';
-import { type Base, isEvidence } from './turn.ts';
+import { type Base, NO_TURN, type Turn } from './turn.ts';
 import { isFinal, isKnownStatus, type JobRecord } from './wire.ts';
 
 /** All that a run has learned of one job by now. */
@@ -9,12 +9,7 @@ export interface Facts {
   readonly jobId: string;
   readonly isLook: boolean;
   delivery: Delivery;
-  /** When the service answered the message, in milliseconds of the clock. */
-  sentAt: number | null;
-  /** What the look before the send saw. */
-  base: Base | null;
-  /** Whether anything was seen since that only the message can have caused. */
-  evidence: boolean;
+  turn: Turn;
   latest: JobRecord | null;
   polls: number;
   readonly milestones: Milestone[];
@@ -27,9 +22,7 @@ export function noFacts(jobId: string, isLook: boolean, polls: number): Facts {
     jobId,
     isLook,
     delivery: 'not-sent',
-    sentAt: null,
-    base: null,
-    evidence: false,
+    turn: NO_TURN,
     latest: null,
     polls,
     milestones: [],
@@ -40,12 +33,13 @@ export function noFacts(jobId: string, isLook: boolean, polls: number): Facts {
 export interface End {
   readonly result: Outcome;
   readonly reason: string;
-  readonly confirmed?: boolean;
+  readonly confirmed?: boolean | null;
 }
 
 /** The facts as a result, were the run to end like this now. */
 export function resultOf(facts: Facts, end: End, clock: Clock, serverUrl: string): JobResult {
-  const { latest, base, sentAt } = facts;
+  const { latest } = facts;
+  const { base, sentAt, evidence } = facts.turn;
   const link = pullRequestOf(facts, serverUrl);
   return {
     jobId: facts.jobId,
@@ -55,12 +49,7 @@ export function resultOf(facts: Facts, end: End, clock: Clock, serverUrl: string
     confirmed: end.confirmed ?? null,
     status: latest?.status ?? null,
     prLink: link.kind === 'link' ? link.url : null,
-    prLinkChange:
-      latest === null || latest.prLink === null || base === null || latest === base
-        ? 'none'
-        : base.prLink === latest.prLink
-          ? 'updated'
-          : 'created',
+    prLinkChange: changeOf(base, latest),
     model: latest?.model ?? null,
     source: latest?.source ?? null,
     createdAt: latest?.createdAt ?? null,
@@ -71,7 +60,7 @@ export function resultOf(facts: Facts, end: End, clock: Clock, serverUrl: string
     resumption: {
       base: base && { status: base.status, prLink: base.prLink, archivedAt: base.archivedAt },
       sentAt: sentAt === null ? null : new Date(clock.date().getTime() - (clock.now() - sentAt)),
-      evidence: facts.evidence,
+      evidence,
     },
     milestones: [...facts.milestones],
   };
@@ -88,8 +77,6 @@ export function takeIn(
     facts.milestones.push({ at: clock.date(), what: record.status });
   }
   facts.latest = record;
-  const { base } = facts;
-  if (base !== null && base !== record) facts.evidence ||= isEvidence(base, record);
   const link = pullRequestOf(facts, serverUrl);
   const warnings = [
     isKnownStatus(record.status)
@@ -103,8 +90,15 @@ export function takeIn(
   return warnings.filter((text) => text !== '' && !facts.said.has(text) && facts.said.add(text));
 }
 
-export function isBaseFinal({ base }: Facts): boolean {
+export function isBaseFinal({ turn: { base } }: Facts): boolean {
   return base !== null && isFinal(base.status);
+}
+
+/** Null where nothing is known from before, or a link that was there is not shown any more. */
+function changeOf(base: Base | null, latest: JobRecord | null): JobResult['prLinkChange'] {
+  if (base === null || latest === null || latest === base) return null;
+  if (latest.prLink === null) return base.prLink === null ? 'none' : null;
+  return base.prLink === latest.prLink ? 'updated' : 'created';
 }
 
 function pullRequestOf({ latest }: Facts, serverUrl: string): ReturnType<typeof checkPrLink> {

@@ -1,18 +1,24 @@
+import type { Clock } from '../clock.ts';
 import { type JobResult, STATUSES, type Status } from '../outcome.ts';
 import {
+  type Again,
   type Ending,
   endingNow,
-  lookFirst,
+  LEAST_POST_MS,
+  type LookHooks,
+  lookBeforeSend,
   lookOnce,
+  lookUntilSeen,
+  messageSender,
+  persist,
+  type Seen,
   type Sent,
   type ServiceContext,
-  sendMessage,
 } from './client.ts';
 import { type End, type Facts, isBaseFinal, noFacts, resultOf, takeIn } from './facts.ts';
 import { repeatLook } from './retry.ts';
 import { nextLookMs } from './schedule.ts';
-import type { StepAside } from './sends.ts';
-import { type Base, judge, observe, startTurn, type Turn } from './turn.ts';
+import { type Base, judge, NO_TURN, observe } from './turn.ts';
 import { isFinal, type JobRecord } from './wire.ts';
 
 /** What is wanted of one job. Durations are in milliseconds. */
@@ -39,10 +45,7 @@ export type Task =
       readonly prompt: string;
       /** The statuses in which the job gets the message; null is any. */
       readonly onlyWhen: ReadonlySet<Status> | null;
-      /**
-       * What was seen of the job a while ago; null if nothing was. Where a base is needed, the job
-       * is looked at anew.
-       */
+      /** What was seen of the job a while ago; null if nothing was. It is no base: that is looked for anew. */
       readonly seen: JobRecord | null;
       /** Awaited once, before the message goes out. It never rejects. */
       readonly beforeSend: () => Promise<void>;
@@ -81,6 +84,8 @@ export type Observer = (progress: Progress) => string | undefined;
 /** Milliseconds: how long and how often a doubtful send is looked for. */
 const DOUBT_MS = 30_000;
 const DOUBT_INTERVAL_MS = 5000;
+/** Milliseconds for which a look before the message holds: what changes later would be taken for its effect. */
+const FRESH_MS = 1000;
 /** Milliseconds for the look that starts at the deadline. */
 const LAST_LOOK_MS = 1500;
 
@@ -128,9 +133,12 @@ async function conduct(job: Case): Promise<End> {
 
 async function send(job: Case, task: SendTask): Promise<End> {
   const { order, context } = job;
-  const sent = await context.sends.inTurn((stepAside) => lookAndSend(job, task, stepAside));
+  if (task.seen !== null) show(job, task.seen);
+  const sent = await persist(context, sendAttempt(job, task));
   if (sent.kind === 'doubtful') {
-    if (!(await hasArrived(job, sent.why))) return doubtful(job, sent.why);
+    // Without a wait the message is the one request that is made.
+    const mayLook = looksFirst(job, task);
+    if (!mayLook || !(await hasArrived(job, sent.why))) return doubtful(job, sent.why);
     takeDelivery(job, null);
     job.tell({ kind: 'warning', text: `${sent.why} The job shows that the message arrived.` });
   } else if (sent.kind === 'delivered') {
@@ -144,44 +152,68 @@ async function send(job: Case, task: SendTask): Promise<End> {
 
 type SendTask = Extract<Task, { kind: 'send' }>;
 
-/** The look comes just before the message: what changes in between would be taken for its effect. */
-async function lookAndSend(
-  job: Case,
-  { seen, onlyWhen, prompt, beforeSend }: SendTask,
-  stepAside: StepAside,
-): Promise<Sent | Unwanted> {
-  const { order, facts } = job;
-  if (order.wait || onlyWhen !== null) {
-    const ending = await seeFirst(job, stepAside);
-    if (ending !== null) return ending;
-  } else if (seen !== null) remember(job, seen);
-  if (onlyWhen !== null && !onlyWhen.has(statusOf(facts))) return { kind: 'unwanted', onlyWhen };
-  // Of a message that does not go out any more, nobody is told that it is about to.
-  const over = endingNow(job.context);
-  if (over !== null) return over;
-  await beforeSend();
-  return sendNow(job, prompt, stepAside);
-}
-
 /** The job is in a status in which it does not get the message. */
 interface Unwanted {
   readonly kind: 'unwanted';
   readonly onlyWhen: ReadonlySet<Status>;
 }
 
-/** A look that must succeed; returns why it did not. */
-async function seeFirst(job: Case, stepAside: StepAside): Promise<Ending | null> {
-  const { context, order, facts, tell } = job;
-  const look = await lookFirst(context, order.jobId, {
-    stepAside,
+function looksFirst({ order }: Case, { onlyWhen }: SendTask): boolean {
+  return order.wait || onlyWhen !== null;
+}
+
+/**
+ * Look, note and message, anew for each attempt: a base from before a pause is none any more. The
+ * look comes before the note, which keeps the base for a re-run, and again after a note that took
+ * its time. Of a message that does not go out, nobody is told that it is about to.
+ */
+function sendAttempt(job: Case, task: SendTask): () => Promise<Sent | Unwanted | Ending | Again> {
+  const { order, context, facts, tell } = job;
+  const { onlyWhen, prompt, beforeSend } = task;
+  const { clock } = context;
+  const look = lookBeforeSend(context, order.jobId, lookHooks(job));
+  const post = messageSender(context, order.jobId, prompt, () => {
+    facts.delivery = 'unknown';
+    return tell({ kind: 'sending' });
+  });
+  let isNoted = false;
+
+  /** Null if nothing is against the message. */
+  async function lookFirst(): Promise<Ending | Again | Unwanted | null> {
+    if (!looksFirst(job, task)) return null;
+    const seen = await look();
+    if (seen.kind !== 'seen') return seen;
+    remember(job, seen);
+    if (onlyWhen === null || onlyWhen.has(statusOf(facts))) return null;
+    return { kind: 'unwanted', onlyWhen };
+  }
+
+  async function note(): Promise<void> {
+    if (!isNoted) await beforeSend();
+    isNoted = true;
+  }
+
+  return async () => {
+    const first = (await lookFirst()) ?? endingNow(context, LEAST_POST_MS);
+    if (first !== null) return first;
+    const lookedAt = clock.now();
+    await note();
+    const second = clock.now() - lookedAt > FRESH_MS ? await lookFirst() : null;
+    if (second !== null) return second;
+    const sent = await post();
+    if (sent.kind !== 'doubtful') facts.delivery = sent.kind === 'delivered' ? 'sent' : 'not-sent';
+    if (sent.kind === 'again') tell({ kind: 'held', why: sent.why, afterMs: sent.afterMs });
+    return sent;
+  };
+}
+
+function lookHooks({ facts, tell }: Case): LookHooks {
+  return {
     onLook() {
       facts.polls += 1;
     },
     onMissed: (why, afterMs) => tell({ kind: 'missed', why, afterMs }),
-  });
-  if (look.kind !== 'seen') return look;
-  remember(job, look.record);
-  return null;
+  };
 }
 
 /** A status that the service does not document counts as active: the agent is not done. */
@@ -190,36 +222,34 @@ function statusOf({ latest }: Facts): Status {
 }
 
 /** Sends nothing. Looks once or, if that is wanted, until the agent is done. */
-async function look(job: Case, turn: Earlier | null): Promise<End> {
+async function look(job: Case, earlier: Earlier | null): Promise<End> {
   const { order, facts, context } = job;
   if (order.wait) {
-    if (turn !== null) {
-      takeUp(job, turn);
-      facts.sentAt = momentOf(job, turn);
-    }
+    if (earlier !== null) takeUp(job, earlier, momentOf(job, earlier));
     return watch(job);
   }
-  const ending = await context.sends.inTurn((stepAside) => seeFirst(job, stepAside));
-  return ending === null ? { result: statusOf(facts), reason: '' } : notSent(job, ending);
+  const end = await lookUntilSeen(context, order.jobId, lookHooks(job));
+  if (end.kind !== 'seen') return notSent(job, end);
+  show(job, end.record);
+  return { result: statusOf(facts), reason: '' };
 }
 
 /** Goes on where an earlier attempt of the same run stopped. */
 async function goOn(job: Case, earlier: Earlier): Promise<End> {
   const { order, facts } = job;
   facts.delivery = 'unknown';
-  takeUp(job, earlier);
+  takeUp(job, earlier, null);
   if (earlier.delivery === 'unknown' && !(await hasArrived(job, EARLIER_DOUBT))) {
     return doubtful(job, EARLIER_DOUBT);
   }
-  facts.sentAt = momentOf(job, earlier);
+  facts.turn = { ...facts.turn, sentAt: momentOf(job, earlier) };
   facts.delivery = 'sent';
   job.tell({ kind: 'resumed' });
   return order.wait ? watch(job) : { result: 'sent', reason: '' };
 }
 
-function takeUp({ facts }: Case, { base, evidence }: Earlier): void {
-  facts.base = base;
-  facts.evidence = evidence;
+function takeUp({ facts }: Case, { base, evidence }: Earlier, sentAt: number | null): void {
+  facts.turn = { ...NO_TURN, base, evidence, sentAt };
 }
 
 /** When an earlier message was answered, in milliseconds of the clock; now if nobody knows. */
@@ -228,43 +258,29 @@ function momentOf({ context: { clock } }: Case, { sentAt }: Earlier): number {
   return clock.now() - Math.max(0, agoMs);
 }
 
-function remember(job: Case, record: JobRecord): void {
-  job.facts.base = record;
-  saw(job, record);
+/** Takes in what the look just before the message saw. */
+function remember(job: Case, { record }: Seen): void {
+  job.facts.turn = { ...NO_TURN, base: record };
+  show(job, record);
 }
 
-/** From just before the request until its end the delivery is unknown, and is told to be. */
-async function sendNow(
-  { order, context, facts, tell }: Case,
-  prompt: string,
-  stepAside: StepAside,
-): Promise<Sent> {
-  const sent = await sendMessage(context, order.jobId, prompt, {
-    stepAside,
-    onAttempt() {
-      facts.delivery = 'unknown';
-      return tell({ kind: 'sending' });
-    },
-    onHeld(why, afterMs) {
-      facts.delivery = 'not-sent';
-      tell({ kind: 'held', why, afterMs });
-    },
-  });
-  if (sent.kind !== 'doubtful') facts.delivery = sent.kind === 'delivered' ? 'sent' : 'not-sent';
-  return sent;
+/** Takes in what a look since the message saw. */
+function saw(job: Case, { record, during }: Seen): void {
+  job.facts.turn = observe(job.facts.turn, record, during);
+  show(job, record);
 }
 
 function takeDelivery(job: Case, record: JobRecord | null): void {
   const { facts, context } = job;
   facts.delivery = 'sent';
-  facts.sentAt = context.clock.now();
+  facts.turn = { ...facts.turn, sentAt: context.clock.now() };
   facts.milestones.push({ at: context.clock.date(), what: 'sent' });
   const news = record === null ? [] : learn(job, record);
   job.tell({ kind: 'delivered' });
   for (const item of news) job.tell(item);
 }
 
-function saw(job: Case, record: JobRecord): void {
+function show(job: Case, record: JobRecord): void {
   for (const item of learn(job, record)) job.tell(item);
 }
 
@@ -291,10 +307,10 @@ async function hasArrived(job: Case, why: string): Promise<boolean> {
   for (;;) {
     const remainingMs = end - clock.now();
     facts.polls += 1;
-    const look = await lookOnce(context, order.jobId, Math.max(remainingMs, LAST_LOOK_MS));
+    const look = await lookOnce(context, order.jobId, () => lookMs(end, clock));
     if (look.kind === 'seen') {
-      saw(job, look.record);
-      if (facts.evidence) return true;
+      saw(job, look);
+      if (facts.turn.evidence) return true;
     }
     // A look that may outlast the window is the last one.
     if (remainingMs <= LAST_LOOK_MS || signal.aborted) return false;
@@ -304,21 +320,26 @@ async function hasArrived(job: Case, why: string): Promise<boolean> {
   }
 }
 
+/** Milliseconds that a look may take: until `end`, but the last one may start there. */
+function lookMs(end: number, clock: Clock): number {
+  return Math.max(end - clock.now(), LAST_LOOK_MS);
+}
+
 /** Looks until the turn is done, the deadline is there or the run is cancelled. */
 async function watch(job: Case): Promise<End> {
   const { order, context, facts } = job;
   const { clock, signal, deadline } = context;
-  const sentAt = facts.sentAt ?? clock.now();
+  const isPlainLook = facts.turn.sentAt === null;
+  const sentAt = facts.turn.sentAt ?? clock.now();
   // Without a message, there is no earlier turn that a final status may stem from.
-  const settleMs = facts.sentAt === null ? 0 : order.settleMs;
-  let turn = openTurn(facts, sentAt);
+  const settleMs = isPlainLook ? 0 : order.settleMs;
   let failures = 0;
   // A message of an earlier attempt may be done by now.
   let lookAfterMs: number | null = facts.latest === null ? order.firstLookMs : null;
   let lastMiss = '';
   for (;;) {
     const now = clock.now();
-    const verdict = judge(turn, now, settleMs);
+    const verdict = judge(facts.turn, now, settleMs);
     if (verdict.kind === 'done') return done(job, verdict.confirmed);
     if (now >= deadline) return timedOut(job, lastMiss);
     const pauseMs = Math.min(
@@ -339,14 +360,13 @@ async function watch(job: Case): Promise<End> {
     }
     const remainingMs = deadline - clock.now();
     facts.polls += 1;
-    const look = await lookOnce(context, order.jobId, Math.max(remainingMs, LAST_LOOK_MS));
+    const look = await lookOnce(context, order.jobId, () => lookMs(deadline, clock));
     if (signal.aborted) return stoppedWatching(job);
     if (look.kind === 'seen') {
       failures = 0;
       lookAfterMs = null;
       lastMiss = '';
-      turn = observe(turn, look.record, look.during);
-      saw(job, look.record);
+      saw(job, look);
       continue;
     }
     failures += 1;
@@ -357,7 +377,7 @@ async function watch(job: Case): Promise<End> {
       failures,
       networkErrors: 0,
       // A job that got no message may not be unknown for a while.
-      sinceSendMs: facts.sentAt === null ? Infinity : clock.now() - sentAt,
+      sinceSendMs: isPlainLook ? Infinity : clock.now() - sentAt,
       now: clock.date(),
       random: context.random(),
     });
@@ -371,29 +391,12 @@ async function watch(job: Case): Promise<End> {
   }
 }
 
-/** The answer to the message counts as the first look. */
-function openTurn({ base, latest, evidence }: Facts, sentAt: number): Turn {
-  const turn = { ...startTurn(base ?? NOTHING_SEEN, sentAt), evidence };
-  return latest === null || latest === base
-    ? turn
-    : observe(turn, latest, { from: sentAt, to: sentAt });
-}
-
-/** Stands for a job that may have been at work on something else. */
-const NOTHING_SEEN: Base = { status: null, prLink: null, archivedAt: null };
-
-function done({ facts, order }: Case, isSure: boolean): End {
+function done(job: Case, isSure: boolean): End {
+  const { facts, order } = job;
   const status = facts.latest?.status;
   const isOvertaken = order.task.kind === 'go-on' && order.task.earlier.isOvertaken;
-  const isPlainLook = facts.sentAt === null;
-  const confirmed = isSure && !isOvertaken && !isPlainLook;
-  const since = isPlainLook
-    ? ''
-    : isOvertaken
-      ? ' Another message was sent to it since: this is possibly the answer to that one.'
-      : ` It showed that before the message, and still ${span(order.settleMs)} after it (settle-seconds): ` +
-        'this is possibly from the earlier turn. Look at the job.';
-  const doubt = confirmed ? '' : since;
+  const confirmed = facts.turn.sentAt === null ? null : isSure && !isOvertaken;
+  const doubt = confirmed === false ? ` ${doubtOf(job, isOvertaken)}` : '';
   switch (status) {
     case 'completed':
       return {
@@ -418,13 +421,35 @@ function done({ facts, order }: Case, isSure: boolean): End {
   }
 }
 
+/** Why a final status may not belong to our message. */
+function doubtOf({ facts: { turn }, order }: Case, isOvertaken: boolean): string {
+  if (isOvertaken) {
+    return 'Another message was sent to it since: this is possibly the answer to that one.';
+  }
+  if (turn.base === null) {
+    return (
+      'Its status before the message is not known: this is possibly from an earlier turn. Look at ' +
+      'the job.'
+    );
+  }
+  return isFinal(turn.base.status)
+    ? `It showed that before the message, and still ${span(order.settleMs)} after it (settle-seconds): ` +
+        'this is possibly from the earlier turn. Look at the job.'
+    : 'The agent was already working when the message was sent: this is possibly the end of that work.';
+}
+
+/** Where there is no message to wait for, there is nothing to confirm. */
+function unconfirmed({ turn }: Facts): false | null {
+  return turn.sentAt === null ? null : false;
+}
+
 function timedOut({ order, facts }: Case, lastMiss: string): End {
   const status = facts.latest?.status ?? null;
   const limit = `${span(order.timeoutMs)} (timeout-minutes)`;
   const miss = lastMiss === '' ? '' : ` The last look failed: ${lastMiss}`;
   return {
     result: 'timed-out',
-    confirmed: false,
+    confirmed: unconfirmed(facts),
     reason: isFinal(status)
       ? `Job ${facts.jobId} is ${status}, but within ${limit} it did not become sure that this ` +
         'answers the message. Look at the job; timeout-minutes should be well above ' +
@@ -439,7 +464,7 @@ function lost({ facts }: Case, failures: number, why: string): End {
   const count = failures === 1 ? '' : ` (${failures} looks failed in a row)`;
   return {
     result: 'error',
-    confirmed: false,
+    confirmed: unconfirmed(facts),
     reason: facts.isLook
       ? `Job ${facts.jobId} cannot be watched${count}. ${why}`
       : `The message was delivered, but job ${facts.jobId} can no longer be watched` +
@@ -453,7 +478,7 @@ function stoppedWatching({ facts }: Case): End {
   const again = facts.isLook ? '' : ' A re-run goes on waiting where the comment remembers it.';
   return {
     result: 'cancelled',
-    confirmed: false,
+    confirmed: unconfirmed(facts),
     reason: `The run was cancelled${when}: stopped watching; the agent goes on.${again}`,
   };
 }

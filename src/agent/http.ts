@@ -5,7 +5,6 @@ import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import { setMiloEnabled } from 'undici/lib/dispatcher/parser-h1.js';
 import type { ProxySettings } from '../proxy.ts';
-import { ignoreInformational } from './informational.ts';
 
 /** Milliseconds until a connection, a proxy's tunnel and TLS included, must stand. */
 const CONNECT_MS = 10_000;
@@ -52,8 +51,11 @@ export type Body =
 export type FailureCause = 'network' | 'setup' | 'deadline' | 'cancelled';
 
 export interface Limits {
-  /** Milliseconds for the whole request, answer and body included. */
-  readonly timeoutMs: number;
+  /**
+   * Milliseconds for the whole request, answer and body included. Asked when the request starts,
+   * for a read may have to wait for its turn before.
+   */
+  readonly timeoutMs: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -84,7 +86,6 @@ export function leaveOutMilo(): void {
 
 export function createTransport(options: TransportOptions): Transport {
   const open = new Set<Dispatcher>();
-  const stopIgnoring = ignoreInformational();
   const inTurn = pLimit(MOST_READS);
   let reader: Dispatcher | undefined;
 
@@ -135,7 +136,6 @@ export function createTransport(options: TransportOptions): Transport {
       return exchange;
     },
     async close() {
-      stopIgnoring();
       await Promise.all([...open].map(release));
     },
   };
@@ -186,13 +186,7 @@ async function exchangeOver(
   // Assigned in a callback, which the compiler does not follow.
   let head = undefined as AnswerHead | undefined;
   let connecting: NodeJS.Timeout | undefined;
-  const deadline = setTimeout(
-    () =>
-      stop.abort(
-        new Stopped('deadline', `no answer within ${Math.ceil(limits.timeoutMs / 1000)} s`),
-      ),
-    limits.timeoutMs,
-  );
+  let deadline: NodeJS.Timeout | undefined;
   const cancel = (): void => stop.abort(new Stopped('cancelled', 'the run was cancelled'));
   if (limits.signal.aborted) cancel();
   else limits.signal.addEventListener('abort', cancel, { once: true });
@@ -200,6 +194,9 @@ async function exchangeOver(
   try {
     const ask = async (): Promise<Exchange> => {
       stop.signal.throwIfAborted();
+      const timeoutMs = limits.timeoutMs();
+      const late = new Stopped('deadline', `no answer within ${Math.ceil(timeoutMs / 1000)} s`);
+      deadline = setTimeout(() => stop.abort(late), timeoutMs);
       connecting = setTimeout(
         () => stop.abort(new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`)),
         CONNECT_MS,

@@ -9,42 +9,15 @@ const MOST_AT_A_TIME = 4;
  */
 export interface Sends {
   /** Runs the work when its turn has come: a few at a time, in the order asked for. */
-  inTurn<T>(work: (stepAside: StepAside) => Promise<T>): Promise<T>;
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
   /** Lets no further message out. Only the first reason counts. */
   stop(why: string): void;
   /** Aborted, with a sentence as its reason, once no further message is let out. */
   readonly stopped: AbortSignal;
 }
 
-/** Gives the turn to others for the time of a pause, and goes on when it has come again. */
-export type StepAside = <T>(pause: () => Promise<T>) => Promise<T>;
-
 export function openSends(): Sends {
-  const limit = pLimit(MOST_AT_A_TIME);
+  const inTurn = pLimit(MOST_AT_A_TIME);
   const stop = new AbortController();
-
-  /** Resolves to what ends the turn. */
-  function begin(): Promise<() => void> {
-    return new Promise((begun) => {
-      void limit(() => new Promise<void>((end) => begun(end)));
-    });
-  }
-
-  return {
-    async inTurn(work) {
-      let end = await begin();
-      try {
-        return await work(async (pause) => {
-          end();
-          const resumed = await pause();
-          end = await begin();
-          return resumed;
-        });
-      } finally {
-        end();
-      }
-    },
-    stop: (why) => stop.abort(why),
-    stopped: stop.signal,
-  };
+  return { inTurn, stop: (why) => stop.abort(why), stopped: stop.signal };
 }

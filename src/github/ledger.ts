@@ -20,7 +20,7 @@ const turnSchema = z.object({
   /** Null while the agent works. */
   result: z.nullable(z.enum(OUTCOMES)),
   confirmed: z.nullable(z.boolean()),
-  prLinkChange: z.enum(['created', 'updated', 'none']),
+  prLinkChange: z.nullable(z.enum(['created', 'updated', 'none'])),
   reason: z.string(),
   /** ISO 8601. */
   startedAt: time,

@@ -84,7 +84,9 @@ export function headline(
       // Without a confirmation the link may be the earlier turn's.
       return turn.confirmed === false
         ? 'Completed, unconfirmed'
-        : `Completed, ${CHANGE[turn.prLinkChange]}`;
+        : turn.prLinkChange === null
+          ? 'Completed'
+          : `Completed, ${CHANGE[turn.prLinkChange]}`;
     case 'failed':
       return turn.confirmed ? 'Failed' : 'Failed, possibly the earlier turn';
     case 'archived':

@@ -218,11 +218,24 @@ describe('once something was written, it is never sent again', () => {
   });
 });
 
+describe('an unasked 100 Continue', () => {
+  // The client ends the connection there, so what comes after it is never seen.
+  const ok = whole(200, RECORD).toString();
+  it.concurrent.each<Row>([
+    ['leaves a message in doubt', afterRequest(answer(head(100) + ok)), DOUBTFUL],
+    [
+      'after another informational answer, too',
+      afterRequest(answer(head(103) + head(100) + ok)),
+      DOUBTFUL,
+    ],
+  ])('%s', (_, setUp, expected) => survive(setUp, expected));
+});
+
 describe('an answer that comes in an odd way is an answer', () => {
   const ok = whole(200, RECORD).toString();
   const rows: readonly Row[] = [
-    ['after several 100', afterRequest(answer(head(100) + head(103) + head(100) + ok)), SENT],
-    ...[100, 102, 103, 199].map(
+    ['after several 103', afterRequest(answer(head(103) + head(102) + head(103) + ok)), SENT],
+    ...[102, 103, 199].map(
       (status): Row => [
         `after an informational ${status}`,
         afterRequest(answer(head(status) + ok)),
@@ -237,6 +250,11 @@ describe('an answer that comes in an odd way is an answer', () => {
     ['with a second answer behind it', afterRequest(answer(ok + whole(500, {}).toString())), SENT],
     ['with a reset behind it', afterRequest(answer(ok, 'reset')), SENT],
     ['in chunks', afterRequest(answer(chunked(JSON.stringify(RECORD)))), SENT],
+    [
+      'whose body has a part that begins like an informational one',
+      afterRequest(inParts(`{"id":"${JOB}","status":"active","model":"`, 'HTTP/1.1 102 Working"}')),
+      SENT,
+    ],
     [
       'that ends with the connection',
       afterRequest(
@@ -370,6 +388,15 @@ describe('over TLS', () => {
   ];
   it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
 });
+
+/** A body whose second part comes by itself, a little later. */
+function inParts(first: string, second: string): Behaviour {
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String((first + second).length),
+  };
+  return { kind: 'drip', bytes: head(200, headers) + first, drop: second, everyMs: 50 };
+}
 
 function chunked(body: string): string {
   const headers = head(200, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' });

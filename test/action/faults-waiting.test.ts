@@ -208,7 +208,13 @@ describe('a look that fails is made again', () => {
     ],
     [
       'seven times in a row, and again later',
-      looks((n) => ((n > 1 && n < 9) || (n > 9 && n < 12) ? { status: 500 } : undefined)),
+      {
+        with: WAIT,
+        agent: {
+          jobs: [{ id: JOB, base: { status: 'failed' } }],
+          onGet: (n) => ((n > 1 && n < 9) || (n > 9 && n < 12) ? { status: 500 } : undefined),
+        },
+      },
       { ...done, withinMs: 400_000 },
     ],
     [
@@ -339,17 +345,34 @@ describe('a look before the message that fails', () => {
       },
     ],
     [
-      '429 for longer than remains: nothing is sent',
+      '429 for longer than remains: nothing is sent, and nothing waited for',
       looks(() => ({ status: 429, headers: { 'retry-after': '7200' } }), five),
       {
         ...unsent,
         result: 'timed-out',
-        error: /^Nothing was sent .*timeout-minutes/,
-        atLeastMs: 299_000,
-        withinMs: 302_500,
+        error:
+          /^Nothing was sent .*timeout-minutes.* asks to wait until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)\.$/,
+        withinMs: 5000,
       },
     ],
   ]);
+});
+
+describe('with less than 2 s left', () => {
+  play(
+    [{}, { wait: true }, { 'only-when': 'completed' }].map(
+      (inputs): Row => [
+        `no message goes out: ${JSON.stringify(inputs)}`,
+        { with: { ...inputs, 'timeout-minutes': '0.033' } },
+        {
+          ...NOTHING,
+          tries: 0,
+          result: 'timed-out',
+          error: /^Nothing was sent .*within 1\.98 s \(timeout-minutes\)/,
+        },
+      ],
+    ),
+  );
 });
 
 describe('the deadline is kept', () => {

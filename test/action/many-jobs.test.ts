@@ -278,7 +278,10 @@ describe('what befalls one job leaves the others as they are', () => {
       await using scene = await many({
         with: { comment: true, 'timeout-minutes': '5' },
         step: { event: schedule(), github: { run_attempt: '2' } },
-        agent: { jobs: jobs(FIVE), onGet: answerFor(BAD, later) },
+        agent: {
+          jobs: jobs(FIVE),
+          onGet: answerFor(BAD, { status: 503, headers: { 'retry-after': '200' } }),
+        },
       });
       const result = await strike(scene, 'Sending the message to job job-5', 'SIGKILL');
       const found = told(result.outputs).find(({ jobId }) => jobId === BAD);
@@ -760,7 +763,7 @@ describe('the conversations of many jobs', () => {
         agent: {
           jobs: names.map((id, index) => ({
             id,
-            base: { prLink: `https://github.com/octo/agents/pull/${11 + index}` },
+            base: { status: 'failed', prLink: `https://github.com/octo/agents/pull/${11 + index}` },
           })),
         },
         step: { event: schedule() },

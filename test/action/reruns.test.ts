@@ -330,7 +330,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     const first = await scene.run({ with: { 'timeout-minutes': '1' } });
     expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
     const other = await scene.run({ with: { prompt: 'Something else.' } });
-    expect(other.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+    expect(other.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     const again = await scene.run({ step: ATTEMPT_2 });
     expect(again.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     expect(again.outputs.reason).toContain('Another message was sent to it since');

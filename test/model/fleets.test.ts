@@ -4,6 +4,7 @@ import { STATUSES } from '../../src/outcome.ts';
 import { EPOCH } from './clock.ts';
 import {
   brokenPromises,
+  endsInTime,
   findsTheEnd,
   isUnwanted,
   makeCompleteOutputs,
@@ -112,15 +113,19 @@ function requestsOf({ service }: Run): readonly Span[] {
   return [...service.looks, ...service.posts];
 }
 
-/** The look just before the message and its first attempt are one turn; each other request is one. */
+/** Each message and the look just before it are one turn; each other look before it is one. */
 function turnsOf(run: Run): readonly Span[] {
   const { looks, posts } = run.service;
-  const [first, ...others] = posts;
   if (!inTurn(run)) return [];
-  if (first === undefined) return looks;
-  const before = looks.filter(({ startedAt }) => startedAt < first.startedAt);
-  const { startedAt } = before.pop() ?? first;
-  return [...before, { startedAt, endedAt: first.endedAt }, ...others];
+  if (posts.length === 0) return looks;
+  return posts.flatMap((post, index) => {
+    const since = posts[index - 1]?.endedAt ?? Number.NEGATIVE_INFINITY;
+    const before = looks.filter(
+      ({ startedAt }) => startedAt >= since && startedAt < post.startedAt,
+    );
+    const { startedAt } = before.pop() ?? post;
+    return [...before, { startedAt, endedAt: post.endedAt }];
+  });
 }
 
 function mostAtOnce(spans: readonly Span[]): number {
@@ -152,12 +157,15 @@ function isSkipped(run: Run, stop: Stop): boolean {
   const { looks, posts } = run.service;
   const underWay = [...looks, ...posts, ...(run.note === null ? [] : [run.note])];
   if (!underWay.some((span) => isIn(stop.at, span))) {
-    return result === 'skipped' && run.endedAt <= stop.at + SLACK_MS;
+    // Two seconds before the deadline no message goes out any more, whatever stops it first.
+    const isLate = stop.at >= run.scenario.order.timeoutMs - 2000 - SLACK_MS;
+    const isEnd = result === 'skipped' || (isLate && result === 'timed-out');
+    return isEnd && run.endedAt <= stop.at + SLACK_MS;
   }
   return (
     result === 'skipped' ||
     (result === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt) ||
-    (result === 'timed-out' && run.endedAt >= run.scenario.order.timeoutMs - SLACK_MS) ||
+    (result === 'timed-out' && endsInTime(run)) ||
     (result === 'error' && [...looks, ...posts].some((request) => isIn(stop.at, request)))
   );
 }
@@ -176,20 +184,16 @@ function namesStop({ result: { reason } }: Run, { run, at, askedMs }: Stop): boo
  */
 function firstStop(runs: readonly Run[]): Stop | null | 'too close to call' {
   const stops = runs.flatMap((run) => {
-    const limited = run.service.posts.filter(isLimited);
+    const limited = run.service.posts.filter(({ status }) => status === 429);
     return limited.flatMap((post, before) => {
       const wait = canWait(post, before, run);
-      return post.status === 429 && wait !== 'yes' ? [{ run, post, wait }] : [];
+      return wait !== 'yes' ? [{ run, post, wait }] : [];
     });
   });
   const [first] = stops.sort((one, other) => one.post.endedAt - other.post.endedAt);
   if (first === undefined) return null;
   const { run, post, wait } = first;
   return wait === 'no' ? { run, at: post.endedAt, askedMs: askedMsOf(post) } : 'too close to call';
-}
-
-function isLimited(post: Post): boolean {
-  return post.status === 429 || (post.status === 503 && askedMsOf(post) !== null);
 }
 
 function askedMsOf({ retryAfter }: Post): number | null {

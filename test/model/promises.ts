@@ -38,13 +38,25 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
     scenario.earlier === null || service.posts.length === 0,
   'nothing is sent where it is only looked': ({ scenario, service }) =>
     !scenario.isLook || service.posts.length === 0,
-  'it is sent only in a status in which it is wanted': ({ scenario: { onlyWhen }, ...run }) =>
-    onlyWhen === null || run.service.posts.length === 0 || onlyWhen.has(statusBefore(run)),
+  'it is sent only in a status in which it is wanted': ({ scenario: { onlyWhen }, told }) =>
+    told.every(
+      ({ progress: { kind, soFar } }) =>
+        kind !== 'sending' || onlyWhen === null || onlyWhen.has(statusBefore(soFar)),
+    ),
   'where the message is not wanted, nothing follows the look before it': (run) =>
     !isUnwanted(run) ||
     (run.result.delivery === 'not-sent' &&
-      run.service.posts.length === 0 &&
-      (run.scenario.looks.steps.length > 0 || run.service.looks.length === 1)),
+      run.service.posts.every(({ startedAt }) => startedAt < lastLookAt(run)) &&
+      (run.scenario.looks.steps.length > 0 ||
+        run.service.posts.length > 0 ||
+        run.service.looks.length === 1 ||
+        run.note !== null)),
+  'each POST but the first comes after a look of its own, where one is made at all': (run) =>
+    run.service.looks.length === 0 ||
+    run.service.posts.every(({ startedAt }, index, posts) => {
+      const before = posts[index - 1];
+      return before === undefined || looksBetween(run, before.endedAt, startedAt) > 0;
+    }),
   'a delivery is unknown only if the message may have been taken': ({
     scenario,
     service,
@@ -55,8 +67,8 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
       ({ progress: { kind, soFar }, mayBeTaken }) =>
         kind === 'sending' || (soFar.delivery === 'not-sent') === !mayBeTaken,
     ),
-  'no POST starts after the deadline': ({ service, scenario }) =>
-    service.posts.every(({ startedAt }) => startedAt <= scenario.order.timeoutMs + 1),
+  'no POST starts with less than 2 s left': ({ service, scenario }) =>
+    service.posts.every(({ startedAt }) => startedAt <= scenario.order.timeoutMs - 2000 + 1),
   'no POST starts after the cancel': ({ service, cancelledAt }) =>
     service.posts.every(({ startedAt }) => cancelledAt === null || startedAt <= cancelledAt),
   'nothing is sent if the outputs cannot be written': ({ service, scenario }) =>
@@ -74,11 +86,10 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
   'the result agrees with the delivery': hasFittingResult,
   'it is confirmed or not only if it was waited for': ({ scenario, result }) =>
     (result.confirmed !== null) ===
-    (scenario.order.wait && (result.delivery === 'sent' || scenario.isLook)),
+    (scenario.order.wait &&
+      (result.delivery === 'sent' || (scenario.isLook && scenario.earlier !== null))),
   'what is confirmed is the end of our turn': (run) =>
-    run.result.confirmed !== true ||
-    !(isWithinAssumptions(run.scenario) || wasFinalBefore(run)) ||
-    run.service.showedOurEnd(),
+    run.result.confirmed !== true || run.service.showedOurEnd(),
   'whatever is not plain success has a reason of one line': ({ scenario, result }) =>
     isPlain(result, scenario)
       ? result.reason === ''
@@ -92,20 +103,28 @@ export function brokenPromises(run: Run): readonly string[] {
 }
 
 /** Without a wait only a doubt is settled by looking, where a look before shows what changed. */
-function mayLook({ isKnown, isLook, earlier, onlyWhen }: Scenario): boolean {
-  return isKnown || isLook || onlyWhen !== null || earlier?.delivery === 'unknown';
+function mayLook({ isLook, earlier, onlyWhen }: Scenario): boolean {
+  return isLook || onlyWhen !== null || earlier?.delivery === 'unknown';
+}
+
+function lastLookAt({ service }: Run): number {
+  return service.looks.at(-1)?.startedAt ?? Number.NEGATIVE_INFINITY;
+}
+
+function looksBetween({ service }: Run, from: number, to: number): number {
+  return service.looks.filter(({ startedAt }) => startedAt >= from && startedAt <= to).length;
 }
 
 /** The status that counts for `only-when`, as the look before the message saw it. */
-function statusBefore({ result }: Pick<Run, 'result'>): Status {
-  return STATUSES.find((status) => status === result.resumption.base?.status) ?? 'active';
+function statusBefore({ resumption }: JobResult): Status {
+  return STATUSES.find((status) => status === resumption.base?.status) ?? 'active';
 }
 
 /** Whether a look before the message saw the job in a status in which it does not get one. */
 export function isUnwanted(run: Run): boolean {
   const { earlier, isLook, onlyWhen } = run.scenario;
   const wasSeen = earlier === null && !isLook && run.result.resumption.base !== null;
-  return wasSeen && onlyWhen !== null && !onlyWhen.has(statusBefore(run));
+  return wasSeen && onlyWhen !== null && !onlyWhen.has(statusBefore(run.result));
 }
 
 /** How often at most a run may end a POST in this way. */
@@ -114,29 +133,17 @@ const MOST_POSTS = { unwritten: 3, limited: 3, unprocessed: 2, other: 1 } as con
 function sortOf({ status, mayBeTaken }: Post): keyof typeof MOST_POSTS {
   if (mayBeTaken) return 'other';
   if (status === null) return 'unwritten';
-  if (status === 429 || status === 503) return 'limited';
-  return status === 408 || status === 425 ? 'unprocessed' : 'other';
+  if (status === 429) return 'limited';
+  return status === 425 ? 'unprocessed' : 'other';
 }
 
 function isTrue({ delivery }: JobResult, accepted: number): boolean {
   return (TAKEN[delivery] as readonly number[]).includes(accepted);
 }
 
-/**
- * A record does not say whose turn it shows, so what is confirmed rests on assumptions: nobody
- * else writes to the job or archives it, the service never shows an older record after a newer
- * one, and, unless the turn before had ended, ours begins within 45 s and the window is 60 s or
- * more.
- */
+/** An end that cannot be confirmed is ours if our turn begins within 45 s and the window is longer. */
 function isWithinAssumptions({ order, job }: Scenario): boolean {
   return order.settleMs >= 60_000 && job.queueMs <= 45_000;
-}
-
-/** Then only a change confirms the end, and no window needs to be believed. */
-function wasFinalBefore({ told }: Run): boolean {
-  const sending = told.find(({ progress }) => progress.kind === 'sending');
-  const status = sending?.progress.soFar.status;
-  return FINAL.some((result) => result === status);
 }
 
 /** Where nothing goes wrong, the end of our turn is found, given `extraMs` of time. */
@@ -176,7 +183,19 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
   );
 }
 
-function hasFittingResult({ scenario, result: job, cancelledAt, endedAt }: Run): boolean {
+/** Before the message: with less than 2 s left, or right after an answer that asks to wait for too long. */
+export function endsInTime({ scenario, result, service, endedAt }: Run): boolean {
+  const { timeoutMs } = scenario.order;
+  if (result.delivery !== 'not-sent') return endedAt >= timeoutMs - SLACK_MS;
+  const requests = [...service.looks, ...service.posts];
+  return (
+    endedAt >= timeoutMs - 2000 - SLACK_MS ||
+    requests.some((request) => Math.abs(request.endedAt - endedAt) <= SLACK_MS)
+  );
+}
+
+function hasFittingResult(run: Run): boolean {
+  const { scenario, result: job, cancelledAt } = run;
   const { result, delivery, confirmed, status, elapsedSeconds } = job;
   const { isLook, earlier, order } = scenario;
   const knowsMoment = delivery === 'sent' || (isLook && order.wait && earlier !== null);
@@ -190,7 +209,7 @@ function hasFittingResult({ scenario, result: job, cancelledAt, endedAt }: Run):
     case 'archived':
       return (isLook || (delivery === 'sent' && order.wait)) && status === result;
     case 'timed-out':
-      return delivery !== 'unknown' && endedAt >= order.timeoutMs - SLACK_MS;
+      return delivery !== 'unknown' && endsInTime(run);
     case 'cancelled':
       return cancelledAt !== null;
     case 'error':

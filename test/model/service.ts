@@ -190,7 +190,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       signal.addEventListener('abort', cancel, { once: true });
       const callOffConnect = clock.after(CONNECT_MS, () => fail('network'));
       timers.push(callOffConnect);
-      timers.push(clock.after(limits.timeoutMs, () => fail('deadline')));
+      timers.push(clock.after(limits.timeoutMs(), () => fail('deadline')));
       if (fault.kind !== 'black-hole') timers.push(clock.after(step.connectMs, connected));
     });
   }
@@ -251,9 +251,8 @@ function isTaken({ fault, taken }: Step): boolean {
 }
 
 /** Whether a status says for certain that the message was not taken. */
-function refuses({ status, retryAfter }: Pick<Answer, 'status' | 'retryAfter'>): boolean {
-  const saysWhen = retryAfter.some((value) => /^\d+$/.test(value));
-  return (status >= 300 && status < 500) || (status === 503 && saysWhen);
+function refuses({ status }: Pick<Answer, 'status'>): boolean {
+  return status >= 300 && status < 500 && status !== 408;
 }
 
 function failure(written: boolean, cause: FailureCause): Exchange {

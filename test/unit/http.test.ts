@@ -1,18 +1,24 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { createTransport } from '../../src/agent/http.ts';
+import { createTransport, type Transport } from '../../src/agent/http.ts';
 import { startFaultServer } from '../sim/fault-server.ts';
+
+function openTransport(baseUrl: string): Transport {
+  return createTransport({
+    baseUrl: new URL(baseUrl),
+    apiKey: 'mint_key',
+    userAgent: 'test',
+    proxy: { url: '', noProxy: '' },
+  });
+}
 
 it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   'a path that a URL would rewrite is not asked for: %s',
   async (path) => {
     await using server = await startFaultServer();
-    const transport = createTransport({
-      baseUrl: new URL(`${server.origin}/base/`),
-      apiKey: 'mint_key',
-      userAgent: 'test',
-      proxy: { url: '', noProxy: '' },
-    });
-    const limits = { timeoutMs: 30_000, signal: new AbortController().signal };
+    const transport = openTransport(`${server.origin}/base/`);
+    const limits = { timeoutMs: () => 30_000, signal: new AbortController().signal };
     const refused = {
       kind: 'failure',
       written: false,
@@ -25,3 +31,25 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
     await transport.close();
   },
 );
+
+it('the limit of a read begins when it is its turn', async () => {
+  // A connection each for 28 of them: the last ones wait for three rounds of 200 ms before.
+  const server = createServer((_, response) => void setTimeout(() => response.end('{}'), 200));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const transport = openTransport(`http://127.0.0.1:${port}`);
+  let started = 0;
+  const timeoutMs = (): number => {
+    started += 1;
+    return 580;
+  };
+  const { signal } = new AbortController();
+  const reads = Array.from({ length: 100 }, () => transport.get('/', { timeoutMs, signal }));
+  await new Promise(setImmediate);
+  expect(started).toBe(28);
+  const exchanges = await Promise.all(reads);
+  expect(started).toBe(100);
+  expect(exchanges.filter(({ kind }) => kind === 'failure')).toEqual([]);
+  await transport.close();
+  server.close();
+});

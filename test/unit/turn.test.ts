@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isEvidence, judge, observe, startTurn, type Verdict } from '../../src/agent/turn.ts';
+import {
+  isEvidence,
+  judge,
+  NO_TURN,
+  observe,
+  type Turn,
+  type Verdict,
+} from '../../src/agent/turn.ts';
 import type { JobRecord } from '../../src/agent/wire.ts';
 import { record } from './record.ts';
 
@@ -7,13 +14,17 @@ const SENT_AT = 1000;
 const SETTLE = 60_000;
 const LINK = 'https://github.com/octo/agents/pull/1';
 
-/** The verdict after looks at given seconds since the send, judged right after the last. */
+function startTurn(base: Partial<JobRecord> | null): Turn {
+  return { ...NO_TURN, base: base && record(base), sentAt: SENT_AT };
+}
+
+/** The verdict after looks at given seconds since the answer to the message, judged after the last. */
 function afterLooks(
-  base: Partial<JobRecord>,
+  base: Partial<JobRecord> | null,
   looks: readonly (readonly [number, Partial<JobRecord>])[],
   settleMs = SETTLE,
 ): Verdict {
-  let turn = startTurn(record(base), SENT_AT);
+  let turn = startTurn(base);
   let now = SENT_AT;
   for (const [seconds, parts] of looks) {
     now = SENT_AT + seconds * 1000;
@@ -31,7 +42,7 @@ const failed = { status: 'failed' };
 describe('judge', () => {
   it.each<[string, Verdict, Verdict]>([
     ['nothing seen yet', afterLooks(completed, []), open(5000)],
-    ['the old status in the answer', afterLooks(completed, [[0, completed]]), open(5000)],
+    ['the old status at once', afterLooks(completed, [[0, completed]]), open(5000)],
     [
       'active, then final',
       afterLooks(completed, [
@@ -139,15 +150,38 @@ describe('judge', () => {
         [30, completed],
         [90, completed],
       ]),
-      done(true),
+      done(false),
     ],
     [
-      'base active: active anew',
+      'base active: active all along, then final',
+      afterLooks(active, [
+        [0, active],
+        [30, active],
+        [60, completed],
+      ]),
+      open(5000),
+    ],
+    [
+      'base active: final, active anew, final',
       afterLooks(active, [
         [0, completed],
         [30, active],
         [70, completed],
       ]),
+      done(true),
+    ],
+    [
+      'base active: an odd status in between shows nothing',
+      afterLooks(active, [
+        [0, completed],
+        [30, { status: 'queued' }],
+        [40, completed],
+      ]),
+      open(5000),
+    ],
+    [
+      'base active: a new link may be of the turn before',
+      afterLooks(active, [[5, { ...completed, prLink: LINK }]]),
       open(5000),
     ],
     [
@@ -156,20 +190,42 @@ describe('judge', () => {
         [0, completed],
         [60, completed],
       ]),
-      done(true),
+      done(false),
     ],
-    ['base unknown counts as active', afterLooks({ status: null }, [[0, completed]]), open(5000)],
+    [
+      'base without a status counts as active',
+      afterLooks({ status: null }, [[0, completed]]),
+      open(5000),
+    ],
+    [
+      'no base: final for 60 s',
+      afterLooks(null, [
+        [0, completed],
+        [60, completed],
+      ]),
+      done(false),
+    ],
+    [
+      'no base: final, active anew, final',
+      afterLooks(null, [
+        [0, completed],
+        [30, active],
+        [70, completed],
+      ]),
+      done(false),
+    ],
   ])('%s', (_, verdict, expected) => {
     expect(verdict).toEqual(expected);
   });
 
-  it('believes at once where there is no settle window', () => {
+  it('ends at once without a settle window, and confirms nothing more', () => {
     expect(afterLooks(completed, [[0, completed]], 0)).toEqual(done(false));
-    expect(afterLooks(active, [[0, completed]], 0)).toEqual(done(true));
+    expect(afterLooks(active, [[0, completed]], 0)).toEqual(done(false));
+    expect(afterLooks(failed, [[0, completed]], 0)).toEqual(done(true));
   });
 
   it('does not end a window without a look that began after it', () => {
-    const turn = observe(startTurn(record(), SENT_AT), record(), {
+    const turn = observe(startTurn({}), record(), {
       from: SENT_AT + 50_000,
       to: SENT_AT + 61_000,
     });

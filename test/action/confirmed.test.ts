@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentOptions, JobScript, PostReply } from '../sim/agent.ts';
+import { commentTexts, errors, JOB, stage, warnings } from './scenario.ts';
+
+// `confirmed` is true only after a look since the message that shows what only it can have caused.
+
+const link = (number: number): string => `https://github.com/octo/agents/pull/${number}`;
+const shows = (status: string, prLink: string | null = null) => ({ id: JOB, status, prLink });
+const at = (seconds: number, status: string) => ({ afterMs: seconds * 1000, set: { status } });
+
+async function wait(agent: Partial<AgentOptions>, inputs: Record<string, string> = {}) {
+  await using scene = await stage({ with: { wait: true, ...inputs }, agent });
+  const result = await scene.run();
+  return { result, scene, comments: commentTexts(scene.github) };
+}
+
+function job(base: JobScript['base'], ...steps: ReturnType<typeof at>[]): Partial<AgentOptions> {
+  return { jobs: [{ id: JOB, base: base ?? {}, turns: [{ steps }] }] };
+}
+
+/** Takes the message, and answers with a record of its own. */
+function takes(record: object): () => PostReply {
+  return () => ({ body: record, accept: true });
+}
+
+describe('is not said without evidence', () => {
+  it('an agent at work whose queue takes longer than the settle window', async () => {
+    const { result } = await wait(
+      job({ status: 'active' }, at(10, 'completed'), at(120, 'active'), at(200, 'completed')),
+    );
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
+    expect(result.outputs.reason).toContain('already working when the message was sent');
+    // It could not be known better, so nobody is warned.
+    expect([...errors(result), ...warnings(result)]).toEqual([]);
+    expect(result.conclusion).toBe('success');
+  });
+
+  it.each(['completed', 'active'])('settle-seconds: 0, and the job was %s', async (status) => {
+    const { result } = await wait(job({ status }, at(1, 'completed')), { 'settle-seconds': '0' });
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
+  });
+
+  it('an answer that says active, and reads that are behind', async () => {
+    const { result } = await wait({
+      jobs: [{ id: JOB, turns: [{ steps: [] }] }],
+      onPost: takes(shows('active')),
+    });
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
+    expect(warnings(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
+    expect(result.virtualMs).toBeGreaterThan(60_000);
+  });
+
+  it('an answer with a new link, and reads that never show it', async () => {
+    const { result } = await wait({
+      jobs: [{ id: JOB, base: { prLink: link(1) }, turns: [{ steps: [] }] }],
+      onPost: takes(shows('completed', link(2))),
+    });
+    expect(result.outputs).toMatchObject({ confirmed: 'false', 'pr-link': link(1) });
+  });
+
+  it('a message of somebody else that is answered while a 429 is waited out', async () => {
+    const { result, scene } = await wait({
+      jobs: [{ id: JOB, turns: [{ steps: [] }] }],
+      onGet: (n) => ({ body: shows('completed', link(n === 1 ? 1 : 2)) }),
+      onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
+    });
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
+    expect(scene.agent.journal.slice(0, 4).map(({ method }) => method)).toEqual([
+      ...['GET', 'POST', 'GET', 'POST'],
+    ]);
+  });
+
+  it('a message of the evening that the agent never took up, waited for in the morning', async () => {
+    await using scene = await stage({ agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } });
+    expect((await scene.run()).outputs.result).toBe('sent');
+    const morning = await scene.run({
+      with: { send: 'false', wait: true, prompt: '' },
+      step: { github: { run_id: '2002' } },
+    });
+    expect(morning.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
+    expect(warnings(morning)).toEqual([
+      expect.stringContaining('Its status before the message is not known'),
+    ]);
+    for (const text of [morning.summary, ...commentTexts(scene.github)]) {
+      expect(text).not.toMatch(/no files changed|pull request (created|updated)/);
+    }
+  });
+});
+
+describe('is said', () => {
+  it('of an agent at work that ends, begins anew and ends again', async () => {
+    const { result } = await wait(
+      job({ status: 'active' }, at(10, 'completed'), at(30, 'active'), at(100, 'completed')),
+    );
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
+    expect(result.virtualMs).toBeLessThan(160_000);
+  });
+
+  it('without a settle window, too, once there is evidence', async () => {
+    const { result } = await wait(job({ status: 'failed' }, at(1, 'completed')), {
+      'settle-seconds': '0',
+    });
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+  });
+});
+
+it('a job that is asked for only in a status is looked at anew after a pause, and then skipped', async () => {
+  await using scene = await stage({
+    with: { 'only-when': 'failed' },
+    agent: {
+      jobs: [{ id: JOB }],
+      onGet: (n) => ({ body: shows(n === 1 ? 'failed' : 'active') }),
+      onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
+    },
+  });
+  const result = await scene.run();
+  expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+  expect(scene.agent.accepted()).toEqual([]);
+});
+
+it('nothing is said of what changed on a plain look', async () => {
+  const prLink = link(3);
+  await using scene = await stage({
+    with: { send: 'false', wait: true, prompt: '' },
+    agent: { jobs: [{ id: JOB, base: { prLink } }] },
+  });
+  const result = await scene.run();
+  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: '', reason: '' });
+  expect(result.summary).not.toMatch(/Confirmed|no files changed/);
+  expect(result.summary).toContain('**Completed**');
+});
