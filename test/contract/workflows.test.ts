@@ -1,12 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { HAS_POSIX_SHELL } from '../sim/platform.ts';
 import { action } from './readme.ts';
+import { playShell } from './stand-ins.ts';
 import {
   ACTION,
   blocks,
@@ -182,40 +179,40 @@ describe('commands in documents', () => {
     expect(scripts).toEqual(expect.arrayContaining(named));
   });
 
-  // In a clone that pushes to a copy, with an `npm` that only tells what it was asked for.
   it.runIf(HAS_POSIX_SHELL).each(blocks('sh', 'bash', 'console'))(
     'those in $document, line $line, run',
     ({ text }) => {
-      const folder = mkdtempSync(join(tmpdir(), 'commands-'));
-      try {
-        const git = (...args: string[]) =>
-          execFileSync('git', ['-C', folder, ...args], { stdio: 'pipe' });
-        git('init', '--quiet', '--bare', 'origin.git');
-        git('clone', '--quiet', 'origin.git', 'clone');
-        const script = `
-          npm() { echo "npm $*" >> "$CALLS"; }
-          npx() { echo "npx $*" >> "$CALLS"; }
-          curl() { echo "curl $*" >> "$CALLS"; }
-          touch "$CALLS"
-          git config user.name Somebody && git config user.email somebody@example.com
-          git commit --quiet --allow-empty --message Start
-          ${text.replaceAll(/^\$ /gm, '')}`;
-        execFileSync('sh', ['-eu', '-c', script], {
-          cwd: join(folder, 'clone'),
-          env: { ...process.env, CALLS: join(folder, 'calls'), HOME: folder },
-          stdio: 'pipe',
-        });
-        const made = readFileSync(join(folder, 'calls'), 'utf8').split('\n').filter(Boolean);
-        for (const call of made) {
-          const [tool, word = '', script = ''] = call.split(' ');
-          if (tool === 'npm' && word === 'run') expect(scripts).toContain(script);
-          else if (tool === 'npm') expect(['ci', 'cit', 'test', 'install']).toContain(word);
-          else if (tool === 'npx') expect(read('package.json')).toContain(`"${word}": "`);
-          else expect(call).toMatch(/\/v2\/agent\/[^/]+\/job\/[^/]+\/message/);
-        }
-      } finally {
-        rmSync(folder, { recursive: true });
+      for (const call of playShell(text.replaceAll(/^\$ /gm, ''))) {
+        const [tool, word = '', script = ''] = call.split(' ');
+        if (tool === 'npm' && word === 'run') expect(scripts).toContain(script);
+        else if (tool === 'npm') expect(['ci', 'cit', 'test', 'install']).toContain(word);
+        else if (tool === 'npx') expect(read('package.json')).toContain(`"${word}": "`);
+        else if (tool === 'apt-get') expect(word).toBe('install');
+        else expect(call).toMatch(/\/v2\/agent\/[^/]+\/job\/[^/]+\/message/);
       }
     },
   );
+
+  it.runIf(HAS_POSIX_SHELL).each([
+    ['a program', 'ls', 'ls: command not found'],
+    ['one that may fail', 'ls || true', 'ls: command not found'],
+    ['one in a function', 'list() { command ls; }; list', 'ls: command not found'],
+    ['one by its path', '/bin/ls', '/bin/ls: restricted'],
+    ['one from elsewhere', 'PATH=/bin; ls', 'PATH: readonly'],
+    ['one of the system', 'command -p ls', '-p: restricted'],
+    ['one in place of the shell', 'exec ls', 'exec: restricted'],
+    ['one of another shell', 'sh -c /bin/ls', 'sh: command not found'],
+    ['one for which there is no stand-in', 'sudo apt-get install jq', 'sudo: command not found'],
+    ['a file that is written', 'echo > /dev/null', '/dev/null: restricted'],
+    ['a signal', 'kill -0 $$', 'kill: command not found'],
+    ['a repository elsewhere', 'git clone https://127.0.0.1:1/', "'https' not allowed"],
+  ])('%s would not run for real', (_, command, refusal) => {
+    expect(() => playShell(command)).toThrow(refusal);
+  });
+
+  it.runIf(HAS_POSIX_SHELL)('a function does not hide what it calls', () => {
+    expect(playShell('apt-get() { command apt-get "$@"; }; apt-get install jq')).toEqual([
+      'apt-get install jq',
+    ]);
+  });
 });

@@ -1,0 +1,68 @@
+// Runs shell that a document shows without doing what it says. The PATH holds stand-ins only, which
+// note what they were asked for. The shell is a restricted one: it takes no path for a command, no
+// other PATH, and writes no file.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+const NOTED = ['npm', 'npx', 'curl', 'apt-get'];
+/** What the shell itself says where it would not run something, even if the block ignores that. */
+const REFUSAL = /: (command not found|restricted|readonly variable)/;
+
+/** The commands that the stand-ins were given. Runs in a clone that pushes to a copy. */
+export function playShell(block: string): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'commands-'));
+  try {
+    const calls = join(folder, 'calls');
+    writeFileSync(calls, '');
+    const env = { PATH: makeStandIns(folder, calls), HOME: folder, LC_ALL: 'C' };
+    // The one command that could do harm without a program.
+    const script = `enable -n kill\n${block}`;
+    const { status, stderr } = spawnSync(find('bash'), ['--restricted', '-eu', '-c', script], {
+      cwd: makeClone(folder),
+      env,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    if (status !== 0 || REFUSAL.test(stderr)) throw new Error(stderr);
+    return readFileSync(calls, 'utf8').split('\n').filter(Boolean);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function makeStandIns(folder: string, calls: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  for (const name of NOTED) write(name, `echo "${name} $*" >> '${calls}'`);
+  // The real one, but without the network.
+  write('git', `GIT_ALLOW_PROTOCOL=file '${find('git')}' "$@"`);
+  return bin;
+
+  function write(name: string, script: string): void {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+}
+
+function makeClone(folder: string): string {
+  const clone = join(folder, 'clone');
+  git('init', '--quiet', '--bare', 'origin.git');
+  git('clone', '--quiet', 'origin.git', 'clone');
+  git('-C', clone, 'config', 'user.name', 'Somebody');
+  git('-C', clone, 'config', 'user.email', 'somebody@example.com');
+  git('-C', clone, 'commit', '--quiet', '--allow-empty', '--message', 'Start');
+  return clone;
+
+  function git(...args: readonly string[]): void {
+    execFileSync('git', args, { cwd: folder, stdio: 'pipe' });
+  }
+}
+
+function find(tool: string): string {
+  const places = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, tool));
+  const found = places.find((place) => existsSync(place));
+  if (found === undefined) throw new Error(`${tool} is not on the PATH.`);
+  return found;
+}
