@@ -148,6 +148,9 @@ describe('every workflow that the documents show does what it says', () => {
   }
 });
 
+/** What a wait ends with that is neither success nor an error, by what the job comes to. */
+const BAD_ENDS = { failed: 'failed', archived: 'archived', active: 'timed-out' };
+
 const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   'on-comment': () => obeysCommands('on-comment', ['issue_comment']),
   'on-review-comment': () =>
@@ -183,6 +186,15 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     });
     await using __ = doubtful.scene;
     expect(doubtful.jobs).toMatchObject([{ failed: true }, { results: [], others: [] }]);
+    for (const [status, result] of Object.entries(BAD_ENDS)) {
+      const turns = [{ steps: [{ afterMs: 0, set: { status } }] }];
+      const bad = await play(example('use-the-outputs'), {
+        scenario: { agent: { jobs: [{ id: JOB, turns }] } },
+      });
+      await using _ = bad.scene;
+      expect(resultsOf(bad.jobs).map(({ outputs }) => outputs.result)).toEqual([result]);
+      expect(bad.jobs[0]?.others).toEqual([expect.stringMatching(/^REASON=.*\S/)]);
+    }
   },
 
   'nudge-on-schedule': async () => {
@@ -202,18 +214,36 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   },
 
   'nudge-matrix': async () => {
-    const statuses = { 'job-1': 'failed', 'job-2': 'active', 'job-3': 'completed' };
+    const statuses = { 'job-1': 'failed', 'job-2': 'active', 'job-3': 'active', 'job-4': 'failed' };
+    const parts = ['job-1 job-2', 'job-3', 'job-4'];
     await using scene = await open({ agent: { jobs: jobsIn(statuses) } });
-    const outputs = { split: { parts: JSON.stringify(['job-1 job-2', 'job-3']) } };
+    const outputs = { split: { parts: JSON.stringify(parts) }, start: { second: '1' } };
     const event = workflowDispatch({ inputs: { prompt: 'Go on.' } });
     const jobs = await playOn(scene, example('nudge-matrix'), event, { outputs });
-    expect(jobs.map(({ job }) => job)).toEqual(['split', 'nudge', 'nudge', 'gather']);
+    const [split, ...others] = jobs;
+    const [one, two, three, gather] = others;
+    expect(jobs.map(({ job }) => job)).toEqual(['split', 'nudge', 'nudge', 'nudge', 'gather']);
     expect(resultsOf(jobs).map(({ outputs }) => outputs['job-id'])).toEqual([
       'job-1\njob-2',
       'job-3',
+      'job-4',
     ]);
-    expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-3']);
-    expect(jobs.flatMap(({ others }) => others).join()).toContain('"jobId":"job-3"');
+    expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-4']);
+    expect(jobs.flatMap(({ others }) => others).join()).toContain('"jobId":"job-4"');
+    expect(split?.others).toHaveLength(1);
+    // Where something was sent, and another part comes after it, the next one is made to wait.
+    const pauses = [one, two, three].map((part) =>
+      part?.others.find((other) => /sleep/.test(other)),
+    );
+    expect(pauses).toEqual([
+      expect.stringContaining('PART=0\nPARTS=3'),
+      undefined,
+      expect.stringContaining('PART=2\nPARTS=3'),
+    ]);
+    expect(gather?.others).toHaveLength(2);
+    const nobody = { split: { parts: '[]' } };
+    const none = await playOn(scene, example('nudge-matrix'), event, { outputs: nobody });
+    expect(none.map(({ others }) => others.length)).toEqual([1, 0, 0]);
   },
 
   'wait-in-a-later-run': async () => {

@@ -28,12 +28,15 @@ export interface Played {
   readonly job: string;
   readonly outputs: Readonly<Record<string, string>>;
   readonly failed: boolean;
+  readonly skipped: boolean;
   readonly results: readonly StepResult[];
   /** The evaluated `env:` and `run:` of those other steps that would have run. */
   readonly others: readonly string[];
 }
 
-const STATUS = ['success', 'failure', 'always', 'cancelled'] as const;
+const FUNCTIONS = ['success', 'failure', 'always', 'cancelled'] as const;
+/** Of what a job or step comes after. */
+type Status = 'success' | 'failure' | 'skipped';
 
 /** Jobs in the order in which they stand, each once for each entry of its matrix. */
 export async function playWorkflow(
@@ -53,15 +56,23 @@ export async function playWorkflow(
       vars: setting.vars,
       secrets: setting.secrets,
       inputs: { ...(setting.event.payload.inputs as Values | undefined), ...inputs },
-      needs: Object.fromEntries(needs.map(({ job, outputs }) => [job, { outputs }])),
+      needs: Object.fromEntries(needs.map(({ job, ...need }) => [job, need])),
     };
-    const failed = needs.some((need) => need.failed);
-    if (!isMet(job.if, context, failed)) {
-      played.push({ job: name, outputs: {}, failed: false, results: [], others: [] });
+    if (!isMet(job.if, context, statusOf(needs))) {
+      played.push({
+        job: name,
+        outputs: {},
+        failed: false,
+        skipped: true,
+        results: [],
+        others: [],
+      });
       continue;
     }
-    for (const matrix of matricesOf(job, context)) {
-      played.push(...(await playJob(name, job, { ...context, matrix }, setting)));
+    const matrices = matricesOf(job, context);
+    for (const [index, matrix] of matrices.entries()) {
+      const strategy = { 'job-index': index, 'job-total': matrices.length };
+      played.push(...(await playJob(name, job, { ...context, matrix, strategy }, setting)));
     }
   }
   return played;
@@ -86,7 +97,7 @@ async function playJob(
   let failed = false;
   for (const step of job.steps ?? []) {
     const now = { ...context, steps };
-    if (!isMet(step.if, now, failed)) continue;
+    if (!isMet(step.if, now, failed ? 'failure' : 'success')) continue;
     if (setting.isRun(step)) {
       const result = await setting.run(evaluateAll(step.with ?? {}, now) as With, name, step);
       results.push(result);
@@ -100,15 +111,24 @@ async function playJob(
     }
   }
   const outputs = evaluateAll(job.outputs ?? {}, { ...context, steps }, '');
-  return [
-    { job: name, outputs: outputs as Readonly<Record<string, string>>, failed, results, others },
-  ];
+  const told = { outputs: outputs as Played['outputs'], failed, skipped: false };
+  return [{ job: name, ...told, results, others }];
 }
 
-function resultOf(name: string, played: readonly Played[]): Played {
-  const result = played.findLast(({ job }) => job === name);
-  if (result === undefined) throw new Error(`The job ${name} stands below one that needs it.`);
-  return result;
+/** Of a matrix, the outputs of the part that ends last. */
+function resultOf(name: string, played: readonly Played[]) {
+  const parts = played.filter(({ job }) => job === name);
+  const last = parts.at(-1);
+  if (last === undefined) throw new Error(`The job ${name} stands below one that needs it.`);
+  const ended = parts.some(({ failed }) => failed) ? 'failure' : 'success';
+  const result: Status = last.skipped ? 'skipped' : ended;
+  return { job: name, result, outputs: last.outputs };
+}
+
+function statusOf(needs: readonly { readonly result: Status }[]): Status {
+  const results = needs.map(({ result }) => result);
+  if (results.includes('failure')) return 'failure';
+  return results.includes('skipped') ? 'skipped' : 'success';
 }
 
 function defaultsOf({ on }: Workflow): Values {
@@ -123,6 +143,10 @@ function matricesOf({ strategy }: Job, context: Values): readonly Values[] {
   const { include = [], ...axes } = evaluateDeep(strategy.matrix, context) as {
     include?: readonly Values[];
   } & Record<string, readonly unknown[]>;
+  const empty = Object.entries(axes).find(([, values]) => values.length === 0);
+  if (empty !== undefined) {
+    throw new Error(`Matrix vector '${empty[0]}' does not contain any values`);
+  }
   const product = Object.entries(axes).reduce<readonly Values[]>(
     (rows, [axis, values]) =>
       rows.flatMap((row) => values.map((value) => ({ ...row, [axis]: value }))),
@@ -132,11 +156,11 @@ function matricesOf({ strategy }: Job, context: Values): readonly Values[] {
 }
 
 /** Without a function that asks for the status, a condition holds after success only. */
-function isMet(condition: Job['if'], context: Values, failed: boolean): boolean {
-  if (condition === undefined) return !failed;
+function isMet(condition: Job['if'], context: Values, status: Status): boolean {
+  if (condition === undefined) return status === 'success';
   const text = String(condition).replace(/^\s*\$\{\{(.*)\}\}\s*$/s, '$1');
-  const asks = STATUS.some((name) => new RegExp(`\\b${name}\\(`).test(text));
-  return (asks || !failed) && Boolean(evaluate(text, context, failed));
+  const asks = FUNCTIONS.some((name) => new RegExp(`\\b${name}\\(`).test(text));
+  return (asks || status === 'success') && Boolean(evaluate(text, context, status));
 }
 
 function evaluateAll(given: Values, context: Values, missing?: string): Values {
@@ -163,9 +187,14 @@ function evaluateDeep(value: unknown, context: Values): unknown {
   return value.replaceAll(/\$\{\{(.*?)\}\}/gs, (_, part) => String(evaluate(part, context) ?? ''));
 }
 
-function evaluate(expression: string, context: Values, failed = false): unknown {
-  const answers = { success: !failed, failure: failed, always: true, cancelled: false };
-  const functions = STATUS.map((name) => ({
+function evaluate(expression: string, context: Values, status: Status = 'success'): unknown {
+  const answers = {
+    success: status === 'success',
+    failure: status === 'failure',
+    always: true,
+    cancelled: false,
+  };
+  const functions = FUNCTIONS.map((name) => ({
     name,
     minArgs: 0,
     maxArgs: 0,
