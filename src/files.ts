@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  ftruncateSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -57,24 +58,25 @@ export function appendAtOnce(path: string | undefined, text: string): void {
 }
 
 /**
- * Appends a text that replaces the one before, each in one synchronous write. Where the new text is
- * shorter it is filled up with line breaks, which readers of the runner's files skip.
+ * Appends a text that replaces the one before, each in one synchronous write. A shorter text is first
+ * filled up with line breaks, and then the file is cut: a kill in between leaves only what GitHub's
+ * runner skips. Others (act, Gitea) take a blank line for a mistake, and then no output counts.
  */
 export function replacer(path: string | undefined): (text: string) => void {
   let start: number | undefined;
-  let longest = 0;
+  let length = 0;
   return (text) => {
     const file = openSync(named(path), constants.O_RDWR | constants.O_CREAT, 0o644);
     try {
       const facts = fstatSync(file);
       start ??= facts.size;
       const bytes = Buffer.from(text);
-      const filled = Buffer.concat([
-        bytes,
-        Buffer.alloc(Math.max(0, longest - bytes.length), '\n'),
-      ]);
+      const filled = Buffer.concat([bytes, Buffer.alloc(Math.max(0, length - bytes.length), '\n')]);
       writeAll(file, filled, facts.isFile() ? start : null);
-      longest = filled.length;
+      // What somebody else has put behind it is not ours to cut off.
+      const mayCut = facts.isFile() && facts.size <= start + length;
+      if (mayCut) ftruncateSync(file, start + bytes.length);
+      length = mayCut ? bytes.length : filled.length;
     } finally {
       closeSync(file);
     }

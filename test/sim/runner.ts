@@ -119,6 +119,8 @@ export interface StepResult {
   readonly virtualMs: number;
   /** What is wrong in the files of the step, each of which fails it. */
   readonly fileErrors: readonly string[];
+  /** Why runners of the kind of act and Gitea would not take the outputs as they are; else empty. */
+  readonly strictProblem: string;
 }
 
 export interface Patience {
@@ -580,6 +582,7 @@ function startWorker(manifest: Manifest, workspace: string, step: Step) {
   let failed = false;
   let echo = false;
   let stopToken: string | null = null;
+  let strictProblem = '';
 
   masker.add(token);
   masker.add(Buffer.from(`x-access-token:${token}`).toString('base64'));
@@ -745,6 +748,7 @@ function startWorker(manifest: Manifest, workspace: string, step: Step) {
     }
     // What stands before a bad line counts.
     const { pairs, problem } = parsePairs(text);
+    if (name === 'output') strictProblem = strictProblemOf(text, pairs);
     for (const [key, value] of pairs) {
       if (name === 'output') setOutput(key, value);
       if (name === 'env' && sameName(key, 'NODE_OPTIONS')) {
@@ -770,6 +774,7 @@ function startWorker(manifest: Manifest, workspace: string, step: Step) {
       log: log.join('\n'),
       commands,
       fileErrors,
+      strictProblem,
     };
   }
 
@@ -806,6 +811,33 @@ function parsePairs(text: string): { readonly pairs: Pair[]; readonly problem: s
     at = end;
   }
   return { pairs, problem: null };
+}
+
+/** Bytes of a line, from which on Go's `bufio.Scanner` gives up. */
+const STRICT_LINE_BYTES = 64 * 1024;
+
+/**
+ * The same format as act and those built on it read it (nektos/act, parse_env_file.go): a blank line
+ * is an error, a long line ends the file, a `\r` at the end of a line goes, and nothing counts that
+ * stands before a mistake.
+ */
+function strictProblemOf(text: string, pairs: readonly Pair[]): string {
+  const lines = text.replace(/\n$/, '').split('\n');
+  const long = lines.findIndex((line) => Buffer.byteLength(line) >= STRICT_LINE_BYTES);
+  if (long >= 0) return `line ${long + 1} is too long`;
+  const read: Pair[] = [];
+  for (let at = 0; at < lines.length && text !== ''; at++) {
+    const line = lines[at]?.replace(/\r$/, '') ?? '';
+    const [, name = '', sign, rest = ''] = /^(.*?)(=|<<)(.*)$/s.exec(line) ?? [];
+    if (sign === undefined) return `invalid format '${line}', expected a line with '=' or '<<'`;
+    const end = lines.findIndex((other, index) => index > at && other.replace(/\r$/, '') === rest);
+    if (sign === '<<' && end < 0) return `delimiter '${rest}' not found before end of file`;
+    const value = lines.slice(at + 1, end).map((other) => other.replace(/\r$/, ''));
+    read.push([name, sign === '=' ? rest : value.join('\n').replace(/^\n+/, '')]);
+    if (sign === '<<') at = end;
+  }
+  const other = pairs.find(([name, value], index) => `${read[index]}` !== `${[name, value]}`);
+  return other === undefined ? '' : `${other[0]} is read in another way`;
 }
 
 /** All commands that the runner would obey in a text, had nothing stopped it from doing so. */

@@ -54,14 +54,10 @@ describe('replacer', () => {
     ['keeps what stood there before', ['a'], 'before\na'],
     ['replaces only its own text', ['a', 'b', 'c'], 'before\nc'],
     ['writes a longer text', ['a', 'bcd'], 'before\nbcd'],
-    ['fills a shorter one up with line breaks', ['abc', 'd'], 'before\nd\n\n'],
-    ['fills up to the longest of all', ['abcd', 'e', 'fg', 'h'], 'before\nh\n\n\n'],
-    [
-      'counts bytes, not characters',
-      ['\u{1f680}\u{1f680}', 'x\u{1f680}'],
-      'before\nx\u{1f680}\n\n\n',
-    ],
-    ['an empty text is only line breaks', ['abc', ''], 'before\n\n\n\n'],
+    ['leaves nothing of a longer one', ['abc', 'd'], 'before\nd'],
+    ['goes on from a shorter one', ['abcd', 'e', 'fgh', 'ij'], 'before\nij'],
+    ['counts bytes, not characters', ['\u{1f680}\u{1f680}', 'x\u{1f680}'], 'before\nx\u{1f680}'],
+    ['leaves what stood there before, if there is no text', ['abc', ''], 'before\n'],
   ])('%s', (name, texts, content) => {
     const path = join(folder, name);
     writeFileSync(path, 'before\n');
@@ -77,6 +73,17 @@ describe('replacer', () => {
     other('b\n');
     one('c\n');
     expect(readFileSync(path, 'utf8')).toBe('c\nb\n');
+  });
+
+  it('cuts off nothing that somebody else wrote behind it', () => {
+    const path = join(folder, 'shared');
+    const replace = replacer(path);
+    replace('abc\n');
+    appendAtOnce(path, 'other\n');
+    replace('d\n');
+    expect(readFileSync(path, 'utf8')).toBe('d\n\n\nother\n');
+    replace('efg\n');
+    expect(readFileSync(path, 'utf8')).toBe('efg\nother\n');
   });
 
   it.each(['', undefined])('throws where no file is named: %j', (path) => {

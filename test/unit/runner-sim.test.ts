@@ -185,6 +185,23 @@ describe('outputs', () => {
     );
   });
 
+  test.each([
+    ['outputs of each kind', 'a= b=c\nb<<END\nx\n\ny=1\nEND\nc<<END\nEND\n', ''],
+    ['no outputs', '', ''],
+    ['a blank line', 'a=1\n\n', "invalid format ''"],
+    ['a blank line in between', 'a=1\n\nb=2\n', "invalid format ''"],
+    ['a line without a sign', 'bad\n', "invalid format 'bad'"],
+    ['a missing delimiter', 'b<<END\nx\n', "delimiter 'END' not found"],
+    ['a carriage return at the end of a line', 'a<<END\nx\r\ny\nEND\n', 'a is read in another way'],
+    ['a blank line that begins a value', 'a<<END\n\nx\nEND\n', 'a is read in another way'],
+    ['the longest line', `a=${'x'.repeat(2 ** 16 - 3)}\n`, ''],
+    ['a longer line', `a=${'x'.repeat(2 ** 16 - 2)}\n`, 'line 1 is too long'],
+  ])('are tried with the rules of other runners: %s', async (_, text, problem) => {
+    const { strictProblem } = await write(text);
+    expect(strictProblem).toContain(problem);
+    if (problem === '') expect(strictProblem).toBe('');
+  });
+
   test('bear their declared names, and the file comes after commands', async () => {
     const code = `
       console.log('::set-output name=prlink::spoofed');
