@@ -286,7 +286,7 @@ describe('numbers and words', () => {
     ...refuses('poll-interval-seconds', ['0.9'], /must be a plain number/),
     ...refuses('wait', ['yes', '1', 'on', 'tRUE', 'true false'], /must be true or false/),
     ...refuses('fail-on', ['error', 'none, failed', 'FAILED', ','], /must be a list/),
-    ...refuses('comment', ['maybe', 'Update'], /must be one of/),
+    ...refuses('comment', ['maybe', 'Update'], /must be true or false/),
     ...refuses('pr-number', ['7.0', '#7'], /must be the number/),
   ]);
 });
