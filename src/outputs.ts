@@ -70,20 +70,36 @@ const RESULTS_LIMIT = 480_000;
 /** Characters of a text in `results`, the first with which it is small enough. */
 const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
 
-/** Where many long texts come together, each of them is cut; links and times are whole or `null`. */
+/** Bytes that one line may have: other runners read no longer ones, and lose all outputs. */
+const LINE_LIMIT = 60_000;
+
+/**
+ * One line a job. Where many long texts come together, each of them is cut; links and times are
+ * whole or `null`.
+ */
 function renderResults(results: readonly JobResult[]): string {
   for (const limit of TEXT_LIMITS) {
-    const shortened = results.map((result) => shorten(result, limit));
-    const json = JSON.stringify(shortened, RESULT_FIELDS);
-    if (Buffer.byteLength(json) <= RESULTS_LIMIT) return json;
+    const lines = toLines(results.map((result) => shorten(result, limit)));
+    const bytes = lines.map((line) => Buffer.byteLength(line) + ',\n'.length);
+    const total = bytes.reduce((sum, count) => sum + count, 0);
+    if (total <= RESULTS_LIMIT && Math.max(0, ...bytes) <= LINE_LIMIT) return toArray(lines);
   }
-  return JSON.stringify(
-    results.map((result) => ({
-      ...shorten(result, 0),
-      ...{ prLink: null, createdAt: null, archivedAt: null },
-    })),
-    RESULT_FIELDS,
+  return toArray(
+    toLines(
+      results.map((result) => ({
+        ...shorten(result, 0),
+        ...{ prLink: null, createdAt: null, archivedAt: null },
+      })),
+    ),
   );
+}
+
+function toLines(results: readonly JobResult[]): readonly string[] {
+  return results.map((result) => JSON.stringify(result, RESULT_FIELDS));
+}
+
+function toArray(lines: readonly string[]): string {
+  return `[${lines.join(',\n')}]`;
 }
 
 function shorten(result: JobResult, limit: number): JobResult {

@@ -154,6 +154,16 @@ describe('toOutputs', () => {
     });
   });
 
+  it('has lines that every runner reads, whatever the texts', () => {
+    const model = '\0'.repeat(4096);
+    const long = { model, source: { repository: model, ref: model } };
+    const { results } = toOutputs({ results: [job('a', long), job('b', {})], commentUrls: [] });
+    const lines = results.split('\n').map((line) => Buffer.byteLength(line));
+    expect(lines).toHaveLength(2);
+    expect(Math.max(...lines)).toBeLessThan(64 * 1024);
+    expect(JSON.parse(results)).toMatchObject([{ jobId: 'a' }, { jobId: 'b' }]);
+  });
+
   it('is serialised in one piece', () => {
     const text = serialise(
       toOutputs({ results: [], ended: { result: 'error', reason: 'a\nb' }, commentUrls: [] }),
