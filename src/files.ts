@@ -4,13 +4,16 @@ import {
   constants,
   fstatSync,
   ftruncateSync,
+  lstatSync,
   openSync,
   readFileSync,
+  readSync,
   realpathSync,
-  statSync,
+  type Stats,
   writeSync,
 } from 'node:fs';
-import { resolve, sep } from 'node:path';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { withoutInvisible } from './foreign-text.ts';
 
 /** What came of reading a file that an input or the runner names. */
 export type FileRead =
@@ -27,22 +30,24 @@ export function readWhole(path: string): FileRead {
 }
 
 /**
- * Reads a file of at most `maxBytes` that lies inside `folder` once every symbolic link is
- * followed: a pull request must not make the action send a file of the runner's machine.
+ * Reads a file of at most `maxBytes` that lies inside `folder`. A pull request must not make the
+ * action send a file that it did not bring along: neither one of the runner's machine nor one of
+ * `.git`, where the checkout may have left its token. So no symbolic link is followed on the way.
+ * Hard links are: git makes none.
  */
 export function readInside(folder: string, path: string, maxBytes: number): FileRead {
   try {
+    const parts = partsInside(folder, path);
+    if (parts === null) return { kind: 'refused', why: 'lies outside the workspace' };
+    if (parts.some(isGitFolder)) {
+      return { kind: 'refused', why: 'lies in a .git folder, which may hold credentials' };
+    }
     const root = realpathSync(folder);
-    const file = realpathSync(resolve(root, path));
-    if (!file.startsWith(root.endsWith(sep) ? root : root + sep)) {
-      return { kind: 'refused', why: 'lies outside the workspace' };
-    }
-    const facts = statSync(file);
-    if (!facts.isFile()) return { kind: 'refused', why: 'is not a regular file' };
-    if (facts.size > maxBytes) {
-      return { kind: 'refused', why: `has ${facts.size} bytes; at most ${maxBytes} can be sent` };
-    }
-    return readWhole(file);
+    const file = join(root, ...parts);
+    // Before it is opened: some devices act on that, and a pipe would keep us waiting.
+    return (
+      problemWith(root, parts, () => lstatSync(file)) ?? readOpened(file, { root, parts, maxBytes })
+    );
   } catch (error) {
     const code = codeOf(error, 'unknown error');
     return {
@@ -50,6 +55,74 @@ export function readInside(folder: string, path: string, maxBytes: number): File
       why: code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`,
     };
   }
+}
+
+interface Way {
+  readonly root: string;
+  readonly parts: readonly string[];
+  readonly maxBytes: number;
+}
+
+function readOpened(file: string, { root, parts, maxBytes }: Way): FileRead {
+  // Windows knows only the first of the flags, and the others are nothing there.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const descriptor = openSync(file, flags);
+  try {
+    // Once more, for somebody may have put another file or folder in its place.
+    return (
+      problemWith(root, parts, () => fstatSync(descriptor)) ??
+      checkSize(readUpTo(descriptor, maxBytes + 1), maxBytes)
+    );
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function problemWith(root: string, parts: readonly string[], facts: () => Stats): FileRead | null {
+  if (parts.some((_, index) => isLink(join(root, ...parts.slice(0, index + 1))))) {
+    return {
+      kind: 'refused',
+      why: 'is a symbolic link or lies behind one; name the file itself',
+    };
+  }
+  return facts().isFile() ? null : { kind: 'refused', why: 'is not a regular file' };
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path).isSymbolicLink();
+}
+
+function checkSize(bytes: Uint8Array, maxBytes: number): FileRead {
+  return bytes.length > maxBytes
+    ? { kind: 'refused', why: `has more than ${maxBytes} bytes, which is the limit` }
+    : { kind: 'read', bytes };
+}
+
+/** The names on the way from the folder to the file; null if it does not lie inside. */
+function partsInside(folder: string, path: string): readonly string[] | null {
+  // A whole path may begin with the folder's own, or with what that is a link to.
+  for (const root of [resolve(folder), realpathSync(folder)]) {
+    const way = relative(root, resolve(root, path));
+    const parts = way.split(sep);
+    if (parts[0] !== '..' && !isAbsolute(way)) return parts;
+  }
+  return null;
+}
+
+/** In any spelling: macOS and Windows ignore case, and each of them some characters as well. */
+function isGitFolder(name: string): boolean {
+  const seen = withoutInvisible(name).replace(/[\u200c\u200d]/g, '');
+  return /^(?:\.git|git~\d+)[ .]*(?::.*)?$/is.test(seen);
+}
+
+/** Of a file that grows, no more than what fits. */
+function readUpTo(descriptor: number, most: number): Uint8Array {
+  const bytes = Buffer.alloc(most);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < most; length += read) {
+    read = readSync(descriptor, bytes, length, most - length, null);
+  }
+  return bytes.subarray(0, length);
 }
 
 /** Appends in one synchronous write, so that a killed process leaves all of it or nothing. */

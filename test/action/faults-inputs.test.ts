@@ -1,15 +1,27 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
-import { HAS_LARGE_VARIABLES } from '../sim/platform.ts';
+import { HAS_LARGE_VARIABLES, HAS_POSIX_SHELL } from '../sim/platform.ts';
 import type { Step } from '../sim/runner.ts';
 import { type Fault, NOTHING, type Row, SENT, survive } from './faults.ts';
 import { KEY, TOKEN } from './scenario.ts';
 
-const WORKSPACE = mkdtempSync(join(tmpdir(), 'workspace-'));
-afterAll(() => rmSync(WORKSPACE, { recursive: true }));
+const FOLDER = mkdtempSync(join(tmpdir(), 'workspace-'));
+afterAll(() => rmSync(FOLDER, { recursive: true }));
+const WORKSPACE = join(FOLDER, 'workspace');
+const LINK_TO_WORKSPACE = join(FOLDER, 'link');
+/** Where actions/checkout used to leave the token of the job. */
+const CHECKOUT_TOKEN = 'canary-of-the-checkout-3b7e';
+for (const checkout of ['.', 'docs']) {
+  mkdirSync(join(WORKSPACE, checkout, '.git'), { recursive: true });
+  const config = `[http]\n\textraheader = AUTHORIZATION: basic ${CHECKOUT_TOKEN}\n`;
+  writeFileSync(join(WORKSPACE, checkout, '.git', 'config'), config);
+}
+symlinkSync(WORKSPACE, LINK_TO_WORKSPACE);
+if (HAS_POSIX_SHELL) execFileSync('mkfifo', [join(WORKSPACE, 'pipe')]);
 
 const untouched: NonNullable<Fault['also']> = (result, { agent, github }) => {
   expect([...agent.journal, ...github.journal]).toEqual([]);
@@ -204,12 +216,31 @@ describe('prompt', () => {
         ['a name with a NUL', { prompt: '', 'prompt-file': 'a%00' }],
         ['a link to outside', link('link.md', '/etc/passwd')],
         ['a link to itself', link('loop.md', join(WORKSPACE, 'loop.md'))],
+        ['a link to what git knows', link('task.md', '.git/config')],
+        ['a link to another file', link('other.md', 'large.md')],
+        ['a file behind a link', { ...link('folder', '.git'), 'prompt-file': 'folder/config' }],
+        ['a file behind a link to itself', { ...link('same', '.'), 'prompt-file': 'same/bom.md' }],
+        ['what git knows', { prompt: '', 'prompt-file': '.git/config' }],
+        ['what git knows, by a detour', { prompt: '', 'prompt-file': 'x/../.git/../.git/config' }],
+        ['what git knows of another checkout', { prompt: '', 'prompt-file': 'docs/.GIT/config' }],
+        ['a pipe', { prompt: '', 'prompt-file': 'pipe' }],
       ] as const
     ).map(
       ([name, inputs]): Row => [
         name,
-        { ...inWorkspace(inputs), also: untouched },
+        { ...inWorkspace(inputs), secrets: [CHECKOUT_TOKEN], also: untouched },
         refused(/^Nothing was sent\. prompt-file: /),
+      ],
+    ),
+    ...[WORKSPACE, LINK_TO_WORKSPACE].map(
+      (workspace): Row => [
+        `a file by its whole path in ${workspace === WORKSPACE ? 'a folder' : 'a link to a folder'}`,
+        {
+          with: { ...file('whole.md', 'Go.'), 'prompt-file': join(workspace, 'whole.md') },
+          step: { workspace },
+          also: received('Go.'),
+        },
+        SENT,
       ],
     ),
   ]);

@@ -1,8 +1,18 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { appendAtOnce, codeOf, readInside, readWhole, replacer } from '../../src/files.ts';
+import { HAS_POSIX_SHELL } from '../sim/platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -22,7 +32,9 @@ describe('readInside', () => {
 
   it.each([
     ['outside', '../secret', 'lies outside the workspace'],
-    ['the workspace itself', '.', 'lies outside the workspace'],
+    ['elsewhere', join(folder, 'secret'), 'lies outside the workspace'],
+    ['a neighbour', `${inner}2`, 'lies outside the workspace'],
+    ['the workspace itself', '.', 'is not a regular file'],
     ['a folder', 'docs', 'is not a regular file'],
     ['nothing', 'none.md', 'does not exist'],
     ['a file as a folder', 'task.md/x', 'cannot be read (ENOTDIR)'],
@@ -32,8 +44,70 @@ describe('readInside', () => {
   });
 
   it('refuses one that is too large', () => {
-    const why = 'has 3 bytes; at most 2 can be sent';
+    const why = 'has more than 2 bytes, which is the limit';
     expect(readInside(inner, 'task.md', 2)).toEqual({ kind: 'refused', why });
+  });
+
+  it.each([
+    '.git',
+    '.git/config',
+    'docs/.git/config',
+    '.GIT/config',
+    '.Git',
+    '.git /config',
+    '.git. ./config',
+    '.git::$INDEX_ALLOCATION/config',
+    '.g\u200cit/config',
+    '.gi\u00adt/config',
+    '.git\ufeff/config',
+    'git~1/config',
+    'GIT~2/config',
+    'x/../.git/config',
+    join(inner, '.git'),
+  ])('refuses %j, whether it is there or not', (path) => {
+    const why = 'lies in a .git folder, which may hold credentials';
+    expect(readInside(inner, path, 3)).toEqual({ kind: 'refused', why });
+  });
+
+  it.each(['.github', '.gitignore', '.gitmodules', 'x.git', 'git', 'git~', '.git2', '..git'])(
+    'reads %s',
+    (name) => {
+      writeFileSync(join(inner, name), 'Go.');
+      expect(readInside(inner, name, 3)).toMatchObject({ kind: 'read' });
+    },
+  );
+
+  it.each([
+    ['a link', 'link', 'task.md'],
+    ['a link to nothing', 'nowhere', 'none.md'],
+    ['a file behind a link', 'folder/inner.md', 'docs'],
+    ['what would be behind a link', 'other/none.md', 'docs'],
+  ])('refuses %s', (_, path, target) => {
+    writeFileSync(join(inner, 'docs', 'inner.md'), 'Go.');
+    symlinkSync(target, join(inner, path.split('/')[0] ?? ''));
+    const why = 'is a symbolic link or lies behind one; name the file itself';
+    expect(readInside(inner, path, 3)).toEqual({ kind: 'refused', why });
+  });
+
+  it('reads in a workspace that is a link itself', () => {
+    const link = join(folder, 'link');
+    symlinkSync(inner, link);
+    const read = { kind: 'read', bytes: Buffer.from('Go.') };
+    expect(readInside(link, 'task.md', 3)).toEqual(read);
+    expect(readInside(link, join(link, 'task.md'), 3)).toEqual(read);
+    expect(readInside(link, join(inner, 'task.md'), 3)).toEqual(read);
+    expect(readInside(inner, join(link, 'task.md'), 3)).toMatchObject({ kind: 'refused' });
+  });
+
+  it('reads a file that has a second name', () => {
+    linkSync(join(inner, 'task.md'), join(inner, 'second.md'));
+    expect(readInside(inner, 'second.md', 3)).toMatchObject({ kind: 'read' });
+  });
+
+  it.runIf(HAS_POSIX_SHELL)('does not wait for what comes through a pipe', () => {
+    execFileSync('mkfifo', [join(inner, 'pipe')]);
+    const why = 'is not a regular file';
+    expect(readInside(inner, 'pipe', 3)).toEqual({ kind: 'refused', why });
   });
 });
 
