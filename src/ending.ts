@@ -20,13 +20,15 @@ import type { Reporter } from './reporter.ts';
 /** Stands in for the code of an error where the runner gave no path at all. */
 const NO_FILE = 'no file is named for it';
 
-/** Nothing is to be done here: green, and with its reason. */
-export function skip(host: Host, reason: string, commentUrl = ''): 0 {
+/** Nothing is to be done here: green, and with its reason, if later steps are told so. */
+export function skip(host: Host, reason: string, commentUrl = ''): 0 | 1 {
   host.console.notice(reason);
   const ended: Ended = { result: 'skipped', reason };
-  const problem = writeOutputs(host, { results: [], ended, commentUrls: [commentUrl] });
-  if (problem !== undefined) host.console.warning(problem);
-  return 0;
+  const report: Report = { results: [], ended, commentUrls: [commentUrl] };
+  const problem = writeOutputs(host, report);
+  if (problem === undefined) return 0;
+  host.console.error(`${problem} They are: ${factsOf(report)}`);
+  return 1;
 }
 
 /** It was cancelled before it came to any job. */

@@ -132,7 +132,7 @@ async function answerWithUsage(
   host: Host,
   { command, conversation }: Extract<Request, { kind: 'usage' }>,
   { facts, connect }: Conversing,
-): Promise<0> {
+): Promise<0 | 1> {
   const reason = `${command} stands alone; the prompt has to follow it in the same comment.`;
   // An earlier attempt of this run has said it already.
   if (facts.attempt > 1) return skip(host, reason);

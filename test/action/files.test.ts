@@ -33,6 +33,26 @@ describe('an output file that cannot be written', () => {
   );
 });
 
+describe('an output file that cannot be written, where nothing is to be done,', () => {
+  it.for(FAULTS.filter(([fault]) => fault !== 'missing'))(
+    '(%s) fails with the facts',
+    async ([outputFile, possible], { skip }) => {
+      skip(!possible);
+      const event = issueComment({ number: PULL, body: 'No command.' });
+      await using scene = await stage({ with: { command: '/agent' }, step: { event, outputFile } });
+      const result = await scene.start().result;
+      expect(result.exitCode).toBe(1);
+      expect(errors(result)).toEqual([
+        expect.stringMatching(
+          /^The outputs cannot be written .* They are: result skipped, delivery not-sent, status unknown\.$/,
+        ),
+      ]);
+      expect(warnings(result)).toEqual([]);
+      expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
+    },
+  );
+});
+
 describe('a summary that cannot be written', () => {
   it.for(FAULTS.filter(([fault]) => fault !== 'missing'))(
     '(%s) is a warning',

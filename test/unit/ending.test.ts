@@ -67,10 +67,13 @@ describe('skip', () => {
       { result: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
     ]);
   });
-  it('stays green where the outputs cannot be written, and says so', () => {
+  it('is red where the outputs cannot be written, and tells them', () => {
     const { host, said } = stand({ canWrite: false });
-    expect(skip(host, 'Not for me.')).toBe(0);
-    expect(said).toEqual(['notice: Not for me.', `warning: ${UNWRITABLE}`]);
+    expect(skip(host, 'Not for me.')).toBe(1);
+    expect(said).toEqual([
+      'notice: Not for me.',
+      `error: ${UNWRITABLE} They are: result skipped, delivery not-sent, status unknown.`,
+    ]);
   });
 });
 
