@@ -1,4 +1,4 @@
-import type { GitHub } from './github/api.ts';
+import { type GitHub, whyOf } from './github/api.ts';
 import { type Request, readRequest } from './github/command.ts';
 import type { Trigger } from './github/event.ts';
 import { type Admission, admit, type Permission } from './github/permission.ts';
@@ -37,7 +37,7 @@ export async function passGate(
   try {
     return await admit(await connect(), [{ login, id }, ...rerunner], minimum);
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'GitHub could not be asked';
+    const why = whyOf(error);
     return { kind: 'failed', reason: `The permission of ${login} cannot be checked: ${why}.` };
   }
 }

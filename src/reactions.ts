@@ -1,5 +1,5 @@
 import type { Console } from './console.ts';
-import type { GitHub, Reactable } from './github/api.ts';
+import { type GitHub, type Reactable, whyOf } from './github/api.ts';
 
 /** Shows whoever wrote a command how far it has come. It never changes the result. */
 export interface Reactions {
@@ -21,7 +21,7 @@ export function reactTo(
       tried = tried
         .then(connect)
         .then((github) => github.react(comment, content))
-        .catch((error) => console.debug(`The reaction ${content} was not added: ${error}`));
+        .catch((error) => console.debug(`The reaction ${content} was not added: ${whyOf(error)}.`));
     },
     settled: () => tried,
   };

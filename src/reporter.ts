@@ -332,8 +332,8 @@ function unwritable([first, ...others]: readonly [Place, ...Place[]], error: unk
   const remembered = [first, ...others].some(({ url }) => url === '')
     ? 'nothing is remembered for later runs'
     : 'later runs may not know how it ended';
-  return (
+  const told =
     `The comment on #${first.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
-    `summary holds its text, and ${remembered}. ${neededFor(error)}`
-  );
+    `summary holds its text, and ${remembered}.`;
+  return `${told} ${neededFor(error)}`.trim();
 }

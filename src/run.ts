@@ -107,7 +107,7 @@ function connectOnce(host: Host, inputs: Inputs, facts: RunFacts): () => Promise
 }
 
 async function connect(host: Host, { githubToken }: Inputs, facts: RunFacts): Promise<GitHub> {
-  if (githubToken === '') throw new GitHubError(0, 'github-token is empty');
+  if (githubToken === '') throw new GitHubError(401, 'github-token is empty');
   const { signal } = host;
   // Some requests more, and it begins; at the end of the run that would cost 20 ms.
   host.compileOnce();
@@ -141,7 +141,8 @@ async function answerWithUsage(
     const { url } = await github.createComment(conversation, renderUsage(command));
     return skip(host, reason, url);
   } catch (error) {
-    host.console.warning(`The usage could not be posted: ${whyOf(error)}. ${neededFor(error)}`);
+    const needed = neededFor(error);
+    host.console.warning(`The usage could not be posted: ${whyOf(error)}. ${needed}`.trim());
     return skip(host, reason);
   }
 }

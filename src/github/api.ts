@@ -61,16 +61,28 @@ export class GitHubError extends Error {
   readonly status: number;
   /** How long GitHub asks to be left alone, in milliseconds; it did not do what was asked. */
   readonly retryAfterMs: number | null;
+  /** The token has called too often. */
+  readonly isRateLimit: boolean;
   constructor(
     status: number,
     message: string,
-    { cause, retryAfterMs = null }: { cause?: unknown; retryAfterMs?: number | null } = {},
+    { cause, retryAfterMs = null, isRateLimit = false }: ErrorFacts = {},
   ) {
     super(message, { cause });
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.isRateLimit = isRateLimit;
   }
 }
+
+interface ErrorFacts {
+  readonly cause?: unknown;
+  readonly retryAfterMs?: number | null;
+  readonly isRateLimit?: boolean;
+}
+
+/** GraphQL tells in a body of 200 what went wrong; `status` is what REST would have answered. */
+class GraphQLError extends GitHubError {}
 
 /** A phrase for people. What is no `GitHubError` is a bug, whose words say nothing to them. */
 export function whyOf(error: unknown): string {
@@ -78,14 +90,24 @@ export function whyOf(error: unknown): string {
 }
 
 /**
- * What a job needs in order to comment, after a failure to do so. GitHub answers 404 as well where a
- * token may not know that something is there.
+ * What to do after a failure to comment, or nothing where that is not known. GitHub answers 404 as
+ * well where a token may not know that something is there.
  */
 export function neededFor(error: unknown): string {
-  const right = '`permissions:` with `pull-requests: write` (on an issue `issues: write`)';
-  return error instanceof GitHubError && [401, 403, 404].includes(error.status)
-    ? `The job needs ${right}, which runs from forks never get.`
-    : `Comments need ${right}.`;
+  if (!(error instanceof GitHubError)) return '';
+  if (error.isRateLimit) return 'That is a rate limit of GitHub for this token, and passes.';
+  switch (error.status) {
+    case 401:
+      return 'github-token has to be valid; left out, it is the token of the job.';
+    case 403:
+    case 404:
+      return (
+        'The job needs `permissions:` with `pull-requests: write` (on an issue `issues: write`), ' +
+        'which runs from forks never get.'
+      );
+    default:
+      return '';
+  }
 }
 
 /** Milliseconds that one call may take. */
@@ -158,12 +180,16 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
   const octokit = await connectClient(options);
   const limits = callLimits(options);
   const [owner, repo] = options.repository.split('/');
+  const graphql = `POST ${options.graphqlUrl}`;
 
   type Parameters = Readonly<Record<string, unknown>>;
   async function ask<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>) {
-    const { data } = await limits.runObediently((signal) =>
-      octokit.request(route, { ...place(route), ...parameters, request: { signal } }),
-    );
+    const { data } = await limits.runObediently(async (signal) => {
+      const more = { ...place(route), ...parameters, request: { signal } };
+      const answer: Answer = await octokit.request(route, more);
+      if (route === graphql) refuseErrors(answer, options.redact);
+      return answer;
+    });
     const parsed = schema.safeParse(data);
     if (parsed.success) return parsed.data;
     throw new GitHubError(
@@ -193,7 +219,7 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
     do {
       const variables = { owner, name: repo, number, before };
       const answer: z.infer<typeof newestComments> = await read(
-        `POST ${options.graphqlUrl}`,
+        graphql,
         { query: NEWEST_COMMENTS, variables },
         newestComments,
       );
@@ -246,8 +272,7 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
       try {
         return await firstMatches(newestOwnComments(number), test);
       } catch (error) {
-        // Only a host without GraphQL answers like this; what fails otherwise proves nothing.
-        if (!(error instanceof GitHubError) || error.status !== 404) throw error;
+        if (!hasNoGraphQL(error)) throw error;
         return await firstMatches(restOwnComments(number), test);
       }
     },
@@ -272,7 +297,7 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
       if (kind === 'review') {
         // Only GraphQL knows reactions to a review.
         const variables = { id: nodeId, content: content.toUpperCase() };
-        await ask(`POST ${options.graphqlUrl}`, { query: ADD_REACTION, variables }, anything);
+        await ask(graphql, { query: ADD_REACTION, variables }, anything);
       } else {
         await ask(REACTION_ROUTES[kind], { id, content }, anything);
       }
@@ -284,6 +309,12 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
     },
     hurry: limits.hurry,
   };
+}
+
+/** Only a host without GraphQL answers like this; what fails otherwise proves nothing. */
+function hasNoGraphQL(error: unknown): boolean {
+  const isRefusal = error instanceof GitHubError && !(error instanceof GraphQLError);
+  return isRefusal && error.status === 404;
 }
 
 interface CallLimits {
@@ -312,7 +343,8 @@ function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>):
     try {
       return await Promise.race([request(signal), rejectOnAbort(signal)]);
     } catch (error) {
-      throw signal.aborted ? signal.reason : toGitHubError(error, redact);
+      if (signal.aborted) throw signal.reason;
+      throw error instanceof GitHubError ? error : toGitHubError(error, redact);
       /* v8 ignore next -- V8 counts a way past a catch that always throws */
     } finally {
       finished.abort();
@@ -348,16 +380,32 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
+const text = z.catch(z.string(), '');
+const headersSchema = z.catch(
+  z.object({
+    'retry-after': z.catch(z.string().check(z.regex(/^\d{1,6}$/)), ''),
+    'x-ratelimit-remaining': text,
+  }),
+  { 'retry-after': '', 'x-ratelimit-remaining': '' },
+);
+type Headers = z.infer<typeof headersSchema>;
+/** An answer as the client gives it. */
+interface Answer {
+  readonly headers: unknown;
+  readonly data: unknown;
+}
+
 const requestError = z.object({
   status: z.number(),
   response: z.optional(
     z.object({
       data: z.catch(z.object({ message: z.string() }), { message: '' }),
-      headers: z.catch(z.object({ 'retry-after': z.string().check(z.regex(/^\d{1,6}$/)) }), {
-        'retry-after': '',
-      }),
+      headers: headersSchema,
     }),
   ),
+});
+const graphqlErrors = z.object({
+  errors: z.array(z.object({ type: text, message: text })).check(z.minLength(1)),
 });
 
 /** The code of what went wrong below, such as ECONNREFUSED, which says more than the sentence above it. */
@@ -376,15 +424,60 @@ function toGitHubError(error: unknown, redact: Redact): GitHubError {
   if (data?.response === undefined) {
     return new GitHubError(0, `GitHub could not be reached${detailOf(error)}`, { cause: error });
   }
-  const said = data.response.data.message;
-  const quoted = said === '' ? '' : `: "${oneLine(redact(said))}"`;
-  const retryAfter = data.response.headers['retry-after'];
+  const { status, response } = data;
+  const said = response.data.message;
   // Only a refusal is repeated: what failed in another way may have been done.
-  const refused = data.status === 403 || data.status === 429;
-  return new GitHubError(data.status, `GitHub answered ${data.status}${quoted}`, {
+  const isRefused = status === 403 || status === 429;
+  return new GitHubError(status, `GitHub answered ${status}${quote(said, redact)}`, {
     cause: error,
-    retryAfterMs: refused && retryAfter !== '' ? Number(retryAfter) * 1000 : null,
+    retryAfterMs: isRefused ? retryAfterMsOf(response.headers) : null,
+    isRateLimit: status === 429 || (isRefused && tellsOfLimit(said, response.headers)),
   });
+}
+
+/** The statuses that REST has for what GraphQL calls by a name. */
+const GRAPHQL_STATUS: ReadonlyMap<string, number> = new Map([
+  ['NOT_FOUND', 404],
+  ['FORBIDDEN', 403],
+  ['INSUFFICIENT_SCOPES', 403],
+  ['RATE_LIMITED', 429],
+  ['RATE_LIMIT', 429],
+]);
+
+/** A part of what was asked for is not enough: what is missing may be what was sent before. */
+function refuseErrors({ data, headers }: Answer, redact: Redact): void {
+  const [first] = graphqlErrors.safeParse(data).data?.errors ?? [];
+  if (first === undefined) return;
+  const { type, message } = first;
+  const status = GRAPHQL_STATUS.get(type);
+  const isRateLimit = status === 429 || (status === undefined && /\brate limit/i.test(message));
+  const name = status === undefined ? 'with an error' : type;
+  throw new GraphQLError(
+    // What has no name of its own is trouble of GitHub, or a question that it does not understand.
+    isRateLimit ? 429 : (status ?? 500),
+    `GitHub answered ${name}${quote(message, redact)}`,
+    {
+      isRateLimit,
+      retryAfterMs: isRateLimit ? retryAfterMsOf(headersSchema.parse(headers)) : null,
+    },
+  );
+}
+
+function quote(said: string, redact: Redact): string {
+  return said === '' ? '' : `: "${oneLine(redact(said))}"`;
+}
+
+function retryAfterMsOf({ 'retry-after': seconds }: Headers): number | null {
+  return seconds === '' ? null : Number(seconds) * 1000;
+}
+
+/** A limit is refused with 403, as a lack of permission is. */
+function tellsOfLimit(said: string, headers: Headers): boolean {
+  return (
+    headers['retry-after'] !== '' ||
+    headers['x-ratelimit-remaining'] === '0' ||
+    /\brate limit/i.test(said)
+  );
 }
 
 async function firstMatches(

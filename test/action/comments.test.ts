@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { issueComment, pullRequest, push, schedule } from '../sim/events.ts';
+import type { JournalEntry } from '../sim/agent.ts';
+import { ALICE, issueComment, pullRequest, push, review, schedule } from '../sim/events.ts';
 import type { GitHub } from '../sim/github.ts';
 import { commentTexts, errors, JOB, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
@@ -191,25 +192,209 @@ describe('a secondary rate limit of GitHub', () => {
   });
 });
 
+const PERMISSION = 'The job needs `permissions:` with `pull-requests: write`';
+const TOKEN_IS_BAD = 'github-token has to be valid; left out, it is the token of the job.';
+const LIMIT = 'That is a rate limit of GitHub for this token, and passes.';
+const REMEDIES = [PERMISSION, TOKEN_IS_BAD, LIMIT];
+
+/** What a warning says of the cause, and which remedy it names. */
+async function expectOneWarning(
+  scenario: Scenario,
+  cause: string | RegExp,
+  remedy: string,
+): Promise<void> {
+  await using scene = await stage(scenario);
+  const result = await scene.run();
+  expect(errors(result)).toEqual([]);
+  expect(result.conclusion).toBe('success');
+  const [warning = '', ...more] = warnings(result);
+  expect(more).toEqual([]);
+  expect(warning).toMatch(typeof cause === 'string' ? new RegExp(RegExp.escape(cause)) : cause);
+  expect(REMEDIES.filter((text) => warning.includes(text))).toEqual(remedy === '' ? [] : [remedy]);
+  if (remedy !== PERMISSION) expect(warning).not.toContain('permissions');
+  expect(result.outputs).toMatchObject({ delivery: 'sent', 'comment-url': '' });
+  expect(result.summary).toContain('The comment could not be written.');
+}
+
 describe('a comment that cannot be written is one warning, and the summary holds its text', () => {
-  it.each<[string, Parameters<typeof stage>[0]]>([
-    ['a read-only token', { github: { readOnly: true, issues: [{ number: PULL }] } }],
-    ['a locked conversation', { github: { issues: [{ number: PULL, locked: true }] } }],
-    ['an unknown number', { with: { 'pr-number': '99' } }],
-    ['no token', { with: { 'github-token': '' } }],
-    ['a bad token', { with: { 'github-token': 'ghs_wrong_token' } }],
-    ['HTML', { github: { on: () => ({ status: 200, body: '<html>' }) } }],
-    ['a server error', { github: { on: () => ({ status: 502, body: 'Bad gateway' }) } }],
-    ['a lost connection', { github: { on: () => ({ fault: 'reset' }) } }],
-    ['no answer', { github: { on: () => ({ fault: 'hang' }) } }],
-  ])('%s', async (_, scenario) => {
-    await using scene = await stage(scenario);
+  const forbidden = { status: 403, body: { message: 'You have exceeded a secondary rate limit.' } };
+  const used = { status: 403, headers: { 'x-ratelimit-remaining': '0' }, body: { message: 'no' } };
+  it.each<[string, Scenario, string | RegExp, string]>([
+    [
+      'a read-only token',
+      { github: { readOnly: true, issues: [{ number: PULL }] } },
+      'GitHub answered 403: "Resource not accessible by integration"',
+      PERMISSION,
+    ],
+    [
+      'a locked conversation',
+      { github: { issues: [{ number: PULL, locked: true }] } },
+      'issue is locked',
+      PERMISSION,
+    ],
+    ['no token', { with: { 'github-token': '' } }, 'github-token is empty', TOKEN_IS_BAD],
+    [
+      'a bad token',
+      { with: { 'github-token': 'ghs_wrong_token' } },
+      'GitHub answered 401: "Bad credentials"',
+      TOKEN_IS_BAD,
+    ],
+    [
+      'HTML',
+      { github: { on: () => ({ status: 200, body: '<html>' }) } },
+      'a proxy or portal may have given it',
+      '',
+    ],
+    [
+      'a server error',
+      { github: { on: () => ({ status: 502, body: 'Bad gateway' }) } },
+      'GitHub answered 502',
+      '',
+    ],
+    [
+      'a lost connection',
+      { github: { on: () => ({ fault: 'reset' }) } },
+      'GitHub could not be reached',
+      '',
+    ],
+    [
+      'no answer',
+      { github: { on: () => ({ fault: 'hang' }) } },
+      /GitHub did not answer in time|the time for it was over/,
+      '',
+    ],
+    [
+      'a secondary limit that names no time',
+      { github: { on: () => forbidden } },
+      'GitHub answered 403: "You have exceeded a secondary rate limit."',
+      LIMIT,
+    ],
+    ['a used up limit', { github: { on: () => used } }, 'GitHub answered 403: "no"', LIMIT],
+    [
+      'too many requests',
+      { github: { on: () => ({ status: 429 }) } },
+      'GitHub answered 429.',
+      LIMIT,
+    ],
+  ])('%s', async (_, scenario, cause, remedy) => {
+    await expectOneWarning(scenario, cause, remedy);
+  });
+});
+
+describe('what GraphQL answers with 200 and errors is told for what it is', () => {
+  const integration = 'Resource not accessible by integration';
+  const page = {
+    comments: { nodes: [], pageInfo: { hasPreviousPage: false, startCursor: null } },
+  };
+  it.each<[string, object, string, string]>([
+    [
+      'no such number',
+      {
+        data: { repository: { issueOrPullRequest: null } },
+        errors: [{ type: 'NOT_FOUND', message: 'Could not resolve to an issue.' }],
+      },
+      'GitHub answered NOT_FOUND: "Could not resolve to an issue."',
+      PERMISSION,
+    ],
+    [
+      'no right to read',
+      { data: null, errors: [{ type: 'FORBIDDEN', message: integration }] },
+      `GitHub answered FORBIDDEN: "${integration}"`,
+      PERMISSION,
+    ],
+    [
+      'a token without the scope',
+      { errors: [{ type: 'INSUFFICIENT_SCOPES', message: 'Not granted.' }] },
+      'GitHub answered INSUFFICIENT_SCOPES: "Not granted."',
+      PERMISSION,
+    ],
+    [
+      'the rate limit',
+      { errors: [{ type: 'RATE_LIMITED', message: 'API rate limit exceeded.' }] },
+      'GitHub answered RATE_LIMITED: "API rate limit exceeded."',
+      LIMIT,
+    ],
+    [
+      'the rate limit under its newer name',
+      { errors: [{ type: 'RATE_LIMIT', message: 'API rate limit already exceeded.' }] },
+      'GitHub answered RATE_LIMIT: "API rate limit already exceeded."',
+      LIMIT,
+    ],
+    [
+      'a secondary limit',
+      { errors: [{ message: 'You have exceeded a secondary rate limit. Wait.' }] },
+      'GitHub answered with an error: "You have exceeded a secondary rate limit. Wait."',
+      LIMIT,
+    ],
+    [
+      'trouble of its own',
+      { data: null, errors: [{ message: 'Something went wrong while executing your query.' }] },
+      'GitHub answered with an error: "Something went wrong while executing your query."',
+      '',
+    ],
+    ['an error without words', { errors: [{}] }, 'GitHub answered with an error.', ''],
+    [
+      'a part of what was asked for, and an error',
+      {
+        data: { repository: { issueOrPullRequest: page } },
+        errors: [{ type: 'FORBIDDEN', message: integration }],
+      },
+      `GitHub answered FORBIDDEN: "${integration}"`,
+      PERMISSION,
+    ],
+    [
+      'a type that nobody knows',
+      { errors: [{ type: 'X\n::error::x', message: 'a\n::error::b ##[error]c' }] },
+      'GitHub answered with an error: "a ::error::b ##\\[error]c"',
+      '',
+    ],
+  ])('%s', async (_, body, cause, remedy) => {
+    const on = ({ path }: JournalEntry) => (path === '/graphql' ? { body } : undefined);
+    const github = { on, issues: [{ number: PULL }] };
+    await expectOneWarning({ github }, cause, remedy);
+  });
+
+  it('an unknown number', async () => {
+    await using scene = await stage({ with: { 'pr-number': '99' } });
     const result = await scene.run();
-    expect(errors(result)).toEqual([]);
-    expect(result.conclusion).toBe('success');
-    expect(warnings(result)).toEqual([expect.stringMatching(/pull-requests: write/)]);
-    expect(result.outputs).toMatchObject({ delivery: 'sent', 'comment-url': '' });
-    expect(result.summary).toContain('The comment could not be written.');
+    expect(warnings(result)).toEqual([expect.stringContaining('GitHub answered NOT_FOUND: "')]);
+    // By REST, the comments of a token's own are not told apart as surely.
+    expect(scene.github.journal.map(({ method }) => method)).not.toContain('GET');
+  });
+
+  it('a secondary limit is waited out where it is short', async () => {
+    let left = 1;
+    await using scene = await stage({
+      github: {
+        issues: [{ number: PULL }],
+        on({ path }) {
+          if (path !== '/graphql' || left === 0) return undefined;
+          left -= 1;
+          const errors = [{ message: 'You have exceeded a secondary rate limit.' }];
+          return { headers: { 'retry-after': '2' }, body: { errors } };
+        },
+      },
+    });
+    const result = await scene.run();
+    expect(result.annotations).toEqual([]);
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+  });
+
+  it('a reaction that GraphQL refuses is none', async () => {
+    const refusal = { errors: [{ type: 'FORBIDDEN', message: integration }] };
+    await using scene = await stage({
+      with: { command: '/agent', prompt: '', comment: false },
+      step: { event: review({ number: PULL, body: '/agent go' }), debug: true },
+      github: {
+        collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+        on: ({ path }) => (path === '/graphql' ? { body: refusal } : undefined),
+      },
+    });
+    const { log, outputs } = await scene.run();
+    expect(outputs.result).toBe('sent');
+    expect(log).toContain(
+      `##[debug]The reaction eyes was not added: GitHub answered FORBIDDEN: "${integration}".`,
+    );
   });
 });
 

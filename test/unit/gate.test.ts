@@ -60,8 +60,8 @@ describe('who asks', () => {
   });
 
   it.each([
-    ['of ours', new GitHubError(0, 'github-token is empty'), 'github-token is empty'],
-    ['that is none', 'whatever', 'GitHub could not be asked'],
+    ['of ours', new GitHubError(401, 'github-token is empty'), 'github-token is empty'],
+    ['that is none', new TypeError('inner words'), 'an unexpected error'],
   ])('does not pass where there is no way to GitHub, by an error %s', async (_, thrown, why) => {
     expect(await pass({}, () => Promise.reject(thrown))).toEqual({
       kind: 'failed',
