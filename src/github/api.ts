@@ -113,6 +113,8 @@ export function neededFor(error: unknown): string {
 /** Milliseconds that one call may take. */
 const CALL_MS = 10_000;
 const PAGE_SIZE = 100;
+/** With the headers of every call; without it, a newer version may one day answer otherwise. */
+const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 /** Milliseconds that a secondary rate limit is waited out, once a run. */
 const LONGEST_PAUSE_MS = 5000;
 
@@ -185,7 +187,8 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
   type Parameters = Readonly<Record<string, unknown>>;
   async function ask<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>) {
     const { data } = await limits.runObediently(async (signal) => {
-      const more = { ...place(route), ...parameters, request: { signal } };
+      const headers = API_VERSION;
+      const more = { ...place(route), ...parameters, headers, request: { signal } };
       const answer: Answer = await octokit.request(route, more);
       if (route === graphql) refuseErrors(answer, options.redact);
       return answer;

@@ -398,6 +398,23 @@ describe('what GraphQL answers with 200 and errors is told for what it is', () =
   });
 });
 
+it('every call to GitHub names the version of its API', async () => {
+  await using scene = await stage({
+    with: { command: '/agent', prompt: '', wait: true },
+    step: { event: issueComment({ number: PULL, body: '/agent go' }) },
+    github: {
+      issues: [{ number: PULL, pullRequest: true }],
+      collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+    },
+  });
+  await scene.run();
+  const routes = scene.github.journal.map(({ method, path }) => `${method} ${path}`);
+  expect(new Set(routes).size).toBeGreaterThanOrEqual(5);
+  for (const { headers } of scene.github.journal) {
+    expect(headers['x-github-api-version']).toBe('2022-11-28');
+  }
+});
+
 it('an event file that cannot be read keeps no comment from being written', async () => {
   await using scene = await stage({
     with: { 'pr-number': String(PULL) },
