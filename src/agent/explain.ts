@@ -1,7 +1,7 @@
 import { oneLine } from '../foreign-text.ts';
 import type { Redact } from '../secrets.ts';
 import type { Answer, Exchange } from './http.ts';
-import { readRefusal } from './wire.ts';
+import { type Refusal, readRefusal } from './wire.ts';
 
 interface Subject {
   readonly doing: 'send' | 'look';
@@ -21,16 +21,25 @@ export function explain(exchange: Exchange, subject: Subject): string {
       ? `The connection to ${subject.where} was lost after the request was written: ${exchange.why}.`
       : `Could not reach ${subject.where}: ${exchange.why}.`;
   }
-  const said =
-    exchange.body.kind === 'whole' ? readRefusal(exchange.body.text, subject.redact) : '';
   const parts = [
     `The service answered ${exchange.status} to the ${subject.doing === 'send' ? 'message' : 'look at the job'}`,
-    said === '' ? '' : `: "${oneLine(said)}"`,
+    exchange.body.kind === 'whole' ? quote(readRefusal(exchange.body.text, subject.redact)) : '',
     exchange.requestId === '' ? '' : ` (request id ${subject.redact(exchange.requestId)})`,
     '.',
   ];
   const advice = advise(exchange, subject);
   return advice === '' ? parts.join('') : `${parts.join('')} ${advice}`;
+}
+
+/** Details beyond these are not told: who needs them all asks the service. */
+const MOST_DETAILS = 3;
+
+function quote({ sentence, details }: Refusal): string {
+  if (sentence === '') return '';
+  const told = details.slice(0, MOST_DETAILS).map((detail) => `"${oneLine(detail, 120)}"`);
+  const more = details.length > told.length ? [`${details.length - told.length} more`] : [];
+  const list = told.length === 0 ? '' : ` (${[...told, ...more].join(', ')})`;
+  return `: "${oneLine(sentence)}"${list}`;
 }
 
 function advise({ status, locationHost, contentType, body }: Answer, subject: Subject): string {

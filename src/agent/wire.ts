@@ -69,25 +69,56 @@ function redactRecord(record: JobRecord, redact: Redact): JobRecord {
   };
 }
 
+const detail = z.union([
+  z.string(),
+  z.pipe(
+    z.object({
+      path: z.catch(z.union([z.string(), z.array(z.union([z.string(), z.number()]))]), ''),
+      message: z.string(),
+    }),
+    z.transform(({ path, message }) => {
+      const where = [path].flat().join('.');
+      return where === '' ? message : `${where}: ${message}`;
+    }),
+  ),
+]);
+const details = z.catch(
+  z.union([
+    z.pipe(
+      z.string(),
+      z.transform((only) => [only]),
+    ),
+    z.array(z.catch(detail, '')),
+  ]),
+  [],
+);
+
 const refusal = z.union([
+  z.object({ error: z.string(), details }),
   z.pipe(
-    z.object({ error: z.string() }),
-    z.transform(({ error }) => error),
+    z.object({ error: z.object({ message: z.string(), details }) }),
+    z.transform(({ error }) => ({ error: error.message, details: error.details })),
   ),
   z.pipe(
-    z.object({ error: z.object({ message: z.string() }) }),
-    z.transform(({ error }) => error.message),
-  ),
-  z.pipe(
-    z.object({ message: z.string() }),
-    z.transform(({ message }) => message),
+    z.object({ message: z.string(), details }),
+    z.transform(({ message, details }) => ({ error: message, details })),
   ),
 ]);
 
-/** The service's own sentence in a refusal, `{"error": string}`; empty if there is none. */
-export function readRefusal(body: string, redact: Redact): string {
-  const parsed = refusal.safeParse(parseJson(body));
-  return parsed.success ? redact(parsed.data) : '';
+/** What the service says about a refusal; empty where it says nothing. */
+export interface Refusal {
+  readonly sentence: string;
+  readonly details: readonly string[];
+}
+
+/** Reads `{"error": string, "details": [...]}`. */
+export function readRefusal(body: string, redact: Redact): Refusal {
+  const { data } = refusal.safeParse(parseJson(body));
+  if (data === undefined) return { sentence: '', details: [] };
+  return {
+    sentence: redact(data.error),
+    details: data.details.filter((text) => text !== '').map(redact),
+  };
 }
 
 export function isKnownStatus(status: string | null): boolean {

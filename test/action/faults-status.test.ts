@@ -151,6 +151,42 @@ describe('a definite no is not asked again', () => {
       { ...REFUSED, error: /request id req_42/ },
     ],
     [
+      '400 with details',
+      always({
+        status: 400,
+        body: {
+          error: 'Invalid body',
+          details: [{ path: ['prompt'], message: 'is too long' }, 'and more'],
+        },
+      }),
+      {
+        ...REFUSED,
+        error:
+          /answered 400 to the message: "Invalid body" \("prompt: is too long", "and more"\)\. It/,
+      },
+    ],
+    [
+      '400 with details that quote the key, commands, controls and a novel',
+      always(
+        {
+          status: 400,
+          body: {
+            error: 'Invalid body',
+            details: [
+              `bad key ${KEY}`,
+              '\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e',
+              ...Array.from({ length: 1000 }, () => 'x'.repeat(900)),
+            ],
+          },
+        },
+        TOLD,
+      ),
+      {
+        ...REFUSED,
+        error: /^(?!.*##\[)[^\n\r\u001b]{1,800}bad key \*\*\*", [^\n\r\u001b]{1,800}$/,
+      },
+    ],
+    [
       '400 that quotes the key',
       always(
         {

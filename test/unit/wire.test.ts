@@ -97,8 +97,37 @@ it.each([
   ['{"error":7}', ''],
   ['<html>', ''],
   ['null', ''],
-])('readRefusal %s', (body, expected) => {
-  expect(readRefusal(body, AS_IT_IS)).toBe(expected);
+])('readRefusal %s', (body, sentence) => {
+  expect(readRefusal(body, AS_IT_IS)).toEqual({ sentence, details: [] });
+});
+
+it.each<[unknown, readonly string[]]>([
+  ['one', ['one']],
+  [
+    ['one', 'two'],
+    ['one', 'two'],
+  ],
+  [[{ code: 'too_big', path: ['prompt'], message: 'is too long' }], ['prompt: is too long']],
+  [[{ path: ['a', 0, 'b'], message: 'no' }], ['a.0.b: no']],
+  [
+    [{ path: 'prompt', message: 'no' }, { message: 'nor this' }],
+    ['prompt: no', 'nor this'],
+  ],
+  [[{ field: 'prompt' }], []],
+  [[7, null, ['x']], []],
+  [{ prompt: ['is too long'] }, []],
+  [null, []],
+])('readRefusal with the details %j', (details, expected) => {
+  for (const body of [{ error: 'no', details }, { error: { message: 'no', details } }]) {
+    const read = readRefusal(JSON.stringify(body), AS_IT_IS);
+    expect(read).toEqual({ sentence: 'no', details: expected });
+  }
+});
+
+it('readRefusal takes secrets out of each text by itself', () => {
+  const body = { error: 'a key', details: ['key', { path: ['key'], message: 'key' }] };
+  const read = readRefusal(JSON.stringify(body), (text) => text.replaceAll('key', '***'));
+  expect(read).toEqual({ sentence: 'a ***', details: ['***', '***: ***'] });
 });
 
 it.each([
