@@ -208,13 +208,18 @@ describe('the bodies of the service', () => {
       fc.oneof(
         body,
         fc.jsonValue().map((error) => JSON.stringify({ error })),
+        fc.jsonValue().map((details) => JSON.stringify({ error: 'no', details })),
       ),
       (text) => {
-        expect(typeof readRefusal(text, same)).toBe('string');
+        const { sentence, details } = readRefusal(text, same);
+        expect(typeof sentence).toBe('string');
+        expect(details.every((detail) => typeof detail === 'string')).toBe(true);
       },
     );
     always(hostileText, (said) => {
-      expect(readRefusal(JSON.stringify({ error: said }), same)).toBe(said);
+      const body = JSON.stringify({ error: said, details: [said] });
+      const details = said === '' ? [] : [said];
+      expect(readRefusal(body, same)).toEqual({ sentence: said, details });
     });
   });
 });

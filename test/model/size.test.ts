@@ -91,6 +91,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
     ),
   'readRefusal of the text': (text) => readRefusal(text, redact),
   'readRefusal of its sentence': (text) => readRefusal(JSON.stringify({ error: text }), redact),
+  'readRefusal of its details': (text) =>
+    readRefusal(JSON.stringify({ error: '', details: text.match(/.{1,9}/gs) }), redact),
   'checkPrLink of the text': (text) => checkPrLink(text, GITHUB),
   'checkPrLink of its path': (text) => checkPrLink(`https://github.com/${text}`, GITHUB),
   'checkPrLink of the repository': (text) =>
