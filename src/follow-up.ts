@@ -33,10 +33,13 @@ export async function followUp(
   const narrate = createNarrator(host.console, host.clock, errands.length);
   const write = (): string | undefined =>
     writeOutputs(host, { results: [...board.values()], commentUrls: [] });
-  const warned = new Set<string>();
-  const warnOnce = (text: string): void => {
-    if (text !== '' && !warned.has(text)) host.console.warning(text);
-    warned.add(text);
+  let hasWarned = false;
+  // Of further jobs the log tells: annotations for each of them would hide the others.
+  const warn = (text: string): void => {
+    if (text === '') return;
+    const say = hasWarned ? host.console.info : host.console.warning;
+    say(text);
+    hasWarned = true;
   };
   let noted: Promise<void> | undefined;
   const noteTogether = (): Promise<void> => {
@@ -65,7 +68,7 @@ export async function followUp(
     };
     const place = { pace: paceOf(index, errands.length), firstLookMs: firstLookMs(index) };
     const beforeSend = (warning: string): Promise<void> => {
-      warnOnce(warning);
+      warn(warning);
       return isOpen ? reporter.sending([soFar]) : noteTogether();
     };
     learn(await runErrand(errand, scene, { observe, beforeSend, place }));

@@ -70,15 +70,15 @@ export function planJob({ memory, jobId, key, runId, attempt, wait }: Circumstan
         kind: 'send',
         warning:
           attempt > 1
-            ? 'This is a re-run without a memory of what was sent before; the message is sent again. A memory takes ' +
-              'comment: true, and a pull request or issue.'
+            ? `This is a re-run without a memory of what was sent before; the message to job ${jobId} is sent ` +
+              'again. A memory takes comment: true, and a pull request or issue.'
             : '',
       };
     case 'read': {
       const job = memory.ledger === null ? undefined : findJob(memory.ledger, jobId);
       const turn = job?.turns.find((candidate) => candidate.key === key);
       if (job === undefined || turn === undefined)
-        return planUnknown(memory.ledger, runId, attempt);
+        return planUnknown(memory.ledger, { jobId, runId, attempt });
       return turn.delivery === 'not-sent'
         ? { kind: 'send', warning: '' }
         : planAgain(job, turn, wait);
@@ -87,17 +87,21 @@ export function planJob({ memory, jobId, key, runId, attempt, wait }: Circumstan
 }
 
 /** Where nothing is remembered of a turn, it was never begun, or there was no room for it. */
-function planUnknown(ledger: Ledger | null, runId: string, attempt: number): Plan {
+function planUnknown(
+  ledger: Ledger | null,
+  { jobId, runId, attempt }: Pick<Circumstances, 'jobId' | 'runId' | 'attempt'>,
+): Plan {
   if (attempt === 1) return { kind: 'send', warning: '' };
   const forgotten = ledger?.forgotten;
   return forgotten !== undefined && isUpTo(runId, forgotten)
     ? refuseRerun('the comment had no room left to remember all messages of that time')
-    : { kind: 'send', warning: NOT_REMEMBERED };
+    : {
+        kind: 'send',
+        warning:
+          `This is a re-run, and the conversation remembers no message of an earlier attempt to job ${jobId}; ` +
+          'it is sent now. If an earlier attempt sent it all the same, it is sent twice.',
+      };
 }
-
-const NOT_REMEMBERED =
-  'This is a re-run, and the conversation remembers no message of an earlier attempt; the message ' +
-  'is sent. If an earlier attempt sent it all the same, it is there twice.';
 
 /** In a re-run, a job that cannot say where it is remembered what was sent to it gets nothing. */
 function refuseUnseen(jobId: string, ending: Ending): Plan {

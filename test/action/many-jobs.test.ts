@@ -644,6 +644,16 @@ describe('the conversations of many jobs', () => {
     expect(scene.agent.posts()).toHaveLength(5);
   });
 
+  it('name in a re-run each job that they do not remember, and warn of one', async () => {
+    await using scene = await many({ with: { comment: true } });
+    await scene.run({ with: { 'job-id': 'job-1, job-3' } });
+    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+    expect(scene.agent.posts()).toHaveLength(5);
+    expect(warnings(second)).toEqual([expect.stringMatching(/ to job job-2; it is sent now\. /)]);
+    const named = second.log.matchAll(/remembers no message of an earlier attempt to job (\S+);/g);
+    expect([...named].map(([, id]) => id)).toEqual(['job-2', 'job-4', 'job-5']);
+  });
+
   it.runIf(HAS_SIGNALS)('remember a job that comes late to what others share', async () => {
     const two = ids(2);
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;

@@ -138,7 +138,9 @@ describe('a re-run sends', () => {
   it('again with comment: false, which has no memory, and warns', async () => {
     const { second, posts } = await rerun({ with: { comment: false } });
     expect(second.outputs.result).toBe('sent');
-    expect(warnings(second)).toEqual([expect.stringContaining('without a memory')]);
+    expect(warnings(second)).toEqual([
+      expect.stringMatching(/without a memory .* message to job job-1 is sent again\./),
+    ]);
     expect(posts).toBe(2);
   });
 });
@@ -344,7 +346,9 @@ it('a re-run that finds nothing remembered sends, and says so', async () => {
   scene.github.deleteComment(scene.github.comments(PULL)[0]?.id ?? 0);
   const second = await scene.run({ step: ATTEMPT_2 });
   expect(second.outputs.result).toBe('sent');
-  expect(warnings(second)).toEqual([expect.stringContaining('remembers no message')]);
+  expect(warnings(second)).toEqual([
+    expect.stringContaining('remembers no message of an earlier attempt to job job-1;'),
+  ]);
 });
 
 it('a ledger that was edited by hand is left as it is', async () => {
