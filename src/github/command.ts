@@ -47,9 +47,15 @@ export function readRequest(comment: CommentTrigger, command: string | null): Re
   return { kind: 'usage', command, conversation: comment.conversation };
 }
 
-/** The command is the very first thing, followed by white space or the end. */
+/**
+ * The command is the very first thing, followed by white space or the end. Case does not count: phones
+ * write the first letter large, and `startsWith()` in an `if:` ignores it as well.
+ */
 function startsWithCommand(body: string, command: string): boolean {
-  return body.startsWith(command) && /^(\s|$)/.test(body.slice(command.length));
+  const start = body.slice(0, command.length);
+  return (
+    start.toLowerCase() === command.toLowerCase() && /^(\s|$)/.test(body.slice(command.length))
+  );
 }
 
 /** What readers of the comment see is what the agent gets: hidden text goes. */

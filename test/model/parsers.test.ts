@@ -650,7 +650,7 @@ describe('the command', () => {
       weight: 4,
       arbitrary: fc
         .tuple(
-          fc.constantFrom('/agent', '/agent ', '/agent\n', ' /agent ', '/agents '),
+          fc.constantFrom('/agent', '/Agent ', '/AGENT\n', ' /agent ', '/agents '),
           hostileText,
         )
         .map((parts) => parts.join('')),
@@ -686,7 +686,7 @@ describe('the command', () => {
         return;
       }
       expect(given.action).toBe(given.kind === 'review' ? 'submitted' : 'created');
-      expect(given.body).toMatch(/^\/agent(\s|$)/);
+      expect(given.body).toMatch(/^\/agent(\s|$)/i);
       expect([given.author.type, given.sender.type, given.viaApp]).toEqual(['User', 'User', false]);
       expect(given.sender.id).toBe(given.author.id);
       if (request.kind === 'asked') expect(hasVisibleText(request.text)).toBe(true);
