@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { OUTPUT_NAMES } from '../../src/outputs.ts';
 import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '../sim/agent.ts';
-import { pullRequest } from '../sim/events.ts';
+import { ALICE, pullRequest, RENOVATE } from '../sim/events.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';
 import {
   type Step,
@@ -19,6 +19,8 @@ export const TOKEN = 'ghs_canary_4d2e8b6a0f';
 export const PROJECT = 'project_1';
 export const JOB = 'job-1';
 export const PULL = 7;
+/** Asks for nobody's permission, so that GitHub hears only what a scenario is about. */
+const BY_A_BOT = pullRequest({ number: PULL, sender: RENOVATE });
 /** Fifteen minutes of work on a message. */
 export const LONG_TURN = {
   steps: [
@@ -62,6 +64,7 @@ export async function stage(scenario: Scenario = {}): Promise<Stage> {
   const github = await startGitHub({
     token: TOKEN,
     issues: [{ number: PULL, pullRequest: true }],
+    collaborators: { alice: { id: ALICE.id, permission: 'write' } },
     clock: time,
     ...scenario.github,
   });
@@ -69,7 +72,7 @@ export async function stage(scenario: Scenario = {}): Promise<Stage> {
   function start(more: Pick<Scenario, 'with' | 'step'> = {}): StepRun {
     const step = { ...scenario.step, ...more.step };
     const run = startStep({
-      event: pullRequest({ number: PULL }),
+      event: BY_A_BOT,
       token: TOKEN,
       ...step,
       with: {

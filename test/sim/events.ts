@@ -38,6 +38,7 @@ const SHA = '4f0c6d6a3b1e4d0c9a58f6d1f1b7c2e5a9d3b8c7';
 const ZERO_SHA = '0'.repeat(40);
 
 export const ALICE: Person = { login: 'alice', id: 1001, type: 'User' };
+export const RENOVATE: Person = { login: 'renovate[bot]', id: 29_139_614, type: 'Bot' };
 export const DEPENDABOT: Person = { login: 'dependabot[bot]', id: 49699333, type: 'Bot' };
 
 /**
@@ -274,12 +275,21 @@ export function workflowDispatch(
   return event('workflow_dispatch', undefined, { inputs, sender }, options.repository);
 }
 
-/** The list of pull requests is empty for those from forks. */
+/**
+ * The list of pull requests is empty for those from forks. `fork` is the head's repository, null if
+ * it was deleted, or absent for our own.
+ */
 export function workflowRun(
-  options: Common & { readonly pullRequests?: readonly number[] } = {},
+  options: Common & {
+    readonly pullRequests?: readonly number[];
+    /** The event that started the workflow which ran. */
+    readonly startedBy?: string;
+    readonly fork?: string | null;
+  } = {},
 ): WebhookEvent {
-  const { pullRequests = [], repository = REPOSITORY, sender = ALICE } = options;
+  const { pullRequests = [], repository = REPOSITORY, sender = ALICE, fork } = options;
   const repo = { id: 1, url: `${API}/repos/${repository}`, name: repository.split('/')[1] };
+  const forked = fork === null ? null : { id: 900_001, full_name: fork, fork: true };
   const pulls = pullRequests.map((number) => ({
     id: number,
     number,
@@ -292,7 +302,8 @@ export function workflowRun(
     options.action ?? 'completed',
     {
       workflow_run: {
-        event: 'pull_request',
+        event: options.startedBy ?? 'pull_request',
+        head_repository: fork === undefined ? { id: repo.id, full_name: repository } : forked,
         status: 'completed',
         conclusion: 'success',
         head_sha: SHA,
