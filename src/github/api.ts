@@ -13,8 +13,8 @@ export interface OwnComment {
 
 /** What somebody may do here; `none` stands for less than triage. */
 export interface Collaborator {
-  readonly id: number;
-  readonly login: string;
+  /** Null if GitHub has no such account any more. */
+  readonly user: { readonly id: number; readonly login: string } | null;
   readonly permission: 'none' | 'triage' | 'write' | 'maintain' | 'admin';
 }
 
@@ -155,14 +155,16 @@ const flag = z.catch(z.boolean(), false);
 const collaboratorAnswer = z.object({
   permission: z.string(),
   role_name: z.catch(z.string(), ''),
-  user: z.object({
-    id: z.number(),
-    login: z.string(),
-    permissions: z.catch(
-      z.nullable(z.object({ triage: flag, push: flag, maintain: flag, admin: flag })),
-      null,
-    ),
-  }),
+  user: z.nullable(
+    z.object({
+      id: z.number(),
+      login: z.string(),
+      permissions: z.catch(
+        z.nullable(z.object({ triage: flag, push: flag, maintain: flag, admin: flag })),
+        null,
+      ),
+    }),
+  ),
 });
 const anything = z.unknown();
 
@@ -503,7 +505,8 @@ function toCollaborator({
   role_name,
   user,
 }: z.infer<typeof collaboratorAnswer>): Collaborator {
-  const { id, login, permissions } = user;
+  if (user === null) return { user, permission: 'none' };
+  const { permissions } = user;
   if (permissions !== null) {
     const { admin, maintain, push, triage } = permissions;
     const level = admin
@@ -515,9 +518,9 @@ function toCollaborator({
           : triage
             ? 'triage'
             : 'none';
-    return { id, login, permission: level };
+    return { user, permission: level };
   }
-  return { id, login, permission: ROLES[role_name] ?? ROLES[permission] ?? 'none' };
+  return { user, permission: ROLES[role_name] ?? ROLES[permission] ?? 'none' };
 }
 
 const ROLES: Readonly<Record<string, Collaborator['permission']>> = Object.assign(

@@ -43,14 +43,18 @@ async function admitOne(
     if (found === null) {
       return { kind: 'denied', reason: `${login} is no collaborator and lacks the ${needed}.` };
     }
-    const same = id === null ? found.login.toLowerCase() === login.toLowerCase() : found.id === id;
+    const { user, permission } = found;
+    if (user === null) {
+      return { kind: 'denied', reason: `${login} is not known to GitHub any more.` };
+    }
+    const same = id === null ? user.login.toLowerCase() === login.toLowerCase() : user.id === id;
     if (!same) {
       return {
         kind: 'failed',
         reason: `GitHub answered for somebody else when asked for the permission of ${login}.`,
       };
     }
-    return rank(found.permission) >= rank(minimum)
+    return rank(permission) >= rank(minimum)
       ? { kind: 'allowed' }
       : { kind: 'denied', reason: `${login} lacks the ${needed}.` };
   } catch (error) {

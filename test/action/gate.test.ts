@@ -109,6 +109,7 @@ const ANSWERS: readonly (readonly [string, Reply, Verdict])[] = [
   ['no answer', { fault: 'hang' }, 'error'],
   ['404', { status: 404, body: { message: 'no' } }, 'skipped'],
   ['no user', { body: { permission: 'admin', role_name: 'admin' } }, 'error'],
+  ['a user of null', { body: { permission: 'admin', role_name: 'admin', user: null } }, 'skipped'],
   ['another user', { body: { permission: 'admin', user: { ...user, id: 5 } } }, 'error'],
   ['an unknown role', { body: { permission: 'owner', role_name: 'king', user } }, 'skipped'],
   ['a custom role upon write', { body: { permission: 'write', role_name: 'docs', user } }, 'sent'],

@@ -37,8 +37,7 @@ function github(answer: (login: string) => Promise<Collaborator | null>): GitHub
   };
 }
 const writer = async (login: string): Promise<Collaborator> => ({
-  id: login === 'alice' ? 1 : 2,
-  login,
+  user: { id: login === 'alice' ? 1 : 2, login },
   permission: 'write',
 });
 
@@ -77,6 +76,7 @@ describe('admit', () => {
     ['an answer about somebody else', async () => ({ ...(await writer('bob')) }), 'failed'],
     ['the same login in another case', writer, 'allowed'],
     ['no collaborator', async () => null, 'denied'],
+    ['an account that is gone', async () => ({ ...(await writer('bob')), user: null }), 'denied'],
     ['a refusal', () => Promise.reject(new GitHubError(500, 'GitHub answered 500')), 'failed'],
     ['an unexpected error', () => Promise.reject(new TypeError('x')), 'failed'],
   ] as const)('%s', async (_, answer, kind) => {
