@@ -21,8 +21,13 @@ import type { Reporter } from './reporter.ts';
 const NO_FILE = 'no file is named for it';
 
 /** Nothing is to be done here: green, and with its reason, if later steps are told so. */
-export function skip(host: Host, reason: string, commentUrl = ''): 0 | 1 {
-  host.console.notice(reason);
+export function skip(
+  host: Host,
+  reason: string,
+  commentUrl = '',
+  level: 'notice' | 'warning' = 'notice',
+): 0 | 1 {
+  host.console[level](reason);
   const ended: Ended = { result: 'skipped', reason };
   const report: Report = { results: [], ended, commentUrls: [commentUrl] };
   const problem = writeOutputs(host, report);

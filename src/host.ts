@@ -36,8 +36,10 @@ export interface RunFacts {
   readonly attempt: number;
   /** Names this step of this run, whatever the attempt. */
   readonly origin: string;
-  /** Who started this attempt. */
+  /** Who started this attempt, as far as the runner says; for people to read. */
   readonly actor: string;
+  /** Who started this attempt; empty if the runner does not say so. */
+  readonly triggeringActor: string;
 }
 
 const GITHUB = 'https://github.com';
@@ -56,5 +58,6 @@ export function readRunFacts(env: Host['env']): RunFacts {
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
     origin: `run:${runId}:${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
     actor: env.GITHUB_TRIGGERING_ACTOR || env.GITHUB_ACTOR || '',
+    triggeringActor: env.GITHUB_TRIGGERING_ACTOR || '',
   };
 }

@@ -6,7 +6,20 @@ import { FAIL_ON, type Outcome, STATUSES, type Status } from './outcome.ts';
 import { type ProxySettings, proxySecrets, readProxy } from './proxy.ts';
 import type { Redact } from './secrets.ts';
 
-export interface Inputs {
+/** The inputs that say who may send. */
+export interface AccessInputs {
+  /** The word that a comment must begin with; null acts on every event. */
+  readonly command: string | null;
+  readonly minimumPermission: MinimumPermission;
+  /** Logins, as GitHub spells them. */
+  readonly allowedBots: ReadonlySet<string>;
+  readonly githubToken: string;
+}
+
+/** `none` asks for nobody's permission. */
+export type MinimumPermission = Permission | 'none';
+
+export interface Inputs extends AccessInputs {
   readonly projectId: string;
   /** Each once, in the order given. Empty if the conversation has to remember it. */
   readonly jobIds: readonly string[];
@@ -22,9 +35,6 @@ export interface Inputs {
   readonly prompt: string;
   /** The statuses in which a job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
-  /** The word that a comment must begin with; null acts on every event. */
-  readonly command: string | null;
-  readonly minimumPermission: Permission;
   readonly wait: boolean;
   readonly timeoutMs: number;
   /** A fixed interval that beats every interval of the schedule; null is adaptive. */
@@ -33,7 +43,6 @@ export interface Inputs {
   readonly failOn: ReadonlySet<Outcome>;
   readonly comment: boolean;
   readonly prNumber: number | null;
-  readonly githubToken: string;
   readonly baseUrl: URL;
   /** From the proxy variables of the environment. */
   readonly proxy: ProxySettings;
@@ -99,14 +108,16 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
     kind: 'valid',
     missing,
     inputs: {
+      command: data.command,
+      minimumPermission: data['minimum-permission'],
+      allowedBots: data['allowed-bots'],
+      githubToken: data['github-token'],
       projectId: data['project-id'],
       ...data['job-id'],
       apiKey: data['api-key'],
       send,
       prompt: prompt.text,
       onlyWhen: data['only-when'],
-      command: data.command,
-      minimumPermission: data['minimum-permission'],
       wait: data.wait,
       timeoutMs: data['timeout-minutes'] * 60_000,
       pollIntervalMs:
@@ -115,7 +126,6 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
       failOn: data['fail-on'],
       comment: data.comment,
       prNumber: data['pr-number'],
-      githubToken: data['github-token'],
       baseUrl: data['base-url'],
       proxy: proxy.proxy,
     },
@@ -126,6 +136,7 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
 const QUOTED: ReadonlySet<string> = new Set([
   'command',
   'minimum-permission',
+  'allowed-bots',
   'send',
   'wait',
   'only-when',
@@ -162,12 +173,15 @@ function contradictions(data: Readonly<z.infer<typeof schema>>): readonly string
 export const JOB_ID_MISSING =
   'job-id is empty; give the id that the service answered when the job was created.';
 
+const MINIMUM_PERMISSIONS = [...PERMISSIONS, 'none'] as const;
+
 const schema = z.object({
   'project-id': input(projectId),
   'job-id': input(jobIds),
   'api-key': input(apiKey),
   command: input(command),
-  'minimum-permission': input((text) => oneOf(text || 'write', PERMISSIONS)),
+  'minimum-permission': input((text) => oneOf(text || 'write', MINIMUM_PERMISSIONS)),
+  'allowed-bots': input(logins),
   send: input((text) => boolean(text, true)),
   wait: input((text) => boolean(text, false)),
   'timeout-minutes': input((text) => number(text, { fallback: 30, above: 0, atMost: 7200 })),
@@ -287,6 +301,16 @@ function command(text: string): Checked<string | null> {
   if (text === '') return valid(null);
   if (/^\S+$/.test(text) && text.length <= 100 && hasVisibleText(text)) return valid(text);
   return { problem: `must be one word without white space, such as /agent, not ${shown(text)}.` };
+}
+
+/** Logins of users and apps; which of them are bots, only an event can say. */
+function logins(text: string): Checked<ReadonlySet<string>> {
+  const given = text.split(/[\s,]+/).filter((login) => login !== '');
+  const wrong = given.find((login) => !/^[a-z\d][\w-]{0,99}(\[bot\])?$/i.test(login));
+  if (wrong === undefined && (text === '' || given.length > 0)) return valid(new Set(given));
+  return {
+    problem: `must be a list of logins such as renovate[bot], not ${shown(wrong ?? text)}.`,
+  };
 }
 
 /** The words of YAML 1.2, as the toolkit's own `getBooleanInput` takes them. */

@@ -1,15 +1,14 @@
 import type { ServiceContext } from './agent/client.ts';
 import { createTransport, type Transport } from './agent/http.ts';
 import { openSends } from './agent/sends.ts';
+import { authorize, cannotAsk, isTrusted, requestOf } from './authorize.ts';
 import { cancelled, conclude, crash, fail, skip } from './ending.ts';
 import { prepareErrands } from './errand.ts';
 import { readWhole } from './files.ts';
 import { type Board, followUp } from './follow-up.ts';
-import { passGate, requestOf } from './gate.ts';
 import { connectGitHub, type GitHub, GitHubError, neededFor, whyOf } from './github/api.ts';
 import type { Request } from './github/command.ts';
-import { isCommentEvent, readTrigger, type TriggerRead } from './github/event.ts';
-import type { Admission } from './github/permission.ts';
+import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
 import { type Host, type RunFacts, readRunFacts } from './host.ts';
 import { DEFAULT_BASE_URL, type Inputs, type InputsRead, readInputs } from './inputs.ts';
 import { createPatience, type Patience } from './patience.ts';
@@ -36,28 +35,30 @@ export async function run(host: Host): Promise<0 | 1> {
   }
 }
 
-/** The story: trigger, gate, errands, follow-up, report. */
+/** The story: trigger, authorization, errands, follow-up, report. */
 async function tell(
   host: Host,
   { inputs, missing }: Extract<InputsRead, { kind: 'valid' }>,
   board: Board,
 ): Promise<0 | 1> {
   const facts = readRunFacts(host.env);
-  const { trigger, ...read } = findTrigger(host);
-  if (read.kind === 'broken') {
-    if (isCommentEvent(trigger.event)) return fail(host, `Nothing was sent: ${read.why}.`);
-    host.console.warning(`This runs as a plain step, without a conversation: ${read.why}.`);
+  const { trigger, ...event } = findTrigger(host);
+  if (event.kind === 'broken') {
+    if (!isTrusted(trigger)) return fail(host, `Nothing was sent: ${event.why}.`);
+    host.console.warning(`This runs as a plain step, without a conversation: ${event.why}.`);
   }
-  const request = requestOf(trigger, inputs.command);
+  const request = requestOf(trigger, inputs);
   if (request.kind === 'none' || request.kind === 'refused') return skip(host, request.reason);
 
   const connect = connectOnce(host, inputs, facts);
   const patience = createPatience(host.clock, GITHUB_MS);
-  const asking = passGate(trigger, facts, inputs.minimumPermission, connect);
-  const admission = await patience.waitFor(asking, host.signal).catch(outOfTime);
-  if (host.signal.aborted && admission.kind === 'failed') return cancelled(host);
-  if (admission.kind === 'denied') return skip(host, `Nothing was sent. ${admission.reason}`);
-  if (admission.kind === 'failed') return fail(host, `Nothing was sent. ${admission.reason}`);
+  const asking = authorize(trigger, facts, inputs, connect);
+  const authorization = await patience.waitFor(asking, host.signal).catch(cannotAsk);
+  if (host.signal.aborted && authorization.kind === 'failed') return cancelled(host);
+  if (authorization.kind === 'denied') return refuse(host, trigger, authorization.reason);
+  if (authorization.kind === 'failed') {
+    return fail(host, `Nothing was sent. ${authorization.reason}`);
+  }
   if (request.kind === 'usage') return answerWithUsage(host, request, { facts, connect });
   const isCommand = inputs.command !== null;
   const reactions = reactTo(isCommand ? trigger.comment : null, connect, host.console);
@@ -90,6 +91,12 @@ async function tell(
     await transport.close();
     await patience.waitFor(reactions.settled()).catch(() => {});
   }
+}
+
+/** A workflow whose runs are all refused is set up wrongly, unless it runs on comments: a warning. */
+function refuse(host: Host, { event }: Trigger, reason: string): 0 | 1 {
+  const level = isCommentEvent(event) ? 'notice' : 'warning';
+  return skip(host, `Nothing was sent. ${reason}`, '', level);
 }
 
 function findTrigger({ env }: Host): TriggerRead {
@@ -145,10 +152,6 @@ async function answerWithUsage(
     host.console.warning(`The usage could not be posted: ${whyOf(error)}. ${needed}`.trim());
     return skip(host, reason);
   }
-}
-
-function outOfTime(error: unknown): Admission {
-  return { kind: 'failed', reason: `The permission cannot be checked: ${whyOf(error)}.` };
 }
 
 function introduce({ console }: Host, { baseUrl, apiKey, repeatedIds }: Inputs): void {

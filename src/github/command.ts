@@ -1,8 +1,10 @@
 import { hasVisibleText, oneLine, withoutInvisible } from '../foreign-text.ts';
 import type { CodeContext, CommentTrigger } from './event.ts';
+import { isAllowedBot, isPerson } from './permission.ts';
 
 /** GitHub's own limit for a comment, in characters. */
 const LONGEST_COMMENT = 65_536;
+const NO_BOTS: ReadonlySet<string> = new Set();
 
 /** What a comment asks for, as far as its own text and sender tell. Every refusal says why. */
 export type Request =
@@ -18,7 +20,11 @@ export type Request =
  * `none` is a comment that does not speak to the action. Without a command the workflow itself
  * decides what is sent, but whoever commented must pass the same checks.
  */
-export function readRequest(comment: CommentTrigger, command: string | null): Request {
+export function readRequest(
+  comment: CommentTrigger,
+  command: string | null,
+  allowedBots = NO_BOTS,
+): Request {
   const wanted = comment.kind === 'review' ? 'submitted' : 'created';
   if (comment.action !== wanted) {
     return { kind: 'none', reason: `Only a comment that is newly ${wanted} is acted on.` };
@@ -29,8 +35,11 @@ export function readRequest(comment: CommentTrigger, command: string | null): Re
   if (command !== null && !startsWithCommand(comment.body, command)) {
     return { kind: 'none', reason: `The comment does not begin with ${command}.` };
   }
-  if (comment.author.type !== 'User' || comment.sender.type !== 'User' || comment.viaApp) {
-    return { kind: 'refused', reason: 'The comment is by a bot or an app; only people may ask.' };
+  if (!isByPerson(comment) && !isByAllowedBot(comment, allowedBots)) {
+    return {
+      kind: 'refused',
+      reason: 'The comment is by a bot or an app; only people and bots in allowed-bots may ask.',
+    };
   }
   if (comment.body.includes('<!-- agent-follow-up:')) {
     return {
@@ -45,6 +54,15 @@ export function readRequest(comment: CommentTrigger, command: string | null): Re
   const text = cleanText(comment.body.slice(command.length)).trim();
   if (hasVisibleText(text)) return { kind: 'asked', text };
   return { kind: 'usage', command, conversation: comment.conversation };
+}
+
+function isByPerson({ author, sender, viaApp }: CommentTrigger): boolean {
+  return isPerson(author) && isPerson(sender) && !viaApp;
+}
+
+/** Whatever a bot writes comes through its app. */
+function isByAllowedBot({ author, sender }: CommentTrigger, allowed: ReadonlySet<string>): boolean {
+  return isAllowedBot(author, allowed) && isAllowedBot(sender, allowed);
 }
 
 /**

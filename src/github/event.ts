@@ -5,6 +5,12 @@ export interface Trigger {
   readonly event: string;
   /** The pull request or issue that the event belongs to, if it belongs to one. */
   readonly conversation: number | null;
+  /** Who caused the event, as the payload says; null if it does not say so properly. */
+  readonly sender: Account | null;
+  /** On `pull_request` and `workflow_run`: whether the head branch surely is in this repository. */
+  readonly isHeadHere: boolean;
+  /** On `workflow_run`: the event that started the workflow that ran; else empty. */
+  readonly causedBy: string;
   /** On the three comment events: what was written, and by whom. */
   readonly comment: CommentTrigger | null;
 }
@@ -70,7 +76,10 @@ const placeOfRun = z.object({
   base: z.object({ repo: z.object({ id: positive }) }),
 });
 /** Pull requests from forks are not listed here by GitHub; those of other repositories may be. */
-const places = z.catch(z.optional(z.object({ pull_requests: z.array(placeOfRun) })), undefined);
+const pull_requests = z.catch(z.array(placeOfRun), []);
+const places = z.catch(z.optional(z.object({ pull_requests })), undefined);
+/** Null where the repository, a fork, was deleted. */
+const repository = z.catch(z.nullish(z.object({ id: positive })), undefined);
 
 const account = z.object({ login: z.string(), id: positive, type: z.string() });
 const written = z.object({
@@ -87,15 +96,28 @@ const written = z.object({
 const payloadSchema = z.object({
   action: z.catch(z.string(), ''),
   issue: optionalPlace,
-  pull_request: optionalPlace,
-  workflow_run: places,
+  pull_request: z.catch(
+    z.optional(
+      z.object({
+        number: positive,
+        head: z.catch(z.optional(z.object({ repo: repository })), undefined),
+      }),
+    ),
+    undefined,
+  ),
+  workflow_run: z.catch(
+    z.optional(
+      z.object({ pull_requests, event: z.catch(z.string(), ''), head_repository: repository }),
+    ),
+    undefined,
+  ),
   check_run: places,
   check_suite: places,
   merge_group: z.catch(z.optional(z.object({ head_ref: z.string() })), undefined),
   comment: z.catch(z.optional(written), undefined),
   review: z.catch(z.optional(written), undefined),
   sender: z.catch(z.optional(account), undefined),
-  repository: z.catch(z.optional(z.object({ id: positive })), undefined),
+  repository,
 });
 type Payload = z.infer<typeof payloadSchema>;
 
@@ -113,29 +135,51 @@ const CONVERSATION: Readonly<Record<string, (payload: Payload) => number | undef
   merge_group: ({ merge_group }) => queuedPullRequest(merge_group?.head_ref),
 };
 
-/** Whether text of somebody may have started the run, so that the gate stands before it. */
+/** Where the two events that may come from a fork name the repository of their head. */
+const HEAD: Readonly<Record<string, (payload: Payload) => Payload['repository']>> = {
+  pull_request: ({ pull_request }) => pull_request?.head?.repo,
+  workflow_run: ({ workflow_run }) => workflow_run?.head_repository,
+};
+
+/** Whether the event is somebody's comment or review, so that its text may hold a command. */
 export function isCommentEvent(event: string): boolean {
   return Object.hasOwn(COMMENT_EVENTS, event);
 }
 
-/** Reads the event. An unknown event is a plain step; so is a broken file, with `why`. */
+/** Reads the event. Of one that is unknown, only the sender counts; of a broken file, nothing. */
 export function readTrigger(event: string, file: Uint8Array | null): TriggerRead {
-  const plain: Trigger = { event, conversation: null, comment: null };
+  const plain: Trigger = {
+    event,
+    conversation: null,
+    sender: null,
+    isHeadHere: false,
+    causedBy: '',
+    comment: null,
+  };
   const broken = (why: string): TriggerRead => ({ kind: 'broken', why, trigger: plain });
   if (file === null) return broken('the event file cannot be read');
   try {
     const payload = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
     if (!payload.success) return broken('the event file does not hold a JSON object');
-    const place = Object.hasOwn(CONVERSATION, event) ? CONVERSATION[event] : undefined;
-    const conversation = place?.(payload.data) ?? null;
+    const conversation = own(CONVERSATION, event)?.(payload.data) ?? null;
     const comment = readComment(event, payload.data, conversation);
     if (isCommentEvent(event) && comment === null) {
       return broken('the event file does not tell who wrote what, and where');
     }
-    return { kind: 'valid', trigger: { event, conversation, comment } };
+    const { sender = null, repository: here } = payload.data;
+    const head = own(HEAD, event)?.(payload.data);
+    const isHeadHere = head?.id !== undefined && head.id === here?.id;
+    const causedBy = event === 'workflow_run' ? (payload.data.workflow_run?.event ?? '') : '';
+    const trigger = { event, conversation, sender, isHeadHere, causedBy, comment };
+    return { kind: 'valid', trigger };
   } catch {
     return broken('the event file is not valid JSON');
   }
+}
+
+/** The name of an event may be that of something on every object. */
+function own<T>(table: Readonly<Record<string, T>>, event: string): T | undefined {
+  return Object.hasOwn(table, event) ? table[event] : undefined;
 }
 
 function readComment(
@@ -143,7 +187,7 @@ function readComment(
   payload: Payload,
   conversation: number | null,
 ): CommentTrigger | null {
-  const kind = isCommentEvent(event) ? COMMENT_EVENTS[event] : undefined;
+  const kind = own(COMMENT_EVENTS, event);
   const text = kind === 'review' ? payload.review : payload.comment;
   if (kind === undefined || text === undefined || payload.sender === undefined) return null;
   if (conversation === null) return null;

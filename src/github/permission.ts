@@ -1,66 +1,92 @@
+import { oneLine } from '../foreign-text.ts';
 import { type Collaborator, type GitHub, whyOf } from './api.ts';
 
 /** From least to most, as GitHub's roles build upon each other. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-export type Admission =
+export type Authorization =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'denied'; readonly reason: string }
   /** GitHub gave no answer that can be relied on, which is no permission. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-export interface Person {
+/** Somebody whose permission counts. */
+export interface Actor {
   readonly login: string;
   /** Null where only the login is known, as for the one who re-ran a workflow. */
   readonly id: number | null;
+  /** `User`, `Bot` or another kind of account. */
+  readonly type: string;
+}
+
+/** No person's login can end like this. Of an account that contradicts its type, nothing is believed. */
+const BOT_SUFFIX = '[bot]';
+
+export function isPerson({ login, type }: Actor): boolean {
+  return type === 'User' && !login.endsWith(BOT_SUFFIX);
+}
+
+export function isBot({ login, type }: Actor): boolean {
+  return type === 'Bot' && login.endsWith(BOT_SUFFIX);
+}
+
+/** Whether the workflow names this very bot: GitHub's API does not tell a permission of bots. */
+export function isAllowedBot({ login, type }: Actor, allowedBots: ReadonlySet<string>): boolean {
+  return type === 'Bot' && allowedBots.has(login);
+}
+
+/** What is known of somebody of whom the runner gives only the login. */
+export function actorOf(login: string): Actor {
+  return { login, id: null, type: login.endsWith(BOT_SUFFIX) ? 'Bot' : 'User' };
 }
 
 /**
  * Asks GitHub for each person's permission on the repository. `author_association` and the
  * names of actors prove nothing; only this answer does.
  */
-export async function admit(
+export async function checkPermissions(
   github: GitHub,
-  people: readonly Person[],
+  people: readonly Actor[],
   minimum: Permission,
-): Promise<Admission> {
+): Promise<Authorization> {
   for (const person of people) {
-    const admission = await admitOne(github, person, minimum);
-    if (admission.kind !== 'allowed') return admission;
+    const authorization = await checkPermission(github, person, minimum);
+    if (authorization.kind !== 'allowed') return authorization;
   }
   return { kind: 'allowed' };
 }
 
-async function admitOne(
+async function checkPermission(
   github: GitHub,
-  { login, id }: Person,
+  { login, id }: Actor,
   minimum: Permission,
-): Promise<Admission> {
+): Promise<Authorization> {
+  const name = oneLine(login, 100);
   const needed = `${minimum} permission on this repository (minimum-permission)`;
   try {
     const found = await github.collaborator(login);
     if (found === null) {
-      return { kind: 'denied', reason: `${login} is no collaborator and lacks the ${needed}.` };
+      return { kind: 'denied', reason: `${name} is no collaborator and lacks the ${needed}.` };
     }
     const { user, permission } = found;
     if (user === null) {
-      return { kind: 'denied', reason: `${login} is not known to GitHub any more.` };
+      return { kind: 'denied', reason: `${name} is not known to GitHub any more.` };
     }
     const same = id === null ? user.login.toLowerCase() === login.toLowerCase() : user.id === id;
     if (!same) {
       return {
         kind: 'failed',
-        reason: `GitHub answered for somebody else when asked for the permission of ${login}.`,
+        reason: `GitHub answered for somebody else when asked for the permission of ${name}.`,
       };
     }
     return rank(permission) >= rank(minimum)
       ? { kind: 'allowed' }
-      : { kind: 'denied', reason: `${login} lacks the ${needed}.` };
+      : { kind: 'denied', reason: `${name} lacks the ${needed}.` };
   } catch (error) {
     return {
       kind: 'failed',
-      reason: `The permission of ${login} cannot be checked: ${whyOf(error)}.`,
+      reason: `The permission of ${name} cannot be checked: ${whyOf(error)}.`,
     };
   }
 }

@@ -390,8 +390,8 @@ it('a broken event file on a comment event is an error', async () => {
   expect(scene.agent.journal).toEqual([]);
 });
 
-it('a broken event file elsewhere is a plain step, with a warning', async () => {
-  await using scene = await stage({ step: { event: { name: 'pull_request', payload: '{' } } });
+it('a broken event file of a push is a plain step, with a warning', async () => {
+  await using scene = await stage({ step: { event: { name: 'push', payload: '{' } } });
   const result = await scene.run();
   expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toEqual([expect.stringContaining('not valid JSON')]);

@@ -444,7 +444,7 @@ it('a proxy variable that is no URL keeps the comment from being written, and no
 it('a pull request from a fork, whose token may write nothing, still has its result', async () => {
   await using scene = await stage({
     github: { readOnly: true, issues: [{ number: PULL }] },
-    step: { event: pullRequest({ number: PULL, fork: 'mallory/agents' }) },
+    step: { event: pullRequest({ number: PULL, fork: 'alice/agents' }) },
   });
   const result = await scene.run();
   expect(result.outputs.result).toBe('sent');

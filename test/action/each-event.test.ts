@@ -1,16 +1,28 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { isCommentEvent, readTrigger } from '../../src/github/event.ts';
-import { event, pullRequest } from '../sim/events.ts';
+import {
+  ALICE,
+  event,
+  issueComment,
+  type Person,
+  pullRequest,
+  RENOVATE,
+  review,
+  reviewComment,
+  type WebhookEvent,
+  workflowRun,
+} from '../sim/events.ts';
 import { JOB, PULL, stage } from './scenario.ts';
 
 interface Example {
   readonly name: string;
   readonly examples: readonly Readonly<Record<string, unknown>>[];
 }
-const definitions: readonly Example[] = createRequire(import.meta.url)(
-  '@octokit/webhooks-examples',
-);
+const require = createRequire(import.meta.url);
+const definitions: readonly Example[] = require('@octokit/webhooks-examples');
 const payloads = definitions.flatMap(({ name, examples }) =>
   examples.map((payload) => ({ name, action: String(payload.action ?? ''), payload })),
 );
@@ -47,18 +59,139 @@ it.each(payloads)('$name $action names its conversation, or none', ({ name, payl
   expect(trigger.conversation).toBe(expectedPlace(name, payload));
 });
 
-describe.concurrent('the built action runs on every event', () => {
-  it.each(distinct)('$name', async ({ name, payload }) => {
+const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
+const ROLES: Readonly<Record<string, { readonly who: Person; readonly allowed?: string }>> = {
+  'a stranger': { who: MALLORY },
+  'a writer': { who: ALICE },
+  'a bot': { who: RENOVATE },
+  'an allowed bot': { who: RENOVATE, allowed: `dependabot[bot], ${RENOVATE.login}` },
+};
+type Role = keyof typeof ROLES;
+
+/** Who is let in without a question. */
+type Trusts = 'everybody' | 'bots' | 'nobody';
+interface Case {
+  readonly title: string;
+  readonly trusts: Trusts;
+  readonly by: (who: Person) => WebhookEvent;
+}
+
+/** The list that README and SECURITY.md speak of, written down a second time. */
+const TRUSTED =
+  `push schedule workflow_dispatch repository_dispatch merge_group create delete release
+  deployment deployment_status milestone label page_build registry_package branch_protection_rule`.split(
+    /\s+/,
+  );
+
+/** Whatever can stand below `on:`, by GitHub's own parser of workflows. */
+const IN_WORKFLOWS: readonly string[] = Object.keys(
+  JSON.parse(
+    readFileSync(
+      join(
+        import.meta.dirname,
+        '../../node_modules/@actions/workflow-parser/dist/workflow-v1.0.min.json',
+      ),
+      'utf8',
+    ),
+  ).definitions['on-mapping-strict'].mapping.properties,
+);
+/** What the parser does not know, or nobody knows yet, and names that are no events at all. */
+const OTHERS = ['commit_comment', 'star', 'package', 'member', 'moon_phase', 'Push', 'PUSH ', ''];
+const HOSTILE = ['constructor', '__proto__', 'toString', 'hasOwnProperty'];
+
+const comments = { number: PULL, body: 'Please go on.' };
+/** Events whose verdict does not hang on their name alone. */
+const SPECIAL: Readonly<Record<string, readonly Case[]>> = {
+  issue_comment: [special('', 'nobody', (author) => issueComment({ ...comments, author }))],
+  pull_request_review: [special('', 'nobody', (author) => review({ ...comments, author }))],
+  pull_request_review_comment: [
+    special('', 'nobody', (author) => reviewComment({ ...comments, author })),
+  ],
+  pull_request: [
+    special('of a branch', 'bots', (author) => pullRequest({ number: PULL, author })),
+    special('of a fork', 'nobody', (author) =>
+      pullRequest({ number: PULL, author, fork: 'mallory/agents' }),
+    ),
+    special('of a deleted fork', 'nobody', (author) =>
+      pullRequest({ number: PULL, author, fork: null }),
+    ),
+  ],
+  pull_request_target: [
+    special('', 'nobody', (author) => pullRequest({ number: PULL, author, target: true })),
+  ],
+  workflow_run: [
+    ...TRUSTED.map((startedBy) =>
+      special(`after ${startedBy}`, 'everybody', (sender) => workflowRun({ sender, startedBy })),
+    ),
+    ...['pull_request', 'issue_comment', 'workflow_run', 'moon_phase', '__proto__'].map(
+      (startedBy) =>
+        special(`after ${startedBy}`, 'nobody', (sender) => workflowRun({ sender, startedBy })),
+    ),
+    ...['mallory/agents', null].map((fork) =>
+      special(`after push, of ${fork ?? 'a deleted fork'}`, 'nobody', (sender) =>
+        workflowRun({ sender, startedBy: 'push', fork }),
+      ),
+    ),
+  ],
+};
+
+function special(title: string, trusts: Trusts, by: Case['by']): Case {
+  return { title, trusts, by };
+}
+
+function casesOf(name: string): readonly Case[] {
+  const own = Object.hasOwn(SPECIAL, name) ? SPECIAL[name] : undefined;
+  if (own !== undefined) return own.map((one) => ({ ...one, title: `${name} ${one.title}` }));
+  const example = definitions.find((definition) => definition.name === name)?.examples[0] ?? {};
+  const trusts = TRUSTED.includes(name) ? 'everybody' : 'nobody';
+  const by = (sender: Person) => ({ name, payload: { ...example, sender } });
+  return [{ title: name, trusts, by }];
+}
+
+/** Where everybody is let in, two are enough to see that nobody is asked for. */
+function rolesFor({ trusts }: Case): readonly Role[] {
+  return trusts === 'everybody' ? ['a stranger', 'a bot'] : Object.keys(ROLES);
+}
+
+function expected(trusts: Trusts, role: Role): { readonly sent: boolean; readonly asked: number } {
+  const isBot = ROLES[role]?.who.type === 'Bot';
+  if (trusts === 'everybody' || (trusts === 'bots' && isBot)) return { sent: true, asked: 0 };
+  if (isBot) return { sent: ROLES[role]?.allowed !== undefined, asked: 0 };
+  return { sent: role === 'a writer', asked: 1 };
+}
+
+const NAMES = [...IN_WORKFLOWS, ...OTHERS, ...HOSTILE];
+const CASES = NAMES.flatMap(casesOf);
+const RUNS = CASES.flatMap((one) => rolesFor(one).map((role) => ({ ...one, role })));
+
+describe.concurrent('on every event, only who may can send', () => {
+  it.each(RUNS)('$title by $role', async ({ trusts, by, role }) => {
+    const { who, allowed } = ROLES[role] ?? { who: MALLORY };
+    const { sent, asked } = expected(trusts, role);
+    const trigger = by(who);
     await using scene = await stage({
-      with: { comment: false },
-      step: { event: { name, payload } },
+      with: { comment: false, ...(allowed === undefined ? {} : { 'allowed-bots': allowed }) },
+      step: { event: trigger },
     });
     const result = await scene.run();
-    // Whoever wrote the examples holds no permission on the simulated repository.
-    const guarded = isCommentEvent(name);
-    expect(result.outputs.result).toBe(guarded ? 'skipped' : 'sent');
-    expect(scene.agent.posts()).toHaveLength(guarded ? 0 : 1);
+    expect(result.outputs).toMatchObject({
+      result: sent ? 'sent' : 'skipped',
+      delivery: sent ? 'sent' : 'not-sent',
+    });
+    expect(result.conclusion).toBe('success');
+    expect(scene.agent.posts()).toHaveLength(sent ? 1 : 0);
+    const calls = scene.github.journal.map(({ path }) => path);
+    expect(calls).toEqual(
+      Array(asked).fill(`/repos/octo/agents/collaborators/${who.login}/permission`),
+    );
+    expect(result.annotations).toEqual(sent ? [] : [refusalOn(trigger, result.outputs.reason)]);
   });
+
+  function refusalOn({ name }: WebhookEvent, message = '') {
+    if (isCommentEvent(name)) return { type: 'notice', message };
+    expect(message).toContain('minimum-permission');
+    return { type: 'warning', message };
+  }
 
   // A command on another event is refused before anything of it is read.
   it.each(distinct.filter(({ name }, index) => isCommentEvent(name) || index % 4 === 0))(
@@ -74,6 +207,14 @@ describe.concurrent('the built action runs on every event', () => {
       expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
     },
   );
+
+  afterAll(() => {
+    const distinctNames = new Set(NAMES).size;
+    console.info(
+      `${NAMES.length} events were tried in ${CASES.length} forms, by ${RUNS.length} runs.`,
+    );
+    expect(distinctNames).toBe(NAMES.length);
+  });
 });
 
 it('pull_request_target has the pull request for its conversation', async () => {

@@ -82,18 +82,21 @@ it.runIf(HAS_LARGE_VARIABLES)(
 
 describe('an event file', () => {
   it('that is missing is a plain step, with a warning', async () => {
-    await using scene = await stage({ step: { event: { name: 'pull_request', payload: null } } });
+    await using scene = await stage({ step: { event: { name: 'push', payload: null } } });
     const result = await scene.run();
     expect(result.outputs.result).toBe('sent');
     expect(warnings(result)).toEqual([expect.stringContaining('event file cannot be read')]);
   });
 
-  it('that is missing on a comment event is an error', async () => {
-    await using scene = await stage({ step: { event: { name: 'issue_comment', payload: null } } });
-    const result = await scene.run();
-    expect(errors(result)).toEqual([expect.stringContaining('event file cannot be read')]);
-    expect(scene.agent.journal).toEqual([]);
-  });
+  it.each(['issue_comment', 'pull_request', 'issues'])(
+    'that is missing on %s, which strangers can start, is an error',
+    async (name) => {
+      await using scene = await stage({ step: { event: { name, payload: null } } });
+      const result = await scene.run();
+      expect(errors(result)).toEqual([expect.stringContaining('event file cannot be read')]);
+      expect(scene.agent.journal).toEqual([]);
+    },
+  );
 
   it('of 25 MB is read', async () => {
     const { name, payload } = pullRequest({ number: PULL });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Answer, JobPart } from '../sim/agent.ts';
-import { ALICE, issueComment, pullRequest, reviewComment } from '../sim/events.ts';
+import { ALICE, issueComment, pullRequest, RENOVATE, reviewComment } from '../sim/events.ts';
 import { FORGERIES, forEnvironment, forHeader } from '../sim/forgeries.ts';
 import { forgedIn, rendered } from '../sim/rendered.ts';
 import { parseCommands, type StepResult } from '../sim/runner.ts';
@@ -150,7 +150,8 @@ function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step'
       payload: {
         ...payload,
         action: label,
-        sender: user,
+        // Nobody's permission is asked for, and the text is where it would be asked.
+        sender: { ...RENOVATE, login: `${login}${RENOVATE.login}` },
         pull_request: { ...pull, title, body, user, head: { ...pull.head, ref: title, label } },
       },
     },

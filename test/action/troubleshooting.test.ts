@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { issueComment } from '../sim/events.ts';
+import { event, issueComment, RENOVATE } from '../sim/events.ts';
 import { selfSigned, startFaultServer } from '../sim/fault-server.ts';
 import type { StepResult } from '../sim/runner.ts';
 import { JOB, PULL, type Scenario, stage } from './scenario.ts';
@@ -46,6 +46,8 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
     run({ with: { wait: true }, agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } }),
   'lacks the write permission': () =>
     run({ with: { command: '/agent' }, github: ALLOWED, step: { event: command('mallory') } }),
+  'is a bot or app': () =>
+    run({ step: { event: event('issues', 'opened', { sender: RENOVATE }) } }),
   'cannot tell whether': () =>
     run({
       github: { on: ({ path }) => (path === '/graphql' ? { status: 500 } : undefined) },

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { TRUSTED_EVENTS } from '../../src/authorize.ts';
 import { blocks, documents, files, read } from './workflows.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -12,6 +13,13 @@ it('the scenario in test/README.md is one that runs', () => {
   );
   expect(others).toEqual([]);
   expect(scenario?.text).toBe(read('test/action/busy-service.test.ts'));
+});
+
+it('the README names the events on which nobody is asked for', () => {
+  const [, list = ''] =
+    /^- Not checked are events .*?: (.*?)\. All other/ms.exec(read('README.md')) ?? [];
+  const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  expect(names).toEqual([...TRUSTED_EVENTS, 'workflow_run', 'pull_request']);
 });
 
 it.each(documents())('links in $name lead to files that are there', ({ name, text }) => {

@@ -66,17 +66,17 @@ describe('arrows point one way', () => {
     [
       'agent/ knows nothing of GitHub',
       /^agent\//,
-      /^(github|report)\/|^(run|reporter|gate|errand|follow-up|ending|plan)\.ts$/,
+      /^(github|report)\/|^(run|reporter|authorize|errand|follow-up|ending|plan)\.ts$/,
     ],
     [
       'github/ knows nothing of the service',
       /^github\//,
-      /^(agent|report)\/|^(run|reporter|gate|errand|follow-up|ending|plan)\.ts$/,
+      /^(agent|report)\/|^(run|reporter|authorize|errand|follow-up|ending|plan)\.ts$/,
     ],
     [
       'report/ only makes texts',
       /^report\//,
-      /^(run|reporter|index|gate|errand|follow-up|ending)\.ts$|^@actions|^undici/,
+      /^(run|reporter|index|authorize|errand|follow-up|ending)\.ts$|^@actions|^undici/,
     ],
     ['nothing imports index.ts', /./, /^index\.ts$/],
     ['only index.ts imports run.ts', /^(?!index\.ts$)/, /^run\.ts$/],

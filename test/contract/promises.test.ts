@@ -12,6 +12,7 @@ const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 /** The events that GitHub has and the README speaks of, by the makers of their payloads. */
 const EVENTS: Readonly<Record<string, string>> = {
   issue_comment: 'issueComment(',
+  issues: "'issues'",
   pull_request: 'pullRequest(',
   pull_request_review: 'review(',
   pull_request_review_comment: 'reviewComment(',
@@ -20,6 +21,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   repository_dispatch: "'repository_dispatch'",
   schedule: 'schedule(',
   workflow_dispatch: 'workflowDispatch(',
+  workflow_run: 'workflowRun(',
 };
 
 describe('what users are told of is tried in scenarios', () => {

@@ -6,6 +6,7 @@ import type { Exchange } from '../../src/agent/http.ts';
 import { checkPrLink } from '../../src/agent/pr-link.ts';
 import { retryAfterMs } from '../../src/agent/retry.ts';
 import { type JobRecord, readRecord, readRefusal } from '../../src/agent/wire.ts';
+import { isTrusted } from '../../src/authorize.ts';
 import { neutralise } from '../../src/console.ts';
 import { hasVisibleText, oneLine } from '../../src/foreign-text.ts';
 import { cleanText, composePrompt, readRequest } from '../../src/github/command.ts';
@@ -553,13 +554,18 @@ describe('the event', () => {
   const run = oddly({
     pull_requests: fc.array(oddly({ number, base: oddly({ repo: repository }) })),
   });
+  const startedBy = fc.oneof(fc.constantFrom('push', 'schedule', 'pull_request', 'issues'), odd);
   const headRef = fc.oneof(
     hostileText,
     fc
       .tuple(hostileText, fc.integer())
       .map(([branch, pr]) => `refs/heads/gh-readonly-queue/${branch}/pr-${pr}-abc0`),
   );
-  const account = oddly({ login: hostileText, id: number, type: fc.constantFrom('User', 'Bot') });
+  const account = oddly({
+    login: fc.oneof(hostileText, fc.constant('renovate[bot]')),
+    id: number,
+    type: fc.constantFrom('User', 'Bot'),
+  });
   const comment = oddly({
     id: number,
     node_id: odd,
@@ -573,8 +579,8 @@ describe('the event', () => {
   const payload = oddly({
     action: odd,
     issue: place,
-    pull_request: place,
-    workflow_run: run,
+    pull_request: oddly({ number, head: oddly({ repo: repository }) }),
+    workflow_run: oddly({ event: startedBy, head_repository: repository, pull_requests: odd }),
     check_run: run,
     check_suite: run,
     merge_group: oddly({ head_ref: headRef }),
@@ -606,7 +612,7 @@ describe('the event', () => {
     });
   });
 
-  it('has a comment with all that the gate needs, or none', () => {
+  it('has a comment with all that is checked, or none', () => {
     always(fc.tuple(fc.constantFrom(...EVENTS), file), ([name, content]) => {
       const { kind, trigger } = read(name, content);
       const { comment, conversation } = trigger;
@@ -617,6 +623,27 @@ describe('the event', () => {
       expect([comment.id, comment.author.id, comment.sender.id].every(isPositive)).toBe(true);
       const texts = [comment.action, comment.nodeId, comment.body, comment.author.type];
       expect(texts.every((text) => typeof text === 'string')).toBe(true);
+    });
+  });
+
+  it('is trusted by its name alone, or as what cannot come from a fork', () => {
+    // Written as carelessly as may be: what is missing on the way is an error, and no reason to trust.
+    const isFromHere = (name: string, content: string | Uint8Array | null): boolean => {
+      try {
+        const payload = JSON.parse(String(content));
+        const { pull_request: pull, workflow_run: run, sender, repository } = payload;
+        const isHere = ({ id }: { id: unknown }) => isPositive(id) && id === repository.id;
+        return name === 'pull_request'
+          ? isHere(pull.head.repo) && sender.type === 'Bot' && sender.login.endsWith('[bot]')
+          : isHere(run.head_repository) && ['push', 'schedule'].includes(run.event);
+      } catch {
+        return false;
+      }
+    };
+    always(fc.tuple(event, file), ([name, content]) => {
+      const trusted = isTrusted(read(name, content).trigger);
+      if (name === 'push' || name === 'merge_group') expect(trusted).toBe(true);
+      else if (trusted) expect(isFromHere(name, content)).toBe(true);
     });
   });
 

@@ -44,6 +44,7 @@ describe('defaults', () => {
       prompt: 'Add tests.',
       command: null,
       minimumPermission: 'write',
+      allowedBots: new Set(),
       wait: false,
       timeoutMs: 1_800_000,
       pollIntervalMs: null,
@@ -151,6 +152,17 @@ describe('send: false', () => {
   });
 });
 
+describe('allowed-bots', () => {
+  it.each<[string, readonly string[]]>([
+    ['', []],
+    ['renovate[bot]', ['renovate[bot]']],
+    ['renovate[bot], dependabot[bot]\n  Copilot', ['renovate[bot]', 'dependabot[bot]', 'Copilot']],
+    ['a[bot],,a[bot],', ['a[bot]']],
+  ])('%j', (text, logins) => {
+    expect([...valid({ 'allowed-bots': text }).allowedBots]).toEqual(logins);
+  });
+});
+
 const EMPTY_KEY = /^api-key is empty; secrets are not passed to runs from forks or Dependabot/;
 describe('refused, each with one problem that names the input', () => {
   it.each<[string, string, RegExp]>([
@@ -171,7 +183,18 @@ describe('refused, each with one problem that names the input', () => {
     ['project-id', '', /^project-id is empty/],
     ['command', '/agent now', /^command must be one word/],
     ['command', '\u200b', /^command must be one word/],
-    ['minimum-permission', 'read', /^minimum-permission must be one of triage, write/],
+    [
+      'minimum-permission',
+      'read',
+      /^minimum-permission must be one of triage, write, maintain, admin, none, not "read"/,
+    ],
+    ...[', ,', '@renovate', 'renovate[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'].map(
+      (text): [string, string, RegExp] => [
+        'allowed-bots',
+        text,
+        /^allowed-bots must be a list of logins such as renovate\[bot\], not "/,
+      ],
+    ),
     ['project-id', 'a\tb', /^project-id holds more than one id/],
     ['project-id', 'a,b', /^project-id holds more than one id/],
     ['job-id', ', ,', /^job-id holds no id, only commas/],

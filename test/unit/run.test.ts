@@ -38,6 +38,7 @@ function stand(env: Host['env'] = {}, more: Partial<Host> = {}) {
       'INPUT_API-KEY': 'mint_12345678',
       INPUT_PROMPT: 'Go.',
       INPUT_COMMENT: 'false',
+      GITHUB_EVENT_NAME: 'push',
       // A port that nobody listens on, so that nothing is ever sent.
       'INPUT_BASE-URL': 'http://127.0.0.1:9',
       ...env,
@@ -93,7 +94,7 @@ describe('on a command', () => {
       GITHUB_EVENT_PATH: path,
       GITHUB_REPOSITORY: github.repository,
       GITHUB_API_URL: github.apiUrl,
-      GITHUB_ACTOR: ALICE.login,
+      GITHUB_TRIGGERING_ACTOR: ALICE.login,
     };
   }
 
@@ -134,6 +135,7 @@ describe('readRunFacts', () => {
       attempt: 1,
       origin: 'run:::',
       actor: '',
+      triggeringActor: '',
     });
   });
   it('takes the variables of the runner', () => {
@@ -159,10 +161,15 @@ describe('readRunFacts', () => {
       attempt: 2,
       origin: 'run:7:build:step',
       actor: 'bob',
+      triggeringActor: 'bob',
     });
   });
   it.each(['0', '-1', 'x', '1.5'])('an attempt %s is the first', (text) => {
     expect(readRunFacts({ GITHUB_RUN_ATTEMPT: text }).attempt).toBe(1);
+  });
+  it('who triggered an attempt is not who started the first', () => {
+    const { actor, triggeringActor } = readRunFacts({ GITHUB_ACTOR: 'alice' });
+    expect({ actor, triggeringActor }).toEqual({ actor: 'alice', triggeringActor: '' });
   });
   it('a server URL that is none is github.com', () => {
     expect(readRunFacts({ GITHUB_SERVER_URL: 'nope' }).serverUrl).toBe('https://github.com');

@@ -1,5 +1,5 @@
 import type { JobScript } from '../agent.ts';
-import { pullRequest } from '../events.ts';
+import { ALICE, pullRequest } from '../events.ts';
 import { atRest, cameTo, REPOSITORY, type Run, type Story, turn } from './story.ts';
 
 const BUSY = { id: 'job_busy', base: atRest(60), turns: [turn(8000, 90_000)] };
@@ -12,7 +12,7 @@ export const story: Story = {
   starts: [
     'Agent service: refuses the first message, for 40 s (429 with Retry-After); cuts the connection',
     '               of the third message right after it took the message; needs an hour for the last.',
-    `GitHub:        repository ${REPOSITORY} with the pull requests #60 to #62.`,
+    `GitHub:        repository ${REPOSITORY} with alice's pull requests #60 to #62.`,
   ],
   agent: {
     jobs: [BUSY, LOST, SLOW],
@@ -21,7 +21,10 @@ export const story: Story = {
       return n === 3 ? { fault: 'reset', accept: true } : undefined;
     },
   },
-  github: { issues: [60, 61, 62].map((number) => ({ number, pullRequest: true })) },
+  github: {
+    issues: [60, 61, 62].map((number) => ({ number, pullRequest: true })),
+    collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+  },
   pace: 60,
   runs: [
     run('The service takes no message for now', BUSY, 60, {

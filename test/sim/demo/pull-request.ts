@@ -1,4 +1,4 @@
-import { pullRequest } from '../events.ts';
+import { ALICE, pullRequest } from '../events.ts';
 import { atRest, cameTo, REPOSITORY, type Story, turn } from './story.ts';
 
 const JOB = 'job_8f41c2';
@@ -10,6 +10,7 @@ export const story: Story = {
     `Agent service: job ${JOB} is completed, and made pull request #${PULL}. It takes up a message`,
     '               after 8 s and is done after 150 s.',
     `GitHub:        repository ${REPOSITORY} with pull request #${PULL}, where nobody commented yet.`,
+    '               alice may write to it.',
   ],
   agent: {
     jobs: [
@@ -20,7 +21,10 @@ export const story: Story = {
       },
     ],
   },
-  github: { issues: [{ number: PULL, pullRequest: true }] },
+  github: {
+    issues: [{ number: PULL, pullRequest: true }],
+    collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+  },
   pace: 30,
   runs: [
     {
