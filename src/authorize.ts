@@ -49,6 +49,12 @@ export function isTrusted({ event, isHeadHere, causedBy, sender }: Trigger): boo
   }
 }
 
+/** Whether GitHub passes no secrets to the run, whatever the workflow says. */
+export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
+  const isByDependabot = sender?.type === 'Bot' && sender.login === 'dependabot[bot]';
+  return event === 'pull_request' && (!isHeadHere || isByDependabot);
+}
+
 /** What an event asks for, before anybody else is asked. */
 export function requestOf(
   { comment }: Trigger,

@@ -6,7 +6,7 @@ import { FAIL_ON, type Outcome, STATUSES, type Status } from './outcome.ts';
 import { type ProxySettings, proxySecrets, readProxy } from './proxy.ts';
 import type { Redact } from './secrets.ts';
 
-/** The inputs that say who may send. */
+/** The inputs that say who may send. They are known even where others are wrong. */
 export interface AccessInputs {
   /** The word that a comment must begin with; null acts on every event. */
   readonly command: string | null;
@@ -14,6 +14,8 @@ export interface AccessInputs {
   /** Logins, as GitHub spells them. */
   readonly allowedBots: ReadonlySet<string>;
   readonly githubToken: string;
+  /** Whether there is a key at all, right or wrong. */
+  readonly hasApiKey: boolean;
 }
 
 /** `none` asks for nobody's permission. */
@@ -56,7 +58,11 @@ export type InputsRead =
       /** What is not given although something cannot be called without it. */
       readonly missing: readonly string[];
     }
-  | { readonly kind: 'invalid'; readonly problems: readonly string[] };
+  | {
+      readonly kind: 'invalid';
+      readonly problems: readonly string[];
+      readonly access: AccessInputs;
+    };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -87,31 +93,30 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   const send = parsed.data?.send ?? true;
   const prompt = send ? readPrompt(env, redact) : NO_PROMPT;
   const proxy = readProxy(env, parsed.data?.['base-url'].protocol === 'http:' ? 'http:' : 'https:');
+  const certificates = problemWithCertificates(env);
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => `${String(issue.path[0])} ${issue.message}`),
     ...(prompt.kind === 'invalid' ? [prompt.problem] : []),
     ...(proxy.kind === 'invalid' ? [proxy.problem] : []),
     ...(parsed.success && !send ? contradictions(parsed.data) : []),
-    ...environmentProblems(env),
+    ...(certificates === undefined ? [] : [`${certificates}.`]),
   ];
   const missing = missingInputs(env, send);
+  const access = readAccess(raw);
   if (
     !parsed.success ||
     prompt.kind === 'invalid' ||
     proxy.kind === 'invalid' ||
     problems.length > 0
   ) {
-    return { kind: 'invalid', problems: [...problems, ...missing] };
+    return { kind: 'invalid', problems: [...problems, ...missing], access };
   }
   const { data } = parsed;
   return {
     kind: 'valid',
     missing,
     inputs: {
-      command: data.command,
-      minimumPermission: data['minimum-permission'],
-      allowedBots: data['allowed-bots'],
-      githubToken: data['github-token'],
+      ...access,
       projectId: data['project-id'],
       ...data['job-id'],
       apiKey: data['api-key'],
@@ -148,14 +153,14 @@ const QUOTED: ReadonlySet<string> = new Set([
   'pr-number',
 ]);
 
+export const NO_SECRETS =
+  'api-key is empty; secrets are not passed to runs from forks or Dependabot.';
+
 /** What has to be given before anything is called. A comment that is no command calls nothing. */
 function missingInputs(env: Env, send: boolean): readonly string[] {
   const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
   return [
-    isEmpty('api-key')
-      ? 'api-key is empty; secrets are not passed to runs from forks or Dependabot. ' +
-        'Otherwise check the name of the secret.'
-      : '',
+    isEmpty('api-key') ? `${NO_SECRETS} Otherwise check the name of the secret.` : '',
     send && isEmpty('prompt') && isEmpty('prompt-file') && isEmpty('command')
       ? 'prompt is empty; write what the agent should do, or name a prompt-file.'
       : '',
@@ -198,6 +203,25 @@ const schema = z.object({
   'github-token': input(valid),
   'base-url': input(baseUrl),
 });
+
+/** What is wrong here counts as not given, which lets in nobody else. */
+const accessSchema = z.object({
+  command: z.catch(schema.shape.command, null),
+  'minimum-permission': z.catch(schema.shape['minimum-permission'], 'write'),
+  'allowed-bots': z.catch(schema.shape['allowed-bots'], new Set<string>()),
+  'github-token': schema.shape['github-token'],
+});
+
+function readAccess(raw: Readonly<Record<string, string>>): AccessInputs {
+  const access = z.parse(accessSchema, raw);
+  return {
+    command: access.command,
+    minimumPermission: access['minimum-permission'],
+    allowedBots: access['allowed-bots'],
+    githubToken: access['github-token'],
+    hasApiKey: raw['api-key']?.trim() !== '',
+  };
+}
 
 /** Every input that this action reads, `action.yml` being the list that users see. */
 export const INPUT_NAMES: readonly string[] = [
@@ -437,13 +461,12 @@ function checkPrompt(name: string, text: string): PromptRead {
   return { kind: 'valid', text };
 }
 
-function environmentProblems(env: Env): readonly string[] {
+/** A phrase: without these checks neither the key nor an answer of GitHub is safe. */
+export function problemWithCertificates(env: Env): string | undefined {
   return env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
-    ? [
-        'NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificate checks are switched off; remove it, ' +
-          'and name your own authority in NODE_EXTRA_CA_CERTS.',
-      ]
-    : [];
+    ? 'NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificate checks are switched off; remove it, ' +
+        'and name your own authority in NODE_EXTRA_CA_CERTS'
+    : undefined;
 }
 
 /** The runner upper-cases the name and replaces spaces only (actions/runner, Handler.cs). */

@@ -1,7 +1,7 @@
 import type { ServiceContext } from './agent/client.ts';
 import { createTransport, type Transport } from './agent/http.ts';
 import { openSends } from './agent/sends.ts';
-import { authorize, cannotAsk, isTrusted, requestOf } from './authorize.ts';
+import { authorize, cannotAsk, getsNoSecrets, isTrusted, requestOf } from './authorize.ts';
 import { cancelled, conclude, crash, fail, skip } from './ending.ts';
 import { prepareErrands } from './errand.ts';
 import { readWhole } from './files.ts';
@@ -10,7 +10,13 @@ import { connectGitHub, type GitHub, GitHubError, neededFor, whyOf } from './git
 import type { Request } from './github/command.ts';
 import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
 import { type Host, type RunFacts, readRunFacts } from './host.ts';
-import { DEFAULT_BASE_URL, type Inputs, type InputsRead, readInputs } from './inputs.ts';
+import {
+  DEFAULT_BASE_URL,
+  type Inputs,
+  NO_SECRETS,
+  problemWithCertificates,
+  readInputs,
+} from './inputs.ts';
 import { createPatience, type Patience } from './patience.ts';
 import { type Reactions, reactTo } from './reactions.ts';
 import { renderUsage } from './report/comment.ts';
@@ -25,49 +31,81 @@ const AFTER_CANCEL_MS = 4000;
 
 /** One run of the action, from the inputs to the exit code. It never throws. */
 export async function run(host: Host): Promise<0 | 1> {
-  const read = readInputs(host.env, host.redact);
-  if (read.kind === 'invalid') return fail(host, `Nothing was sent. ${read.problems.join(' ')}`);
   const board: Board = new Map();
   try {
-    return await Promise.race([tell(host, read, board), host.crashed]);
+    return await Promise.race([tell(host, board), host.crashed]);
   } catch (error) {
     return crash(host, [...board.values()], error);
   }
 }
 
 /** The story: trigger, authorization, errands, follow-up, report. */
-async function tell(
-  host: Host,
-  { inputs, missing }: Extract<InputsRead, { kind: 'valid' }>,
-  board: Board,
-): Promise<0 | 1> {
+async function tell(host: Host, board: Board): Promise<0 | 1> {
   const facts = readRunFacts(host.env);
+  const settings = readInputs(host.env, host.redact);
+  const access = settings.kind === 'valid' ? settings.inputs : settings.access;
   const { trigger, ...event } = findTrigger(host);
+  const trusted = isTrusted(trigger);
+  if (event.kind === 'broken' && !trusted) return fail(host, `Nothing was sent: ${event.why}.`);
+  if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(host, NO_SECRETS);
+  // Otherwise a stranger may have started this, who must not turn the run red.
+  if (trusted && settings.kind === 'invalid') return failBecause(host, settings.problems);
   if (event.kind === 'broken') {
-    if (!isTrusted(trigger)) return fail(host, `Nothing was sent: ${event.why}.`);
     host.console.warning(`This runs as a plain step, without a conversation: ${event.why}.`);
   }
-  const request = requestOf(trigger, inputs);
+  const request = requestOf(trigger, access);
   if (request.kind === 'none' || request.kind === 'refused') return skip(host, request.reason);
 
-  const connect = connectOnce(host, inputs, facts);
+  const connect = connectOnce(host, access.githubToken, facts);
   const patience = createPatience(host.clock, GITHUB_MS);
-  const asking = authorize(trigger, facts, inputs, connect);
+  const asking = authorize(trigger, facts, access, connect);
   const authorization = await patience.waitFor(asking, host.signal).catch(cannotAsk);
   if (host.signal.aborted && authorization.kind === 'failed') return cancelled(host);
   if (authorization.kind === 'denied') return refuse(host, trigger, authorization.reason);
-  if (authorization.kind === 'failed') {
-    return fail(host, `Nothing was sent. ${authorization.reason}`);
-  }
-  if (request.kind === 'usage') return answerWithUsage(host, request, { facts, connect });
-  const isCommand = inputs.command !== null;
+  if (authorization.kind === 'failed') return failBecause(host, [authorization.reason]);
+
+  const isCommand = access.command !== null;
   const reactions = reactTo(isCommand ? trigger.comment : null, connect, host.console);
+  const github = { connect, patience, reactions };
+  if (settings.kind === 'invalid') return complain(host, settings.problems, github);
+  if (request.kind === 'usage') return answerWithUsage(host, request, { facts, connect });
   reactions.show('eyes');
-  if (missing.length > 0) {
-    reactions.show('confused');
-    await patience.waitFor(reactions.settled()).catch(() => {});
-    return fail(host, `Nothing was sent. ${missing.join(' ')}`);
-  }
+  if (settings.missing.length > 0) return complain(host, settings.missing, github);
+  const { text } = request;
+  return followJobs(host, board, { ...github, inputs: settings.inputs, trigger, facts, text });
+}
+
+/** What a run speaks on GitHub with. */
+interface GitHubSide {
+  readonly connect: () => Promise<GitHub>;
+  readonly patience: Patience;
+  readonly reactions: Reactions;
+}
+
+/** What is wrong with the settings is said only now that a stranger cannot hear it. */
+async function complain(
+  host: Host,
+  problems: readonly string[],
+  { patience, reactions }: GitHubSide,
+): Promise<1> {
+  reactions.show('confused');
+  await patience.waitFor(reactions.settled()).catch(() => {});
+  return failBecause(host, problems);
+}
+
+interface Work extends GitHubSide {
+  readonly inputs: Inputs;
+  readonly trigger: Trigger;
+  readonly facts: RunFacts;
+  /** What the comment asks for; empty without a command. */
+  readonly text: string;
+}
+
+async function followJobs(
+  host: Host,
+  board: Board,
+  { inputs, trigger, facts, text, connect, patience, reactions }: Work,
+): Promise<0 | 1> {
   introduce(host, inputs);
   // Many jobs live for a long time, and without this the engine grows to twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) host.saveMemory();
@@ -76,7 +114,7 @@ async function tell(
   try {
     const context = serviceContext(host, inputs, transport);
     const startedAt = host.clock.date().toISOString();
-    const asked = { inputs, trigger, facts, text: request.text, startedAt, redact: host.redact };
+    const asked = { inputs, trigger, facts, text, startedAt, redact: host.redact };
     const prepared = await prepareErrands(asked, reporter, context);
     if (prepared.kind === 'unclear') {
       if (host.signal.aborted) return cancelled(host);
@@ -93,6 +131,10 @@ async function tell(
   }
 }
 
+function failBecause(host: Host, reasons: readonly string[]): 1 {
+  return fail(host, `Nothing was sent. ${reasons.join(' ')}`);
+}
+
 /** A workflow whose runs are all refused is set up wrongly, unless it runs on comments: a warning. */
 function refuse(host: Host, { event }: Trigger, reason: string): 0 | 1 {
   const level = isCommentEvent(event) ? 'notice' : 'warning';
@@ -105,23 +147,25 @@ function findTrigger({ env }: Host): TriggerRead {
 }
 
 /** The client for GitHub is loaded and connected when something is first to be said there. */
-function connectOnce(host: Host, inputs: Inputs, facts: RunFacts): () => Promise<GitHub> {
+function connectOnce(host: Host, token: string, facts: RunFacts): () => Promise<GitHub> {
   let connected: Promise<GitHub> | undefined;
   return () => {
-    connected ??= connect(host, inputs, facts);
+    connected ??= connect(host, token, facts);
     return connected;
   };
 }
 
-async function connect(host: Host, { githubToken }: Inputs, facts: RunFacts): Promise<GitHub> {
-  if (githubToken === '') throw new GitHubError(401, 'github-token is empty');
+async function connect(host: Host, token: string, facts: RunFacts): Promise<GitHub> {
+  if (token === '') throw new GitHubError(401, 'github-token is empty');
+  const unsafe = problemWithCertificates(host.env);
+  if (unsafe !== undefined) throw new GitHubError(0, unsafe);
   const { signal } = host;
   // Some requests more, and it begins; at the end of the run that would cost 20 ms.
   host.compileOnce();
   const github = await connectGitHub({
     ...facts,
     ...host,
-    token: githubToken,
+    token,
     userAgent: USER_AGENT,
   });
   const hurry = (): void => github.hurry(AFTER_CANCEL_MS);

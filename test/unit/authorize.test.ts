@@ -1,12 +1,13 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { authorize, isTrusted } from '../../src/authorize.ts';
+import { authorize, getsNoSecrets, isTrusted } from '../../src/authorize.ts';
 import { type Collaborator, type GitHub, GitHubError } from '../../src/github/api.ts';
 import { readTrigger, type Trigger } from '../../src/github/event.ts';
 import { type Actor, checkPermissions } from '../../src/github/permission.ts';
 import type { AccessInputs } from '../../src/inputs.ts';
 import {
   ALICE,
+  DEPENDABOT,
   issueComment,
   type Json,
   type Person,
@@ -158,6 +159,34 @@ describe('isTrusted', () => {
       expect(isTrusted(readTrigger('push', file).trigger)).toBe(true);
     },
   );
+});
+
+describe('getsNoSecrets', () => {
+  it.each<[string, WebhookEvent, boolean]>([
+    ['of a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), true],
+    ['of a deleted fork', pullRequest({ number: 7, fork: null }), true],
+    ['of a branch', pullRequest({ number: 7 }), false],
+    ['of a branch by a bot', pullRequest({ number: 7, sender: RENOVATE }), false],
+    ['of a branch by Dependabot', pullRequest({ number: 7, sender: DEPENDABOT }), true],
+    [
+      'of a branch by somebody with the login of Dependabot',
+      pullRequest({ number: 7, sender: { ...DEPENDABOT, type: 'User' } }),
+      false,
+    ],
+    [
+      'of Dependabot that a person updated',
+      pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }),
+      false,
+    ],
+    [
+      'of a fork, as pull_request_target',
+      pullRequest({ number: 7, fork: null, target: true }),
+      false,
+    ],
+    ['that is none', issueComment({ number: 7, body: 'x' }), false],
+  ])('a pull request %s', (_, event, expected) => {
+    expect(getsNoSecrets(triggerOf(event))).toBe(expected);
+  });
 });
 
 describe('authorize', () => {

@@ -45,6 +45,7 @@ describe('defaults', () => {
       command: null,
       minimumPermission: 'write',
       allowedBots: new Set(),
+      hasApiKey: true,
       wait: false,
       timeoutMs: 1_800_000,
       pollIntervalMs: null,
@@ -160,6 +161,46 @@ describe('allowed-bots', () => {
     ['a[bot],,a[bot],', ['a[bot]']],
   ])('%j', (text, logins) => {
     expect([...valid({ 'allowed-bots': text }).allowedBots]).toEqual(logins);
+  });
+});
+
+describe('who may send is known where other inputs are wrong', () => {
+  function access(inputs: Record<string, string>) {
+    const read = readInputs(env({ 'job-id': '..', ...inputs }), (text) => text);
+    if (read.kind === 'valid') throw new Error('They are right.');
+    return read.access;
+  }
+
+  it('from the inputs that are right', () => {
+    const inputs = {
+      command: '/agent',
+      'minimum-permission': 'none',
+      'allowed-bots': 'a[bot]',
+      'github-token': ' ghs_x\n',
+    };
+    expect(access(inputs)).toEqual({
+      command: '/agent',
+      minimumPermission: 'none',
+      allowedBots: new Set(['a[bot]']),
+      githubToken: 'ghs_x',
+      hasApiKey: true,
+    });
+  });
+
+  it('and what is wrong lets in nobody more', () => {
+    const inputs = {
+      command: '/agent now',
+      'minimum-permission': 'read',
+      'allowed-bots': 'a[bot], b/c',
+      'api-key': ' \t',
+    };
+    expect(access(inputs)).toEqual({
+      command: null,
+      minimumPermission: 'write',
+      allowedBots: new Set(),
+      githubToken: '',
+      hasApiKey: false,
+    });
   });
 });
 
