@@ -372,11 +372,12 @@ describe('prompt-file', () => {
     ['gone.md', 'does not exist'],
     ['empty.md', 'has no visible text'],
     ['latin1.md', 'is not valid UTF-8'],
-    ['large.md', 'has 1048577 bytes'],
-    ['link.md', 'lies outside the workspace'],
-    ['../no-such-file', 'does not exist'],
+    ['large.md', 'has more than 1048576 bytes'],
+    ['link.md', 'is a symbolic link or lies behind one'],
+    ['../no-such-file', 'lies outside the workspace'],
     [join(outside, 'secret'), 'lies outside the workspace'],
-    ['.', 'lies outside the workspace'],
+    ['.git/config', 'lies in a .git folder'],
+    ['.', 'is not a regular file'],
   ])('%s %s', (path, expected) => {
     const found = problems({ prompt: '', 'prompt-file': path }, workspace);
     expect(found).toEqual([expect.stringContaining(`prompt-file: "${path.slice(0, 59)}`)]);
