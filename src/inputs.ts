@@ -4,7 +4,7 @@ import { hasVisibleText, oneLine } from './foreign-text.ts';
 import { PERMISSIONS, type Permission } from './github/permission.ts';
 import { FAIL_ON, type Outcome, STATUSES, type Status } from './outcome.ts';
 import { type ProxySettings, proxySecrets, readProxy } from './proxy.ts';
-import type { Redact } from './secrets.ts';
+import { type Redact, redactor } from './secrets.ts';
 
 /** The inputs that say who may send. They are known even where others are wrong. */
 export interface AccessInputs {
@@ -83,22 +83,18 @@ export function readSecrets(env: Env): readonly string[] {
  * unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
  */
 export function readInputs(env: Env, redact: Redact): InputsRead {
-  const raw = Object.fromEntries(
-    INPUT_NAMES.map((name) => {
-      const value = rawInput(env, name);
-      return [name, QUOTED.has(name) ? redact(value) : value];
-    }),
-  );
+  const raw = Object.fromEntries(INPUT_NAMES.map((name) => [name, rawInput(env, name)]));
   const parsed = z.safeParse(schema, raw);
   const send = parsed.data?.send ?? true;
   const prompt = send ? readPrompt(env, redact) : NO_PROMPT;
   const proxy = readProxy(env, parsed.data?.['base-url'].protocol === 'http:' ? 'http:' : 'https:');
   const certificates = problemWithCertificates(env);
   const problems = [
-    ...(parsed.error?.issues ?? []).map((issue) => `${String(issue.path[0])} ${issue.message}`),
+    ...(parsed.error?.issues ?? []).map((issue) => describeIssue(issue, env, redact)),
     ...(prompt.kind === 'invalid' ? [prompt.problem] : []),
     ...(proxy.kind === 'invalid' ? [proxy.problem] : []),
     ...(parsed.success && !send ? contradictions(parsed.data) : []),
+    ...(parsed.success ? shownSecrets(env, parsed.data) : []),
     ...(certificates === undefined ? [] : [`${certificates}.`]),
   ];
   const missing = missingInputs(env, send);
@@ -137,21 +133,32 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   };
 }
 
-/** Errors quote these inputs, in part, so a secret that got into the wrong one must be gone. */
-const QUOTED: ReadonlySet<string> = new Set([
-  'command',
-  'minimum-permission',
-  'allowed-bots',
-  'send',
-  'wait',
-  'only-when',
-  'timeout-minutes',
-  'poll-interval-seconds',
-  'settle-seconds',
-  'fail-on',
-  'comment',
-  'pr-number',
-]);
+function describeIssue(issue: z.core.$ZodIssue, env: Env, redact: Redact): string {
+  const { problem } = (issue as z.core.$ZodIssueCustom).params as Problem;
+  const name = String(issue.path[0]);
+  const given = rawInput(env, name);
+  const clean = redact(given);
+  // An item of a list, and what is cut, may be a part of a secret.
+  const quote: Quote = (text) => shown(clean === given ? redact(text) : clean);
+  return `${name} ${typeof problem === 'string' ? problem : problem(quote)}`;
+}
+
+/** These are shown as they are, in outputs, comments and errors, so a key must not be in them. */
+function shownSecrets(env: Env, data: Readonly<z.infer<typeof schema>>): readonly string[] {
+  const values = [
+    { name: 'project-id', texts: [data['project-id']] },
+    { name: 'job-id', texts: data['job-id'].jobIds },
+    { name: 'command', texts: [data.command ?? ''] },
+  ];
+  return ['api-key', 'github-token'].flatMap((secret) => {
+    const redact = redactor([rawInput(env, secret).trim()]);
+    return values
+      .filter(({ texts }) => texts.some((text) => redact(text) !== text))
+      .map(
+        ({ name }) => `${name} holds ${secret}, and would be shown; check what is passed there.`,
+      );
+  });
+}
 
 export const NO_SECRETS =
   'api-key is empty; secrets are not passed to runs from forks or Dependabot.';
@@ -230,7 +237,13 @@ export const INPUT_NAMES: readonly string[] = [
   'prompt-file',
 ];
 
-type Checked<T> = { readonly value: T } | { readonly problem: string };
+type Checked<T> = { readonly value: T } | Problem;
+/** The rest of a sentence that begins with the name of the input. */
+interface Problem {
+  readonly problem: string | ((quote: Quote) => string);
+}
+/** Makes a text fit to stand in an error: short, visible, and without a secret in it. */
+type Quote = (text: string) => string;
 
 function valid<T>(value: T): Checked<T> {
   return { value };
@@ -243,7 +256,7 @@ function input<T>(check: (text: string) => Checked<T>) {
     z.transform((text: string, context): T => {
       const checked = check(text.trim());
       if ('value' in checked) return checked.value;
-      context.issues.push({ code: 'custom', message: checked.problem, input: text });
+      context.issues.push({ code: 'custom', params: checked, input: text });
       return z.NEVER;
     }),
   );
@@ -324,7 +337,9 @@ function apiKey(text: string): Checked<string> {
 function command(text: string): Checked<string | null> {
   if (text === '') return valid(null);
   if (/^\S+$/.test(text) && text.length <= 100 && hasVisibleText(text)) return valid(text);
-  return { problem: `must be one word without white space, such as /agent, not ${shown(text)}.` };
+  return {
+    problem: (quote) => `must be one word without white space, such as /agent, not ${quote(text)}.`,
+  };
 }
 
 /** Logins of users and apps; which of them are bots, only an event can say. */
@@ -333,7 +348,8 @@ function logins(text: string): Checked<ReadonlySet<string>> {
   const wrong = given.find((login) => !/^[a-z\d][\w-]{0,99}(\[bot\])?$/i.test(login));
   if (wrong === undefined && (text === '' || given.length > 0)) return valid(new Set(given));
   return {
-    problem: `must be a list of logins such as renovate[bot], not ${shown(wrong ?? text)}.`,
+    problem: (quote) =>
+      `must be a list of logins such as renovate[bot], not ${quote(wrong ?? text)}.`,
   };
 }
 
@@ -342,7 +358,7 @@ function boolean(text: string, fallback: boolean): Checked<boolean> {
   if (text === '') return valid(fallback);
   if (/^(true|True|TRUE)$/.test(text)) return valid(true);
   if (/^(false|False|FALSE)$/.test(text)) return valid(false);
-  return { problem: `must be true or false, not ${shown(text)}.` };
+  return { problem: (quote) => `must be true or false, not ${quote(text)}.` };
 }
 
 interface Range {
@@ -356,7 +372,8 @@ interface Range {
 function number(text: string, { fallback, above, atLeast = 0, atMost }: Range): Checked<number> {
   if (text === '') return valid(fallback);
   const low = above === undefined ? `${atLeast} or more` : `more than ${above}`;
-  const problem = `must be a plain number, ${low} and at most ${atMost}, not ${shown(text)}.`;
+  const problem: Problem['problem'] = (quote) =>
+    `must be a plain number, ${low} and at most ${atMost}, not ${quote(text)}.`;
   if (!/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text)) return { problem };
   const value = Number(text);
   const tooLow = value < atLeast || (above !== undefined && value <= above);
@@ -366,7 +383,9 @@ function number(text: string, { fallback, above, atLeast = 0, atMost }: Range): 
 function conversationNumber(text: string): Checked<number | null> {
   if (text === '') return valid(null);
   if (/^[1-9][0-9]{0,9}$/.test(text)) return valid(Number(text));
-  return { problem: `must be the number of a pull request or issue, not ${shown(text)}.` };
+  return {
+    problem: (quote) => `must be the number of a pull request or issue, not ${quote(text)}.`,
+  };
 }
 
 function failOn(text: string): Checked<ReadonlySet<Outcome>> {
@@ -384,14 +403,15 @@ function wordList<const T extends string>(
   const wrong = given.find((word) => !(words as readonly string[]).includes(word));
   if (wrong === undefined && given.length > 0) return valid(new Set(given as T[]));
   return {
-    problem: `must be a list of ${words.join(', ')}, or ${alone} alone, not ${shown(wrong ?? text)}.`,
+    problem: (quote) =>
+      `must be a list of ${words.join(', ')}, or ${alone} alone, not ${quote(wrong ?? text)}.`,
   };
 }
 
 function oneOf<const T extends string>(text: string, words: readonly T[]): Checked<T> {
   const word = words.find((candidate) => candidate === text);
   return word === undefined
-    ? { problem: `must be one of ${words.join(', ')}, not ${shown(text)}.` }
+    ? { problem: (quote) => `must be one of ${words.join(', ')}, not ${quote(text)}.` }
     : valid(word);
 }
 

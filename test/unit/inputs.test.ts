@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Inputs, readInputs, readSecrets } from '../../src/inputs.ts';
+import { redactor } from '../../src/secrets.ts';
 
 const GOOD = {
   'project-id': 'proj-1',
@@ -314,6 +315,36 @@ describe('refused, each with one problem that names the input', () => {
     for (const key of ['mint_dsc_secretpart', 'Bearer secretpart', '$secretpart', 'a secretpart']) {
       expect(problems({ 'api-key': key }).join()).not.toContain('secretpart');
     }
+  });
+
+  it('holds a key or token, and would be shown', () => {
+    const tokens = { 'api-key': 'mint_abc12345', 'github-token': 'ghs_token' };
+    const found = problems({
+      ...{ ...tokens, 'project-id': 'x-mint_abc12345' },
+      ...{ 'job-id': 'a, ghs_token', command: '/ghs_token' },
+    });
+    expect(found).toEqual([
+      'project-id holds api-key, and would be shown; check what is passed there.',
+      'job-id holds github-token, and would be shown; check what is passed there.',
+      'command holds github-token, and would be shown; check what is passed there.',
+    ]);
+  });
+
+  it('quotes no secret, not even a part of it', () => {
+    const redact = redactor(['mint_abc12345']);
+    const long = `${'x'.repeat(55)}mint_abc12345`;
+    const given = { wait: long, 'fail-on': long, 'pr-number': long };
+    const read = readInputs(env(given), redact);
+    expect(read.kind === 'invalid' && read.problems.join(' ')).not.toContain('mint');
+  });
+
+  it('takes a word that happens to be a secret for what it says', () => {
+    const redact = redactor(['true', 'failed', 'agent', '2026', 'job-1']);
+    const given = { wait: 'true', 'fail-on': 'failed', command: '/agent', 'pr-number': '2026' };
+    expect(readInputs(env(given), redact)).toMatchObject({
+      kind: 'valid',
+      inputs: { wait: true, command: '/agent', prNumber: 2026, jobIds: ['job-1'] },
+    });
   });
 
   it('tells every problem at once', () => {
