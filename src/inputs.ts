@@ -265,17 +265,23 @@ function input<T>(check: (text: string) => Checked<T>) {
 function projectId(text: string): Checked<string> {
   if (text === '') return { problem: 'is empty; give the id of the project.' };
   if (/[\s,]/.test(text)) return { problem: 'holds more than one id; give exactly one.' };
-  const problem = problemWithId(text);
-  return problem === undefined ? valid(text) : { problem: `${problem}.` };
+  return isId(text) ? valid(text) : { problem: (quote) => noId(quote(text)) };
 }
 
 /** What one step is made to hold; beyond it each message would wait for hours on the limit. */
 const MOST_JOBS = 500;
 
 function jobIds(text: string): Checked<Pick<Inputs, 'jobIds' | 'repeatedIds'>> {
-  const given = text.split(/[\s,]+/).filter((id) => id !== '');
+  const list = text.startsWith('[') ? readJsonList(text) : text.split(/[\s,]+/);
+  if (list === null) {
+    return {
+      problem: (quote) =>
+        `looks like a JSON array, but is not one of strings, such as ["job_8f41c2"]: ${quote(text)}.`,
+    };
+  }
+  const given = list.map((id) => id.trim()).filter((id) => id !== '');
   const ids = [...new Set(given)];
-  if (text !== '' && ids.length === 0) return { problem: 'holds no id, only commas.' };
+  if (text !== '' && ids.length === 0) return { problem: 'holds no id, only an empty list.' };
   if (ids.length > MOST_JOBS) {
     return {
       problem:
@@ -283,26 +289,37 @@ function jobIds(text: string): Checked<Pick<Inputs, 'jobIds' | 'repeatedIds'>> {
         'a matrix, as examples/nudge-matrix.yml of this action does.',
     };
   }
-  for (const [index, id] of given.entries()) {
-    const problem = problemWithId(id);
-    const place = given.length === 1 ? '' : ` (number ${index + 1} of the ${given.length} given)`;
-    if (problem !== undefined) return { problem: `${problem}${place}.` };
+  const wrong = given.find((id) => !isId(id));
+  if (wrong === undefined) {
+    return valid({ jobIds: ids, repeatedIds: given.length - ids.length });
   }
-  return valid({ jobIds: ids, repeatedIds: given.length - ids.length });
+  const place = ` (number ${given.indexOf(wrong) + 1} of ${given.length})`;
+  return { problem: (quote) => noId(`${quote(wrong)}${given.length === 1 ? '' : place}`) };
+}
+
+/** Null if it is no JSON array of strings. */
+function readJsonList(text: string): readonly string[] | null {
+  try {
+    return z.array(z.string()).parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+function noId(given: string): string {
+  return (
+    `holds ${given}, which is not an id. An id, such as job_8f41c2, has 1 to 256 letters, digits, "-", ` +
+    '"_", ".", "~", ":" or "@", and is not "." or "..".'
+  );
 }
 
 /**
- * What is wrong with a path segment of the API. Only characters that no URL parser rewrites are
+ * Whether it can be a path segment of the API. Only characters that no URL parser rewrites are
  * let through (RFC 3986 unreserved, `:` and `@`), and never a dot segment:
  * `encodeURIComponent('..')` is `'..'`, which would send the message to another path.
  */
-function problemWithId(text: string): string | undefined {
-  if (text.length > 256) return `has ${text.length} characters; an id has at most 256`;
-  if (text !== '.' && text !== '..' && /^[\w\-.~:@]+$/.test(text)) return undefined;
-  return (
-    'is not an id; an id has only letters, digits and "-", "_", ".", "~", ":", "@", ' +
-    'and is not "." or ".."'
-  );
+function isId(text: string): boolean {
+  return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);
 }
 
 /** The value itself is never quoted: an error must not tell the key. */

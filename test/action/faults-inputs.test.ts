@@ -140,6 +140,10 @@ describe('ids', () => {
     '../job-1',
   ];
   play(refuses(['project-id', 'job-id'], ids, /\w/));
+  play(refuses('job-id', ['["a", 1]', '["a"', '[a]', '[]', '["a b"]'], /\w/));
+  play(
+    refuses('job-id', ['job-1\na\u001b[2Jb'], /holds "a \[2Jb" \(number 2 of 2\), which is not/),
+  );
   play(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one id/));
   play(
     ['a.b', '...', '-', 'A_b~c:d@e', '::error::x', 'x'.repeat(256)].map(

@@ -117,6 +117,9 @@ describe('job-id', () => {
     ['all of it', ' a,\t b ,,\u00a0c,', ['a', 'b', 'c'], 0],
     ['duplicates', 'b a b b', ['b', 'a'], 2],
     ['no duplicates but by case', 'a A', ['a', 'A'], 0],
+    ['a JSON array', '["a","b"]', ['a', 'b'], 0],
+    ['a JSON array over lines, as toJSON() writes it', '[\n  "a",\n  "b"\n]', ['a', 'b'], 0],
+    ['a JSON array with gaps and duplicates', ' ["a", "", " b ", "a"] ', ['a', 'b'], 1],
   ])('%s: %j', (_, text, jobIds, repeatedIds) => {
     expect(valid({ 'job-id': text })).toMatchObject({ jobIds, repeatedIds });
   });
@@ -239,17 +242,32 @@ describe('refused, each with one problem that names the input', () => {
     ),
     ['project-id', 'a\tb', /^project-id holds more than one id/],
     ['project-id', 'a,b', /^project-id holds more than one id/],
-    ['job-id', ', ,', /^job-id holds no id, only commas/],
-    ['job-id', 'a, b/c', /^job-id is not an id; .* \(number 2 of the 2 given\)\.$/],
+    ['job-id', ', ,', /^job-id holds no id, only an empty list\.$/],
+    ['job-id', '[]', /^job-id holds no id, only an empty list\.$/],
+    ['job-id', '["a", 7]', /^job-id looks like a JSON array, but is .*: "\["a", 7\]"\.$/],
+    ['job-id', '["a"', /^job-id looks like a JSON array, but is not one of strings/],
+    ['job-id', '[a, b]', /^job-id looks like a JSON array, but is not one of strings/],
+    ['job-id', '["a", ["b"]]', /^job-id looks like a JSON array, but is not one of strings/],
+    ['job-id', '["a b"]', /^job-id holds "a b", which is not an id\. An id, such as job_/],
+    ['job-id', '{"a": 1}', /^job-id holds "\{"a":" \(number 1 of 2\), which is not an id/],
+    [
+      'job-id',
+      'a, b/c',
+      /^job-id holds "b\/c" \(number 2 of 2\), which is not an id\. An id, such as job_/,
+    ],
     ['job-id', manyIds(501), /^job-id holds 501 ids; at most 500 .*matrix/],
     ['send', 'no', /^send must be true or false, not "no"/],
     ['only-when', 'done', /^only-when must be a list of active, .*, or any alone, not "done"/],
     ['only-when', 'any, failed', /^only-when .*not "any"/],
     ['only-when', 'FAILED', /^only-when .*not "FAILED"/],
     ...['project-id', 'job-id'].flatMap((name): [string, string, RegExp][] => [
-      [name, 'x'.repeat(257), new RegExp(`^${name} has 257 characters`)],
-      ...['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', '\u202eid', 'a;b'].map(
-        (id): [string, string, RegExp] => [name, id, new RegExp(`^${name} is not an id`)],
+      [name, 'x'.repeat(257), new RegExp(`^${name} holds "x{59}…", which is not an id`)],
+      [name, 'a\u202e::b##[x]', new RegExp(`^${name} holds "a::b##\\[x\\]", which is not an id`)],
+      ...['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b'].map(
+        (id): [string, string, RegExp] => {
+          const start = `${name} holds "${id}", which is not an id. An id, such as job_8f41c2, has 1`;
+          return [name, id, new RegExp(`^${RegExp.escape(start)}`)];
+        },
       ),
     ]),
     ['prompt', '', /^prompt is empty/],
@@ -333,10 +351,19 @@ describe('refused, each with one problem that names the input', () => {
   it('quotes no secret, not even a part of it', () => {
     const redact = redactor(['mint_abc12345']);
     const long = `${'x'.repeat(55)}mint_abc12345`;
-    const given = { wait: long, 'fail-on': long, 'pr-number': long };
+    const given = { 'job-id': `${long}/`, wait: long, 'fail-on': long, 'pr-number': long };
     const read = readInputs(env(given), redact);
     expect(read.kind === 'invalid' && read.problems.join(' ')).not.toContain('mint');
   });
+
+  it.each(['a, b/mint_abc,12345', '["mint_\\u0061bc,12345/"]'])(
+    'quotes no part of a secret that a list took apart: %s',
+    (text) => {
+      const read = readInputs(env({ 'job-id': text }), redactor(['mint_abc,12345']));
+      expect(read).toMatchObject({ problems: [expect.stringMatching(/^job-id holds ".*\*\*\*/)] });
+      expect(JSON.stringify(read)).not.toContain('mint');
+    },
+  );
 
   it('takes a word that happens to be a secret for what it says', () => {
     const redact = redactor(['true', 'failed', 'agent', '2026', 'job-1']);
