@@ -407,7 +407,11 @@ function conversationNumber(text: string): Checked<number | null> {
 
 function failOn(text: string): Checked<ReadonlySet<Outcome>> {
   if (text === '') return valid(new Set<Outcome>(['failed', 'archived', 'timed-out']));
-  return text === 'none' ? valid(new Set<Outcome>()) : wordList(text, FAIL_ON, 'none');
+  if (text === 'none') return valid(new Set<Outcome>());
+  const needless = ['error', 'cancelled'].find((word) => text.split(/[\s,]+/).includes(word));
+  return needless === undefined
+    ? wordList(text, FAIL_ON, 'none')
+    : { problem: `does not take ${needless}: error and cancelled always fail the step.` };
 }
 
 /** Words separated by commas or white space; `alone` is named as the one that takes no others. */

@@ -320,7 +320,12 @@ describe('numbers and words', () => {
     ...refuses(['poll-interval-seconds', 'settle-seconds'], ['3600.1'], /must be a plain number/),
     ...refuses('poll-interval-seconds', ['0.9'], /must be a plain number/),
     ...refuses('wait', ['yes', '1', 'on', 'tRUE', 'true false'], /must be true or false/),
-    ...refuses('fail-on', ['error', 'none, failed', 'FAILED', ','], /must be a list/),
+    ...refuses('fail-on', ['none, failed', 'FAILED', ','], /must be a list/),
+    ...refuses(
+      'fail-on',
+      ['error', 'failed, cancelled'],
+      /error and cancelled always fail the step/,
+    ),
     ...refuses('comment', ['maybe', 'Update'], /must be true or false/),
     ...refuses('pr-number', ['7.0', '#7'], /must be the number/),
   ]);
