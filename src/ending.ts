@@ -28,7 +28,7 @@ export function skip(
   level: 'notice' | 'warning' = 'notice',
 ): 0 | 1 {
   host.console[level](reason);
-  const ended: Ended = { result: 'skipped', reason };
+  const ended: Ended = { result: 'skipped', reason: host.redact(reason) };
   const report: Report = { results: [], ended, commentUrls: [commentUrl] };
   const problem = writeOutputs(host, report);
   if (problem === undefined) return 0;
@@ -45,7 +45,8 @@ export function cancelled(host: Host): 1 {
 }
 
 /** It went wrong before it came to any job. */
-export function fail(host: Host, reason: string): 1 {
+export function fail(host: Host, why: string): 1 {
+  const reason = host.redact(why);
   host.console.error(reason);
   writeOutputs(host, { results: [], ended: { result: 'error', reason }, commentUrls: [] });
   writeSummary(host, { results: [], problem: reason, commentUrls: [], unwrittenComment: '' });
@@ -79,7 +80,7 @@ export function crash(host: Host, known: readonly JobResult[], error: unknown): 
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const reason =
     'An unexpected error ended the run; please report it. The output delivery tells whether the ' +
-    `message went out. ${what.slice(0, 500)}`;
+    `message went out. ${host.redact(what).slice(0, 500)}`;
   const results = known.map((result) => ({ ...result, result: 'error' as const, reason }));
   host.console.endGroup();
   host.console.error(reason);

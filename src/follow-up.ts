@@ -128,7 +128,8 @@ async function runErrand(
       host.console.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
       return { ...plan.result, polls };
     case 'refuse': {
-      const { result, reason } = plan;
+      const { result } = plan;
+      const reason = host.redact(plan.reason);
       return { ...unknownJob(jobId, { delivery: 'not-sent', result, reason }), polls };
     }
   }

@@ -4,8 +4,9 @@ import { leaveOutMilo } from './agent/http.ts';
 import { systemClock } from './clock.ts';
 import { createConsole, maskInLog } from './console.ts';
 import { appendAtOnce, replacer } from './files.ts';
+import { readRunFacts } from './host.ts';
 import { readSecrets } from './inputs.ts';
-import { mapOutputs, serialise } from './outputs.ts';
+import { serialise } from './outputs.ts';
 import { run } from './run.ts';
 import { redactor } from './secrets.ts';
 
@@ -16,7 +17,8 @@ const setEngineFlag = (flag: string): void =>
 const secrets = readSecrets(env);
 maskInLog(secrets);
 leaveOutMilo();
-const redact = redactor(secrets);
+const { serverUrl, repository } = readRunFacts(env);
+const redact = redactor(secrets, [`${serverUrl}/${repository}`, serverUrl]);
 
 const cancel = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGBREAK'] as const) {
@@ -46,9 +48,8 @@ exit(
     saveMemory: () => setEngineFlag('--optimize-for-size'),
     // The work of undici's parser after which it is compiled again: more than any run has.
     compileOnce: () => setEngineFlag('--wasm-tiering-budget=1000000000'),
-    writeOutputs: (outputs) =>
-      replaceOutputs(serialise(mapOutputs(outputs, redact), `end_${randomUUID()}`)),
-    writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, redact(markdown)),
+    writeOutputs: (outputs) => replaceOutputs(serialise(outputs, `end_${randomUUID()}`)),
+    writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, markdown),
   }),
 );
 

@@ -125,12 +125,6 @@ export function serialise(outputs: Outputs, delimiter: string): string {
   );
 }
 
-export function mapOutputs(outputs: Outputs, change: (value: string) => string): Outputs {
-  return Object.fromEntries(
-    OUTPUT_NAMES.map((name) => [name, change(outputs[name])]),
-  ) as unknown as Outputs;
-}
-
 /** `true` only if it is so for every job that was waited for; empty if none was. */
 function overallConfirmed(results: readonly JobResult[]): string {
   const waited = results.filter(({ confirmed }) => confirmed !== null);

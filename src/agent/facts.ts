@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Delivery, JobResult, Milestone, Outcome } from '../outcome.ts';
+import type { Redact } from '../secrets.ts';
 import { checkPrLink } from './pr-link.ts';
 import { type Base, NO_TURN, type Turn } from './turn.ts';
 import { isFinal, isKnownStatus, type JobRecord } from './wire.ts';
@@ -37,7 +38,12 @@ export interface End {
 }
 
 /** The facts as a result, were the run to end like this now. */
-export function resultOf(facts: Facts, end: End, clock: Clock, serverUrl: string): JobResult {
+export function resultOf(
+  facts: Facts,
+  end: End,
+  { clock, redact }: { readonly clock: Clock; readonly redact: Redact },
+  serverUrl: string,
+): JobResult {
   const { latest } = facts;
   const { base, sentAt, evidence } = facts.turn;
   const link = pullRequestOf(facts, serverUrl);
@@ -56,7 +62,7 @@ export function resultOf(facts: Facts, end: End, clock: Clock, serverUrl: string
     archivedAt: latest?.archivedAt ?? null,
     elapsedSeconds: sentAt === null ? null : Math.round((clock.now() - sentAt) / 100) / 10,
     polls: facts.polls,
-    reason: end.reason,
+    reason: redact(end.reason),
     resumption: {
       base: base && { status: base.status, prLink: base.prLink, archivedAt: base.archivedAt },
       sentAt: sentAt === null ? null : new Date(clock.date().getTime() - (clock.now() - sentAt)),

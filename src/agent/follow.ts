@@ -111,7 +111,7 @@ export async function followJob(
 ): Promise<JobResult> {
   const facts = noFacts(order.jobId, order.task.kind === 'look', order.polls);
   const { clock } = context;
-  const close = (end: End): JobResult => resultOf(facts, end, clock, order.serverUrl);
+  const close = (end: End): JobResult => resultOf(facts, end, context, order.serverUrl);
   const tell = (news: News): string | undefined =>
     observer({ ...news, soFar: close(endedHere(order, facts)) } as Progress);
   const end = await conduct({ order, context, facts, tell });

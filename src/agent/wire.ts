@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { STATUSES } from '../outcome.ts';
-import type { Redact } from '../secrets.ts';
+import { type Redact, redactStatus } from '../secrets.ts';
 
 /** A job as the service showed it. Only `id` and `status` may be relied on. */
 export interface JobRecord {
@@ -60,7 +60,7 @@ function redactRecord(record: JobRecord, redact: Redact): JobRecord {
   const { source } = record;
   return {
     id: record.id,
-    status: clean(record.status),
+    status: record.status && redactStatus(record.status, redact),
     prLink: clean(record.prLink),
     model: clean(record.model),
     source: source && { repository: redact(source.repository), ref: clean(source.ref) },

@@ -232,10 +232,14 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
       yield nodes.flatMap(({ url, body, viewerDidAuthor }) => {
         // `databaseId` is a 32-bit field, which the ids of comments have outgrown.
         const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
-        return viewerDidAuthor && id > 0 ? [{ id, body, url }] : [];
+        return viewerDidAuthor && id > 0 ? [{ id, body, url: options.redact(url) }] : [];
       });
       before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
     } while (before !== null);
+  }
+
+  function toOwn({ id, body, html_url }: z.infer<typeof restComment>): OwnComment {
+    return { id, body, url: options.redact(html_url) };
   }
 
   /** Where a host has no GraphQL: all comments by REST, told apart by the author's login. */
@@ -534,10 +538,6 @@ const ROLES: Readonly<Record<string, Collaborator['permission']>> = Object.assig
     admin: 'admin',
   },
 );
-
-function toOwn(comment: z.infer<typeof restComment>): OwnComment {
-  return { id: comment.id, body: comment.body, url: comment.html_url };
-}
 
 /**
  * Octokit's core alone, without the lists of all routes that @actions/github puts on it; what the

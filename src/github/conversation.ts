@@ -1,5 +1,15 @@
+import type { Redact } from '../secrets.ts';
 import { type GitHub, GitHubError, type OwnComment } from './api.ts';
-import { contains, fromMarker, type Ledger, merge, ownPart, toMarker, trim } from './ledger.ts';
+import {
+  contains,
+  fromMarker,
+  type Ledger,
+  merge,
+  ownPart,
+  redactLedger,
+  toMarker,
+  trim,
+} from './ledger.ts';
 
 /** The place on GitHub where a run reports: one pull request or issue. */
 export interface Conversation {
@@ -14,8 +24,7 @@ interface Options {
   readonly projectId: string;
   /** The visible part of the comment. */
   readonly render: (ledger: Ledger) => string;
-  /** Takes secrets out of a body. */
-  readonly redact: (body: string) => string;
+  readonly redact: Redact;
 }
 
 /** Characters; GitHub takes 65,536. */
@@ -59,12 +68,13 @@ export function openConversation(github: GitHub, options: Options): Conversation
         'its comment was edited by hand or written by a later version of this action; delete it to begin anew';
       throw new GitHubError(0, why);
     }
-    return marker.kind === 'ledger' ? marker.ledger : { projectId, jobs: [] };
+    return marker.kind === 'ledger'
+      ? redactLedger(marker.ledger, options.redact)
+      : { projectId, jobs: [] };
   }
 
   function compose(standing: Ledger, own: Ledger): { readonly text: string; readonly own: Ledger } {
-    const render = (part: Ledger): string =>
-      options.redact(`${toMarker(part)}\n${options.render(part)}`);
+    const render = (part: Ledger): string => `${toMarker(part)}\n${options.render(part)}`;
     const { ledger, text } = trim(merge(standing, own), render, BODY_LIMIT);
     return { text, own: ownPart(ledger, own) };
   }

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { DELIVERIES, OUTCOMES } from '../outcome.ts';
+import { type Redact, redactStatus } from '../secrets.ts';
 
 // What the action remembers of a conversation, carried by its own comment in a hidden marker.
 
@@ -105,6 +106,38 @@ export function fromMarker(body: string, projectId: string): Marker {
   } catch {
     return { kind: 'unreadable' };
   }
+}
+
+/**
+ * Takes out of a ledger that was read what is a secret by now: an earlier run may not have known it,
+ * and who may edit comments may have edited this one. What a run has written itself stays the same.
+ */
+export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
+  const clean = (text: string | null): string | null => text && redact(text);
+  const cleanStatus = (status: string | null): string | null =>
+    status && redactStatus(status, redact);
+  return {
+    ...ledger,
+    jobs: ledger.jobs.map((job) => ({
+      ...job,
+      status: cleanStatus(job.status),
+      model: clean(job.model),
+      repository: clean(job.repository),
+      ref: clean(job.ref),
+      prLink: clean(job.prLink),
+      turns: job.turns.map((turn) => ({
+        ...turn,
+        by: clean(turn.by),
+        prompt: redact(turn.prompt),
+        reason: redact(turn.reason),
+        base: turn.base && {
+          status: cleanStatus(turn.base.status),
+          prLink: clean(turn.base.prLink),
+          archivedAt: clean(turn.base.archivedAt),
+        },
+      })),
+    })),
+  };
 }
 
 function isOfAnotherProject(data: unknown, projectId: string): boolean {

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { redactor } from '../../src/secrets.ts';
+import { describe, expect, it } from 'vitest';
+import { redactor, redactStatus } from '../../src/secrets.ts';
 
 const KEY = 'mint_s3cret "key"+/';
 const redact = redactor([KEY, 'ab']);
@@ -39,4 +39,45 @@ it('takes out a short secret, but not what its base64 has in common with ordinar
   const short = redactor(['s3cr']);
   expect(short('the word s3cr')).toBe('the word ***');
   expect(short(Buffer.from('s3cr').toString('base64'))).toBe('czNjcg==');
+});
+
+describe("leaves in links and times what is the same in everybody's", () => {
+  const own = ['https://git.example.com/octo/agents', 'https://git.example.com'];
+
+  it.each([
+    ['http', 'https://github.com/a/b/pull/1 and http://x.example'],
+    ['https://', 'https://github.com/a/b/pull/1'],
+    ['github', 'https://github.com/a/b'],
+    ['gitlab.com', 'https://gitlab.com/a/b/-/merge_requests/7'],
+    ['pull', 'https://x.example/a/b/pull/2026'],
+    ['2026', 'https://x.example/a/b/pull/2026#issuecomment-30020260'],
+    ['2026', 'It is over at 2026-01-05T12:00:00.000Z (UTC).'],
+    ['octo', 'https://git.example.com/octo/agents/pull/1'],
+    ['example', 'https://git.example.com/a/b and https://git.example.com'],
+  ])('%s: %s', (secret, text) => {
+    expect(redactor([secret], own)(text)).toBe(text);
+  });
+
+  it.each([
+    ['github', 'https://github.community/a', 'https://***.community/a'],
+    ['octo', 'https://github.com/octo/agents', 'https://github.com/***/agents'],
+    ['octo', 'https://git.example.com/octo/agents2', 'https://git.example.com/***/agents2'],
+    ['2026', 'https://x.example/a/b/pull/2026abc', 'https://x.example/a/b/pull/***abc'],
+    ['2026', 'in 2026, or 2026-01-05', 'in ***, or ***-01-05'],
+    ['github.com/octo', 'https://github.com/octo/x', 'https://***/x'],
+    ['pull/1/key', 'https://github.com/a/b/pull/1/key', 'https://github.com/a/b/***'],
+    ['https://key', 'See https://key.', 'See ***.'],
+    ['2026-01-05T12:00:00Z!', 'At 2026-01-05T12:00:00Z!', 'At ***'],
+  ])('but not %s in %s', (secret, text, left) => {
+    expect(redactor([secret], own)(text)).toBe(left);
+  });
+});
+
+it.each([
+  ['sent', 'active', 'active'],
+  ['active', 'active', 'active'],
+  ['reactive', 'reactive', '***'],
+  ['active', 'inactive', 'in***'],
+])('with the secret %s the status %s is shown as %s', (secret, status, shown) => {
+  expect(redactStatus(status, redactor([secret]))).toBe(shown);
 });

@@ -1,0 +1,288 @@
+import { describe, expect, it } from 'vitest';
+import { fromMarker } from '../../src/github/ledger.ts';
+import { ALICE, issueComment } from '../sim/events.ts';
+import {
+  errors,
+  findTraces,
+  JOB,
+  KEY,
+  PROJECT,
+  PULL,
+  type Scenario,
+  stage,
+  TOKEN,
+  warnings,
+} from './scenario.ts';
+
+/** A proxy for other hosts: nothing goes there, but its password is a secret of the run. */
+function withProxyPassword(password: string): NonNullable<Scenario['step']> {
+  return { env: { HTTPS_PROXY: `http://user:${encodeURIComponent(password)}@127.0.0.1:9` } };
+}
+
+/** Words of our own, of JSON, of links and of times. */
+const WORDS = [
+  'sent',
+  'completed',
+  'active',
+  'none',
+  'created',
+  'null',
+  'true',
+  'false',
+  'jobId',
+  'prLink',
+  '2026',
+  '12:0',
+  'http',
+  'https://',
+  'github',
+  'octo',
+  'pull',
+  'issuecomment',
+  JOB,
+  PROJECT,
+  'agent-follow-up',
+  'evidence',
+  'comment',
+  'agent',
+];
+const AT = '2026-01-05T12:00:00.000Z';
+const LINK = 'https://github.com/octo/agents/pull/2026';
+
+describe.concurrent('a secret that is an ordinary word changes nothing that a machine reads', () => {
+  const steps = [
+    { afterMs: 0, set: { status: 'active' } },
+    { afterMs: 60_000, set: { status: 'completed', prLink: LINK } },
+  ];
+  const jobs = [{ id: JOB, base: { createdAt: AT }, turns: [{ steps }] }];
+
+  it.each(WORDS)('%s', async (word) => {
+    await using scene = await stage({
+      with: { wait: true, command: '/agent', prompt: '' },
+      agent: { jobs },
+      github: {
+        issues: [{ number: PULL, pullRequest: true }],
+        collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+      },
+      step: {
+        ...withProxyPassword(word),
+        event: issueComment({ number: PULL, body: '/agent Add examples.' }),
+      },
+    });
+    const result = await scene.run();
+
+    const [comment] = scene.github.comments(PULL);
+    expect(result.annotations).toEqual([]);
+    expect(result.outputs).toEqual({
+      status: 'completed',
+      'pr-link': LINK,
+      prLink: LINK,
+      result: 'completed',
+      delivery: 'sent',
+      confirmed: 'true',
+      reason: '',
+      'job-id': JOB,
+      results: expect.any(String),
+      'comment-url': comment?.html_url,
+    });
+    expect(JSON.parse(result.outputs.results ?? '')).toEqual([
+      {
+        ...{ jobId: JOB, delivery: 'sent', result: 'completed', confirmed: true },
+        ...{ status: 'completed', prLink: LINK, model: 'sonnet' },
+        source: { repository: 'https://github.com/octo/agents', ref: 'main' },
+        ...{ createdAt: AT, archivedAt: null, reason: '' },
+        ...{ elapsedSeconds: expect.any(Number), polls: expect.any(Number) },
+      },
+    ]);
+    expect(fromMarker(comment?.body ?? '', PROJECT)).toMatchObject({
+      kind: 'ledger',
+      ledger: {
+        projectId: PROJECT,
+        jobs: [
+          {
+            ...{ id: JOB, status: 'completed', prLink: LINK },
+            turns: [{ delivery: 'sent', result: 'completed', evidence: true, reason: '' }],
+          },
+        ],
+      },
+    });
+
+    // The next run reads it, knows the job by it, and sends nothing again.
+    const again = await scene.run({
+      with: { 'job-id': '' },
+      step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
+    });
+    expect(again.annotations).toEqual([]);
+    expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent', 'job-id': JOB });
+    expect(scene.agent.posts()).toHaveLength(1);
+    expect(scene.github.comments(PULL)).toHaveLength(1);
+  });
+
+  it.each(['error', 'not-sent', 'refused', 'null', '2026', 'http'])(
+    'where it fails: %s',
+    async (word) => {
+      await using scene = await stage({
+        agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
+        step: withProxyPassword(word),
+      });
+      const { outputs } = await scene.run();
+      expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'job-id': JOB });
+      expect(JSON.parse(outputs.results ?? '')).toMatchObject([
+        { jobId: JOB, delivery: 'not-sent', result: 'error', confirmed: null, status: null },
+      ]);
+      const [comment] = scene.github.comments(PULL);
+      expect(fromMarker(comment?.body ?? '', PROJECT)).toMatchObject({
+        ledger: { jobs: [{ turns: [{ delivery: 'not-sent', result: 'error' }] }] },
+      });
+    },
+  );
+});
+
+describe.concurrent('the password of a proxy shows nowhere, whoever says it', () => {
+  const password = 'canary-0f8e2d5b7a-"of the proxy"';
+  const step = withProxyPassword(password);
+  const secrets = { key: KEY, token: TOKEN, more: [password] };
+  const said = `It is ${password}.`;
+
+  it.each<[string, Scenario]>([
+    [
+      'the record of a job, in each field',
+      {
+        with: { wait: true },
+        agent: {
+          jobs: [
+            {
+              id: JOB,
+              base: {
+                ...{ model: said, source: { repository: said, ref: said }, createdAt: said },
+                ...{ prLink: `https://github.com/octo/${password}/pull/1`, archivedAt: said },
+              },
+            },
+          ],
+        },
+      },
+    ],
+    [
+      'the refusal of a message',
+      {
+        agent: {
+          jobs: [],
+          onPost: () => ({
+            status: 400,
+            body: { error: said, details: [said, { message: said }] },
+          }),
+        },
+      },
+    ],
+    ['a prompt', { with: { prompt: said } }],
+    ['the name of who asked', { step: { github: { triggering_actor: said } } }],
+    ['an input that is wrong', { with: { wait: said, 'job-id': password, 'prompt-file': said } }],
+    [
+      'the name of whoever commands',
+      {
+        with: { command: '/agent', prompt: '' },
+        step: {
+          event: issueComment({
+            number: PULL,
+            body: '/agent go',
+            author: { ...ALICE, login: said },
+          }),
+        },
+      },
+    ],
+    [
+      'GitHub, when it is asked for a permission',
+      {
+        with: { command: '/agent', prompt: '' },
+        step: { event: issueComment({ number: PULL, body: '/agent go' }) },
+        github: { on: () => ({ status: 403, body: { message: said } }) },
+      },
+    ],
+    [
+      'GitHub, by GraphQL',
+      { github: { on: () => ({ body: { errors: [{ type: 'FORBIDDEN', message: said }] } }) } },
+    ],
+    [
+      'GitHub, in the URL of a comment',
+      {
+        github: {
+          issues: [{ number: PULL }],
+          on: ({ method, path }) =>
+            method === 'POST' && path.endsWith('/comments')
+              ? {
+                  status: 201,
+                  body: { id: 1, html_url: `https://x.example/${encodeURIComponent(password)}` },
+                }
+              : undefined,
+        },
+      },
+    ],
+    [
+      'GitHub',
+      { github: { on: () => ({ status: 403, body: { message: said } }) }, with: { prompt: 'x' } },
+    ],
+  ])('%s', async (_, scenario) => {
+    await using scene = await stage({ ...scenario, step: { ...step, ...scenario.step } });
+    const result = await scene.start().result;
+    // What the workflow itself wrote goes to the service as it is.
+    const agent = { journal: scene.agent.journal.map((request) => ({ ...request, body: '' })) };
+    // Whom GitHub is asked about, it has named itself.
+    const github = { journal: scene.github.journal.map((request) => ({ ...request, path: '' })) };
+    expect(findTraces(secrets, result, agent, github)).toEqual([]);
+  });
+});
+
+it('what an earlier run showed, and is a secret by now, goes with the next run', async () => {
+  const word = 'canary-5c1e8d-of-later';
+  await using scene = await stage({ with: { wait: true, prompt: `Use ${word}.` } });
+  const first = await scene.run();
+  const [before] = scene.github.comments(PULL);
+  expect(before?.body).toContain(word);
+  const writes = scene.github.writes().length;
+
+  const step = { ...withProxyPassword(word), github: { run_attempt: '2' } };
+  const rerun = await scene.run({ step });
+  expect(rerun.outputs).toEqual({ ...first.outputs, results: expect.any(String) });
+  expect(scene.agent.posts()).toHaveLength(1);
+  const [after] = scene.github.comments(PULL);
+  expect(after?.body).not.toContain(word);
+  expect(after?.body).toContain('Use ***.');
+  // It is what was written, so that it is not written again and again.
+  expect(scene.github.writes()).toHaveLength(writes + 1);
+});
+
+describe.concurrent('an input that holds a secret, and is shown as it is, is refused', () => {
+  const token = 'ghs_canary7c1d9e4f';
+  const key = 'mint_canary3a5b8d2e';
+  const base64 = Buffer.from(`x:${key}`).toString('base64url');
+
+  it.each([
+    ['job-id', key, 'api-key'],
+    ['job-id', `job-1, x-${key}`, 'api-key'],
+    ['job-id', JSON.stringify(['job-1', key]), 'api-key'],
+    ['job-id', base64, 'api-key'],
+    ['job-id', token, 'github-token'],
+    ['project-id', key, 'api-key'],
+    ['command', `/${token}`, 'github-token'],
+  ])('%s, %s', async (name, value, holds) => {
+    const inputs = { 'api-key': key, 'github-token': token, [name]: value };
+    await using scene = await stage({ with: inputs });
+    const result = await scene.run();
+    expect(errors(result)).toEqual([
+      expect.stringMatching(new RegExp(`^Nothing was sent\\. ${name} holds ${holds}, `)),
+    ]);
+    expect(warnings(result)).toEqual([]);
+    expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
+    const secrets = { key, token, more: [] };
+    expect(findTraces(secrets, result, scene.agent, scene.github)).toEqual([]);
+  });
+
+  it('but not one that a very short secret occurs in by chance', async () => {
+    await using scene = await stage({
+      with: { 'api-key': 'job' },
+      agent: { jobs: [{ id: JOB }], apiKey: 'job' },
+    });
+    const { outputs } = await scene.run();
+    expect(outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
+  });
+});
