@@ -268,7 +268,7 @@ describe.concurrent('a text in each part of a refused message is only quoted', (
           const headers = forgedHeaders((slot) => text(1 + slot));
           // Only the two that a retry obeys are left to the last answer.
           const { 'retry-after': _, ...others } = headers;
-          const status = [429, 429, 408][n - 1] ?? last;
+          const status = [429, 429, 425][n - 1] ?? last;
           const type = last === 200 ? { 'content-type': forHeader(text(1)) } : {};
           return {
             status,
