@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
-import { HAS_LARGE_VARIABLES, HAS_POSIX_SHELL } from '../sim/platform.ts';
+import { HAS_LARGE_VARIABLES, HAS_NAMED_PIPES } from '../sim/platform.ts';
 import type { Step } from '../sim/runner.ts';
 import { type Fault, NOTHING, type Row, SENT, survive } from './faults.ts';
 import { KEY, TOKEN } from './scenario.ts';
@@ -21,7 +21,7 @@ for (const checkout of ['.', 'docs']) {
   writeFileSync(join(WORKSPACE, checkout, '.git', 'config'), config);
 }
 symlinkSync(WORKSPACE, LINK_TO_WORKSPACE);
-if (HAS_POSIX_SHELL) execFileSync('mkfifo', [join(WORKSPACE, 'pipe')]);
+if (HAS_NAMED_PIPES) execFileSync('mkfifo', [join(WORKSPACE, 'pipe')]);
 
 const untouched: NonNullable<Fault['also']> = (result, { agent, github }) => {
   expect([...agent.journal, ...github.journal]).toEqual([]);

@@ -3,9 +3,10 @@
 // other PATH, and writes no file.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
+import { findProgram } from '../sim/platform.ts';
 
 const NOTED = ['npm', 'npx', 'curl', 'apt-get'];
 /** What the shell itself says where it would not run something, even if the block ignores that. */
@@ -61,8 +62,7 @@ function makeClone(folder: string): string {
 }
 
 function find(tool: string): string {
-  const places = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, tool));
-  const found = places.find((place) => existsSync(place));
+  const found = findProgram(tool);
   if (found === undefined) throw new Error(`${tool} is not on the PATH.`);
   return found;
 }

@@ -2,6 +2,7 @@
 
 import { existsSync, realpathSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 
 const WINDOWS = process.platform === 'win32';
 
@@ -11,6 +12,8 @@ export const HAS_SIGNALS = !WINDOWS;
 export const HAS_FILE_MODES = !WINDOWS;
 /** Shell scripts, and programs that are scripts, such as npm. */
 export const HAS_POSIX_SHELL = !WINDOWS;
+/** A pipe in a folder, which Node cannot make itself. */
+export const HAS_NAMED_PIPES = !WINDOWS && findProgram('mkfifo') !== undefined;
 /** A device with no space left. */
 export const HAS_FULL_DEVICE = existsSync('/dev/full');
 /** On Windows a variable of the environment holds 32,767 characters. */
@@ -25,6 +28,12 @@ const ENOUGH_BYTES = 2 ** 28;
 
 /** Where folders come and go by the thousand: in memory, where the system offers that. */
 export const TEMP = isRoomy(MEMORY) ? MEMORY : realpathSync(tmpdir());
+
+/** Where on the PATH it is. */
+export function findProgram(name: string): string | undefined {
+  const places = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name));
+  return places.find((place) => existsSync(place));
+}
 
 function isRoomy(folder: string): boolean {
   if (!existsSync(folder)) return false;

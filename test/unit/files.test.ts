@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { appendAtOnce, codeOf, readInside, readWhole, replacer } from '../../src/files.ts';
-import { HAS_POSIX_SHELL } from '../sim/platform.ts';
+import { HAS_NAMED_PIPES } from '../sim/platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -104,7 +104,7 @@ describe('readInside', () => {
     expect(readInside(inner, 'second.md', 3)).toMatchObject({ kind: 'read' });
   });
 
-  it.runIf(HAS_POSIX_SHELL)('does not wait for what comes through a pipe', () => {
+  it.runIf(HAS_NAMED_PIPES)('does not wait for what comes through a pipe', () => {
     execFileSync('mkfifo', [join(inner, 'pipe')]);
     const why = 'is not a regular file';
     expect(readInside(inner, 'pipe', 3)).toEqual({ kind: 'refused', why });
