@@ -1,6 +1,6 @@
 // Runner minutes of one step that waits for many jobs, against a matrix with a leg for each of them.
 
-import { nextLookMs, paceOf } from '../src/agent/schedule.ts';
+import { nextPollMs, paceOf } from '../src/job/schedule.ts';
 import { jobLengths } from './lengths.ts';
 import { table, thousands } from './table.ts';
 
@@ -33,7 +33,7 @@ function seenEnd(length: number, pace: number): number {
   let elapsed = 0;
   while (elapsed < length) {
     elapsed +=
-      nextLookMs({ sinceSendMs: elapsed * 1000, lookWithinMs: null, fixedMs: null, pace }) / 1000;
+      nextPollMs({ sinceSendMs: elapsed * 1000, pollWithinMs: null, fixedMs: null, pace }) / 1000;
   }
   return elapsed;
 }

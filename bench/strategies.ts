@@ -1,6 +1,6 @@
 // When to look at a job next: as this action does, at plain intervals, and as comparable actions do.
 
-import { nextLookMs } from '../src/agent/schedule.ts';
+import { nextPollMs } from '../src/job/schedule.ts';
 
 /** In seconds. */
 export interface Strategy {
@@ -19,7 +19,7 @@ export const OWN: Strategy = {
   kind: 'own',
   how: 'a twentieth of the time so far, from 2 to 30 s',
   next: (elapsed) =>
-    nextLookMs({ sinceSendMs: elapsed * 1000, lookWithinMs: null, fixedMs: null, pace: 1 }) / 1000,
+    nextPollMs({ sinceSendMs: elapsed * 1000, pollWithinMs: null, fixedMs: null, pace: 1 }) / 1000,
 };
 
 // What each does where nobody sets an interval, as its code says at the commit named. Jitter is left

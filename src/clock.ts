@@ -1,16 +1,16 @@
-/** The one source of time. Both times are in milliseconds. */
+/** The one source of time. All times are in milliseconds. */
 export interface Clock {
-  /** Monotonic time since the process started: the only time that waits and deadlines use. */
+  /** When the process started, since 1970. */
+  readonly startedAt: number;
+  /** Since 1970; goes on evenly even if somebody sets the machine's clock. */
   now(): number;
-  /** Wall-clock time, for texts that people read. */
-  date(): Date;
   /** Resolves after `ms`, or rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {
-  now: () => performance.now(),
-  date: () => new Date(),
+  startedAt: performance.timeOrigin,
+  now: () => performance.timeOrigin + performance.now(),
   sleep,
 };
 

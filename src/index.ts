@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { EOL } from 'node:os';
-import { leaveOutMilo } from './agent/http.ts';
+import { disableMilo } from './agent/http.ts';
 import { systemClock } from './clock.ts';
-import { createConsole, maskInLog } from './console.ts';
-import { appendAtOnce, replacer } from './files.ts';
-import { readRunFacts } from './host.ts';
 import { readSecrets } from './inputs.ts';
-import { serialise } from './outputs.ts';
+import { serialise } from './report/outputs.ts';
 import { run } from './run.ts';
-import { redactor } from './secrets.ts';
+import { readRunInfo } from './runner/environment.ts';
+import { appendAtOnce, replacer } from './runner/files.ts';
+import { createLog, maskInLog } from './runner/log.ts';
+import { redactor } from './runner/secrets.ts';
 
 const { env } = process;
 // Loaded only where it is needed: few runs do.
@@ -16,8 +16,8 @@ const setEngineFlag = (flag: string): void =>
   process.getBuiltinModule('node:v8').setFlagsFromString(flag);
 const secrets = readSecrets(env);
 maskInLog(secrets);
-leaveOutMilo();
-const { serverUrl, repository } = readRunFacts(env);
+disableMilo();
+const { serverUrl, repository } = readRunInfo(env);
 const redact = redactor(secrets, [`${serverUrl}/${repository}`, serverUrl]);
 
 const cancel = new AbortController();
@@ -39,7 +39,7 @@ const replaceOutputs = replacer(env.GITHUB_OUTPUT);
 exit(
   await run({
     env,
-    console: createConsole(redact, (line) => process.stdout.write(line + EOL)),
+    log: createLog(redact, (line) => process.stdout.write(line + EOL)),
     redact,
     clock: systemClock,
     signal: cancel.signal,
@@ -47,7 +47,7 @@ exit(
     random: Math.random,
     saveMemory: () => setEngineFlag('--optimize-for-size'),
     // The work of undici's parser after which it is compiled again: more than any run has.
-    compileOnce: () => setEngineFlag('--wasm-tiering-budget=1000000000'),
+    deferTierUp: () => setEngineFlag('--wasm-tiering-budget=1000000000'),
     writeOutputs: (outputs) => replaceOutputs(serialise(outputs, `end_${randomUUID()}`)),
     writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, markdown),
   }),

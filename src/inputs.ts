@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
-import { type FileRead, readInside } from './files.ts';
-import { hasVisibleText, oneLine } from './foreign-text.ts';
 import { PERMISSIONS, type Permission } from './github/permission.ts';
-import { FAIL_ON, type Outcome, STATUSES, type Status } from './outcome.ts';
-import { type ProxySettings, proxySecrets, readProxy } from './proxy.ts';
-import { type Redact, redactor } from './secrets.ts';
+import { type ProxySettings, proxySecrets, readProxy } from './runner/environment.ts';
+import { type FileRead, readInside } from './runner/files.ts';
+import { type Redact, redactor } from './runner/secrets.ts';
+import { hasVisibleText, oneLine } from './sanitize.ts';
+import { FAIL_ON, STATUSES, type Status, type TurnResult } from './turn.ts';
 
 /** The inputs that say who may send. They are known even where others are wrong. */
 export interface AccessInputs {
@@ -42,7 +42,7 @@ export interface Inputs extends AccessInputs {
   /** A fixed interval that beats every interval of the schedule; null is adaptive. */
   readonly pollIntervalMs: number | null;
   readonly settleMs: number;
-  readonly failOn: ReadonlySet<Outcome>;
+  readonly failOn: ReadonlySet<TurnResult>;
   readonly comment: boolean;
   readonly prNumber: number | null;
   readonly baseUrl: URL;
@@ -405,9 +405,9 @@ function conversationNumber(text: string): Checked<number | null> {
   };
 }
 
-function failOn(text: string): Checked<ReadonlySet<Outcome>> {
-  if (text === '') return valid(new Set<Outcome>(['failed', 'archived', 'timed-out']));
-  if (text === 'none') return valid(new Set<Outcome>());
+function failOn(text: string): Checked<ReadonlySet<TurnResult>> {
+  if (text === '') return valid(new Set<TurnResult>(['failed', 'archived', 'timed-out']));
+  if (text === 'none') return valid(new Set<TurnResult>());
   const needless = ['error', 'cancelled'].find((word) => text.split(/[\s,]+/).includes(word));
   return needless === undefined
     ? wordList(text, FAIL_ON, 'none')

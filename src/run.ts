@@ -1,15 +1,13 @@
-import type { ServiceContext } from './agent/client.ts';
+import type { AgentContext } from './agent/client.ts';
 import { createTransport, type Transport } from './agent/http.ts';
-import { openSends } from './agent/sends.ts';
-import { authorize, cannotAsk, getsNoSecrets, isTrusted, requestOf } from './authorize.ts';
-import { cancelled, conclude, crash, fail, skip } from './ending.ts';
-import { prepareErrands } from './errand.ts';
-import { readWhole } from './files.ts';
-import { type Board, followUp } from './follow-up.ts';
-import { connectGitHub, type GitHub, GitHubError, neededFor, whyOf } from './github/api.ts';
+import { openSendQueue } from './agent/send-queue.ts';
+import type { RunContext, Runtime } from './context.ts';
+import { connectOnce, type GitHub, neededFor, whyOf } from './github/api.ts';
+import { authorize, cannotAsk, getsNoSecrets, isTrusted, requestOf } from './github/authorize.ts';
 import type { Request } from './github/command.ts';
+import { createDeadline, type Deadline } from './github/deadline.ts';
 import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
-import { type Host, type RunFacts, readRunFacts } from './host.ts';
+import { type Reactions, reactTo } from './github/reactions.ts';
 import {
   DEFAULT_BASE_URL,
   type Inputs,
@@ -17,235 +15,212 @@ import {
   problemWithCertificates,
   readInputs,
 } from './inputs.ts';
-import { createPatience, type Patience } from './patience.ts';
-import { type Reactions, reactTo } from './reactions.ts';
-import { renderUsage } from './report/comment.ts';
-import { openReporter, type Reporter } from './reporter.ts';
+import { usesMemory, whichJobs } from './job/prepare.ts';
+import { runJobs } from './job/run-jobs.ts';
+import { openUpdates } from './memory/updates.ts';
+import { renderLedger, renderUsage } from './report/comment.ts';
+import { cancelled, conclude, crash, fail, skip } from './report/finish.ts';
+import { type RunInfo, readRunInfo } from './runner/environment.ts';
+import { readWhole } from './runner/files.ts';
+import type { JobState } from './turn.ts';
 import { VERSION } from './version.ts';
 
 const USER_AGENT = `agent-follow-up/${VERSION}`;
 const MANY_JOBS = 20;
-/** Milliseconds that a run waits for GitHub, in all and once it is cancelled. */
+/** Milliseconds that a run waits for GitHub. */
 const GITHUB_MS = 30_000;
-const AFTER_CANCEL_MS = 4000;
 
 /** One run of the action, from the inputs to the exit code. It never throws. */
-export async function run(host: Host): Promise<0 | 1> {
-  const board: Board = new Map();
+export async function run(runtime: Runtime): Promise<0 | 1> {
+  const states = new Map<string, JobState>();
   try {
-    return await Promise.race([tell(host, board), host.crashed]);
+    return await Promise.race([tell(runtime, states), runtime.crashed]);
   } catch (error) {
-    return crash(host, [...board.values()], error);
+    return crash(runtime, [...states.values()], error);
   }
 }
 
-/** The story: trigger, authorization, errands, follow-up, report. */
-async function tell(host: Host, board: Board): Promise<0 | 1> {
-  const facts = readRunFacts(host.env);
-  const settings = readInputs(host.env, host.redact);
+/** The story: inputs, trigger, authorization, jobs, finish. */
+async function tell(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
+  const info = readRunInfo(runtime.env);
+  const settings = readInputs(runtime.env, runtime.redact);
   const access = settings.kind === 'valid' ? settings.inputs : settings.access;
-  const { trigger, ...event } = findTrigger(host);
+  const { trigger, ...event } = findTrigger(runtime);
   const trusted = isTrusted(trigger);
-  if (event.kind === 'broken' && !trusted) return fail(host, `Nothing was sent: ${event.why}.`);
-  if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(host, NO_SECRETS);
+  if (event.kind === 'broken' && !trusted) return failBecause(runtime, [`${event.why}.`]);
+  if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(runtime, NO_SECRETS);
   // Otherwise a stranger may have started this, who must not turn the run red.
-  if (trusted && settings.kind === 'invalid') return failBecause(host, settings.problems);
+  if (trusted && settings.kind === 'invalid') return failBecause(runtime, settings.problems);
   if (event.kind === 'broken') {
-    host.console.warning(`This runs as a plain step, without a conversation: ${event.why}.`);
+    runtime.log.warning(`This runs as a plain step, without a conversation: ${event.why}.`);
   }
   const request = requestOf(trigger, access);
-  if (request.kind === 'none' || request.kind === 'refused') return skip(host, request.reason);
+  if (request.kind === 'none' || request.kind === 'refused') return skip(runtime, request.reason);
 
-  const connect = connectOnce(host, access.githubToken, facts);
-  const patience = createPatience(host.clock, GITHUB_MS);
-  const asking = authorize(trigger, facts, access, connect);
-  const authorization = await patience.waitFor(asking, host.signal).catch(cannotAsk);
-  if (host.signal.aborted && authorization.kind === 'failed') return cancelled(host);
-  if (authorization.kind === 'denied') return refuse(host, trigger, authorization.reason);
-  if (authorization.kind === 'failed') return failBecause(host, [authorization.reason]);
+  const github = openGitHub(runtime, info, trigger, access);
+  const { connect, deadline, reactions } = github;
+  const asking = authorize(trigger, info, access, connect);
+  const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotAsk);
+  if (runtime.signal.aborted && authorization.kind === 'failed') return cancelled(runtime);
+  if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
+  if (authorization.kind === 'failed') return failBecause(runtime, [authorization.reason]);
 
-  const isCommand = access.command !== null;
-  const reactions = reactTo(isCommand ? trigger.comment : null, connect, host.console);
-  const github = { connect, patience, reactions };
-  if (settings.kind === 'invalid') return complain(host, settings.problems, github);
-  if (request.kind === 'usage') return answerWithUsage(host, request, { facts, connect });
+  if (settings.kind === 'invalid') return complain(runtime, settings.problems, github);
+  if (request.kind === 'usage') return answerWithUsage(runtime, request, info, connect);
   reactions.show('eyes');
-  if (settings.missing.length > 0) return complain(host, settings.missing, github);
+  if (settings.missing.length > 0) return complain(runtime, settings.missing, github);
   const { text } = request;
-  return followJobs(host, board, { ...github, inputs: settings.inputs, trigger, facts, text });
+  return followUp({ runtime, states, info, trigger, text, inputs: settings.inputs }, github);
+}
+
+/** From here on the run is known to be allowed, and its settings to be right. */
+async function followUp(
+  work: Omit<RunContext, 'agent' | 'updates' | 'onDelivered'>,
+  { connect, deadline, reactions }: GitHubSide,
+): Promise<0 | 1> {
+  const { runtime, inputs, info, trigger } = work;
+  introduce(runtime, inputs);
+  // Many jobs live for a long time, and without this the engine grows to twice the memory.
+  if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
+  const { comment, projectId, wait } = inputs;
+  const render: Parameters<typeof openUpdates>[0]['render'] = (ledger) =>
+    renderLedger(ledger, info);
+  const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
+  const context: RunContext = {
+    ...work,
+    agent: agentContext(work, transport),
+    updates: openUpdates({ ...runtime, connect, deadline, comment, projectId, wait, render }),
+    onDelivered: () => reactions.show('rocket'),
+  };
+  try {
+    const conversation = inputs.prNumber ?? trigger.conversation;
+    const memory = await context.updates.load(usesMemory(context) ? conversation : null);
+    const jobs = whichJobs(context, memory, conversation);
+    if (jobs.kind === 'unclear') {
+      if (runtime.signal.aborted) return cancelled(runtime);
+      reactions.show('confused');
+      return failBecause(runtime, [jobs.problem]);
+    }
+    await runJobs(context, jobs.jobIds, { conversation, memory });
+    return await report(context, reactions);
+  } finally {
+    await transport.close();
+    // A reaction that is not there in time is not waited for.
+    await deadline.waitFor(reactions.settled()).catch(() => {});
+  }
+}
+
+function findTrigger({ env }: Runtime): TriggerRead {
+  const file = readWhole(env.GITHUB_EVENT_PATH ?? '');
+  return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'read' ? file.bytes : null);
 }
 
 /** What a run speaks on GitHub with. */
 interface GitHubSide {
   readonly connect: () => Promise<GitHub>;
-  readonly patience: Patience;
+  /** For all that the run waits for on GitHub. */
+  readonly deadline: Deadline;
   readonly reactions: Reactions;
+}
+
+function openGitHub(
+  runtime: Runtime,
+  info: RunInfo,
+  trigger: Trigger,
+  { githubToken: token, command }: Pick<Inputs, 'githubToken' | 'command'>,
+): GitHubSide {
+  const unsafe = problemWithCertificates(runtime.env);
+  const connect = connectOnce({ ...info, ...runtime, token, unsafe, userAgent: USER_AGENT });
+  return {
+    connect,
+    deadline: createDeadline(runtime.clock, GITHUB_MS),
+    reactions: reactTo(command === null ? null : trigger.comment, connect, runtime.log),
+  };
+}
+
+function failBecause(runtime: Runtime, reasons: readonly string[]): 1 {
+  return fail(runtime, `Nothing was sent. ${reasons.join(' ')}`);
+}
+
+/** A workflow whose runs are all refused is set up wrongly, unless it runs on comments: a warning. */
+function refuse(runtime: Runtime, { event }: Trigger, reason: string): 0 | 1 {
+  const level = isCommentEvent(event) ? 'notice' : 'warning';
+  return skip(runtime, `Nothing was sent. ${reason}`, '', level);
 }
 
 /** What is wrong with the settings is said only now that a stranger cannot hear it. */
 async function complain(
-  host: Host,
+  runtime: Runtime,
   problems: readonly string[],
-  { patience, reactions }: GitHubSide,
+  { deadline, reactions }: GitHubSide,
 ): Promise<1> {
   reactions.show('confused');
-  await patience.waitFor(reactions.settled()).catch(() => {});
-  return failBecause(host, problems);
-}
-
-interface Work extends GitHubSide {
-  readonly inputs: Inputs;
-  readonly trigger: Trigger;
-  readonly facts: RunFacts;
-  /** What the comment asks for; empty without a command. */
-  readonly text: string;
-}
-
-async function followJobs(
-  host: Host,
-  board: Board,
-  { inputs, trigger, facts, text, connect, patience, reactions }: Work,
-): Promise<0 | 1> {
-  introduce(host, inputs);
-  // Many jobs live for a long time, and without this the engine grows to twice the memory.
-  if (inputs.jobIds.length >= MANY_JOBS) host.saveMemory();
-  const reporter = openReporterFor(host, inputs, { facts, connect, patience });
-  const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
-  try {
-    const context = serviceContext(host, inputs, transport);
-    const startedAt = host.clock.date().toISOString();
-    const asked = { inputs, trigger, facts, text, startedAt, redact: host.redact };
-    const prepared = await prepareErrands(asked, reporter, context);
-    if (prepared.kind === 'unclear') {
-      if (host.signal.aborted) return cancelled(host);
-      reactions.show('confused');
-      return fail(host, `Nothing was sent. ${prepared.problem}`);
-    }
-    const onDelivered = (): void => reactions.show('rocket');
-    const scene = { host, inputs, facts, context, reporter, board, onDelivered };
-    await followUp(prepared.errands, scene);
-    return await report(host, inputs, board, reporter, reactions);
-  } finally {
-    await transport.close();
-    await patience.waitFor(reactions.settled()).catch(() => {});
-  }
-}
-
-function failBecause(host: Host, reasons: readonly string[]): 1 {
-  return fail(host, `Nothing was sent. ${reasons.join(' ')}`);
-}
-
-/** A workflow whose runs are all refused is set up wrongly, unless it runs on comments: a warning. */
-function refuse(host: Host, { event }: Trigger, reason: string): 0 | 1 {
-  const level = isCommentEvent(event) ? 'notice' : 'warning';
-  return skip(host, `Nothing was sent. ${reason}`, '', level);
-}
-
-function findTrigger({ env }: Host): TriggerRead {
-  const file = readWhole(env.GITHUB_EVENT_PATH ?? '');
-  return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'read' ? file.bytes : null);
-}
-
-/** The client for GitHub is loaded and connected when something is first to be said there. */
-function connectOnce(host: Host, token: string, facts: RunFacts): () => Promise<GitHub> {
-  let connected: Promise<GitHub> | undefined;
-  return () => {
-    connected ??= connect(host, token, facts);
-    return connected;
-  };
-}
-
-async function connect(host: Host, token: string, facts: RunFacts): Promise<GitHub> {
-  if (token === '') throw new GitHubError(401, 'github-token is empty');
-  const unsafe = problemWithCertificates(host.env);
-  if (unsafe !== undefined) throw new GitHubError(0, unsafe);
-  const { signal } = host;
-  // Some requests more, and it begins; at the end of the run that would cost 20 ms.
-  host.compileOnce();
-  const github = await connectGitHub({
-    ...facts,
-    ...host,
-    token,
-    userAgent: USER_AGENT,
-  });
-  const hurry = (): void => github.hurry(AFTER_CANCEL_MS);
-  if (signal.aborted) hurry();
-  else signal.addEventListener('abort', hurry, { once: true });
-  return github;
-}
-
-interface Conversing {
-  readonly facts: RunFacts;
-  readonly connect: () => Promise<GitHub>;
+  // The error is told with or without it.
+  await deadline.waitFor(reactions.settled()).catch(() => {});
+  return failBecause(runtime, problems);
 }
 
 async function answerWithUsage(
-  host: Host,
+  runtime: Runtime,
   { command, conversation }: Extract<Request, { kind: 'usage' }>,
-  { facts, connect }: Conversing,
+  { attempt }: RunInfo,
+  connect: () => Promise<GitHub>,
 ): Promise<0 | 1> {
   const reason = `${command} stands alone; the prompt has to follow it in the same comment.`;
   // An earlier attempt of this run has said it already.
-  if (facts.attempt > 1) return skip(host, reason);
+  if (attempt > 1) return skip(runtime, reason);
   try {
     const github = await connect();
     const { url } = await github.createComment(conversation, renderUsage(command));
-    return skip(host, reason, url);
+    return skip(runtime, reason, url);
   } catch (error) {
     const needed = neededFor(error);
-    host.console.warning(`The usage could not be posted: ${whyOf(error)}. ${needed}`.trim());
-    return skip(host, reason);
+    runtime.log.warning(`The usage could not be posted: ${whyOf(error)}. ${needed}`.trim());
+    return skip(runtime, reason);
   }
 }
 
-function introduce({ console }: Host, { baseUrl, apiKey, repeatedIds }: Inputs): void {
+function introduce({ log }: Runtime, { baseUrl, apiKey, repeatedIds }: Inputs): void {
   if (repeatedIds > 0) {
     const are = repeatedIds === 1 ? 'is a repetition' : 'are repetitions';
-    console.info(`${repeatedIds} of the ids in job-id ${are}; each job gets one message.`);
+    log.info(`${repeatedIds} of the ids in job-id ${are}; each job gets one message.`);
   }
   const isDefault = baseUrl.href === new URL(DEFAULT_BASE_URL).href;
-  if (!isDefault) console.info(`The service is at ${baseUrl.host} (base-url).`);
+  if (!isDefault) log.info(`The service is at ${baseUrl.host} (base-url).`);
   if (isDefault && !apiKey.startsWith('mint_')) {
-    console.warning('api-key does not begin with "mint_"; the service may not take it.');
+    log.warning('api-key does not begin with "mint_"; the service may not take it.');
   }
 }
 
-function openReporterFor(
-  host: Host,
-  inputs: Inputs,
-  more: Conversing & { readonly patience: Patience },
-): Reporter {
-  const { comment, projectId, wait } = inputs;
-  const { facts } = more;
-  return openReporter({ ...host, ...more, comment, projectId, wait, site: facts });
-}
-
-function serviceContext(host: Host, inputs: Inputs, transport: Transport): ServiceContext {
-  const proxy = inputs.proxy.url === '' ? '' : ` (proxy ${new URL(inputs.proxy.url).host})`;
+function agentContext(
+  { runtime, inputs, info }: Pick<RunContext, 'runtime' | 'inputs' | 'info'>,
+  transport: Transport,
+): AgentContext {
+  const { clock, signal, random, log, redact } = runtime;
+  const { baseUrl, projectId, proxy, timeoutMs } = inputs;
+  const through = proxy.url === '' ? '' : ` (proxy ${new URL(proxy.url).host})`;
   return {
     transport,
-    sends: openSends(),
-    where: `${inputs.baseUrl.host}${proxy}`,
-    projectId: inputs.projectId,
-    clock: host.clock,
-    deadline: inputs.timeoutMs,
-    signal: host.signal,
-    random: host.random,
-    debug: (text) => host.console.debug(text),
-    redact: host.redact,
+    queue: openSendQueue(),
+    where: `${baseUrl.host}${through}`,
+    projectId,
+    serverUrl: info.serverUrl,
+    clock,
+    deadline: clock.startedAt + timeoutMs,
+    signal,
+    random,
+    debug: (text) => log.debug(text),
+    redact,
   };
 }
 
 function report(
-  host: Host,
-  { failOn }: Inputs,
-  board: Board,
-  reporter: Reporter,
+  { runtime, inputs, states, updates }: RunContext,
   reactions: Reactions,
 ): Promise<0 | 1> {
-  const results = [...board.values()];
-  if (results.some(({ result }) => result === 'error' || result === 'failed')) {
+  const all = [...states.values()];
+  if (all.some(({ turn: { result } }) => result === 'error' || result === 'failed')) {
     reactions.show('confused');
   }
-  return conclude(host, results, failOn, reporter);
+  return conclude(runtime, all, inputs.failOn, () => updates.flush());
 }

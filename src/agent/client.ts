@@ -1,28 +1,30 @@
 import type { Clock } from '../clock.ts';
-import type { Redact } from '../secrets.ts';
+import type { Redact } from '../runner/secrets.ts';
+import type { JobRecord, Moment } from '../turn.ts';
 import { explain, inUtc } from './explain.ts';
 import type { Answer, Exchange, Transport } from './http.ts';
+import { readRecord } from './job-record.ts';
 import {
   classifySend,
   isDelivery,
-  repeatLook,
+  repeatPoll,
   repeatSend,
   retryAfterMs,
   type SendClass,
 } from './retry.ts';
-import type { Sends } from './sends.ts';
-import type { Moment } from './turn.ts';
-import { type JobRecord, readRecord } from './wire.ts';
+import type { SendQueue } from './send-queue.ts';
 
 /** What the work with the service needs, for every job the same. */
-export interface ServiceContext {
+export interface AgentContext {
   readonly transport: Transport;
-  readonly sends: Sends;
+  readonly queue: SendQueue;
   /** Names the service, and the proxy on the way, in messages. */
   readonly where: string;
   readonly projectId: string;
+  /** The code host of this workflow, for the check of pull request links. */
+  readonly serverUrl: string;
   readonly clock: Clock;
-  /** In milliseconds of the clock; bounds all work with the service. */
+  /** By the clock; bounds all work with the service. */
   readonly deadline: number;
   readonly signal: AbortSignal;
   /** 0 to 1, uniform. */
@@ -40,8 +42,8 @@ export type Ending =
   | { readonly kind: 'timed-out'; readonly why: string }
   | { readonly kind: 'cancelled' };
 
-export type Look =
-  | { readonly kind: 'seen'; readonly record: JobRecord; readonly during: Moment }
+export type Poll =
+  | { readonly kind: 'fetched'; readonly record: JobRecord; readonly during: Moment }
   | { readonly kind: 'missed'; readonly exchange: Exchange; readonly why: string };
 
 export type Sent =
@@ -65,7 +67,7 @@ export interface Again {
 }
 
 /** Milliseconds. */
-const LOOK_MS = 30_000;
+const POLL_MS = 30_000;
 const POST_MS = 60_000;
 /** Milliseconds that must be left for a POST: one that the deadline cuts off is in doubt. */
 export const LEAST_POST_MS = 2000;
@@ -74,21 +76,21 @@ export const LEAST_POST_MS = 2000;
  * Looks at a job once, within 30 s and `remainingMs()`. That is asked when the request starts: many
  * jobs share few connections, and waiting for one of them is not silence of the service.
  */
-export async function lookOnce(
-  context: ServiceContext,
+export async function fetchJob(
+  context: AgentContext,
   jobId: string,
   remainingMs: () => number,
-): Promise<Look> {
+): Promise<Poll> {
   const { transport, clock, signal, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
-  const timeoutMs = (): number => Math.max(1, Math.min(LOOK_MS, remainingMs()));
+  const timeoutMs = (): number => Math.max(1, Math.min(POLL_MS, remainingMs()));
   const exchange = await transport.get(path, { timeoutMs, signal });
   context.debug(describeExchange(`GET ${path}`, exchange));
   if (isSuccess(exchange) && exchange.body.kind === 'whole') {
-    const read = readRecord(exchange.body.text, jobId, redact);
+    const read = readRecord(exchange.body.text, jobId, context);
     if (read.kind === 'record')
-      return { kind: 'seen', record: read.record, during: { from, to: clock.now() } };
+      return { kind: 'fetched', record: read.record, during: { from, to: clock.now() } };
     const what = read.kind === 'other-job' ? 'the record of another job' : read.why;
     return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
   }
@@ -99,10 +101,10 @@ export async function lookOnce(
   };
 }
 
-export type Seen = Extract<Look, { kind: 'seen' }>;
+export type Fetched = Extract<Poll, { kind: 'fetched' }>;
 
-export interface LookHooks {
-  readonly onLook: () => void;
+export interface PollHooks {
+  readonly onPoll: () => void;
   readonly onMissed: OnMissed;
 }
 
@@ -113,20 +115,20 @@ export type OnMissed = (why: string, afterMs: number | null) => void;
  * The look before the message, without which nothing is sent. Each call looks once, and says whether
  * another call may help; once no message is let out there is nothing to look for.
  */
-export function lookBeforeSend(
-  context: ServiceContext,
+export function pollBeforeSend(
+  context: AgentContext,
   jobId: string,
-  { onLook, onMissed }: LookHooks,
-): () => Promise<Seen | Ending | Again> {
+  { onPoll, onMissed }: PollHooks,
+): () => Promise<Fetched | Ending | Again> {
   const { clock, deadline, signal } = context;
   let failures = 0;
   let networkErrors = 0;
   return async () => {
     const over = endingNow(context, 0);
     if (over !== null) return over;
-    onLook();
-    const look = await lookOnce(context, jobId, () => deadline - clock.now());
-    if (look.kind === 'seen') {
+    onPoll();
+    const look = await fetchJob(context, jobId, () => deadline - clock.now());
+    if (look.kind === 'fetched') {
       failures = 0;
       networkErrors = 0;
       return look;
@@ -134,18 +136,18 @@ export function lookBeforeSend(
     if (signal.aborted) return { kind: 'cancelled' };
     failures += 1;
     if (look.exchange.kind === 'failure') networkErrors += 1;
-    const repeat = repeatLook({
+    const repeat = repeatPoll({
       exchange: look.exchange,
       failures,
       networkErrors,
       sinceSendMs: null,
-      now: clock.date(),
+      now: new Date(clock.now()),
       random: context.random(),
     });
     if (repeat.kind === 'give-up') return { kind: 'refused', why: look.why };
     const { afterMs } = repeat;
     const isTooLate = clock.now() + afterMs >= deadline;
-    const until = dateAfter(clock, retryAfterMs(look.exchange, clock.date()));
+    const until = dateAfter(clock, retryAfterMs(look.exchange, new Date(clock.now())));
     const why =
       isTooLate && until !== null
         ? `${look.why} The service asks to wait until ${inUtc(until)}.`
@@ -156,12 +158,12 @@ export function lookBeforeSend(
 }
 
 /** Looks at a job, and again while that may help. */
-export function lookUntilSeen(
-  context: ServiceContext,
+export function pollUntilSeen(
+  context: AgentContext,
   jobId: string,
-  hooks: LookHooks,
-): Promise<Seen | Ending> {
-  return persist(context, lookBeforeSend(context, jobId, hooks));
+  hooks: PollHooks,
+): Promise<Fetched | Ending> {
+  return persist(context, pollBeforeSend(context, jobId, hooks));
 }
 
 /**
@@ -169,11 +171,11 @@ export function lookUntilSeen(
  * this run; a pause between two of them holds up nobody else, unless the answer concerns all.
  */
 export async function persist<T extends { readonly kind: string }>(
-  context: ServiceContext,
+  context: AgentContext,
   attempt: () => Promise<T | Again>,
 ): Promise<T | Ending> {
   for (;;) {
-    const tried = await context.sends.inTurn(async () => {
+    const tried = await context.queue.limit(async () => {
       const end = await attempt();
       if (!isAgain(end) || !end.holdsOthers) return end;
       return (await pause(context, end)) ?? { ...end, afterMs: 0 };
@@ -190,26 +192,26 @@ function isAgain(end: { readonly kind: string }): end is Again {
 
 /** Why nothing that takes `neededMs` may be begun any more, if so. */
 export function endingNow(
-  { sends, clock, deadline, signal }: ServiceContext,
+  { queue, clock, deadline, signal }: AgentContext,
   neededMs: number,
 ): Ending | null {
   if (signal.aborted) return { kind: 'cancelled' };
   if (deadline - clock.now() <= neededMs) return { kind: 'timed-out', why: '' };
-  return sends.stopped.aborted ? { kind: 'stopped', why: sends.stopped.reason } : null;
+  return queue.stopped.aborted ? { kind: 'stopped', why: queue.stopped.reason } : null;
 }
 
 /**
- * Sends the message, each call at most once, and says whether another call may send it again: only
+ * SendQueue the message, each call at most once, and says whether another call may send it again: only
  * where it surely was not taken. `onAttempt` is called synchronously before the request, and a
  * sentence that it returns keeps the request from being made.
  */
 export function messageSender(
-  context: ServiceContext,
+  context: AgentContext,
   jobId: string,
   prompt: string,
   onAttempt: () => string | undefined,
 ): () => Promise<Sent | Again> {
-  const { transport, sends, clock, deadline, signal, where, redact } = context;
+  const { transport, queue, clock, deadline, signal, where, redact } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
   const earlier = new Map<SendClass, number>();
   return async () => {
@@ -227,7 +229,7 @@ export function messageSender(
       exchange,
       earlier: earlier.get(sendClass) ?? 0,
       remainingMs: deadline - clock.now(),
-      now: clock.date(),
+      now: new Date(clock.now()),
       random: context.random(),
     });
     const again = repeat.kind === 'give-up' ? dateAfter(clock, repeat.untilMs) : null;
@@ -236,11 +238,11 @@ export function messageSender(
     if (sendClass === 'doubtful') return { kind: 'doubtful', why };
     if (signal.aborted) return { kind: 'cancelled' };
     const isLimit = sendClass === 'rate-limited';
-    if ((goesOn || isLimit) && sends.stopped.aborted) {
-      return { kind: 'stopped', why: sends.stopped.reason };
+    if ((goesOn || isLimit) && queue.stopped.aborted) {
+      return { kind: 'stopped', why: queue.stopped.reason };
     }
     if (repeat.kind === 'give-up') {
-      if (isLimit) sends.stop(`The message to job ${jobId} was not taken. ${why}`);
+      if (isLimit) queue.stop(`The message to job ${jobId} was not taken. ${why}`);
       return { kind: 'refused', why };
     }
     earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
@@ -254,7 +256,7 @@ export function messageSender(
  * is left: to wait for what cannot happen is paid for nothing.
  */
 async function pause(
-  { clock, deadline, signal, sends: { stopped } }: ServiceContext,
+  { clock, deadline, signal, queue: { stopped } }: AgentContext,
   { afterMs, why }: Again,
 ): Promise<Ending | null> {
   if (clock.now() + afterMs >= deadline) return { kind: 'timed-out', why };
@@ -266,14 +268,10 @@ async function pause(
   return null;
 }
 
-function readDelivered(
-  { status, body }: Answer,
-  jobId: string,
-  { where, redact }: ServiceContext,
-): Sent {
+function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
   const read =
     body.kind === 'whole'
-      ? readRecord(body.text, jobId, redact)
+      ? readRecord(body.text, jobId, context)
       : { kind: 'invalid' as const, why: body.why };
   switch (read.kind) {
     case 'record':
@@ -281,7 +279,7 @@ function readDelivered(
     case 'other-job':
       return {
         kind: 'doubtful',
-        why: `${where} answered the message with the record of another job.`,
+        why: `${context.where} answered the message with the record of another job.`,
       };
     case 'invalid': {
       const what = body.kind === 'whole' && body.text === '' ? 'an empty body' : read.why;
@@ -304,7 +302,7 @@ function jobPath(projectId: string, jobId: string): string {
 
 function dateAfter(clock: Clock, ms: number | null): Date | null {
   // Beyond the range of Date there is no such day to name.
-  return ms === null || ms > 1e14 ? null : new Date(clock.date().getTime() + ms);
+  return ms === null || ms > 1e14 ? null : new Date(clock.now() + ms);
 }
 
 function describeExchange(what: string, exchange: Exchange): string {

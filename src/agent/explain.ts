@@ -1,7 +1,7 @@
-import { oneLine } from '../foreign-text.ts';
-import type { Redact } from '../secrets.ts';
+import type { Redact } from '../runner/secrets.ts';
+import { oneLine } from '../sanitize.ts';
 import type { Answer, Exchange } from './http.ts';
-import { type Refusal, readRefusal } from './wire.ts';
+import { type Refusal, readRefusal } from './job-record.ts';
 
 interface Subject {
   readonly doing: 'send' | 'look';

@@ -4,7 +4,7 @@ import requestMethod from 'undici/lib/api/api-request.js';
 import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import { setMiloEnabled } from 'undici/lib/dispatcher/parser-h1.js';
-import type { ProxySettings } from '../proxy.ts';
+import type { ProxySettings } from '../runner/environment.ts';
 
 /** Milliseconds until a connection, a proxy's tunnel and TLS included, must stand. */
 const CONNECT_MS = 10_000;
@@ -63,7 +63,7 @@ export interface Limits {
 export interface Transport {
   /** Reads; connections are kept alive between calls. */
   get(path: string, limits: Limits): Promise<Exchange>;
-  /** Sends exactly one request on a connection of its own, and never repeats it. */
+  /** SendQueue exactly one request on a connection of its own, and never repeats it. */
   postOnce(path: string, json: unknown, limits: Limits): Promise<Exchange>;
   /** Ends every connection at once. */
   close(): Promise<void>;
@@ -80,7 +80,7 @@ export interface TransportOptions {
  * Makes undici use its one proven parser, whatever UNDICI_USE_MILO says, in requests of others too:
  * the experimental one, a sixth of all that a runner would download, is left out of dist/.
  */
-export function leaveOutMilo(): void {
+export function disableMilo(): void {
   setMiloEnabled(false);
 }
 

@@ -113,7 +113,7 @@ export function repeatSend(history: SendHistory): Repeat {
     : { kind: 'again', afterMs: pause + random * 1000 };
 }
 
-interface LookHistory {
+interface PollHistory {
   readonly exchange: Exchange;
   /** How many looks in a row have failed, this one included, and how many in the network. */
   readonly failures: number;
@@ -125,19 +125,19 @@ interface LookHistory {
 }
 
 /** Failed looks in a row that end the wait; before the send, network errors end it sooner. */
-const MOST_FAILED_LOOKS = 8;
+const MOST_FAILED_POLLS = 8;
 const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
 /** How long after a send, in milliseconds, a job may still be unknown to the service's reads. */
 const GRACE_FOR_404_MS = 30_000;
 
 /** May a failed look be repeated? Reads may, whatever happened, unless the answer is final. */
-export function repeatLook(history: LookHistory): Repeat {
+export function repeatPoll(history: PollHistory): Repeat {
   const { exchange, failures, networkErrors, sinceSendMs, random } = history;
   const beforeSend = sinceSendMs === null;
   const tolerated = !beforeSend && sinceSendMs < GRACE_FOR_404_MS && isMissing(exchange);
   const hopeless =
     isFinalRefusal(exchange) ||
-    failures >= MOST_FAILED_LOOKS ||
+    failures >= MOST_FAILED_POLLS ||
     (beforeSend && networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND) ||
     (beforeSend && exchange.kind === 'failure' && exchange.cause === 'setup');
   if (hopeless && !tolerated) return { kind: 'give-up', untilMs: null };

@@ -1,8 +1,8 @@
 import type { Octokit } from '@octokit/core';
 import * as z from 'zod/mini';
 import type { Clock } from '../clock.ts';
-import { oneLine } from '../foreign-text.ts';
-import type { Redact } from '../secrets.ts';
+import type { Redact } from '../runner/secrets.ts';
+import { oneLine } from '../sanitize.ts';
 
 /** A comment that the token's own identity wrote. */
 export interface OwnComment {
@@ -149,7 +149,6 @@ const restComment = z.object({
   id: z.number(),
   body: z.catch(z.string(), ''),
   html_url: z.url(),
-  user: z.nullish(z.object({ login: z.string() })),
 });
 const flag = z.catch(z.boolean(), false);
 const collaboratorAnswer = z.object({
@@ -176,6 +175,37 @@ const REACTION_ROUTES = {
   'review-comment': 'POST /repos/{owner}/{repo}/pulls/comments/{id}/reactions',
 } as const;
 
+/** Milliseconds that all calls may take once the run is cancelled. */
+const AFTER_CANCEL_MS = 4000;
+
+interface Connection extends GitHubOptions {
+  readonly signal: AbortSignal;
+  readonly deferTierUp: () => void;
+  /** Why nothing may be asked of GitHub, if so. */
+  readonly unsafe: string | undefined;
+}
+
+/** Connects when something is first to be said on GitHub. */
+export function connectOnce(connection: Connection): () => Promise<GitHub> {
+  let connected: Promise<GitHub> | undefined;
+  return () => {
+    connected ??= connect(connection);
+    return connected;
+  };
+}
+
+async function connect({ signal, deferTierUp, unsafe, ...options }: Connection): Promise<GitHub> {
+  if (options.token === '') throw new GitHubError(401, 'github-token is empty');
+  if (unsafe !== undefined) throw new GitHubError(0, unsafe);
+  // Some requests more, and it begins; at the end of the run that would cost 20 ms.
+  deferTierUp();
+  const github = await connectGitHub(options);
+  const hurry = (): void => github.hurry(AFTER_CANCEL_MS);
+  if (signal.aborted) hurry();
+  else signal.addEventListener('abort', hurry, { once: true });
+  return github;
+}
+
 /**
  * Connects to GitHub. The client is loaded only now: a run that says nothing on GitHub does not
  * pay for it.
@@ -188,7 +218,7 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
 
   type Parameters = Readonly<Record<string, unknown>>;
   async function ask<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>) {
-    const { data } = await limits.runObediently(async (signal) => {
+    const { data } = await limits.withRateLimitRetry(async (signal) => {
       const headers = API_VERSION;
       const more = { ...place(route), ...parameters, headers, request: { signal } };
       const answer: Answer = await octokit.request(route, more);
@@ -242,30 +272,6 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
     return { id, body, url: options.redact(html_url) };
   }
 
-  /** Where a host has no GraphQL: all comments by REST, told apart by the author's login. */
-  async function* restOwnComments(number: number): AsyncGenerator<readonly OwnComment[]> {
-    const login = await ownLogin();
-    for (let page = 1; ; page++) {
-      const comments = await read(
-        'GET /repos/{owner}/{repo}/issues/{number}/comments',
-        { number, per_page: PAGE_SIZE, page },
-        z.array(restComment),
-      );
-      yield comments.filter(({ user }) => user?.login === login).map(toOwn);
-      if (comments.length < PAGE_SIZE) return;
-    }
-  }
-
-  /** The token of a workflow belongs to an app, which has no user of its own. */
-  async function ownLogin(): Promise<string> {
-    try {
-      return (await read('GET /user', {}, z.object({ login: z.string() }))).login;
-    } catch (error) {
-      if (!(error instanceof GitHubError) || error.status !== 403) throw error;
-      return 'github-actions[bot]';
-    }
-  }
-
   /** Resolves to null where GitHub says that what was asked for is not there. */
   async function orNull<T>(answer: Promise<T>): Promise<T | null> {
     try {
@@ -282,7 +288,8 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
         return await firstMatches(newestOwnComments(number), test);
       } catch (error) {
         if (!hasNoGraphQL(error)) throw error;
-        return await firstMatches(restOwnComments(number), test);
+        const why = 'this host has no GraphQL, by which comments are found; set comment: false';
+        throw new GitHubError(0, why, { cause: error });
       }
     },
     async readComment(id) {
@@ -331,7 +338,7 @@ interface CallLimits {
    * Makes a call, and once more if GitHub refuses it for a short time. Rejects with a
    * `GitHubError` whatever went wrong.
    */
-  runObediently<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  withRateLimitRetry<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>;
   mayRepeat(error: GitHubError): boolean;
   hurry(ms: number): void;
 }
@@ -361,7 +368,7 @@ function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>):
   }
 
   return {
-    async runObediently(request) {
+    async withRateLimitRetry(request) {
       try {
         return await run(request);
       } catch (error) {

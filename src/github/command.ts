@@ -1,4 +1,4 @@
-import { hasVisibleText, oneLine, withoutInvisible } from '../foreign-text.ts';
+import { hasVisibleText, oneLine, withoutInvisible } from '../sanitize.ts';
 import type { CodeContext, CommentTrigger } from './event.ts';
 import { isAllowedBot, isPerson } from './permission.ts';
 

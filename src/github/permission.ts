@@ -1,4 +1,4 @@
-import { oneLine } from '../foreign-text.ts';
+import { oneLine } from '../sanitize.ts';
 import { type Collaborator, type GitHub, whyOf } from './api.ts';
 
 /** From least to most, as GitHub's roles build upon each other. */

@@ -1,6 +1,8 @@
-import { type Ledger, type LedgerJob, type LedgerTurn, toReportMarker } from '../github/ledger.ts';
-import type { Outcome } from '../outcome.ts';
+import { type Ledger, type LedgerJob, toReportMarker } from '../memory/ledger.ts';
+import { elapsedMs, type Turn, type TurnResult } from '../turn.ts';
 import { code, duration, fence, link } from './markdown.ts';
+
+// A ledger -> the visible part of the comment.
 
 /** Links of our own are built from these facts of the runner. */
 export interface Site {
@@ -21,15 +23,16 @@ const NOTHING_SENT = 'No message was sent to an agent.';
 
 function renderJob(job: LedgerJob, site: Site): string {
   const [newest, ...older] = job.turns;
+  const { status = null, model = null, source = null, prLink = null } = job.record ?? {};
   const facts = [
-    job.model === null ? '' : code(job.model),
-    job.repository === null ? '' : renderSource(job.repository, job.ref),
-    isLink(job.prLink) ? link('pull request', job.prLink) : '',
+    code(model ?? ''),
+    source === null ? '' : renderSource(source.repository, source.ref),
+    isLink(prLink) ? link('pull request', prLink) : '',
   ].filter((fact) => fact !== '');
   return [
     `### Agent job ${code(job.id)}`,
     facts.join(' · '),
-    newest === undefined ? '' : renderTurn(newest, job.status, site),
+    newest === undefined ? '' : renderTurn(newest, status, site),
     older.length === 0 ? '' : renderOlder(older, site),
   ]
     .filter((block) => block !== '')
@@ -46,39 +49,39 @@ function renderSource(repository: string, ref: string | null): string {
   return code(ref === null ? name : `${name}@${ref}`);
 }
 
-function renderOlder(turns: readonly LedgerTurn[], site: Site): string {
+function renderOlder(turns: readonly Turn[], site: Site): string {
   const title = turns.length === 1 ? '1 earlier message' : `${turns.length} earlier messages`;
   const body = turns.map((turn) => renderTurn(turn, null, site)).join('\n\n');
   return `<details>\n<summary>${title}</summary>\n\n${body}\n\n</details>`;
 }
 
 /** `status` is that of the job by now, which says nothing of its older turns. */
-function renderTurn(turn: LedgerTurn, status: string | null, site: Site): string {
+function renderTurn(turn: Turn, status: string | null, site: Site): string {
   const run = `${site.serverUrl}/${site.repository}/actions/runs/${turn.runId}`;
+  const elapsed = elapsedMs(turn, null);
   const facts = [
     `**${headline(turn, status)}**`,
-    turn.elapsedSeconds === null || turn.result === 'sent' ? '' : duration(turn.elapsedSeconds),
+    elapsed === null || turn.result === 'sent' ? '' : duration(elapsed / 1000),
     turn.by === null ? '' : `asked by ${code(turn.by)}`,
-    link('run', turn.runAttempt === '1' ? run : `${run}/attempts/${turn.runAttempt}`),
-    `${turn.startedAt.slice(0, 16).replace('T', ' ')} UTC`,
+    link('run', turn.attempt === 1 ? run : `${run}/attempts/${turn.attempt}`),
+    `${new Date(turn.startedAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
   ].filter((fact) => fact !== '');
-  return [facts.join(' · '), turn.reason === '' ? '' : code(turn.reason, 600), fence(turn.prompt)]
+  const reason = turn.endedAt === null ? '' : code(turn.reason, 600);
+  return [facts.join(' · '), reason, fence(turn.prompt)]
     .filter((block) => block !== '')
     .join('\n\n');
 }
 
-/** In a few words what became of the turn. */
+/** In a few words what became of the turn; `isLook` if nothing was to be sent. */
 export function headline(
-  turn: Pick<LedgerTurn, 'result' | 'delivery' | 'confirmed' | 'prLinkChange'> & {
-    /** Nothing was to be sent. */
-    readonly isLook?: boolean;
-  },
+  turn: Pick<Turn, 'result' | 'delivery' | 'confirmed' | 'prLinkChange' | 'endedAt'>,
   status: string | null,
+  isLook = false,
 ): string {
-  if (turn.result === null) {
+  if (isLook) return LOOKED[turn.result];
+  if (turn.endedAt === null) {
     return turn.delivery === 'sending' ? 'The message is being sent' : 'Sent, the agent is working';
   }
-  if (turn.isLook) return LOOKED[turn.result];
   switch (turn.result) {
     case 'completed':
       // Without a confirmation the link may be the earlier turn's.
@@ -114,9 +117,9 @@ const CHANGE = {
   updated: 'pull request updated',
   none: 'no files changed',
 } as const;
-const LOOKED: Readonly<Record<Outcome, string>> = {
+const LOOKED: Readonly<Record<TurnResult, string>> = {
   error: 'The job could not be seen',
-  cancelled: 'Stopped watching; the agent goes on',
+  cancelled: 'Stopped watching; the agent keeps working',
   failed: 'Failed',
   archived: 'Archived',
   'timed-out': 'Still working when the wait ended',
@@ -127,7 +130,7 @@ const LOOKED: Readonly<Record<Outcome, string>> = {
 };
 const CANCELLED = {
   sending: 'Cancelled; the message may or may not have been delivered',
-  sent: 'Stopped watching; the agent goes on',
+  sent: 'Stopped watching; the agent keeps working',
   'not-sent': 'Cancelled before the message was sent',
   unknown: 'Cancelled; the message may or may not have been delivered',
 } as const;

@@ -1,4 +1,4 @@
-import { oneLine, withoutInvisible } from '../foreign-text.ts';
+import { oneLine, withoutInvisible } from '../sanitize.ts';
 
 // Building blocks for Markdown. Text of others stands only in code spans and fences, where
 // GitHub neither renders links, images and HTML nor notifies whom a mention names.

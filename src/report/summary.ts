@@ -1,13 +1,14 @@
-import { countOutcomes, type JobResult, worstFirst } from '../outcome.ts';
+import { elapsedMs, type JobState } from '../turn.ts';
 import { headline } from './comment.ts';
 import { code, duration, link } from './markdown.ts';
+import { countResults, deliveryOf, worstFirst } from './ranking.ts';
 
 /** The runner drops a summary of more than 1,048,576 bytes as a whole. */
 const SIZE_LIMIT = 1_000_000;
 
 export interface SummaryParts {
-  readonly results: readonly JobResult[];
-  /** Why no job was acted on; empty when there are results. */
+  readonly states: readonly JobState[];
+  /** Why no job was acted on; empty when there are some. */
   readonly problem: string;
   /** Where people read more. */
   readonly commentUrls: readonly string[];
@@ -17,13 +18,13 @@ export interface SummaryParts {
 
 /** The job summary: the result first, then the facts, then a timeline. */
 export function renderSummary(parts: SummaryParts): string {
-  const { results, problem, commentUrls, unwrittenComment } = parts;
-  const [only, ...others] = results;
+  const { states, problem, commentUrls, unwrittenComment } = parts;
+  const [only, ...others] = states;
   const blocks = [
     '## Agent follow-up',
     problem === '' ? '' : `**Nothing was sent**\n\n${code(problem, 2000)}`,
-    only === undefined ? '' : others.length === 0 ? renderResult(only) : renderTable(results),
-    renderTimeline(results),
+    only === undefined ? '' : others.length === 0 ? renderResult(only) : renderTable(states),
+    renderTimeline(states),
     renderComments(commentUrls),
     unwrittenComment === ''
       ? ''
@@ -50,22 +51,21 @@ function renderComments([first, ...others]: readonly string[]): string {
 }
 
 /** One row a job, the worst first. */
-function renderTable(results: readonly JobResult[]): string {
-  const rows = worstFirst(results).map((result) =>
-    [
-      code(result.jobId, 256),
-      headline(result, result.status),
-      code(result.status ?? ''),
-      prLinkOf(result),
+function renderTable(states: readonly JobState[]): string {
+  const rows = worstFirst(states).map(({ jobId, isLook, record, turn }) => {
+    const elapsed = elapsedMs(turn, null);
+    return [
+      code(jobId, 256),
+      headline(turn, record?.status ?? null, isLook),
+      code(record?.status ?? ''),
+      linkTo(record?.prLink),
       // In a narrow column it would stand in two lines.
-      result.elapsedSeconds === null
-        ? ''
-        : duration(result.elapsedSeconds).replaceAll(' ', '\u00a0'),
-      code(result.reason, 300),
-    ].join(' | '),
-  );
+      elapsed === null ? '' : duration(elapsed / 1000).replaceAll(' ', '\u00a0'),
+      code(turn.reason, 300),
+    ].join(' | ');
+  });
   return [
-    `**${results.length} jobs:** ${countOutcomes(results)}`,
+    `**${states.length} jobs:** ${countResults(states)}`,
     [
       '| Job | Result | Status | Pull request | Time | Reason |',
       '| --- | --- | --- | --- | --- | --- |',
@@ -74,25 +74,28 @@ function renderTable(results: readonly JobResult[]): string {
   ].join('\n\n');
 }
 
-function renderResult(result: JobResult): string {
+function renderResult(state: JobState): string {
+  const { jobId, isLook, record, turn, polls } = state;
+  const status = record?.status ?? null;
+  const elapsed = elapsedMs(turn, null);
   const rows: readonly (readonly [string, string])[] = [
-    ['Job', code(result.jobId)],
-    ['Status', code(result.status ?? '')],
-    ['Message', result.isLook ? '' : DELIVERY[result.delivery]],
-    ['Pull request', prLinkOf(result)],
-    ['Confirmed', result.confirmed === null ? '' : result.confirmed ? 'yes' : 'no'],
-    ['Model', code(result.model ?? '')],
-    ['Repository', code(result.source?.repository ?? '')],
-    ['Ref', code(result.source?.ref ?? '')],
-    ['Time', result.elapsedSeconds === null ? '' : duration(result.elapsedSeconds)],
-    ['Looks at the job', String(result.polls)],
+    ['Job', code(jobId)],
+    ['Status', code(status ?? '')],
+    ['Message', isLook ? '' : DELIVERY[deliveryOf(state)]],
+    ['Pull request', linkTo(record?.prLink)],
+    ['Confirmed', turn.confirmed === null ? '' : turn.confirmed ? 'yes' : 'no'],
+    ['Model', code(record?.model ?? '')],
+    ['Repository', code(record?.source?.repository ?? '')],
+    ['Ref', code(record?.source?.ref ?? '')],
+    ['Time', elapsed === null ? '' : duration(elapsed / 1000)],
+    ['Looks at the job', String(polls)],
   ];
   const [heading, ...table] = rows
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `| ${name} | ${value} |`);
   return [
-    `**${headline(result, result.status)}**`,
-    result.reason === '' ? '' : code(result.reason, 1000),
+    `**${headline(turn, status, isLook)}**`,
+    code(turn.reason, 1000),
     // The first row stands as the heading: without one GitHub draws an empty row.
     [heading, '| :-- | :-- |', ...table].join('\n'),
   ]
@@ -106,8 +109,8 @@ const DELIVERY = {
   unknown: 'may or may not have been delivered; not sent again',
 } as const;
 
-function prLinkOf({ prLink }: JobResult): string {
-  return prLink === null ? '' : link(code(shortLink(prLink)), prLink);
+function linkTo(prLink: string | null | undefined): string {
+  return prLink ? link(code(shortLink(prLink)), prLink) : '';
 }
 
 /** `owner/repo#12`, as people write it. */
@@ -131,17 +134,14 @@ const LETTER_WIDTH = 7;
 const MARGIN = 24;
 
 /** A Gantt chart with a row a job, and in it one bar a status, from the first seen to the end. */
-function renderTimeline(results: readonly JobResult[]): string {
-  const withTime = worstFirst(results).filter(
-    ({ milestones, result }) => milestones.length > 1 && result !== 'skipped',
+function renderTimeline(states: readonly JobState[]): string {
+  const withTime = worstFirst(states).filter(
+    ({ timeline, turn }) => timeline.length > 1 && turn.result !== 'skipped',
   );
   if (withTime.length === 0) return '';
   const shown = withTime.slice(0, MOST_SECTIONS);
-  const ends = shown.flatMap(({ milestones }) => [
-    ...milestones.slice(0, 1),
-    ...milestones.slice(-1),
-  ]);
-  const times = ends.map(({ at }) => at.getTime());
+  const ends = shown.flatMap(({ timeline }) => [...timeline.slice(0, 1), ...timeline.slice(-1)]);
+  const times = ends.map(({ at }) => Math.round(at));
   const span = Math.max(...times) - Math.min(...times);
   if (span < SHORTEST_CHART_MS) return '';
   const longest = Math.max(...shown.map(({ jobId }) => plain(jobId).length));
@@ -158,7 +158,7 @@ function renderTimeline(results: readonly JobResult[]): string {
     '    dateFormat x',
     '    axisFormat %H:%M:%S',
     '    todayMarker off',
-    ...shown.flatMap((result) => renderSection(result, span)),
+    ...shown.flatMap((state) => renderSection(state, span)),
     '```',
   ].join('\n');
   return shown.length === withTime.length
@@ -167,12 +167,11 @@ function renderTimeline(results: readonly JobResult[]): string {
 }
 
 /** The last bar is how it ended, and just long enough for its name. */
-function renderSection({ jobId, milestones }: JobResult, span: number): readonly string[] {
-  const bars = milestones
+function renderSection({ jobId, timeline }: JobState, span: number): readonly string[] {
+  const bars = timeline
     .map(({ at, what }, index) => {
-      const from = at.getTime();
-      const to = milestones[index + 1]?.at.getTime() ?? from + Math.round(span * END_BAR);
-      return { what, from, to };
+      const next = timeline[index + 1]?.at ?? at + span * END_BAR;
+      return { what, from: Math.round(at), to: Math.round(next) };
     })
     .filter(({ from, to }) => to - from >= span * SHORTEST_BAR)
     .slice(-MOST_BARS)

@@ -62,9 +62,9 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
       status: 'active',
     });
     expect(errors(result)).toEqual([
-      expect.stringContaining('stopped watching; the agent goes on'),
+      expect.stringContaining('stopped watching; the agent keeps working'),
     ]);
-    expect(comments.at(-1)).toContain('**Stopped watching; the agent goes on**');
+    expect(comments.at(-1)).toContain('**Stopped watching; the agent keeps working**');
     expect(result.virtualMs).toBeLessThan(20_000);
   });
 

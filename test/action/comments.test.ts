@@ -21,13 +21,12 @@ describe('the comment', () => {
     expect(second.outputs['comment-url']).toBe(own[0]?.html_url);
   });
 
-  it('is found by REST where the host has no GraphQL', async () => {
-    await using scene = await stage({
-      github: { graphql: false, issues: [{ number: PULL, comments: others(120) }] },
-    });
-    await scene.run();
-    await scene.run();
-    expect(scene.github.comments(PULL)).toHaveLength(121);
+  it('is not written where the host has no GraphQL to find it by, with one warning', async () => {
+    await using scene = await stage({ github: { graphql: false, issues: [{ number: PULL }] } });
+    const result = await scene.run();
+    expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
+    expect(warnings(result)).toEqual([expect.stringContaining('this host has no GraphQL')]);
+    expect(scene.github.comments(PULL)).toEqual([]);
   });
 
   it('is not the one that somebody else planted', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { nextLookMs } from '../../src/agent/schedule.ts';
+import { nextPollMs } from '../../src/job/schedule.ts';
 import type { JobScript } from '../sim/agent.ts';
 import { stage } from './scenario.ts';
 
@@ -33,7 +33,7 @@ const jobs: readonly JobScript[] = LENGTHS.map((afterMs, index) => ({
 function looksAlone(lengthMs: number): number {
   let looks = 1;
   for (let at = 0; at < lengthMs; looks++) {
-    at += nextLookMs({ sinceSendMs: at, lookWithinMs: null, fixedMs: null, pace: 1 });
+    at += nextPollMs({ sinceSendMs: at, pollWithinMs: null, fixedMs: null, pace: 1 });
   }
   return looks;
 }

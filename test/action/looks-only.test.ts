@@ -65,7 +65,7 @@ describe('send: false', () => {
     const result = await scene.run();
     expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
-      expect.stringContaining('its status is active, and the agent goes on'),
+      expect.stringContaining('its status is active, and the agent keeps working'),
     ]);
   });
 

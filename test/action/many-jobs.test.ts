@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { OUTPUT_NAMES } from '../../src/outputs.ts';
+import { OUTPUT_NAMES } from '../../src/report/outputs.ts';
 import type { AgentOptions, JobScript, JournalEntry, PostReply, Reply } from '../sim/agent.ts';
 import { schedule } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { OUTPUT_NAMES } from '../../src/outputs.ts';
+import { OUTPUT_NAMES } from '../../src/report/outputs.ts';
 import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '../sim/agent.ts';
 import { ALICE, pullRequest, RENOVATE } from '../sim/events.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';

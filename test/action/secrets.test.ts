@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fromMarker } from '../../src/github/ledger.ts';
+import { fromMarker } from '../../src/memory/ledger.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import {
   errors,
@@ -100,7 +100,7 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
         projectId: PROJECT,
         jobs: [
           {
-            ...{ id: JOB, status: 'completed', prLink: LINK },
+            ...{ id: JOB, record: { status: 'completed', prLink: LINK } },
             turns: [{ delivery: 'sent', result: 'completed', evidence: true, reason: '' }],
           },
         ],

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { INPUT_NAMES, readInputs } from '../../src/inputs.ts';
-import { OUTPUT_NAMES } from '../../src/outputs.ts';
+import { OUTPUT_NAMES } from '../../src/report/outputs.ts';
 import { VERSION } from '../../src/version.ts';
 import { action, renderReadme } from './readme.ts';
 

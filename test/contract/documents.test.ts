@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { TRUSTED_EVENTS } from '../../src/authorize.ts';
+import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
 import { blocks, documents, files, read } from './workflows.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -1,7 +1,13 @@
 import type { Clock } from '../../src/clock.ts';
 
-/** Time that stands still while anything works and jumps to the next timer when all wait. */
-export interface VirtualClock extends Clock {
+/**
+ * Time that stands still while anything works and jumps to the next timer when all wait. The process
+ * starts at 0; `seen` is the same time as the product counts it, since 1970.
+ */
+export interface VirtualClock {
+  readonly seen: Clock;
+  now(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Calls back in `ms`, and returns what calls that off. */
   after(ms: number, callback: () => void): () => void;
   /** Timers that nobody has called off and that have not fired. */
@@ -48,28 +54,33 @@ export function virtualClock(startsAt: number): VirtualClock {
     next.callback();
   }
 
+  function now(): number {
+    time += MOMENT;
+    return time;
+  }
+
+  function sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const stop = (): void => {
+        callOff();
+        reject(signal.reason);
+      };
+      const callOff = after(ms, () => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      });
+      signal.addEventListener('abort', stop, { once: true });
+    });
+  }
+
   return {
-    now() {
-      time += MOMENT;
-      return time;
-    },
-    date: () => new Date(EPOCH + time),
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal.aborted) {
-          reject(signal.reason);
-          return;
-        }
-        const stop = (): void => {
-          callOff();
-          reject(signal.reason);
-        };
-        const callOff = after(ms, () => {
-          signal.removeEventListener('abort', stop);
-          resolve();
-        });
-        signal.addEventListener('abort', stop, { once: true });
-      }),
+    seen: { startedAt: EPOCH, now: () => EPOCH + now(), sleep },
+    now,
+    sleep,
     after,
     pending: () => timers.length,
     async drive(work) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { STATUSES } from '../../src/outcome.ts';
+import { STATUSES } from '../../src/turn.ts';
 import { EPOCH } from './clock.ts';
 import {
   brokenPromises,
@@ -88,7 +88,7 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
       );
     }),
   'together they make complete outputs': (runs) =>
-    makeCompleteOutputs(runs.map(({ result }) => result)),
+    makeCompleteOutputs(runs.map(({ state }) => state)),
   'where nothing goes wrong, the end of each turn is found': (runs, stop) =>
     stop !== null || runs.every((run) => findsTheEnd(run, runs.length * SLOWEST_TURN_MS)),
 };

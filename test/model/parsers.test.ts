@@ -3,25 +3,23 @@ import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../src/agent/http.ts';
-import { checkPrLink } from '../../src/agent/pr-link.ts';
+import { checkPrLink, readRecord, readRefusal } from '../../src/agent/job-record.ts';
 import { retryAfterMs } from '../../src/agent/retry.ts';
-import { type JobRecord, readRecord, readRefusal } from '../../src/agent/wire.ts';
-import { isTrusted } from '../../src/authorize.ts';
-import { neutralise } from '../../src/console.ts';
-import { hasVisibleText, oneLine } from '../../src/foreign-text.ts';
+import { isTrusted } from '../../src/github/authorize.ts';
 import { cleanText, composePrompt, readRequest } from '../../src/github/command.ts';
 import { type CommentTrigger, readTrigger, type TriggerRead } from '../../src/github/event.ts';
 import {
   fromMarker,
   type Ledger,
   type LedgerJob,
-  type LedgerTurn,
   type Marker,
   toMarker,
-} from '../../src/github/ledger.ts';
-import { DELIVERIES, OUTCOMES } from '../../src/outcome.ts';
+} from '../../src/memory/ledger.ts';
 import { code, fence } from '../../src/report/markdown.ts';
-import { redactor } from '../../src/secrets.ts';
+import { escapeCommands } from '../../src/runner/log.ts';
+import { redactor } from '../../src/runner/secrets.ts';
+import { hasVisibleText, oneLine } from '../../src/sanitize.ts';
+import { DELIVERIES, RESULTS, type Turn } from '../../src/turn.ts';
 import { parseCommands } from '../sim/runner.ts';
 import { hostileText } from './hostile.ts';
 
@@ -161,24 +159,28 @@ describe('the bodies of the service', () => {
     object.map((text) => text.slice(0, -3)),
   );
 
+  const HOW = { redact: same, serverUrl: 'https://github.com' };
+
   function isText(field: unknown): boolean {
     return field === null || (typeof field === 'string' && field.length <= 4096);
   }
 
   it('make a record whose fields are what they must be, or none', () => {
     always(body, (text) => {
-      const read = readRecord(text, 'job-1', same);
+      const read = readRecord(text, 'job-1', HOW);
       expect(({} as { x?: unknown }).x).toBeUndefined();
       if (read.kind === 'invalid') {
         // It quotes nothing of the body.
         expect(read.why).toMatch(/^(invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/);
       }
       if (read.kind !== 'record') return;
-      const { id, status, prLink, model, source, createdAt, archivedAt, ...more } = read.record;
+      const { id, status, prLink, linkProblem, model, source, createdAt, archivedAt, ...more } =
+        read.record;
       expect(Object.keys(more)).toEqual([]);
       expect(id).toBe('job-1');
       expect(status ?? 'none').toMatch(/^[\w-]{1,64}$/);
-      expect([prLink, model, createdAt, archivedAt].every(isText)).toBe(true);
+      expect([prLink, linkProblem, model, createdAt, archivedAt].every(isText)).toBe(true);
+      expect(prLink === null || linkProblem === null).toBe(true);
       expect(source === null || (isText(source.ref) && isText(source.repository))).toBe(true);
     });
   });
@@ -186,21 +188,21 @@ describe('the bodies of the service', () => {
   it('keep what a valid record holds', () => {
     // No field is drawn longer than a time or a link may be.
     const upTo = (limit: number) => fc.option(hostileText.map((text) => text.slice(0, limit)));
-    const record: fc.Arbitrary<JobRecord> = fc.record({
+    const record = fc.record({
       id: hostileText,
       status: fc.constantFrom('active', 'completed', 'archived', 'failed', 'queued', null),
-      prLink: upTo(400),
+      prLink: fc.constantFrom(null, 'https://github.com/octo/agents/pull/1'),
       model: upTo(400),
       source: fc.option(fc.record({ repository: hostileText, ref: upTo(400) })),
       createdAt: upTo(40),
       archivedAt: upTo(40),
     });
     always(record, (sent) => {
-      expect(readRecord(JSON.stringify(sent), sent.id, same)).toEqual({
+      expect(readRecord(JSON.stringify(sent), sent.id, HOW)).toEqual({
         kind: 'record',
-        record: sent,
+        record: { ...sent, linkProblem: null },
       });
-      expect(readRecord(JSON.stringify(sent), `${sent.id}x`, same)).toEqual({ kind: 'other-job' });
+      expect(readRecord(JSON.stringify(sent), `${sent.id}x`, HOW)).toEqual({ kind: 'other-job' });
     });
   });
 
@@ -332,32 +334,43 @@ describe('the marker', () => {
   const text = fc.option(hostileText);
   const time = fc
     .date({ min: new Date(0), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true })
-    .map((date) => date.toISOString());
+    .map((date) => date.getTime());
+  const line = fc.option(hostileText.map((text) => oneLine(text)));
   const digits = fc.stringMatching(/^\d{0,20}$/);
-  const turn: fc.Arbitrary<LedgerTurn> = fc.record({
+  const written = fc.record({
     key: hostileText,
     by: text,
     prompt: hostileText,
     delivery: fc.constantFrom('sending', ...DELIVERIES),
-    result: fc.option(fc.constantFrom(...OUTCOMES)),
+    result: fc.constantFrom(...RESULTS),
     confirmed: fc.option(fc.boolean()),
     prLinkChange: fc.constantFrom('created', 'updated', 'none'),
     reason: hostileText,
     startedAt: time,
     sentAt: fc.option(time),
-    elapsedSeconds: fc.option(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true })),
+    endedAt: fc.option(time),
     base: fc.option(fc.record({ status: text, prLink: text, archivedAt: text })),
     evidence: fc.boolean(),
     runId: digits,
-    runAttempt: digits,
+    attempt: fc.nat(),
+    wasFinal: fc.constant(false),
+    finalSince: fc.constant(null),
+    seenAt: fc.constant(0),
   });
+  /** Of what is under way no end is written down. */
+  const turn: fc.Arbitrary<Turn> = written.map((one) =>
+    one.endedAt === null ? { ...one, result: 'error', reason: '' } : one,
+  );
   const job: fc.Arbitrary<LedgerJob> = fc.record({
     id: fc.stringMatching(/^[\w\-~:@]{1,256}$/),
-    status: text,
-    model: text,
-    repository: text,
-    ref: text,
-    prLink: text,
+    record: fc.record({
+      status: text,
+      model: line,
+      source: fc.option(
+        fc.record({ repository: hostileText.map((text) => oneLine(text)), ref: line }),
+      ),
+      prLink: text,
+    }),
     turns: fc.array(turn, { maxLength: 3 }),
   });
   const ledger: fc.Arbitrary<Ledger> = fc.record({
@@ -407,9 +420,9 @@ describe('the marker', () => {
 });
 
 describe('the log', () => {
-  it('obeys nothing of a text that was neutralised', () => {
+  it('obeys nothing of a text that was escapeCommandsd', () => {
     always(hostileText, (text) => {
-      const shown = neutralise(text);
+      const shown = escapeCommands(text);
       expect(parseCommands(shown)).toEqual([]);
       expect(parseCommands(`Job ${shown}`)).toEqual([]);
       expect(shown).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}]/u);
@@ -418,7 +431,7 @@ describe('the log', () => {
 
   it('shows plain text as it stands', () => {
     always(fc.stringMatching(/^[\w .,;"'()/#-]{0,60}$/), (text) => {
-      expect(neutralise(text)).toBe(text);
+      expect(escapeCommands(text)).toBe(text);
     });
   });
 });

@@ -1,6 +1,7 @@
-import { type JobResult, type Outcome, STATUSES, type Status } from '../../src/outcome.ts';
-import { OUTPUT_NAMES, toOutputs } from '../../src/outputs.ts';
-import { acceptedBy, isPerhapsTaken, type Run } from './run.ts';
+import { OUTPUT_NAMES, toOutputs } from '../../src/report/outputs.ts';
+import { deliveryOf } from '../../src/report/ranking.ts';
+import { type JobState, STATUSES, type Status, type TurnResult } from '../../src/turn.ts';
+import { acceptedBy, isPerhapsTaken, type Run, type Said } from './run.ts';
 import { type Scenario, WELL } from './scenario.ts';
 import type { Post, Step } from './service.ts';
 
@@ -8,7 +9,7 @@ const LAST_LOOK_MS = 1500;
 /** Milliseconds that Node's timers and the reading of the clock may add up to. */
 export const SLACK_MS = 20;
 
-const FINAL: readonly Outcome[] = ['completed', 'failed', 'archived'];
+const FINAL: readonly TurnResult[] = ['completed', 'failed', 'archived'];
 const TAKEN = { sent: [1], 'not-sent': [0], unknown: [0, 1] } as const;
 
 /** What must be true of every job, whatever happens to it and to the others of its run. */
@@ -116,14 +117,14 @@ function looksBetween({ service }: Run, from: number, to: number): number {
 }
 
 /** The status that counts for `only-when`, as the look before the message saw it. */
-function statusBefore({ resumption }: JobResult): Status {
-  return STATUSES.find((status) => status === resumption.base?.status) ?? 'active';
+function statusBefore({ base }: Said): Status {
+  return STATUSES.find((status) => status === base?.status) ?? 'active';
 }
 
 /** Whether a look before the message saw the job in a status in which it does not get one. */
 export function isUnwanted(run: Run): boolean {
   const { earlier, isLook, onlyWhen } = run.scenario;
-  const wasSeen = earlier === null && !isLook && run.result.resumption.base !== null;
+  const wasSeen = earlier === null && !isLook && run.result.base !== null;
   return wasSeen && onlyWhen !== null && !onlyWhen.has(statusBefore(run.result));
 }
 
@@ -137,7 +138,7 @@ function sortOf({ status, mayBeTaken }: Post): keyof typeof MOST_POSTS {
   return status === 425 ? 'unprocessed' : 'other';
 }
 
-function isTrue({ delivery }: JobResult, accepted: number): boolean {
+function isTrue({ delivery }: Said, accepted: number): boolean {
   return (TAKEN[delivery] as readonly number[]).includes(accepted);
 }
 
@@ -221,7 +222,7 @@ function hasFittingResult(run: Run): boolean {
   }
 }
 
-function isPlain({ result, confirmed }: JobResult, scenario: Scenario): boolean {
+function isPlain({ result, confirmed }: Said, scenario: Scenario): boolean {
   const { isLook, earlier, order } = scenario;
   if (result === 'sent' || (result === 'completed' && confirmed)) return true;
   // A look without a message says no more than what it saw.
@@ -229,19 +230,19 @@ function isPlain({ result, confirmed }: JobResult, scenario: Scenario): boolean 
   return result === 'completed' || (!order.wait && STATUSES.some((status) => status === result));
 }
 
-/** Whether results make outputs in which nothing is missing. */
-export function makeCompleteOutputs(results: readonly JobResult[]): boolean {
-  const outputs = toOutputs({ results, commentUrls: [] });
+/** Whether states make outputs in which nothing is missing. */
+export function makeCompleteOutputs(states: readonly JobState[]): boolean {
+  const outputs = toOutputs({ states, commentUrls: [] });
   const entries: readonly Readonly<Record<string, unknown>>[] = JSON.parse(outputs.results);
   return (
     OUTPUT_NAMES.every((name) => typeof outputs[name] === 'string') &&
-    results.some(({ result }) => result === outputs.result) &&
-    results.some(({ delivery }) => delivery === outputs.delivery) &&
-    outputs['job-id'] === results.map(({ jobId }) => jobId).join('\n') &&
-    entries.length === results.length &&
+    states.some(({ turn }) => turn.result === outputs.result) &&
+    states.some((state) => deliveryOf(state) === outputs.delivery) &&
+    outputs['job-id'] === states.map(({ jobId }) => jobId).join('\n') &&
+    entries.length === states.length &&
     entries.every(
       (entry, index) =>
-        entry.result === results[index]?.result &&
+        entry.result === states[index]?.turn.result &&
         RESULT_FIELDS.every((field) => entry[field] !== undefined),
     )
   );

@@ -1,17 +1,23 @@
 import { getEventListeners } from 'node:events';
-import { type Earlier, followJob, type Progress, type Task } from '../../src/agent/follow.ts';
 import type { Limits, Transport } from '../../src/agent/http.ts';
-import { firstLookMs, paceOf } from '../../src/agent/schedule.ts';
-import { openSends } from '../../src/agent/sends.ts';
-import type { JobResult } from '../../src/outcome.ts';
-import { type VirtualClock, virtualClock } from './clock.ts';
+import { openSendQueue } from '../../src/agent/send-queue.ts';
+import type { Job, JobEvent } from '../../src/job/job.ts';
+import { type Plan, stateOf } from '../../src/job/plan.ts';
+import { runJob } from '../../src/job/run-job.ts';
+import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
+import { deliveryOf } from '../../src/report/ranking.ts';
+import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
+import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
 import type { Circumstances, Fleet, Part, Scenario, Script } from './scenario.ts';
 import { WELL } from './scenario.ts';
 import { recordBefore, type Service, type Span, type Step, scriptedService } from './service.ts';
 
+/** What is said of a job at some moment. */
+export type Said = ReturnType<typeof said>;
+
 /** What was told on the way, and what was true then. */
 export interface Told {
-  readonly progress: Progress;
+  readonly progress: { readonly kind: JobEvent['kind']; readonly soFar: Said };
   readonly accepted: number;
   /** Whether a message may have been taken, for one who does not know the service. */
   readonly mayBeTaken: boolean;
@@ -20,7 +26,8 @@ export interface Told {
 /** What came of a job. */
 export interface Run {
   readonly scenario: Scenario;
-  readonly result: JobResult;
+  readonly result: Said;
+  readonly state: JobState;
   readonly service: Service;
   readonly endedAt: number;
   readonly cancelledAt: number | null;
@@ -79,11 +86,12 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
   const services = parts.map((part) => openService(part, startsAt, onRequest, clock));
   const context = {
     transport: routed(new Map(parts.map(({ job }, index) => [job.id, services[index]]))),
-    sends: openSends(),
+    queue: openSendQueue(),
     where: 'api.example',
     projectId: PROJECT,
-    clock,
-    deadline: fleet.order.timeoutMs,
+    serverUrl: SERVER_URL,
+    clock: clock.seen,
+    deadline: EPOCH + fleet.order.timeoutMs,
     signal,
     random: () => jitter[drawn++ % jitter.length] ?? 0,
     debug: () => {},
@@ -94,23 +102,29 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     const scenario = { ...fleet, ...part };
     const service = services[index] as Service;
     const told: Told[] = [];
-    const order = {
+    const plan = planOf(part, fleet);
+    const options = {
       ...fleet.order,
-      jobId: part.job.id,
-      task: taskOf(part, fleet, beforeSend, clock),
       pace: paceOf(index, parts.length),
-      firstLookMs: firstLookMs(index),
-      polls: part.isKnown ? 1 : 0,
-      serverUrl: SERVER_URL,
+      firstPollMs: firstPollMs(index),
     };
-    const result = await followJob(order, context, (progress) => {
-      const mayBeTaken = isPerhapsTaken(part, service);
-      told.push({ progress, accepted: acceptedBy(part, service), mayBeTaken });
-      return fleet.veto && progress.kind === 'sending'
-        ? 'The outputs cannot be written.'
-        : undefined;
-    });
-    return { scenario, result, service, endedAt: clock.now(), told };
+    const polls = part.isKnown ? 1 : 0;
+    const job: Job = {
+      options,
+      context,
+      isOvertaken: false,
+      warned: new Set(),
+      state: stateOf(part.job.id, plan, START, { wait: fleet.order.wait, polls }),
+      observer({ kind, state }) {
+        const mayBeTaken = isPerhapsTaken(part, service);
+        const progress = { kind, soFar: said(state) };
+        told.push({ progress, accepted: acceptedBy(part, service), mayBeTaken });
+        return fleet.veto && kind === 'sending' ? 'The outputs cannot be written.' : undefined;
+      },
+    };
+    await runJob(job, plan, { prompt: 'x', onlyWhen: fleet.onlyWhen, announce: beforeSend });
+    const { state } = job;
+    return { scenario, state, result: said(state), service, endedAt: clock.now(), told };
   }
 
   const runs = await clock.drive(Promise.all(parts.map(playPart)));
@@ -160,29 +174,43 @@ function stepper({ steps, forEver }: Script): () => Step {
   return () => steps[index++] ?? (forEver ? steps.at(-1) : undefined) ?? WELL;
 }
 
-function taskOf(
-  part: Part,
-  { onlyWhen, startsAt }: Circumstances,
-  beforeSend: () => Promise<void>,
-  clock: VirtualClock,
-): Task {
-  const earlier = leftBehind(part, startsAt, clock);
-  if (part.isLook) return { kind: 'look', turn: earlier };
-  if (earlier !== null) return { kind: 'go-on', earlier };
-  const seen = part.isKnown ? recordBefore(part.job, startsAt) : null;
-  return { kind: 'send', prompt: 'x', onlyWhen, seen, beforeSend };
+const START = newTurn({
+  ...{ key: 'run:1', by: null, prompt: 'x', startedAt: EPOCH, runId: '1', attempt: 1 },
+});
+
+function said(state: JobState) {
+  const { jobId, record, turn, polls } = state;
+  const elapsed = elapsedMs(turn, null);
+  return {
+    jobId,
+    polls,
+    delivery: deliveryOf(state),
+    result: turn.result,
+    confirmed: turn.confirmed,
+    reason: turn.reason,
+    base: turn.base,
+    status: record?.status ?? null,
+    elapsedSeconds: elapsed === null ? null : elapsed / 1000,
+  };
+}
+
+function planOf(part: Part, { startsAt, order }: Circumstances): Plan {
+  const turn = leftBehind(part, startsAt);
+  if (part.isLook) return { kind: 'look', turn: order.wait ? turn : null };
+  return turn === null
+    ? { kind: 'send', warning: '' }
+    : { kind: 'resume', turn, isOvertaken: false };
 }
 
 /** What the ledger holds of the attempt or run before this one. */
-function leftBehind({ earlier, job }: Part, startsAt: number, clock: VirtualClock): Earlier | null {
+function leftBehind({ earlier, job }: Part, startsAt: number): Turn | null {
   if (earlier === null) return null;
   const { delivery, agoMs, knowsBase, knowsTime } = earlier;
   return {
+    ...START,
     delivery,
     base: knowsBase ? recordBefore(job, startsAt - agoMs - 60) : null,
-    sentAt: knowsTime && delivery === 'sent' ? new Date(clock.date().getTime() - agoMs) : null,
-    evidence: false,
-    isOvertaken: false,
+    sentAt: knowsTime && delivery === 'sent' ? EPOCH + startsAt - agoMs : null,
   };
 }
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import type { Order } from '../../src/agent/follow.ts';
-import type { Status } from '../../src/outcome.ts';
+import type { JobOptions } from '../../src/job/job.ts';
+import type { Status } from '../../src/turn.ts';
 import { BODIES, type Fault, type JobScript, type Step } from './service.ts';
 
 /** What the jobs of a run have in common. */
 export interface Circumstances {
-  readonly order: Pick<Order, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
+  readonly order: Pick<JobOptions, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
   /** The statuses in which a job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
   /** Milliseconds of the clock, the process having started at 0. */

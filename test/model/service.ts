@@ -1,5 +1,5 @@
 import type { Body, Exchange, FailureCause, Limits, Transport } from '../../src/agent/http.ts';
-import type { JobRecord } from '../../src/agent/wire.ts';
+import type { JobRecord } from '../../src/turn.ts';
 import type { VirtualClock } from './clock.ts';
 
 /**
@@ -102,7 +102,7 @@ export interface ServiceScript {
 
 type Answer = Extract<Exchange, { kind: 'answer' }>;
 interface Shown {
-  readonly json: JobRecord;
+  readonly json: Omit<JobRecord, 'linkProblem'>;
   readonly ourEnd: boolean;
 }
 
@@ -329,7 +329,7 @@ function whole(text: string): Body {
 
 /** The record that the service shows at `now` to one who has sent nothing. */
 export function recordBefore(job: JobScript, now: number): JobRecord {
-  return show(job, null, now).json;
+  return { ...show(job, null, now).json, linkProblem: null };
 }
 
 function show(job: JobScript, acceptedAt: number | null, now: number): Shown {

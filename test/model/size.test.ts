@@ -1,15 +1,14 @@
 import { expect, it } from 'vitest';
 import type { Exchange } from '../../src/agent/http.ts';
-import { checkPrLink } from '../../src/agent/pr-link.ts';
+import { checkPrLink, readRecord, readRefusal } from '../../src/agent/job-record.ts';
 import { retryAfterMs } from '../../src/agent/retry.ts';
-import { readRecord, readRefusal } from '../../src/agent/wire.ts';
-import { neutralise } from '../../src/console.ts';
-import { hasVisibleText, oneLine, withoutInvisible } from '../../src/foreign-text.ts';
 import { cleanText } from '../../src/github/command.ts';
 import { readTrigger } from '../../src/github/event.ts';
-import { fromMarker, type Ledger, toMarker } from '../../src/github/ledger.ts';
+import { fromMarker, type Ledger, toMarker } from '../../src/memory/ledger.ts';
 import { code, fence, link } from '../../src/report/markdown.ts';
-import { redactor } from '../../src/secrets.ts';
+import { escapeCommands } from '../../src/runner/log.ts';
+import { redactor } from '../../src/runner/secrets.ts';
+import { hasVisibleText, oneLine, withoutInvisible } from '../../src/sanitize.ts';
 
 const SIZE = 1024 * 1024;
 /** Milliseconds: generous, for a slow machine. Quadratic work takes minutes. */
@@ -65,11 +64,12 @@ const PATTERNS: Readonly<Record<string, string>> = {
 
 const SECRETS = ['mint_aaaaaaaaaaaaaaaaaaaaaaaab', 'aaaaaaaaaaaaaaab', 'p%41ss"w\\rd'];
 const redact = redactor(SECRETS);
+const HOW = { redact, serverUrl: 'https://github.com' };
 const GITHUB = { serverUrl: 'https://github.com', repository: 'https://github.com/octo/agents' };
 
 /** Each takes the text where somebody else's text comes in, and as much of it as can come. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
-  neutralise,
+  escapeCommands,
   redactor: redact,
   oneLine: (text) => oneLine(text),
   hasVisibleText,
@@ -82,12 +82,12 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   fence: (text) => fence(text),
   'fence of a whole comment': (text) => fence(text, COMMENT_LIMIT),
   link: (text) => link('x', `https://github.com/${text}`),
-  'readRecord of the text': (text) => readRecord(text, 'job-1', redact),
+  'readRecord of the text': (text) => readRecord(text, 'job-1', HOW),
   'readRecord of each field': (text) =>
     readRecord(
       JSON.stringify({ id: 'job-1', status: text, prLink: text, source: { repository: text } }),
       'job-1',
-      redact,
+      HOW,
     ),
   'readRefusal of the text': (text) => readRefusal(text, redact),
   'readRefusal of its sentence': (text) => readRefusal(JSON.stringify({ error: text }), redact),
@@ -135,11 +135,7 @@ function ledgerOf(text: string): Ledger {
     jobs: [
       {
         id: 'job-1',
-        status: text,
-        model: null,
-        repository: null,
-        ref: null,
-        prLink: null,
+        record: { status: text, model: null, source: null, prLink: null },
         turns: [],
       },
     ],

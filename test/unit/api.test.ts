@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { connectGitHub, detailOf } from '../../src/github/api.ts';
 import { virtualClock } from '../model/clock.ts';
-import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';
+import { type GitHub, startGitHub } from '../sim/github.ts';
 
 const NUMBER = 7;
 
@@ -18,34 +18,9 @@ function connect(github: GitHub, clock: Clock = systemClock) {
     redact: (text) => text,
   });
 }
-function start(options: GitHubOptions = {}): Promise<GitHub> {
-  return startGitHub({ issues: [{ number: NUMBER }], ...options });
+function start(): Promise<GitHub> {
+  return startGitHub({ issues: [{ number: NUMBER }] });
 }
-
-describe('own comments, where a host has no GraphQL', () => {
-  const octocat = { login: 'octocat', id: 5, type: 'User' } as const;
-
-  it.each([
-    ['a person', octocat, 'octocat'],
-    ['a workflow', undefined, 'github-actions[bot]'],
-  ])('are those of the login that the token of %s speaks for', async (_, viewer, author) => {
-    const options = viewer === undefined ? {} : { viewer };
-    await using github = await start({ ...options, graphql: false });
-    github.addComment(NUMBER, 'alice', 'mine');
-    const { id } = github.addComment(NUMBER, author, 'mine');
-    const found = await (await connect(github)).findOwnComments(NUMBER, (body) => body === 'mine');
-    expect(found.map((comment) => comment.id)).toEqual([id]);
-  });
-
-  it('are not guessed at where GitHub does not tell the login', async () => {
-    await using github = await start({
-      graphql: false,
-      on: ({ path }) => (path === '/user' ? { status: 500 } : undefined),
-    });
-    const found = (await connect(github)).findOwnComments(NUMBER, () => true);
-    await expect(found).rejects.toMatchObject({ status: 500 });
-  });
-});
 
 it('what is not there is null', async () => {
   await using github = await start();
@@ -61,7 +36,7 @@ it('what is not there is null', async () => {
 it('once the time for the end of a run is over, nothing more is asked', async () => {
   await using github = await start();
   const clock = virtualClock(0);
-  const client = await connect(github, clock);
+  const client = await connect(github, clock.seen);
   client.hurry(1000);
   await clock.drive(clock.sleep(1001, new AbortController().signal));
   await expect(client.createComment(NUMBER, 'x')).rejects.toThrow('the run was ending');

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { authorize, getsNoSecrets, isTrusted } from '../../src/authorize.ts';
 import { type Collaborator, type GitHub, GitHubError } from '../../src/github/api.ts';
+import { authorize, getsNoSecrets, isTrusted } from '../../src/github/authorize.ts';
 import { readTrigger, type Trigger } from '../../src/github/event.ts';
 import { type Actor, checkPermissions } from '../../src/github/permission.ts';
 import type { AccessInputs } from '../../src/inputs.ts';

@@ -1,35 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { connectGitHub, GitHubError } from '../../src/github/api.ts';
-import { type Conversation, openConversation } from '../../src/github/conversation.ts';
-import { fromMarker, type Ledger, toMarker } from '../../src/github/ledger.ts';
+import { type Conversation, openConversation } from '../../src/memory/conversation.ts';
+import { fromMarker, type Ledger, toMarker } from '../../src/memory/ledger.ts';
 import type { JournalEntry, Reply } from '../sim/agent.ts';
 import { type GitHub, startGitHub } from '../sim/github.ts';
+import { turn } from './record.ts';
 
 const NUMBER = 7;
 const PROJECT = 'proj-1';
 
 /** What a run of this job writes: one turn, whose key is the job and the time. */
 function ledger(id: string, minute: string): Ledger {
-  const facts = { status: null, model: null, repository: null, ref: null, prLink: null };
-  const turn = {
-    key: `${id}:${minute}`,
-    by: null,
-    prompt: 'Go.',
-    delivery: 'sent',
-    result: null,
-    confirmed: null,
-    prLinkChange: 'none',
-    reason: '',
-    startedAt: `2026-11-21T12:${minute}:00.000Z`,
-    sentAt: null,
-    elapsedSeconds: null,
-    base: null,
-    evidence: false,
-    runId: '1',
-    runAttempt: '1',
-  } as const;
-  return { projectId: PROJECT, jobs: [{ id, ...facts, turns: [turn] }] };
+  const startedAt = Date.parse(`2026-11-21T12:${minute}:00.000Z`);
+  const own = turn({ key: `${id}:${minute}`, startedAt, endedAt: null });
+  return { projectId: PROJECT, jobs: [{ id, record: null, turns: [own] }] };
 }
 
 interface Scene extends AsyncDisposable {
@@ -98,7 +83,7 @@ describe('a comment of several runs', () => {
   it('that two make at once becomes one: the older stays, with what both say', async () => {
     await using all = await scene();
     const [one, other] = [await all.open(), await all.open()];
-    expect([await one.recall(), await other.recall()]).toEqual([null, null]);
+    expect([await one.load(), await other.load()]).toEqual([null, null]);
     const first = await one.write(ledger('a', '01'), false);
     const second = await other.write(ledger('b', '02'), false);
     expect(second).toBe(first);
@@ -121,7 +106,7 @@ describe('a comment of several runs', () => {
   it('is made anew where somebody deleted it between two writes', async () => {
     await using all = await scene();
     const run = await all.open();
-    await run.recall();
+    await run.load();
     await run.write(ledger('a', '01'), false);
     all.github.deleteComment(all.github.comments(NUMBER)[0]?.id ?? 0);
     const url = await run.write(ledger('a', '01'), true);
@@ -183,7 +168,7 @@ describe('a comment of several runs', () => {
       return undefined;
     });
     const run = await all.open();
-    await run.recall();
+    await run.load();
     expect(await run.write(ledger('a', '01'), true)).toMatch(/#issuecomment-\d+$/);
     expect(all.remembered()).toEqual([]);
     expect(all.github.writes()).toHaveLength(1);
@@ -197,7 +182,7 @@ describe('a comment of several runs', () => {
       return { body: { id: comment.id, body, html_url: `${apiUrl}#issuecomment-${comment.id}` } };
     });
     const run = await all.open();
-    await run.recall();
+    await run.load();
     const counts: number[] = [];
     for (const [minute, isLast] of [
       ['01', false],
@@ -217,14 +202,14 @@ describe('a comment of several runs', () => {
     ours(all.github, '<!-- agent-follow-up:v1 {"projectId": -->');
     ours(all.github, `${toMarker(ledger('a', '01'))}\na`);
     const run = await all.open();
-    expect((await run.recall())?.jobs.map(({ id }) => id)).toEqual(['a']);
+    expect((await run.load())?.jobs.map(({ id }) => id)).toEqual(['a']);
   });
 
   it('that was edited by hand is left as it is', async () => {
     await using all = await scene();
     const run = await all.open();
     ours(all.github, `<!-- agent-follow-up:v1 {"projectId":"${PROJECT}"} -->`);
-    await expect(run.recall()).rejects.toThrow(GitHubError);
+    await expect(run.load()).rejects.toThrow(GitHubError);
     await expect(run.write(ledger('a', '01'), true)).rejects.toThrow('edited by hand');
     expect(all.github.writes()).toEqual([]);
   });

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { readRequest } from '../../src/github/command.ts';
 import type { CommentTrigger } from '../../src/github/event.ts';
-import { type Ledger, toMarker, toReportMarker } from '../../src/github/ledger.ts';
+import { type Ledger, toMarker, toReportMarker } from '../../src/memory/ledger.ts';
 import { renderLedger, renderUsage } from '../../src/report/comment.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
+import { turn } from './record.ts';
 
 const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
 const ALICE = { login: 'alice', id: 1, type: 'User' };
@@ -25,25 +26,8 @@ function asEvent(body: string): CommentTrigger {
 }
 
 function ledgerOf(prompt: string): Ledger {
-  const turn = {
-    key: 'run:1',
-    by: 'alice',
-    prompt,
-    delivery: 'sent',
-    result: 'completed',
-    confirmed: true,
-    prLinkChange: 'none',
-    reason: '',
-    startedAt: '2026-11-21T12:00:00.000Z',
-    sentAt: null,
-    elapsedSeconds: 1,
-    base: null,
-    evidence: true,
-    runId: '1',
-    runAttempt: '1',
-  } as const;
-  const job = { id: 'job-1', status: null, model: null, repository: null, ref: null, prLink: null };
-  return { projectId: 'proj-1', jobs: [{ ...job, turns: [turn] }] };
+  const asked = { by: 'alice', prompt, result: 'completed', confirmed: true } as const;
+  return { projectId: 'proj-1', jobs: [{ id: 'job-1', record: null, turns: [turn(asked)] }] };
 }
 
 it.each(FORGERIES)('our own comment asks for nothing, whatever it quotes: $name', ({ text }) => {

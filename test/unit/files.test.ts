@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { appendAtOnce, codeOf, readInside, readWhole, replacer } from '../../src/files.ts';
+import { appendAtOnce, codeOf, readInside, readWhole, replacer } from '../../src/runner/files.ts';
 import { HAS_NAMED_PIPES } from '../sim/platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));

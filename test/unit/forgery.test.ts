@@ -1,16 +1,17 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { explain } from '../../src/agent/explain.ts';
 import type { Exchange } from '../../src/agent/http.ts';
-import { checkPrLink } from '../../src/agent/pr-link.ts';
-import { neutralise } from '../../src/console.ts';
-import { fromMarker, type Ledger, type LedgerTurn, toMarker } from '../../src/github/ledger.ts';
-import type { JobResult } from '../../src/outcome.ts';
+import { checkPrLink } from '../../src/agent/job-record.ts';
+import { fromMarker, type Ledger, toMarker } from '../../src/memory/ledger.ts';
 import { renderLedger } from '../../src/report/comment.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { renderSummary } from '../../src/report/summary.ts';
+import { escapeCommands } from '../../src/runner/log.ts';
+import type { JobRecord, JobState, Turn } from '../../src/turn.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
 import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 import { parseCommands } from '../sim/runner.ts';
+import { record, START, state, turn } from './record.ts';
 
 const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
 const COMMENT = 'https://github.com/octo/agents/pull/7#issuecomment-1';
@@ -20,55 +21,37 @@ const FORBIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/u;
 /** The joiners, which scripts and emoji need, may stay. */
 const HIDDEN = /(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/gu;
 
-const TURN: LedgerTurn = {
+const RECORD = record({
+  status: 'failed',
+  prLink: 'https://github.com/octo/agents/pull/1',
+  source: { repository: 'https://github.com/octo/agents', ref: 'main' },
+});
+const TURN = turn({
   key: 'run:1:job:step:0123456789abcdef',
   by: 'alice',
   prompt: 'Say more.',
-  delivery: 'sent',
   result: 'failed',
   confirmed: true,
   prLinkChange: 'none',
   reason: 'The agent failed.',
-  startedAt: '2026-01-05T09:00:00.000Z',
-  sentAt: '2026-01-05T09:00:05.000Z',
-  elapsedSeconds: 5,
-  base: null,
+  sentAt: START + 5000,
+  endedAt: START + 10_000,
   evidence: true,
-  runId: '1',
-  runAttempt: '1',
-};
-const RESULT: JobResult = {
-  jobId: 'job-1',
-  isLook: false,
-  delivery: 'sent',
-  result: 'failed',
-  confirmed: true,
-  status: 'failed',
-  prLink: 'https://github.com/octo/agents/pull/1',
-  prLinkChange: 'none',
-  model: 'sonnet',
-  source: { repository: 'https://github.com/octo/agents', ref: 'main' },
-  createdAt: null,
-  archivedAt: null,
-  elapsedSeconds: 5,
-  polls: 3,
-  reason: 'The agent failed.',
-  resumption: { base: null, sentAt: null, evidence: true },
-  milestones: [
-    { at: new Date(0), what: 'sent' },
-    { at: new Date(5000), what: 'failed' },
-  ],
-};
+});
+const TIMELINE = [
+  { at: 0, what: 'sent' },
+  { at: 5000, what: 'failed' },
+];
 const HARMLESS = 'harmless';
 
 type Fields = Readonly<Record<string, (text: string) => string>>;
 
 const LEDGER_FIELDS: Fields = {
-  'the id of the job': (text) => comment(ledger({ id: text })),
+  'the id of the job': (text) => comment(ledger({}, {}, text)),
   'the status': (text) => comment(ledger({ status: text })),
   'the model': (text) => comment(ledger({ model: text })),
-  'the repository': (text) => comment(ledger({ repository: text, ref: null })),
-  'the ref': (text) => comment(ledger({ ref: text })),
+  'the repository': (text) => comment(ledger({ source: { repository: text, ref: null } })),
+  'the ref': (text) => comment(ledger({ source: { repository: 'octo/agents', ref: text } })),
   'the pull request link': (text) => comment(ledger({ prLink: checked(text) })),
   'who asked': (text) => comment(ledger({}, { by: text })),
   'the prompt': (text) => comment(ledger({}, { prompt: text.slice(0, 1000) })),
@@ -76,7 +59,7 @@ const LEDGER_FIELDS: Fields = {
   'every field': (text) =>
     comment(
       ledger(
-        { model: text, repository: text, ref: text, status: text },
+        { model: text, source: { repository: text, ref: text }, status: text },
         { by: text, reason: text },
       ),
     ),
@@ -84,20 +67,21 @@ const LEDGER_FIELDS: Fields = {
 
 const SUMMARY_FIELDS: Fields = {
   'the id of the job': (text) => summary({ jobId: text }),
-  'the status': (text) => summary({ status: text }),
-  'the model': (text) => summary({ model: text }),
-  'the repository': (text) => summary({ source: { repository: text, ref: null } }),
-  'the ref': (text) => summary({ source: { repository: 'octo/agents', ref: text } }),
-  'the pull request link': (text) => summary({ prLink: checked(text) }),
-  'the reason': (text) => summary({ reason: text }),
-  'a milestone': (text) => summary({ milestones: [{ at: new Date(0), what: text }] }),
-  'the milestones': (text) =>
-    summary({ milestones: [0, 1].map((at) => ({ at: new Date(at), what: text })) }),
+  'the status': (text) => summary({ record: { ...RECORD, status: text } }),
+  'the model': (text) => summary({ record: { ...RECORD, model: text } }),
+  'the repository': (text) =>
+    summary({ record: { ...RECORD, source: { repository: text, ref: null } } }),
+  'the ref': (text) =>
+    summary({ record: { ...RECORD, source: { repository: 'octo/agents', ref: text } } }),
+  'the pull request link': (text) => summary({ record: { ...RECORD, prLink: checked(text) } }),
+  'the reason': (text) => summary({ turn: { ...TURN, reason: text } }),
+  'a milestone': (text) => summary({ timeline: [{ at: 0, what: text }] }),
+  'the milestones': (text) => summary({ timeline: [0, 1].map((at) => ({ at, what: text })) }),
   'the problem': (text) =>
-    renderSummary({ results: [], problem: text, commentUrls: [COMMENT], unwrittenComment: '' }),
+    renderSummary({ states: [], problem: text, commentUrls: [COMMENT], unwrittenComment: '' }),
   'a comment that was not written': (text) =>
     renderSummary({
-      results: [RESULT],
+      states: [state({ record: RECORD, turn: TURN })],
       problem: '',
       commentUrls: [],
       unwrittenComment: renderLedger(ledger({ model: text }, { prompt: text, reason: text }), SITE),
@@ -108,21 +92,18 @@ let cases = 0;
 
 afterAll(() => console.info(`Forgeries: ${FORGERIES.length} texts, ${cases} cases in-process`));
 
-function ledger(job: Partial<Ledger['jobs'][number]>, turn: Partial<LedgerTurn> = {}): Ledger {
-  const { jobId: id, status, model, prLink } = RESULT;
-  const turns = [TURN, TURN].map((one) => ({ ...one, ...turn }));
-  const repository = 'https://github.com/octo/agents';
-  const whole = { id, status, model, repository, ref: 'main', prLink, turns, ...job };
-  return { projectId: 'project_1', jobs: [whole] };
+function ledger(seen: Partial<JobRecord>, parts: Partial<Turn> = {}, id = RECORD.id): Ledger {
+  const turns = [TURN, TURN].map((one) => ({ ...one, ...parts }));
+  return { projectId: 'project_1', jobs: [{ id, record: { ...RECORD, ...seen }, turns }] };
 }
 
 function comment(of: Ledger): string {
   return `${toMarker(of)}\n${renderLedger(of, SITE)}`;
 }
 
-function summary(result: Partial<JobResult>): string {
-  const results = [{ ...RESULT, ...result }];
-  return renderSummary({ results, problem: '', commentUrls: [COMMENT], unwrittenComment: '' });
+function summary(parts: Partial<JobState>): string {
+  const states = [state({ record: RECORD, turn: TURN, polls: 3, timeline: TIMELINE, ...parts })];
+  return renderSummary({ states, problem: '', commentUrls: [COMMENT], unwrittenComment: '' });
 }
 
 function checked(text: string): string | null {
@@ -216,7 +197,7 @@ describe('of every text, in the log', () => {
     ['before a command', (text) => `${text}::error::forged ##[error]forged`],
   ])('no command is left: %s', (_, quote) => {
     const found = wrong((text) => {
-      const clean = neutralise(quote(text));
+      const clean = escapeCommands(quote(text));
       const forbidden = FORBIDDEN.exec(clean) ?? [];
       const [, ...further] = clean.split('\n');
       const unmarked = further.filter((line) => !line.startsWith('  | '));
@@ -227,8 +208,8 @@ describe('of every text, in the log', () => {
 
   it('what is clean stays as it is', () => {
     const found = wrong((text) => {
-      const [line = ''] = neutralise(text).split('\n');
-      return neutralise(line) === line || line.startsWith('  | ') ? [] : [line];
+      const [line = ''] = escapeCommands(text).split('\n');
+      return escapeCommands(line) === line || line.startsWith('  | ') ? [] : [line];
     });
     expect(found).toEqual([]);
   });
@@ -278,7 +259,7 @@ describe('of every text, in each part of an answer', () => {
           });
           const hidden = [...hiddenIn(said), ...(said.match(/[\n\t\u2028\u2029]/g) ?? [])];
           const long = said.length > 700 ? [said.length] : [];
-          return [...parseCommands(neutralise(said)), ...hidden, ...long];
+          return [...parseCommands(escapeCommands(said)), ...hidden, ...long];
         });
       }),
     );

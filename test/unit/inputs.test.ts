@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Inputs, readInputs, readSecrets } from '../../src/inputs.ts';
-import { redactor } from '../../src/secrets.ts';
+import { redactor } from '../../src/runner/secrets.ts';
 
 const GOOD = {
   'project-id': 'proj-1',

@@ -5,45 +5,20 @@ import {
   isUpTo,
   type Ledger,
   type LedgerJob,
-  type LedgerTurn,
   merge,
   ownPart,
   toMarker,
   trim,
-} from '../../src/github/ledger.ts';
+} from '../../src/memory/ledger.ts';
+import type { Turn, TurnResult } from '../../src/turn.ts';
+import { record, turn } from './record.ts';
 
 function ledger(prompt: string): Ledger {
+  const asked = { key: 'comment:1:0123456789abcdef', by: 'octocat', prompt } as const;
+  const { status, model, source, prLink } = record({ model: null });
   return {
     projectId: 'proj-1',
-    jobs: [
-      {
-        id: 'job-1',
-        status: 'completed',
-        model: null,
-        repository: null,
-        ref: null,
-        prLink: null,
-        turns: [
-          {
-            key: 'comment:1:0123456789abcdef',
-            by: 'octocat',
-            prompt,
-            delivery: 'sent',
-            result: null,
-            confirmed: null,
-            prLinkChange: 'none',
-            reason: '',
-            startedAt: '2026-11-21T12:00:00.000Z',
-            sentAt: null,
-            base: null,
-            evidence: false,
-            elapsedSeconds: 1.5,
-            runId: '1',
-            runAttempt: '1',
-          },
-        ],
-      },
-    ],
+    jobs: [{ id: 'job-1', record: { status, model, source, prLink }, turns: [turn(asked)] }],
   };
 }
 
@@ -59,6 +34,16 @@ it.each(['plain', '-->', '--!>', '<!-- x -->', '}\n-->', '"\\u003e', '\u2028\u00
   },
 );
 
+it('what would be true if the run ended now is not remembered', () => {
+  const soFar = { result: 'sent', reason: 'The run ended before the agent was done.' } as const;
+  const open = turn({ ...soFar, endedAt: null });
+  const marker = toMarker({ projectId: 'p', jobs: [{ id: 'job-1', record: null, turns: [open] }] });
+  expect(marker).toContain('"result":null');
+  expect(fromMarker(marker, 'p')).toMatchObject({
+    ledger: { jobs: [{ turns: [{ delivery: 'sent', reason: '', endedAt: null }] }] },
+  });
+});
+
 it.each([
   ['not at the start', ` ${toMarker(ledger('x'))}`],
   ['nothing', ''],
@@ -71,6 +56,10 @@ it.each([
   ['cut off', toMarker(ledger('x')).slice(0, -30)],
   ['an earlier version', toMarker(ledger('x')).replace('v1', 'v0')],
   ['an unknown word', toMarker(ledger('x')).replace('"sent"', '"teleported"')],
+  [
+    'an attempt that no number can hold',
+    toMarker(ledger('x')).replace('"runAttempt":"1"', `"runAttempt":"${'9'.repeat(20)}"`),
+  ],
   ['a job that is none', toMarker(ledger('x')).replace('job-1', '../x')],
   ['no JSON', '<!-- agent-follow-up:v1 {x} -->'],
 ])('a ledger that cannot be read: %s', (_, body) => {
@@ -89,24 +78,19 @@ it('knows one of a later version, whatever else it holds', () => {
 
 /** Turns by their times, the newest first. */
 function job(id: string, ...times: readonly string[]): LedgerJob {
-  const facts = { status: null, model: null, repository: null, ref: null, prLink: null };
-  const [turn] = ledger('x').jobs[0]?.turns ?? [];
-  if (turn === undefined) throw new Error('a ledger of this test has a turn');
-  const at = (time: string) => `2026-11-21T${time}:00.000Z`;
-  return {
-    ...{ id, ...facts },
-    turns: times.map((time) => ({ ...turn, key: `${id}:${time}`, startedAt: at(time) })),
-  };
+  const at = (time: string) => Date.parse(`2026-11-21T${time}:00.000Z`);
+  const turns = times.map((time) => turn({ key: `${id}:${time}`, startedAt: at(time) }));
+  return { id, record: null, turns };
 }
-function withParts({ turns, ...facts }: LedgerJob, parts: Partial<LedgerTurn>): LedgerJob {
+function withParts({ turns, ...facts }: LedgerJob, parts: Partial<Turn>): LedgerJob {
   return { ...facts, turns: turns.map((turn) => ({ ...turn, ...parts })) };
 }
 /** Of a job that was not in the status for a message. */
 function skipped(id: string, ...times: readonly string[]): LedgerJob {
   return withParts(job(id, ...times), { delivery: 'not-sent', result: 'skipped' });
 }
-const keys = ({ jobs }: Ledger) =>
-  jobs.map(({ id, turns }) => [id, ...turns.map(({ startedAt }) => startedAt.slice(11, 16))]);
+const timeOf = ({ startedAt }: Turn) => new Date(startedAt).toISOString().slice(11, 16);
+const keys = ({ jobs }: Ledger) => jobs.map(({ id, turns }) => [id, ...turns.map(timeOf)]);
 
 describe('merge', () => {
   const both = (standing: readonly LedgerJob[], own: readonly LedgerJob[]) =>
@@ -152,7 +136,8 @@ describe('merge', () => {
     expect(both(standing, own)).toEqual(merged);
   });
 
-  it.each<[LedgerTurn['result'], LedgerTurn['result'], LedgerTurn['result']]>([
+  type End = TurnResult | null;
+  it.each<[End, End, End]>([
     ['completed', 'sent', 'completed'],
     ['failed', 'sent', 'failed'],
     ['timed-out', 'sent', 'sent'],
@@ -160,11 +145,13 @@ describe('merge', () => {
     ['sent', 'completed', 'completed'],
     ['failed', 'completed', 'completed'],
   ])('does not forget how a turn ended: %s, then %s', (before, now, kept) => {
-    const merged = merge(
-      { projectId: 'p', jobs: [withParts(job('a', '10:00'), { result: before })] },
-      { projectId: 'p', jobs: [withParts(job('a', '10:00'), { result: now })] },
-    );
-    expect(merged.jobs[0]?.turns.map(({ result }) => result)).toEqual([kept]);
+    const ended = (result: End): Ledger => {
+      // Of one that is under way `result` says what is true if the run ends now.
+      const parts = result === null ? ({ result: 'sent', endedAt: null } as const) : { result };
+      return { projectId: 'p', jobs: [withParts(job('a', '10:00'), parts)] };
+    };
+    const merged = merge(ended(before), ended(now));
+    expect(merged).toEqual(ended(kept));
   });
 
   it.each([
@@ -350,7 +337,7 @@ describe('trim', () => {
     expect(
       turns
         .filter(({ prompt }) => prompt === short)
-        .map(({ startedAt }) => startedAt.slice(11, 16))
+        .map(timeOf)
         .sort(),
     ).toEqual(shortened);
     expect(kept.forgotten).toBeUndefined();
@@ -377,10 +364,10 @@ describe('trim', () => {
   describe('remembers the newest run of which it drops what may have been sent', () => {
     const dropped = (
       forgotten: string | undefined,
-      ...turns: readonly Pick<LedgerTurn, 'delivery' | 'runId'>[]
+      ...turns: readonly Pick<Turn, 'delivery' | 'runId'>[]
     ): string | undefined => {
       const { turns: times, ...facts } = job('a', '15:00', ...turns.map((_, i) => `1${i}:00`));
-      const all = times.map((turn, index) => ({ ...turn, ...turns[index - 1] }));
+      const all = times.map((one, index) => ({ ...one, ...turns[index - 1] }));
       const full = { projectId: 'p', jobs: [{ ...facts, turns: all }], forgotten };
       return trim(full, ({ jobs }) => 'x'.repeat(jobs[0]?.turns.length ?? 0), 1).ledger.forgotten;
     };
@@ -423,7 +410,7 @@ describe('trim', () => {
     const { ledger: kept, text } = trim(full, render, limit);
     expect(text).toBe(toMarker(kept));
     expect(renders).toBeLessThan(20);
-    expect(kept.jobs[0]?.turns[0]?.startedAt).toBe('2026-11-21T13:00:00.000Z');
+    expect(kept.jobs[0]?.turns.map(timeOf)[0]).toBe('13:00');
     // What is newest stays, whatever it takes.
     if (limit === 1) expect(keys(kept).map((times) => times.slice(1))).toEqual([['13:00']]);
     else expect(text.length).toBeLessThanOrEqual(limit);

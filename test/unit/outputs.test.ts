@@ -1,36 +1,36 @@
 import { describe, expect, it } from 'vitest';
+import { OUTPUT_NAMES, serialise, toOutputs } from '../../src/report/outputs.ts';
 import {
+  deliveryOf,
   failsStep,
-  type JobResult,
-  OUTCOMES,
-  type Outcome,
   overallDelivery,
-  unknownJob,
   worst,
   worstFirst,
-} from '../../src/outcome.ts';
-import { OUTPUT_NAMES, serialise, toOutputs } from '../../src/outputs.ts';
+} from '../../src/report/ranking.ts';
+import {
+  type JobRecord,
+  type JobState,
+  RESULTS,
+  type Turn,
+  type TurnResult,
+} from '../../src/turn.ts';
+import { record, START, state } from './record.ts';
 
-function job(jobId: string, parts: Partial<JobResult>): JobResult {
-  return {
-    ...unknownJob(jobId, { delivery: 'sent', result: 'completed', reason: '' }),
-    ...parts,
-  };
+function job(jobId: string, turn: Partial<Turn>, seen: JobRecord | null = null): JobState {
+  return state({ jobId, record: seen }, { result: 'completed', ...turn });
 }
 
 describe('toOutputs', () => {
   it('gives the worst job, and all links and ids, a line each', () => {
-    const results = [
-      job('a', { status: 'completed', confirmed: true, prLink: 'https://github.com/o/r/pull/1' }),
-      job('b', { result: 'failed', status: 'failed', confirmed: false, reason: 'It failed.' }),
-      job('c', { result: 'failed', status: 'failed', confirmed: true, reason: 'It did, too.' }),
-      job('d', {
-        result: 'skipped',
-        delivery: 'not-sent',
-        prLink: 'https://github.com/o/r/pull/2',
-      }),
+    const failed = record({ status: 'failed' });
+    const link = (number: number) => `https://github.com/o/r/pull/${number}`;
+    const states = [
+      job('a', { confirmed: true }, record({ prLink: link(1) })),
+      job('b', { result: 'failed', confirmed: false, reason: 'It failed.' }, failed),
+      job('c', { result: 'failed', confirmed: true, reason: 'It did, too.' }, failed),
+      job('d', { result: 'skipped', delivery: 'not-sent' }, record({ prLink: link(2) })),
     ];
-    expect(toOutputs({ results, commentUrls: ['u1', 'u2'] })).toMatchObject({
+    expect(toOutputs({ states, commentUrls: ['u1', 'u2'] })).toMatchObject({
       status: 'failed',
       result: 'failed',
       delivery: 'sent',
@@ -43,7 +43,7 @@ describe('toOutputs', () => {
   });
 
   it('gives each result with just the promised fields', () => {
-    const { results } = toOutputs({ results: [job('a', {})], commentUrls: [] });
+    const { results } = toOutputs({ states: [job('a', {})], commentUrls: [] });
     expect(Object.keys(JSON.parse(results)[0])).toEqual([
       'jobId',
       'delivery',
@@ -61,10 +61,19 @@ describe('toOutputs', () => {
     ]);
   });
 
+  it.each([
+    [null, null, null],
+    [START, null, null],
+    [START, START + 5123, 5.1],
+  ])('a message of %s whose turn ended at %s took so many seconds: %s', (sentAt, endedAt, took) => {
+    const { results } = toOutputs({ states: [job('a', { sentAt, endedAt })], commentUrls: [] });
+    expect(JSON.parse(results)).toMatchObject([{ elapsedSeconds: took }]);
+  });
+
   it('is complete where there is no job', () => {
     expect(
       toOutputs({
-        results: [],
+        states: [],
         ended: { result: 'error', reason: 'Bad input.' },
         commentUrls: [],
       }),
@@ -83,7 +92,7 @@ describe('toOutputs', () => {
   });
 
   it('takes a run of which nothing is known for an error', () => {
-    expect(toOutputs({ results: [], commentUrls: [] })).toMatchObject({
+    expect(toOutputs({ states: [], commentUrls: [] })).toMatchObject({
       result: 'error',
       delivery: 'not-sent',
       reason: '',
@@ -106,20 +115,22 @@ describe('toOutputs', () => {
       ...{ model: 'sonnet', source: null, reason: 'It failed.', prLink: 'https://a/b/c/pull/1' },
       ...{ createdAt: '2026-11-21T12:00:00Z', archivedAt: null },
     };
-    const resultsOf = (parts: Partial<JobResult>): readonly Readonly<Record<string, unknown>>[] => {
-      const results = Array.from({ length: 500 }, (_, index) =>
-        job(`${'j'.repeat(253)}${index}`.slice(-256), parts),
+    type Facts = Partial<JobRecord> & Pick<Turn, 'reason'>;
+    const resultsOf = ({
+      reason,
+      ...facts
+    }: Facts): readonly Readonly<Record<string, unknown>>[] => {
+      const states = Array.from({ length: 500 }, (_, index) =>
+        job(`${'j'.repeat(253)}${index}`.slice(-256), { reason }, record(facts)),
       );
-      const text = toOutputs({ results, commentUrls: [] }).results;
+      const text = toOutputs({ states, commentUrls: [] }).results;
       expect(Buffer.byteLength(text)).toBeLessThan(500_000);
       const entries = JSON.parse(text);
-      expect(entries.map(({ jobId }: JobResult) => jobId)).toEqual(
-        results.map(({ jobId }) => jobId),
-      );
+      expect(entries.map(({ jobId }: JobState) => jobId)).toEqual(states.map(({ jobId }) => jobId));
       return entries;
     };
 
-    it.each<[string, Partial<JobResult>, Readonly<Record<string, unknown>>]>([
+    it.each<[string, Facts, Readonly<Record<string, unknown>>]>([
       ['plain texts are whole', plain, { ...plain }],
       [
         'long reasons are cut',
@@ -157,7 +168,8 @@ describe('toOutputs', () => {
   it('has lines that every runner reads, whatever the texts', () => {
     const model = '\0'.repeat(4096);
     const long = { model, source: { repository: model, ref: model } };
-    const { results } = toOutputs({ results: [job('a', long), job('b', {})], commentUrls: [] });
+    const states = [job('a', {}, record(long)), job('b', {})];
+    const { results } = toOutputs({ states, commentUrls: [] });
     const lines = results.split('\n').map((line) => Buffer.byteLength(line));
     expect(lines).toHaveLength(2);
     expect(Math.max(...lines)).toBeLessThan(64 * 1024);
@@ -166,7 +178,7 @@ describe('toOutputs', () => {
 
   it('is serialised in one piece', () => {
     const text = serialise(
-      toOutputs({ results: [], ended: { result: 'error', reason: 'a\nb' }, commentUrls: [] }),
+      toOutputs({ states: [], ended: { result: 'error', reason: 'a\nb' }, commentUrls: [] }),
       'END',
     );
     expect(text).toContain('reason<<END\na\nb\nEND\n');
@@ -174,7 +186,7 @@ describe('toOutputs', () => {
   });
 });
 
-it.each<[Outcome, readonly Outcome[], boolean]>([
+it.each<[TurnResult, readonly TurnResult[], boolean]>([
   ['error', [], true],
   ['cancelled', [], true],
   ['failed', [], false],
@@ -183,17 +195,17 @@ it.each<[Outcome, readonly Outcome[], boolean]>([
   ['skipped', ['skipped'], true],
   ['sent', ['failed', 'archived'], false],
 ])('%s with fail-on %j fails: %s', (result, failOn, expected) => {
-  const results = [job('a', {}), job('b', { result })];
-  expect(failsStep(results, new Set(failOn))).toBe(expected);
+  const states = [job('a', {}), job('b', { result })];
+  expect(failsStep(states, new Set(failOn))).toBe(expected);
 });
 
 it('worstFirst puts the worst result first, and jobs of the same in input order', () => {
-  const ids = (outcomes: readonly Outcome[]): string =>
-    worstFirst(outcomes.map((result, index) => job(String(index), { result })))
+  const ids = (results: readonly TurnResult[]): string =>
+    worstFirst(results.map((result, index) => job(String(index), { result })))
       .map(({ jobId }) => jobId)
       .join('');
   expect(ids(['skipped', 'error', 'sent', 'error', 'failed', 'sent'])).toBe('134250');
-  expect(ids(OUTCOMES.toReversed())).toBe('876543210');
+  expect(ids(RESULTS.toReversed())).toBe('876543210');
   expect(worst([])).toBeUndefined();
 });
 
@@ -208,6 +220,14 @@ it.each([
   [['not-sent', 'sent', 'not-sent'], 'sent'],
   [['sent', 'not-sent', 'unknown'], 'unknown'],
 ] as const)('the delivery of %j is %s', (deliveries, expected) => {
-  const results = deliveries.map((delivery) => job('a', { delivery }));
-  expect(overallDelivery(results)).toBe(expected);
+  const states = deliveries.map((delivery) => job('a', { delivery }));
+  expect(overallDelivery(states)).toBe(expected);
+});
+
+it.each([
+  ['a message that was only announced', { delivery: 'sending' }, false, 'not-sent'],
+  ['the message of another run, in a look', { delivery: 'sent' }, true, 'not-sent'],
+  ['its own message', { delivery: 'unknown' }, false, 'unknown'],
+] as const)('of %s a run says what became of it', (_, turn, isLook, expected) => {
+  expect(deliveryOf(state({ isLook }, turn))).toBe(expected);
 });

@@ -1,37 +1,39 @@
 import { describe, expect, it } from 'vitest';
-import { findJob, type Ledger, type LedgerTurn, merge } from '../../src/github/ledger.ts';
-import { type Memory, planJob, planLook, rememberedJob, turnKey } from '../../src/plan.ts';
+import {
+  type Located,
+  planJob,
+  planLook,
+  rememberedJob,
+  stateOf,
+  turnKey,
+} from '../../src/job/plan.ts';
+import { findJob, type Ledger, merge } from '../../src/memory/ledger.ts';
+import type { Memory } from '../../src/memory/updates.ts';
+import { newTurn, type Turn } from '../../src/turn.ts';
 
-function turn(parts: Partial<LedgerTurn>): LedgerTurn {
+const NOON = Date.UTC(2026, 10, 21, 12);
+const START = { key: 'comment:1:aa', by: 'alice', prompt: 'Go.', startedAt: NOON };
+
+/** A turn under way; with a result, one that has ended. */
+function turn(parts: Partial<Turn>): Turn {
   return {
-    key: 'comment:1:aa',
-    by: 'alice',
-    prompt: 'Go.',
+    ...newTurn({ ...START, runId: '1', attempt: 1 }),
     delivery: 'sent',
-    result: null,
-    confirmed: null,
-    prLinkChange: 'none',
-    reason: '',
-    startedAt: '2026-11-21T12:00:00.000Z',
-    sentAt: '2026-11-21T12:00:05.000Z',
-    elapsedSeconds: null,
-    base: null,
-    evidence: false,
-    runId: '1',
-    runAttempt: '1',
+    sentAt: NOON + 5000,
+    endedAt: parts.result === undefined ? null : NOON + 9000,
     ...parts,
   };
 }
-function ledger(...jobs: readonly (readonly [string, ...LedgerTurn[]])[]): Ledger {
-  const facts = { status: 'active', model: null, repository: null, ref: null, prLink: null };
-  return { projectId: 'p', jobs: jobs.map(([id, ...turns]) => ({ id, ...facts, turns })) };
+function ledger(...jobs: readonly (readonly [string, ...Turn[]])[]): Ledger {
+  const record = { status: 'active', model: null, source: null, prLink: null };
+  return { projectId: 'p', jobs: jobs.map(([id, ...turns]) => ({ id, record, turns })) };
 }
 const read = (of: Ledger | null): Memory => ({ kind: 'read', ledger: of });
-const unreadable: Memory = { kind: 'unreadable', why: 'GitHub answered 500' };
+const unreadable: Memory = { kind: 'unreadable', why: 'GitHub answered 500', isCancelled: false };
 
 describe('planJob', () => {
   const asked = { jobId: 'j', key: 'comment:1:aa', runId: '8', attempt: 1, wait: true };
-  const plan = (memory: Memory, more = {}) => planJob({ ...asked, memory, ...more });
+  const plan = (memory: Located, more = {}) => planJob({ ...asked, memory, ...more });
 
   it.each([
     ['no memory', { kind: 'none' }, {}, 'send'],
@@ -42,16 +44,16 @@ describe('planJob', () => {
     ['another job', read(ledger(['k', turn({})])), {}, 'send'],
     ['another turn', read(ledger(['j', turn({ key: 'comment:2:bb' })])), {}, 'send'],
     ['not sent', read(ledger(['j', turn({ delivery: 'not-sent' })])), { attempt: 2 }, 'send'],
-    ['sending', read(ledger(['j', turn({ delivery: 'sending' })])), {}, 'go-on'],
-    ['unknown', read(ledger(['j', turn({ delivery: 'unknown' })])), {}, 'go-on'],
-    ['sent', read(ledger(['j', turn({})])), {}, 'go-on'],
-    ['timed out', read(ledger(['j', turn({ result: 'timed-out' })])), {}, 'go-on'],
-    ['completed', read(ledger(['j', turn({ result: 'completed' })])), {}, 'done'],
+    ['sending', read(ledger(['j', turn({ delivery: 'sending' })])), {}, 'resume'],
+    ['unknown', read(ledger(['j', turn({ delivery: 'unknown' })])), {}, 'resume'],
+    ['sent', read(ledger(['j', turn({})])), {}, 'resume'],
+    ['timed out', read(ledger(['j', turn({ result: 'timed-out' })])), {}, 'resume'],
+    ['completed', read(ledger(['j', turn({ result: 'completed' })])), {}, 'ended'],
     [
       'completed, no wait',
       read(ledger(['j', turn({ result: 'completed' })])),
       { wait: false },
-      'go-on',
+      'resume',
     ],
   ] as const)('%s', (_, memory, more, kind) => {
     expect(plan(memory, more).kind).toBe(kind);
@@ -67,7 +69,7 @@ describe('planJob', () => {
     expect(plan(read(null))).toEqual({ kind: 'send', warning: '' });
   });
 
-  it.each<[Extract<Memory, { kind: 'not-found' }>['ending'], string, string]>([
+  it.each<[Extract<Located, { kind: 'not-found' }>['ending'], string, string]>([
     [
       { kind: 'refused', why: 'It is gone.' },
       'error',
@@ -79,40 +81,53 @@ describe('planJob', () => {
     [{ kind: 'cancelled' }, 'cancelled', 'before the run was cancelled'],
   ])('sends nothing where the job does not show the place: %j', (ending, result, words) => {
     expect(plan({ kind: 'not-found', ending }, { attempt: 2 })).toEqual({
-      ...{ kind: 'refuse', result },
-      reason: expect.stringMatching(`^Nothing was sent to job j in this re-run: .*${words}`),
+      kind: 'refuse',
+      end: {
+        result,
+        reason: expect.stringMatching(`^Nothing was sent to job j in this re-run: .*${words}`),
+      },
     });
   });
 
+  const start = newTurn({ ...START, startedAt: NOON + 60_000, runId: '1', attempt: 2 });
+  const begin = (memory: Ledger, wait = true) =>
+    stateOf('j', plan(read(memory), { attempt: 2, wait }), start, { wait, polls: 0 });
+
   it('gives the end that an earlier attempt saw as it is remembered', () => {
     const base = { status: 'completed', prLink: null, archivedAt: null };
-    const seen = { confirmed: true, base, evidence: true, elapsedSeconds: 9, reason: 'So.' };
-    const planned = (parts: Partial<LedgerTurn>) => plan(read(ledger(['j', turn(parts)])));
+    const seen = { confirmed: true, base, evidence: true, reason: 'So.' };
     for (const result of ['completed', 'failed', 'archived'] as const) {
-      expect(planned({ ...seen, result })).toMatchObject({
-        kind: 'done',
-        result: {
-          ...{ jobId: 'j', delivery: 'sent', result, status: 'active', source: null },
-          ...{ confirmed: true, elapsedSeconds: 9, reason: 'So.' },
-          resumption: { base, evidence: true, sentAt: new Date('2026-11-21T12:00:05Z') },
-        },
+      const ended = turn({ ...seen, result });
+      expect(begin(ledger(['j', ended]))).toMatchObject({
+        ...{ jobId: 'j', isLook: false, record: { id: 'j', status: 'active' } },
+        turn: ended,
       });
     }
-    expect(planned({ result: 'failed', sentAt: null })).toMatchObject({
-      result: { resumption: { sentAt: null } },
+  });
+
+  it('goes on with what is remembered of the message, under this attempt', () => {
+    const base = { status: 'completed', prLink: null, archivedAt: null };
+    const seen = { base, evidence: true, by: 'bob', result: 'timed-out' } as const;
+    expect(begin(ledger(['j', turn(seen)]))).toMatchObject({
+      isLook: false,
+      turn: {
+        ...{ by: 'bob', attempt: 2, startedAt: NOON, sentAt: NOON + 5000, base, evidence: true },
+        ...{ delivery: 'sent', result: 'sent', endedAt: null, confirmed: null },
+        reason: 'The run ended before the agent was done.',
+      },
     });
   });
 
   it('does not settle a turn by what came after it', () => {
     const base = { status: 'completed', prLink: null, archivedAt: null };
     const mine = turn({ delivery: 'sending', base, sentAt: null });
-    const later = turn({ key: 'comment:2:bb', startedAt: '2026-11-21T13:00:00.000Z' });
-    expect(plan(read(ledger(['j', mine])))).toMatchObject({
-      earlier: { delivery: 'unknown', base, sentAt: null, isOvertaken: false },
+    const later = turn({ key: 'comment:2:bb', startedAt: NOON + 3_600_000 });
+    expect(plan(read(ledger(['j', mine])))).toMatchObject({ isOvertaken: false });
+    expect(begin(ledger(['j', mine])).turn).toMatchObject({
+      ...{ delivery: 'unknown', base, sentAt: null },
     });
-    expect(plan(read(ledger(['j', later, mine])))).toMatchObject({
-      earlier: { base: null, isOvertaken: true },
-    });
+    expect(plan(read(ledger(['j', later, mine])))).toMatchObject({ isOvertaken: true });
+    expect(begin(ledger(['j', later, mine])).turn.base).toBeNull();
   });
 });
 
@@ -124,8 +139,10 @@ describe('a turn that is not remembered, where the comment had no room for all',
     });
   const refused = {
     kind: 'refuse',
-    result: 'error',
-    reason: expect.stringContaining('the comment had no room left to remember all messages'),
+    end: {
+      result: 'error',
+      reason: expect.stringContaining('the comment had no room left to remember all messages'),
+    },
   };
   const sent = { kind: 'send', warning: expect.stringContaining('remembers no message') };
 
@@ -143,22 +160,15 @@ describe('a turn that is not remembered, where the comment had no room for all',
 
   it('does not count where it is remembered', () => {
     const known = { ...ledger(['j', turn({})]), forgotten: '8' };
-    expect(plan(known, 2).kind).toBe('go-on');
+    expect(plan(known, 2).kind).toBe('resume');
   });
 });
 
 describe('planLook goes on with the newest message if it is sent and not answered', () => {
-  const nothing = { kind: 'look', turn: null, earlier: null };
+  const nothing = { kind: 'look', turn: null };
   const base = { status: 'failed', prLink: null, archivedAt: null };
   const open = turn({ base, evidence: true });
-  const goesOn = {
-    kind: 'look',
-    turn: open,
-    earlier: {
-      ...{ delivery: 'sent', base, evidence: true, isOvertaken: false },
-      sentAt: new Date('2026-11-21T12:00:05Z'),
-    },
-  };
+  const goesOn = { kind: 'look', turn: open };
 
   it.each<[string, Memory, object]>([
     ['no memory', { kind: 'none' }, nothing],
@@ -185,14 +195,18 @@ describe('planLook goes on with the newest message if it is sent and not answere
       nothing,
     ]),
   ])('%s', (_, memory, plan) => {
-    expect(planLook(memory, 'j')).toEqual(plan);
+    expect(planLook(memory, 'j', true)).toEqual(plan);
   });
 
   it.each(['sent', 'timed-out', 'cancelled', 'error'] as const)('%s is not the end', (result) => {
-    expect(planLook(read(ledger(['j', turn({ result })])), 'j')).toMatchObject({
+    expect(planLook(read(ledger(['j', turn({ result })])), 'j', true)).toMatchObject({
       turn: { result },
     });
   });
+});
+
+it('a single look needs no message of before', () => {
+  expect(planLook(read(ledger(['j', turn({})])), 'j', false)).toEqual({ kind: 'look', turn: null });
 });
 
 describe('rememberedJob', () => {
@@ -225,17 +239,17 @@ it('a key tells origin, job and prompt apart', () => {
 
 describe('merge never forgets a message that may be out', () => {
   it.each([
-    ['sent', '1', 'not-sent', '2', 'sent'],
-    ['unknown', '1', 'not-sent', '2', 'unknown'],
-    ['sending', '1', 'not-sent', '2', 'sending'],
-    ['sending', '1', 'not-sent', '1', 'not-sent'],
-    ['sending', '1', 'sent', '2', 'sent'],
-    ['not-sent', '1', 'sending', '2', 'sending'],
+    ['sent', 1, 'not-sent', 2, 'sent'],
+    ['unknown', 1, 'not-sent', 2, 'unknown'],
+    ['sending', 1, 'not-sent', 2, 'sending'],
+    ['sending', 1, 'not-sent', 1, 'not-sent'],
+    ['sending', 1, 'sent', 2, 'sent'],
+    ['not-sent', 1, 'sending', 2, 'sending'],
   ] as const)(
     '%s of attempt %s, then %s of attempt %s: %s',
     (before, first, after, second, kept) => {
-      const standing = ledger(['j', turn({ delivery: before, runAttempt: first })]);
-      const own = ledger(['j', turn({ delivery: after, runAttempt: second })]);
+      const standing = ledger(['j', turn({ delivery: before, attempt: first })]);
+      const own = ledger(['j', turn({ delivery: after, attempt: second })]);
       expect(findJob(merge(standing, own), 'j')?.turns.map(({ delivery }) => delivery)).toEqual([
         kept,
       ]);

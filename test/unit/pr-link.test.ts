@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPrLink } from '../../src/agent/pr-link.ts';
+import { checkPrLink } from '../../src/agent/job-record.ts';
 
 const hosts = { serverUrl: 'https://ghe.example', repository: 'https://code.example/o/r' };
 

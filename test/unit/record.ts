@@ -1,4 +1,7 @@
-import type { JobRecord } from '../../src/agent/wire.ts';
+import { type JobRecord, type JobState, newTurn, type Turn } from '../../src/turn.ts';
+
+/** When the turns of a test start. */
+export const START = Date.UTC(2026, 10, 21, 12);
 
 /** A job record with defaults for what a test does not care about. */
 export function record(parts: Partial<JobRecord> = {}): JobRecord {
@@ -6,10 +9,30 @@ export function record(parts: Partial<JobRecord> = {}): JobRecord {
     id: 'job-1',
     status: 'completed',
     prLink: null,
+    linkProblem: null,
     model: 'sonnet',
     source: null,
     createdAt: null,
     archivedAt: null,
+    ...parts,
+  };
+}
+
+/** A turn whose message is out, and that this run has done its part of. */
+export function turn(parts: Partial<Turn> = {}): Turn {
+  const start = { key: 'run:1', by: null, prompt: 'Go.', startedAt: START, runId: '1', attempt: 1 };
+  return { ...newTurn(start), delivery: 'sent', result: 'sent', endedAt: START, ...parts };
+}
+
+/** A job that nothing is known of but what the test says, with such a turn. */
+export function state(parts: Partial<JobState> = {}, turnParts: Partial<Turn> = {}): JobState {
+  return {
+    jobId: 'job-1',
+    isLook: false,
+    record: null,
+    turn: turn(turnParts),
+    polls: 0,
+    timeline: [],
     ...parts,
   };
 }

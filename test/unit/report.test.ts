@@ -1,43 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { LedgerJob, LedgerTurn } from '../../src/github/ledger.ts';
-import { type JobResult, type Outcome, unknownJob } from '../../src/outcome.ts';
+import type { LedgerJob } from '../../src/memory/ledger.ts';
 import { headline, renderLedger } from '../../src/report/comment.ts';
 import { renderSummary } from '../../src/report/summary.ts';
-
-const TURN: LedgerTurn = {
-  key: 'run:1',
-  by: null,
-  prompt: 'Go.',
-  delivery: 'sent',
-  result: 'sent',
-  confirmed: null,
-  prLinkChange: 'none',
-  reason: '',
-  startedAt: '2026-11-21T12:00:00.000Z',
-  sentAt: null,
-  elapsedSeconds: null,
-  base: null,
-  evidence: false,
-  runId: '7',
-  runAttempt: '1',
-};
-const JOB: LedgerJob = {
-  id: 'job-1',
-  status: null,
-  model: null,
-  repository: null,
-  ref: null,
-  prLink: null,
-  turns: [TURN],
-};
+import type { JobState, Turn, TurnResult } from '../../src/turn.ts';
+import { record, START, state, turn } from './record.ts';
 
 describe('headline', () => {
-  type Turn = Parameters<typeof headline>[0];
-  const plain: Turn = { result: null, delivery: 'sent', confirmed: null, prLinkChange: 'none' };
+  const open = { endedAt: null };
 
-  it.each<[Outcome | null, Partial<Turn>, string | null, string]>([
-    [null, {}, null, 'Sent, the agent is working'],
-    [null, { delivery: 'sending' }, null, 'The message is being sent'],
+  it.each<[TurnResult, Partial<Turn>, string | null, string]>([
+    ['sent', open, null, 'Sent, the agent is working'],
+    ['error', { ...open, delivery: 'sending' }, null, 'The message is being sent'],
     ['completed', { confirmed: true }, null, 'Completed, no files changed'],
     ['completed', { prLinkChange: 'created' }, null, 'Completed, pull request created'],
     ['completed', { prLinkChange: 'updated' }, null, 'Completed, pull request updated'],
@@ -52,55 +25,54 @@ describe('headline', () => {
     ['active', {}, null, 'The agent is working'],
     ['sent', {}, null, 'Sent'],
     ['skipped', {}, null, 'Skipped'],
-    ['cancelled', {}, null, 'Stopped watching; the agent goes on'],
+    ['cancelled', {}, null, 'Stopped watching; the agent keeps working'],
     ['cancelled', { delivery: 'not-sent' }, null, 'Cancelled before the message was sent'],
     ['error', {}, null, 'Sent, but the job can no longer be watched'],
     ['error', { delivery: 'not-sent' }, null, 'Not sent'],
     ['error', { delivery: 'unknown' }, null, 'The message may or may not have been delivered'],
-  ])('%s, %j, %s: %s', (result, turn, status, words) => {
-    expect(headline({ ...plain, ...turn, result }, status)).toBe(words);
+  ])('%s, %j, %s: %s', (result, parts, status, words) => {
+    expect(headline(turn({ prLinkChange: 'none', ...parts, result }), status)).toBe(words);
   });
 });
 
 describe('the comment', () => {
   const site = { serverUrl: 'https://github.com', repository: 'octo/agents' };
-  const render = (job: Partial<LedgerJob>, turn: Partial<LedgerTurn> = {}) =>
+  const render = (job: Partial<LedgerJob>, parts: Partial<Turn> = {}) =>
     renderLedger(
-      { projectId: 'p', jobs: [{ ...JOB, turns: [{ ...TURN, ...turn }], ...job }] },
+      { projectId: 'p', jobs: [{ id: 'job-1', record: null, turns: [turn(parts)], ...job }] },
       site,
     );
 
   it('of a job without any turn is its name and facts', () => {
-    expect(render({ turns: [], model: 'opus' })).toBe('### Agent job `job-1`\n\n`opus`');
+    expect(render({ turns: [], record: record({ model: 'opus' }) })).toBe(
+      '### Agent job `job-1`\n\n`opus`',
+    );
   });
 
   it.each([
     ['https://github.com/octo/docs.git', 'main', '`octo/docs@main`'],
     ['https://github.com/octo/docs', null, '`octo/docs`'],
   ])('names the source %s, %s: %s', (repository, ref, shown) => {
-    expect(render({ turns: [], repository, ref })).toContain(`\n\n${shown}`);
+    const seen = record({ model: null, source: { repository, ref } });
+    expect(render({ turns: [], record: seen })).toContain(`\n\n${shown}`);
   });
 
   it.each([
     ['nobody in particular', { by: null }, '**Sent** · [run]'],
     ['somebody', { by: 'alice' }, '**Sent** · asked by `alice` · [run]'],
-  ])('names %s who asked', (_, turn, words) => {
-    expect(render({}, turn)).toContain(words);
+  ])('names %s who asked', (_, parts, words) => {
+    expect(render({}, parts)).toContain(words);
   });
 });
 
 describe('the summary', () => {
-  const parts = { results: [], problem: '', commentUrls: [], unwrittenComment: '' };
-  const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 12) + second * 1000);
-  const result = (more: Partial<JobResult>): JobResult => ({
-    ...unknownJob('job-1', { delivery: 'sent', result: 'sent', reason: '' }),
-    ...more,
-  });
+  const parts = { states: [], problem: '', commentUrls: [], unwrittenComment: '' };
+  const at = (second: number) => START + second * 1000;
 
   it('that would be too large for the runner keeps the result', () => {
     const text = renderSummary({
       ...parts,
-      results: [result({ status: 'active' })],
+      states: [state({ record: record({ status: 'active' }) })],
       unwrittenComment: '\u{1f680}'.repeat(300_000),
     });
     expect(text).toMatch(
@@ -116,13 +88,13 @@ describe('the summary', () => {
   });
 
   it('holds no word in its timeline that Mermaid would take as syntax', () => {
-    const milestones = [
+    const timeline = [
       { at: at(0), what: 'end' },
       { at: at(2), what: 'a: b; c#d\n' },
       { at: at(8), what: 'constructor' },
     ];
-    const [from, mid, to = 0] = milestones.map((one) => one.at.getTime());
-    expect(renderSummary({ ...parts, results: [result({ milestones })] })).toContain(
+    const [from, mid, to = 0] = timeline.map((one) => one.at);
+    expect(renderSummary({ ...parts, states: [state({ timeline })] })).toContain(
       [
         '    section job-1',
         `    _end : ${from}, ${mid}`,
@@ -137,29 +109,26 @@ describe('the summary', () => {
     [30, ''],
     [31, 'The timeline shows the first 30 of 31 jobs.'],
   ])('shows 30 jobs in its timeline, of %i, and says so: %j', (count, words) => {
-    const milestones = [
+    const timeline = [
       { at: at(0), what: 'sent' },
       { at: at(8), what: 'completed' },
     ];
-    const results = Array.from({ length: count }, (_, n) =>
-      result({ jobId: `job-${n}`, milestones }),
-    );
-    const text = renderSummary({ ...parts, results });
+    const states = Array.from({ length: count }, (_, n) => state({ jobId: `job-${n}`, timeline }));
+    const text = renderSummary({ ...parts, states });
     expect(text.match(/^ {4}section /gm)).toHaveLength(30);
     expect(text.slice(text.lastIndexOf('```') + 3).trim()).toBe(words);
   });
 
   it('has a row for each job that got a message, and a short bar for its end', () => {
-    const job = (jobId: string, word: Outcome, seconds: readonly (readonly [number, string])[]) =>
-      result({
-        jobId,
-        result: word,
-        milestones: seconds.map(([second, what]) => ({ at: at(second), what })),
-      });
-    const zero = at(0).getTime();
+    type Mark = readonly [second: number, what: string];
+    function job(jobId: string, result: TurnResult, marks: readonly Mark[]): JobState {
+      const timeline = marks.map(([second, what]) => ({ at: at(second), what }));
+      return state({ jobId, timeline }, { result });
+    }
+    const zero = at(0);
     const text = renderSummary({
       ...parts,
-      results: [
+      states: [
         job('a', 'completed', [
           [0, 'completed'],
           [0.5, 'sent'],
@@ -192,8 +161,8 @@ describe('the summary', () => {
   });
 
   it('has no timeline where nothing took any time', () => {
-    const milestones = ['sent', 'active', 'sent'].map((what) => ({ at: at(0), what }));
-    expect(renderSummary({ ...parts, results: [result({ milestones })] })).not.toContain('gantt');
+    const timeline = ['sent', 'active', 'sent'].map((what) => ({ at: at(0), what }));
+    expect(renderSummary({ ...parts, states: [state({ timeline })] })).not.toContain('gantt');
   });
 
   it.each([

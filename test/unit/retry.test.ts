@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Body, Exchange } from '../../src/agent/http.ts';
 import {
   classifySend,
-  repeatLook,
+  repeatPoll,
   repeatSend,
   retryAfterMs,
   SEND_RULES,
@@ -122,7 +122,7 @@ describe('repeatSend', () => {
   });
 });
 
-describe('repeatLook', () => {
+describe('repeatPoll', () => {
   const history = { failures: 1, networkErrors: 0, sinceSendMs: 60_000, now: NOW, random: 1 };
 
   it.each([
@@ -176,7 +176,7 @@ describe('repeatLook', () => {
       { kind: 'again', afterMs: 4000 },
     ],
   ] as const)('%s', (_, exchange, parts, expected) => {
-    expect(repeatLook({ ...history, ...parts, exchange })).toEqual(expected);
+    expect(repeatPoll({ ...history, ...parts, exchange })).toEqual(expected);
   });
 });
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { Console } from '../../src/console.ts';
-import { type Host, readRunFacts } from '../../src/host.ts';
-import type { Outputs } from '../../src/outputs.ts';
+import type { Runtime } from '../../src/context.ts';
 import { run } from '../../src/run.ts';
+import { readRunInfo } from '../../src/runner/environment.ts';
+import type { Log } from '../../src/runner/log.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';
 
@@ -14,15 +14,15 @@ const NUMBER = 7;
 const folder = mkdtempSync(join(tmpdir(), 'run-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A host that takes down what is said, and the outputs. */
-function stand(env: Host['env'] = {}, more: Partial<Host> = {}) {
+/** A runtime that takes down what is said, and the outputs. */
+function stand(env: Runtime['env'] = {}, more: Partial<Runtime> = {}) {
   const said: string[] = [];
-  const written: Outputs[] = [];
+  const written: Readonly<Record<string, string>>[] = [];
   const say = (text: string): void => {
     said.push(text);
   };
   const silent = (): void => {};
-  const console: Console = {
+  const log: Log = {
     info: say,
     debug: silent,
     notice: say,
@@ -31,7 +31,7 @@ function stand(env: Host['env'] = {}, more: Partial<Host> = {}) {
     group: silent,
     endGroup: silent,
   };
-  const host: Host = {
+  const runtime: Runtime = {
     env: {
       'INPUT_PROJECT-ID': 'p',
       'INPUT_JOB-ID': 'j',
@@ -43,25 +43,25 @@ function stand(env: Host['env'] = {}, more: Partial<Host> = {}) {
       'INPUT_BASE-URL': 'http://127.0.0.1:9',
       ...env,
     },
-    console,
+    log,
     redact: (text) => text,
     clock: systemClock,
     signal: new AbortController().signal,
     crashed: new Promise(() => {}),
     random: () => 0,
     saveMemory: silent,
-    compileOnce: silent,
+    deferTierUp: silent,
     writeOutputs: (outputs) => written.push(outputs),
     writeSummary: silent,
     ...more,
   };
-  return { host, said, written };
+  return { runtime, said, written };
 }
 
 it('what is thrown outside of every call ends the run as an error, with all outputs', async () => {
   const crashed = Promise.reject(new TypeError('x is not a function'));
-  const { host, said, written } = stand({}, { crashed });
-  expect(await run(host)).toBe(1);
+  const { runtime, said, written } = stand({}, { crashed });
+  expect(await run(runtime)).toBe(1);
   expect(said).toEqual([
     'An unexpected error ended the run; please report it. The output delivery tells whether the message went out. TypeError: x is not a function',
   ]);
@@ -72,8 +72,8 @@ it.each([
   ['a b a', '1 of the ids in job-id is a repetition'],
   ['a b a b', '2 of the ids in job-id are repetitions'],
 ])('of the ids %s it is said: %s', async (ids, words) => {
-  const { host, said } = stand({ 'INPUT_JOB-ID': ids });
-  await run(host);
+  const { runtime, said } = stand({ 'INPUT_JOB-ID': ids });
+  await run(runtime);
   expect(said[0]).toBe(`${words}; each job gets one message.`);
 });
 
@@ -83,7 +83,7 @@ describe('on a command', () => {
     return startGitHub({ issues: [{ number: NUMBER }], collaborators, ...(on && { on }) });
   }
 
-  function commanded(body: string, github: GitHub): Host['env'] {
+  function commanded(body: string, github: GitHub): Runtime['env'] {
     const { name, payload } = issueComment({ number: NUMBER, body });
     const path = join(folder, 'event.json');
     writeFileSync(path, JSON.stringify(payload));
@@ -105,8 +105,8 @@ describe('on a command', () => {
       return { fault: 'hang' };
     });
     const env = commanded('/agent go', github);
-    const { host, said, written } = stand(env, { signal: cancel.signal });
-    expect(await run(host)).toBe(1);
+    const { runtime, said, written } = stand(env, { signal: cancel.signal });
+    expect(await run(runtime)).toBe(1);
     expect(said).toEqual(['The run was cancelled before anything was sent.']);
     expect(written).toMatchObject([{ result: 'cancelled', delivery: 'not-sent' }]);
   });
@@ -117,16 +117,16 @@ describe('on a command', () => {
   ])('attempt %s of a run answers with the usage %i times', async (attempt, times) => {
     await using github = await startRepository(undefined);
     const env = { ...commanded('/agent', github), GITHUB_RUN_ATTEMPT: attempt };
-    const { host, said } = stand(env);
-    expect(await run(host)).toBe(0);
+    const { runtime, said } = stand(env);
+    expect(await run(runtime)).toBe(0);
     expect(said).toEqual([expect.stringMatching(/^\/agent stands alone;/)]);
     expect(github.comments(NUMBER)).toHaveLength(times);
   });
 });
 
-describe('readRunFacts', () => {
+describe('readRunInfo', () => {
   it('stands in for what the runner does not say', () => {
-    expect(readRunFacts({})).toEqual({
+    expect(readRunInfo({})).toEqual({
       serverUrl: 'https://github.com',
       apiUrl: 'https://api.github.com',
       graphqlUrl: 'https://api.github.com/graphql',
@@ -140,7 +140,7 @@ describe('readRunFacts', () => {
   });
   it('takes the variables of the runner', () => {
     expect(
-      readRunFacts({
+      readRunInfo({
         GITHUB_SERVER_URL: 'https://ghe.example',
         GITHUB_API_URL: 'https://ghe.example/api/v3',
         GITHUB_GRAPHQL_URL: 'https://ghe.example/api/graphql',
@@ -165,13 +165,13 @@ describe('readRunFacts', () => {
     });
   });
   it.each(['0', '-1', 'x', '1.5'])('an attempt %s is the first', (text) => {
-    expect(readRunFacts({ GITHUB_RUN_ATTEMPT: text }).attempt).toBe(1);
+    expect(readRunInfo({ GITHUB_RUN_ATTEMPT: text }).attempt).toBe(1);
   });
   it('who triggered an attempt is not who started the first', () => {
-    const { actor, triggeringActor } = readRunFacts({ GITHUB_ACTOR: 'alice' });
+    const { actor, triggeringActor } = readRunInfo({ GITHUB_ACTOR: 'alice' });
     expect({ actor, triggeringActor }).toEqual({ actor: 'alice', triggeringActor: '' });
   });
   it('a server URL that is none is github.com', () => {
-    expect(readRunFacts({ GITHUB_SERVER_URL: 'nope' }).serverUrl).toBe('https://github.com');
+    expect(readRunInfo({ GITHUB_SERVER_URL: 'nope' }).serverUrl).toBe('https://github.com');
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { fixed, OWN } from '../../bench/strategies.ts';
 import { compareWaiting, costOf, costOfIntervals, dominates } from '../../bench/waiting.ts';
-import { firstLookMs, nextLookMs, paceOf } from '../../src/agent/schedule.ts';
+import { firstPollMs, nextPollMs, paceOf } from '../../src/job/schedule.ts';
 
-describe('nextLookMs', () => {
+describe('nextPollMs', () => {
   it.each([
     ['first look after 5 s', 0, null, null, 5000],
     ['from a second on', 1000, null, null, 4000],
@@ -13,8 +13,8 @@ describe('nextLookMs', () => {
     ['at most 30 s', 7_200_000, null, null, 30_000],
     ['while in doubt', 7_200_000, 5000, null, 5000],
     ['the user’s own interval beats all', 7_200_000, 5000, 90_000, 90_000],
-  ])('%s', (_, sinceSendMs, lookWithinMs, fixedMs, expected) => {
-    expect(nextLookMs({ sinceSendMs, lookWithinMs, fixedMs, pace: 1 })).toBe(expected);
+  ])('%s', (_, sinceSendMs, pollWithinMs, fixedMs, expected) => {
+    expect(nextPollMs({ sinceSendMs, pollWithinMs, fixedMs, pace: 1 })).toBe(expected);
   });
 });
 
@@ -36,15 +36,15 @@ describe('paceOf', () => {
   });
 
   it('counts for every interval of ours, and not for that of the user', () => {
-    const look = { sinceSendMs: 200_000, lookWithinMs: null, fixedMs: null, pace: 1.04 };
-    expect(nextLookMs(look)).toBe(10_400);
-    expect(nextLookMs({ ...look, lookWithinMs: 5000 })).toBe(5000);
-    expect(nextLookMs({ ...look, fixedMs: 60_000 })).toBe(60_000);
+    const look = { sinceSendMs: 200_000, pollWithinMs: null, fixedMs: null, pace: 1.04 };
+    expect(nextPollMs(look)).toBe(10_400);
+    expect(nextPollMs({ ...look, pollWithinMs: 5000 })).toBe(5000);
+    expect(nextPollMs({ ...look, fixedMs: 60_000 })).toBe(60_000);
   });
 });
 
 it('first looks begin at once, and a moment apart', () => {
-  expect([0, 1, 2, 499].map(firstLookMs)).toEqual([0, 50, 100, 24_950]);
+  expect([0, 1, 2, 499].map(firstPollMs)).toEqual([0, 50, 100, 24_950]);
 });
 
 describe('over job lengths spread log-uniformly from 20 s to 60 min', () => {

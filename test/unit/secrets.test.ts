@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redactor, redactStatus } from '../../src/secrets.ts';
+import { redactor, redactStatus } from '../../src/runner/secrets.ts';
 
 const KEY = 'mint_s3cret "key"+/';
 const redact = redactor([KEY, 'ab']);

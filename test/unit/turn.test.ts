@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
+  evaluateTurn,
   isEvidence,
-  judge,
-  NO_TURN,
+  type JobRecord,
+  newTurn,
   observe,
   type Turn,
   type Verdict,
-} from '../../src/agent/turn.ts';
-import type { JobRecord } from '../../src/agent/wire.ts';
+} from '../../src/turn.ts';
 import { record } from './record.ts';
 
 const SENT_AT = 1000;
@@ -15,7 +15,8 @@ const SETTLE = 60_000;
 const LINK = 'https://github.com/octo/agents/pull/1';
 
 function startTurn(base: Partial<JobRecord> | null): Turn {
-  return { ...NO_TURN, base: base && record(base), sentAt: SENT_AT };
+  const start = { key: '', by: null, prompt: '', startedAt: 0, runId: '1', attempt: 1 };
+  return { ...newTurn(start), base: base && record(base), sentAt: SENT_AT };
 }
 
 /** The verdict after looks at given seconds since the answer to the message, judged after the last. */
@@ -30,16 +31,16 @@ function afterLooks(
     now = SENT_AT + seconds * 1000;
     turn = observe(turn, record(parts), { from: now, to: now });
   }
-  return judge(turn, now, settleMs);
+  return evaluateTurn(turn, now, settleMs);
 }
 
 const done = (confirmed: boolean): Verdict => ({ kind: 'done', confirmed });
-const open = (lookWithinMs: number | null): Verdict => ({ kind: 'open', lookWithinMs });
+const open = (pollWithinMs: number | null): Verdict => ({ kind: 'open', pollWithinMs });
 const completed = { status: 'completed' };
 const active = { status: 'active' };
 const failed = { status: 'failed' };
 
-describe('judge', () => {
+describe('evaluateTurn', () => {
   it.each<[string, Verdict, Verdict]>([
     ['nothing seen yet', afterLooks(completed, []), open(5000)],
     ['the old status at once', afterLooks(completed, [[0, completed]]), open(5000)],
@@ -229,7 +230,7 @@ describe('judge', () => {
       from: SENT_AT + 50_000,
       to: SENT_AT + 61_000,
     });
-    expect(judge(turn, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
+    expect(evaluateTurn(turn, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
   });
 });
 

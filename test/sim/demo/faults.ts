@@ -55,15 +55,19 @@ export const story: Story = {
       agent.accepted(LOST.id).length === 1 &&
       agent.posts().length === 4 &&
       cameTo(again, 'success', { result: 'completed', delivery: 'sent' }),
-    'The wait ended in time, and the step says that the agent goes on.': cameTo(slow, 'failure', {
-      result: 'timed-out',
-      delivery: 'sent',
-    }),
+    'The wait ended in time, and the step says that the agent keeps working.': cameTo(
+      slow,
+      'failure',
+      {
+        result: 'timed-out',
+        delivery: 'sent',
+      },
+    ),
   }),
   lesson: [
     'A message is sent again only where it is certain that the service did not take the first.',
     'In doubt the step fails with the output delivery=unknown, and does not send again; nor does a',
-    're-run, for the comment remembers what was sent. After a time-out the agent goes on, and a',
+    're-run, for the comment remembers what was sent. After a time-out the agent keeps working, and a',
     'later run with "send: false" and "wait: true" goes on waiting.',
   ],
 };

@@ -1,0 +1,202 @@
+import * as z from 'zod/mini';
+import { type Redact, redactStatus } from '../runner/secrets.ts';
+import type { JobRecord } from '../turn.ts';
+
+/** What a body turned out to be. `why` is a phrase; it never quotes the body. */
+export type RecordRead =
+  | { readonly kind: 'record'; readonly record: JobRecord }
+  | { readonly kind: 'other-job' }
+  | { readonly kind: 'invalid'; readonly why: string };
+
+/** A text that is longer counts as absent: it is not what its field is for. */
+function text(limit: number) {
+  return z.catch(z.nullable(z.string().check(z.maxLength(limit))), null);
+}
+
+const jobRecord = z.object({
+  id: z.string(),
+  status: z.catch(z.nullable(z.string().check(z.regex(/^[\w-]{1,64}$/))), null),
+  prLink: text(500),
+  model: text(4096),
+  source: z.catch(
+    z.nullable(z.object({ repository: z.string().check(z.maxLength(4096)), ref: text(4096) })),
+    null,
+  ),
+  createdAt: text(64),
+  archivedAt: text(64),
+});
+
+/**
+ * Reads the job record out of a body. Unknown fields pass, a field of the wrong type counts as
+ * absent, and an unknown status is kept, for it only means "not final". Secrets are taken out
+ * before anything is cut, quoted or compared.
+ */
+export function readRecord(
+  body: string,
+  jobId: string,
+  { redact, serverUrl }: { readonly redact: Redact; readonly serverUrl: string },
+): RecordRead {
+  const json = parseJson(body);
+  if (json === undefined) {
+    return { kind: 'invalid', why: `invalid JSON (${Buffer.byteLength(body)} bytes)` };
+  }
+  const parsed = jobRecord.safeParse(json);
+  if (!parsed.success) return { kind: 'invalid', why: 'JSON that is not a job record' };
+  return parsed.data.id === jobId
+    ? { kind: 'record', record: checkLink(redactRecord(parsed.data, redact), serverUrl) }
+    : { kind: 'other-job' };
+}
+
+type RawRecord = z.infer<typeof jobRecord>;
+
+function redactRecord(record: RawRecord, redact: Redact): RawRecord {
+  const clean = (value: string | null): string | null => (value === null ? null : redact(value));
+  const { source } = record;
+  return {
+    id: record.id,
+    status: record.status && redactStatus(record.status, redact),
+    prLink: clean(record.prLink),
+    model: clean(record.model),
+    source: source && { repository: redact(source.repository), ref: clean(source.ref) },
+    createdAt: clean(record.createdAt),
+    archivedAt: clean(record.archivedAt),
+  };
+}
+
+const detail = z.union([
+  z.string(),
+  z.pipe(
+    z.object({
+      path: z.catch(z.union([z.string(), z.array(z.union([z.string(), z.number()]))]), ''),
+      message: z.string(),
+    }),
+    z.transform(({ path, message }) => {
+      const where = [path].flat().join('.');
+      return where === '' ? message : `${where}: ${message}`;
+    }),
+  ),
+]);
+const details = z.catch(
+  z.union([
+    z.pipe(
+      z.string(),
+      z.transform((only) => [only]),
+    ),
+    z.array(z.catch(detail, '')),
+  ]),
+  [],
+);
+
+const refusal = z.union([
+  z.object({ error: z.string(), details }),
+  z.pipe(
+    z.object({ error: z.object({ message: z.string(), details }) }),
+    z.transform(({ error }) => ({ error: error.message, details: error.details })),
+  ),
+  z.pipe(
+    z.object({ message: z.string(), details }),
+    z.transform(({ message, details }) => ({ error: message, details })),
+  ),
+]);
+
+/** What the service says about a refusal; empty where it says nothing. */
+export interface Refusal {
+  readonly sentence: string;
+  readonly details: readonly string[];
+}
+
+/** Reads `{"error": string, "details": [...]}`. */
+export function readRefusal(body: string, redact: Redact): Refusal {
+  const { data } = refusal.safeParse(parseJson(body));
+  if (data === undefined) return { sentence: '', details: [] };
+  return {
+    sentence: redact(data.error),
+    details: data.details.filter((text) => text !== '').map(redact),
+  };
+}
+
+/** A link goes on only once it is checked. `serverUrl` is the code host of this workflow. */
+function checkLink(record: RawRecord, serverUrl: string): JobRecord {
+  const repository = record.source?.repository ?? null;
+  const link = checkPrLink(record.prLink, { serverUrl, repository });
+  return {
+    ...record,
+    prLink: link.kind === 'link' ? link.url : null,
+    linkProblem: link.kind === 'refused' ? link.why : null,
+  };
+}
+
+/** What a `prLink` of the service turned out to be. */
+export type PrLink =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'link'; readonly url: string }
+  | { readonly kind: 'refused'; readonly why: string };
+
+const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
+
+/** `/owner/repo/pull/N`, `/group/.../-/merge_requests/N` and `/owner/repo/pull-requests/N`. */
+const PULL_REQUEST_PATHS = [
+  /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
+  /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,
+  /^(\/(?:[\w.-]|%7[bd])+){2,4}\/pull-requests\/[1-9]\d{0,9}$/i,
+];
+
+/**
+ * Checks a link before it goes anywhere: https, no user info, the host of the job's own
+ * repository or a known code host, and the path of a pull request. The link is built anew from
+ * its parts, so nothing else that stood in it is passed on. It is never fetched.
+ */
+export function checkPrLink(
+  link: string | null,
+  { serverUrl, repository }: { readonly serverUrl: string; readonly repository: string | null },
+): PrLink {
+  if (link === null || link === '') return { kind: 'none' };
+  if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) {
+    return { kind: 'refused', why: 'it is not a URL' };
+  }
+  const url = new URL(link);
+  if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
+    return { kind: 'refused', why: 'it is not a plain https link' };
+  }
+  const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
+  if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
+    return { kind: 'refused', why: 'it does not lead to a known code host' };
+  }
+  const path = url.pathname.replace(/\/$/, '');
+  const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
+  if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
+    return { kind: 'refused', why: 'it does not lead to a pull request' };
+  }
+  return { kind: 'link', url: `https://${url.host}${path}` };
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : '';
+}
+
+function parseJson(body: string): unknown {
+  if (isNestedTooDeeply(body)) return undefined;
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A megabyte of brackets would take hundreds of times its size in memory. */
+const DEEPEST_JSON = 100;
+
+/** Walks the characters, for a match per bracket would itself take many megabytes. */
+function isNestedTooDeeply(json: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < json.length && depth <= DEEPEST_JSON; at++) {
+    const character = json[at];
+    if (inString && character === '\\') at++;
+    else if (character === '"') inString = !inString;
+    else if (inString) continue;
+    else if (character === '[' || character === '{') depth++;
+    else if (character === ']' || character === '}') depth--;
+  }
+  return depth > DEEPEST_JSON;
+}

@@ -1,0 +1,45 @@
+import type { AgentContext } from './agent/client.ts';
+import type { Clock } from './clock.ts';
+import type { Trigger } from './github/event.ts';
+import type { Inputs } from './inputs.ts';
+import type { Updates } from './memory/updates.ts';
+import type { Env, RunInfo } from './runner/environment.ts';
+import type { Log } from './runner/log.ts';
+import type { Redact } from './runner/secrets.ts';
+import type { JobState } from './turn.ts';
+
+/** What a run takes from the process. */
+export interface Runtime {
+  readonly env: Env;
+  readonly log: Log;
+  readonly redact: Redact;
+  readonly clock: Clock;
+  /** Aborted when the run is cancelled. */
+  readonly signal: AbortSignal;
+  /** Rejects with what was thrown outside of every call. */
+  readonly crashed: Promise<never>;
+  readonly random: () => number;
+  /** Makes the engine keep its heap small rather than collect garbage seldom. */
+  readonly saveMemory: () => void;
+  /** Keeps the engine from compiling in the background what a process that ends would wait for. */
+  readonly deferTierUp: () => void;
+  /** Both write synchronously, and throw where the file cannot be written. */
+  readonly writeOutputs: (outputs: Readonly<Record<string, string>>) => void;
+  readonly writeSummary: (markdown: string) => void;
+}
+
+/** What a run works with, once it is clear that it may. */
+export interface RunContext {
+  readonly runtime: Runtime;
+  readonly inputs: Inputs;
+  readonly info: RunInfo;
+  readonly trigger: Trigger;
+  /** What the comment asks for; empty without a command. */
+  readonly text: string;
+  readonly agent: AgentContext;
+  readonly updates: Updates;
+  /** What is known of each job by now, in input order. */
+  readonly states: Map<string, JobState>;
+  /** Called once for each message that is out. */
+  readonly onDelivered: () => void;
+}

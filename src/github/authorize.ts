@@ -1,0 +1,139 @@
+import type { AccessInputs } from '../inputs.ts';
+import type { RunInfo } from '../runner/environment.ts';
+import { oneLine } from '../sanitize.ts';
+import { type GitHub, whyOf } from './api.ts';
+import { type Request, readRequest } from './command.ts';
+import { isCommentEvent, type Trigger } from './event.ts';
+import {
+  type Actor,
+  type Authorization,
+  actorOf,
+  checkPermissions,
+  isAllowedBot,
+  isBot,
+  isPerson,
+} from './permission.ts';
+
+/** Events that only people with push access, or a clock, can start. */
+export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
+  'push',
+  'schedule',
+  'workflow_dispatch',
+  'repository_dispatch',
+  'merge_group',
+  'create',
+  'delete',
+  'release',
+  'deployment',
+  'deployment_status',
+  'milestone',
+  'label',
+  'page_build',
+  'registry_package',
+  'branch_protection_rule',
+]);
+
+/**
+ * Whether nobody without push access can have started the run. Outsiders open pull requests
+ * between branches of this repository, too; a bot can only if it was installed here. What started
+ * the workflow before a `workflow_run` must itself be on the list: nothing is known of its sender.
+ */
+export function isTrusted({ event, isHeadHere, causedBy, sender }: Trigger): boolean {
+  switch (event) {
+    case 'workflow_run':
+      return isHeadHere && TRUSTED_EVENTS.has(causedBy);
+    case 'pull_request':
+      return isHeadHere && sender !== null && isBot(sender);
+    default:
+      return TRUSTED_EVENTS.has(event);
+  }
+}
+
+/** Whether GitHub passes no secrets to the run, whatever the workflow says. */
+export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
+  const isByDependabot = sender?.type === 'Bot' && sender.login === 'dependabot[bot]';
+  return event === 'pull_request' && (!isHeadHere || isByDependabot);
+}
+
+/** What an event asks for, before anybody else is asked. */
+export function requestOf(
+  { comment }: Trigger,
+  { command, allowedBots }: Pick<AccessInputs, 'command' | 'allowedBots'>,
+): Request {
+  if (comment !== null) return readRequest(comment, command, allowedBots);
+  return command === null
+    ? { kind: 'asked', text: '' }
+    : { kind: 'none', reason: `This step acts only on comments that begin with ${command}.` };
+}
+
+/**
+ * Lets nobody unauthorized in. Anybody may comment or open an issue, and the workflow then runs
+ * with secrets: so whoever caused the event needs the permission, and on a re-run whoever re-ran
+ * it as well.
+ */
+export async function authorize(
+  trigger: Trigger,
+  facts: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
+  { minimumPermission, allowedBots }: Pick<AccessInputs, 'minimumPermission' | 'allowedBots'>,
+  connect: () => Promise<GitHub>,
+): Promise<Authorization> {
+  if (isTrusted(trigger)) return { kind: 'allowed' };
+  const found = findActors(trigger, facts);
+  if (found.kind === 'unknown') return { kind: 'failed', reason: found.reason };
+  const unnamed = found.actors.find(
+    (actor) => !isPerson(actor) && !isAllowedBot(actor, allowedBots),
+  );
+  if (unnamed !== undefined) {
+    const login = oneLine(unnamed.login, 100);
+    const reason = `${login} is a bot or app that allowed-bots does not name.`;
+    return explained(trigger, { kind: 'denied', reason });
+  }
+  const people = found.actors.filter(isPerson);
+  if (minimumPermission === 'none' || people.length === 0) return { kind: 'allowed' };
+  const checking = connect().then((github) => checkPermissions(github, people, minimumPermission));
+  return explained(trigger, await checking.catch(cannotAsk));
+}
+
+type Actors =
+  | { readonly kind: 'known'; readonly actors: readonly Actor[] }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** Everybody who had a part in this run being started. */
+function findActors(
+  { event, sender, comment }: Trigger,
+  { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
+): Actors {
+  const starter = comment?.author ?? sender;
+  if (starter === null) {
+    const reason =
+      `The event "${oneLine(event, 100)}" does not say who started it, so no permission can be ` +
+      'checked. Use another event, such as workflow_dispatch or schedule.';
+    return { kind: 'unknown', reason };
+  }
+  if (attempt === 1) return { kind: 'known', actors: [starter] };
+  if (triggeringActor === '') {
+    const reason =
+      'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can ' +
+      'be checked. Start a new run, or write a new comment.';
+    return { kind: 'unknown', reason };
+  }
+  const isSame = isPerson(starter) && sameLogin(starter.login, triggeringActor);
+  return { kind: 'known', actors: isSame ? [starter] : [starter, actorOf(triggeringActor)] };
+}
+
+function sameLogin(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+/** Whoever set up the workflow has to learn why it never sends; on comments that is plain. */
+function explained({ event }: Trigger, authorization: Authorization): Authorization {
+  if (authorization.kind !== 'denied' || isCommentEvent(event)) return authorization;
+  const why =
+    `On the event "${oneLine(event, 100)}", which people without write access can start, the ` +
+    'action sends only for people with minimum-permission and bots in allowed-bots.';
+  return { kind: 'denied', reason: `${authorization.reason} ${why}` };
+}
+
+export function cannotAsk(error: unknown): Authorization {
+  return { kind: 'failed', reason: `The permission cannot be checked: ${whyOf(error)}.` };
+}

@@ -1,0 +1,39 @@
+import type { Clock } from '../clock.ts';
+import { GitHubError } from './api.ts';
+
+/** Time that waits for GitHub have in common: however many there are, all together take no more. */
+export interface Deadline {
+  /**
+   * Settles like the work, or rejects with a `GitHubError` once the time is used up or the signal
+   * is aborted. The work itself goes on.
+   */
+  waitFor<T>(work: Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+/** Waits that overlap use the same time only once. `totalMs` is in milliseconds. */
+export function createDeadline(clock: Clock, totalMs: number): Deadline {
+  let leftMs = totalMs;
+  let waiting = 0;
+  let since = 0;
+  const spentMs = (): number => clock.now() - since;
+
+  return {
+    async waitFor(work, signal) {
+      if (waiting === 0) since = clock.now();
+      waiting += 1;
+      const done = new AbortController();
+      const ends = signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]);
+      const late = async (): Promise<never> => {
+        await clock.sleep(Math.max(0, leftMs - spentMs()), ends).catch(() => {});
+        throw new GitHubError(0, 'GitHub did not answer in time');
+      };
+      try {
+        return await Promise.race([work, late()]);
+      } finally {
+        done.abort();
+        if (waiting === 1) leftMs -= spentMs();
+        waiting -= 1;
+      }
+    },
+  };
+}

@@ -1,0 +1,201 @@
+import type { Ending } from '../agent/client.ts';
+import { isFinal, type JobState, type Status, type Turn, type TurnResult } from '../turn.ts';
+
+// How a job ended, as a result and the sentence that explains it.
+
+export interface End {
+  readonly result: TurnResult;
+  /** One sentence for every result that is not plain success; else empty. */
+  readonly reason: string;
+  readonly confirmed?: boolean | null;
+}
+
+/** The job is in a status in which it does not get the message. */
+export interface Unwanted {
+  readonly kind: 'unwanted';
+  readonly onlyWhen: ReadonlySet<Status>;
+}
+
+/** The inputs that the sentences name; in milliseconds. */
+export interface Limits {
+  readonly timeoutMs: number;
+  readonly settleMs: number;
+}
+
+const IT_MAY_HAVE_ARRIVED =
+  'The message may or may not have been delivered; it was not sent again. Look at the job before you ' +
+  'send it once more.';
+
+/** What is true if the process is killed now. */
+export function reasonNow(delivery: Turn['delivery'], isLook: boolean, wait: boolean): End {
+  if (isLook) return { result: 'error', reason: 'The run ended before the look at the job did.' };
+  switch (delivery) {
+    case 'not-sent':
+    case 'sending':
+      return { result: 'error', reason: 'The run ended before the message was sent.' };
+    case 'unknown':
+      return {
+        result: 'error',
+        reason:
+          'The run ended while the message was being sent. Look at the job before you send it again.',
+      };
+    case 'sent':
+      return {
+        result: 'sent',
+        reason: wait ? 'The run ended before the agent was done.' : '',
+      };
+  }
+}
+
+/** The job has a final status that counts as the end of the turn. */
+export function done(
+  { jobId, record, turn }: JobState,
+  { settleMs }: Limits,
+  { isSure, isOvertaken }: { readonly isSure: boolean; readonly isOvertaken: boolean },
+): End {
+  const confirmed = turn.sentAt === null ? null : isSure && !isOvertaken;
+  const doubt = confirmed === false ? ` ${doubtOf(turn, settleMs, isOvertaken)}` : '';
+  switch (record?.status) {
+    case 'completed':
+      return {
+        result: 'completed',
+        confirmed,
+        reason: doubt === '' ? '' : `Job ${jobId} is completed.${doubt}`,
+      };
+    case 'archived':
+      return {
+        result: 'archived',
+        confirmed,
+        reason: `Job ${jobId} was archived, so the agent does not work on it.${doubt}`,
+      };
+    default:
+      return {
+        result: 'failed',
+        confirmed,
+        reason:
+          `The agent failed on job ${jobId}.${doubt} The service does not say why; look at the ` +
+          'job in its dashboard.',
+      };
+  }
+}
+
+/** Why a final status may not belong to our message. */
+function doubtOf({ base }: Turn, settleMs: number, isOvertaken: boolean): string {
+  if (isOvertaken) {
+    return 'Another message was sent to it since: this is possibly the answer to that one.';
+  }
+  if (base === null) {
+    return (
+      'Its status before the message is not known: this is possibly from an earlier turn. Look at ' +
+      'the job.'
+    );
+  }
+  return isFinal(base.status)
+    ? `It showed that before the message, and still ${span(settleMs)} after it (settle-seconds): ` +
+        'this is possibly from the earlier turn. Look at the job.'
+    : 'The agent was already working when the message was sent: this is possibly the end of that work.';
+}
+
+/** Where there is no message to wait for, there is nothing to confirm. */
+function unconfirmed({ turn }: JobState): false | null {
+  return turn.sentAt === null ? null : false;
+}
+
+/** The deadline came before the end of the turn. */
+export function timedOut(state: JobState, { timeoutMs }: Limits, lastMiss: string): End {
+  const { jobId, record } = state;
+  const status = record?.status ?? null;
+  const limit = `${span(timeoutMs)} (timeout-minutes)`;
+  const miss = lastMiss === '' ? '' : ` The last look failed: ${lastMiss}`;
+  return {
+    result: 'timed-out',
+    confirmed: unconfirmed(state),
+    reason: isFinal(status)
+      ? `Job ${jobId} is ${status}, but within ${limit} it did not become sure that this ` +
+        'answers the message. Look at the job; timeout-minutes should be well above ' +
+        `settle-seconds.${miss}`
+      : `The agent was not done with job ${jobId} within ${limit}; its status is ` +
+        `${status ?? 'not known'}, and the agent ${status === null ? 'may keep' : 'keeps'} working. ` +
+        `Raise timeout-minutes, or go on waiting in a later run with send: false and wait: true.${miss}`,
+  };
+}
+
+/** Too many polls failed. */
+export function lost(state: JobState, failures: number, why: string): End {
+  const { jobId, isLook } = state;
+  const count = failures === 1 ? '' : ` (${failures} looks failed in a row)`;
+  return {
+    result: 'error',
+    confirmed: unconfirmed(state),
+    reason: isLook
+      ? `Job ${jobId} cannot be watched${count}. ${why}`
+      : `The message was delivered, but job ${jobId} can no longer be watched` +
+        `${count}. ${why} The agent may keep working; look at the job, or wait in a later run with ` +
+        'send: false and wait: true.',
+  };
+}
+
+export function stoppedWaiting(state: JobState): End {
+  const { isLook } = state;
+  const when = isLook ? '' : ' after the message was delivered';
+  const again = isLook ? '' : ' A re-run goes on waiting where the comment remembers it.';
+  return {
+    result: 'cancelled',
+    confirmed: unconfirmed(state),
+    reason: `The run was cancelled${when}: stopped watching; the agent keeps working.${again}`,
+  };
+}
+
+/** Nobody can tell whether the message arrived. */
+export function doubtful(why: string, isCancelled: boolean): End {
+  return isCancelled
+    ? {
+        result: 'cancelled',
+        reason: `The run was cancelled while the message was being sent. ${IT_MAY_HAVE_ARRIVED}`,
+      }
+    : { result: 'error', reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
+}
+
+/** The message was surely not sent, or the one look did not succeed. */
+export function notSent(
+  { jobId, isLook, record }: JobState,
+  { timeoutMs }: Limits,
+  ending: Ending | Unwanted,
+): End {
+  const nothing = isLook ? `Job ${jobId} could not be seen` : `Nothing was sent to job ${jobId}`;
+  switch (ending.kind) {
+    case 'refused':
+      return { result: 'error', reason: `${nothing}. ${ending.why}` };
+    case 'stopped':
+      return {
+        result: 'skipped',
+        reason: `${nothing}, for the service takes no more messages for now. ${ending.why}`,
+      };
+    case 'unwanted': {
+      const status = record?.status ?? 'in an unknown status';
+      const wanted = [...ending.onlyWhen].join(', ');
+      return {
+        result: 'skipped',
+        reason: `${nothing}: it is ${status}, and only-when is ${wanted}.`,
+      };
+    }
+    case 'timed-out':
+      return {
+        result: 'timed-out',
+        reason:
+          `${nothing}: it was not possible within ${span(timeoutMs)} (timeout-minutes).` +
+          (ending.why === '' ? '' : ` ${ending.why}`),
+      };
+    case 'cancelled':
+      return {
+        result: 'cancelled',
+        reason: `The run was cancelled before ${isLook ? `job ${jobId} was seen` : 'the message was sent'}.`,
+      };
+  }
+}
+
+function span(ms: number): string {
+  if (ms < 60_000) return `${Math.round(ms) / 1000} s`;
+  const minutes = Math.round(ms / 600) / 100;
+  return minutes === 1 ? '1 minute' : `${minutes} minutes`;
+}

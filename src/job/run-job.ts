@@ -1,0 +1,162 @@
+import {
+  type Again,
+  type Ending,
+  endingNow,
+  LEAST_POST_MS,
+  messageSender,
+  persist,
+  pollBeforeSend,
+  pollUntilSeen,
+  type Sent,
+} from '../agent/client.ts';
+import { type JobState, STATUSES, type Status } from '../turn.ts';
+import {
+  emit,
+  endJob,
+  type Job,
+  pollHooks,
+  take,
+  takeBaseline,
+  takeDelivery,
+  update,
+} from './job.ts';
+import type { Plan } from './plan.ts';
+import { doubtful, type End, notSent, type Unwanted } from './reasons.ts';
+import { confirmDelivery, waitUntilDone } from './wait.ts';
+
+// What is done for one job once it is planned: send, resume or look, then wait.
+
+/** What a message needs. */
+export interface Message {
+  readonly prompt: string;
+  /** The statuses in which the job gets the message; null is any. */
+  readonly onlyWhen: ReadonlySet<Status> | null;
+  /** Awaited once, before the message goes out. It never rejects. */
+  readonly announce: () => Promise<void>;
+}
+
+/** Milliseconds for which a baseline holds: what changes later would be taken for the message's effect. */
+const FRESH_MS = 1000;
+
+const EARLIER_DOUBT = 'An earlier attempt of this run did not learn what came of its message.';
+
+/** Carries out the plan of a job. */
+export async function runJob(job: Job, plan: Plan, message: Message): Promise<void> {
+  const end = await carryOut(job, plan, message);
+  if (end === null) emit(job, { kind: 'ended' });
+  else endJob(job, end);
+}
+
+/** Null where an earlier attempt saw the end already. */
+async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | null> {
+  switch (plan.kind) {
+    case 'send':
+      return send(job, message);
+    case 'resume':
+      return resume(job);
+    case 'look':
+      return look(job, plan.turn !== null);
+    case 'refuse':
+      return plan.end;
+    case 'ended':
+      return null;
+  }
+}
+
+async function send(job: Job, message: Message): Promise<End> {
+  const { options, context } = job;
+  const sent = await persist(context, sendAttempt(job, message));
+  if (sent.kind === 'doubtful') {
+    // Without a wait the message is the one request that is made.
+    const mayPoll = needsBaseline(job, message);
+    if (!mayPoll || !(await confirmDelivery(job, sent.why))) {
+      return doubtful(sent.why, context.signal.aborted);
+    }
+    takeDelivery(job, null);
+    const text = `${sent.why} The job shows that the message arrived.`;
+    emit(job, { kind: 'warning', text });
+  } else if (sent.kind === 'delivered') {
+    takeDelivery(job, sent.record);
+    if (sent.warning !== '') emit(job, { kind: 'warning', text: sent.warning });
+  } else {
+    return notSent(job.state, options, sent);
+  }
+  return options.wait ? waitUntilDone(job) : { result: 'sent', reason: '' };
+}
+
+function needsBaseline({ options }: Job, { onlyWhen }: Message): boolean {
+  return options.wait || onlyWhen !== null;
+}
+
+/**
+ * Baseline, announcement and message, anew for each attempt: a baseline from before a pause is none
+ * any more. It comes before the announcement, which keeps it for a re-run, and again after one that
+ * took its time. A message that does not go out is not announced.
+ */
+function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted | Ending | Again> {
+  const { context } = job;
+  const { clock } = context;
+  const poll = pollBeforeSend(context, job.state.jobId, pollHooks(job));
+  const post = messageSender(context, job.state.jobId, message.prompt, () => {
+    update(job, { delivery: 'unknown' });
+    return emit(job, { kind: 'sending' });
+  });
+  let isAnnounced = false;
+
+  /** Null if nothing is against the message. */
+  async function readBaseline(): Promise<Ending | Again | Unwanted | null> {
+    if (!needsBaseline(job, message)) return null;
+    const seen = await poll();
+    if (seen.kind !== 'fetched') return seen;
+    takeBaseline(job, seen);
+    const { onlyWhen } = message;
+    if (onlyWhen === null || onlyWhen.has(statusOf(job.state))) return null;
+    return { kind: 'unwanted', onlyWhen };
+  }
+
+  async function announce(): Promise<void> {
+    if (!isAnnounced) await message.announce();
+    isAnnounced = true;
+  }
+
+  return async () => {
+    const first = (await readBaseline()) ?? endingNow(context, LEAST_POST_MS);
+    if (first !== null) return first;
+    const readAt = clock.now();
+    await announce();
+    const second = clock.now() - readAt > FRESH_MS ? await readBaseline() : null;
+    if (second !== null) return second;
+    const sent = await post();
+    if (sent.kind !== 'doubtful' && sent.kind !== 'delivered')
+      update(job, { delivery: 'not-sent' });
+    if (sent.kind === 'again') emit(job, { kind: 'held', why: sent.why, afterMs: sent.afterMs });
+    return sent;
+  };
+}
+
+/** A status that the service does not document counts as active: the agent is not done. */
+function statusOf({ record }: JobState): Status {
+  return STATUSES.find((status) => status === record?.status) ?? 'active';
+}
+
+/** SendQueue nothing. Polls once or, if that is wanted, until the agent is done. */
+async function look(job: Job, isUnfinished: boolean): Promise<End> {
+  const { options, context, state } = job;
+  if (isUnfinished) update(job, { sentAt: state.turn.sentAt ?? context.clock.now() });
+  if (options.wait) return waitUntilDone(job);
+  const end = await pollUntilSeen(context, job.state.jobId, pollHooks(job));
+  if (end.kind !== 'fetched') return notSent(job.state, options, end);
+  take(job, end.record);
+  return { result: statusOf(job.state), reason: '' };
+}
+
+/** Goes on where an earlier attempt of the same run stopped. */
+async function resume(job: Job): Promise<End> {
+  const { options, context, state } = job;
+  if (state.turn.delivery !== 'sent' && !(await confirmDelivery(job, EARLIER_DOUBT))) {
+    return doubtful(EARLIER_DOUBT, context.signal.aborted);
+  }
+  update(job, { delivery: 'sent', sentAt: state.turn.sentAt ?? context.clock.now() });
+  emit(job, { kind: 'resumed' });
+  return options.wait ? waitUntilDone(job) : { result: 'sent', reason: '' };
+}

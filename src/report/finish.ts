@@ -1,0 +1,133 @@
+import type { Runtime } from '../context.ts';
+import type { Written } from '../memory/updates.ts';
+import { codeOf } from '../runner/files.ts';
+import type { Log } from '../runner/log.ts';
+import { isFinal, type JobState, type TurnResult } from '../turn.ts';
+import { headline } from './comment.ts';
+import { type Ended, type Report, reasonOf, toOutputs } from './outputs.ts';
+import { countResults, failsStep, worst, worstFirst } from './ranking.ts';
+import { renderSummary } from './summary.ts';
+
+// The ways in which a run ends, each with its annotation, outputs, summary and exit code.
+
+/** Stands in for the code of an error where the runner gave no path at all. */
+const NO_FILE = 'no file is named for it';
+
+/** Nothing is to be done here: green, and with its reason, if later steps are told so. */
+export function skip(
+  runtime: Runtime,
+  reason: string,
+  commentUrl = '',
+  level: 'notice' | 'warning' = 'notice',
+): 0 | 1 {
+  runtime.log[level](reason);
+  const ended: Ended = { result: 'skipped', reason: runtime.redact(reason) };
+  const report: Report = { states: [], ended, commentUrls: [commentUrl] };
+  const problem = writeOutputs(runtime, report);
+  if (problem === undefined) return 0;
+  runtime.log.error(`${problem} They are: ${factsOf(report)}`);
+  return 1;
+}
+
+/** It was cancelled before it came to any job. */
+export function cancelled(runtime: Runtime): 1 {
+  const reason = 'The run was cancelled before anything was sent.';
+  runtime.log.error(reason);
+  writeOutputs(runtime, { states: [], ended: { result: 'cancelled', reason }, commentUrls: [] });
+  return 1;
+}
+
+/** It went wrong before it came to any job. */
+export function fail(runtime: Runtime, why: string): 1 {
+  const reason = runtime.redact(why);
+  runtime.log.error(reason);
+  writeOutputs(runtime, { states: [], ended: { result: 'error', reason }, commentUrls: [] });
+  writeSummary(runtime, { states: [], problem: reason, commentUrls: [], unwrittenComment: '' });
+  return 1;
+}
+
+/** Tells the end in every place. The outputs come first: a second signal may end it at once. */
+export async function conclude(
+  runtime: Runtime,
+  states: readonly JobState[],
+  failOn: ReadonlySet<TurnResult>,
+  flush: () => Promise<Written>,
+): Promise<0 | 1> {
+  const { log } = runtime;
+  const failed = failsStep(states, failOn);
+  log.endGroup();
+  announce(log, states, failed);
+  let problem = writeOutputs(runtime, { states, commentUrls: [] });
+  const { urls, unwritten } = await flush();
+  if (urls.length > 0) problem = writeOutputs(runtime, { states, commentUrls: urls });
+  writeSummary(runtime, { states, problem: '', commentUrls: urls, unwrittenComment: unwritten });
+  if (problem !== undefined) {
+    const say = failed ? log.info : log.error;
+    say(`${problem} They are: ${factsOf({ states, commentUrls: urls })}`);
+  }
+  return failed || problem !== undefined || runtime.signal.aborted ? 1 : 0;
+}
+
+/** A bug of ours. What was known before stays true and is kept. */
+export function crash(runtime: Runtime, known: readonly JobState[], error: unknown): 1 {
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const reason =
+    'An unexpected error ended the run; please report it. The output delivery tells whether the ' +
+    `message went out. ${runtime.redact(what).slice(0, 500)}`;
+  const states = known.map((state) => ({
+    ...state,
+    turn: { ...state.turn, result: 'error' as const, reason },
+  }));
+  runtime.log.endGroup();
+  runtime.log.error(reason);
+  if (error instanceof Error) runtime.log.debug(error.stack ?? '');
+  writeOutputs(runtime, { states, ended: { result: 'error', reason }, commentUrls: [] });
+  return 1;
+}
+
+/** Returns a sentence if the runner's file cannot be written. */
+export function writeOutputs(runtime: Runtime, report: Report): string | undefined {
+  try {
+    runtime.writeOutputs(toOutputs(report));
+    return undefined;
+  } catch (error) {
+    return `The outputs cannot be written (${codeOf(error, NO_FILE)}), so later steps do not see them.`;
+  }
+}
+
+/** For the log, where the outputs do not reach later steps. */
+function factsOf(report: Report): string {
+  const { result, delivery, status } = toOutputs(report);
+  return `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`;
+}
+
+/** One annotation at most: an error if the step fails, else a warning or a notice. */
+function announce(log: Log, states: readonly JobState[], failed: boolean): void {
+  for (const { jobId, isLook, record, turn } of worstFirst(states)) {
+    const link = record?.prLink ? ` ${record.prLink}` : '';
+    // Of several jobs the annotation names the reason of one.
+    const reason = states.length === 1 || turn.reason === '' ? '' : ` ${turn.reason}`;
+    log.info(`Job ${jobId}: ${headline(turn, record?.status ?? null, isLook)}.${reason}${link}`);
+  }
+  if (states.length > 1) log.info(`${states.length} jobs: ${countResults(states)}.`);
+  const main = worst(states);
+  const reason = main === undefined ? '' : reasonOf(main, states);
+  if (main === undefined || reason === '') return;
+  if (failed) log.error(reason);
+  else if (main.turn.result === 'skipped') log.notice(reason);
+  // It could not be confirmed from the beginning, and nothing is wrong.
+  else if (main.turn.result === 'completed' && wasWorking(main)) log.info(reason);
+  else log.warning(reason);
+}
+
+function wasWorking({ turn: { base } }: JobState): boolean {
+  return base !== null && !isFinal(base.status);
+}
+
+function writeSummary(runtime: Runtime, parts: Parameters<typeof renderSummary>[0]): void {
+  try {
+    runtime.writeSummary(renderSummary(parts));
+  } catch (error) {
+    runtime.log.warning(`The job summary cannot be written (${codeOf(error, NO_FILE)}).`);
+  }
+}

@@ -1,0 +1,148 @@
+import { elapsedMs, type JobState } from '../turn.ts';
+import { deliveryOf, overallDelivery, worst } from './ranking.ts';
+
+// The states of all jobs -> the declared outputs, as one text.
+
+/** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
+export const OUTPUT_NAMES = [
+  'status',
+  'pr-link',
+  'prLink',
+  'result',
+  'delivery',
+  'confirmed',
+  'reason',
+  'job-id',
+  'results',
+  'comment-url',
+] as const;
+export type Outputs = Readonly<Record<(typeof OUTPUT_NAMES)[number], string>>;
+
+/** How a run ended that came to no job. */
+export interface Ended {
+  readonly result: 'skipped' | 'cancelled' | 'error';
+  readonly reason: string;
+}
+
+/** What a run has to tell. */
+export interface Report {
+  readonly states: readonly JobState[];
+  /** Counts only where there is no job. */
+  readonly ended?: Ended;
+  readonly commentUrls: readonly string[];
+}
+
+export function toOutputs({ states, ended, commentUrls }: Report): Outputs {
+  const main = worst(states);
+  const prLinks = states.flatMap(({ record }) => record?.prLink ?? []).join('\n');
+  return {
+    status: main?.record?.status ?? '',
+    'pr-link': prLinks,
+    prLink: prLinks,
+    result: main?.turn.result ?? ended?.result ?? 'error',
+    delivery: overallDelivery(states),
+    confirmed: overallConfirmed(states),
+    reason: main === undefined ? (ended?.reason ?? '') : reasonOf(main, states),
+    'job-id': states.map(({ jobId }) => jobId).join('\n'),
+    results: renderResults(states.map(toEntry)),
+    'comment-url': commentUrls.join('\n'),
+  };
+}
+
+type Entry = ReturnType<typeof toEntry>;
+
+/** An object of `results`, with its fields in this order. */
+function toEntry(state: JobState) {
+  const { jobId, record, turn, polls } = state;
+  const elapsed = elapsedMs(turn, null);
+  return {
+    jobId,
+    delivery: deliveryOf(state),
+    result: turn.result,
+    confirmed: turn.confirmed,
+    status: record?.status ?? null,
+    prLink: record?.prLink ?? null,
+    model: record?.model ?? null,
+    source: record?.source ?? null,
+    createdAt: record?.createdAt ?? null,
+    archivedAt: record?.archivedAt ?? null,
+    elapsedSeconds: elapsed === null ? null : Math.round(elapsed / 100) / 10,
+    polls,
+    reason: turn.reason,
+  };
+}
+
+/** Bytes that `results` may have; the outputs of a job may be a megabyte altogether. */
+const RESULTS_LIMIT = 480_000;
+/** Characters of a text in `results`, the first with which it is small enough. */
+const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
+
+/** Bytes that one line may have: other runners read no longer ones, and lose all outputs. */
+const LINE_LIMIT = 60_000;
+
+/**
+ * One line a job. Where many long texts come together, each of them is cut; links and times are
+ * whole or `null`.
+ */
+function renderResults(entries: readonly Entry[]): string {
+  for (const limit of TEXT_LIMITS) {
+    const lines = toLines(entries.map((entry) => shorten(entry, limit)));
+    const bytes = lines.map((line) => Buffer.byteLength(line) + ',\n'.length);
+    const total = bytes.reduce((sum, count) => sum + count, 0);
+    if (total <= RESULTS_LIMIT && Math.max(0, ...bytes) <= LINE_LIMIT) return toArray(lines);
+  }
+  return toArray(
+    toLines(
+      entries.map((entry) => ({
+        ...shorten(entry, 0),
+        ...{ prLink: null, createdAt: null, archivedAt: null },
+      })),
+    ),
+  );
+}
+
+function toLines(entries: readonly Entry[]): readonly string[] {
+  return entries.map((entry) => JSON.stringify(entry));
+}
+
+function toArray(lines: readonly string[]): string {
+  return `[${lines.join(',\n')}]`;
+}
+
+function shorten(entry: Entry, limit: number): Entry {
+  const cut = (text: string): string =>
+    text.length <= limit ? text : `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
+  const cutOrNull = (text: string | null): string | null => (text === null ? null : cut(text));
+  const { source } = entry;
+  return {
+    ...entry,
+    model: cutOrNull(entry.model),
+    source: source && { repository: cut(source.repository), ref: cutOrNull(source.ref) },
+    reason: cut(entry.reason),
+  };
+}
+
+/**
+ * The text that the runner reads from the file `GITHUB_OUTPUT` names (FileCommandManager.cs):
+ * `name<<DELIMITER`, the value, the delimiter. The delimiter must not stand in any value.
+ */
+export function serialise(outputs: Outputs, delimiter: string): string {
+  return OUTPUT_NAMES.map((name) => `${name}<<${delimiter}\n${outputs[name]}\n${delimiter}\n`).join(
+    '',
+  );
+}
+
+/** `true` only if it is so for every job that was waited for; empty if none was. */
+function overallConfirmed(states: readonly JobState[]): string {
+  const waited = states.flatMap(({ turn }) => turn.confirmed ?? []);
+  return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
+}
+
+/** The sentence for all: that of the worst job, which it names, and how many share its result. */
+export function reasonOf({ jobId, turn: main }: JobState, states: readonly JobState[]): string {
+  const sharing = states.filter(({ turn }) => turn.result === main.result).length;
+  if (states.length === 1 || main.reason === '') return main.reason;
+  const namesIt = main.reason.toLowerCase().includes(`job ${jobId.toLowerCase()}`);
+  const named = namesIt ? main.reason : `Job ${jobId}: ${main.reason}`;
+  return `${named} (${sharing} of ${states.length} jobs: ${main.result})`;
+}

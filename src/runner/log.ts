@@ -1,0 +1,63 @@
+// By its file: the index of the package loads an HTTP client, all of undici and more.
+import { issue } from '../../node_modules/@actions/core/lib/command.js';
+import type { Redact } from './secrets.ts';
+
+/**
+ * The one way to the log. Each text is escaped and redacted here, so callers may quote
+ * what the service, a commenter or a library wrote.
+ */
+export interface Log {
+  info(text: string): void;
+  /** Shown only when step debug logging is on. */
+  debug(text: string): void;
+  notice(text: string): void;
+  warning(text: string): void;
+  error(text: string): void;
+  /** Starts a foldable group, and ends the one before. */
+  group(title: string): void;
+  endGroup(): void;
+}
+
+export function createLog(redact: Redact, writeLine: (line: string) => void): Log {
+  // Twice: a text may be cut where it was clean, or be joined to a secret where it was not.
+  const clean = (text: string): string => redact(escapeCommands(redact(text)));
+  let inGroup = false;
+
+  function endGroup(): void {
+    if (inGroup) issue('endgroup');
+    inGroup = false;
+  }
+
+  return {
+    info: (text) => writeLine(clean(text)),
+    debug: (text) => issue('debug', clean(text)),
+    notice: (text) => issue('notice', clean(text)),
+    warning: (text) => issue('warning', clean(text)),
+    error: (text) => issue('error', clean(text)),
+    group(title) {
+      endGroup();
+      issue('group', clean(title));
+      inGroup = true;
+    },
+    endGroup,
+  };
+}
+
+/** Makes the runner put `***` in the place of these values wherever it shows the log. */
+export function maskInLog(secrets: readonly string[]): void {
+  for (const secret of secrets) issue('add-mask', secret);
+}
+
+/**
+ * Takes from a text what the runner would obey. The runner ends a line at `\n`, `\r\n` and a
+ * lone `\r`; it takes `::command::` at the start of a line after any Unicode white space, and
+ * `##[command]` anywhere in one (actions/runner, ActionCommand.cs). Control and format
+ * characters go as well: they move the cursor, reorder the line or hide text.
+ */
+export function escapeCommands(text: string): string {
+  return text
+    .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)
+    .map((line) => line.replace(/(?!\t)[\p{Cc}\p{Cf}]/gu, '').replaceAll('##[', '##\\['))
+    .map((line, index) => (index > 0 || /^\s*::/.test(line) ? `  | ${line}` : line))
+    .join('\n');
+}

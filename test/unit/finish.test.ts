@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { Runtime } from '../../src/context.ts';
+import { conclude, crash, fail, skip } from '../../src/report/finish.ts';
+import type { JobState, Turn } from '../../src/turn.ts';
+import { record, state } from './record.ts';
+
+/** Takes down what is said, written as `level: text`, and the outputs. */
+function stand({ canWrite = true } = {}) {
+  const said: string[] = [];
+  const outputs: Readonly<Record<string, string>>[] = [];
+  const summaries: string[] = [];
+  const say = (level: string) => (text: string) => {
+    said.push(`${level}: ${text}`);
+  };
+  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+  function into<T>(list: T[]): (value: T) => void {
+    return (value) => {
+      if (!canWrite) throw full;
+      list.push(value);
+    };
+  }
+  const runtime: Runtime = {
+    env: {},
+    log: {
+      info: say('info'),
+      debug: say('debug'),
+      notice: say('notice'),
+      warning: say('warning'),
+      error: say('error'),
+      group: say('group'),
+      endGroup() {},
+    },
+    redact: (text) => text,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    crashed: new Promise(() => {}),
+    random: () => 0,
+    saveMemory() {},
+    deferTierUp() {},
+    writeOutputs: into(outputs),
+    writeSummary: into(summaries),
+  };
+  return { runtime, said, outputs, summaries };
+}
+
+const noComment = async () => ({ urls: [], unwritten: '' });
+const ACTIVE = record({ status: 'active' });
+const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
+
+function job(turn: Partial<Turn>, parts: Partial<JobState> = {}): JobState {
+  return state(parts, turn);
+}
+
+describe('skip', () => {
+  it('is green, with its reason and the comment', () => {
+    const { runtime, said, outputs } = stand();
+    expect(skip(runtime, 'Not for me.', 'https://github.com/c')).toBe(0);
+    expect(said).toEqual(['notice: Not for me.']);
+    expect(outputs).toMatchObject([
+      { result: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
+    ]);
+  });
+  it('is red where the outputs cannot be written, and tells them', () => {
+    const { runtime, said } = stand({ canWrite: false });
+    expect(skip(runtime, 'Not for me.')).toBe(1);
+    expect(said).toEqual([
+      'notice: Not for me.',
+      `error: ${UNWRITABLE} They are: result skipped, delivery not-sent, status unknown.`,
+    ]);
+  });
+});
+
+it('fail is red in every place', () => {
+  const { runtime, said, outputs, summaries } = stand();
+  expect(fail(runtime, 'Bad input.')).toBe(1);
+  expect(said).toEqual(['error: Bad input.']);
+  expect(outputs).toMatchObject([{ result: 'error', reason: 'Bad input.' }]);
+  expect(summaries).toEqual([expect.stringContaining('Bad input.')]);
+});
+
+describe('conclude', () => {
+  const end = (states: readonly JobState[], options?: { canWrite: boolean }) => {
+    const stood = stand(options);
+    const code = conclude(stood.runtime, states, new Set(['failed']), noComment);
+    return code.then((exitCode) => ({ exitCode, ...stood }));
+  };
+
+  it.each<[string, Partial<Turn>, 0 | 1, readonly string[]]>([
+    ['plain success', {}, 0, []],
+    ['a failure', { result: 'failed', reason: 'It failed.' }, 1, ['error: It failed.']],
+    ['what does not fail', { result: 'archived', reason: 'Gone.' }, 0, ['warning: Gone.']],
+    ['a skipped job', { result: 'skipped', reason: 'Not now.' }, 0, ['notice: Not now.']],
+  ])('%s', async (_, parts, code, annotations) => {
+    const { exitCode, said } = await end([job(parts)]);
+    expect(exitCode).toBe(code);
+    expect(said.filter((text) => !text.startsWith('info'))).toEqual(annotations);
+  });
+
+  it('of several jobs tells the reason of each, and annotates that of the worst', async () => {
+    const prLink = 'https://github.com/octo/docs/pull/7';
+    const notNow = { result: 'skipped', reason: 'Not now.' } as const;
+    const skipped = job(notNow, { jobId: 'a', record: record({ prLink }) });
+    const failed = job({ result: 'failed', reason: 'It failed.' }, { jobId: 'b' });
+    const { said } = await end([skipped, failed, job({}, { jobId: 'c' })]);
+    expect(said).toEqual([
+      'info: Job b: Failed, possibly the earlier turn. It failed.',
+      'info: Job c: Sent.',
+      `info: Job a: Skipped. Not now. ${prLink}`,
+      'info: 3 jobs: 1 failed, 1 sent, 1 skipped.',
+      'error: Job b: It failed. (1 of 3 jobs: failed)',
+    ]);
+  });
+
+  it('without any job has nothing to announce', async () => {
+    const { exitCode, said } = await end([]);
+    expect([exitCode, said]).toEqual([0, []]);
+  });
+
+  it('tells the facts in the log where the outputs cannot be written, with one error', async () => {
+    const facts = (result: string) => `They are: result ${result}, delivery sent, status active`;
+    const sent = await end([job({}, { record: ACTIVE })], { canWrite: false });
+    expect(sent.exitCode).toBe(1);
+    expect(sent.said).toContain(`error: ${UNWRITABLE} ${facts('sent')}.`);
+
+    const failed = job({ result: 'failed', reason: 'It failed.' }, { record: ACTIVE });
+    const { said } = await end([failed], { canWrite: false });
+    expect(said).toContain(`info: ${UNWRITABLE} ${facts('failed')}.`);
+    expect(said.filter((text) => text.startsWith('error'))).toEqual(['error: It failed.']);
+  });
+});
+
+describe('crash', () => {
+  const PREFIX =
+    'An unexpected error ended the run; please report it. The output delivery tells whether the ' +
+    'message went out.';
+  const bare = new TypeError('x is not a function');
+  delete bare.stack;
+
+  it.each([
+    ['an error', new RangeError('too deep'), 'RangeError: too deep'],
+    ['an error without a stack', bare, 'TypeError: x is not a function'],
+    ['anything else', 'a thing', 'a thing'],
+  ])('by %s keeps what was known', (_, thrown, what) => {
+    const { runtime, said, outputs } = stand();
+    expect(crash(runtime, [job({}, { record: ACTIVE })], thrown)).toBe(1);
+    expect(said[0]).toBe(`error: ${PREFIX} ${what}`);
+    expect(outputs).toMatchObject([{ result: 'error', delivery: 'sent', status: 'active' }]);
+  });
+  it('shows the stack only to those who debug', () => {
+    const { runtime, said } = stand();
+    crash(runtime, [], new RangeError('too deep'));
+    expect(said).toHaveLength(2);
+    expect(said[1]).toMatch(/^debug: RangeError: too deep\n\s+at /);
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { readRecord, readRefusal } from '../../src/agent/job-record.ts';
+import { isFinal } from '../../src/turn.ts';
+import { record } from './record.ts';
+
+const asItIs = (text: string): string => text;
+const serverUrl = 'https://github.com';
+const AS_IT_IS = { redact: asItIs, serverUrl };
+
+const FULL = {
+  id: 'job-1',
+  status: 'completed',
+  source: { repository: 'https://github.com/octo/agents', ref: 'main' },
+  model: 'sonnet',
+  prLink: 'https://github.com/octo/agents/pull/1',
+  createdAt: '2026-11-21T12:00:00Z',
+  archivedAt: null,
+};
+
+describe('readRecord', () => {
+  it('reads a whole record, and ignores fields that it does not know', () => {
+    const read = readRecord(JSON.stringify({ ...FULL, extra: 1 }), 'job-1', AS_IT_IS);
+    expect(read).toEqual({ kind: 'record', record: { ...FULL, linkProblem: null } });
+  });
+
+  it('takes missing and wrongly typed fields as absent', () => {
+    const bare = record({ model: null, status: null });
+    for (const body of [
+      { id: 'job-1' },
+      {
+        id: 'job-1',
+        status: 7,
+        prLink: 1,
+        model: {},
+        source: 'x',
+        createdAt: [],
+        archivedAt: true,
+      },
+      { id: 'job-1', status: 'x'.repeat(4096), model: 'x'.repeat(5000) },
+    ]) {
+      expect(readRecord(JSON.stringify(body), 'job-1', AS_IT_IS)).toEqual({
+        kind: 'record',
+        record: bare,
+      });
+    }
+  });
+
+  it('takes secrets out, however they are written', () => {
+    const redact = (text: string): string => text.replaceAll('mint_key', '***');
+    const body = '{"id":"job-1","model":"a mint\\u005fkey b"}';
+    expect(readRecord(body, 'job-1', { redact, serverUrl })).toMatchObject({
+      record: { model: 'a *** b' },
+    });
+  });
+
+  it('keeps an unknown status', () => {
+    expect(readRecord('{"id":"job-1","status":"queued"}', 'job-1', AS_IT_IS)).toMatchObject({
+      record: { status: 'queued' },
+    });
+  });
+
+  it('is not led astray by the names of prototypes', () => {
+    const body =
+      '{"id":"job-1","__proto__":{"status":"failed"},"constructor":{"prototype":{"x":1}}}';
+    expect(readRecord(body, 'job-1', AS_IT_IS)).toMatchObject({ record: { status: null } });
+    expect('x' in {}).toBe(false);
+  });
+
+  it('lets brackets in texts pass, and lists side by side', () => {
+    const body = JSON.stringify({
+      ...FULL,
+      x: '[{'.repeat(200),
+      y: Array(200).fill([]),
+      z: '\\"[',
+    });
+    expect(readRecord(body, 'job-1', AS_IT_IS).kind).toBe('record');
+  });
+
+  it('knows another job', () => {
+    expect(readRecord(JSON.stringify(FULL), 'job-2', AS_IT_IS)).toEqual({ kind: 'other-job' });
+  });
+
+  it.each([
+    ['', 'invalid JSON (0 bytes)'],
+    ['{"id":"jö', 'invalid JSON (10 bytes)'],
+    ['[]', 'JSON that is not a job record'],
+    ['null', 'JSON that is not a job record'],
+    ['"x"', 'JSON that is not a job record'],
+    ['7', 'JSON that is not a job record'],
+    ['{}', 'JSON that is not a job record'],
+    ['{"id":7}', 'JSON that is not a job record'],
+    [`{"id":"job-1","x":${'['.repeat(100)}`, 'invalid JSON (118 bytes)'],
+  ])('%j', (body, why) => {
+    expect(readRecord(body, 'job-1', AS_IT_IS)).toEqual({ kind: 'invalid', why });
+  });
+});
+
+it.each([
+  ['{"error":"no"}', 'no'],
+  ['{"error":{"message":"no"}}', 'no'],
+  ['{"message":"no"}', 'no'],
+  ['{"error":7}', ''],
+  ['<html>', ''],
+  ['null', ''],
+])('readRefusal %s', (body, sentence) => {
+  expect(readRefusal(body, asItIs)).toEqual({ sentence, details: [] });
+});
+
+it.each<[unknown, readonly string[]]>([
+  ['one', ['one']],
+  [
+    ['one', 'two'],
+    ['one', 'two'],
+  ],
+  [[{ code: 'too_big', path: ['prompt'], message: 'is too long' }], ['prompt: is too long']],
+  [[{ path: ['a', 0, 'b'], message: 'no' }], ['a.0.b: no']],
+  [
+    [{ path: 'prompt', message: 'no' }, { message: 'nor this' }],
+    ['prompt: no', 'nor this'],
+  ],
+  [[{ field: 'prompt' }], []],
+  [[7, null, ['x']], []],
+  [{ prompt: ['is too long'] }, []],
+  [null, []],
+])('readRefusal with the details %j', (details, expected) => {
+  for (const body of [{ error: 'no', details }, { error: { message: 'no', details } }]) {
+    const read = readRefusal(JSON.stringify(body), asItIs);
+    expect(read).toEqual({ sentence: 'no', details: expected });
+  }
+});
+
+it('readRefusal takes secrets out of each text by itself', () => {
+  const body = { error: 'a key', details: ['key', { path: ['key'], message: 'key' }] };
+  const read = readRefusal(JSON.stringify(body), (text) => text.replaceAll('key', '***'));
+  expect(read).toEqual({ sentence: 'a ***', details: ['***', '***: ***'] });
+});
+
+it.each([
+  ['completed', true],
+  ['failed', true],
+  ['archived', true],
+  ['active', false],
+  ['COMPLETED', false],
+  [null, false],
+])('isFinal %s', (status, expected) => {
+  expect(isFinal(status)).toBe(expected);
+});
