@@ -152,9 +152,12 @@ export function elapsedMs({ sentAt, endedAt }: Turn, now: number | null): number
   return sentAt === null || until === null ? null : until - sentAt;
 }
 
+/** Stands in a base for a link that was left out or held a secret: it cannot be compared. */
+export const LEFT_OUT = '***';
+
 /** How the link has changed since before the message; null where that cannot be told. */
 export function changeOfLink(base: Base | null, record: JobRecord | null): Turn['prLinkChange'] {
-  if (base === null || record === null) return null;
+  if (base === null || record === null || base.prLink?.includes(LEFT_OUT)) return null;
   if (record.prLink !== null) return record.prLink === base.prLink ? 'updated' : 'created';
   return base.prLink === null && record.linkProblem === null ? 'none' : null;
 }
@@ -204,9 +207,14 @@ export function isEvidence(base: Base, record: Base): boolean {
   return (
     record.status === 'active' ||
     (isKnownStatus(record.status) && record.status !== base.status) ||
-    (record.prLink !== null && record.prLink !== base.prLink) ||
-    (record.archivedAt !== null && record.archivedAt !== base.archivedAt)
+    isAnother(record.prLink, base.prLink) ||
+    isAnother(record.archivedAt, base.archivedAt)
   );
+}
+
+/** What was remembered without a secret of that time cannot be compared. */
+function isAnother(now: string | null, before: string | null): boolean {
+  return now !== null && now !== before && !before?.includes(LEFT_OUT);
 }
 
 /**

@@ -84,7 +84,7 @@ export async function fetchJob(
   const { transport, clock, signal, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
-  const timeoutMs = (): number => Math.max(1, Math.min(POLL_MS, remainingMs()));
+  const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
   const exchange = await transport.get(path, { timeoutMs, signal });
   context.debug(describeExchange(`GET ${path}`, exchange));
   if (isSuccess(exchange) && exchange.body.kind === 'whole') {

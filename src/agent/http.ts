@@ -195,6 +195,7 @@ async function exchangeOver(
     const ask = async (): Promise<Exchange> => {
       stop.signal.throwIfAborted();
       const timeoutMs = limits.timeoutMs();
+      if (timeoutMs <= 0) throw new Stopped('deadline', 'no time was left for it');
       const late = new Stopped('deadline', `no answer within ${Math.ceil(timeoutMs / 1000)} s`);
       deadline = setTimeout(() => stop.abort(late), timeoutMs);
       connecting = setTimeout(

@@ -4,6 +4,7 @@ import {
   isKnownStatus,
   type JobRecord,
   type JobState,
+  LEFT_OUT,
   observe,
   type Turn,
 } from '../turn.ts';
@@ -77,7 +78,8 @@ export function countPoll(job: Job): void {
 
 /** Takes in what a poll before the message saw, which its effect is measured against. */
 export function takeBaseline(job: Job, { record }: Fetched): void {
-  const { status, prLink, archivedAt } = record;
+  const { status, archivedAt } = record;
+  const prLink = record.linkProblem === null ? record.prLink : LEFT_OUT;
   update(job, { base: { status, prLink, archivedAt } });
   take(job, record);
 }

@@ -147,13 +147,15 @@ export function stoppedWaiting(state: JobState): End {
 }
 
 /** Nobody can tell whether the message arrived. */
-export function doubtful(why: string, isCancelled: boolean): End {
+export function doubtful(why: string, { wait }: { wait: boolean }, isCancelled: boolean): End {
+  const confirmed = wait ? false : null;
   return isCancelled
     ? {
         result: 'cancelled',
+        confirmed,
         reason: `The run was cancelled while the message was being sent. ${IT_MAY_HAVE_ARRIVED}`,
       }
-    : { result: 'error', reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
+    : { result: 'error', confirmed, reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
 }
 
 /** The message was surely not sent, or the one look did not succeed. */

@@ -31,8 +31,11 @@ export interface Message {
   readonly prompt: string;
   /** The statuses in which the job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
-  /** Awaited once, before the message goes out. It never rejects. */
-  readonly announce: () => Promise<void>;
+  /**
+   * Awaited once, before the message goes out. It never rejects; a sentence that it resolves to keeps
+   * the message from going out.
+   */
+  readonly announce: () => Promise<string | undefined>;
 }
 
 /** Milliseconds for which a baseline holds: what changes later would be taken for the message's effect. */
@@ -70,7 +73,7 @@ async function send(job: Job, message: Message): Promise<End> {
     // Without a wait the message is the one request that is made.
     const mayPoll = needsBaseline(job, message);
     if (!mayPoll || !(await confirmDelivery(job, sent.why))) {
-      return doubtful(sent.why, context.signal.aborted);
+      return doubtful(sent.why, options, context.signal.aborted);
     }
     takeDelivery(job, null);
     const text = `${sent.why} The job shows that the message arrived.`;
@@ -101,7 +104,8 @@ function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted 
     update(job, { delivery: 'unknown' });
     return emit(job, { kind: 'sending' });
   });
-  let isAnnounced = false;
+  let announced: Promise<string | undefined> | undefined;
+  let readAt = 0;
 
   /** Null if nothing is against the message. */
   async function readBaseline(): Promise<Ending | Again | Unwanted | null> {
@@ -109,21 +113,19 @@ function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted 
     const seen = await poll();
     if (seen.kind !== 'fetched') return seen;
     takeBaseline(job, seen);
+    // What it shows may be as old as the beginning of the poll.
+    readAt = seen.during.from;
     const { onlyWhen } = message;
     if (onlyWhen === null || onlyWhen.has(statusOf(job.state))) return null;
     return { kind: 'unwanted', onlyWhen };
   }
 
-  async function announce(): Promise<void> {
-    if (!isAnnounced) await message.announce();
-    isAnnounced = true;
-  }
-
   return async () => {
     const first = (await readBaseline()) ?? endingNow(context, LEAST_POST_MS);
     if (first !== null) return first;
-    const readAt = clock.now();
-    await announce();
+    announced ??= message.announce();
+    const problem = await announced;
+    if (problem !== undefined) return { kind: 'refused', why: problem };
     const second = clock.now() - readAt > FRESH_MS ? await readBaseline() : null;
     if (second !== null) return second;
     const sent = await post();
@@ -153,8 +155,12 @@ async function look(job: Job, isUnfinished: boolean): Promise<End> {
 /** Goes on where an earlier attempt of the same run stopped. */
 async function resume(job: Job): Promise<End> {
   const { options, context, state } = job;
-  if (state.turn.delivery !== 'sent' && !(await confirmDelivery(job, EARLIER_DOUBT))) {
-    return doubtful(EARLIER_DOUBT, context.signal.aborted);
+  if (state.turn.delivery !== 'sent') {
+    if (!(await confirmDelivery(job, EARLIER_DOUBT))) {
+      return doubtful(EARLIER_DOUBT, options, context.signal.aborted);
+    }
+    // It is a while ago: what has changed since may be somebody else's doing, and confirms nothing.
+    update(job, { base: null });
   }
   update(job, { delivery: 'sent', sentAt: state.turn.sentAt ?? context.clock.now() });
   emit(job, { kind: 'resumed' });

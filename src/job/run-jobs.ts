@@ -29,7 +29,7 @@ export async function runJobs(
   const startedAt = runtime.clock.now();
   const toSend = new Set<string>();
   let hasWarned = false;
-  let announced: Promise<void> | undefined;
+  let announced: Promise<boolean> | undefined;
 
   const write = (): string | undefined =>
     writeOutputs(runtime, { states: [...states.values()], commentUrls: [] });
@@ -43,7 +43,7 @@ export async function runJobs(
   }
 
   /** The first message announces all whose place was known from the beginning. */
-  function announceAll(): Promise<void> {
+  function announceAll(): Promise<boolean> {
     announced ??= updates.announce([...states.values()].filter(({ jobId }) => toSend.has(jobId)));
     return announced;
   }
@@ -91,9 +91,11 @@ export async function runJobs(
     const job = begin(state, observe, plan.kind === 'resume' && plan.isOvertaken);
     if (isTold) updates.update(state, conversation);
     if (plan.kind === 'send' && !isLate) toSend.add(jobId);
-    const announce = (): Promise<void> => {
+    const announce = async (): Promise<string | undefined> => {
       if (plan.kind === 'send') warn(plan.warning);
-      return isLate ? updates.announce([job.state]) : announceAll();
+      const isNoted = await (isLate ? updates.announce([job.state]) : announceAll());
+      // In the first attempt the message goes out all the same: nobody has sent it before.
+      return isNoted || info.attempt === 1 ? undefined : NOT_NOTED;
     };
     if (plan.kind === 'ended') {
       runtime.log.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
@@ -110,6 +112,10 @@ const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
   'delivered',
   'resumed',
 ]);
+
+const NOT_NOTED =
+  'This is a re-run, and the comment could not be written, so another re-run could not tell that the ' +
+  'message was sent. Give the job `pull-requests: write`, or start a new run.';
 
 /** Whether only the job's own record can say where an earlier attempt or run left its notes. */
 function isPlaceUnknown({ inputs, trigger, info }: RunContext): boolean {

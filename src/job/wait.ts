@@ -111,7 +111,8 @@ export async function waitUntilDone(job: Job): Promise<End> {
   }
 }
 
-/** Milliseconds that a poll may take: until `end`, but the last one may start there. */
+/** Milliseconds that a poll may take: until `end`, or for one that starts close to it a little longer. */
 function pollMs(end: number, clock: Clock): number {
-  return Math.max(end - clock.now(), LAST_POLL_MS);
+  const leftMs = end - clock.now();
+  return leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs;
 }

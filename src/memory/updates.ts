@@ -13,8 +13,11 @@ import { type Ledger, toLedgerRecord } from './ledger.ts';
 export interface Updates {
   /** What the conversation remembers. */
   load(conversation: number | null): Promise<Memory>;
-  /** Notes that messages are about to go out. It takes 10 s at most, and never rejects. */
-  announce(states: readonly JobState[]): Promise<void>;
+  /**
+   * Notes that messages are about to go out. It takes 10 s at most, and never rejects. Resolves to
+   * whether each of them that has a place is noted there.
+   */
+  announce(states: readonly JobState[]): Promise<boolean>;
   /**
    * Takes in how far a job is and, where that is new, where it is told of. A conversation is told,
    * without holding up the run, once the messages of all its jobs are out, and once all have ended.
@@ -243,10 +246,12 @@ export function openUpdates(options: UpdatesOptions): Updates {
         job.isAnnounced = true;
         return [job];
       });
-      if (!comment) return;
-      for (const place of new Set(toCome.flatMap(placesOf))) enqueue(place);
+      if (!comment) return true;
+      const concerned = new Set(toCome.flatMap(placesOf));
+      for (const place of concerned) enqueue(place);
       // A message is not held up for long: the writing goes on beside it.
       await deadline.waitFor(beforeMessage.waitFor(allWritten(), signal)).catch(() => {});
+      return [...concerned].every(({ failure }) => failure === null);
     },
     update(state, conversation) {
       const known = jobs.get(state.jobId);

@@ -17,7 +17,7 @@ export type Redact = (text: string) => string;
 export function redactor(secrets: readonly string[], ownUrls: readonly string[] = []): Redact {
   const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   if (forms.length === 0) return (text) => text;
-  const pattern = new RegExp(forms.map(RegExp.escape).join('|'), 'g');
+  const pattern = new RegExp(forms.map(toPattern).join('|'), 'g');
   const own = ownUrls.map((url) => `${RegExp.escape(url)}(?![\\w.-])`);
   const harmless = new RegExp([...own, ...HARMLESS].join('|'), 'g');
   const redact = (text: string): string => {
@@ -34,6 +34,12 @@ export function redactor(secrets: readonly string[], ownUrls: readonly string[] 
     const joined = redact(visible);
     return joined === visible ? redacted : joined;
   };
+}
+
+/** Any white space for white space, which is made one blank later; joiners are not seen. */
+function toPattern(form: string): string {
+  const characters = [...form].map((one) => (/\s/.test(one) ? '\\s+' : RegExp.escape(one)));
+  return characters.join('[\\u200c\\u200d\\ufe0f]*');
 }
 
 /** Of links and times, what is the same in everybody's: no secret is looked for inside of it. */

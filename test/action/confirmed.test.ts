@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { AgentOptions, JobScript, PostReply } from '../sim/agent.ts';
 import { commentTexts, errors, JOB, stage, warnings } from './scenario.ts';
@@ -8,7 +9,7 @@ const link = (number: number): string => `https://github.com/octo/agents/pull/${
 const shows = (status: string, prLink: string | null = null) => ({ id: JOB, status, prLink });
 const at = (seconds: number, status: string) => ({ afterMs: seconds * 1000, set: { status } });
 
-async function wait(agent: Partial<AgentOptions>, inputs: Record<string, string> = {}) {
+async function waitFor(agent: Partial<AgentOptions>, inputs: Record<string, string> = {}) {
   await using scene = await stage({ with: { wait: true, ...inputs }, agent });
   const result = await scene.run();
   return { result, scene, comments: commentTexts(scene.github) };
@@ -25,7 +26,7 @@ function takes(record: object): () => PostReply {
 
 describe('is not said without evidence', () => {
   it('an agent at work whose queue takes longer than the settle window', async () => {
-    const { result } = await wait(
+    const { result } = await waitFor(
       job({ status: 'active' }, at(10, 'completed'), at(120, 'active'), at(200, 'completed')),
     );
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
@@ -36,12 +37,14 @@ describe('is not said without evidence', () => {
   });
 
   it.each(['completed', 'active'])('settle-seconds: 0, and the job was %s', async (status) => {
-    const { result } = await wait(job({ status }, at(1, 'completed')), { 'settle-seconds': '0' });
+    const { result } = await waitFor(job({ status }, at(1, 'completed')), {
+      'settle-seconds': '0',
+    });
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
   });
 
   it('an answer that says active, and reads that are behind', async () => {
-    const { result } = await wait({
+    const { result } = await waitFor({
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
       onPost: takes(shows('active')),
     });
@@ -51,7 +54,7 @@ describe('is not said without evidence', () => {
   });
 
   it('an answer with a new link, and reads that never show it', async () => {
-    const { result } = await wait({
+    const { result } = await waitFor({
       jobs: [{ id: JOB, base: { prLink: link(1) }, turns: [{ steps: [] }] }],
       onPost: takes(shows('completed', link(2))),
     });
@@ -59,7 +62,7 @@ describe('is not said without evidence', () => {
   });
 
   it('a message of somebody else that is answered while a 429 is waited out', async () => {
-    const { result, scene } = await wait({
+    const { result, scene } = await waitFor({
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
       onGet: (n) => ({ body: shows('completed', link(n === 1 ? 1 : 2)) }),
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
@@ -87,9 +90,78 @@ describe('is not said without evidence', () => {
   });
 });
 
+it('what was remembered without a secret of that time is not compared', async () => {
+  const prLink = 'https://github.com/acme-corp/agents/pull/1';
+  await using scene = await stage({
+    with: { wait: true, 'timeout-minutes': '0.5' },
+    agent: { jobs: [{ id: JOB, base: { prLink }, turns: [{ steps: [] }] }] },
+  });
+  const env = { HTTPS_PROXY: 'http://user:acme-corp@127.0.0.1:9' };
+  await scene.start({ step: { env } }).result;
+  const again = { step: { github: { run_attempt: '2' } }, with: { 'timeout-minutes': '5' } };
+  expect((await scene.run(again)).outputs.confirmed).toBe('false');
+});
+
+it('a base that took over a second to arrive is looked for once more', async () => {
+  await using scene = await stage({
+    with: { wait: true, comment: false },
+    agent: {
+      jobs: [{ id: JOB, turns: [{ steps: [] }] }],
+      // What another message began meanwhile is seen from then on.
+      onGet: (n) =>
+        n === 1
+          ? wait(1100).then(() => ({ body: shows('completed') }))
+          : { body: shows(n === 2 ? 'active' : 'completed') },
+    },
+  });
+  expect((await scene.run()).outputs.confirmed).toBe('false');
+  expect(scene.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual([
+    ...['GET', 'GET', 'POST'],
+  ]);
+});
+
+describe('of a doubt of an earlier attempt', () => {
+  const nextAttempt = { step: { github: { run_attempt: '2' } } };
+
+  it.each([502, 503])(
+    '%i, nothing was taken, and somebody else sends a message',
+    async (status) => {
+      let isLater = false;
+      await using scene = await stage({
+        with: { wait: true },
+        agent: {
+          jobs: [{ id: JOB, base: { status: 'completed', prLink: link(1) } }],
+          onGet: () => (isLater ? { body: shows('completed', link(2)) } : undefined),
+          onPost: () => ({ status, accept: false }),
+        },
+      });
+      expect((await scene.run()).outputs).toMatchObject({
+        delivery: 'unknown',
+        confirmed: 'false',
+      });
+      isLater = true;
+      expect((await scene.run(nextAttempt)).outputs.confirmed).toBe('false');
+      expect(scene.agent.posts()).toHaveLength(1);
+    },
+  );
+});
+
+it('several jobs are not confirmed where one of them is in doubt', async () => {
+  const steps = [at(1, 'active'), at(10, 'completed')];
+  await using scene = await stage({
+    with: { wait: true, 'job-id': 'job-1 job-2', comment: false },
+    agent: {
+      jobs: ['job-1', 'job-2'].map((id) => ({ id, turns: [{ steps }] })),
+      onPost: (_, { path }) =>
+        path.includes('job-2') ? { status: 502, accept: false } : undefined,
+    },
+  });
+  expect((await scene.run()).outputs).toMatchObject({ delivery: 'unknown', confirmed: 'false' });
+});
+
 describe('is said', () => {
   it('of an agent at work that ends, begins anew and ends again', async () => {
-    const { result } = await wait(
+    const { result } = await waitFor(
       job({ status: 'active' }, at(10, 'completed'), at(30, 'active'), at(100, 'completed')),
     );
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
@@ -97,7 +169,7 @@ describe('is said', () => {
   });
 
   it('without a settle window, too, once there is evidence', async () => {
-    const { result } = await wait(job({ status: 'failed' }, at(1, 'completed')), {
+    const { result } = await waitFor(job({ status: 'failed' }, at(1, 'completed')), {
       'settle-seconds': '0',
     });
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });

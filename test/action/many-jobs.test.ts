@@ -314,6 +314,24 @@ describe('what befalls one job leaves the others as they are', () => {
   });
 });
 
+it('all of them end 2 s after the deadline, however slow the last looks are', async () => {
+  const names = ids(90);
+  await using scene = await many(
+    {
+      with: { send: 'false', wait: true, prompt: '', 'timeout-minutes': '1' },
+      agent: {
+        jobs: jobs(names, { base: { status: 'active' } }),
+        onGet: () => ({ fault: 'hang' }),
+      },
+      time: { graceMs: 100 },
+    },
+    names,
+  );
+  const result = await scene.run();
+  expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
+  expect(result.virtualMs).toBeLessThan(62_500);
+});
+
 describe('the limit of the project', () => {
   it('that cannot be waited out stops all messages that are still to come', async () => {
     await using scene = await many(

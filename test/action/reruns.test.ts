@@ -89,7 +89,7 @@ describe('a re-run does not send again', () => {
     expect(second.outputs).toMatchObject({
       result: 'completed',
       delivery: 'sent',
-      confirmed: 'true',
+      confirmed: 'false',
     });
     expect(posts).toBe(1);
   });
@@ -269,10 +269,11 @@ describe('what an earlier attempt sent stays remembered', () => {
     [isAgain, misses] = [true, 1];
     const second = await scene.run({ step: ATTEMPT_2 });
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([
-      { result: 'completed', delivery: 'sent' },
+      // Its note could not be written, so nothing was sent.
+      { result: 'error', delivery: 'not-sent' },
       { result: 'completed', delivery: 'sent', reason: '' },
     ]);
-    expect(scene.agent.accepted()).toHaveLength(2);
+    expect(scene.agent.accepted()).toMatchObject([{ jobId: 'job-2' }]);
   });
 
   it.runIf(HAS_SIGNALS)(
@@ -338,6 +339,27 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(again.outputs.reason).toContain('Another message was sent to it since');
     expect(scene.agent.accepted()).toHaveLength(2);
   });
+});
+
+it('a re-run whose note cannot be written sends nothing, for the next one could not tell', async () => {
+  let posts = 0;
+  let isDown = false;
+  await using scene = await stage({
+    agent: { jobs: [{ id: JOB }], onPost: () => (++posts === 1 ? { status: 401 } : undefined) },
+    github: {
+      issues: [{ number: PULL }],
+      on: ({ method }) => (isDown && method === 'PATCH' ? { status: 502 } : undefined),
+    },
+  });
+  await scene.run();
+  isDown = true;
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+  expect(errors(second)).toEqual([expect.stringContaining('the comment could not be written')]);
+  isDown = false;
+  const third = await scene.run({ step: { github: { run_attempt: '3' } } });
+  expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(scene.agent.accepted()).toHaveLength(1);
 });
 
 it('a re-run that finds nothing remembered sends, and says so', async () => {

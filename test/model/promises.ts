@@ -88,7 +88,7 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
   'it is confirmed or not only if it was waited for': ({ scenario, result }) =>
     (result.confirmed !== null) ===
     (scenario.order.wait &&
-      (result.delivery === 'sent' || (scenario.isLook && scenario.earlier !== null))),
+      (result.delivery !== 'not-sent' || (scenario.isLook && scenario.earlier !== null))),
   'what is confirmed is the end of our turn': (run) =>
     run.result.confirmed !== true || run.service.showedOurEnd(),
   'whatever is not plain success has a reason of one line': ({ scenario, result }) =>

@@ -78,9 +78,9 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     note.endedAt = clock.now();
   }
   let noted: Promise<void> | undefined;
-  function beforeSend(): Promise<void> {
+  async function beforeSend(): Promise<undefined> {
     noted ??= takeNote();
-    return noted;
+    await noted;
   }
 
   const services = parts.map((part) => openService(part, startsAt, onRequest, clock));

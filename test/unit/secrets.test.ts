@@ -81,3 +81,11 @@ it.each([
 ])('with the secret %s the status %s is shown as %s', (secret, status, shown) => {
   expect(redactStatus(status, redactor([secret]))).toBe(shown);
 });
+
+it.each([
+  ['correct horse', 'a correct\nhorse b', 'a *** b'],
+  ['correct horse', 'a correct \t horse b', 'a *** b'],
+  ['mint_key', 'a mint\u200d_k\ufe0fey b', 'a *** b'],
+])('the secret %j is found however it will look in the end: %j', (secret, text, left) => {
+  expect(redactor([secret])(text)).toBe(left);
+});

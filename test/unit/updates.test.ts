@@ -65,7 +65,7 @@ function ended(jobId: string, parts: Partial<Turn> = {}): JobState {
 }
 
 /** Until all that is to be written by now is written: announcing nothing waits for just that. */
-function written(updates: Updates): Promise<void> {
+function written(updates: Updates): Promise<boolean> {
   return updates.announce([]);
 }
 
