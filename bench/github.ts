@@ -1,6 +1,6 @@
 // GitHub's API on loopback, in a process of its own. It tells its parent where it is.
 
-import { startGitHub } from '../test/sim/github.ts';
+import { startGitHub } from '../test/sim/github/server.ts';
 import { PULLS, TOKEN } from './step.ts';
 
 const github = await startGitHub({

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type JobScript, startAgent } from '../test/sim/agent.ts';
-import { startStep, virtualTime } from '../test/sim/runner.ts';
+import { startStep, virtualTime } from '../test/sim/runner/process.ts';
 import { jobLengths } from './lengths.ts';
 import { API_KEY, PROJECT, PROMPT } from './step.ts';
 import { table } from './table.ts';

@@ -14,7 +14,8 @@ import {
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
-import type { CollaboratorOptions, GitHubOptions } from '../sim/github.ts';
+import type { CollaboratorOptions } from '../sim/github/permissions.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
 import { PULL, stage } from './scenario.ts';
 
 type Level = 'none' | 'read' | 'triage' | 'write' | 'maintain' | 'admin';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { pullRequest } from '../sim/events.ts';
 import { commentTexts, errors, JOB, PULL, stage } from './scenario.ts';
 
-it('a busy service gets the message later, once, and the comment tells how it ended', async () => {
+it('a busy service gets the message later, once, and the comment says how it ended', async () => {
   await using scene = await stage({
     with: { prompt: 'Add examples.', wait: true },
     agent: {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AgentOptions } from '../sim/agent.ts';
 import { push } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import type { StepRun } from '../sim/runner.ts';
+import type { StepRun } from '../sim/runner/process.ts';
 import {
   commentTexts,
   errors,
@@ -129,7 +129,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
   });
 });
 
-it('a killed step has told already that the message is out', async () => {
+it('a killed step has already written that the message is out', async () => {
   let run: StepRun | undefined;
   await using scene = await stage({
     with: { wait: true },
@@ -149,7 +149,7 @@ it('a killed step has told already that the message is out', async () => {
   });
 });
 
-it('a step killed while it sends has told that this is so', async () => {
+it('a step killed while it sends has written that it does', async () => {
   let run: StepRun | undefined;
   await using scene = await stage({
     agent: {

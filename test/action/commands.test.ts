@@ -9,8 +9,8 @@ import {
   reviewComment,
   type WebhookEvent,
 } from '../sim/events.ts';
-import type { GitHubOptions } from '../sim/github.ts';
-import type { StepResult } from '../sim/runner.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
+import type { StepResult } from '../sim/runner/process.ts';
 import { commentTexts, errors, JOB, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
 const GITHUB: GitHubOptions = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JournalEntry } from '../sim/agent.ts';
 import { ALICE, issueComment, pullRequest, push, review, schedule } from '../sim/events.ts';
-import type { GitHub } from '../sim/github.ts';
+import type { GitHub } from '../sim/github/server.ts';
 import { commentTexts, errors, JOB, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
 const others = (count: number) =>
@@ -66,7 +66,7 @@ describe('the comment', () => {
     expect(result.outputs['comment-url']).toBe(scene.github.comments(PULL)[0]?.html_url);
   });
 
-  it('tells the end also where it was deleted while it was written', async () => {
+  it('shows the end also where it was deleted while it was written', async () => {
     let patches = 0;
     await using scene = await stage({
       with: { wait: true },
@@ -280,7 +280,7 @@ describe('a comment that cannot be written is one warning, and the summary holds
   });
 });
 
-describe('what GraphQL answers with 200 and errors is told for what it is', () => {
+describe('what GraphQL answers with 200 and errors is reported for what it is', () => {
   const integration = 'Resource not accessible by integration';
   const page = {
     comments: { nodes: [], pageInfo: { hasPreviousPage: false, startCursor: null } },

@@ -176,7 +176,7 @@ describe('is said', () => {
   });
 });
 
-it('a job that is asked for only in a status is looked at anew after a pause, and then skipped', async () => {
+it('a job that is wanted only in a status is polled anew after a pause, and then skipped', async () => {
   await using scene = await stage({
     with: { 'only-when': 'failed' },
     agent: {
@@ -190,7 +190,7 @@ it('a job that is asked for only in a status is looked at anew after a pause, an
   expect(scene.agent.accepted()).toEqual([]);
 });
 
-it('nothing is said of what changed on a plain look', async () => {
+it('a single poll says nothing of what changed', async () => {
   const prLink = link(3);
   await using scene = await stage({
     with: { send: 'false', wait: true, prompt: '' },

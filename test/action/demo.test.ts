@@ -3,7 +3,7 @@ import { stories } from '../sim/demo/stories.ts';
 import { API_KEY } from '../sim/demo/story.ts';
 import { tell } from '../sim/demo/tell.ts';
 
-it.each([...stories.keys()])('the demo %s comes out as it tells', async (name) => {
+it.each([...stories.keys()])('the demo %s ends as its story says', async (name) => {
   const story = stories.get(name);
   if (story === undefined) throw new Error(`There is no story ${name}.`);
   const lines: string[] = [];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, HAS_NAMED_PIPES } from '../sim/platform.ts';
-import type { Step } from '../sim/runner.ts';
+import type { Step } from '../sim/runner/process.ts';
 import { type Fault, NOTHING, type Row, SENT, survive } from './faults.ts';
 import { KEY, TOKEN } from './scenario.ts';
 

@@ -166,7 +166,7 @@ describe('what the job shows', () => {
   ]);
 });
 
-describe('a look that fails is made again', () => {
+describe('a poll that fails is repeated', () => {
   const broken = (name: string, reply: Reply): Row => [
     name,
     looks((n) => (n === 2 || n === 4 ? reply : undefined)),
@@ -261,7 +261,7 @@ describe('a look that fails is made again', () => {
   ]);
 });
 
-describe('a look that is refused ends the wait at once', () => {
+describe('a poll that is refused ends the wait at once', () => {
   const ended = {
     ...SENT,
     result: 'error',
@@ -300,7 +300,7 @@ describe('a look that is refused ends the wait at once', () => {
   ]);
 });
 
-describe('a look before the message that fails', () => {
+describe('a baseline poll that fails', () => {
   const unsent = { ...NOTHING, tries: 0, withinMs: 60_000 } as const;
   play([
     ...[401, 403, 404, 307].map(

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { FaultServer } from '../sim/fault-server.ts';
-import type { StepResult } from '../sim/runner.ts';
+import type { StepResult } from '../sim/runner/process.ts';
 import { errors, KEY, type Scenario, type Stage, stage, warnings } from './scenario.ts';
 
 export interface Fault extends Scenario {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { issueComment, pullRequest } from '../sim/events.ts';
 import { HAS_FILE_MODES, HAS_FULL_DEVICE, HAS_LARGE_VARIABLES } from '../sim/platform.ts';
-import type { FileFault } from '../sim/runner.ts';
+import type { FileFault } from '../sim/runner/files.ts';
 import { errors, PULL, stage, warnings } from './scenario.ts';
 
 const FAULTS: readonly (readonly [fault: FileFault, possible: boolean])[] = [

@@ -6,7 +6,8 @@ import type { Answer, JobPart } from '../sim/agent.ts';
 import { ALICE, issueComment, pullRequest, RENOVATE, reviewComment } from '../sim/events.ts';
 import { FORGERIES, forEnvironment, forHeader } from '../sim/forgeries.ts';
 import { forgedIn, rendered } from '../sim/rendered.ts';
-import { parseCommands, type StepResult } from '../sim/runner.ts';
+import { parseCommands } from '../sim/runner/commands.ts';
+import type { StepResult } from '../sim/runner/process.ts';
 import {
   errors,
   findTraces,
@@ -212,7 +213,7 @@ describe.concurrent('a text in each field of the record and of the event is only
   });
 });
 
-describe.concurrent('a text in each part of a refused look is only quoted', () => {
+describe.concurrent('a text in each part of a refused poll is only quoted', () => {
   const statuses = [500, 502, 503, 429, 408, 425, 504, 599];
 
   function refusal(index: number): Answer {

@@ -4,7 +4,7 @@ import { OUTPUT_NAMES } from '../../src/report/outputs.ts';
 import type { AgentOptions, JobScript, JournalEntry, PostReply, Reply } from '../sim/agent.ts';
 import { schedule } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import type { StepResult } from '../sim/runner.ts';
+import type { StepResult } from '../sim/runner/process.ts';
 import {
   commentTexts,
   errors,
@@ -179,7 +179,7 @@ describe('several jobs', () => {
   });
 });
 
-describe('what befalls one job leaves the others as they are', () => {
+describe('one job’s failure does not affect the others', () => {
   const good = { result: 'completed', delivery: 'sent', status: 'completed', reason: '' };
   const BAD = 'job-3';
   it.each<[string, Pick<AgentOptions, 'onPost' | 'onGet'>, Partial<Told>]>([
@@ -249,7 +249,7 @@ describe('what befalls one job leaves the others as they are', () => {
 
   const later = { status: 503, headers: { 'retry-after': '3600' } };
 
-  it('looks that are to come later make room for the messages of others', async () => {
+  it('later polls make room for the messages of other jobs', async () => {
     const names = ids(8);
     const busy = new Set(names.slice(0, 4));
     await using scene = await many(
@@ -549,7 +549,7 @@ describe('only-when', () => {
     }
   });
 
-  it('tells at the end of the log how many jobs were skipped', async () => {
+  it('says at the end of the log how many jobs were skipped', async () => {
     await using scene = await many({
       with: { 'only-when': 'failed' },
       agent: {
@@ -721,7 +721,7 @@ describe('the conversations of many jobs', () => {
     ).toHaveLength(2);
   });
 
-  it('tell of each job that comes late', async () => {
+  it('name each job that comes late', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     const held = new Map([
       ['job-2', '40'],

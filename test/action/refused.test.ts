@@ -56,7 +56,7 @@ it('a key without the prefix of the service is warned of, at the service itself'
   expect(warnings(known)).toEqual([]);
 });
 
-it('where the look before the send is refused, nothing is sent', async () => {
+it('where the poll before the message is refused, nothing is sent', async () => {
   await using scene = await stage({ with: { wait: true, 'job-id': 'another' } });
   const result = await scene.run();
   expect(errors(result)).toEqual([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentOptions } from '../sim/agent.ts';
 import { push } from '../sim/events.ts';
-import type { GitHub } from '../sim/github.ts';
+import type { GitHub } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import { errors, JOB, LONG_TURN, PULL, type Scenario, stage, warnings } from './scenario.ts';
 
@@ -84,7 +84,7 @@ describe('a re-run does not send again', () => {
     expect(looks).toBe(JSON.parse(first.outputs.results ?? '')[0].polls);
   });
 
-  it('what was on its way when the earlier attempt was killed: a look settles it', async () => {
+  it('what was being sent when the earlier attempt was killed: a poll settles it', async () => {
     const { second, posts } = await rerun({ with: { wait: true } }, { killAt: 'message' });
     expect(second.outputs).toMatchObject({
       result: 'completed',
@@ -94,7 +94,7 @@ describe('a re-run does not send again', () => {
     expect(posts).toBe(1);
   });
 
-  it('what was on its way, where no look can settle it', async () => {
+  it('what was being sent, where no poll can settle it', async () => {
     const { second, posts } = await rerun({}, { killAt: 'message' });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(errors(second)).toEqual([expect.stringContaining('it was not sent again')]);
@@ -211,7 +211,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
 
-  it('where only the job names the place, and the look for it is counted', async () => {
+  it('where only the job names the pull request, and the poll for it is counted', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     await using scene = await stage({
       agent: { jobs: [{ id: JOB, base: { prLink } }] },
@@ -223,7 +223,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([{ result: 'sent', polls: 1 }]);
   });
 
-  it('where only the job names the place, and it cannot be seen', async () => {
+  it('where only the job names the pull request, and it cannot be fetched', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     let isBroken = false;
     await using scene = await stage({
@@ -241,7 +241,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(scene.agent.posts()).toHaveLength(1);
   });
 
-  it('where only the job names the place, and is seen when other comments have taken long', async () => {
+  it('where only the job names the pull request, and is fetched when other comments have taken long', async () => {
     const two = ['job-1', 'job-2'].map((id, index) => ({ id, number: 11 + index }));
     let [isAgain, misses] = [false, 0];
     await using scene = await stage({

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { OUTPUT_NAMES } from '../../src/report/outputs.ts';
 import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '../sim/agent.ts';
 import { ALICE, pullRequest, RENOVATE } from '../sim/events.ts';
-import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';
+import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
 import {
   type Step,
   type StepResult,
@@ -11,7 +11,7 @@ import {
   type TimeOptions,
   type VirtualTime,
   virtualTime,
-} from '../sim/runner.ts';
+} from '../sim/runner/process.ts';
 
 /** Recognisable secrets: each scenario ends with a search for them in all that came out. */
 export const KEY = 'mint_canary-7f3a9c1e5b"+/<&>|';

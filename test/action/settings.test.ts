@@ -11,7 +11,7 @@ import {
   RENOVATE,
   type WebhookEvent,
 } from '../sim/events.ts';
-import type { StepResult } from '../sim/runner.ts';
+import type { StepResult } from '../sim/runner/process.ts';
 import { errors, PULL, type Scenario, type Stage, stage, warnings } from './scenario.ts';
 
 // Wrong settings are an error of whoever set up the workflow. A stranger who starts it gets none.
@@ -123,7 +123,7 @@ describe.concurrent('a wrong', () => {
     expectError(writer.result, writer.scene, 'command must be one word');
   });
 
-  it('minimum-permission counts as write until it is told', async () => {
+  it('minimum-permission counts as write until it is reported', async () => {
     const collaborators = {
       alice: { id: ALICE.id, permission: 'read', role_name: 'triage' },
     } as const;
@@ -134,14 +134,14 @@ describe.concurrent('a wrong', () => {
     expectSkipped(result, scene, 1);
   });
 
-  it('allowed-bots allows none until it is told', async () => {
+  it('allowed-bots allows none until it is reported', async () => {
     const { result, scene } = await run(WRONG['allowed-bots'] ?? {}, opens(RENOVATE));
     expectSkipped(result, scene, 0);
     const trusted = await run(WRONG['allowed-bots'] ?? {}, push());
     expectError(trusted.result, trusted.scene, 'allowed-bots must be a list of logins');
   });
 
-  it('setting is told at once where no stranger can have started the run', async () => {
+  it('setting is reported at once where no stranger can have started the run', async () => {
     for (const event of [push(), pullRequest({ number: PULL, sender: RENOVATE })]) {
       const { result, scene } = await run({ wait: 'yes' }, event);
       expectError(result, scene, 'wait must be');
@@ -166,7 +166,7 @@ describe.concurrent('what is missing', () => {
     expectError(writer.result, writer.scene, words);
   });
 
-  it('is told to a writer who commands, not to a stranger', async () => {
+  it('is reported to a writer who commands, not to a stranger', async () => {
     const inputs = { ...COMMENTED, 'api-key': '' };
     const stranger = await run(inputs, says('/agent go', MALLORY));
     expectSkipped(stranger.result, stranger.scene, 1);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Agent } from '../sim/agent.ts';
 import { answer, head, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import type { StepResult, StepRun } from '../sim/runner.ts';
+import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import { commentTexts, expectPromises, PULL, type Scenario, stage } from './scenario.ts';
 
 type Strike = () => void;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { event, issueComment, RENOVATE } from '../sim/events.ts';
 import { selfSigned, startFaultServer } from '../sim/fault-server.ts';
-import type { StepResult } from '../sim/runner.ts';
+import type { StepResult } from '../sim/runner/process.ts';
 import { JOB, PULL, type Scenario, stage } from './scenario.ts';
 
 const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');

@@ -21,7 +21,7 @@ async function wait(script: JobScript, inputs: Record<string, string> = {}) {
 }
 
 describe('a job that is taken up and done', () => {
-  it('is looked at once before, and until it is done', async () => {
+  it('is polled once before the message, and then until it is done', async () => {
     const { result, scene, comments } = await wait(
       job({ prLink: OLD }, active(2000), ended(300_000, 'completed', OLD)),
     );
@@ -136,7 +136,7 @@ it('fail-on decides what fails the step', async () => {
   ]);
 });
 
-it('the wait ends at its deadline, with a last look', async () => {
+it('the wait ends at its deadline, with a last poll', async () => {
   const { result, scene, comments } = await wait(job({}, active(1000)), {
     'timeout-minutes': '10',
   });

@@ -22,6 +22,24 @@ it('the README names the events on which nobody is asked for', () => {
   expect(names).toEqual([...TRUSTED_EVENTS, 'workflow_run', 'pull_request']);
 });
 
+describe('the house in CONTRIBUTING.md', () => {
+  const [, house = ''] = /^src\/\n(.*?)^test\//ms.exec(read('CONTRIBUTING.md')) ?? [];
+  /** The lines of each folder, by its name; those of the files in src/ itself by ''. */
+  const rooms = Map.groupBy(
+    house.split(/\n(?! {3})/),
+    (part) => /^ +(\w+)\//.exec(part)?.[1] ?? '',
+  );
+
+  const modules = files('src/**/*.ts').filter(({ name }) => !name.endsWith('.d.ts'));
+
+  it.each(modules)('names $name', ({ name }) => {
+    const [, folder = '', file = ''] = /^src\/(?:(\w+)\/)?(.*)\.ts$/.exec(name) ?? [];
+    const text = rooms.get(folder)?.join('\n') ?? '';
+    if (folder === 'vendor') expect(text).not.toBe('');
+    else expect(text).toMatch(RegExp(`(?<![\\w-])${file}(?![\\w-])`));
+  });
+});
+
 it.each(documents())('links in $name lead to files that are there', ({ name, text }) => {
   const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path);
   expect(targets.filter((path) => !existsSync(join(ROOT, dirname(name), path)))).toEqual([]);

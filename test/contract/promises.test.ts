@@ -24,7 +24,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   workflow_run: 'workflowRun(',
 };
 
-describe('what users are told of is tried in scenarios', () => {
+describe('what is documented for users is tried in scenarios', () => {
   const inputs = Object.keys(action.inputs);
   it.each(inputs)('the input %s', (name) => {
     expect(scenarios).toMatch(new RegExp(`'${name}'|\\b${name}: |\\bwith: \\{ ${name}\\b`));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 
 const ROOT = join(import.meta.dirname, '../..');
-const DOCUMENTS = '{*.md,test/*.md}';
+const DOCUMENTS = '{*.md,docs/*.md,test/*.md}';
 const PARTS = new Set(['name', 'on', 'permissions', 'concurrency', 'env', 'defaults', 'jobs']);
 
 export const ACTION = 'OWNER/agent-follow-up';

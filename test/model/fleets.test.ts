@@ -46,11 +46,11 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
       const { delivery } = run.result;
       return delivery === 'sent' || (delivery === 'unknown' && accepted(run) === 1) ? 1 : 0;
     }),
-  'a few messages are under way at a time, each from the look before it': (runs) =>
+  'a few messages are under way at a time, each from the poll before it': (runs) =>
     mostAtOnce(runs.flatMap(turnsOf)) <= MOST_UNDER_WAY,
-  'those that begin with a look begin in the order in which they were asked for': (runs) => {
+  'those that begin with a poll begin in the order in which they were asked for': (runs) => {
     const begun = runs.filter((run) => inTurn(run) && !run.scenario.isKnown);
-    const times = begun.flatMap(({ service }) => service.looks[0]?.startedAt ?? []);
+    const times = begun.flatMap(({ service }) => service.polls[0]?.startedAt ?? []);
     return times.every((at, index) => index === 0 || at > (times[index - 1] ?? 0));
   },
   'after a 429 that cannot be waited out no POST begins': (runs, stop) =>
@@ -93,7 +93,7 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
     stop !== null || runs.every((run) => findsTheEnd(run, runs.length * SLOWEST_TURN_MS)),
 };
 
-/** Milliseconds that a look and a message may take if both are slow, but nothing is wrong. */
+/** Milliseconds that a poll and a message may take if both are slow, but nothing is wrong. */
 const SLOWEST_TURN_MS = 80_000;
 
 function accepted({ scenario, service }: Run): number {
@@ -104,23 +104,23 @@ function total(runs: readonly Run[], count: (run: Run) => number): number {
   return runs.reduce((sum, run) => sum + count(run), 0);
 }
 
-/** Whether the job must wait for its turn: to send, or to look only once. */
+/** Whether the job must wait for its turn: to send, or to poll only once. */
 function inTurn({ scenario: { isLook, earlier, order } }: Run): boolean {
   return isLook ? !order.wait : earlier === null;
 }
 
 function requestsOf({ service }: Run): readonly Span[] {
-  return [...service.looks, ...service.posts];
+  return [...service.polls, ...service.posts];
 }
 
-/** Each message and the look just before it are one turn; each other look before it is one. */
+/** Each message and the poll just before it are one turn; each other poll before it is one. */
 function turnsOf(run: Run): readonly Span[] {
-  const { looks, posts } = run.service;
+  const { polls, posts } = run.service;
   if (!inTurn(run)) return [];
-  if (posts.length === 0) return looks;
+  if (posts.length === 0) return polls;
   return posts.flatMap((post, index) => {
     const since = posts[index - 1]?.endedAt ?? Number.NEGATIVE_INFINITY;
-    const before = looks.filter(
+    const before = polls.filter(
       ({ startedAt }) => startedAt >= since && startedAt < post.startedAt,
     );
     const { startedAt } = before.pop() ?? post;
@@ -154,8 +154,8 @@ function unsentAt(at: number, runs: readonly Run[], but: Run): readonly Run[] {
 /** At once, unless something is under way that has to end first, and then may end otherwise. */
 function isSkipped(run: Run, stop: Stop): boolean {
   const { result } = run.result;
-  const { looks, posts } = run.service;
-  const underWay = [...looks, ...posts, ...(run.note === null ? [] : [run.note])];
+  const { polls, posts } = run.service;
+  const underWay = [...polls, ...posts, ...(run.announcement === null ? [] : [run.announcement])];
   if (!underWay.some((span) => isIn(stop.at, span))) {
     // Two seconds before the deadline no message goes out any more, whatever stops it first.
     const isLate = stop.at >= run.scenario.order.timeoutMs - 2000 - SLACK_MS;
@@ -166,7 +166,7 @@ function isSkipped(run: Run, stop: Stop): boolean {
     result === 'skipped' ||
     (result === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt) ||
     (result === 'timed-out' && endsInTime(run)) ||
-    (result === 'error' && [...looks, ...posts].some((request) => isIn(stop.at, request)))
+    (result === 'error' && [...polls, ...posts].some((request) => isIn(stop.at, request)))
   );
 }
 
@@ -179,7 +179,7 @@ function namesStop({ result: { reason } }: Run, { run, at, askedMs }: Stop): boo
 }
 
 /**
- * The first 429 that cannot be waited out. It cannot be told whether one can if the wait would be
+ * The first 429 that cannot be waited out. Nobody can say whether one can if the wait would be
  * over just at the deadline, and nobody tries any more if the cancel comes with the answer.
  */
 function firstStop(runs: readonly Run[]): Stop | null | 'too close to call' {
@@ -229,29 +229,29 @@ const posts: fc.Arbitrary<Script> = fc.oneof(
   { weight: 5, arbitrary: script(9, fc.array(step, { minLength: 1, maxLength: 4 })) },
   { weight: 1, arbitrary: script(0, fc.array(tooMany, { minLength: 1, maxLength: 3 })) },
 );
-const looks: fc.Arbitrary<Script> = script(6, fc.array(step, { maxLength: 6 }));
+const polls: fc.Arbitrary<Script> = script(6, fc.array(step, { maxLength: 6 }));
 
 const toSend: fc.Arbitrary<Part> = fc
   .record({
     part: anyPart,
     posts,
-    looks,
+    polls,
     earlier: fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, earlier),
     isLongOver: fc.boolean(),
   })
-  .map(({ part, posts, looks, earlier, isLongOver }) => {
-    const first = { ...part, posts, looks };
+  .map(({ part, posts, polls, earlier, isLongOver }) => {
+    const first = { ...part, posts, polls };
     return earlier === null ? first : after(first, earlier, isLongOver);
   });
 
-/** What a look goes on with is a message that was sent. */
-const toLook: fc.Arbitrary<Part> = toSend.map((part) => ({
+/** What a job without a message resumes is a message that was sent. */
+const toPoll: fc.Arbitrary<Part> = toSend.map((part) => ({
   ...part,
   isLook: true,
   earlier: part.earlier && { ...part.earlier, delivery: 'sent', wasAccepted: true },
 }));
 
-/** With shorter waits than a job alone, for the looks of all of them add up. */
+/** With shorter waits than a job alone, for the polls of all of them add up. */
 const fleetOrder = fc
   .record({
     order,
@@ -283,7 +283,7 @@ function fleetOf(part: fc.Arbitrary<Part>, onlyWhen: fc.Arbitrary<Fleet['onlyWhe
 const statuses = fc.subarray([...STATUSES], { minLength: 1 }).map((chosen) => new Set(chosen));
 const fleets = fc.oneof(
   { weight: 6, arbitrary: fleetOf(toSend, fc.option(statuses, { freq: 2 })) },
-  { weight: 1, arbitrary: fleetOf(toLook, fc.constant(null)) },
+  { weight: 1, arbitrary: fleetOf(toPoll, fc.constant(null)) },
 );
 
 const endings = new Map<string, number>();

@@ -20,7 +20,7 @@ import { escapeCommands } from '../../src/runner/log.ts';
 import { redactor } from '../../src/runner/secrets.ts';
 import { hasVisibleText, oneLine } from '../../src/sanitize.ts';
 import { DELIVERIES, RESULTS, type Turn } from '../../src/turn.ts';
-import { parseCommands } from '../sim/runner.ts';
+import { parseCommands } from '../sim/runner/commands.ts';
 import { hostileText } from './hostile.ts';
 
 const RUNS = { numRuns: Number(process.env.MODEL_RUNS ?? 2000) };

@@ -5,7 +5,7 @@ import { acceptedBy, isPerhapsTaken, type Run, type Said } from './run.ts';
 import { type Scenario, WELL } from './scenario.ts';
 import type { Post, Step } from './service.ts';
 
-const LAST_LOOK_MS = 1500;
+const LAST_POLL_MS = 1500;
 /** Milliseconds that Node's timers and the reading of the clock may add up to. */
 export const SLACK_MS = 20;
 
@@ -20,12 +20,12 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
     service,
     result,
   }) => isTrue(result, acceptedBy(scenario, service)),
-  'at each moment what is told is true': ({ told }) =>
-    told.every(({ progress, accepted }) => isTrue(progress.soFar, accepted)),
-  'just before each POST its delivery is told to be unknown': ({ told, service, scenario }) => {
-    const sending = told.filter(({ progress }) => progress.kind === 'sending');
+  'each snapshot is true when it is emitted': ({ emitted }) =>
+    emitted.every(({ progress, accepted }) => isTrue(progress.snapshot, accepted)),
+  'just before each POST the delivery is emitted as unknown': ({ emitted, service, scenario }) => {
+    const sending = emitted.filter(({ progress }) => progress.kind === 'sending');
     return (
-      sending.every(({ progress }) => progress.soFar.delivery === 'unknown') &&
+      sending.every(({ progress }) => progress.snapshot.delivery === 'unknown') &&
       sending.length === service.posts.length + (scenario.veto && sending.length > 0 ? 1 : 0)
     );
   },
@@ -37,36 +37,36 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
     ),
   'nothing is sent after an attempt that may have sent it': ({ scenario, service }) =>
     scenario.earlier === null || service.posts.length === 0,
-  'nothing is sent where it is only looked': ({ scenario, service }) =>
+  'nothing is sent where the job is only polled': ({ scenario, service }) =>
     !scenario.isLook || service.posts.length === 0,
-  'it is sent only in a status in which it is wanted': ({ scenario: { onlyWhen }, told }) =>
-    told.every(
-      ({ progress: { kind, soFar } }) =>
-        kind !== 'sending' || onlyWhen === null || onlyWhen.has(statusBefore(soFar)),
+  'it is sent only in a status in which it is wanted': ({ scenario: { onlyWhen }, emitted }) =>
+    emitted.every(
+      ({ progress: { kind, snapshot } }) =>
+        kind !== 'sending' || onlyWhen === null || onlyWhen.has(statusBefore(snapshot)),
     ),
-  'where the message is not wanted, nothing follows the look before it': (run) =>
+  'where the message is not wanted, nothing follows the baseline poll': (run) =>
     !isUnwanted(run) ||
     (run.result.delivery === 'not-sent' &&
-      run.service.posts.every(({ startedAt }) => startedAt < lastLookAt(run)) &&
-      (run.scenario.looks.steps.length > 0 ||
+      run.service.posts.every(({ startedAt }) => startedAt < lastPollAt(run)) &&
+      (run.scenario.polls.steps.length > 0 ||
         run.service.posts.length > 0 ||
-        run.service.looks.length === 1 ||
-        run.note !== null)),
-  'each POST but the first comes after a look of its own, where one is made at all': (run) =>
-    run.service.looks.length === 0 ||
+        run.service.polls.length === 1 ||
+        run.announcement !== null)),
+  'each POST but the first comes after a poll of its own, where there is one at all': (run) =>
+    run.service.polls.length === 0 ||
     run.service.posts.every(({ startedAt }, index, posts) => {
       const before = posts[index - 1];
-      return before === undefined || looksBetween(run, before.endedAt, startedAt) > 0;
+      return before === undefined || pollsBetween(run, before.endedAt, startedAt) > 0;
     }),
   'a delivery is unknown only if the message may have been taken': ({
     scenario,
     service,
     result,
   }) => (result.delivery === 'not-sent') === !isPerhapsTaken(scenario, service),
-  'between the attempts it is told to be unknown only then, too': ({ told }) =>
-    told.every(
-      ({ progress: { kind, soFar }, mayBeTaken }) =>
-        kind === 'sending' || (soFar.delivery === 'not-sent') === !mayBeTaken,
+  'between the attempts it is unknown only then, too': ({ emitted }) =>
+    emitted.every(
+      ({ progress: { kind, snapshot }, mayBeTaken }) =>
+        kind === 'sending' || (snapshot.delivery === 'not-sent') === !mayBeTaken,
     ),
   'no POST starts with less than 2 s left': ({ service, scenario }) =>
     service.posts.every(({ startedAt }) => startedAt <= scenario.order.timeoutMs - 2000 + 1),
@@ -74,16 +74,16 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
     service.posts.every(({ startedAt }) => cancelledAt === null || startedAt <= cancelledAt),
   'nothing is sent if the outputs cannot be written': ({ service, scenario }) =>
     !scenario.veto || service.posts.length === 0,
-  'it ends by the deadline and the last look': ({ endedAt, scenario, note }) => {
-    const lookEnd = Math.max(scenario.startsAt, scenario.order.timeoutMs) + LAST_LOOK_MS;
-    return endedAt <= Math.max(lookEnd, note?.endedAt ?? 0) + SLACK_MS;
+  'it ends by the deadline and the last poll': ({ endedAt, scenario, announcement }) => {
+    const pollEnd = Math.max(scenario.startsAt, scenario.order.timeoutMs) + LAST_POLL_MS;
+    return endedAt <= Math.max(pollEnd, announcement?.endedAt ?? 0) + SLACK_MS;
   },
   'it ends right after a cancel': ({ endedAt, cancelledAt }) =>
     cancelledAt === null || endedAt <= cancelledAt + SLACK_MS,
-  'without a wait there is no look': ({ scenario, service }) =>
-    scenario.order.wait || mayLook(scenario) || service.looks.length === 0,
-  'every look is counted': ({ scenario: { isKnown }, result, service }) =>
-    result.polls === service.looks.length + (isKnown ? 1 : 0),
+  'without a wait there is no poll': ({ scenario, service }) =>
+    scenario.order.wait || mayPoll(scenario) || service.polls.length === 0,
+  'every poll is counted': ({ scenario: { isKnown }, result, service }) =>
+    result.polls === service.polls.length + (isKnown ? 1 : 0),
   'the result agrees with the delivery': hasFittingResult,
   'it is confirmed or not only if it was waited for': ({ scenario, result }) =>
     (result.confirmed !== null) ===
@@ -103,25 +103,25 @@ export function brokenPromises(run: Run): readonly string[] {
   return Object.entries(PROMISES).flatMap(([promise, holds]) => (holds(run) ? [] : [promise]));
 }
 
-/** Without a wait only a doubt is settled by looking, where a look before shows what changed. */
-function mayLook({ isLook, earlier, onlyWhen }: Scenario): boolean {
+/** Without a wait only a doubt is settled by polling, where the baseline shows what changed. */
+function mayPoll({ isLook, earlier, onlyWhen }: Scenario): boolean {
   return isLook || onlyWhen !== null || earlier?.delivery === 'unknown';
 }
 
-function lastLookAt({ service }: Run): number {
-  return service.looks.at(-1)?.startedAt ?? Number.NEGATIVE_INFINITY;
+function lastPollAt({ service }: Run): number {
+  return service.polls.at(-1)?.startedAt ?? Number.NEGATIVE_INFINITY;
 }
 
-function looksBetween({ service }: Run, from: number, to: number): number {
-  return service.looks.filter(({ startedAt }) => startedAt >= from && startedAt <= to).length;
+function pollsBetween({ service }: Run, from: number, to: number): number {
+  return service.polls.filter(({ startedAt }) => startedAt >= from && startedAt <= to).length;
 }
 
-/** The status that counts for `only-when`, as the look before the message saw it. */
+/** The status that counts for `only-when`, as the baseline poll saw it. */
 function statusBefore({ base }: Said): Status {
   return STATUSES.find((status) => status === base?.status) ?? 'active';
 }
 
-/** Whether a look before the message saw the job in a status in which it does not get one. */
+/** Whether the baseline poll saw the job in a status in which it does not get one. */
 export function isUnwanted(run: Run): boolean {
   const { earlier, isLook, onlyWhen } = run.scenario;
   const wasSeen = earlier === null && !isLook && run.result.base !== null;
@@ -159,8 +159,8 @@ export function findsTheEnd({ scenario, service, result }: Run, extraMs: number)
 /** Slow answers are nothing wrong. The time must be enough for both turns, the window and them. */
 function goesWell(scenario: Scenario, extraMs: number): boolean {
   const { order, startsAt, job, cancel, veto, onlyWhen } = scenario;
-  const { posts, looks, noteMs, earlier, isLook } = scenario;
-  const steps = [...posts.steps, ...looks.steps];
+  const { posts, polls, announceMs, earlier, isLook } = scenario;
+  const steps = [...posts.steps, ...polls.steps];
   const isWell = ({ fault, connectMs, answerMs }: Step): boolean =>
     fault === WELL.fault && connectMs < 9900 && connectMs + answerMs < 29_500;
   const neededMs =
@@ -169,7 +169,7 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
       job.workMs +
       order.settleMs +
       2 * (order.pollIntervalMs ?? 0) +
-      noteMs +
+      announceMs +
       240_000 +
       extraMs);
   return (
@@ -188,7 +188,7 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
 export function endsInTime({ scenario, result, service, endedAt }: Run): boolean {
   const { timeoutMs } = scenario.order;
   if (result.delivery !== 'not-sent') return endedAt >= timeoutMs - SLACK_MS;
-  const requests = [...service.looks, ...service.posts];
+  const requests = [...service.polls, ...service.posts];
   return (
     endedAt >= timeoutMs - 2000 - SLACK_MS ||
     requests.some((request) => Math.abs(request.endedAt - endedAt) <= SLACK_MS)
@@ -225,7 +225,7 @@ function hasFittingResult(run: Run): boolean {
 function isPlain({ result, confirmed }: Said, scenario: Scenario): boolean {
   const { isLook, earlier, order } = scenario;
   if (result === 'sent' || (result === 'completed' && confirmed)) return true;
-  // A look without a message says no more than what it saw.
+  // A poll without a message says no more than what it fetched.
   if (!isLook || (order.wait && earlier !== null)) return false;
   return result === 'completed' || (!order.wait && STATUSES.some((status) => status === result));
 }

@@ -15,9 +15,9 @@ import { recordBefore, type Service, type Span, type Step, scriptedService } fro
 /** What is said of a job at some moment. */
 export type Said = ReturnType<typeof said>;
 
-/** What was told on the way, and what was true then. */
-export interface Told {
-  readonly progress: { readonly kind: JobEvent['kind']; readonly soFar: Said };
+/** What was emitted on the way, and what was true then. */
+export interface Emitted {
+  readonly progress: { readonly kind: JobEvent['kind']; readonly snapshot: Said };
   readonly accepted: number;
   /** Whether a message may have been taken, for one who does not know the service. */
   readonly mayBeTaken: boolean;
@@ -31,9 +31,9 @@ export interface Run {
   readonly service: Service;
   readonly endedAt: number;
   readonly cancelledAt: number | null;
-  /** The one note before the first message, which all of them wait for. */
-  readonly note: Span | null;
-  readonly told: readonly Told[];
+  /** The one announcement before the first message, which all of them wait for. */
+  readonly announcement: Span | null;
+  readonly emitted: readonly Emitted[];
 }
 
 /** What came of all of them, in their order. */
@@ -48,12 +48,12 @@ const PROJECT = 'proj-1';
 
 /** Plays a run with all its jobs. */
 export async function play(fleet: Fleet): Promise<FleetRun> {
-  const { parts, startsAt, cancel, jitter, noteMs } = fleet;
+  const { parts, startsAt, cancel, jitter, announceMs } = fleet;
   const clock = virtualClock(startsAt);
   const controller = new AbortController();
   const { signal } = controller;
   let cancelledAt: number | null = null;
-  let note: Span | null = null;
+  let announcement: Span | null = null;
   let requests = 0;
   let drawn = 0;
 
@@ -73,9 +73,9 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     requests += 1;
   }
   async function takeNote(): Promise<void> {
-    note = { startedAt: clock.now(), endedAt: Infinity };
-    if (noteMs > 0) await clock.sleep(noteMs, signal).catch(() => {});
-    note.endedAt = clock.now();
+    announcement = { startedAt: clock.now(), endedAt: Infinity };
+    if (announceMs > 0) await clock.sleep(announceMs, signal).catch(() => {});
+    announcement.endedAt = clock.now();
   }
   let noted: Promise<void> | undefined;
   async function beforeSend(): Promise<undefined> {
@@ -98,10 +98,13 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     redact: (text: string) => text,
   };
 
-  async function playPart(part: Part, index: number): Promise<Omit<Run, 'cancelledAt' | 'note'>> {
+  async function playPart(
+    part: Part,
+    index: number,
+  ): Promise<Omit<Run, 'cancelledAt' | 'announcement'>> {
     const scenario = { ...fleet, ...part };
     const service = services[index] as Service;
-    const told: Told[] = [];
+    const emitted: Emitted[] = [];
     const plan = planOf(part, fleet);
     const options = {
       ...fleet.order,
@@ -117,20 +120,20 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
       state: stateOf(part.job.id, plan, START, { wait: fleet.order.wait, polls }),
       observer({ kind, state }) {
         const mayBeTaken = isPerhapsTaken(part, service);
-        const progress = { kind, soFar: said(state) };
-        told.push({ progress, accepted: acceptedBy(part, service), mayBeTaken });
+        const progress = { kind, snapshot: said(state) };
+        emitted.push({ progress, accepted: acceptedBy(part, service), mayBeTaken });
         return fleet.veto && kind === 'sending' ? 'The outputs cannot be written.' : undefined;
       },
     };
     await runJob(job, plan, { prompt: 'x', onlyWhen: fleet.onlyWhen, announce: beforeSend });
     const { state } = job;
-    return { scenario, state, result: said(state), service, endedAt: clock.now(), told };
+    return { scenario, state, result: said(state), service, endedAt: clock.now(), emitted };
   }
 
   const runs = await clock.drive(Promise.all(parts.map(playPart)));
   for (const stop of callOff) stop();
   return {
-    runs: runs.map((run) => ({ ...run, cancelledAt, note })),
+    runs: runs.map((run) => ({ ...run, cancelledAt, announcement })),
     timersLeft: clock.pending(),
     listenersLeft: getEventListeners(signal, 'abort').length,
   };
@@ -152,7 +155,7 @@ function routed(services: ReadonlyMap<string, Service | undefined>): Transport {
 }
 
 function openService(
-  { job, posts, looks, earlier }: Part,
+  { job, posts, polls, earlier }: Part,
   startsAt: number,
   onRequest: () => void,
   clock: VirtualClock,
@@ -162,7 +165,7 @@ function openService(
       job,
       acceptedAt: earlier?.wasAccepted ? startsAt - earlier.agoMs - 50 : null,
       nextPost: stepper(posts),
-      nextLook: stepper(looks),
+      nextPoll: stepper(polls),
       onRequest,
     },
     clock,
@@ -214,7 +217,7 @@ function leftBehind({ earlier, job }: Part, startsAt: number): Turn | null {
   };
 }
 
-/** Messages of this turn that the service acted on. The one that a look waits for is none of it. */
+/** Messages of this turn that the service acted on. The one that a job without a message waits for is not counted. */
 export function acceptedBy({ isLook, earlier }: Part, service: Service): number {
   return service.accepted() - (isLook && earlier?.wasAccepted ? 1 : 0);
 }

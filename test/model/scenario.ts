@@ -14,18 +14,18 @@ export interface Circumstances {
   readonly jitter: readonly number[];
   /** Whether the file of the outputs cannot be written. */
   readonly veto: boolean;
-  /** Milliseconds that the note on GitHub before the first message takes. */
-  readonly noteMs: number;
+  /** Milliseconds that the announcement on GitHub before the first message takes. */
+  readonly announceMs: number;
 }
 
 /** One job, and how its requests go. */
 export interface Part {
   readonly job: JobScript;
   readonly posts: Script;
-  readonly looks: Script;
-  /** Whether the job was looked at before its turn came, to find what is remembered of it. */
+  readonly polls: Script;
+  /** Whether the job was polled before its turn came, to find what is remembered of it. */
   readonly isKnown: boolean;
-  /** Whether nothing is to be sent, but only looked. */
+  /** Whether nothing is to be sent, and the job only polled. */
   readonly isLook: boolean;
   readonly earlier: EarlierAttempt | null;
 }
@@ -38,11 +38,11 @@ export interface Fleet extends Circumstances {
 /** Everything that concerns one job of a run. */
 export type Scenario = Circumstances & Part;
 
-/** An attempt of the same run, or for a look a run before, that sent the message or may have. */
+/** An attempt of the same run, or of an earlier run if nothing is to be sent, that sent the message or may have. */
 export interface EarlierAttempt {
   readonly delivery: 'sent' | 'unknown';
   readonly agoMs: number;
-  /** The truth; one that was told to be sent was accepted. */
+  /** The truth; one that was reported as sent was accepted. */
   readonly wasAccepted: boolean;
   readonly knowsBase: boolean;
   readonly knowsTime: boolean;
@@ -125,8 +125,8 @@ export const slowStep: fc.Arbitrary<Step> = fc
   .oneof(fc.constant(100), fc.integer({ min: 1, max: 29_000 }))
   .map((answerMs) => ({ ...WELL, answerMs }));
 
-/** The look before the send is often well, since without it nothing happens. */
-export const lookSteps: fc.Arbitrary<readonly Step[]> = fc.oneof(
+/** The baseline poll often goes well, since without it nothing happens. */
+export const pollSteps: fc.Arbitrary<readonly Step[]> = fc.oneof(
   fc.array(step, { maxLength: 12 }),
   fc.array(step, { maxLength: 12 }).map((steps) => [WELL, ...steps]),
   fc.array(slowStep, { minLength: 1, maxLength: 20 }),
@@ -150,7 +150,7 @@ export const order = fc
   })
   .map(({ interval, ...rest }) => ({
     ...rest,
-    // Looks by the thousand take long and show nothing new.
+    // Polls by the thousand take long and show nothing new.
     pollIntervalMs: interval === null ? null : Math.max(interval, Math.ceil(rest.timeoutMs / 200)),
   }));
 
@@ -211,14 +211,14 @@ export const surroundings = fc.record({
     maxLength: 5,
   }),
   veto: fc.oneof({ weight: 30, arbitrary: fc.constant(false) }, fc.constant(true)),
-  noteMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat({ max: 10_000 })),
+  announceMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat({ max: 10_000 })),
 });
 
 /** A job to which nothing was sent before. */
 export const anyPart: fc.Arbitrary<Part> = fc.record({
   job,
   posts: script(2, fc.array(step, { minLength: 1, maxLength: 4 })),
-  looks: script(1, lookSteps),
+  polls: script(1, pollSteps),
   isKnown: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
   isLook: fc.constant(false),
   earlier: fc.constant(null),

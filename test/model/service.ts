@@ -82,7 +82,7 @@ export interface Post extends Span {
 
 export interface Service extends Transport {
   readonly posts: readonly Post[];
-  readonly looks: readonly Span[];
+  readonly polls: readonly Span[];
   /** Messages that the service acted on. */
   accepted(): number;
   /** Requests that have not ended. */
@@ -96,7 +96,7 @@ export interface ServiceScript {
   /** When the message of an earlier attempt was accepted, if one was. */
   readonly acceptedAt: number | null;
   readonly nextPost: () => Step;
-  readonly nextLook: () => Step;
+  readonly nextPoll: () => Step;
   readonly onRequest: () => void;
 }
 
@@ -117,7 +117,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
   const posts: Post[] = [];
   let { acceptedAt } = script;
   let accepted = acceptedAt === null ? 0 : 1;
-  const looks: Span[] = [];
+  const polls: Span[] = [];
   let open = 0;
   let showedOurEnd = false;
 
@@ -197,15 +197,15 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
 
   return {
     posts,
-    looks,
+    polls,
     accepted: () => accepted,
     open: () => open,
     showedOurEnd: () => showedOurEnd,
     async get(_, limits) {
-      const look: Span = { startedAt: clock.now(), endedAt: Infinity };
-      looks.push(look);
-      const exchange = await request(script.nextLook(), limits, () => {});
-      look.endedAt = clock.now();
+      const poll: Span = { startedAt: clock.now(), endedAt: Infinity };
+      polls.push(poll);
+      const exchange = await request(script.nextPoll(), limits, () => {});
+      poll.endedAt = clock.now();
       return exchange;
     },
     async postOnce(_path, _json, limits) {

@@ -4,7 +4,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pass } from 'node:timers/promises';
 
-/** What befalls each message on the way. By default it passes, and so does its answer. */
+/** What happens to each message on the way. By default it passes, and so does its answer. */
 export interface Fault {
   /** Whether the service gets the message at all. Default: yes. */
   readonly taken?: boolean;
@@ -12,7 +12,7 @@ export interface Fault {
   readonly lateMs?: number;
   /** How the connection ends in place of the answer, or in the middle of it. */
   readonly ends?: 'reset' | 'closed' | 'in the head' | 'in the body';
-  /** Whether that befalls only a connection that has been used before. */
+  /** Whether that happens only to a connection that has been used before. */
   readonly onlyKept?: boolean;
   /** How long no connection is taken afterwards; what comes then passes. */
   readonly downMs?: number;

@@ -4,7 +4,7 @@
 
 import { table } from '../../bench/table.ts';
 import { startAgent } from '../sim/agent.ts';
-import { startStep } from '../sim/runner.ts';
+import { startStep } from '../sim/runner/process.ts';
 import { type Fault, layLine } from './line.ts';
 import { missingPrograms, PROXIES, type StartProxy } from './proxies.ts';
 

@@ -4,7 +4,7 @@
 import { data, Evaluator, Lexer, Parser } from '@actions/expressions';
 import type { Job, Step, Workflow } from '../contract/workflows.ts';
 import type { WebhookEvent } from './events.ts';
-import type { StepResult } from './runner.ts';
+import type { StepResult } from './runner/process.ts';
 
 type With = Readonly<Record<string, string | number | boolean | null>>;
 type Values = Readonly<Record<string, unknown>>;

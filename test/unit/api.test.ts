@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { connectGitHub, detailOf } from '../../src/github/api.ts';
 import { virtualClock } from '../model/clock.ts';
-import { type GitHub, startGitHub } from '../sim/github.ts';
+import { type GitHub, startGitHub } from '../sim/github/server.ts';
 
 const NUMBER = 7;
 

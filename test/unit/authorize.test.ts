@@ -363,7 +363,7 @@ describe('authorize', () => {
     });
   });
 
-  it('tells a commenter only what is missing', async () => {
+  it('names only what is missing to a commenter', async () => {
     const event = issueComment({ number: 7, body: 'x', author: MALLORY });
     expect(await judge({ event })).toMatchObject({
       reason: expect.stringMatching(/permission\)\.$/),
@@ -429,7 +429,7 @@ describe('checkPermissions', () => {
     expect((await checkPermissions(github(answer), people, 'write')).kind).toBe(kind);
   });
 
-  it('tells no inner words of an unexpected error', async () => {
+  it('shows nothing internal of an unexpected error', async () => {
     const broken = github(() => Promise.reject(new TypeError('inner words')));
     expect(await checkPermissions(broken, people, 'write')).toEqual({
       kind: 'failed',

@@ -4,7 +4,7 @@ import { connectGitHub, GitHubError } from '../../src/github/api.ts';
 import { type Conversation, openConversation } from '../../src/memory/conversation.ts';
 import { fromMarker, type Ledger, toMarker } from '../../src/memory/ledger.ts';
 import type { JournalEntry, Reply } from '../sim/agent.ts';
-import { type GitHub, startGitHub } from '../sim/github.ts';
+import { type GitHub, startGitHub } from '../sim/github/server.ts';
 import { turn } from './record.ts';
 
 const NUMBER = 7;

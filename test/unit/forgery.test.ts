@@ -10,7 +10,7 @@ import { escapeCommands } from '../../src/runner/log.ts';
 import type { JobRecord, JobState, Turn } from '../../src/turn.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
 import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
-import { parseCommands } from '../sim/runner.ts';
+import { parseCommands } from '../sim/runner/commands.ts';
 import { record, START, state, turn } from './record.ts';
 
 const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };

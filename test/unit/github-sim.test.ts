@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as events from '../sim/events.ts';
-import { type GitHub, startGitHub } from '../sim/github.ts';
+import { type GitHub, startGitHub } from '../sim/github/server.ts';
 
 const QUERY = `query ($owner: String!, $name: String!, $number: Int!, $older: String) {
   repository(owner: $owner, name: $name) { issueOrPullRequest(number: $number) {
@@ -113,7 +113,7 @@ describe('comments', () => {
   });
 });
 
-it('tells a permission as the real one does', async () => {
+it('answers with a permission as the real one does', async () => {
   await using github = await startGitHub({
     collaborators: {
       Alice: { id: 1, permission: 'write', role_name: 'maintain' },

@@ -205,7 +205,7 @@ describe('planLook goes on with the newest message if it is sent and not answere
   });
 });
 
-it('a single look needs no message of before', () => {
+it('a single poll needs no earlier message', () => {
   expect(planLook(read(ledger(['j', turn({})])), 'j', false)).toEqual({ kind: 'look', turn: null });
 });
 
@@ -226,7 +226,7 @@ describe('rememberedJob', () => {
   });
 });
 
-it('a key tells origin, job and prompt apart', () => {
+it('a key differs by origin, job and prompt', () => {
   const keys = [
     turnKey('comment:1', ['p', 'j', 'x']),
     turnKey('comment:2', ['p', 'j', 'x']),

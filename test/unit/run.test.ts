@@ -8,7 +8,7 @@ import { run } from '../../src/run.ts';
 import { readRunInfo } from '../../src/runner/environment.ts';
 import type { Log } from '../../src/runner/log.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
-import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github.ts';
+import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
 
 const NUMBER = 7;
 const folder = mkdtempSync(join(tmpdir(), 'run-'));

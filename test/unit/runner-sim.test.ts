@@ -11,7 +11,8 @@ import {
   HAS_SIGNALS,
   LIMITS_EACH_VARIABLE,
 } from '../sim/platform.ts';
-import { parseCommands, runStep, type Step, startStep, virtualTime } from '../sim/runner.ts';
+import { parseCommands } from '../sim/runner/commands.ts';
+import { runStep, type Step, startStep, virtualTime } from '../sim/runner/process.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'fixture-actions-'));
 const undici = fileURLToPath(import.meta.resolve('undici'));

@@ -43,7 +43,7 @@ describe('paceOf', () => {
   });
 });
 
-it('first looks begin at once, and a moment apart', () => {
+it('first polls start at once, and a moment apart', () => {
   expect([0, 1, 2, 499].map(firstPollMs)).toEqual([0, 50, 100, 24_950]);
 });
 
@@ -52,7 +52,7 @@ describe('over job lengths spread log-uniformly from 20 s to 60 min', () => {
   const own = costOf(OWN);
   const ten = costOf(fixed(10));
 
-  it('needs no more looks than a fixed 10 s', () => {
+  it('needs no more polls than a fixed 10 s', () => {
     expect(own.looks).toBeLessThanOrEqual(ten.looks);
   });
 
@@ -68,7 +68,7 @@ describe('over job lengths spread log-uniformly from 20 s to 60 min', () => {
     },
   );
 
-  it('wastes less than any fixed interval that needs no more looks, and beats those of as many', () => {
+  it('wastes less than any fixed interval that needs no more polls, and beats those with as many', () => {
     const intervals = costOfIntervals();
     expect(intervals.filter((other) => dominates(other, own))).toEqual([]);
     expect(intervals.filter((other) => dominates(own, other)).length).toBeGreaterThan(0);

@@ -10,18 +10,18 @@ function part(id: string, parts: Partial<Part> = {}): Part {
       ...{ queueMs: 0, showsQueue: false, joins: false, workMs: 5000 },
       ...{ ends: 'completed', newLink: false },
     },
-    ...{ posts: ALL_WELL, looks: ALL_WELL, isKnown: false, isLook: false, earlier: null },
+    ...{ posts: ALL_WELL, polls: ALL_WELL, isKnown: false, isLook: false, earlier: null },
     ...parts,
   };
 }
 
-it('once no message is let out, jobs whose turn has not come are not even looked at', async () => {
+it('once the limit is reached, jobs that have not started are not even polled', async () => {
   const limit = { kind: 'status', status: 429, retryAfter: ['3600'], text: 'too many' } as const;
   const limited = part('a', { posts: { steps: [{ ...WELL, fault: limit }], forEver: true } });
   const fleet: Fleet = {
     order: { wait: true, timeoutMs: 600_000, settleMs: 0, pollIntervalMs: null },
     ...{ onlyWhen: null, startsAt: 0, cancel: { kind: 'never' }, jitter: [0], veto: false },
-    noteMs: 0,
+    announceMs: 0,
     parts: [limited, ...['b', 'c', 'd', 'e', 'f'].map((id) => part(id))],
   };
   const { runs } = await play(fleet);

@@ -225,7 +225,7 @@ describe('evaluateTurn', () => {
     expect(afterLooks(failed, [[0, completed]], 0)).toEqual(done(true));
   });
 
-  it('does not end a window without a look that began after it', () => {
+  it('does not end a window without a poll that began after it', () => {
     const turn = observe(startTurn({}), record(), {
       from: SENT_AT + 50_000,
       to: SENT_AT + 61_000,

@@ -7,7 +7,7 @@ import { renderLedger } from '../../src/report/comment.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { virtualClock } from '../model/clock.ts';
-import { type GitHub, startGitHub } from '../sim/github.ts';
+import { type GitHub, startGitHub } from '../sim/github/server.ts';
 import { START, state } from './record.ts';
 
 const NUMBER = 7;

@@ -1,6 +1,7 @@
 import type { Agent, AgentOptions, JobPart, TurnScript } from '../agent.ts';
-import type { GitHub, GitHubOptions } from '../github.ts';
-import type { Event, Step, StepResult } from '../runner.ts';
+import type { GitHub, GitHubOptions } from '../github/server.ts';
+import type { Event } from '../runner/files.ts';
+import type { Step, StepResult } from '../runner/process.ts';
 
 // What all stories share. The action, its process and every request are real; who answers is not.
 

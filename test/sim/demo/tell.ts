@@ -1,7 +1,9 @@
 import { startAgent } from '../agent.ts';
 import { ALICE, issueComment, type Person } from '../events.ts';
-import { type Comment, type GitHub, type Reaction, startGitHub } from '../github.ts';
-import { type StepResult, startStep, virtualTime } from '../runner.ts';
+import type { Reaction } from '../github/reactions.ts';
+import type { Comment } from '../github/repository.ts';
+import { type GitHub, startGitHub } from '../github/server.ts';
+import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { type LogLine, readLog } from './log.ts';
 import { API_KEY, PROJECT, REPOSITORY, type Run, type Story } from './story.ts';
 

@@ -31,7 +31,7 @@ describe('send: false', () => {
     expect(result.log).not.toContain('essage');
   });
 
-  it('minds no prompt', async () => {
+  it('ignores the prompt', async () => {
     await using scene = await stage({ with: { ...LOOK, 'prompt-file': '../../etc/passwd' } });
     expect((await scene.run()).outputs.result).toBe('completed');
   });
@@ -118,7 +118,7 @@ describe('a wait that goes on in a later run', () => {
     expect(last).not.toContain('earlier message');
   });
 
-  it('finds it where only the job names the place', async () => {
+  it('finds it where only the job names the pull request', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     await using scene = await stage({
       step: { event: schedule() },
@@ -132,7 +132,7 @@ describe('a wait that goes on in a later run', () => {
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
 
-  it('does not mind a message that has ended', async () => {
+  it('ignores a message that has ended', async () => {
     await using scene = await stage();
     await scene.run({ with: { wait: true } });
     const before = commentTexts(scene.github);

@@ -40,7 +40,7 @@ const slowScenario: fc.Arbitrary<Scenario> = fc
     order: { wait: true, timeoutMs: 7_200_000, settleMs: 60_000, pollIntervalMs: null },
     job: { ...scenario.job, earlier: { ...scenario.job.earlier, endsAt }, queueMs },
     posts: ALL_WELL,
-    looks: { steps: slow, forEver: false },
+    polls: { steps: slow, forEver: false },
     cancel: { kind: 'never' },
     veto: false,
     isKnown: false,

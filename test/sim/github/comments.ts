@@ -1,0 +1,65 @@
+// Comments on issues, on pull requests and on their lines, by REST.
+
+import type { Answer, JournalEntry } from '../agent.ts';
+import {
+  type Comment,
+  type Found,
+  type Issue,
+  type Repository,
+  readJson,
+  refusal,
+} from './repository.ts';
+
+const MAX_BODY = 65_536;
+
+export function restComment({ account }: Repository, { author, ...rest }: Comment): object {
+  return { ...rest, user: account(author), performed_via_github_app: null };
+}
+
+export function listComments(repository: Repository, issue: Issue, url: URL): Answer {
+  const size = Math.min(Number(url.searchParams.get('per_page') ?? 30), 100);
+  const page = Number(url.searchParams.get('page') ?? 1);
+  const last = Math.max(1, Math.ceil(issue.comments.length / size));
+  const to = (rel: string, target: number): string => {
+    url.searchParams.set('page', String(target));
+    return `<${url}>; rel="${rel}"`;
+  };
+  const back = page > 1 ? [to('prev', page - 1), to('first', 1)] : [];
+  const links = [...back, ...(page < last ? [to('next', page + 1), to('last', last)] : [])];
+  const body = issue.comments
+    .slice((page - 1) * size, page * size)
+    .map((one) => restComment(repository, one));
+  return { headers: links.length > 0 ? { link: links.join(', ') } : {}, body };
+}
+
+export function createComment(repository: Repository, issue: Issue, request: JournalEntry): Answer {
+  if (issue.locked) return refusal(403, 'Unable to create comment because issue is locked.');
+  const body = readBody(request);
+  if (typeof body !== 'string') return body;
+  const comment = repository.addComment(issue.number, repository.viewer.login, body);
+  return { status: 201, body: restComment(repository, comment) };
+}
+
+export function updateComment(
+  repository: Repository,
+  { list, index, comment }: Found,
+  request: JournalEntry,
+): Answer {
+  const body = readBody(request);
+  if (typeof body !== 'string') return body;
+  const updated = { ...comment, body, updated_at: repository.now() };
+  list[index] = updated;
+  return { body: restComment(repository, updated) };
+}
+
+export function deleteComment({ list, index }: Found): Answer {
+  list.splice(index, 1);
+  return { status: 204 };
+}
+
+function readBody(request: JournalEntry): string | Answer {
+  const { body } = readJson(request);
+  if (typeof body !== 'string' || body.trim() === '') return refusal(422, 'Validation Failed');
+  if (body.length <= MAX_BODY) return body;
+  return refusal(422, `Validation Failed: body is too long (maximum is ${MAX_BODY} characters)`);
+}

@@ -1,0 +1,32 @@
+// What collaborators may do, as the permission endpoint says it.
+
+import type { Answer } from '../agent.ts';
+import { type Repository, refusal } from './repository.ts';
+
+export interface CollaboratorOptions {
+  readonly id: number;
+  readonly permission: 'admin' | 'write' | 'read' | 'none';
+  /** Default: the permission. Custom roles have names of their own. */
+  readonly role_name?: string;
+  /** Default: what the role implies. Null leaves them out, as older servers do. */
+  readonly user_permissions?: Readonly<Partial<Record<Level, boolean>>> | null;
+}
+
+type Level = 'pull' | 'triage' | 'push' | 'maintain' | 'admin';
+
+const LEVELS: readonly Level[] = ['pull', 'triage', 'push', 'maintain', 'admin'];
+const ROLES = ['read', 'triage', 'write', 'maintain', 'admin'];
+
+export function permission({ collaborators, account }: Repository, login: string): Answer {
+  const isAsked = (name: string): boolean => name.toLowerCase() === login.toLowerCase();
+  const name = Object.keys(collaborators).find(isAsked);
+  const one = name === undefined ? undefined : collaborators[name];
+  if (name === undefined || one === undefined) return refusal(404, `${login} is not a user`);
+  const { role_name = one.permission, user_permissions: given } = one;
+  // A custom role is built upon the standard one that the permission names.
+  const rank = ROLES.indexOf(ROLES.includes(role_name) ? role_name : one.permission);
+  const implied = Object.fromEntries(LEVELS.map((level, index) => [level, index <= rank]));
+  const permissions = given === null ? {} : { permissions: { ...implied, ...given } };
+  const user = { ...account(name), ...permissions, role_name };
+  return { body: { permission: one.permission, role_name, user } };
+}

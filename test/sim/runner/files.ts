@@ -1,0 +1,430 @@
+// What the runner lays out for a step, its inputs, environment, event and files, and what it reads in
+// those files once the step has ended. File names in the comments are those of
+// github.com/actions/runner.
+
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { TEMP } from '../platform.ts';
+import { JOB_TOKEN, type LogOptions, type StepLog, sameName } from './commands.ts';
+
+/**
+ * How a file that the step may write to is. `missing`: its path is set, but nothing is there;
+ * `unset`: the variable is not set; `full`: a device with no space left.
+ */
+export type FileFault = 'normal' | 'missing' | 'unset' | 'read-only' | 'full';
+
+export interface Event {
+  readonly name: string;
+  /** Text is written as it stands, broken or not; null leaves no file. */
+  readonly payload: unknown;
+}
+
+/** The part of a step that becomes its environment and its files. */
+export interface Setup extends LogOptions {
+  /** As written in a workflow. Not given is not the same as ''. */
+  readonly with?: Readonly<Record<string, string | number | boolean | null>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly event?: Event;
+  /** Facts of the run, by the name of their variable: `run_attempt` sets GITHUB_RUN_ATTEMPT. */
+  readonly github?: Readonly<Record<string, string | undefined>>;
+  /** Default: a fresh empty folder, as without a checkout. */
+  readonly workspace?: string;
+  readonly outputFile?: FileFault;
+  readonly summaryFile?: FileFault;
+}
+
+export interface Manifest {
+  readonly inputs?: Readonly<Record<string, Input | null>>;
+  readonly outputs?: Readonly<Record<string, unknown>>;
+  readonly runs: { readonly using: string; readonly main: string };
+}
+
+interface Input {
+  readonly default?: string | number | boolean | null;
+  readonly deprecationMessage?: string;
+}
+
+export interface Folders {
+  readonly root: string;
+  readonly temp: string;
+  readonly workspace: string;
+}
+
+export interface Files {
+  readonly env: string;
+  readonly path: string;
+  readonly output: string;
+  readonly state: string;
+  readonly step_summary: string;
+}
+
+export type Pair = readonly [name: string, value: string];
+
+const SUMMARY_BYTES = 1024 * 1024;
+
+// GitHubContext.cs. Nothing else of the context `github` reaches the environment.
+const GITHUB_FACTS = new Set(
+  `action action_path action_ref action_repository actor actor_id api_url artifacts artifacts_list
+  base_ref env event_name event_path graphql_url head_ref job output path ref ref_name
+  ref_protected ref_type repository repository_id repository_owner repository_owner_id
+  retention_days run_attempt run_id run_number server_url sha state step_summary triggering_actor
+  workflow workflow_ref workflow_sha workspace`.split(/\s+/),
+);
+
+/** Parsed once: that takes longer than all the rest that is done here for a step. */
+const manifests = new Map<string, Manifest>();
+
+export function readManifest(action: string): Manifest {
+  const text = readFileSync(join(action, 'action.yml'), 'utf8');
+  const manifest: Manifest = manifests.get(text) ?? parse(text);
+  manifests.set(text, manifest);
+  if (manifest.runs.using.toLowerCase() !== 'node24') {
+    throw new Error(`'using: ${manifest.runs.using}' is not simulated, only 'node24' is.`);
+  }
+  return manifest;
+}
+
+export function makeFolders(step: Setup): Folders {
+  const root = mkdtempSync(join(TEMP, 'step-'));
+  const temp = join(root, 'temp');
+  const workspace = step.workspace ?? join(root, 'workspace');
+  for (const folder of ['_runner_file_commands', '_github_workflow']) {
+    mkdirSync(join(temp, folder), { recursive: true });
+  }
+  for (const folder of ['home', 'tools', 'workspace']) mkdirSync(join(root, folder));
+  return { root, temp, workspace };
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+export function makeFiles({ temp }: Folders, step: Setup): Files {
+  const folder = join(temp, '_runner_file_commands');
+  return {
+    env: makeFile(join(folder, 'set_env'), 'normal'),
+    path: makeFile(join(folder, 'add_path'), 'normal'),
+    output: makeFile(join(folder, 'set_output'), step.outputFile ?? 'normal'),
+    state: makeFile(join(folder, 'save_state'), 'normal'),
+    step_summary: makeFile(join(folder, 'step_summary'), step.summaryFile ?? 'normal'),
+  };
+}
+
+function makeFile(path: string, fault: FileFault): string {
+  if (fault === 'full') return '/dev/full';
+  if (fault === 'missing' || fault === 'unset') return path;
+  // No mode of a file keeps root from writing to it.
+  if (fault === 'read-only' && process.getuid?.() === 0) return '/proc/version';
+  writeFileSync(path, '');
+  if (fault === 'read-only') chmodSync(path, 0o444);
+  return path;
+}
+
+function readableFiles(files: Files, step: Setup): Pair[] {
+  const faults: Record<string, FileFault | undefined> = {
+    output: step.outputFile,
+    step_summary: step.summaryFile,
+  };
+  return Object.entries(files).filter(
+    ([name, path]) => !['read-only', 'full'].includes(faults[name] ?? '') && existsSync(path),
+  );
+}
+
+/** What comes later wins: a workflow's `env:` cannot change what the runner sets. */
+export function environment(
+  step: Setup,
+  inputs: readonly Pair[],
+  folders: Folders,
+  files: Files,
+): Record<string, string> {
+  return {
+    HOME: join(folders.root, 'home'),
+    CI: 'true',
+    ...step.env,
+    ...Object.fromEntries(inputs.map(([name, value]) => [inputVariable(name), value])),
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    ...(process.env.SystemRoot === undefined ? {} : { SystemRoot: process.env.SystemRoot }),
+    ...githubVariables(step, folders, files),
+    GITHUB_ACTIONS: 'true',
+    RUNNER_OS: { darwin: 'macOS', win32: 'Windows' }[process.platform as string] ?? 'Linux',
+    RUNNER_ARCH: process.arch.toUpperCase(),
+    RUNNER_NAME: 'simulated',
+    RUNNER_ENVIRONMENT: 'github-hosted',
+    RUNNER_TOOL_CACHE: join(folders.root, 'tools'),
+    RUNNER_TEMP: folders.temp,
+    RUNNER_WORKSPACE: resolve(folders.workspace, '..'),
+    ...(step.debug ? { RUNNER_DEBUG: '1' } : {}),
+  };
+}
+
+/** Only spaces are replaced (Handler.cs): hyphens stay. */
+function inputVariable(name: string): string {
+  return `INPUT_${name.replaceAll(' ', '_').toUpperCase()}`;
+}
+
+function githubVariables(step: Setup, folders: Folders, files: Files): Record<string, string> {
+  const given = step.github ?? {};
+  const { event = { name: 'workflow_dispatch', payload: {} } } = step;
+  const { repository = 'octo-org/octo-repo', ref = 'refs/heads/main', actor = 'octocat' } = given;
+  const { sha = '0123456789abcdef0123456789abcdef01234567' } = given;
+  const facts: Record<string, string | undefined> = {
+    action: 'follow-up',
+    action_ref: 'main',
+    action_repository: 'octo-org/action',
+    actor,
+    actor_id: '583231',
+    api_url: 'https://api.github.com',
+    base_ref: '',
+    event_name: event.name,
+    event_path: writeEvent(event, folders),
+    graphql_url: 'https://api.github.com/graphql',
+    head_ref: '',
+    job: 'follow-up',
+    ref,
+    ref_name: ref.replace(/^refs\/(heads|tags|pull)\//, ''),
+    ref_protected: 'false',
+    ref_type: ref.startsWith('refs/tags/') ? 'tag' : 'branch',
+    repository,
+    repository_id: '1296269',
+    repository_owner: repository.split('/')[0],
+    repository_owner_id: '6811672',
+    retention_days: '90',
+    run_attempt: '1',
+    run_id: '1658821493',
+    run_number: '7',
+    server_url: 'https://github.com',
+    sha,
+    triggering_actor: actor,
+    workflow: 'Follow up',
+    workflow_ref: `${repository}/.github/workflows/follow-up.yml@${ref}`,
+    workflow_sha: sha,
+    workspace: folders.workspace,
+    ...files,
+    ...(step.outputFile === 'unset' ? { output: undefined } : {}),
+    ...(step.summaryFile === 'unset' ? { step_summary: undefined } : {}),
+    ...given,
+  };
+  return Object.fromEntries(
+    Object.entries(facts).flatMap(([name, value]) =>
+      value === undefined ? [] : [[`GITHUB_${name.toUpperCase()}`, value]],
+    ),
+  );
+}
+
+export function refuseUnknownFacts({ github = {} }: Setup): void {
+  const unknown = Object.keys(github).find((name) => !GITHUB_FACTS.has(name));
+  if (unknown !== undefined) throw new Error(`The runner sets no GITHUB_${unknown.toUpperCase()}.`);
+}
+
+function writeEvent({ payload }: Event, { temp }: Folders): string {
+  const path = join(temp, '_github_workflow', 'event.json');
+  const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  if (payload !== null) writeFileSync(path, text);
+  return path;
+}
+
+/** What the step is given, and the defaults of the rest. Warns where action.yml has no such input. */
+export function takeInputs(
+  manifest: Manifest,
+  { with: given = {}, token = JOB_TOKEN }: Setup,
+  log: StepLog,
+): readonly Pair[] {
+  const declared = Object.entries(manifest.inputs ?? {});
+  const find = (name: string) => declared.find(([other]) => sameName(other, name));
+  const names = Object.keys(given);
+  for (const name of names) {
+    const message = find(name)?.[1]?.deprecationMessage;
+    if (message === undefined) continue;
+    log.annotate('warning', `Input '${name}' has been deprecated with message: ${message}`);
+  }
+  const unexpected = names.filter((name) => find(name) === undefined);
+  if (unexpected.length > 0) {
+    const valid = declared.map(([name]) => name).join("', '");
+    log.annotate(
+      'warning',
+      `Unexpected input(s) '${unexpected.join("', '")}', valid inputs are ['${valid}']`,
+    );
+  }
+  const defaults = declared.filter(([name]) => !names.some((other) => sameName(other, name)));
+  return [
+    ...Object.entries(given).map(([name, value]): Pair => [name, toText(value)]),
+    ...defaults.map(([name, input]): Pair => [name, evaluate(toText(input?.default), token)]),
+  ];
+}
+
+/** YAML values become text as .NET's formats `G15` and the like have it (NumberToken.cs). */
+function toText(value: string | number | boolean | null | undefined): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'number' ? numberToText(value) : String(value);
+}
+
+function numberToText(value: number): string {
+  const rounded = Number(value.toPrecision(15));
+  if (!Number.isFinite(rounded)) return String(rounded);
+  if (Object.is(rounded, -0)) return '-0';
+  const [mantissa = '', exponent] = rounded.toExponential().split('e');
+  const power = Number(exponent);
+  if (power > -5 && power < 15) return String(rounded);
+  return `${mantissa}E${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+}
+
+/** Of the expressions that a default may have, only the one that this action uses. */
+function evaluate(text: string, token: string): string {
+  const value = text.replaceAll(/\$\{\{\s*github\.token\s*\}\}/g, () => token);
+  if (value.includes('${{')) throw new Error(`The default '${text}' is not simulated.`);
+  return value;
+}
+
+export function printHeader(step: Setup, inputs: readonly Pair[], { print }: StepLog): void {
+  const given = inputs.filter(([, value]) => value !== '');
+  const env = Object.entries(step.env ?? {});
+  const { action_repository: name = 'octo-org/action', action_ref: ref = 'main' } =
+    step.github ?? {};
+  print(`##[group]Run ${name}@${ref}`);
+  if (inputs.length > 0) print('with:');
+  for (const [name, value] of given) print(`  ${name}: ${value}`);
+  if (env.length > 0) print('env:');
+  for (const [name, value] of env) print(`  ${name}: ${value}`);
+  print('##[endgroup]');
+}
+
+export type Outputs = ReturnType<typeof createOutputs>;
+
+/** The outputs of a step, by commands and by file. */
+export function createOutputs(manifest: Manifest) {
+  const outputs = new Map<string, { name: string; value: string; writes: number }>();
+
+  function set(name: string, value: string): void {
+    const key = name.toLowerCase();
+    const declared = Object.keys(manifest.outputs ?? {}).find((other) => sameName(other, name));
+    const before = outputs.get(key);
+    const shown = declared ?? before?.name ?? name;
+    outputs.set(key, { name: shown, value, writes: (before?.writes ?? 0) + 1 });
+  }
+
+  function report() {
+    const written = [...outputs.values()];
+    return {
+      outputs: Object.fromEntries(written.map(({ name, value }) => [name, value])),
+      outputWrites: Object.fromEntries(written.map(({ name, writes }) => [name, writes])),
+    };
+  }
+
+  return { set, report };
+}
+
+/** Once the process has ended, whatever became of it (FileCommandManager.cs). */
+export function takeFiles(files: Files, step: Setup, outputs: Outputs, log: StepLog) {
+  const texts = new Map<string, string>();
+  const fileErrors: string[] = [];
+  let strictProblem = '';
+
+  function takeFile(name: string, path: string): void {
+    const text = new TextDecoder().decode(readFileSync(path));
+    texts.set(name, text);
+    if (name === 'path') return;
+    if (name === 'step_summary') {
+      const bytes = Buffer.byteLength(text);
+      if (bytes <= SUMMARY_BYTES) return;
+      texts.delete(name);
+      log.annotate(
+        'error',
+        `$GITHUB_STEP_SUMMARY upload aborted, supports content up to a size of 1024k, ` +
+          `got ${Math.floor(bytes / 1024)}k.`,
+      );
+      return;
+    }
+    // What stands before a bad line counts.
+    const { pairs, problem } = parsePairs(text);
+    if (name === 'output') strictProblem = strictProblemOf(text, pairs);
+    for (const [key, value] of pairs) {
+      if (name === 'output') outputs.set(key, value);
+      if (name === 'env' && sameName(key, 'NODE_OPTIONS')) {
+        log.annotate(
+          'error',
+          `Can't store NODE_OPTIONS output parameter using '$GITHUB_ENV' command.`,
+        );
+      }
+    }
+    if (problem === null) return;
+    fileErrors.push(problem);
+    log.fail(`Unable to process file command '${name}' successfully.`, problem);
+  }
+
+  for (const [name, path] of readableFiles(files, step)) takeFile(name, path);
+  return {
+    outputText: texts.get('output') ?? '',
+    summary: texts.get('step_summary') ?? '',
+    state: texts.get('state') ?? '',
+    fileErrors,
+    strictProblem,
+  };
+}
+
+/** `NAME=value`, or `NAME<<END`, the lines of the value, and `END`. Only `\n` ends a line. */
+function parsePairs(text: string): { readonly pairs: Pair[]; readonly problem: string | null } {
+  const pairs: Pair[] = [];
+  const lines = text.split('\n');
+  const endsOpen = lines.at(-1) !== '';
+  if (!endsOpen) lines.pop();
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? '';
+    if (line === '') continue;
+    const [, name = '', sign, rest = ''] = /^(.*?)(=|<<)(.*)$/s.exec(line) ?? [];
+    if (sign === undefined) return { pairs, problem: `Invalid format '${line}'` };
+    if (name === '' || (sign === '<<' && rest === '')) {
+      return { pairs, problem: `Invalid format '${line}'. Name must not be empty` };
+    }
+    if (sign === '=') {
+      pairs.push([name, rest]);
+      continue;
+    }
+    const end = lines.indexOf(rest, at + 1);
+    if (end < 0) {
+      const missing =
+        endsOpen && at < lines.length - 1
+          ? 'EOF marker missing new line.'
+          : `Matching delimiter not found '${rest}'`;
+      return { pairs, problem: `Invalid value. ${missing}` };
+    }
+    pairs.push([name, lines.slice(at + 1, end).join('\n')]);
+    at = end;
+  }
+  return { pairs, problem: null };
+}
+
+/** Bytes of a line, from which on Go's `bufio.Scanner` gives up. */
+const STRICT_LINE_BYTES = 64 * 1024;
+
+/**
+ * The same format as act and those built on it read it (nektos/act, parse_env_file.go): a blank line
+ * is an error, a long line ends the file, a `\r` at the end of a line goes, and nothing counts that
+ * stands before a mistake.
+ */
+function strictProblemOf(text: string, pairs: readonly Pair[]): string {
+  const lines = text.replace(/\n$/, '').split('\n');
+  const long = lines.findIndex((line) => Buffer.byteLength(line) >= STRICT_LINE_BYTES);
+  if (long >= 0) return `line ${long + 1} is too long`;
+  const read: Pair[] = [];
+  for (let at = 0; at < lines.length && text !== ''; at++) {
+    const line = lines[at]?.replace(/\r$/, '') ?? '';
+    const [, name = '', sign, rest = ''] = /^(.*?)(=|<<)(.*)$/s.exec(line) ?? [];
+    if (sign === undefined) return `invalid format '${line}', expected a line with '=' or '<<'`;
+    const end = lines.findIndex((other, index) => index > at && other.replace(/\r$/, '') === rest);
+    if (sign === '<<' && end < 0) return `delimiter '${rest}' not found before end of file`;
+    const value = lines.slice(at + 1, end).map((other) => other.replace(/\r$/, ''));
+    read.push([name, sign === '=' ? rest : value.join('\n').replace(/^\n+/, '')]);
+    if (sign === '<<') at = end;
+  }
+  const other = pairs.find(([name, value], index) => `${read[index]}` !== `${[name, value]}`);
+  return other === undefined ? '' : `${other[0]} is read in another way`;
+}

@@ -1,0 +1,311 @@
+// GitHub's runner, as far as a JavaScript action can tell: a step as a process, its time, signals and
+// end. File names in the comments are those of github.com/actions/runner, whose behaviour this follows.
+
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { TEMP } from '../platform.ts';
+import { type Annotation, type Command, type StepLog, startLog } from './commands.ts';
+import {
+  createOutputs,
+  environment,
+  type Folders,
+  makeFiles,
+  makeFolders,
+  printHeader,
+  readManifest,
+  refuseUnknownFacts,
+  removeFolder,
+  type Setup,
+  takeFiles,
+  takeInputs,
+} from './files.ts';
+
+/** Time that a step's process and the servers around it share. */
+export interface VirtualTime extends TimeOptions {
+  /** Holds how far virtual time is ahead of real time, in milliseconds. */
+  readonly file: string;
+  /** Wall-clock time in milliseconds. */
+  now(): number;
+  /** Since this virtual time was made, in milliseconds. */
+  elapsed(): number;
+}
+
+export interface TimeOptions {
+  /** Virtual seconds per real second at most. Default: no limit. */
+  readonly pace?: number | undefined;
+  /** How long a connection must be silent, in real time, until time jumps. Default: 1500. */
+  readonly graceMs?: number | undefined;
+  /** Milliseconds of virtual time in which all that is due fires together; for very many timers. */
+  readonly grainMs?: number | undefined;
+}
+
+export interface Step extends Setup {
+  /** The folder of the action. Default: this repository. */
+  readonly action?: string;
+  /** Null is real time. */
+  readonly time?: VirtualTime | null;
+  readonly nodeArgs?: readonly string[];
+  /** In real time. A step that takes longer is killed, and its result is an error. */
+  readonly timeoutMs?: number;
+}
+
+export type Conclusion = 'success' | 'failure' | 'cancelled';
+
+export interface StepResult {
+  readonly conclusion: Conclusion;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** Outputs that `action.yml` declares bear the name that stands there. */
+  readonly outputs: Readonly<Record<string, string>>;
+  /** How often each of them was written. */
+  readonly outputWrites: Readonly<Record<string, number>>;
+  readonly outputText: string;
+  /** Unmasked; empty if it was too large for GitHub to show. */
+  readonly summary: string;
+  readonly state: string;
+  readonly annotations: readonly Annotation[];
+  /** What the step asked to mask. */
+  readonly masks: readonly string[];
+  readonly log: string;
+  /** Each command that the runner obeyed, in order. */
+  readonly commands: readonly Command[];
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly virtualMs: number;
+  /** What is wrong in the files of the step, each of which fails it. */
+  readonly fileErrors: readonly string[];
+  /** Why runners of the kind of act and Gitea would not take the outputs as they are; else empty. */
+  readonly strictProblem: string;
+}
+
+export interface Pauses {
+  readonly termAfterMs?: number;
+  readonly killAfterMs?: number;
+}
+
+export interface StepRun {
+  readonly result: Promise<StepResult>;
+  readonly pid: number;
+  /** SIGINT, then SIGTERM, then SIGKILL, the pauses in real time. Resolves when it has ended. */
+  cancel(pauses?: Pauses): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+interface Exit {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly cancelled: boolean;
+  readonly timedOut: boolean;
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/** Where coverage is taken, the same steps run on the source that the bundle is made of. */
+const COVERAGE = process.env.NODE_V8_COVERAGE ?? '';
+const SOURCE = fileURLToPath(new URL('../../../src/index.ts', import.meta.url));
+const TIME = fileURLToPath(new URL('../time.ts', import.meta.url));
+const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+// How long the runner waits for the end of the output once the process is gone (ProcessInvoker.cs).
+const STREAMS_END_MS = 5000;
+
+const foldersOfTimes = new Set<string>();
+
+/** Its file goes with `using`, or else when this process ends. */
+export function virtualTime(options: TimeOptions = {}): VirtualTime & Disposable {
+  const folder = mkdtempSync(join(TEMP, 'virtual-time-'));
+  if (foldersOfTimes.size === 0) process.once('exit', () => foldersOfTimes.forEach(removeFolder));
+  foldersOfTimes.add(folder);
+  return Object.assign(timeIn(folder, options), { [Symbol.dispose]: () => removeFolder(folder) });
+}
+
+function timeIn(folder: string, { pace, graceMs, grainMs }: TimeOptions = {}): VirtualTime {
+  const file = join(folder, 'offset');
+  writeFileSync(file, '0');
+  const started = Date.now();
+  const now = () => Date.now() + Number(readFileSync(file, 'utf8'));
+  return { file, pace, graceMs, grainMs, now, elapsed: () => now() - started };
+}
+
+export function runStep(step: Step): Promise<StepResult> {
+  return startStep(step).result;
+}
+
+export function startStep(step: Step): StepRun {
+  const { action = REPOSITORY_ROOT } = step;
+  const manifest = readManifest(action);
+  refuseUnknownFacts(step);
+  const folders = makeFolders(step);
+  const files = makeFiles(folders, step);
+  const time = step.time === undefined ? timeIn(folders.root) : step.time;
+  const clock = time ?? Date;
+  const startedAt = clock.now();
+  const outputs = createOutputs(manifest);
+  const log = startLog(step, folders.workspace, outputs.set);
+  const inputs = takeInputs(manifest, step, log);
+  printHeader(step, inputs, log);
+  const main = isCovered(step) ? SOURCE : join(action, manifest.runs.main);
+  const env = { ...environment(step, inputs, folders, files), ...ownVariables(step, time) };
+  const child = launch(main, env, folders, step, time);
+  const { ended, cancel, kill } = supervise(child, log, step.timeoutMs ?? 60_000);
+
+  async function finish(): Promise<StepResult> {
+    const { cancelled, timedOut, ...exit } = await ended;
+    const virtualMs = clock.now() - startedAt;
+    const written = takeFiles(files, step, outputs, log);
+    if (cancelled) log.annotate('error', 'The operation was canceled.');
+    removeFolder(folders.root);
+    const { failed, ...said } = log.report();
+    if (timedOut) throw new Error(`The step took too long, in real time. Its log:\n${said.log}`);
+    const ending = exit.exitCode === 0 && !failed ? 'success' : 'failure';
+    const conclusion = cancelled ? 'cancelled' : ending;
+    return { conclusion, ...exit, ...outputs.report(), ...written, ...said, virtualMs };
+  }
+
+  return { result: finish(), pid: child instanceof Error ? 0 : (child.pid ?? 0), cancel, kill };
+}
+
+/** Follows the process to its end (ProcessInvoker.cs). */
+function supervise(child: Child | Error, log: StepLog, timeoutMs: number) {
+  const gone = new AbortController();
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  let cancelled = false;
+  let timedOut = false;
+
+  const ended = new Promise<Exit>((done) => {
+    function end(exitCode: number | null, signal: string | null): void {
+      const [out, err] = [stdout, stderr].map((chunks) => Buffer.concat(chunks).toString('utf8'));
+      gone.abort();
+      clearTimeout(limiter);
+      done({ exitCode, signal, stdout: out ?? '', stderr: err ?? '', cancelled, timedOut });
+    }
+    const limiter = setTimeout(() => {
+      timedOut = true;
+      kill('SIGKILL');
+    }, timeoutMs);
+    if (child instanceof Error) {
+      log.annotate('error', child.message);
+      end(null, null);
+      return;
+    }
+    // A process that ends at once may be gone before its standard input is closed.
+    child.stdin.on('error', () => {}).end();
+    readLines(child.stdout, stdout, log.receive);
+    readLines(child.stderr, stderr, log.receive);
+    child.on('error', (error) => log.annotate('error', error.message));
+    child.on('exit', () => {
+      gone.abort();
+      setTimeout(() => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, STREAMS_END_MS).unref();
+    });
+    child.on('close', end);
+  });
+
+  function kill(signal: NodeJS.Signals): void {
+    if (!(child instanceof Error)) child.kill(signal);
+  }
+
+  async function cancel({ termAfterMs = 7500, killAfterMs = 2500 }: Pauses = {}): Promise<void> {
+    if (gone.signal.aborted) return;
+    cancelled = true;
+    kill('SIGINT');
+    await wait(termAfterMs, undefined, gone).catch(() => {});
+    if (!gone.signal.aborted) kill('SIGTERM');
+    await wait(killAfterMs, undefined, gone).catch(() => {});
+    if (!gone.signal.aborted) kill('SIGKILL');
+    await ended;
+  }
+
+  return { ended, cancel, kill };
+}
+
+function isCovered({ action }: Step): boolean {
+  return COVERAGE !== '' && action === undefined;
+}
+
+/** What only the tests need. */
+function ownVariables(step: Step, time: VirtualTime | null): Record<string, string> {
+  return {
+    ...timeVariables(time),
+    ...(isCovered(step) ? { NODE_V8_COVERAGE: COVERAGE } : {}),
+  };
+}
+
+function timeVariables(time: VirtualTime | null): Record<string, string> {
+  if (time === null) return {};
+  return {
+    SIM_TIME_FILE: time.file,
+    ...(time.pace === undefined ? {} : { SIM_TIME_PACE: String(time.pace) }),
+    ...(time.grainMs === undefined ? {} : { SIM_TIME_GRAIN_MS: String(time.grainMs) }),
+    ...(time.graceMs === undefined ? {} : { SIM_TIME_GRACE_MS: String(time.graceMs) }),
+  };
+}
+
+/** As JavaScript: to strip the types in each process would cost as much as the action itself. */
+function preloadOf(time: VirtualTime): string {
+  const file = join(dirname(time.file), 'time.mjs');
+  preloadText ??= stripTypeScriptTypes(readFileSync(TIME, 'utf8'));
+  writeFileSync(file, preloadText);
+  return pathToFileURL(file).href;
+}
+let preloadText: string | undefined;
+
+function launch(
+  main: string,
+  env: Record<string, string>,
+  { workspace }: Folders,
+  step: Step,
+  time: VirtualTime | null,
+): Child | Error {
+  if (!existsSync(main)) return new Error(`File not found: '${main}'`);
+  const preload = time === null ? [] : ['--import', preloadOf(time)];
+  const node = nodeBinary();
+  try {
+    return spawn(node, [...preload, ...(step.nodeArgs ?? []), main], {
+      cwd: workspace,
+      env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      windowsHide: true,
+    });
+  } catch (error) {
+    // Above all E2BIG: an input or the whole environment is too large for the system.
+    return new Error(
+      `An error occurred trying to start process '${node}' with working directory ` +
+        `'${workspace}'. ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+}
+
+/** The version that the action is made for, whichever one runs the tests. */
+function nodeBinary(): string {
+  if (process.versions.node.startsWith('24.')) return process.execPath;
+  return realpathSync(join(REPOSITORY_ROOT, 'node_modules', '.bin', 'node'));
+}
+
+/** Reads as .NET does: a line ends at `\n`, `\r\n` or a lone `\r`. */
+function readLines(stream: Readable, chunks: Buffer[], receive: (line: string) => void): void {
+  const decoder = new TextDecoder();
+  let rest = '';
+  stream.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    // A `\r` at the very end may be the first half of a `\r\n`.
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? '';
+    lines.forEach(receive);
+  });
+  stream.on('close', () => {
+    const lines = (rest + decoder.decode()).split('\r');
+    if (lines.at(-1) === '') lines.pop();
+    lines.forEach(receive);
+  });
+}
