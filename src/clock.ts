@@ -14,6 +14,15 @@ export const systemClock: Clock = {
   sleep,
 };
 
+/** A duration for people: `9 s`, `3 min 20 s`, `2 h 5 min`. */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
+  if (minutes < 60) return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {

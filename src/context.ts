@@ -40,6 +40,8 @@ export interface RunContext {
   readonly updates: Updates;
   /** What is known of each job by now, in input order. */
   readonly states: Map<string, JobState>;
+  /** Writes the outputs as they are by now, or says in a sentence why it cannot. */
+  readonly writeOutputs: () => string | undefined;
   /** Called once for each message that is out. */
   readonly onDelivered: () => void;
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { EOL } from 'node:os';
-import { disableMilo } from './agent/http.ts';
 import { systemClock } from './clock.ts';
 import { readSecrets } from './inputs.ts';
 import { serialise } from './report/outputs.ts';
@@ -9,6 +8,7 @@ import { readRunInfo } from './runner/environment.ts';
 import { appendAtOnce, replacer } from './runner/files.ts';
 import { createLog, maskInLog } from './runner/log.ts';
 import { redactor } from './runner/secrets.ts';
+import { DEFER_TIER_UP, disableMilo } from './vendor/undici.ts';
 
 const { env } = process;
 // Loaded only where it is needed: few runs do.
@@ -46,8 +46,7 @@ exit(
     crashed: crashed.promise,
     random: Math.random,
     saveMemory: () => setEngineFlag('--optimize-for-size'),
-    // The work of undici's parser after which it is compiled again: more than any run has.
-    deferTierUp: () => setEngineFlag('--wasm-tiering-budget=1000000000'),
+    deferTierUp: () => setEngineFlag(DEFER_TIER_UP),
     writeOutputs: (outputs) => replaceOutputs(serialise(outputs, `end_${randomUUID()}`)),
     writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, markdown),
   }),

@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import { PERMISSIONS, type Permission } from './github/permission.ts';
 import { type ProxySettings, proxySecrets, readProxy } from './runner/environment.ts';
 import { type FileRead, readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/secrets.ts';
@@ -18,6 +17,9 @@ export interface AccessInputs {
   readonly hasApiKey: boolean;
 }
 
+/** From least to most, as GitHub's roles build upon each other. */
+export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
 /** `none` asks for nobody's permission. */
 export type MinimumPermission = Permission | 'none';
 

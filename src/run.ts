@@ -19,7 +19,7 @@ import { usesMemory, whichJobs } from './job/prepare.ts';
 import { runJobs } from './job/run-jobs.ts';
 import { openUpdates } from './memory/updates.ts';
 import { renderLedger, renderUsage } from './report/comment.ts';
-import { cancelled, conclude, crash, fail, skip } from './report/finish.ts';
+import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
 import { type RunInfo, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { JobState } from './turn.ts';
@@ -75,10 +75,10 @@ async function tell(runtime: Runtime, states: Map<string, JobState>): Promise<0 
 
 /** From here on the run is known to be allowed, and its settings to be right. */
 async function followUp(
-  work: Omit<RunContext, 'agent' | 'updates' | 'onDelivered'>,
+  work: Omit<RunContext, 'agent' | 'updates' | 'writeOutputs' | 'onDelivered'>,
   { connect, deadline, reactions }: GitHubSide,
 ): Promise<0 | 1> {
-  const { runtime, inputs, info, trigger } = work;
+  const { runtime, inputs, info, trigger, states } = work;
   introduce(runtime, inputs);
   // Many jobs live for a long time, and without this the engine grows to twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
@@ -90,6 +90,7 @@ async function followUp(
     ...work,
     agent: agentContext(work, transport),
     updates: openUpdates({ ...runtime, connect, deadline, comment, projectId, wait, render }),
+    writeOutputs: () => writeOutputs(runtime, { states: [...states.values()], commentUrls: [] }),
     onDelivered: () => reactions.show('rocket'),
   };
   try {

@@ -1,6 +1,8 @@
 // A turn is one message to one job and the agent's work on it. This file owns what a run knows of it,
 // the words for it, and the rule that says when it is done.
 
+import type { Redact } from './runner/secrets.ts';
+
 /** What became of the message; `unknown`: it may or may not have arrived. In order of weight. */
 export const DELIVERIES = ['unknown', 'sent', 'not-sent'] as const;
 export type Delivery = (typeof DELIVERIES)[number];
@@ -134,6 +136,11 @@ export function newTurn(start: TurnStart): Turn {
 
 export function isKnownStatus(status: string | null): boolean {
   return (STATUSES as readonly (string | null)[]).includes(status);
+}
+
+/** The statuses that the service documents are words of ours, not of others. */
+export function redactStatus(status: string, redact: Redact): string {
+  return isKnownStatus(status) ? status : redact(status);
 }
 
 /** completed, archived and failed are final; an unknown or missing status never is. */

@@ -1,10 +1,6 @@
 import pLimit from 'p-limit';
-import connectMethod from 'undici/lib/api/api-connect.js';
-import requestMethod from 'undici/lib/api/api-request.js';
-import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
-import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
-import { setMiloEnabled } from 'undici/lib/dispatcher/parser-h1.js';
 import type { ProxySettings } from '../runner/environment.ts';
+import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 
 /** Milliseconds until a connection, a proxy's tunnel and TLS included, must stand. */
 const CONNECT_MS = 10_000;
@@ -76,14 +72,6 @@ export interface TransportOptions {
   readonly proxy: ProxySettings;
 }
 
-/**
- * Makes undici use its one proven parser, whatever UNDICI_USE_MILO says, in requests of others too:
- * the experimental one, a sixth of all that a runner would download, is left out of dist/.
- */
-export function disableMilo(): void {
-  setMiloEnabled(false);
-}
-
 export function createTransport(options: TransportOptions): Transport {
   const open = new Set<Dispatcher>();
   const inTurn = pLimit(MOST_READS);
@@ -142,20 +130,16 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 /**
- * HTTP/1.1 only: over HTTP/2 undici silently repeats a POST that the server answers with
- * REFUSED_STREAM. Proxies always by CONNECT: otherwise a plain-http target would show the key
- * to the proxy. Time limits are ours, because undici's do not cover a proxy that hangs.
+ * Proxies always by CONNECT: otherwise a plain-http target would show the key to the proxy. Time
+ * limits are ours, because undici's do not cover a proxy that hangs.
  */
 function createDispatcher({ proxy }: TransportOptions): Dispatcher {
-  // As undici's index does with all such methods. The agent itself calls `connect` for a tunnel.
-  Object.assign(Dispatcher.prototype, { connect: connectMethod, request: requestMethod });
   return new EnvHttpProxyAgent({
+    ...HTTP1_ONLY,
     httpProxy: proxy.url,
     httpsProxy: proxy.url,
     noProxy: proxy.noProxy,
     proxyTunnel: true,
-    proxyTls: { allowH2: false },
-    allowH2: false,
     pipelining: 1,
     connections: MOST_READS,
     connect: { timeout: 0 },

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { type Redact, redactStatus } from '../runner/secrets.ts';
-import type { JobRecord } from '../turn.ts';
+import type { Redact } from '../runner/secrets.ts';
+import { type JobRecord, redactStatus } from '../turn.ts';
 
 /** What a body turned out to be. `why` is a phrase; it never quotes the body. */
 export type RecordRead =

@@ -1,8 +1,8 @@
-import type { Octokit } from '@octokit/core';
 import * as z from 'zod/mini';
 import type { Clock } from '../clock.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
+import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
 
 /** A comment that the token's own identity wrote. */
 export interface OwnComment {
@@ -546,27 +546,10 @@ const ROLES: Readonly<Record<string, Collaborator['permission']>> = Object.assig
   },
 );
 
-/**
- * Octokit's core alone, without the lists of all routes that @actions/github puts on it; what the
- * toolkit knows of tokens, proxies and user agents comes from there, from a file that its index
- * does not name. Both are in one file of dist/.
- */
 async function connectClient({ token, apiUrl, userAgent }: GitHubOptions): Promise<Octokit> {
   try {
-    const [{ Octokit }, toolkit] = await Promise.all([
-      import(/* webpackChunkName: "github" */ '@octokit/core'),
-      import(
-        /* webpackChunkName: "github" */ '../../node_modules/@actions/github/lib/internal/utils.js'
-      ),
-    ]);
-    return new Octokit({
-      auth: toolkit.getAuthString(token, {}),
-      baseUrl: apiUrl,
-      // It is undefined only where none is given.
-      userAgent: toolkit.getUserAgentWithOrchestrationId(userAgent) as string,
-      request: { fetch: toolkit.getProxyFetch(apiUrl) },
-      log: { debug() {}, info() {}, warn() {}, error() {} },
-    });
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    return await getOctokit(token, { baseUrl: apiUrl, userAgent, log });
   } catch (error) {
     throw new GitHubError(
       0,

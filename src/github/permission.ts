@@ -1,9 +1,6 @@
+import { PERMISSIONS, type Permission } from '../inputs.ts';
 import { oneLine } from '../sanitize.ts';
 import { type Collaborator, type GitHub, whyOf } from './api.ts';
-
-/** From least to most, as GitHub's roles build upon each other. */
-export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
-export type Permission = (typeof PERMISSIONS)[number];
 
 export type Authorization =
   | { readonly kind: 'allowed' }

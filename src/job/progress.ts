@@ -1,5 +1,4 @@
-import type { Clock } from '../clock.ts';
-import { duration } from '../report/markdown.ts';
+import { type Clock, duration } from '../clock.ts';
 import type { Log } from '../runner/log.ts';
 import { elapsedMs } from '../turn.ts';
 import type { JobEvent } from './job.ts';

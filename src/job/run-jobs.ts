@@ -1,7 +1,6 @@
 import { pollUntilSeen } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { takesPlaceFromJob } from '../github/event.ts';
-import { writeOutputs } from '../report/finish.ts';
 import type { JobState } from '../turn.ts';
 import { type Job, type JobEvent, type Observer, pollHooks } from './job.ts';
 import { type Located, planJob, planLook, stateOf, stateUnplanned } from './plan.ts';
@@ -30,9 +29,6 @@ export async function runJobs(
   const toSend = new Set<string>();
   let hasWarned = false;
   let announced: Promise<boolean> | undefined;
-
-  const write = (): string | undefined =>
-    writeOutputs(runtime, { states: [...states.values()], commentUrls: [] });
 
   /** Of further jobs the log tells: annotations for each of them would hide the others. */
   function warn(text: string): void {
@@ -84,7 +80,7 @@ export async function runJobs(
       if (isTold && isStage) updates.update(state, placeOf(state, context) ?? conversation);
       // The end of a single job is written by who ends the run.
       const isDue = kind === 'ended' ? jobIds.length > 1 : CHANGES_DELIVERY.has(kind);
-      return isDue ? write() : undefined;
+      return isDue ? context.writeOutputs() : undefined;
     }
 
     const state = stateOf(jobId, plan, start, { wait: inputs.wait, polls });

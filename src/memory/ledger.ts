@@ -1,7 +1,15 @@
 import * as z from 'zod/mini';
-import { type Redact, redactStatus } from '../runner/secrets.ts';
+import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
-import { DELIVERIES, hasEnded, type JobRecord, newTurn, RESULTS, type Turn } from '../turn.ts';
+import {
+  DELIVERIES,
+  hasEnded,
+  type JobRecord,
+  newTurn,
+  RESULTS,
+  redactStatus,
+  type Turn,
+} from '../turn.ts';
 
 // What the action remembers of a conversation, carried by its own comment in a hidden marker.
 

@@ -1,6 +1,7 @@
+import { duration } from '../clock.ts';
 import { type Ledger, type LedgerJob, toReportMarker } from '../memory/ledger.ts';
 import { elapsedMs, type Turn, type TurnResult } from '../turn.ts';
-import { code, duration, fence, link } from './markdown.ts';
+import { code, fence, link } from './markdown.ts';
 
 // A ledger -> the visible part of the comment.
 

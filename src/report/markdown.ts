@@ -31,15 +31,6 @@ function percentEncode(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
-/** A duration for people: `9 s`, `3 min 20 s`, `2 h 5 min`. */
-export function duration(seconds: number): string {
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
-  if (minutes < 60) return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
 function longestRun(text: string): number {
   return Math.max(0, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
 }

@@ -1,6 +1,7 @@
+import { duration } from '../clock.ts';
 import { elapsedMs, type JobState } from '../turn.ts';
 import { headline } from './comment.ts';
-import { code, duration, link } from './markdown.ts';
+import { code, link } from './markdown.ts';
 import { countResults, deliveryOf, worstFirst } from './ranking.ts';
 
 /** The runner drops a summary of more than 1,048,576 bytes as a whole. */

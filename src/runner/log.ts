@@ -1,5 +1,4 @@
-// By its file: the index of the package loads an HTTP client, all of undici and more.
-import { issue } from '../../node_modules/@actions/core/lib/command.js';
+import * as core from '../vendor/actions-core.ts';
 import type { Redact } from './secrets.ts';
 
 /**
@@ -24,19 +23,19 @@ export function createLog(redact: Redact, writeLine: (line: string) => void): Lo
   let inGroup = false;
 
   function endGroup(): void {
-    if (inGroup) issue('endgroup');
+    if (inGroup) core.endGroup();
     inGroup = false;
   }
 
   return {
     info: (text) => writeLine(clean(text)),
-    debug: (text) => issue('debug', clean(text)),
-    notice: (text) => issue('notice', clean(text)),
-    warning: (text) => issue('warning', clean(text)),
-    error: (text) => issue('error', clean(text)),
+    debug: (text) => core.debug(clean(text)),
+    notice: (text) => core.notice(clean(text)),
+    warning: (text) => core.warning(clean(text)),
+    error: (text) => core.error(clean(text)),
     group(title) {
       endGroup();
-      issue('group', clean(title));
+      core.startGroup(clean(title));
       inGroup = true;
     },
     endGroup,
@@ -45,7 +44,7 @@ export function createLog(redact: Redact, writeLine: (line: string) => void): Lo
 
 /** Makes the runner put `***` in the place of these values wherever it shows the log. */
 export function maskInLog(secrets: readonly string[]): void {
-  for (const secret of secrets) issue('add-mask', secret);
+  for (const secret of secrets) core.setSecret(secret);
 }
 
 /**

@@ -1,5 +1,4 @@
 import { withoutInvisible } from '../sanitize.ts';
-import { STATUSES } from '../turn.ts';
 
 /** Puts `***` in the place of every secret in a text. */
 export type Redact = (text: string) => string;
@@ -57,11 +56,6 @@ function within(text: string, pattern: RegExp): (from: number, to: number) => bo
     while (end <= from) [start = Infinity, end = Infinity] = found.next().value ?? [];
     return start <= from && to <= end;
   };
-}
-
-/** The statuses that the service documents are words of ours, not of others. */
-export function redactStatus(status: string, redact: Redact): string {
-  return STATUSES.some((known) => known === status) ? status : redact(status);
 }
 
 function formsOf(secret: string): readonly string[] {

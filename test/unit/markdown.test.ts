@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { code, duration, fence, link } from '../../src/report/markdown.ts';
+import { duration } from '../../src/clock.ts';
+import { code, fence, link } from '../../src/report/markdown.ts';
 
 it.each([
   ['plain', '`plain`'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { redactor, redactStatus } from '../../src/runner/secrets.ts';
+import { redactor } from '../../src/runner/secrets.ts';
+import { redactStatus } from '../../src/turn.ts';
 
 const KEY = 'mint_s3cret "key"+/';
 const redact = redactor([KEY, 'ab']);

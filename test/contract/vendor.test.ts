@@ -1,0 +1,215 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import * as vendoredCore from '../../src/vendor/actions-core.ts';
+import * as vendoredUndici from '../../src/vendor/undici.ts';
+import { startAuthority } from '../sim/fault-server.ts';
+import { startProxy } from '../sim/proxy.ts';
+
+// Each module of src/vendor/ stands for the public index of a package: what that exports too is the
+// very same object; all else does the same.
+
+const ROOT = join(import.meta.dirname, '../..');
+const HOST = 'github.test';
+const AUTHORITY = await startAuthority();
+const CERTIFICATE = await AUTHORITY.issue({ hosts: [HOST] });
+afterAll(() => AUTHORITY[Symbol.dispose]());
+
+describe('undici', () => {
+  it('is what its index exports', async () => {
+    // Before the index is there, which assigns them itself.
+    const { connect, request } = vendoredUndici.Dispatcher.prototype;
+    const index = await import('undici');
+    const { HTTP1_ONLY, DEFER_TIER_UP, disableMilo, ...same } = vendoredUndici;
+    expect(Object.keys(same).sort()).toEqual(['Dispatcher', 'EnvHttpProxyAgent']);
+    expect(same.Dispatcher).toBe(index.Dispatcher);
+    expect(same.EnvHttpProxyAgent).toBe(index.EnvHttpProxyAgent);
+    expect(connect).toBe(index.Dispatcher.prototype.connect);
+    expect(request).toBe(index.Dispatcher.prototype.request);
+  });
+
+  const load = `
+    const [, disable, url] = process.argv;
+    const { disableMilo } = await import('${vendored('undici')}');
+    if (disable === 'true') disableMilo();
+    const { request } = await import('undici');
+    const { body } = await request(url);
+    await body.dump();
+    const { createRequire } = await import('node:module');
+    const loaded = Object.keys(createRequire(import.meta.url).cache);
+    process.stdout.write(String(loaded.some((file) => /[\\\\/]milo[\\\\/]/.test(file))));`;
+
+  it.each([
+    ['loads Milo where the environment asks for it', false],
+    ['never loads Milo once that is disabled, for whoever uses it', true],
+  ])('%s', async (_, disable) => {
+    const server = createServer((_, response) => response.end('{}'));
+    await using _closing = await listen(server);
+    const url = `http://127.0.0.1:${portOf(server)}`;
+    const loadsMilo = await play(load, [String(disable), url], { UNDICI_USE_MILO: '1' });
+    expect(loadsMilo).toBe(String(!disable));
+  });
+});
+
+describe('@actions/core', () => {
+  const texts = [
+    'plain',
+    '',
+    ' spaced ',
+    'a%b%0Ac',
+    'two\r\nlines\nand\ra third',
+    'a:b,c::d',
+    'é 🚀',
+  ];
+  const names = Object.keys(vendoredCore).sort();
+  const calls = names.flatMap((name) => texts.map((text) => [name, text]));
+  const print = `
+    const [, entry, calls] = process.argv;
+    const core = await import(entry);
+    for (const [name, text] of JSON.parse(calls)) core[name](text);`;
+
+  it('is a part of what its index exports', async () => {
+    const index = await import('@actions/core');
+    expect(names.filter((name) => !(name in index))).toEqual([]);
+  });
+
+  it('prints the same bytes', async () => {
+    const args = JSON.stringify(calls);
+    const [own, theirs] = await Promise.all([
+      play(print, [vendored('actions-core'), args]),
+      play(print, ['@actions/core', args]),
+    ]);
+    expect(own).toBe(theirs);
+    expect(own).toContain('::error::two%0D%0Alines%0Aand%0Da third');
+    expect(own.match(/^::/gm)).toHaveLength(calls.length);
+  });
+});
+
+describe('@actions/github', () => {
+  const ask = `
+    const [, entry, baseUrl] = process.argv;
+    try {
+      const { getOctokit } = await import(entry);
+      const log = { debug() {}, info() {}, warn() {}, error() {} };
+      const octokit = await getOctokit('ghs_1', { baseUrl, userAgent: 'a-test/1', log });
+      await octokit.request('GET /repos/{owner}/{repo}', { owner: 'a', repo: 'b', page: 2 });
+      await octokit.request('POST /graphql', { query: '{ viewer { login } }' });
+    } catch (error) {
+      process.stdout.write(String(error));
+    }`;
+
+  /** All that others see of one process that asks twice. */
+  async function seenOf(entry: string, env: (proxy: string) => NodeJS.ProcessEnv) {
+    const requests: unknown[] = [];
+    const server = createTlsServer(CERTIFICATE, async (request, response) => {
+      const body = await request.setEncoding('utf8').toArray();
+      const { method, url, rawHeaders } = request;
+      requests.push({ method, url, body, headers: rawHeaders.map(withoutPort) });
+      response.setHeader('content-type', 'application/json').end('{}');
+    });
+    await using _closing = await listen(server);
+    const port = portOf(server);
+    await using proxy = await startProxy({
+      credentials: 'user:pass',
+      onConnect: () => ({ kind: 'tunnel', port }),
+    });
+    const baseUrl = `https://${HOST}:${port}/api/v3`;
+    const printed = await play(ask, [entry, baseUrl], {
+      GITHUB_API_URL: baseUrl,
+      NODE_EXTRA_CA_CERTS: AUTHORITY.file,
+      NODE_OPTIONS: `--import=${pathToFileURL(join(ROOT, 'test/sim/dns.ts'))}?${HOST}=127.0.0.1`,
+      ACTIONS_ORCHESTRATION_ID: 'an id',
+      ...env(`http://user:pass@${proxy.host}`),
+    });
+    const connects = proxy.journal.map(({ method, target, headers }) => ({
+      method,
+      target: withoutPort(target),
+      headers: { ...headers, host: withoutPort(headers.host ?? '') },
+    }));
+    return { printed, requests, connects };
+  }
+
+  it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
+    ['without a proxy', () => ({}), 0],
+    ['through a proxy', (HTTPS_PROXY) => ({ HTTPS_PROXY }), 2],
+    ['past the proxy for plain http', (HTTP_PROXY) => ({ HTTP_PROXY }), 0],
+    ['past a proxy where NO_PROXY says so', (https_proxy) => ({ https_proxy, NO_PROXY: HOST }), 0],
+  ])('asks as that of its index does, %s', async (_, env, connects) => {
+    const [own, theirs] = await Promise.all([
+      seenOf(vendored('actions-github'), env),
+      seenOf('@actions/github', env),
+    ]);
+    expect(own).toEqual(theirs);
+    expect(own.printed).toBe('');
+    expect(own.connects).toHaveLength(connects);
+    const userAgent = /^a-test\/1 actions_orchestration_id\/an_id octokit-core\.js\//;
+    const headers = expect.arrayContaining(['token ghs_1', expect.stringMatching(userAgent)]);
+    expect(own.requests).toMatchObject([
+      { method: 'GET', url: '/api/v3/repos/a/b?page=2', headers },
+      { method: 'POST', url: '/api/v3/graphql', headers },
+    ]);
+  });
+
+  it('fails as that of its index does, with a proxy that has no URL', async () => {
+    const env = (): NodeJS.ProcessEnv => ({ HTTPS_PROXY: '[' });
+    const [own, theirs] = await Promise.all([
+      seenOf(vendored('actions-github'), env),
+      seenOf('@actions/github', env),
+    ]);
+    expect(own).toEqual(theirs);
+    expect(own).toEqual({ printed: 'TypeError: Invalid URL', requests: [], connects: [] });
+  });
+
+  it('is built upon the same core', async () => {
+    const [{ GitHub }, { Octokit }] = await Promise.all([
+      import('@actions/github/lib/utils'),
+      import('@octokit/core'),
+    ]);
+    expect(GitHub.prototype).toBeInstanceOf(Octokit);
+  });
+});
+
+function vendored(name: string): string {
+  return pathToFileURL(join(ROOT, 'src/vendor', `${name}.ts`)).href;
+}
+
+/** Runs a script in a process of its own, with no variables but these; what it prints. */
+async function play(
+  script: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
+  const { SystemRoot } = process.env;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '--eval', script, ...args],
+    { cwd: ROOT, env: { ...(SystemRoot && { SystemRoot }), ...env } },
+  );
+  return stdout;
+}
+
+type Server = ReturnType<typeof createServer> | ReturnType<typeof createTlsServer>;
+
+async function listen(server: Server): Promise<AsyncDisposable> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+function withoutPort(text: string): string {
+  return text.replace(/^([\w.-]+):\d+$/, '$1');
+}
