@@ -438,7 +438,7 @@ function oneOf<const T extends string>(text: string, words: readonly T[]): Check
     : valid(word);
 }
 
-/** `https` only, but for loopback addresses: the key travels in a header. */
+/** `https` only, except on localhost: the key travels in a header. */
 function baseUrl(text: string): Checked<URL> {
   const form = `a URL such as ${DEFAULT_BASE_URL}`;
   if (/[\s\p{C}\\]/u.test(text) || !URL.canParse(text || DEFAULT_BASE_URL)) {

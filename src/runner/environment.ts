@@ -65,7 +65,7 @@ export function readProxy(env: Env, scheme: 'http:' | 'https:'): ProxyRead {
   return parsed === null
     ? {
         kind: 'invalid',
-        problem: `${name.toUpperCase()} is not the URL of an http or https proxy; mend or unset it.`,
+        problem: `${name.toUpperCase()} is not the URL of an http or https proxy; fix or unset it.`,
       }
     : { kind: 'valid', proxy: { url: parsed.href, noProxy } };
 }
