@@ -34,14 +34,14 @@ const GITHUB_MS = 30_000;
 export async function run(runtime: Runtime): Promise<0 | 1> {
   const states = new Map<string, JobState>();
   try {
-    return await Promise.race([tell(runtime, states), runtime.crashed]);
+    return await Promise.race([runSteps(runtime, states), runtime.crashed]);
   } catch (error) {
     return crash(runtime, [...states.values()], error);
   }
 }
 
 /** The story: inputs, trigger, authorization, jobs, finish. */
-async function tell(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
+async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
   const info = readRunInfo(runtime.env);
   const settings = readInputs(runtime.env, runtime.redact);
   const access = settings.kind === 'valid' ? settings.inputs : settings.access;

@@ -230,7 +230,7 @@ function isAnother(now: string | null, before: string | null): boolean {
  *
  * - After evidence, a final status is the end at once. It is confirmed, unless what the job showed
  *   before the message is not known.
- * - Base final, no evidence: it is the end `settleMs` after the message, unconfirmed.
+ * - Base final, no evidence: a final status ends the turn `settleMs` after the message, unconfirmed.
  * - Base not final or not known: the first final status may end the turn before ours, so it must
  *   have stayed for `settleMs`; unconfirmed, for ours may begin later still.
  * - With a `settleMs` of 0 a final status ends the wait at once, and confirms nothing more.

@@ -201,7 +201,7 @@ export function endingNow(
 }
 
 /**
- * SendQueue the message, each call at most once, and says whether another call may send it again: only
+ * Sends the message, each call at most once, and says whether another call may send it again: only
  * where it surely was not taken. `onAttempt` is called synchronously before the request, and a
  * sentence that it returns keeps the request from being made.
  */

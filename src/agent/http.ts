@@ -59,7 +59,7 @@ export interface Limits {
 export interface Transport {
   /** Reads; connections are kept alive between calls. */
   get(path: string, limits: Limits): Promise<Exchange>;
-  /** SendQueue exactly one request on a connection of its own, and never repeats it. */
+  /** Sends exactly one request on a connection of its own, and never repeats it. */
   postOnce(path: string, json: unknown, limits: Limits): Promise<Exchange>;
   /** Ends every connection at once. */
   close(): Promise<void>;

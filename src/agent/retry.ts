@@ -40,7 +40,7 @@ export const SEND_RULES = {
     delivery: 'unknown',
     repeats: 0,
   },
-} as const satisfies Record<string, SendRule>;
+} as const satisfies Record<string, SendRule> & NeverRepeated;
 
 interface SendRule {
   readonly when: string;
@@ -48,6 +48,9 @@ interface SendRule {
   /** How often the message may be sent again after this. */
   readonly repeats: number;
 }
+
+/** These ends leave the loop before anybody asks how often they may be repeated. */
+type NeverRepeated = Readonly<Record<'delivered' | 'doubtful', { readonly repeats: 0 }>>;
 
 export type SendClass = keyof typeof SEND_RULES;
 

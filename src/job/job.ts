@@ -24,8 +24,8 @@ export interface JobOptions {
   readonly firstPollMs: number;
 }
 
-/** Something that happened to a job; `state` is what is true if the run ends here. */
-export type JobEvent = { readonly state: JobState } & (
+/** Something that happened to a job. */
+type News =
   | { readonly kind: 'status'; readonly status: string | null }
   | { readonly kind: 'sending' | 'delivered' | 'resumed' | 'ended' }
   | { readonly kind: 'waiting'; readonly nextPollMs: number; readonly remainingMs: number }
@@ -33,9 +33,9 @@ export type JobEvent = { readonly state: JobState } & (
   /** `afterMs` is null if no time is left for another poll. */
   | { readonly kind: 'missed'; readonly why: string; readonly afterMs: number | null }
   | { readonly kind: 'doubted'; readonly why: string; readonly pollMs: number }
-  | { readonly kind: 'warning'; readonly text: string }
-);
-type News = JobEvent extends infer E ? (E extends unknown ? Omit<E, 'state'> : never) : never;
+  | { readonly kind: 'warning'; readonly text: string };
+/** `state` is what is true if the run ends here. */
+export type JobEvent = News & { readonly state: JobState };
 
 /** Called synchronously. A sentence returned on `sending` keeps the message from going out. */
 export type Observer = (event: JobEvent) => string | undefined;
@@ -52,7 +52,7 @@ export interface Job {
 }
 
 export function emit(job: Job, news: News): string | undefined {
-  return job.observer({ ...news, state: job.state } as JobEvent);
+  return job.observer({ ...news, state: job.state });
 }
 
 /** Changes the turn. A change of the delivery changes what is true if the run ends now. */

@@ -70,9 +70,8 @@ async function send(job: Job, message: Message): Promise<End> {
   const { options, context } = job;
   const sent = await persist(context, sendAttempt(job, message));
   if (sent.kind === 'doubtful') {
-    // Without a wait the message is the one request that is made.
-    const mayPoll = needsBaseline(job, message);
-    if (!mayPoll || !(await confirmDelivery(job, sent.why))) {
+    // Where no baseline is read, the message is the one request that is made.
+    if (!needsBaseline(job, message) || !(await confirmDelivery(job, sent.why))) {
       return doubtful(sent.why, options, context.signal.aborted);
     }
     takeDelivery(job, null);
@@ -92,9 +91,12 @@ function needsBaseline({ options }: Job, { onlyWhen }: Message): boolean {
 }
 
 /**
- * Baseline, announcement and message, anew for each attempt: a baseline from before a pause is none
- * any more. It comes before the announcement, which keeps it for a re-run, and again after one that
- * took its time. A message that does not go out is not announced.
+ * One attempt, from its beginning:
+ *
+ * 1. Read the baseline. One from before a pause is out of date.
+ * 2. Announce the message, once. The comment keeps the baseline for a re-run.
+ * 3. Read the baseline again if it is older than a second.
+ * 4. Send the message.
  */
 function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted | Ending | Again> {
   const { context } = job;
@@ -141,7 +143,7 @@ function statusOf({ record }: JobState): Status {
   return STATUSES.find((status) => status === record?.status) ?? 'active';
 }
 
-/** SendQueue nothing. Polls once or, if that is wanted, until the agent is done. */
+/** Sends nothing. Polls once or, if that is wanted, until the agent is done. */
 async function look(job: Job, isUnfinished: boolean): Promise<End> {
   const { options, context, state } = job;
   if (isUnfinished) update(job, { sentAt: state.turn.sentAt ?? context.clock.now() });

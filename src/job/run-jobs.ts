@@ -30,7 +30,7 @@ export async function runJobs(
   let hasWarned = false;
   let announced: Promise<boolean> | undefined;
 
-  /** Of further jobs the log tells: annotations for each of them would hide the others. */
+  /** Only the first is an annotation; the others go to the log. */
   function warn(text: string): void {
     if (text === '') return;
     const say = hasWarned ? runtime.log.info : runtime.log.warning;
@@ -68,7 +68,7 @@ export async function runJobs(
     const plan = inputs.send
       ? planJob({ ...info, memory, jobId, key: start.key, wait: inputs.wait })
       : planLook(memory, jobId, inputs.wait);
-    // What was remembered of a refused job stays, and a plain look is nobody's concern.
+    // Refused jobs and looks without an open message are not reported.
     const isTold = plan.kind !== 'refuse' && (plan.kind !== 'look' || plan.turn !== null);
 
     function observe(event: JobEvent): string | undefined {
@@ -119,7 +119,7 @@ function isPlaceUnknown({ inputs, trigger, info }: RunContext): boolean {
   return inputs.comment && needsNotes && inputs.prNumber === null && takesPlaceFromJob(trigger);
 }
 
-/** What was sent before is waited for, even where the service takes no more messages. */
+/** Never aborts: polling goes on after the queue has stopped. */
 const NEVER = new AbortController().signal;
 
 /** Polls the job for its pull request, for as long as that may help, and reads what stands there. */

@@ -9,7 +9,7 @@ import { type Ledger, toLedgerRecord } from './ledger.ts';
 
 // Who is told what, and when. Whatever goes wrong here never changes the result of what was sent.
 
-/** The border of the memory: it is loaded, and then it takes in how far the jobs of this run are. */
+/** Loads the comments, then records the progress of this run in them. */
 export interface Updates {
   /** What the conversation remembers. */
   load(conversation: number | null): Promise<Memory>;
@@ -63,7 +63,7 @@ export interface UpdatesOptions {
   readonly deadline: Deadline;
 }
 
-/** Milliseconds that reading, and that writing with it, may delay a message. */
+/** Milliseconds: one budget for reads, and one for reads and writes together. */
 const BEFORE_MESSAGE_MS = 10_000;
 /** Conversations that are read, and that are written, at the same time. */
 const MOST_READS_AT_A_TIME = 8;
@@ -224,8 +224,8 @@ export function openUpdates(options: UpdatesOptions): Updates {
       const place = placeAt(number);
       place.memory ??= readInTurn(async () => (await place.conversation).load());
       try {
-        // What reading takes is not left for writing; what writing took leaves reading its time.
-        // Whether the reading succeeds is awaited below.
+        // Reads use up the budget of writes as well; writes do not use up that of reads. Whether the
+        // reading succeeds is awaited below.
         beforeMessage.waitFor(place.memory, signal).catch(() => {});
         const inTime = deadline.waitFor(reading.waitFor(place.memory, signal));
         return { kind: 'read', ledger: await inTime };

@@ -56,7 +56,7 @@ export async function conclude(
   const { log } = runtime;
   const failed = failsStep(states, failOn);
   log.endGroup();
-  announce(log, states, failed);
+  annotate(log, states, failed);
   let problem = writeOutputs(runtime, { states, commentUrls: [] });
   const { urls, unwritten } = await flush();
   if (urls.length > 0) problem = writeOutputs(runtime, { states, commentUrls: urls });
@@ -102,7 +102,7 @@ function factsOf(report: Report): string {
 }
 
 /** One annotation at most: an error if the step fails, else a warning or a notice. */
-function announce(log: Log, states: readonly JobState[], failed: boolean): void {
+function annotate(log: Log, states: readonly JobState[], failed: boolean): void {
   for (const { jobId, isLook, record, turn } of worstFirst(states)) {
     const link = record?.prLink ? ` ${record.prLink}` : '';
     // Of several jobs the annotation names the reason of one.
