@@ -60,6 +60,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
   pipes: '|',
   'part of a secret': 'mint_aaaaaaa',
   letters: 'a',
+  links: 'https://github.com/octo/agents/pull/1',
 };
 
 const SECRETS = ['mint_aaaaaaaaaaaaaaaaaaaaaaaab', 'aaaaaaaaaaaaaaab', 'p%41ss"w\\rd'];
@@ -71,6 +72,7 @@ const GITHUB = { serverUrl: 'https://github.com', repository: 'https://github.co
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   escapeCommands,
   redactor: redact,
+  'redactor of words that links hold': redactor(['pull', 'http', '1, 2'], [GITHUB.repository]),
   oneLine: (text) => oneLine(text),
   hasVisibleText,
   withoutInvisible,
