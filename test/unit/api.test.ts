@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
-import { connectGitHub, detailOf } from '../../src/github/api.ts';
+import { connectGitHub, detailOf, neededFor, whyOf } from '../../src/github/api.ts';
 import { virtualClock } from '../model/clock.ts';
 import { type GitHub, startGitHub } from '../sim/github/server.ts';
 
@@ -59,4 +59,9 @@ it.each<[unknown, string]>([
   ['no error', ''],
 ])('the detail of %o is "%s"', (error, detail) => {
   expect(detailOf(error)).toBe(detail);
+});
+
+it('of what is no error of GitHub nothing is told, neither its words nor a remedy', () => {
+  const error = new TypeError('inner words');
+  expect([whyOf(error), neededFor(error)]).toEqual(['an unexpected error', '']);
 });

@@ -205,6 +205,18 @@ describe('a comment of several runs', () => {
     expect((await run.load())?.jobs.map(({ id }) => id)).toEqual(['a']);
   });
 
+  it('that lost its memory between two writes gets back what this run knows', async () => {
+    const edited = atFirst('GET', (github) => ({
+      body: { ...github.comments(NUMBER)[0], body: 'Edited.', user: null },
+    }));
+    await using all = await scene(edited);
+    ours(all.github, `${toMarker(ledger('b', '02'))}\nb`);
+    const run = await all.open();
+    await run.load();
+    await run.write(ledger('a', '01'), false);
+    expect(all.remembered()).toEqual([['a']]);
+  });
+
   it('that was edited by hand is left as it is', async () => {
     await using all = await scene();
     const run = await all.open();
