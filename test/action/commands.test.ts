@@ -104,8 +104,14 @@ describe('what follows the command is the prompt', () => {
 
   it('of a review', async () => {
     await using scene = await stage(COMMAND);
-    await scene.run({ step: { event: review({ number: PULL, body: '/agent add examples' }) } });
+    const event = review({ number: PULL, body: '/agent add examples' });
+    await scene.run({ step: { event } });
     expect(scene.agent.accepted()).toHaveLength(1);
+    const { node_id: id } = Object(event.payload.review);
+    expect(scene.github.reactions).toMatchObject([
+      { subject: 'review', id, content: 'eyes' },
+      { subject: 'review', id, content: 'rocket' },
+    ]);
   });
 
   it('on an issue as well', async () => {

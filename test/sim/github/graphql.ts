@@ -1,6 +1,7 @@
-// The newest comments of an issue or pull request, by GraphQL.
+// The newest comments of an issue or pull request, and reactions to a review, by GraphQL.
 
 import type { Answer, JournalEntry } from '../agent.ts';
+import { type Reaction, reactToReview } from './reactions.ts';
 import { type Comment, type Repository, readJson } from './repository.ts';
 
 interface Question {
@@ -10,9 +11,14 @@ interface Question {
 
 const MAX_INT = 2 ** 31 - 1;
 
-/** Understands one question only: the newest comments of an issue or pull request. */
-export function graphql(repository: Repository, request: JournalEntry): Answer {
+/** Understands only the newest comments of an issue or pull request, and reactions to a review. */
+export function graphql(
+  repository: Repository,
+  reactions: Reaction[],
+  request: JournalEntry,
+): Answer {
   const { query = '', variables = {} } = readJson(request) as Question;
+  if (query.includes('addReaction(')) return reactToReview(repository, reactions, variables);
   const asked = /comments\(\s*last:\s*(\d+)(?:[\s,]*before:\s*\$(\w+))?\s*\)/.exec(query);
   if (!query.includes('issueOrPullRequest') || asked === null || Number(asked[1]) > 100) {
     return { body: { errors: [{ message: 'The simulator does not know this query.' }] } };

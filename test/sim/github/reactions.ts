@@ -1,12 +1,12 @@
-// Reactions to issues and to both kinds of comments, each of which a user gives once.
+// Reactions to issues and to both kinds of comments, each of which a user gives once, and to reviews.
 
 import type { Answer, JournalEntry } from '../agent.ts';
 import { type Issue, type Repository, readJson, refusal } from './repository.ts';
 
 export interface Reaction {
-  readonly subject: 'issue' | 'issue_comment' | 'review_comment';
-  /** The id of the comment, or the number of the issue. */
-  readonly id: number;
+  readonly subject: 'issue' | 'issue_comment' | 'review_comment' | 'review';
+  /** The id of the comment, the number of the issue, or the node id of the review. */
+  readonly id: number | string;
   readonly content: string;
   readonly user: string;
 }
@@ -38,4 +38,15 @@ export function react(
     status: before < 0 ? 201 : 200,
     body: { id: number, content, user: viewer, created_at: now() },
   };
+}
+
+/** The mutation of GraphQL, which REST has no equal of. */
+export function reactToReview(
+  { viewer }: Repository,
+  reactions: Reaction[],
+  { id, content }: Readonly<Record<string, unknown>>,
+): Answer {
+  const name = String(content).toLowerCase();
+  reactions.push({ subject: 'review', id: String(id), content: name, user: viewer.login });
+  return { body: { data: { addReaction: { clientMutationId: null } } } };
 }

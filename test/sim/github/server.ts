@@ -100,7 +100,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     if (isGraphql && options.graphql === false) return NOT_FOUND;
     const [, given] = /^(?:token|bearer) (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (given !== token) return refusal(401, 'Bad credentials');
-    return isGraphql ? graphql(repository, request) : rest(request);
+    return isGraphql ? graphql(repository, reactions, request) : rest(request);
   });
 
   return {
