@@ -50,7 +50,7 @@ interface SendRule {
 }
 
 /** These ends leave the loop before anybody asks how often they may be repeated. */
-type NeverRepeated = Readonly<Record<'delivered' | 'doubtful', { readonly repeats: 0 }>>;
+type NeverRepeated = Readonly<Record<'delivered' | 'doubtful', SendRule & { readonly repeats: 0 }>>;
 
 export type SendClass = keyof typeof SEND_RULES;
 
