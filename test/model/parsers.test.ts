@@ -420,7 +420,7 @@ describe('the marker', () => {
 });
 
 describe('the log', () => {
-  it('obeys nothing of a text that was escapeCommandsd', () => {
+  it('obeys nothing of a text that was escaped', () => {
     always(hostileText, (text) => {
       const shown = escapeCommands(text);
       expect(parseCommands(shown)).toEqual([]);
