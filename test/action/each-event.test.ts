@@ -173,7 +173,7 @@ describe.concurrent('on every event, only who may can send', () => {
       with: { comment: false, ...(allowed === undefined ? {} : { 'allowed-bots': allowed }) },
       step: { event: trigger },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs).toMatchObject({
       result: sent ? 'sent' : 'skipped',
       delivery: sent ? 'sent' : 'not-sent',
@@ -201,7 +201,7 @@ describe.concurrent('on every event, only who may can send', () => {
         with: { command: '/agent', 'api-key': '' },
         step: { event: { name, payload } },
       });
-      const result = await scene.run();
+      const result = await scene.runHere();
       expect(result.conclusion).toBe('success');
       expect(result.outputs.result).toBe('skipped');
       expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);

@@ -38,12 +38,13 @@ function refuses(
   more: Fault = {},
 ): readonly Row[] {
   const inputs = [names].flat();
-  return texts.map((text): Row => {
+  return texts.map((text, index): Row => {
     const bad = Object.fromEntries(inputs.map((name) => [name, text]));
     const problems = inputs.map((name) => `${name}:? [^.]*${words.source}.*`).join('');
     return [
       `${inputs.join(', ')} ${JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)}`,
-      { ...more, with: { comment: true, ...more.with, ...bad }, also: untouched },
+      // One of each kind runs as it is shipped.
+      { ...more, here: index > 0, with: { comment: true, ...more.with, ...bad }, also: untouched },
       refused(new RegExp(`^Nothing was sent\\. ${problems}`)),
     ];
   });

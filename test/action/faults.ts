@@ -8,6 +8,8 @@ export interface Fault extends Scenario {
   readonly server?: FaultServer;
   /** Complete POSTs, where neither of the two counts them. */
   readonly posts?: () => number;
+  /** Whether it needs neither time nor a process of its own. */
+  readonly here?: boolean;
   /** Further promises of this case. */
   readonly also?: (result: StepResult, scene: Stage) => void;
 }
@@ -65,7 +67,7 @@ export async function survive(setUp: SetUp, expected: Expected): Promise<void> {
   const base = server === undefined ? {} : { 'base-url': server.origin };
   await using scene = await stage({ ...fault, with: { comment: false, ...base, ...fault.with } });
   const startedAt = performance.now();
-  const run = await scene.run();
+  const run = await (fault.here ? scene.runHere() : scene.run());
   const realMs = performance.now() - startedAt;
   const posts = fault.posts?.() ?? (server ?? scene.agent).posts().length;
 

@@ -52,7 +52,7 @@ let runs = 0;
 async function run(inputs: Inputs, event: WebhookEvent, more: Scenario = {}) {
   runs += 1;
   await using scene = await stage({ ...more, with: inputs, step: { ...more.step, event } });
-  return { result: await scene.run(), scene };
+  return { result: await scene.runHere(), scene };
 }
 
 /** How often GitHub was asked for a permission; of the rest, only reactions are allowed for. */

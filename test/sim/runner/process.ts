@@ -111,7 +111,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 const COVERAGE = process.env.NODE_V8_COVERAGE ?? '';
 const SOURCE = fileURLToPath(new URL('../../../src/index.ts', import.meta.url));
 const TIME = fileURLToPath(new URL('../time.ts', import.meta.url));
-const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+export const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 // How long the runner waits for the end of the output once the process is gone (ProcessInvoker.cs).
 const STREAMS_END_MS = 5000;
 
