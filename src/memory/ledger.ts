@@ -96,13 +96,15 @@ function decodeJob({ id, turns, repository, ref, ...record }: Written['jobs'][nu
   return { id, record: { ...record, source }, turns: turns.map(decodeTurn) };
 }
 
+/** Of a turn under way no end is written; one that stands there all the same is none. */
 function decodeTurn({
   runAttempt,
   result,
+  reason,
   ...turn
 }: Written['jobs'][number]['turns'][number]): Turn {
-  const start = newTurn({ ...turn, attempt: Number(runAttempt) });
-  return { ...start, ...turn, result: result ?? start.result };
+  const start = { ...newTurn({ ...turn, attempt: Number(runAttempt) }), ...turn };
+  return turn.endedAt === null || result === null ? start : { ...start, result, reason };
 }
 
 function encode({ projectId, jobs, forgotten }: Ledger): object {

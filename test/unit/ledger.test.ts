@@ -45,6 +45,17 @@ it('what would be true if the run ended now is not remembered', () => {
 });
 
 it.each([
+  ['a reason', '"reason":""', '"reason":"x"'],
+  ['a result', '"result":null', '"result":"failed"'],
+])('of a turn under way %s that somebody wrote into it is not read', (_, written, forged) => {
+  const open = turn({ endedAt: null });
+  const marker = toMarker({ projectId: 'p', jobs: [{ id: 'job-1', record: null, turns: [open] }] });
+  const changed = marker.replace(written, forged);
+  expect(changed).not.toBe(marker);
+  expect(fromMarker(changed, 'p')).toEqual(fromMarker(marker, 'p'));
+});
+
+it.each([
   ['not at the start', ` ${toMarker(ledger('x'))}`],
   ['nothing', ''],
   ['of another comment of ours', '<!-- agent-follow-up:report x -->'],
