@@ -104,7 +104,8 @@ function decodeTurn({
   ...turn
 }: Written['jobs'][number]['turns'][number]): Turn {
   const start = { ...newTurn({ ...turn, attempt: Number(runAttempt) }), ...turn };
-  return turn.endedAt === null || result === null ? start : { ...start, result, reason };
+  const isOver = turn.endedAt !== null && result !== null;
+  return isOver ? { ...start, result, reason } : { ...start, endedAt: null };
 }
 
 function encode({ projectId, jobs, forgotten }: Ledger): object {
