@@ -79,6 +79,15 @@ it.each([
   expect(said[0]).toBe(`${words}; each job gets one message.`);
 });
 
+it('a run of which nobody says what has started it sends nothing', async () => {
+  const { runtime, said, written } = stand({ GITHUB_EVENT_NAME: undefined });
+  expect(await run(runtime)).toBe(1);
+  expect(said).toEqual([
+    expect.stringMatching(/^Nothing was sent\. .+ event file cannot be read\.$/),
+  ]);
+  expect(written).toMatchObject([{ result: 'error', delivery: 'not-sent' }]);
+});
+
 describe('on a command', () => {
   function startRepository(on: GitHubOptions['on']): Promise<GitHub> {
     const collaborators = { alice: { id: ALICE.id, permission: 'write' } } as const;
