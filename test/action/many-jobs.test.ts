@@ -8,6 +8,7 @@ import type { StepResult } from '../sim/runner/process.ts';
 import {
   commentTexts,
   errors,
+  JOB,
   LONG_TURN,
   PULL,
   type Scenario,
@@ -547,6 +548,19 @@ describe('only-when', () => {
         );
       }
     }
+  });
+
+  it('takes a status that is no plain word for none that it names', async () => {
+    await using scene = await stage({
+      with: { 'only-when': 'completed' },
+      agent: { jobs: [{ id: JOB, base: { status: 'all done!' } }] },
+    });
+    const result = await scene.run();
+    expect(result.outputs.result).toBe('skipped');
+    expect(scene.agent.posts()).toEqual([]);
+    expect(result.log).toContain(
+      `Nothing was sent to job ${JOB}: it is in an unknown status, and only-when is completed.`,
+    );
   });
 
   it('says at the end of the log how many jobs were skipped', async () => {
