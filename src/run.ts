@@ -47,7 +47,7 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const access = settings.kind === 'valid' ? settings.inputs : settings.access;
   const { trigger, ...event } = findTrigger(runtime);
   const trusted = isTrusted(trigger);
-  if (event.kind === 'broken' && !trusted) return failBecause(runtime, [`${event.why}.`]);
+  if (event.kind === 'broken' && !trusted) return fail(runtime, `Nothing was sent: ${event.why}.`);
   if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(runtime, NO_SECRETS);
   // Otherwise a stranger may have started this, who must not turn the run red.
   if (trusted && settings.kind === 'invalid') return failBecause(runtime, settings.problems);

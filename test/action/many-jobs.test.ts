@@ -538,7 +538,9 @@ describe('only-when', () => {
         .sort(),
     ).toEqual(sent);
     for (const one of told(result.outputs)) {
-      expect(one.polls).toBe(onlyWhen === 'any' ? 0 : 1);
+      // A machine that stalls for a second lets the action read the baseline once more.
+      expect(one.polls).toBeGreaterThanOrEqual(onlyWhen === 'any' ? 0 : 1);
+      expect(one.polls).toBeLessThanOrEqual(onlyWhen === 'any' ? 0 : 2);
       if (sent.includes(one.jobId)) expect(one).toMatchObject({ result: 'sent', reason: '' });
       else {
         const status = statuses[Number(one.jobId.slice(4)) - 1];
