@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import type { FaultServer } from '../sim/fault-server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { errors, KEY, type Scenario, type Stage, stage, warnings } from './scenario.ts';
@@ -58,8 +58,12 @@ export const SILENT = { time: { graceMs: 400 } } as const;
 /** Told on the pull request as well, where a text of others could do harm. */
 export const TOLD = { comment: true } as const;
 
+let tried = 0;
+afterAll(() => console.info(`${tried} faults were tried.`));
+
 /** Runs the step under a fault, and checks what must come of it. */
 export async function survive(setUp: SetUp, expected: Expected): Promise<void> {
+  tried += 1;
   await using resources = new AsyncDisposableStack();
   const use: Use = async (resource) => resources.use(await resource);
   const fault = typeof setUp === 'function' ? await setUp(use) : setUp;

@@ -79,6 +79,22 @@ describe('classifySend', () => {
   it.each(table)('%s', (_, exchange, expected) => {
     expect(classifySend(exchange)).toBe(expected);
   });
+
+  it('each row of the README’s table "Will it send twice?" is tried, as often as it says', () => {
+    expect(new Set(table.map(([, , sendClass]) => sendClass))).toEqual(
+      new Set(Object.keys(SEND_RULES)),
+    );
+    for (const [, exchange, sendClass] of table) {
+      const { repeats } = SEND_RULES[sendClass];
+      const history = { exchange, remainingMs: 1e9, now: NOW, random: 0 };
+      const again = [0, 1, 2, 3].filter(
+        (earlier) => repeatSend({ ...history, earlier }).kind === 'again',
+      );
+      // A pause that is too long for any attempt is not waited out.
+      if (again.length > 0) expect(again).toHaveLength(repeats);
+      else expect(repeats === 0 || sendClass === 'rate-limited').toBe(true);
+    }
+  });
 });
 
 describe('repeatSend', () => {
