@@ -127,6 +127,9 @@ function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted 
     if (first !== null) return first;
     announced ??= message.announce();
     const problem = await announced;
+    // A cancel or the deadline may be why the announcement was not written.
+    const over = endingNow(context, LEAST_POST_MS);
+    if (over !== null) return over;
     if (problem !== undefined) return { kind: 'refused', why: problem };
     const second = clock.now() - readAt > FRESH_MS ? await readBaseline() : null;
     if (second !== null) return second;

@@ -362,6 +362,33 @@ it('a re-run whose note cannot be written sends nothing, for the next one could 
   expect(scene.agent.accepted()).toHaveLength(1);
 });
 
+it.runIf(HAS_SIGNALS)(
+  'a re-run that is cancelled while its note is written says just that',
+  async () => {
+    let isHanging = false;
+    await using scene = await stage({
+      with: { wait: true },
+      agent: { jobs: [{ id: JOB }], onPost: () => ({ status: 401 }) },
+      github: {
+        issues: [{ number: PULL }],
+        on: ({ method }) => (isHanging && method === 'PATCH' ? { fault: 'hang' } : undefined),
+      },
+      time: { pace: 1 },
+    });
+    await scene.run();
+    isHanging = true;
+    let cancel = (): void => {};
+    const onLine = (line: string): void => {
+      if (line.includes('before the message')) setTimeout(() => cancel(), 200);
+    };
+    const run = scene.start({ step: { ...ATTEMPT_2, onLine } });
+    cancel = () => run.kill('SIGINT');
+    const result = await run.result;
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
+    expect(scene.agent.posts()).toHaveLength(1);
+  },
+);
+
 it('a re-run that finds nothing remembered sends, and says so', async () => {
   await using scene = await stage();
   await scene.run();
