@@ -36,12 +36,12 @@ export interface RunContext {
   readonly trigger: Trigger;
   /** What the comment asks for; empty without a command. */
   readonly text: string;
+  /** A random name of this process, by which it knows its own turns again. */
+  readonly mark: string;
   readonly agent: AgentContext;
   readonly updates: Updates;
   /** What is known of each job by now, in input order. */
   readonly states: Map<string, JobState>;
   /** Writes the outputs as they are by now, or says in a sentence why it cannot. */
   readonly writeOutputs: () => string | undefined;
-  /** Called once for each message that is out. */
-  readonly onDelivered: () => void;
 }

@@ -46,6 +46,10 @@ export interface Inputs extends AccessInputs {
   readonly settleMs: number;
   readonly failOn: ReadonlySet<TurnResult>;
   readonly comment: boolean;
+  /** Whether a re-run that cannot tell what was sent before sends all the same. */
+  readonly resendOnRerun: boolean;
+  /** The leg of the matrix as JSON; empty where the runner does not say it. */
+  readonly matrixLeg: string;
   readonly prNumber: number | null;
   readonly baseUrl: URL;
   /** From the proxy variables of the environment. */
@@ -128,6 +132,8 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
       settleMs: data['settle-seconds'] * 1000,
       failOn: data['fail-on'],
       comment: data.comment,
+      resendOnRerun: data['resend-on-rerun'],
+      matrixLeg: data['matrix-leg'],
       prNumber: data['pr-number'],
       baseUrl: data['base-url'],
       proxy: proxy.proxy,
@@ -208,6 +214,8 @@ const schema = z.object({
   ),
   'fail-on': input(failOn),
   comment: input((text) => boolean(text, true)),
+  'resend-on-rerun': input((text) => boolean(text, false)),
+  'matrix-leg': input(valid),
   'pr-number': input(conversationNumber),
   'github-token': input(valid),
   'base-url': input(baseUrl),

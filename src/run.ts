@@ -2,10 +2,11 @@ import type { AgentContext } from './agent/client.ts';
 import { createTransport, type Transport } from './agent/http.ts';
 import { openSendQueue } from './agent/send-queue.ts';
 import type { RunContext, Runtime } from './context.ts';
-import { connectOnce, type GitHub, neededFor, whyOf } from './github/api.ts';
+import { connectOnce, type GitHub } from './github/api.ts';
 import { authorize, cannotAsk, getsNoSecrets, isTrusted, requestOf } from './github/authorize.ts';
 import type { Request } from './github/command.ts';
 import { createDeadline, type Deadline } from './github/deadline.ts';
+import { neededFor, whyOf } from './github/errors.ts';
 import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
 import { type Reactions, reactTo } from './github/reactions.ts';
 import {
@@ -15,11 +16,13 @@ import {
   problemWithCertificates,
   readInputs,
 } from './inputs.ts';
-import { usesMemory, whichJobs } from './job/prepare.ts';
+import { whichJobs } from './job/prepare.ts';
+import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
-import { openUpdates } from './memory/updates.ts';
+import { type Memory, openUpdates, type Updates } from './memory/updates.ts';
 import { renderLedger, renderUsage } from './report/comment.ts';
 import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
+import { overallDelivery, worst } from './report/ranking.ts';
 import { type RunInfo, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { JobState } from './turn.ts';
@@ -27,6 +30,8 @@ import { VERSION } from './version.ts';
 
 const USER_AGENT = `agent-follow-up/${VERSION}`;
 const MANY_JOBS = 20;
+/** Names of processes: of eight runs at once two have the same one in one of 10^11 cases. */
+const MOST_MARKS = 36 ** 8;
 /** Milliseconds that a run waits for GitHub. */
 const GITHUB_MS = 30_000;
 
@@ -59,6 +64,11 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
 
   const github = openGitHub(runtime, info, trigger, access);
   const { connect, deadline, reactions } = github;
+  const mark = Math.floor(runtime.random() * MOST_MARKS).toString(36);
+  const memory =
+    settings.kind === 'valid' && request.kind === 'asked'
+      ? openMemory({ runtime, info, trigger, mark, inputs: settings.inputs }, github)
+      : null;
   const asking = authorize(trigger, info, access, connect);
   const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotAsk);
   if (runtime.signal.aborted && authorization.kind === 'failed') return cancelled(runtime);
@@ -68,35 +78,60 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   if (settings.kind === 'invalid') return complain(runtime, settings.problems, github);
   if (request.kind === 'usage') return answerWithUsage(runtime, request, info, connect);
   reactions.show('eyes');
-  if (settings.missing.length > 0) return complain(runtime, settings.missing, github);
+  if (settings.missing.length > 0 || memory === null) {
+    return complain(runtime, settings.missing, github);
+  }
   const { text } = request;
-  return followUp({ runtime, states, info, trigger, text, inputs: settings.inputs }, github);
+  const { inputs } = settings;
+  return followUp({ runtime, states, info, trigger, text, mark, inputs }, memory, github);
+}
+
+interface OpenedMemory {
+  readonly updates: Updates;
+  readonly conversation: number | null;
+  /** Never rejects. */
+  readonly memory: Promise<Memory>;
+}
+
+/** Begins to read what is remembered: that takes as long as it takes to check a permission. */
+function openMemory(
+  work: Pick<RunContext, 'runtime' | 'info' | 'trigger' | 'inputs' | 'mark'>,
+  { connect, deadline, reactions }: GitHubSide,
+): OpenedMemory {
+  const { runtime, info, trigger, inputs, mark } = work;
+  const updates = openUpdates({
+    ...runtime,
+    ...{ connect, deadline, owner: mark, attempt: info.attempt },
+    ...{ comment: inputs.comment, projectId: inputs.projectId, wait: inputs.wait },
+    render: (ledger, limit) => renderLedger(ledger, info, limit),
+    review: (state, job) => reviewState(state, job, inputs),
+    claim: () => reactions.claim(),
+  });
+  const conversation = inputs.prNumber ?? trigger.conversation;
+  // A single poll of a job that is named needs to know nothing of what was sent before.
+  const isNeeded = inputs.send || inputs.wait || inputs.jobIds.length === 0;
+  return { updates, conversation, memory: updates.load(isNeeded ? conversation : null) };
 }
 
 /** From here on the run is known to be allowed, and its settings to be right. */
 async function followUp(
-  work: Omit<RunContext, 'agent' | 'updates' | 'writeOutputs' | 'onDelivered'>,
-  { connect, deadline, reactions }: GitHubSide,
+  work: Omit<RunContext, 'agent' | 'updates' | 'writeOutputs'>,
+  { updates, conversation, memory }: OpenedMemory,
+  { deadline, reactions }: GitHubSide,
 ): Promise<0 | 1> {
-  const { runtime, inputs, info, trigger, states } = work;
+  const { runtime, inputs, states } = work;
   introduce(runtime, inputs);
   // Many jobs live for a long time, and without this the engine grows to twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
-  const { comment, projectId, wait } = inputs;
-  const render: Parameters<typeof openUpdates>[0]['render'] = (ledger) =>
-    renderLedger(ledger, info);
   const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
   const context: RunContext = {
     ...work,
     agent: agentContext(work, transport),
-    updates: openUpdates({ ...runtime, connect, deadline, comment, projectId, wait, render }),
+    updates,
     writeOutputs: () => writeOutputs(runtime, { states: [...states.values()], commentUrls: [] }),
-    onDelivered: () => reactions.show('rocket'),
   };
   try {
-    const conversation = inputs.prNumber ?? trigger.conversation;
-    const memory = await context.updates.load(usesMemory(context) ? conversation : null);
-    const jobs = whichJobs(context, memory, conversation);
+    const jobs = await whichJobs(context, memory, conversation);
     if (jobs.kind === 'unclear') {
       if (runtime.signal.aborted) return cancelled(runtime);
       reactions.show('confused');
@@ -219,9 +254,16 @@ function report(
   { runtime, inputs, states, updates }: RunContext,
   reactions: Reactions,
 ): Promise<0 | 1> {
-  const all = [...states.values()];
-  if (all.some(({ turn: { result } }) => result === 'error' || result === 'failed')) {
+  const all = (): readonly JobState[] => [...states.values()];
+  const { result } = worst(all())?.turn ?? {};
+  if (overallDelivery(all()) === 'not-sent') reactions.release();
+  if (result === 'completed') reactions.show('hooray');
+  if (all().some(({ turn }) => turn.result === 'error' || turn.result === 'failed')) {
     reactions.show('confused');
   }
-  return conclude(runtime, all, inputs.failOn, () => updates.flush());
+  return conclude(runtime, all, inputs.failOn, async () => {
+    const flushed = await updates.flush();
+    for (const state of flushed.reviewed) states.set(state.jobId, state);
+    return flushed;
+  });
 }

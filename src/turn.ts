@@ -59,14 +59,23 @@ export type Base = Pick<JobRecord, 'status' | 'prLink' | 'archivedAt'>;
  * ours has to be inferred from what was seen before and since. Times are in milliseconds since 1970.
  */
 export interface Turn {
-  /** Who asked for what, in which run: the same for every attempt of that run. */
-  readonly key: string;
+  /** Who asked: a comment or review, or else a step of a run. The same for every attempt. */
+  readonly origin: string;
+  /** Of a step: a hash of its leg of the matrix, or empty. */
+  readonly leg: string;
+  /** A random name of the process that began the turn; it tells turns of one origin apart. */
+  readonly mark: string;
+  /** The random name of the process that has the turn now: in a re-run another one. */
+  readonly owner: string;
+  /** How often the owner has written it: of two copies the one with more is later. */
+  readonly writes: number;
   /** Null where nobody in particular asked. */
   readonly by: string | null;
   /** The beginning of what goes out. */
   readonly prompt: string;
   readonly startedAt: number;
   readonly runId: string;
+  /** The last attempt of that run that had the turn. */
   readonly attempt: number;
   /** `sending`: announced, but no request was made yet. */
   readonly delivery: Delivery | 'sending';
@@ -114,11 +123,16 @@ export interface Milestone {
 }
 
 /** Who asks for what. */
-export type TurnStart = Pick<Turn, 'key' | 'by' | 'prompt' | 'startedAt' | 'runId' | 'attempt'>;
+export type TurnStart = Pick<
+  Turn,
+  'origin' | 'leg' | 'mark' | 'by' | 'prompt' | 'startedAt' | 'runId' | 'attempt'
+>;
 
 export function newTurn(start: TurnStart): Turn {
   return {
     ...start,
+    owner: start.mark,
+    writes: 0,
     delivery: 'not-sent',
     base: null,
     sentAt: null,

@@ -1,14 +1,34 @@
 import * as z from 'zod/mini';
 import type { Clock } from '../clock.ts';
 import type { Redact } from '../runner/secrets.ts';
-import { oneLine } from '../sanitize.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
+import { type CallLimits, callLimits } from './call-limits.ts';
+import { type Answer, GitHubError, GraphQLError, refuseErrors } from './errors.ts';
+
+// The few calls to GitHub that this action makes.
 
 /** A comment that the token's own identity wrote. */
 export interface OwnComment {
   readonly id: number;
+  readonly nodeId: string;
   readonly body: string;
   readonly url: string;
+  /** In milliseconds since 1970; GitHub tells whole seconds. */
+  readonly updatedAt: number;
+  /** Every body that it has had, the oldest first, and `body` as the last one. */
+  readonly versions: readonly string[];
+}
+
+/** Which comments to read. */
+export interface CommentsQuery {
+  /** Of comments that are known: they are read even where the list does not show them yet. */
+  readonly nodeIds: readonly string[];
+  /** Whether a body is that of a comment to read. */
+  readonly isOurs: (body: string) => boolean;
+  /** Whether to read all pages, or only up to the newest one with such a comment. */
+  readonly allPages: boolean;
+  /** Whether to read what was overwritten as well; else `versions` has the body only. */
+  readonly withVersions: boolean;
 }
 
 /** What somebody may do here; `none` stands for less than triage. */
@@ -25,20 +45,25 @@ export interface Reactable {
   readonly nodeId: string;
 }
 
-/** The few calls that this action makes. Each rejects with a `GitHubError`. */
+export type ReactionContent = 'eyes' | 'rocket' | 'hooray' | 'confused';
+
+export interface Reaction {
+  readonly id: number;
+  /** Whether this call added it; of several calls by one identity this is so for one only. */
+  readonly isNew: boolean;
+}
+
+/** Each call rejects with a `GitHubError`. */
 export interface GitHub {
-  /**
-   * The own comments whose body passes `test`, oldest first: all that stand on the newest page
-   * that has one, searched over all pages.
-   */
-  findOwnComments(number: number, test: (body: string) => boolean): Promise<readonly OwnComment[]>;
-  /** Null if there is no such comment any more. */
-  readComment(id: number): Promise<OwnComment | null>;
+  /** Own comments on an issue or pull request, the oldest first, in one request for each page. */
+  readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]>;
   createComment(number: number, body: string): Promise<OwnComment>;
   /** Null if there is no such comment any more. */
   updateComment(id: number, body: string): Promise<OwnComment | null>;
   deleteComment(id: number): Promise<void>;
-  react(to: Reactable, content: 'eyes' | 'rocket' | 'confused'): Promise<void>;
+  /** Null for a review: GitHub does not tell whether its reaction is new. */
+  react(to: Reactable, content: ReactionContent): Promise<Reaction | null>;
+  removeReaction(from: Reactable, reactionId: number): Promise<void>;
   /** Null for whoever is no collaborator. */
   collaborator(login: string): Promise<Collaborator | null>;
   /** From now on all calls together may take at most this many milliseconds. */
@@ -56,100 +81,64 @@ export interface GitHubOptions {
   readonly redact: Redact;
 }
 
-/** A call that failed. `status` is 0 where no answer came, or none that could be read. */
-export class GitHubError extends Error {
-  readonly status: number;
-  /** How long GitHub asks to be left alone, in milliseconds; it did not do what was asked. */
-  readonly retryAfterMs: number | null;
-  /** The token has called too often. */
-  readonly isRateLimit: boolean;
-  constructor(
-    status: number,
-    message: string,
-    { cause, retryAfterMs = null, isRateLimit = false }: ErrorFacts = {},
-  ) {
-    super(message, { cause });
-    this.status = status;
-    this.retryAfterMs = retryAfterMs;
-    this.isRateLimit = isRateLimit;
-  }
-}
-
-interface ErrorFacts {
-  readonly cause?: unknown;
-  readonly retryAfterMs?: number | null;
-  readonly isRateLimit?: boolean;
-}
-
-/** GraphQL tells in a body of 200 what went wrong; `status` is what REST would have answered. */
-class GraphQLError extends GitHubError {}
-
-/** A phrase for people. What is no `GitHubError` is a bug, whose words say nothing to them. */
-export function whyOf(error: unknown): string {
-  return error instanceof GitHubError ? error.message : 'an unexpected error';
-}
-
-/**
- * What to do after a failure to comment, or nothing where that is not known. GitHub answers 404 as
- * well where a token may not know that something is there.
- */
-export function neededFor(error: unknown): string {
-  if (!(error instanceof GitHubError)) return '';
-  if (error.isRateLimit) return 'That is a rate limit of GitHub for this token, and passes.';
-  switch (error.status) {
-    case 401:
-      return 'github-token has to be valid; left out, it is the token of the job.';
-    case 403:
-    case 404:
-      return (
-        'The job needs `permissions:` with `pull-requests: write` (on an issue `issues: write`), ' +
-        'which runs from forks never get.'
-      );
-    default:
-      return '';
-  }
-}
-
-/** Milliseconds that one call may take. */
-const CALL_MS = 10_000;
 const PAGE_SIZE = 100;
 /** With the headers of every call; without it, a newer version may one day answer otherwise. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
-/** Milliseconds that a secondary rate limit is waited out, once a run. */
-const LONGEST_PAUSE_MS = 5000;
+/** Milliseconds that all calls may take once the run is cancelled. */
+const AFTER_CANCEL_MS = 4000;
 
-const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
+/** The newest versions first; `diff` is the whole body as it stood then. */
+const VERSIONS = 'userContentEdits(first: 100) { nodes { diff } }';
+const commentsQuery = (versions: string): string => `query (
+  $owner: String!, $name: String!, $number: Int!, $before: String, $ids: [ID!]!
+) {
   repository(owner: $owner, name: $name) {
     issueOrPullRequest(number: $number) {
       ... on Issue { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
       ... on PullRequest { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
     }
   }
+  nodes(ids: $ids) { ...comment }
 }
 fragment page on IssueCommentConnection {
-  nodes { body url viewerDidAuthor }
+  nodes { ...comment }
   pageInfo { hasPreviousPage startCursor }
-}`;
+}
+fragment comment on IssueComment { id body url viewerDidAuthor updatedAt ${versions} }`;
 
-const newestComments = z.object({
+const time = z.pipe(z.iso.datetime({ offset: true }), z.transform(Date.parse));
+const graphqlComment = z.object({
+  id: z.string(),
+  body: z.string(),
+  url: z.string(),
+  viewerDidAuthor: z.boolean(),
+  updatedAt: time,
+  userContentEdits: z.nullish(
+    z.object({ nodes: z.array(z.nullable(z.object({ diff: z.nullable(z.string()) }))) }),
+  ),
+});
+const commentsAnswer = z.object({
   data: z.object({
     repository: z.object({
       issueOrPullRequest: z.object({
         comments: z.object({
-          nodes: z.array(
-            z.object({ body: z.string(), url: z.string(), viewerDidAuthor: z.boolean() }),
-          ),
+          nodes: z.array(graphqlComment),
           pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.nullable(z.string()) }),
         }),
       }),
     }),
+    /** Null for a comment that was deleted; an object without fields for what is no comment. */
+    nodes: z.array(z.catch(z.nullable(graphqlComment), null)),
   }),
 });
 const restComment = z.object({
   id: z.number(),
+  node_id: z.string(),
   body: z.catch(z.string(), ''),
   html_url: z.url(),
+  updated_at: time,
 });
+const reactionAnswer = z.object({ id: z.number() });
 const flag = z.catch(z.boolean(), false);
 const collaboratorAnswer = z.object({
   permission: z.string(),
@@ -171,12 +160,9 @@ const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
   addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
 }`;
 const REACTION_ROUTES = {
-  comment: 'POST /repos/{owner}/{repo}/issues/comments/{id}/reactions',
-  'review-comment': 'POST /repos/{owner}/{repo}/pulls/comments/{id}/reactions',
+  comment: '/repos/{owner}/{repo}/issues/comments/{id}/reactions',
+  'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
 } as const;
-
-/** Milliseconds that all calls may take once the run is cancelled. */
-const AFTER_CANCEL_MS = 4000;
 
 interface Connection extends GitHubOptions {
   readonly signal: AbortSignal;
@@ -185,7 +171,7 @@ interface Connection extends GitHubOptions {
   readonly unsafe: string | undefined;
 }
 
-/** Connects when something is first to be said on GitHub. */
+/** Connects when GitHub is first needed. */
 export function connectOnce(connection: Connection): () => Promise<GitHub> {
   let connected: Promise<GitHub> | undefined;
   return () => {
@@ -206,25 +192,163 @@ async function connect({ signal, deferTierUp, unsafe, ...options }: Connection):
   return github;
 }
 
-/**
- * Connects to GitHub. The client is loaded only now: a run that says nothing on GitHub does not
- * pay for it.
- */
+/** Loads the client only now: a run that makes no call to GitHub does not pay for it. */
 export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
-  const octokit = await connectClient(options);
-  const limits = callLimits(options);
-  const [owner, repo] = options.repository.split('/');
-  const graphql = `POST ${options.graphqlUrl}`;
+  return new Client(await connectClient(options), options);
+}
 
-  type Parameters = Readonly<Record<string, unknown>>;
-  async function ask<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>) {
-    const { data } = await limits.withRateLimitRetry(async (signal) => {
+type Parameters = Readonly<Record<string, unknown>>;
+
+class Client implements GitHub {
+  readonly #octokit: Octokit;
+  readonly #options: GitHubOptions;
+  readonly #limits: CallLimits;
+  /** In the query of comments; empty on a host that does not keep what was overwritten. */
+  #versions = VERSIONS;
+
+  constructor(octokit: Octokit, options: GitHubOptions) {
+    this.#octokit = octokit;
+    this.#options = options;
+    this.#limits = callLimits(options.clock, options.redact);
+  }
+
+  async readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]> {
+    const found = new Map<number, OwnComment>();
+    let before: string | null = null;
+    let nodeIds = query.nodeIds;
+    do {
+      const page = await this.#readPage({ number, before, ids: nodeIds }, query.withVersions);
+      for (const comment of page.comments) {
+        if (query.isOurs(comment.body)) found.set(comment.id, comment);
+      }
+      before = page.before;
+      // They are asked for by their ids once.
+      nodeIds = [];
+    } while (before !== null && (query.allPages || found.size === 0));
+    return [...found.values()].sort((one, other) => one.id - other.id);
+  }
+
+  async createComment(number: number, body: string): Promise<OwnComment> {
+    const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
+    return this.#ownComment(await this.#ask(route, { number, body }, restComment));
+  }
+
+  async updateComment(id: number, body: string): Promise<OwnComment | null> {
+    const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
+    const comment = await orNull(this.#ask(route, { id, body }, restComment));
+    return comment === null ? null : this.#ownComment(comment);
+  }
+
+  async deleteComment(id: number): Promise<void> {
+    await this.#ask('DELETE /repos/{owner}/{repo}/issues/comments/{id}', { id }, anything);
+  }
+
+  async react(to: Reactable, content: ReactionContent): Promise<Reaction | null> {
+    if (to.kind === 'review') {
+      // Only GraphQL knows reactions to a review.
+      const variables = { id: to.nodeId, content: content.toUpperCase() };
+      await this.#ask(this.#graphql, { query: ADD_REACTION, variables }, anything);
+      return null;
+    }
+    const route = `POST ${REACTION_ROUTES[to.kind]}`;
+    const answer = await this.#request(route, { id: to.id, content });
+    const { id } = this.#parse(answer, reactionAnswer);
+    return { id, isNew: answer.status === 201 };
+  }
+
+  async removeReaction(from: Reactable, reactionId: number): Promise<void> {
+    if (from.kind === 'review') return;
+    const route = `DELETE ${REACTION_ROUTES[from.kind]}/{reactionId}`;
+    await this.#ask(route, { id: from.id, reactionId }, anything);
+  }
+
+  async collaborator(login: string): Promise<Collaborator | null> {
+    const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
+    const answer = await orNull(this.#read(route, { login }, collaboratorAnswer));
+    return answer === null ? null : toCollaborator(answer);
+  }
+
+  hurry(ms: number): void {
+    this.#limits.hurry(ms);
+  }
+
+  get #graphql(): string {
+    return `POST ${this.#options.graphqlUrl}`;
+  }
+
+  async #readPage(
+    variables: Parameters & { readonly ids: readonly string[] },
+    withVersions: boolean,
+  ): Promise<{ readonly comments: readonly OwnComment[]; readonly before: string | null }> {
+    const [owner, name] = this.#options.repository.split('/');
+    const versions = withVersions ? this.#versions : '';
+    const question = {
+      query: commentsQuery(versions),
+      variables: { owner, name, ...variables },
+    };
+    try {
+      const { data } = await this.#read(this.#graphql, question, commentsAnswer);
+      const { nodes, pageInfo } = data.repository.issueOrPullRequest.comments;
+      const known = data.nodes.filter((node) => node !== null);
+      return {
+        comments: [...nodes, ...known].flatMap((node) => this.#toOwn(node)),
+        before: pageInfo.hasPreviousPage ? pageInfo.startCursor : null,
+      };
+    } catch (error) {
+      if (versions !== '' && isUnknownField(error)) {
+        this.#versions = '';
+        return this.#readPage(variables, false);
+      }
+      if (!hasNoGraphQL(error)) throw error;
+      const why = 'this host has no GraphQL, by which comments are found; set comment: false';
+      throw new GitHubError(0, why, { cause: error });
+    }
+  }
+
+  #toOwn(comment: z.infer<typeof graphqlComment>): readonly OwnComment[] {
+    const { id: nodeId, body, url, viewerDidAuthor, updatedAt, userContentEdits } = comment;
+    // `databaseId` is a 32-bit field, which the ids of comments have outgrown.
+    const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
+    if (!viewerDidAuthor || !(id > 0)) return [];
+    const edits = userContentEdits?.nodes.flatMap((edit) => edit?.diff ?? []) ?? [];
+    const versions = [...edits.reverse().filter((version) => version !== body), body];
+    return [{ id, nodeId, body, url: this.#options.redact(url), updatedAt, versions }];
+  }
+
+  #ownComment(comment: z.infer<typeof restComment>): OwnComment {
+    const { id, node_id: nodeId, body, html_url, updated_at: updatedAt } = comment;
+    const url = this.#options.redact(html_url);
+    return { id, nodeId, body, url, updatedAt, versions: [body] };
+  }
+
+  async #ask<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>): Promise<T> {
+    return this.#parse(await this.#request(route, parameters), schema);
+  }
+
+  /** A read is tried once more. Octokit's retry plugin would do so with writes as well. */
+  async #read<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>): Promise<T> {
+    try {
+      return await this.#ask(route, parameters, schema);
+    } catch (error) {
+      if (!(error instanceof GitHubError) || !this.#limits.mayRepeat(error)) throw error;
+      return this.#ask(route, parameters, schema);
+    }
+  }
+
+  #request(route: string, parameters: Parameters): Promise<Answer> {
+    const [owner, repo] = this.#options.repository.split('/');
+    // What a route does not name would be sent along as a query or a field of the body.
+    const repository = route.includes('{owner}') ? { owner, repo } : {};
+    return this.#limits.withRateLimitRetry(async (signal) => {
       const headers = API_VERSION;
-      const more = { ...place(route), ...parameters, headers, request: { signal } };
-      const answer: Answer = await octokit.request(route, more);
-      if (route === graphql) refuseErrors(answer, options.redact);
+      const more = { ...repository, ...parameters, headers, request: { signal } };
+      const answer: Answer = await this.#octokit.request(route, more);
+      if (route === this.#graphql) refuseErrors(answer, this.#options.redact);
       return answer;
     });
+  }
+
+  #parse<T>({ data }: Answer, schema: z.ZodMiniType<T>): T {
     const parsed = schema.safeParse(data);
     if (parsed.success) return parsed.data;
     throw new GitHubError(
@@ -232,99 +356,16 @@ export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
       'GitHub gave an answer that is not of its API; a proxy or portal may have given it',
     );
   }
+}
 
-  /** What a route does not name would be sent along as a query or a field of the body. */
-  function place(route: string): Parameters {
-    return route.includes('{owner}') ? { owner, repo } : {};
+/** Resolves to null where GitHub says that what was asked for is not there. */
+async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof GitHubError && error.status === 404) return null;
+    throw error;
   }
-
-  /** A read is tried once more. Octokit's retry plugin would do so with writes as well. */
-  async function read<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>) {
-    try {
-      return await ask(route, parameters, schema);
-    } catch (error) {
-      if (!(error instanceof GitHubError) || !limits.mayRepeat(error)) throw error;
-      return ask(route, parameters, schema);
-    }
-  }
-
-  /** Pages of own comments, the newest page first, oldest first in each. */
-  async function* newestOwnComments(number: number): AsyncGenerator<readonly OwnComment[]> {
-    let before: string | null = null;
-    do {
-      const variables = { owner, name: repo, number, before };
-      const answer: z.infer<typeof newestComments> = await read(
-        graphql,
-        { query: NEWEST_COMMENTS, variables },
-        newestComments,
-      );
-      const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
-      yield nodes.flatMap(({ url, body, viewerDidAuthor }) => {
-        // `databaseId` is a 32-bit field, which the ids of comments have outgrown.
-        const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
-        return viewerDidAuthor && id > 0 ? [{ id, body, url: options.redact(url) }] : [];
-      });
-      before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
-    } while (before !== null);
-  }
-
-  function toOwn({ id, body, html_url }: z.infer<typeof restComment>): OwnComment {
-    return { id, body, url: options.redact(html_url) };
-  }
-
-  /** Resolves to null where GitHub says that what was asked for is not there. */
-  async function orNull<T>(answer: Promise<T>): Promise<T | null> {
-    try {
-      return await answer;
-    } catch (error) {
-      if (error instanceof GitHubError && error.status === 404) return null;
-      throw error;
-    }
-  }
-
-  return {
-    async findOwnComments(number, test) {
-      try {
-        return await firstMatches(newestOwnComments(number), test);
-      } catch (error) {
-        if (!hasNoGraphQL(error)) throw error;
-        const why = 'this host has no GraphQL, by which comments are found; set comment: false';
-        throw new GitHubError(0, why, { cause: error });
-      }
-    },
-    async readComment(id) {
-      const route = 'GET /repos/{owner}/{repo}/issues/comments/{id}';
-      const comment = await orNull(read(route, { id }, restComment));
-      return comment === null ? null : toOwn(comment);
-    },
-    async createComment(number, body) {
-      const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
-      return toOwn(await ask(route, { number, body }, restComment));
-    },
-    async updateComment(id, body) {
-      const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
-      const comment = await orNull(ask(route, { id, body }, restComment));
-      return comment === null ? null : toOwn(comment);
-    },
-    async deleteComment(id) {
-      await ask('DELETE /repos/{owner}/{repo}/issues/comments/{id}', { id }, anything);
-    },
-    async react({ kind, id, nodeId }, content) {
-      if (kind === 'review') {
-        // Only GraphQL knows reactions to a review.
-        const variables = { id: nodeId, content: content.toUpperCase() };
-        await ask(graphql, { query: ADD_REACTION, variables }, anything);
-      } else {
-        await ask(REACTION_ROUTES[kind], { id, content }, anything);
-      }
-    },
-    async collaborator(login) {
-      const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
-      const answer = await orNull(read(route, { login }, collaboratorAnswer));
-      return answer === null ? null : toCollaborator(answer);
-    },
-    hurry: limits.hurry,
-  };
 }
 
 /** Only a host without GraphQL answers like this; what fails otherwise proves nothing. */
@@ -333,178 +374,8 @@ function hasNoGraphQL(error: unknown): boolean {
   return isRefusal && error.status === 404;
 }
 
-interface CallLimits {
-  /**
-   * Makes a call, and once more if GitHub refuses it for a short time. Rejects with a
-   * `GitHubError` whatever went wrong.
-   */
-  withRateLimitRetry<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  mayRepeat(error: GitHubError): boolean;
-  hurry(ms: number): void;
-}
-
-/** Octokit has no time limits of its own. */
-function callLimits({ clock, redact }: Pick<GitHubOptions, 'clock' | 'redact'>): CallLimits {
-  const everything = new AbortController();
-  let hasPaused = false;
-  async function run<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    everything.signal.throwIfAborted();
-    const limit = new AbortController();
-    const finished = new AbortController();
-    const signal = AbortSignal.any([limit.signal, everything.signal]);
-    clock.sleep(CALL_MS, finished.signal).then(
-      () => limit.abort(new GitHubError(0, 'GitHub did not answer in time')),
-      () => {},
-    );
-    try {
-      return await Promise.race([request(signal), rejectOnAbort(signal)]);
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      throw error instanceof GitHubError ? error : toGitHubError(error, redact);
-      /* v8 ignore next -- V8 counts a way past a catch that always throws */
-    } finally {
-      finished.abort();
-    }
-  }
-
-  return {
-    async withRateLimitRetry(request) {
-      try {
-        return await run(request);
-      } catch (error) {
-        const { retryAfterMs: pauseMs } = error as GitHubError;
-        const isShort = pauseMs !== null && pauseMs <= LONGEST_PAUSE_MS;
-        if (!isShort || hasPaused) throw error;
-        hasPaused = true;
-        await clock.sleep(pauseMs, everything.signal);
-        return run(request);
-      }
-    },
-    mayRepeat: ({ status }) => !everything.signal.aborted && (status === 0 || status >= 500),
-    hurry(ms) {
-      clock.sleep(ms, everything.signal).then(
-        () => everything.abort(new GitHubError(0, 'the run was ending')),
-        () => {},
-      );
-    },
-  };
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-}
-
-const text = z.catch(z.string(), '');
-const headersSchema = z.catch(
-  z.object({
-    'retry-after': z.catch(z.string().check(z.regex(/^\d{1,6}$/)), ''),
-    'x-ratelimit-remaining': text,
-  }),
-  { 'retry-after': '', 'x-ratelimit-remaining': '' },
-);
-type Headers = z.infer<typeof headersSchema>;
-/** An answer as the client gives it. */
-interface Answer {
-  readonly headers: unknown;
-  readonly data: unknown;
-}
-
-const requestError = z.object({
-  status: z.number(),
-  response: z.optional(
-    z.object({
-      data: z.catch(z.object({ message: z.string() }), { message: '' }),
-      headers: headersSchema,
-    }),
-  ),
-});
-const graphqlErrors = z.object({
-  errors: z.array(z.object({ type: text, message: text })).check(z.minLength(1)),
-});
-
-/** The code of what went wrong below, such as ECONNREFUSED, which says more than the sentence above it. */
-export function detailOf(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(code)) continue;
-    const isCertificate = /CERT|SIGNATURE/.test(code);
-    return ` (${code})${isCertificate ? '; NODE_EXTRA_CA_CERTS must name its authority' : ''}`;
-  }
-  return '';
-}
-
-function toGitHubError(error: unknown, redact: Redact): GitHubError {
-  const { data } = requestError.safeParse(error);
-  if (data?.response === undefined) {
-    return new GitHubError(0, `GitHub could not be reached${detailOf(error)}`, { cause: error });
-  }
-  const { status, response } = data;
-  const said = response.data.message;
-  // Only a refusal is repeated: what failed in another way may have been done.
-  const isRefused = status === 403 || status === 429;
-  return new GitHubError(status, `GitHub answered ${status}${quote(said, redact)}`, {
-    cause: error,
-    retryAfterMs: isRefused ? retryAfterMsOf(response.headers) : null,
-    isRateLimit: status === 429 || (isRefused && tellsOfLimit(said, response.headers)),
-  });
-}
-
-/** The statuses that REST has for what GraphQL calls by a name. */
-const GRAPHQL_STATUS: ReadonlyMap<string, number> = new Map([
-  ['NOT_FOUND', 404],
-  ['FORBIDDEN', 403],
-  ['INSUFFICIENT_SCOPES', 403],
-  ['RATE_LIMITED', 429],
-  ['RATE_LIMIT', 429],
-]);
-
-/** A part of what was asked for is not enough: what is missing may be what was sent before. */
-function refuseErrors({ data, headers }: Answer, redact: Redact): void {
-  const [first] = graphqlErrors.safeParse(data).data?.errors ?? [];
-  if (first === undefined) return;
-  const { type, message } = first;
-  const status = GRAPHQL_STATUS.get(type);
-  const isRateLimit = status === 429 || (status === undefined && /\brate limit/i.test(message));
-  const name = status === undefined ? 'with an error' : type;
-  throw new GraphQLError(
-    // What has no name of its own is trouble of GitHub, or a question that it does not understand.
-    isRateLimit ? 429 : (status ?? 500),
-    `GitHub answered ${name}${quote(message, redact)}`,
-    {
-      isRateLimit,
-      retryAfterMs: isRateLimit ? retryAfterMsOf(headersSchema.parse(headers)) : null,
-    },
-  );
-}
-
-function quote(said: string, redact: Redact): string {
-  return said === '' ? '' : `: "${oneLine(redact(said))}"`;
-}
-
-function retryAfterMsOf({ 'retry-after': seconds }: Headers): number | null {
-  return seconds === '' ? null : Number(seconds) * 1000;
-}
-
-/** A limit is refused with 403, as a lack of permission is. */
-function tellsOfLimit(said: string, headers: Headers): boolean {
-  return (
-    headers['retry-after'] !== '' ||
-    headers['x-ratelimit-remaining'] === '0' ||
-    /\brate limit/i.test(said)
-  );
-}
-
-async function firstMatches(
-  pages: AsyncGenerator<readonly OwnComment[]>,
-  test: (body: string) => boolean,
-): Promise<readonly OwnComment[]> {
-  for await (const page of pages) {
-    const matches = page.filter(({ body }) => test(body));
-    if (matches.length > 0) return matches;
-  }
-  return [];
+function isUnknownField(error: unknown): boolean {
+  return error instanceof GraphQLError && error.message.includes('userContentEdits');
 }
 
 /**

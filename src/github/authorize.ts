@@ -1,8 +1,9 @@
 import type { AccessInputs } from '../inputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
-import { type GitHub, whyOf } from './api.ts';
+import type { GitHub } from './api.ts';
 import { type Request, readRequest } from './command.ts';
+import { whyOf } from './errors.ts';
 import { isCommentEvent, type Trigger } from './event.ts';
 import {
   type Actor,

@@ -4,6 +4,8 @@ import { isAllowedBot, isPerson } from './permission.ts';
 
 /** GitHub's own limit for a comment, in characters. */
 const LONGEST_COMMENT = 65_536;
+/** Every comment of this action begins with it, and no comment that holds it is ever a command. */
+export const OPENING = '<!-- agent-follow-up ';
 const NO_BOTS: ReadonlySet<string> = new Set();
 
 /** What a comment asks for, as far as its own text and sender tell. Every refusal says why. */
@@ -41,7 +43,7 @@ export function readRequest(
       reason: 'The comment is by a bot or an app; only people and bots in allowed-bots may ask.',
     };
   }
-  if (comment.body.includes('<!-- agent-follow-up:')) {
+  if (comment.body.includes(OPENING)) {
     return {
       kind: 'refused',
       reason: 'The comment holds the hidden marker of this action; write it without.',

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { GitHubError } from './api.ts';
+import { GitHubError } from './errors.ts';
 
 /** Time that waits for GitHub have in common: however many there are, all together take no more. */
 export interface Deadline {

@@ -1,6 +1,7 @@
 import { PERMISSIONS, type Permission } from '../inputs.ts';
 import { oneLine } from '../sanitize.ts';
-import { type Collaborator, type GitHub, whyOf } from './api.ts';
+import type { Collaborator, GitHub } from './api.ts';
+import { whyOf } from './errors.ts';
 
 export type Authorization =
   | { readonly kind: 'allowed' }

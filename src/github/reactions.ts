@@ -1,9 +1,21 @@
 import type { Log } from '../runner/log.ts';
-import { type GitHub, type Reactable, whyOf } from './api.ts';
+import type { GitHub, Reactable, Reaction, ReactionContent } from './api.ts';
+import { whyOf } from './errors.ts';
 
-/** Shows whoever wrote a command how far it has come. It never changes the result. */
+/**
+ * Whether this run may act on a command. GitHub answers 201 to the first reaction of a kind by one
+ * identity and 200 to every later one, so of several runs only one gets `ours`. `none`: no reaction
+ * tells, as on a review.
+ */
+export type Claim = 'ours' | 'taken' | 'failed' | 'none';
+
+/** Shows whoever wrote a command what became of it. It never changes the result. */
 export interface Reactions {
-  show(content: 'eyes' | 'rocket' | 'confused'): void;
+  show(content: Exclude<ReactionContent, 'rocket'>): void;
+  /** Adds the rocket, once: the message is about to go out. It never rejects. */
+  claim(): Promise<Claim>;
+  /** Takes the rocket back if this run added it: the message surely did not go out. */
+  release(): void;
   /** Resolves when all that were shown have been tried. */
   settled(): Promise<void>;
 }
@@ -14,15 +26,50 @@ export function reactTo(
   connect: () => Promise<GitHub>,
   log: Log,
 ): Reactions {
-  let tried: Promise<void> = Promise.resolve();
+  let tried: Promise<unknown> = Promise.resolve();
+  let rocket: Promise<Reaction | null> | undefined;
+
+  function enqueue<T>(what: string, act: (github: GitHub) => Promise<T>): Promise<T | null> {
+    const acted = connect()
+      .then(act)
+      .catch((error) => {
+        log.debug(`The reaction ${what}: ${whyOf(error)}.`);
+        return null;
+      });
+    tried = Promise.all([tried, acted]);
+    return acted;
+  }
+
+  /** Once more if it failed: another run may be able to add it where this one was not. */
+  async function addRocket(to: Reactable): Promise<Reaction | null> {
+    const add = (): Promise<Reaction | null> =>
+      enqueue('rocket was not added', (github) => github.react(to, 'rocket'));
+    const added = await add();
+    return added === null && to.kind !== 'review' ? add() : added;
+  }
+
   return {
     show(content) {
       if (comment === null) return;
-      tried = tried
-        .then(connect)
-        .then((github) => github.react(comment, content))
-        .catch((error) => log.debug(`The reaction ${content} was not added: ${whyOf(error)}.`));
+      void enqueue(`${content} was not added`, (github) => github.react(comment, content));
     },
-    settled: () => tried,
+    async claim() {
+      if (comment === null) return 'ours';
+      rocket ??= addRocket(comment);
+      const added = await rocket;
+      if (added === null) return comment.kind === 'review' ? 'none' : 'failed';
+      return added.isNew ? 'ours' : 'taken';
+    },
+    release() {
+      if (comment === null || rocket === undefined) return;
+      const added = rocket;
+      void enqueue('rocket was not removed', async (github) => {
+        const reaction = await added;
+        if (reaction?.isNew) await github.removeReaction(comment, reaction.id);
+      });
+    },
+    async settled() {
+      await tried;
+    },
   };
 }

@@ -1,18 +1,23 @@
-import { createHash } from 'node:crypto';
 import type { Ending } from '../agent/client.ts';
-import { findJob, isUpTo, type Ledger, type LedgerJob } from '../memory/ledger.ts';
+import { findEarlier } from '../memory/claim.ts';
+import { findJob, isOvertaken, isUpTo, type LedgerJob } from '../memory/ledger.ts';
 import type { Memory } from '../memory/updates.ts';
 import { hasEnded, type JobState, type Turn } from '../turn.ts';
 import { type End, reasonNow } from './reasons.ts';
 
 // What to do for each job, from what is remembered of earlier attempts and runs.
 
-/** What is remembered, or why it cannot be known where that would stand. */
+/** What is remembered, or why it is not known where that would stand. */
 export type Located = Memory | { readonly kind: 'not-found'; readonly ending: Ending };
 
 /** What to do for one job, with the reason where that is not simply to send. */
 export type Plan =
-  | { readonly kind: 'send'; readonly warning: string }
+  | {
+      readonly kind: 'send';
+      readonly warning: string;
+      /** The turn of an earlier attempt that was not sent; null if none was begun. */
+      readonly earlier: Turn | null;
+    }
   /** An earlier attempt sent the message, or may have: go on from there. */
   | { readonly kind: 'resume'; readonly turn: Turn; readonly isOvertaken: boolean }
   /** An earlier attempt saw the end. */
@@ -24,71 +29,88 @@ export type Plan =
 interface Circumstances {
   readonly memory: Located;
   readonly jobId: string;
-  /** Of the turn that this run is asked for. */
-  readonly key: string;
-  readonly runId: string;
-  /** 1 for the first run, more for a re-run. */
-  readonly attempt: number;
+  /** The turn as this run would begin it. */
+  readonly own: Turn;
   readonly wait: boolean;
+  /** Whether the event or `pr-number` names the conversation, so that no attempt can have another. */
+  readonly isNamed: boolean;
+  readonly resendOnRerun: boolean;
 }
 
-/** Whether the message of this run goes out now, or has gone out before. */
-export function planJob({ memory, jobId, key, runId, attempt, wait }: Circumstances): Plan {
+const SEND: Plan = { kind: 'send', warning: '', earlier: null };
+
+/**
+ * Whether the message goes out. In the first attempt it does, unless somebody else turns out to have
+ * it. A re-run sends only what was surely not sent before: what an earlier attempt is known not to
+ * have sent, or where the whole memory can be read and knows nothing of it.
+ */
+export function planJob(circumstances: Circumstances): Plan {
+  const { memory, jobId, own, wait, isNamed } = circumstances;
+  if (own.attempt === 1) return SEND;
   switch (memory.kind) {
-    case 'unreadable':
-      return attempt > 1
-        ? refuseRerun(
-            `what the conversation remembers cannot be read: ${memory.why}`,
-            memory.isCancelled ? 'cancelled' : 'error',
-          )
-        : { kind: 'send', warning: '' };
     case 'not-found':
       return refuseUnseen(jobId, memory.ending);
+    case 'unreadable':
+      return planUntold(circumstances, `the comment cannot be read: ${memory.why}`);
     case 'none':
-      return {
-        kind: 'send',
-        warning:
-          attempt > 1
-            ? `This is a re-run without a memory of what was sent before; the message to job ${jobId} is sent ` +
-              'again. A memory takes comment: true, and a pull request or issue.'
-            : '',
-      };
+      return planUntold(
+        circumstances,
+        isNamed ? 'comment is false' : 'there is no pull request or issue that could remember it',
+      );
     case 'read': {
-      const job = memory.ledger === null ? undefined : findJob(memory.ledger, jobId);
-      const turn = job?.turns.find((candidate) => candidate.key === key);
-      if (job === undefined || turn === undefined)
-        return planUnknown(memory.ledger, { jobId, runId, attempt });
-      return turn.delivery === 'not-sent'
-        ? { kind: 'send', warning: '' }
-        : planAgain(job, turn, wait);
+      const { ledger, isWhole } = memory;
+      const job = findJob(ledger, jobId);
+      const earlier = findEarlier(job?.turns ?? [], own);
+      if (job !== undefined && earlier !== null) return planAgain(job, earlier, own, wait);
+      if (!isWhole) return planUntold(circumstances, 'a comment of this action cannot be read');
+      const isTrimmed = ledger.trimmed !== null && isUpTo(own.runId, ledger.trimmed);
+      if (isTrimmed) return planUntold(circumstances, 'the comment had no room for all messages');
+      return isNamed
+        ? SEND
+        : planUntold(
+            circumstances,
+            "the job's pull request does not show it and may have been another one before",
+          );
     }
   }
 }
 
-/** Where nothing is remembered of a turn, it was never begun, or there was no room for it. */
-function planUnknown(
-  ledger: Ledger | null,
-  { jobId, runId, attempt }: Pick<Circumstances, 'jobId' | 'runId' | 'attempt'>,
-): Plan {
-  if (attempt === 1) return { kind: 'send', warning: '' };
-  const forgotten = ledger?.forgotten;
-  return forgotten !== undefined && isUpTo(runId, forgotten)
-    ? refuseRerun('the comment had no room left to remember all messages of that time')
-    : {
-        kind: 'send',
-        warning:
-          `This is a re-run, and the conversation remembers no message of an earlier attempt to job ${jobId}; ` +
-          'it is sent now. If an earlier attempt sent it all the same, it is sent twice.',
-      };
+function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Plan {
+  if (earlier.delivery === 'not-sent') {
+    // The turn of another run stays as it is; this run has one of its own.
+    const isOfRun = earlier.runId === own.runId;
+    return { kind: 'send', warning: '', earlier: isOfRun ? earlier : null };
+  }
+  return wait && hasEnded(earlier)
+    ? { kind: 'ended', job, turn: earlier }
+    : { kind: 'resume', turn: earlier, isOvertaken: isOvertaken(earlier, job.turns) };
 }
 
-/** In a re-run, a job that cannot say where it is remembered what was sent to it gets nothing. */
+const WHAT_TO_DO =
+  'To send it, start a new run, write a new comment, or set `resend-on-rerun: true`.';
+
+/** Nothing tells whether an earlier attempt sent the message. */
+function planUntold({ jobId, resendOnRerun }: Circumstances, why: string): Plan {
+  if (resendOnRerun) {
+    const warning =
+      `The message to job ${jobId} is sent, although this re-run cannot tell whether an earlier ` +
+      `attempt sent it: ${why} (resend-on-rerun).`;
+    return { kind: 'send', warning, earlier: null };
+  }
+  return refuse(
+    'error',
+    `Nothing was sent to job ${jobId}: this re-run cannot tell whether an earlier attempt sent it, ` +
+      `because ${why}. ${WHAT_TO_DO}`,
+  );
+}
+
+/** In a re-run, a job that does not say where it is remembered what was sent to it gets nothing. */
 function refuseUnseen(jobId: string, ending: Ending): Plan {
-  const nothing = `Nothing was sent to job ${jobId} in this re-run: it could not be seen`;
-  const unknown = 'so the action cannot tell whether it was sent before.';
+  const nothing = `Nothing was sent to job ${jobId} in this re-run: it could not be read`;
+  const unknown = 'so the action cannot tell whether an earlier attempt sent it.';
   switch (ending.kind) {
     case 'refused':
-      return refuse('error', `${nothing}, ${unknown} ${ending.why} ${SEND_ANYWAY}`);
+      return refuse('error', `${nothing}, ${unknown} ${ending.why} ${WHAT_TO_DO}`);
     case 'stopped':
       return refuse(
         'skipped',
@@ -108,39 +130,19 @@ function refuse(result: End['result'], reason: string): Plan {
   return { kind: 'refuse', end: { result, reason } };
 }
 
-const SEND_ANYWAY = 'To send it again, start a new run or write a new comment.';
-
-function refuseRerun(why: string, result: 'error' | 'cancelled' = 'error'): Plan {
-  return refuse(
-    result,
-    `This is a re-run, and ${why}. So the action cannot tell whether it was sent before, and sends ` +
-      `nothing. ${SEND_ANYWAY}`,
-  );
-}
-
-/** How to look at a job without sending anything: from where the newest that went out left it. */
+/** How to poll a job without sending anything: from where the newest message that went out left it. */
 export function planLook(memory: Located, jobId: string, wait: boolean): Plan {
-  const job = memory.kind === 'read' && memory.ledger !== null && findJob(memory.ledger, jobId);
-  const turn = job ? job.turns.find(({ delivery }) => delivery !== 'not-sent') : undefined;
+  const job = memory.kind === 'read' ? findJob(memory.ledger, jobId) : undefined;
+  const turn = job?.turns.find(({ delivery }) => delivery !== 'not-sent');
   const isOpen = wait && turn !== undefined && turn.delivery === 'sent' && !hasEnded(turn);
   return { kind: 'look', turn: isOpen ? turn : null };
 }
 
-function planAgain(job: LedgerJob, turn: Turn, wait: boolean): Plan {
-  if (wait && hasEnded(turn)) return { kind: 'ended', job, turn };
-  // What the job shows by now may be the answer to a message that was sent since.
-  const isOvertaken = job.turns.some(
-    ({ key, delivery, startedAt }) =>
-      key !== turn.key && delivery !== 'not-sent' && startedAt > turn.startedAt,
-  );
-  return { kind: 'resume', turn, isOvertaken };
-}
-
-/** The state in which a planned job begins; `start` is the turn as this run would begin it. */
+/** The state in which a planned job begins; `own` is the turn as this run would begin it. */
 export function stateOf(
   jobId: string,
   plan: Plan,
-  start: Turn,
+  own: Turn,
   { wait, polls }: { readonly wait: boolean; readonly polls: number },
 ): JobState {
   const isLook = plan.kind === 'look';
@@ -148,18 +150,22 @@ export function stateOf(
   switch (plan.kind) {
     case 'ended': {
       const record = plan.job.record && { ...NO_RECORD, id: jobId, ...plan.job.record };
-      return { ...blank, record, turn: plan.turn };
+      return { ...blank, record, turn: takeOver(plan.turn, own) };
     }
     case 'resume': {
-      const { by, startedAt, sentAt, evidence, delivery } = plan.turn;
-      const base = plan.isOvertaken ? null : plan.turn.base;
-      const turn = { ...start, by, startedAt, sentAt, evidence, base };
-      return { ...blank, turn: open(turn, delivery === 'sent' ? 'sent' : 'unknown') };
+      const turn = takeOver(plan.turn, own);
+      const base = plan.isOvertaken ? null : turn.base;
+      const delivery = turn.delivery === 'sent' ? 'sent' : 'unknown';
+      return { ...blank, turn: open({ ...turn, base }, delivery) };
     }
     case 'look':
-      return { ...blank, turn: open(plan.turn ?? start, plan.turn?.delivery ?? 'not-sent') };
+      return { ...blank, turn: open(plan.turn ?? own, plan.turn?.delivery ?? 'not-sent') };
+    case 'send': {
+      const mark = plan.earlier?.mark ?? own.mark;
+      return { ...blank, turn: open({ ...own, mark }, 'not-sent') };
+    }
     default:
-      return { ...blank, turn: open(start, 'not-sent') };
+      return { ...blank, turn: open(own, 'not-sent') };
   }
 
   function open(turn: Turn, delivery: Turn['delivery']): Turn {
@@ -168,15 +174,20 @@ export function stateOf(
   }
 }
 
+/** The turn of an earlier attempt, as this attempt goes on with it. */
+function takeOver(turn: Turn, { owner, attempt }: Turn): Turn {
+  return { ...turn, owner, attempt, writes: 0 };
+}
+
 /** The state of a job of which it is not known yet what an earlier attempt has sent. */
-export function stateUnplanned(jobId: string, start: Turn, isLook: boolean): JobState {
+export function stateUnplanned(jobId: string, own: Turn, isLook: boolean): JobState {
   const unknown = {
     delivery: 'unknown',
     result: 'error',
     reason: 'The run ended before it was known what an earlier attempt had sent.',
   } as const;
   const now = isLook ? reasonNow('not-sent', isLook, true) : unknown;
-  return { jobId, isLook, record: null, turn: { ...start, ...now }, polls: 0, timeline: [] };
+  return { jobId, isLook, record: null, turn: { ...own, ...now }, polls: 0, timeline: [] };
 }
 
 const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };
@@ -193,7 +204,7 @@ export function rememberedJob(memory: Memory): Remembered {
       problem: `job-id is empty, and what the conversation remembers cannot be read: ${memory.why}.`,
     };
   }
-  const jobs = memory.kind === 'read' ? (memory.ledger?.jobs ?? []) : [];
+  const jobs = memory.kind === 'read' ? memory.ledger.jobs : [];
   const [only] = jobs;
   if (only !== undefined && jobs.length === 1) return { kind: 'job', jobId: only.id };
   if (only === undefined) {
@@ -211,13 +222,4 @@ export function rememberedJob(memory: Memory): Remembered {
       `${jobs.map(({ id }) => id).join(', ')}. Set job-id to one of them, for example ` +
       `"job-id: ${only.id}", or use one workflow with a command of its own for each.`,
   };
-}
-
-/**
- * Names a turn: who asked (a comment, or else this step of this run; never the attempt), and a
- * hash of what was asked of which job. The same key is the same message.
- */
-export function turnKey(origin: string, asked: readonly string[]): string {
-  const hash = createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 16);
-  return `${origin}:${hash}`;
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { RunContext } from '../context.ts';
 import { composePrompt } from '../github/command.ts';
 import { JOB_ID_MISSING } from '../inputs.ts';
@@ -5,7 +6,7 @@ import type { Memory } from '../memory/updates.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
 import { newTurn, type Turn } from '../turn.ts';
-import { rememberedJob, turnKey } from './plan.ts';
+import { rememberedJob } from './plan.ts';
 
 // Which jobs are meant, what they are told, and where people are told of it.
 
@@ -14,22 +15,15 @@ export type Jobs =
   | { readonly kind: 'unclear'; readonly problem: string };
 
 /** The jobs that are named, or the one that the conversation remembers. */
-export function whichJobs(
+export async function whichJobs(
   { inputs }: Pick<RunContext, 'inputs'>,
-  memory: Memory,
+  memory: Promise<Memory>,
   conversation: number | null,
-): Jobs {
+): Promise<Jobs> {
   if (inputs.jobIds.length > 0) return { kind: 'known', jobIds: inputs.jobIds };
   if (conversation === null || !inputs.comment) return { kind: 'unclear', problem: JOB_ID_MISSING };
-  const remembered = rememberedJob(memory);
+  const remembered = rememberedJob(await memory);
   return remembered.kind === 'job' ? { kind: 'known', jobIds: [remembered.jobId] } : remembered;
-}
-
-/** A single look at a job that is named needs to know nothing of what was said before. */
-export function usesMemory({
-  inputs: { send, wait, jobIds },
-}: Pick<RunContext, 'inputs'>): boolean {
-  return send || wait || jobIds.length === 0;
 }
 
 /** What goes out: the prompt of the workflow and, with a command, the text of the comment. */
@@ -42,22 +36,20 @@ export function promptOf({ inputs, trigger, text }: RunContext): string {
 /** Characters of the prompt that are remembered and shown. */
 const SHOWN_PROMPT = 1000;
 
-interface Started {
-  readonly jobId: string;
-  readonly prompt: string;
-  readonly startedAt: number;
-}
-
 /** The turn of a job as this run would begin it. */
 export function startTurn(
-  { inputs, trigger, info, runtime }: RunContext,
-  { jobId, prompt, startedAt }: Started,
+  { inputs, trigger, info, runtime, mark }: RunContext,
+  prompt: string,
+  startedAt: number,
 ): Turn {
   const { comment, event } = trigger;
   const by = comment?.author.login ?? (event === 'schedule' ? null : info.actor || null);
-  const origin = comment === null ? info.origin : `${comment.kind}:${comment.id}`;
+  // Without a command, what is sent is the step's own message, whatever started it.
+  const isCommand = comment !== null && inputs.command !== null;
   return newTurn({
-    key: turnKey(origin, [inputs.projectId, jobId, prompt]),
+    origin: isCommand ? `${comment.kind}:${comment.id}` : info.origin,
+    leg: isCommand ? '' : legOf(inputs.matrixLeg),
+    mark,
     by: by === null ? null : oneLine(runtime.redact(by), 100),
     // What is cut before it is redacted may keep a part of a secret.
     prompt: runtime.redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),
@@ -65,6 +57,12 @@ export function startTurn(
     runId: info.runId,
     attempt: info.attempt,
   });
+}
+
+/** A hash of the leg; empty without a matrix, which the runner gives as `null`. */
+function legOf(matrixLeg: string): string {
+  if (['', 'null', '{}'].includes(matrixLeg.trim())) return '';
+  return createHash('sha256').update(matrixLeg).digest('hex').slice(0, 8);
 }
 
 /** The number of a pull request in this repository; null for any other link. */

@@ -1,4 +1,5 @@
 import type { Ending } from '../agent/client.ts';
+import { isOvertaken, type LedgerJob } from '../memory/ledger.ts';
 import { isFinal, type JobState, type Status, type Turn, type TurnResult } from '../turn.ts';
 
 // How a job ended, as a result and the sentence that explains it.
@@ -77,6 +78,23 @@ export function done(
           'job in its dashboard.',
       };
   }
+}
+
+/** The state once it is known what other runs have sent: another message since may be the one answered. */
+export function reviewState(state: JobState, { turns }: LedgerJob, limits: Limits): JobState {
+  const { turn } = state;
+  if (turn.confirmed !== true || !isOvertaken(turn, turns)) return state;
+  const { confirmed = null, reason } = done(state, limits, { isSure: true, isOvertaken: true });
+  return { ...state, turn: { ...turn, confirmed, reason } };
+}
+
+/** Another run has the same message. */
+export function handledElsewhere(jobId: string, runId: string | null): End {
+  const who = runId === null ? 'another run' : `run ${runId}`;
+  return {
+    result: 'skipped',
+    reason: `Nothing was sent to job ${jobId}: ${who} handles the same comment.`,
+  };
 }
 
 /** Why a final status may not belong to our message. */

@@ -9,7 +9,8 @@ import {
   pollUntilSeen,
   type Sent,
 } from '../agent/client.ts';
-import { type JobState, STATUSES, type Status } from '../turn.ts';
+import type { Note } from '../memory/updates.ts';
+import { type JobState, STATUSES, type Status, type Turn } from '../turn.ts';
 import {
   emit,
   endJob,
@@ -20,8 +21,8 @@ import {
   takeDelivery,
   update,
 } from './job.ts';
-import type { Plan } from './plan.ts';
-import { doubtful, type End, notSent, type Unwanted } from './reasons.ts';
+import { type Plan, stateOf } from './plan.ts';
+import { doubtful, type End, handledElsewhere, notSent, type Unwanted } from './reasons.ts';
 import { confirmDelivery, waitUntilDone } from './wait.ts';
 
 // What is done for one job once it is planned: send, resume or look, then wait.
@@ -31,17 +32,25 @@ export interface Message {
   readonly prompt: string;
   /** The statuses in which the job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
-  /**
-   * Awaited once, before the message goes out. It never rejects; a sentence that it resolves to keeps
-   * the message from going out.
-   */
-  readonly announce: () => Promise<string | undefined>;
+  /** Whether the job is polled before the message at all, and whether before it is announced. */
+  readonly needsBaseline: boolean;
+  readonly pollsFirst: boolean;
+  readonly isRerun: boolean;
+  /** Whether a re-run sends although its announcement could not be written. */
+  readonly resends: boolean;
+  /** The turn as this run would begin it. */
+  readonly own: Turn;
+  /** Awaited once, before the message goes out. It never rejects. */
+  readonly announce: () => Promise<Note>;
 }
 
 /** Milliseconds for which a baseline holds: what changes later would be taken for the message's effect. */
 const FRESH_MS = 1000;
 
 const EARLIER_DOUBT = 'An earlier attempt of this run did not learn what came of its message.';
+const NOT_NOTED =
+  'This is a re-run, and the comment could not be written, so another re-run could not tell that the ' +
+  'message was sent. Give the job `pull-requests: write`, or start a new run.';
 
 /** Carries out the plan of a job. */
 export async function runJob(job: Job, plan: Plan, message: Message): Promise<void> {
@@ -66,12 +75,50 @@ async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | n
   }
 }
 
+/**
+ * 1. Read the baseline, where it is needed to announce the message: the comment keeps it for a re-run.
+ * 2. Announce the message, and find out whether somebody else has it.
+ * 3. Read the baseline again if it is older than a second.
+ * 4. Send the message.
+ */
 async function send(job: Job, message: Message): Promise<End> {
   const { options, context } = job;
-  const sent = await persist(context, sendAttempt(job, message));
+  const baseline = baselineReader(job, message);
+  if (message.pollsFirst) {
+    const seen = await persist(context, baseline);
+    if (seen.kind !== 'ready') return notSent(job.state, options, seen);
+  }
+  const over = endingNow(context, LEAST_POST_MS);
+  if (over !== null) return notSent(job.state, options, over);
+  const note = await message.announce();
+  // A cancel or the deadline may be why it was not written.
+  const late = endingNow(context, LEAST_POST_MS);
+  if (late !== null) return notSent(job.state, options, late);
+  if (note.kind === 'taken') return leaveIt(job, message, note.turn);
+  if (note.kind === 'missing' && message.isRerun && !message.resends) {
+    return notSent(job.state, options, { kind: 'refused', why: NOT_NOTED });
+  }
+  return post(job, message, baseline);
+}
+
+/** Somebody else has the message: another run, or an earlier attempt that was not known of. */
+async function leaveIt(job: Job, message: Message, turn: Turn | null): Promise<End> {
+  const { wait } = job.options;
+  if (!message.isRerun || turn === null) {
+    return handledElsewhere(job.state.jobId, turn?.runId ?? null);
+  }
+  const { jobId, polls } = job.state;
+  const plan: Plan = { kind: 'resume', turn, isOvertaken: false };
+  job.state = stateOf(jobId, plan, message.own, { wait, polls });
+  return resume(job);
+}
+
+async function post(job: Job, message: Message, baseline: BaselineReader): Promise<End> {
+  const { options, context } = job;
+  const sent = await persist(context, sendAttempt(job, message, baseline));
   if (sent.kind === 'doubtful') {
     // Where no baseline is read, the message is the one request that is made.
-    if (!needsBaseline(job, message) || !(await confirmDelivery(job, sent.why))) {
+    if (!message.needsBaseline || !(await confirmDelivery(job, sent.why))) {
       return doubtful(sent.why, options, context.signal.aborted);
     }
     takeDelivery(job, null);
@@ -86,56 +133,43 @@ async function send(job: Job, message: Message): Promise<End> {
   return options.wait ? waitUntilDone(job) : { result: 'sent', reason: '' };
 }
 
-function needsBaseline({ options }: Job, { onlyWhen }: Message): boolean {
-  return options.wait || onlyWhen !== null;
-}
+/** Reads the baseline unless it is fresh, and says what is against the message. */
+type BaselineReader = () => Promise<{ readonly kind: 'ready' } | Ending | Again | Unwanted>;
 
-/**
- * One attempt, from its beginning:
- *
- * 1. Read the baseline. One from before a pause is out of date.
- * 2. Announce the message, once. The comment keeps the baseline for a re-run.
- * 3. Read the baseline again if it is older than a second.
- * 4. Send the message.
- */
-function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted | Ending | Again> {
+function baselineReader(job: Job, { needsBaseline, onlyWhen }: Message): BaselineReader {
   const { context } = job;
-  const { clock } = context;
   const poll = pollBeforeSend(context, job.state.jobId, pollHooks(job));
-  const post = messageSender(context, job.state.jobId, message.prompt, () => {
-    update(job, { delivery: 'unknown' });
-    return emit(job, { kind: 'sending' });
-  });
-  let announced: Promise<string | undefined> | undefined;
-  let readAt = 0;
-
-  /** Null if nothing is against the message. */
-  async function readBaseline(): Promise<Ending | Again | Unwanted | null> {
-    if (!needsBaseline(job, message)) return null;
+  let readAt = -Infinity;
+  return async () => {
+    const isFresh = context.clock.now() - readAt <= FRESH_MS;
+    if (!needsBaseline || isFresh) return { kind: 'ready' };
     const seen = await poll();
     if (seen.kind !== 'fetched') return seen;
     takeBaseline(job, seen);
     // What it shows may be as old as the beginning of the poll.
     readAt = seen.during.from;
-    const { onlyWhen } = message;
-    if (onlyWhen === null || onlyWhen.has(statusOf(job.state))) return null;
-    return { kind: 'unwanted', onlyWhen };
-  }
+    const isWanted = onlyWhen === null || onlyWhen.has(statusOf(job.state));
+    return isWanted ? { kind: 'ready' } : { kind: 'unwanted', onlyWhen };
+  };
+}
 
+function sendAttempt(
+  job: Job,
+  { prompt }: Message,
+  baseline: BaselineReader,
+): () => Promise<Sent | Unwanted | Ending | Again> {
+  const { context } = job;
+  const postOnce = messageSender(context, job.state.jobId, prompt, () => {
+    update(job, { delivery: 'unknown' });
+    return emit(job, { kind: 'sending' });
+  });
   return async () => {
-    const first = (await readBaseline()) ?? endingNow(context, LEAST_POST_MS);
-    if (first !== null) return first;
-    announced ??= message.announce();
-    const problem = await announced;
-    // A cancel or the deadline may be why the announcement was not written.
-    const over = endingNow(context, LEAST_POST_MS);
-    if (over !== null) return over;
-    if (problem !== undefined) return { kind: 'refused', why: problem };
-    const second = clock.now() - readAt > FRESH_MS ? await readBaseline() : null;
-    if (second !== null) return second;
-    const sent = await post();
-    if (sent.kind !== 'doubtful' && sent.kind !== 'delivered')
+    const seen = await baseline();
+    if (seen.kind !== 'ready') return seen;
+    const sent = await postOnce();
+    if (sent.kind !== 'doubtful' && sent.kind !== 'delivered') {
       update(job, { delivery: 'not-sent' });
+    }
     if (sent.kind === 'again') emit(job, { kind: 'held', why: sent.why, afterMs: sent.afterMs });
     return sent;
   };

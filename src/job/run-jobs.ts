@@ -1,105 +1,204 @@
 import { pollUntilSeen } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
+import { createDeadline } from '../github/deadline.ts';
+import { whyOf } from '../github/errors.ts';
 import { takesPlaceFromJob } from '../github/event.ts';
-import type { JobState } from '../turn.ts';
-import { type Job, type JobEvent, type Observer, pollHooks } from './job.ts';
-import { type Located, planJob, planLook, stateOf, stateUnplanned } from './plan.ts';
+import type { Memory, Note } from '../memory/updates.ts';
+import type { JobState, Turn } from '../turn.ts';
+import { BATCH_SIZE, Batch } from './batch.ts';
+import { type Job, type JobEvent, type JobOptions, type Observer, pollHooks } from './job.ts';
+import { type Located, type Plan, planJob, planLook, stateOf, stateUnplanned } from './plan.ts';
 import { ownPullRequest, promptOf, startTurn } from './prepare.ts';
 import { createProgress } from './progress.ts';
-import { runJob } from './run-job.ts';
+import { type Message, runJob } from './run-job.ts';
 import { firstPollMs, paceOf } from './schedule.ts';
 
 // Runs all jobs of a step, each by its own clock, and keeps the output file true all the while.
 
-/** Where a job is told of, and what is remembered there. */
-interface Place {
+/** The conversation of a job, and what is remembered there. */
+interface Home {
   readonly conversation: number | null;
   readonly memory: Located;
+}
+
+/** The conversation that the event or `pr-number` names, and what is remembered there. */
+interface Known {
+  readonly conversation: number | null;
+  readonly memory: Promise<Memory>;
 }
 
 export async function runJobs(
   context: RunContext,
   jobIds: readonly string[],
-  known: Place,
+  known: Known,
 ): Promise<void> {
-  const { states, updates, runtime, inputs, info } = context;
-  const progress = createProgress(runtime.log, runtime.clock, jobIds.length);
-  const prompt = promptOf(context);
-  const startedAt = runtime.clock.now();
-  const toSend = new Set<string>();
-  let hasWarned = false;
-  let announced: Promise<boolean> | undefined;
-
-  /** Only the first is an annotation; the others go to the log. */
-  function warn(text: string): void {
-    if (text === '') return;
-    const say = hasWarned ? runtime.log.info : runtime.log.warning;
-    say(text);
-    hasWarned = true;
+  const fleet = new Fleet(context, jobIds, known);
+  const running: Promise<void>[] = [];
+  for (let from = 0; from < jobIds.length; from += BATCH_SIZE) {
+    const ids = jobIds.slice(from, from + BATCH_SIZE);
+    const batch = new Batch(ids, context.agent.clock, (states) => context.updates.announce(states));
+    running.push(...ids.map((jobId, index) => fleet.run(jobId, from + index, batch)));
+    // One that fails ends the run; the others of its batch need not be waited for.
+    await Promise.race([batch.sent, Promise.all(running)]);
   }
+  await Promise.all(running);
+}
 
-  /** The first message announces all whose place was known from the beginning. */
-  function announceAll(): Promise<boolean> {
-    announced ??= updates.announce([...states.values()].filter(({ jobId }) => toSend.has(jobId)));
-    return announced;
-  }
+class Fleet {
+  readonly #context: RunContext;
+  readonly #jobIds: readonly string[];
+  readonly #known: Known;
+  readonly #prompt: string;
+  readonly #own: Turn;
+  readonly #progress: Observer;
+  /** Warnings that many jobs have in common: only the first is an annotation. */
+  readonly #warned = new Set<string>();
 
-  async function run(jobId: string, index: number): Promise<void> {
-    const start = startTurn(context, { jobId, prompt, startedAt });
-    const options = {
-      ...{ wait: inputs.wait, timeoutMs: inputs.timeoutMs, settleMs: inputs.settleMs },
-      ...{ pollIntervalMs: inputs.pollIntervalMs, pace: paceOf(index, jobIds.length) },
-      firstPollMs: firstPollMs(index),
-    };
-    const begin = (state: JobState, observer: Observer, isOvertaken: boolean): Job => {
-      states.set(jobId, state);
-      return { options, context: context.agent, observer, isOvertaken, state, warned: new Set() };
-    };
-    let place = known;
-    let polls = 0;
-    const isLate = isPlaceUnknown(context);
-    if (isLate) {
-      const unplanned = stateUnplanned(jobId, start, !inputs.send);
-      const job = begin(unplanned, (event) => void progress(event), false);
-      place = await locate(job, context);
-      polls = job.state.polls;
-    }
-    const { memory, conversation } = place;
-    const plan = inputs.send
-      ? planJob({ ...info, memory, jobId, key: start.key, wait: inputs.wait })
-      : planLook(memory, jobId, inputs.wait);
-    // Refused jobs and looks without an open message are not reported.
-    const isTold = plan.kind !== 'refuse' && (plan.kind !== 'look' || plan.turn !== null);
-
-    function observe(event: JobEvent): string | undefined {
-      const { kind, state } = event;
-      states.set(jobId, state);
+  constructor(context: RunContext, jobIds: readonly string[], known: Known) {
+    const { log, clock } = context.runtime;
+    this.#context = context;
+    this.#jobIds = jobIds;
+    this.#known = known;
+    this.#prompt = promptOf(context);
+    this.#own = startTurn(context, this.#prompt, clock.now());
+    const progress = createProgress(log, clock, jobIds.length);
+    this.#progress = (event) => {
+      context.states.set(event.state.jobId, event.state);
       progress(event);
-      if (kind === 'delivered') context.onDelivered();
-      const isStage = kind === 'delivered' || kind === 'ended';
-      if (isTold && isStage) updates.update(state, placeOf(state, context) ?? conversation);
-      // The end of a single job is written by who ends the run.
-      const isDue = kind === 'ended' ? jobIds.length > 1 : CHANGES_DELIVERY.has(kind);
-      return isDue ? context.writeOutputs() : undefined;
-    }
+      return undefined;
+    };
+  }
 
-    const state = stateOf(jobId, plan, start, { wait: inputs.wait, polls });
-    const job = begin(state, observe, plan.kind === 'resume' && plan.isOvertaken);
-    if (isTold) updates.update(state, conversation);
-    if (plan.kind === 'send' && !isLate) toSend.add(jobId);
-    const announce = async (): Promise<string | undefined> => {
-      if (plan.kind === 'send') warn(plan.warning);
-      const isNoted = await (isLate ? updates.announce([job.state]) : announceAll());
-      // In the first attempt the message goes out all the same: nobody has sent it before.
-      return isNoted || info.attempt === 1 ? undefined : NOT_NOTED;
+  async run(jobId: string, index: number, batch: Batch): Promise<void> {
+    const { inputs, states, updates, runtime } = this.#context;
+    const unplanned = this.#begin(stateUnplanned(jobId, this.#own, !inputs.send), index);
+    if (!inputs.send) batch.leave(jobId);
+    const { memory, conversation } = await this.#locate(unplanned);
+    const plan = this.#plan(jobId, memory);
+    const { polls } = unplanned.state;
+    const state = stateOf(jobId, plan, this.#own, { wait: inputs.wait, polls });
+    states.set(jobId, state);
+    const isWritten = this.#isWritten(plan);
+    if (isWritten) updates.update(state, conversation);
+    const job: Job = {
+      ...unplanned,
+      isOvertaken: plan.kind === 'resume' && plan.isOvertaken,
+      state,
+      observer: (event) => this.#observe(event, { isWritten, conversation, batch }),
     };
     if (plan.kind === 'ended') {
       runtime.log.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
     }
-    await runJob(job, plan, { prompt, onlyWhen: inputs.onlyWhen, announce });
+    await runJob(job, plan, this.#message(job, plan, conversation, batch));
   }
 
-  await Promise.all(jobIds.map(run));
+  #begin(state: JobState, index: number): Job {
+    const { inputs, states, agent } = this.#context;
+    const options: JobOptions = {
+      ...{ wait: inputs.wait, timeoutMs: inputs.timeoutMs, settleMs: inputs.settleMs },
+      ...{ pollIntervalMs: inputs.pollIntervalMs, pace: paceOf(index, this.#jobIds.length) },
+      firstPollMs: firstPollMs(index),
+    };
+    states.set(state.jobId, state);
+    const observer = this.#progress;
+    return { options, context: agent, observer, isOvertaken: false, state, warned: new Set() };
+  }
+
+  /** What the plan needs to know; in the first attempt nothing was sent before. */
+  async #locate(job: Job): Promise<Home> {
+    const { inputs, trigger, info } = this.#context;
+    const { conversation, memory } = this.#known;
+    const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
+    if (!needsMemory) return { conversation, memory: { kind: 'none' } };
+    const isNamed = inputs.prNumber !== null || !takesPlaceFromJob(trigger);
+    if (isNamed || !inputs.comment) return { conversation, memory: await memory };
+    return locate(job, this.#context);
+  }
+
+  #plan(jobId: string, memory: Located): Plan {
+    const { inputs } = this.#context;
+    const { wait, resendOnRerun } = inputs;
+    const isNamed = this.#known.conversation !== null;
+    return inputs.send
+      ? planJob({ memory, jobId, own: this.#own, wait, isNamed, resendOnRerun })
+      : planLook(memory, jobId, wait);
+  }
+
+  /** Refused jobs are not written down: a later attempt would take them for not sent. */
+  #isWritten(plan: Plan): boolean {
+    if (plan.kind === 'refuse') return false;
+    const goesOn = plan.kind === 'resume' || plan.kind === 'ended';
+    // Nobody changes the turn of another run.
+    return !goesOn || plan.turn.runId === this.#own.runId;
+  }
+
+  #message(job: Job, plan: Plan, conversation: number | null, batch: Batch): Message {
+    const { inputs, agent, updates, info, runtime } = this.#context;
+    const takesPlace = this.#takesPlace();
+    return {
+      prompt: this.#prompt,
+      onlyWhen: inputs.onlyWhen,
+      needsBaseline: inputs.wait || inputs.onlyWhen !== null || takesPlace,
+      // One write covers all jobs of a batch, so only what is needed for it comes first.
+      pollsFirst: takesPlace || inputs.onlyWhen !== null || this.#jobIds.length === 1,
+      isRerun: info.attempt > 1,
+      resends: inputs.resendOnRerun,
+      own: this.#own,
+      announce: async () => {
+        if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
+        const number = placeOf(job.state, this.#context) ?? conversation;
+        updates.update(job.state, number);
+        if (number === null && takesPlace && info.attempt === 1) this.#warnOfNoPlace();
+        const noting = batch.announce(job.state);
+        const leftMs = Math.max(0, agent.deadline - agent.clock.now());
+        const inTime = createDeadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
+        return inTime.catch((error): Note => ({ kind: 'missing', why: whyOf(error) }));
+      },
+    };
+  }
+
+  #observe(
+    event: JobEvent,
+    {
+      isWritten,
+      conversation,
+      batch,
+    }: { readonly isWritten: boolean; readonly conversation: number | null; readonly batch: Batch },
+  ): string | undefined {
+    const { updates, writeOutputs } = this.#context;
+    const { kind, state } = event;
+    this.#progress(event);
+    if (LEAVES_BATCH.has(kind)) batch.leave(state.jobId);
+    const isStage = kind === 'delivered' || kind === 'ended';
+    if (isWritten && isStage) {
+      updates.update(state, placeOf(state, this.#context) ?? conversation);
+    }
+    // The end of a single job is written by who ends the run.
+    const isDue = kind === 'ended' ? this.#jobIds.length > 1 : CHANGES_DELIVERY.has(kind);
+    return isDue ? writeOutputs() : undefined;
+  }
+
+  /** Whether only the job's own record names the conversation. */
+  #takesPlace(): boolean {
+    const { inputs, trigger } = this.#context;
+    return inputs.comment && inputs.prNumber === null && takesPlaceFromJob(trigger);
+  }
+
+  #warn(text: string): void {
+    const { log } = this.#context.runtime;
+    const say = this.#warned.has('resend') ? log.info : log.warning;
+    this.#warned.add('resend');
+    say(text);
+  }
+
+  #warnOfNoPlace(): void {
+    if (this.#warned.has('place')) return;
+    this.#warned.add('place');
+    this.#context.runtime.log.notice(
+      'The job shows no pull request in this repository yet, so nothing is remembered of the message ' +
+        'before it is sent; a re-run will not send it again.',
+    );
+  }
 }
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
@@ -109,27 +208,25 @@ const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
   'resumed',
 ]);
 
-const NOT_NOTED =
-  'This is a re-run, and the comment could not be written, so another re-run could not tell that the ' +
-  'message was sent. Give the job `pull-requests: write`, or start a new run.';
-
-/** Whether only the job's own record can say where an earlier attempt or run left its notes. */
-function isPlaceUnknown({ inputs, trigger, info }: RunContext): boolean {
-  const needsNotes = inputs.send ? info.attempt > 1 : inputs.wait;
-  return inputs.comment && needsNotes && inputs.prNumber === null && takesPlaceFromJob(trigger);
-}
+const LEAVES_BATCH: ReadonlySet<JobEvent['kind']> = new Set([
+  'held',
+  'delivered',
+  'doubted',
+  'resumed',
+  'ended',
+]);
 
 /** Never aborts: polling goes on after the queue has stopped. */
 const NEVER = new AbortController().signal;
 
 /** Polls the job for its pull request, for as long as that may help, and reads what stands there. */
-async function locate(job: Job, { agent, updates, info }: RunContext): Promise<Place> {
+async function locate(job: Job, { agent, updates, info }: RunContext): Promise<Home> {
   const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
-  const look = await pollUntilSeen(unstopped, job.state.jobId, pollHooks(job));
-  if (look.kind !== 'fetched') {
-    return { conversation: null, memory: { kind: 'not-found', ending: look } };
+  const poll = await pollUntilSeen(unstopped, job.state.jobId, pollHooks(job));
+  if (poll.kind !== 'fetched') {
+    return { conversation: null, memory: { kind: 'not-found', ending: poll } };
   }
-  const conversation = ownPullRequest(look.record.prLink, info);
+  const conversation = ownPullRequest(poll.record.prLink, info);
   return { conversation, memory: await updates.load(conversation) };
 }
 

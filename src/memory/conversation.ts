@@ -1,141 +1,261 @@
-import { type GitHub, GitHubError, type OwnComment } from '../github/api.ts';
+import type { Clock } from '../clock.ts';
+import type { GitHub, OwnComment } from '../github/api.ts';
+import { GitHubError } from '../github/errors.ts';
 import type { Redact } from '../runner/secrets.ts';
-import {
-  contains,
-  fromMarker,
-  type Ledger,
-  merge,
-  ownPart,
-  redactLedger,
-  toMarker,
-  trim,
-} from './ledger.ts';
+import type { Versions } from './claim.ts';
+import { redactLedger } from './data.ts';
+import { contains, EMPTY, intersect, type Ledger, trim, unite, withoutOwner } from './ledger.ts';
+import { composeText, fits, type Remembered, readText } from './text.ts';
 
-/** The place on GitHub where a run reports: one pull request or issue. */
-export interface Conversation {
-  /** What the comment remembers; null where there is no comment yet. */
-  load(): Promise<Ledger | null>;
-  /** Puts our turns into the comment, or makes it. Resolves to its URL. */
-  write(own: Ledger, isLast: boolean): Promise<string>;
-}
+// The comment on one pull request or issue, as a store that several runs write to.
+//
+// A write wins over whatever stood there, a list may show a new comment late, and an answer may get
+// lost. So every write is made on what was read just before it, and is read back until it stands.
 
-interface Options {
+export interface ConversationOptions {
+  /** Of the pull request or issue. */
   readonly number: number;
   readonly projectId: string;
-  /** The visible part of the comment. */
-  readonly render: (ledger: Ledger) => string;
+  /** The random name of this process. */
+  readonly owner: string;
+  /** What people see of a ledger, in at most so many characters. */
+  readonly render: (ledger: Ledger, limit: number) => string;
+  readonly connect: () => Promise<GitHub>;
+  readonly clock: Clock;
+  readonly random: () => number;
   readonly redact: Redact;
+  /** Aborted when the run is cancelled. */
+  readonly signal: AbortSignal;
 }
 
-/** Characters; GitHub takes 65,536. */
-const BODY_LIMIT = 60_000;
-/** Before the message, after it and at the end; one is always kept for the end. */
-const MOST_WRITES = 3;
+/** What one request has shown. */
+export interface Reading {
+  /** What all comments remember together. */
+  readonly ledger: Ledger;
+  /** Whether all of our comments could be read; else `ledger` may lack something. */
+  readonly isWhole: boolean;
+  /** Each version of each comment, the oldest comment and version first, if they were asked for. */
+  readonly versions: Versions;
+  /** Whether it shows our turns as they were written last. */
+  readonly stands: boolean;
+}
 
-export function openConversation(github: GitHub, options: Options): Conversation {
-  const { number, projectId } = options;
-  let known: OwnComment | null = null;
-  let writes = 0;
-  let isKnownMissing = false;
-  /** The jobs of which our turns were written. */
-  const told = new Set<string>();
+export interface ReadOptions {
+  /** Whether to read beyond the newest page with a comment of ours. */
+  readonly allPages?: boolean;
+  readonly withVersions?: boolean;
+}
+
+export interface WriteOptions extends ReadOptions {
+  /** Called after the first write, beside which it is read back. */
+  readonly onWritten?: () => void;
+  /** Milliseconds until what was written is read back. */
+  readonly readBackAfterMs?: number;
+}
+
+/** Milliseconds for which a reading may be written on. */
+const FRESH_MS = 1000;
+/** How often a write is read back and made again before it counts as failed. */
+const MOST_ROUNDS = 8;
+/** Milliseconds between them: at random, so that several runs do not keep in step. */
+const SHORTEST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 500;
+/** Texts that are kept with what they hold. */
+const MOST_TEXTS = 8;
+/** Milliseconds after which nobody else is at work on a comment that is one too many. */
+const UNTOUCHED_MS = 60_000;
+
+/** Calls are to be made one after the other. All of them reject with a `GitHubError`. */
+export class Conversation {
+  readonly number: number;
+  readonly #options: ConversationOptions;
+  /** As they were read last, the oldest first. */
+  #comments: readonly OwnComment[] = [];
+  /** What any reading has shown: nobody else's turn gets lost by a write of ours. */
+  #remembered = EMPTY;
+  #lastWrite: OwnComment | null = null;
+  /** Our turns as they were written last, as far as there was room for them. */
+  #written = EMPTY;
+  /** When the reading began that may be written on; null after a write. */
+  #readAt: number | null = null;
+  /** By body, what the comments and their versions hold: to read it takes time. */
+  #texts = new Map<string, Remembered>();
+  /** Whether this process made a comment, as far as it knows. */
+  #hasCreated = false;
+
+  constructor(options: ConversationOptions) {
+    this.number = options.number;
+    this.#options = options;
+  }
+
+  /** Of the comment that was written last; empty before. */
+  get url(): string {
+    return this.#lastWrite?.url ?? '';
+  }
+
+  get hasCreated(): boolean {
+    return this.#hasCreated;
+  }
+
+  async read({ allPages = false, withVersions = false }: ReadOptions = {}): Promise<Reading> {
+    const github = await this.#options.connect();
+    for (let round = 1; ; round++) {
+      const readAt = this.#options.clock.now();
+      const comments = await github.readComments(this.number, {
+        nodeIds: this.#comments.map(({ nodeId }) => nodeId),
+        isOurs: (body) => this.#readText(body).kind !== 'none',
+        allPages,
+        withVersions,
+      });
+      if (!comments.some((comment) => this.#isStale(comment))) {
+        this.#readAt = readAt;
+        return this.#take(comments);
+      }
+      if (round === MOST_ROUNDS) throw new GitHubError(0, 'GitHub keeps showing an old state');
+      await this.#pause(this.#randomMs());
+    }
+  }
+
+  /** Puts our turns into the oldest comment, or makes one, on a reading that is fresh. */
+  async write(own: Ledger): Promise<void> {
+    const { connect, clock, projectId, owner, render } = this.#options;
+    const github = await connect();
+    if (this.#readAt === null || clock.now() - this.#readAt > FRESH_MS) await this.read();
+    this.#readAt = null;
+    const all = unite([withoutOwner(this.#remembered, owner), own]);
+    const ledger = trim(all, clock.now(), fits);
+    this.#written = intersect(own, ledger);
+    const body = composeText(projectId, ledger, render);
+    const updated = await this.#update(github, body);
+    if (updated === null) this.#hasCreated = true;
+    this.#lastWrite = updated ?? (await github.createComment(this.number, body));
+    const { id } = this.#lastWrite;
+    const others = this.#comments.filter((comment) => comment.id !== id);
+    this.#comments = [...others, this.#lastWrite].sort((one, other) => one.id - other.id);
+  }
 
   /**
-   * The oldest comment with a ledger: of two that came about at once, it is the one that stays. One
-   * that cannot be read may be that of another project.
+   * Writes our turns and reads them back, until they stand: another run may have overwritten them, or
+   * the answer to a creation got lost. `own` is asked for each time.
    */
-  async function find(): Promise<OwnComment | null> {
-    const found = await github.findOwnComments(
-      number,
-      (body) => fromMarker(body, projectId).kind !== 'none',
-    );
-    const readable = found.find(({ body }) => fromMarker(body, projectId).kind === 'ledger');
-    return readable ?? found[0] ?? null;
-  }
-
-  async function readAgain(): Promise<OwnComment | null> {
-    if (known !== null) return (await github.readComment(known.id)) ?? (await find());
-    if (!isKnownMissing) return find();
-    // It was looked for a moment ago; if another run has made it since, settling finds out.
-    isKnownMissing = false;
-    return null;
-  }
-
-  function ledgerOf(comment: OwnComment): Ledger {
-    const marker = fromMarker(comment.body, projectId);
-    if (marker.kind === 'unreadable') {
-      const why =
-        'its comment was edited by hand or written by a later version of this action; delete it to begin anew';
-      throw new GitHubError(0, why);
+  async writeUntilItStands(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
+    const { onWritten, readBackAfterMs = 0 } = options;
+    for (let round = 1; ; round++) {
+      await this.write(own()).catch(throwUnlessUnclear);
+      if (round === 1) onWritten?.();
+      await this.#pause(round === 1 ? readBackAfterMs : this.#randomMs());
+      const reading = await this.read(options);
+      if (reading.stands) return reading;
+      if (round === MOST_ROUNDS) throw new GitHubError(0, 'other runs keep overwriting it');
     }
-    return marker.kind === 'ledger'
-      ? redactLedger(marker.ledger, options.redact)
-      : { projectId, jobs: [] };
   }
 
-  function compose(standing: Ledger, own: Ledger): { readonly text: string; readonly own: Ledger } {
-    const render = (part: Ledger): string => `${toMarker(part)}\n${options.render(part)}`;
-    const { ledger, text } = trim(merge(standing, own), render, BODY_LIMIT);
-    return { text, own: ownPart(ledger, own) };
+  /**
+   * Deletes what two runs that began at the same time have made too much: the oldest comment stays. One
+   * of another run goes only when nobody can be at work on it any more.
+   */
+  async reconcile(): Promise<void> {
+    const [main, ...others] = this.#comments;
+    const isSpare = (comment: OwnComment): boolean =>
+      this.#isCovered(comment, main) && (this.#isOurs(comment) || this.#isUntouched(comment));
+    if (!others.some(isSpare)) return;
+    const github = await this.#options.connect();
+    // Somebody may have written to it a moment ago.
+    await this.read();
+    const [stays, ...rest] = this.#comments;
+    for (const comment of rest) {
+      if (!this.#isCovered(comment, stays)) continue;
+      if (!this.#isOurs(comment) && !this.#isUntouched(comment)) continue;
+      await github.deleteComment(comment.id);
+      this.#comments = this.#comments.filter(({ id }) => id !== comment.id);
+      if (this.#lastWrite?.id === comment.id) this.#lastWrite = stays ?? null;
+    }
   }
 
-  async function put(standing: OwnComment | null, own: Ledger): Promise<Put> {
-    if (standing !== null) {
-      writes += 1;
-      const body = compose(ledgerOf(standing), own);
-      const updated = await github.updateComment(standing.id, body.text);
-      if (updated !== null) return { comment: updated, own: body.own, created: false };
-      writes -= 1;
+  /** Null where there is no comment that can be written to. */
+  async #update(github: GitHub, body: string): Promise<OwnComment | null> {
+    for (;;) {
+      const target = this.#comments.find(({ body }) => this.#readText(body).kind === 'ledger');
+      if (target === undefined) {
+        if (this.#comments.length > 0) throw new GitHubError(409, UNREADABLE);
+        return null;
+      }
+      const updated = await github.updateComment(target.id, body);
+      if (updated !== null) return updated;
       // Somebody deleted it in the meantime, and another run may have made a new one.
-      const other = await find();
-      if (other !== null && other.id !== standing.id) return put(other, own);
+      this.#comments = this.#comments.filter(({ id }) => id !== target.id);
+      await this.read();
     }
-    writes += 1;
-    const body = compose({ projectId, jobs: [] }, own);
-    const comment = await github.createComment(number, body.text);
-    return { comment, own: body.own, created: true };
   }
 
-  /**
-   * Two runs may have made a comment, or changed it, at the same moment: the oldest comment stays,
-   * and what is missing in it is put there before ours goes.
-   */
-  async function settle(written: Put, own: Ledger, most: number): Promise<OwnComment> {
-    const { comment } = written;
-    const standing = written.created ? await find() : await github.readComment(comment.id);
-    if (standing === null) return comment;
-    const complete = contains(ledgerOf(standing), written.own);
-    if (!complete && writes >= most) return comment;
-    const settled = complete ? standing : (await put(standing, own)).comment;
-    if (settled.id < comment.id) await github.deleteComment(comment.id).catch(() => {});
-    return settled;
+  #take(comments: readonly OwnComment[]): Reading {
+    this.#comments = comments;
+    const ledgersOf = (bodies: readonly string[]): readonly Ledger[] =>
+      bodies.flatMap((body) => {
+        const text = this.#readText(body);
+        return text.kind === 'ledger' ? [text.ledger] : [];
+      });
+    const ledgers = ledgersOf(comments.map(({ body }) => body));
+    const ledger = unite(ledgers);
+    const versions = ledgersOf(comments.flatMap((comment) => comment.versions));
+    this.#remembered = unite([this.#remembered, ledger]);
+    const isWhole = ledgers.length === comments.length;
+    return { ledger, isWhole, versions, stands: contains(ledger, this.#written) };
   }
 
-  return {
-    async load() {
-      known = await find();
-      isKnownMissing = known === null;
-      return known === null ? null : ledgerOf(known);
-    },
-    async write(own, isLast) {
-      // A job that comes late, because only its own record named this place, has to be told of.
-      if (own.jobs.some(({ id }) => !told.has(id))) writes = 0;
-      const most = isLast ? MOST_WRITES : MOST_WRITES - 1;
-      if (known !== null && writes >= most) return known.url;
-      const written = await put(await readAgain(), own);
-      for (const { id } of own.jobs) told.add(id);
-      // The text is out by now: whatever happens from here on is no failure to write.
-      // Only at the end a turn that another run has just overwritten is worth a write more.
-      const mostRepairs = isLast ? most + 1 : most;
-      known = await settle(written, own, mostRepairs).catch(() => written.comment);
-      return known.url;
-    },
-  };
+  #readText(body: string): Remembered {
+    const known = this.#texts.get(body);
+    if (known !== undefined) return known;
+    const { projectId, redact } = this.#options;
+    const text = readText(body, projectId);
+    const read: Remembered =
+      text.kind === 'ledger' ? { kind: 'ledger', ledger: redactLedger(text.ledger, redact) } : text;
+    if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
+    this.#texts.set(body, read);
+    return read;
+  }
+
+  /** Whether it shows the comment as it was before our last write. */
+  #isStale({ id, updatedAt }: OwnComment): boolean {
+    const last = this.#lastWrite;
+    return last !== null && last.id === id && updatedAt < last.updatedAt;
+  }
+
+  /** Whether one comment has every turn of another as it is there, or later. */
+  #isCovered(comment: OwnComment, main: OwnComment | undefined): boolean {
+    const part = this.#readText(comment.body);
+    const whole = main === undefined ? part : this.#readText(main.body);
+    if (main?.id === comment.id || part.kind !== 'ledger' || whole.kind !== 'ledger') return false;
+    return contains(whole.ledger, unite([whole.ledger, part.ledger]));
+  }
+
+  /** Whether nobody but this process has written turns to it: then it was made by it. */
+  #isOurs({ body }: OwnComment): boolean {
+    const text = this.#readText(body);
+    const turns = text.kind === 'ledger' ? text.ledger.jobs.flatMap((job) => job.turns) : [];
+    return turns.length > 0 && turns.every(({ owner }) => owner === this.#options.owner);
+  }
+
+  #isUntouched({ updatedAt }: OwnComment): boolean {
+    return this.#options.clock.now() - updatedAt > UNTOUCHED_MS;
+  }
+
+  #randomMs(): number {
+    return SHORTEST_PAUSE_MS + this.#options.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
+  }
+
+  /** A cancel ends it early. */
+  async #pause(ms: number): Promise<void> {
+    const { clock, signal } = this.#options;
+    if (ms > 0) await clock.sleep(ms, signal).catch(() => {});
+  }
 }
 
-interface Put {
-  readonly comment: OwnComment;
-  readonly created: boolean;
-  /** Our own turns, as far as there was room for them. */
-  readonly own: Ledger;
+/** Without an answer, or with one of a server in trouble, it may have been written. */
+function throwUnlessUnclear(error: unknown): void {
+  const isUnclear = error instanceof GitHubError && (error.status === 0 || error.status >= 500);
+  if (!isUnclear) throw error;
 }
+
+const UNREADABLE =
+  'its comment was edited by hand or written by a later version of this action; delete it to begin anew';

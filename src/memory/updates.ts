@@ -1,326 +1,512 @@
-import pLimit from 'p-limit';
 import type { Clock } from '../clock.ts';
-import { type GitHub, GitHubError, neededFor, whyOf } from '../github/api.ts';
+import type { GitHub } from '../github/api.ts';
 import { createDeadline, type Deadline } from '../github/deadline.ts';
+import { GitHubError, neededFor, whyOf } from '../github/errors.ts';
+import type { Claim } from '../github/reactions.ts';
 import type { Log } from '../runner/log.ts';
-import type { JobState, Turn } from '../turn.ts';
-import { type Conversation, openConversation } from './conversation.ts';
-import { type Ledger, toLedgerRecord } from './ledger.ts';
+import type { Redact } from '../runner/secrets.ts';
+import { oneLine } from '../sanitize.ts';
+import type { JobRecord, JobState, Turn } from '../turn.ts';
+import { findHolder } from './claim.ts';
+import { Conversation, type Reading } from './conversation.ts';
+import { findJob, type Ledger, type LedgerJob, type LedgerRecord } from './ledger.ts';
+import { createPace } from './pace.ts';
 
-// Who is told what, and when. Whatever goes wrong here never changes the result of what was sent.
+// What is written to which conversation, and when. Whatever goes wrong here never changes the result of
+// what was sent.
 
-/** Loads the comments, then records the progress of this run in them. */
 export interface Updates {
-  /** What the conversation remembers. */
+  /** What the conversation remembers. It never rejects. */
   load(conversation: number | null): Promise<Memory>;
   /**
-   * Notes that messages are about to go out. It takes 10 s at most, and never rejects. Resolves to
-   * whether each of them that has a place is noted there.
+   * Notes that messages are about to go out, and finds out whether somebody else has one of them. For
+   * each job a promise, which never rejects and takes about 10 s at most, once its turn has come.
    */
-  announce(states: readonly JobState[]): Promise<boolean>;
+  announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>>;
   /**
-   * Takes in how far a job is and, where that is new, where it is told of. A conversation is told,
-   * without holding up the run, once the messages of all its jobs are out, and once all have ended.
+   * Takes in how far a job is and, where that is new, which conversation it belongs to. The comment is
+   * brought up to date without holding up the run.
    */
   update(state: JobState, conversation: number | null): void;
-  /** Shows how it ended, wherever that was not told yet. */
-  flush(): Promise<Written>;
+  /** Writes what is not written yet, and makes sure that it stands. It never rejects. */
+  flush(): Promise<Flushed>;
 }
 
 /** What the conversation remembers of earlier runs and attempts. */
 export type Memory =
-  | { readonly kind: 'read'; readonly ledger: Ledger | null }
+  | {
+      readonly kind: 'read';
+      readonly ledger: Ledger;
+      /** Whether nothing of it is missing. */
+      readonly isWhole: boolean;
+    }
   /** There is none: no conversation, or no comments. */
   | { readonly kind: 'none' }
-  | {
-      readonly kind: 'unreadable';
-      readonly why: string;
-      /** Whether it was the end of the run that cut the reading short. */
-      readonly isCancelled: boolean;
-    };
+  | { readonly kind: 'unreadable'; readonly why: string };
 
-export interface Written {
+/** What came of an announcement. */
+export type Note =
+  /** It stands, or there is nowhere to write it. */
+  | { readonly kind: 'stands' }
+  | { readonly kind: 'missing'; readonly why: string }
+  /** Somebody else has this message; null if it is not known who. */
+  | { readonly kind: 'taken'; readonly turn: Turn | null };
+
+export interface Flushed {
   /** Of the comments. */
   readonly urls: readonly string[];
   /** The text of comments that could not be written, or empty. */
   readonly unwritten: string;
+  /** Jobs whose state is another one, now that it is known what other runs have sent to them. */
+  readonly reviewed: readonly JobState[];
 }
 
 export interface UpdatesOptions {
-  /** Whether anything is told and remembered at all. */
+  /** Whether anything is written and remembered at all. */
   readonly comment: boolean;
   readonly projectId: string;
+  /** The random name of this process. */
+  readonly owner: string;
+  readonly attempt: number;
   readonly wait: boolean;
-  /** The visible part of a comment. */
-  readonly render: (ledger: Ledger) => string;
+  /** What people see of a ledger, in at most so many characters. */
+  readonly render: (ledger: Ledger, limit: number) => string;
+  /** The state of a job, once it is known what else was sent to it. */
+  readonly review: (state: JobState, job: LedgerJob) => JobState;
+  /** Of a command: whether this run may act on it. It never rejects. */
+  readonly claim: () => Promise<Claim>;
   /** Rejects with a `GitHubError` where there is no way to GitHub. */
   readonly connect: () => Promise<GitHub>;
   readonly log: Log;
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
   readonly clock: Clock;
+  readonly random: () => number;
   readonly signal: AbortSignal;
-  /** For all that the run waits for on GitHub. */
+  /** For what the end of a run waits for on GitHub. */
   readonly deadline: Deadline;
 }
 
-/** Milliseconds: one budget for reads, and one for reads and writes together. */
+/** Milliseconds that reading a conversation, and noting messages on it, may hold up a run. */
 const BEFORE_MESSAGE_MS = 10_000;
-/** Conversations that are read, and that are written, at the same time. */
-const MOST_READS_AT_A_TIME = 8;
-const MOST_WRITES_AT_A_TIME = 4;
+/** Milliseconds after which a list shows a comment that another run has made meanwhile. */
+const LIST_LAG_MS = 3000;
+/** Milliseconds from the last write to the last reading. */
+const LAST_READ_BACK_MS = 1000;
+/** An hour of the token is not enough for more. */
+const MOST_CONVERSATIONS = 200;
 
-/** How far a job has come, as far as people are told; from the first to the last. */
-const STAGES = ['sending', 'delivered', 'ended'] as const;
-type Stage = (typeof STAGES)[number];
-
-/** A job that this run tells of. One that made another pull request is told of on both. */
-interface Told {
+/** A job of this run. One that made another pull request has its turn on both. */
+interface Entry {
   state: JobState;
   isAnnounced: boolean;
+  /** The turn as it was withdrawn, if somebody else had the message. */
+  withdrawn: Turn | null;
   readonly conversations: Set<number>;
 }
 
-/** A conversation, and what it was told. */
-interface Place {
-  readonly number: number;
-  readonly conversation: Promise<Conversation>;
-  /** What it remembers, once somebody asks. */
-  memory: Promise<Ledger | null> | null;
-  /** Writes of this place, one after the other: each reads what the one before has left. */
-  writing: Promise<void>;
-  /** What was told last while the run went on: how far how many jobs had come. */
-  told: { readonly stage: Stage; readonly jobs: number } | null;
-  /** Whether something has changed since it was told. */
+/** A conversation, and what was written to it. */
+interface Target {
+  readonly conversation: Conversation;
+  loading: Promise<Reading> | null;
+  /** The work on it, one piece after the other: each goes on from what the one before has left. */
+  working: Promise<unknown>;
+  /** How far its jobs were when it was written last. */
+  written: string;
+  /** Whether something has changed since it was written. */
   isStale: boolean;
-  url: string;
-  /** Why it could not be told, or has not been yet; null if it was, or there was nothing to tell. */
+  /** Why it is not up to date; null if it is, or there is nothing to write. */
   failure: unknown;
 }
 
 export function openUpdates(options: UpdatesOptions): Updates {
-  const { comment, projectId, log, render, clock, signal, deadline } = options;
-  const jobs = new Map<string, Told>();
-  const places = new Map<number, Place>();
-  // Where a job is seen late, its notes are read when those of others are written already.
-  const reading = createDeadline(clock, BEFORE_MESSAGE_MS);
-  const beforeMessage = createDeadline(clock, BEFORE_MESSAGE_MS);
-  const readInTurn = pLimit(MOST_READS_AT_A_TIME);
-  const writeInTurn = pLimit(MOST_WRITES_AT_A_TIME);
-  const writtenAt: number[] = [];
-  let warned = false;
+  return new CommentUpdates(options);
+}
 
-  function placeAt(number: number): Place {
-    const place = places.get(number) ?? {
-      number,
-      conversation: connectTo(number),
-      memory: null,
-      writing: Promise.resolve(),
-      told: null,
-      isStale: false,
-      url: '',
-      failure: null,
-    };
-    // It is awaited where it is needed; until then nobody handles that it fails.
-    place.conversation.catch(() => {});
-    places.set(number, place);
-    return place;
+class CommentUpdates implements Updates {
+  readonly #options: UpdatesOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #targets = new Map<number, Target>();
+  readonly #leftOut = new Set<number>();
+  readonly #reviewed = new Map<string, JobState>();
+  readonly #pace: ReturnType<typeof createPace>;
+  /** How often our turns were put together to be written. */
+  #writes = 0;
+  #hasWarned = false;
+  /** GitHub did not answer in time: nothing waits for it before a message any more. */
+  #isSilent = false;
+
+  constructor(options: UpdatesOptions) {
+    this.#options = options;
+    this.#pace = createPace(options.clock, options.signal);
   }
 
-  async function connectTo(number: number): Promise<Conversation> {
-    const github = await options.connect();
-    return openConversation(github, {
-      number,
-      projectId,
-      render,
-      redact: options.redact,
+  async load(number: number | null): Promise<Memory> {
+    const { comment, signal } = this.#options;
+    if (!comment || number === null) return { kind: 'none' };
+    const target = this.#targetAt(number);
+    if (target === null) return { kind: 'unreadable', why: TOO_MANY };
+    try {
+      const { ledger, isWhole } = await this.#inTime(this.#load(target));
+      return { kind: 'read', ledger, isWhole };
+    } catch (error) {
+      if (signal.aborted) return { kind: 'unreadable', why: 'the run was cancelled' };
+      this.#warn([target], error);
+      return { kind: 'unreadable', why: whyOf(error) };
+    }
+  }
+
+  announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>> {
+    const notes = new Map<string, Promise<Note>>();
+    const groups = new Map<Target, JobState[]>();
+    for (const state of states) {
+      const entry = this.#entries.get(state.jobId);
+      const [number] = entry?.conversations ?? [];
+      const target = number === undefined ? null : this.#targetAt(number);
+      if (entry !== undefined) entry.state = state;
+      if (this.#options.comment && entry !== undefined && target !== null) {
+        entry.isAnnounced = true;
+        groups.set(target, [...(groups.get(target) ?? []), state]);
+      } else {
+        const isLeftOut = number !== undefined && this.#leftOut.has(number);
+        notes.set(state.jobId, this.#withoutNote(isLeftOut ? TOO_MANY : null));
+      }
+    }
+    for (const [target, group] of groups) {
+      const noted = this.#note(target, group);
+      for (const { jobId } of group) {
+        notes.set(
+          jobId,
+          noted.then((found) => found.get(jobId) ?? STANDS),
+        );
+      }
+    }
+    return notes;
+  }
+
+  update(state: JobState, number: number | null): void {
+    const known = this.#entries.get(state.jobId);
+    const entry = known ?? {
+      ...{ state, isAnnounced: false, withdrawn: null },
+      conversations: new Set<number>(),
+    };
+    this.#entries.set(state.jobId, entry);
+    entry.state = state;
+    if (number !== null) entry.conversations.add(number);
+    // Of a job that has only been planned nothing is new.
+    if (!this.#options.comment || known === undefined) return;
+    for (const conversation of entry.conversations) {
+      const target = this.#targetAt(conversation);
+      if (target !== null) this.#refresh(target);
+    }
+  }
+
+  async flush(): Promise<Flushed> {
+    const { deadline, render } = this.#options;
+    const targets = [...this.#targets.values()];
+    for (const target of targets) if (target.isStale) this.#finish(target);
+    // What is not written by then is said below.
+    await deadline.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
+    const failed = targets.filter(({ failure }) => failure !== null);
+    const [first, ...others] = failed;
+    if (first !== undefined) this.#warn([first, ...others], first.failure);
+    this.#warnOfLeftOut();
+    return {
+      urls: targets.map(({ conversation }) => conversation.url).filter((url) => url !== ''),
+      unwritten: failed.map((target) => render(this.#own(target), Infinity)).join('\n\n'),
+      reviewed: [...this.#reviewed.values()],
+    };
+  }
+
+  /** Null for a conversation beyond those that the token can write to. */
+  #targetAt(number: number): Target | null {
+    const known = this.#targets.get(number);
+    if (known !== undefined) return known;
+    if (this.#targets.size >= MOST_CONVERSATIONS) {
+      this.#leftOut.add(number);
+      return null;
+    }
+    const target: Target = {
+      conversation: new Conversation({ ...this.#options, number }),
+      loading: null,
+      working: Promise.resolve(),
+      written: '',
+      isStale: false,
+      failure: null,
+    };
+    this.#targets.set(number, target);
+    return target;
+  }
+
+  #load(target: Target): Promise<Reading> {
+    const allPages = this.#options.attempt > 1;
+    target.loading ??= target.conversation.read({ allPages });
+    return target.loading;
+  }
+
+  /** Rejects with a `GitHubError` if it takes too long. The work itself goes on. */
+  async #inTime<T>(work: Promise<T>): Promise<T> {
+    const { clock, signal } = this.#options;
+    // Whoever stops waiting does not handle that it fails.
+    work.catch(() => {});
+    const ms = this.#isSilent ? 0 : BEFORE_MESSAGE_MS;
+    const startedAt = clock.now();
+    try {
+      return await createDeadline(clock, ms).waitFor(work, signal);
+    } catch (error) {
+      this.#isSilent ||= !signal.aborted && clock.now() - startedAt >= BEFORE_MESSAGE_MS;
+      throw error;
+    }
+  }
+
+  /** Where no note can be written, a command is claimed all the same. */
+  async #withoutNote(why: string | null): Promise<Note> {
+    const claim = await this.#options.claim();
+    if (claim === 'taken') return { kind: 'taken', turn: null };
+    return why === null ? STANDS : { kind: 'missing', why };
+  }
+
+  async #note(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
+    const begun = Promise.withResolvers<void>();
+    const attempt = { isGivenUp: false };
+    const before = target.working;
+    target.isStale = true;
+    target.failure ??= tooLate();
+    const working = this.#enqueue(target, async () => {
+      await this.#pace.turn(target.conversation.number);
+      begun.resolve();
+      return this.#noteNow(target, group, attempt);
+    });
+    try {
+      await this.#inTime(before);
+      await begun.promise;
+      return await this.#inTime(working);
+    } catch (error) {
+      attempt.isGivenUp = true;
+      const note = await this.#withoutNote(whyOf(error));
+      if (note.kind === 'taken') for (const { jobId } of group) this.#withdraw(jobId);
+      return new Map(group.map(({ jobId }) => [jobId, note]));
+    }
+  }
+
+  /** The note, the claim and what they show, in three requests where nobody else is at work. */
+  async #noteNow(
+    target: Target,
+    group: readonly JobState[],
+    attempt: { readonly isGivenUp: boolean },
+  ): Promise<ReadonlyMap<string, Note>> {
+    const { conversation } = target;
+    const notes = new Map<string, Note>();
+    const own = (): Ledger => this.#own(target);
+    const check = (versions: readonly Ledger[], claim: Claim): void => {
+      if (attempt.isGivenUp) return;
+      for (const { jobId, turn } of group) {
+        if (notes.has(jobId)) continue;
+        const holder = findHolder(versions, jobId, turn, claim);
+        if (holder === null) continue;
+        this.#withdraw(jobId);
+        notes.set(jobId, { kind: 'taken', turn: holder });
+      }
+    };
+
+    const first = await this.#load(target);
+    check([first.ledger], 'taken');
+    if (notes.size === group.length) return notes;
+    let claiming: Promise<Claim> | undefined;
+    const reading = await conversation.writeUntilItStands(own, {
+      onWritten: () => {
+        claiming = this.#options.claim();
+      },
+    });
+    target.failure = null;
+    const claim = (await claiming) ?? 'failed';
+    if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
+    else check(await this.#readVersions(target, own), claim);
+    return notes;
+  }
+
+  /** What others have written, also what was overwritten, once lists show it. */
+  async #readVersions(target: Target, own: () => Ledger): Promise<readonly Ledger[]> {
+    const { clock, signal } = this.#options;
+    // A cancel ends the pause early, and no message goes out then.
+    await clock.sleep(LIST_LAG_MS, signal).catch(() => {});
+    const everything = { allPages: true, withVersions: true };
+    const reading = await target.conversation.read(everything);
+    if (reading.stands) return reading.versions;
+    return (await target.conversation.writeUntilItStands(own, everything)).versions;
+  }
+
+  /** Somebody else has the message: our turn stays as one that was not sent, which nobody is shown. */
+  #withdraw(jobId: string): void {
+    const entry = this.#entries.get(jobId);
+    if (entry === undefined) return;
+    const { turn } = entry.state;
+    const endedAt = this.#options.clock.now();
+    entry.isAnnounced = false;
+    entry.withdrawn = { ...turn, delivery: 'not-sent', result: 'skipped', reason: '', endedAt };
+  }
+
+  #enqueue<T>(target: Target, work: () => Promise<T>): Promise<T> {
+    const working = target.working.then(work);
+    // Whoever asked for the work handles that it fails.
+    target.working = working.catch(() => {});
+    return working;
+  }
+
+  /** Writes how far the jobs of a conversation have come, if that is news. */
+  #refresh(target: Target): void {
+    target.isStale = true;
+    const states = this.#entriesAt(target).map(({ state }) => state);
+    const ended = states.filter(isOver).length;
+    const isLast = ended === states.length;
+    const areOut = states.every((state) => isOver(state) || state.turn.delivery === 'sent');
+    // Without a wait the end follows at once.
+    if (!isLast && !(areOut && this.#options.wait)) return;
+    const tenth = isLast ? 10 : states.length < 10 ? 0 : Math.floor((ended * 10) / states.length);
+    const news = `${states.length} jobs, ${tenth} tenths`;
+    if (target.written === news) return;
+    target.written = news;
+    if (isLast) this.#finish(target);
+    else this.#write(target);
+  }
+
+  #write(target: Target): void {
+    const writing = this.#enqueue(target, async () => {
+      if (!target.isStale) return;
+      await this.#pace.turn(target.conversation.number);
+      target.isStale = false;
+      await target.conversation.write(this.#own(target));
+      target.failure = null;
+    });
+    this.#keepFailure(target, writing);
+  }
+
+  /** The last write to a conversation, which is read back until it stands. */
+  #finish(target: Target): void {
+    const { conversation } = target;
+    const finishing = this.#enqueue(target, async () => {
+      if (!target.isStale) return;
+      if (!this.#isWorthIt(target)) {
+        target.isStale = false;
+        target.failure = null;
+        return;
+      }
+      await this.#pace.turn(conversation.number);
+      const { ledger } = await conversation.read();
+      this.#review(target, ledger);
+      target.isStale = false;
+      const pauseMs = conversation.hasCreated ? LIST_LAG_MS : LAST_READ_BACK_MS;
+      await conversation.writeUntilItStands(() => this.#own(target), { readBackAfterMs: pauseMs });
+      target.failure = null;
+      // That there is one comment too many loses nothing.
+      await conversation.reconcile().catch(() => {});
+    });
+    this.#keepFailure(target, finishing);
+  }
+
+  #keepFailure(target: Target, work: Promise<void>): void {
+    target.failure ??= tooLate();
+    work.catch((error) => {
+      target.isStale = true;
+      target.failure = error;
     });
   }
 
-  function warn(untold: readonly [Place, ...Place[]], error: unknown): void {
-    if (!warned) log.warning(unwritable(untold, error));
-    warned = true;
+  #review(target: Target, ledger: Ledger): void {
+    for (const entry of this.#entriesAt(target)) {
+      const { jobId } = entry.state;
+      const job = findJob(ledger, jobId);
+      if (job === undefined) continue;
+      const state = this.#options.review(entry.state, job);
+      if (state !== entry.state) this.#reviewed.set(jobId, state);
+      entry.state = state;
+    }
   }
 
-  function jobsAt(number: number): readonly Told[] {
-    return [...jobs.values()].filter(({ conversations }) => conversations.has(number));
+  #entriesAt({ conversation: { number } }: Target): readonly Entry[] {
+    return [...this.#entries.values()].filter(({ conversations }) => conversations.has(number));
   }
 
-  /** A job that is not announced yet leaves no trace. */
-  function ledgerOf({ number }: Place): Ledger {
-    const told = jobsAt(number).filter(
-      ({ state, isAnnounced }) =>
-        isAnnounced || state.turn.delivery !== 'not-sent' || isOver(state),
+  /** Our own turns. A job that is not announced yet leaves no trace. */
+  #own(target: Target): Ledger {
+    this.#writes += 1;
+    const jobs = this.#entriesAt(target).flatMap((entry) => {
+      const { jobId, record } = entry.state;
+      const turns = turnsOf(entry).map((turn) => ({ ...turn, writes: this.#writes }));
+      if (turns.length === 0 && !isSeenOnly(entry)) return [];
+      return [{ id: jobId, record: record && toLedgerRecord(record), turns }];
+    });
+    return { jobs, trimmed: null };
+  }
+
+  /** Of jobs that get no message nothing is said, unless it was said before that they would. */
+  #isWorthIt(target: Target): boolean {
+    return target.conversation.url !== '' || this.#own(target).jobs.length > 0;
+  }
+
+  #warn(targets: readonly [Target, ...Target[]], error: unknown): void {
+    if (!this.#hasWarned) this.#options.log.warning(unwritable(targets, error));
+    this.#hasWarned = true;
+  }
+
+  #warnOfLeftOut(): void {
+    const { size } = this.#leftOut;
+    if (size === 0) return;
+    this.#options.log.warning(
+      `${size} more pull requests have no comment: ${TOO_MANY}. A re-run will not send to their jobs again.`,
     );
-    return {
-      projectId,
-      jobs: told.map((job) => ({
-        id: job.state.jobId,
-        record: job.state.record && toLedgerRecord(job.state.record),
-        turns: [turnOf(job)],
-      })),
-    };
   }
-
-  function enqueue(place: Place): void {
-    place.isStale = true;
-    place.failure ??= tooLate();
-    place.writing = place.writing.then(() => writeInTurn(() => write(place)));
-  }
-
-  function allWritten(): Promise<unknown> {
-    return Promise.all([...places.values()].map(({ writing }) => writing));
-  }
-
-  async function write(place: Place): Promise<void> {
-    if (!place.isStale) return;
-    // Of jobs that get no message nothing is said, unless it was said before that they would.
-    const isWorthIt =
-      place.url !== '' || ledgerOf(place).jobs.some(({ turns }) => turns.some(isTold));
-    if (isWorthIt) {
-      const afterMs = pauseMs(writtenAt, clock.now());
-      writtenAt.push(clock.now() + afterMs);
-      await clock.sleep(afterMs, signal).catch(() => {});
-    }
-    place.isStale = false;
-    place.failure = isWorthIt ? tooLate() : null;
-    if (!isWorthIt) return;
-    try {
-      const isLast = stageOf(place) === 'ended';
-      place.url = await (await place.conversation).write(ledgerOf(place), isLast);
-      place.failure = null;
-    } catch (error) {
-      place.failure = error;
-    }
-  }
-
-  /** What all jobs of a conversation have come to, or passed. */
-  function stageOf(place: Place): Stage | undefined {
-    const stages = new Set(jobsAt(place.number).map(({ state }) => stageOfJob(state)));
-    return STAGES.find((stage) => stages.has(stage));
-  }
-
-  function placesOf({ conversations }: Told): readonly Place[] {
-    return [...conversations].map(placeAt);
-  }
-
-  /** Tells a conversation how far its jobs have come, if that is news. */
-  function tell(place: Place): void {
-    place.isStale = true;
-    const stage = stageOf(place);
-    // Without a wait the end follows at once.
-    if (stage !== 'ended' && !(stage === 'delivered' && options.wait)) return;
-    // What comes after the end is told when all is over, but for a job that nothing was told of:
-    // where jobs name the conversation themselves, one may come late, and has to be remembered.
-    const count = jobsAt(place.number).length;
-    const { told } = place;
-    if (told?.jobs === count && (told.stage === 'ended' || told.stage === stage)) return;
-    place.told = { stage, jobs: count };
-    enqueue(place);
-  }
-
-  return {
-    async load(number) {
-      if (!comment || number === null) return { kind: 'none' };
-      const place = placeAt(number);
-      place.memory ??= readInTurn(async () => (await place.conversation).load());
-      try {
-        // Reads use up the budget of writes as well; writes do not use up that of reads. Whether the
-        // reading succeeds is awaited below.
-        beforeMessage.waitFor(place.memory, signal).catch(() => {});
-        const inTime = deadline.waitFor(reading.waitFor(place.memory, signal));
-        return { kind: 'read', ledger: await inTime };
-      } catch (error) {
-        if (signal.aborted) {
-          return { kind: 'unreadable', why: 'the run was cancelled', isCancelled: true };
-        }
-        warn([place], error);
-        return { kind: 'unreadable', why: whyOf(error), isCancelled: false };
-      }
-    },
-    async announce(states) {
-      // One that has ended by now gets no message, and is not said to.
-      const toCome = states.flatMap((state) => {
-        const job = jobs.get(state.jobId);
-        if (job === undefined || job.isAnnounced || isOver(state)) return [];
-        job.state = state;
-        job.isAnnounced = true;
-        return [job];
-      });
-      if (!comment) return true;
-      const concerned = new Set(toCome.flatMap(placesOf));
-      for (const place of concerned) enqueue(place);
-      // A message is not held up for long: the writing goes on beside it.
-      await deadline.waitFor(beforeMessage.waitFor(allWritten(), signal)).catch(() => {});
-      return [...concerned].every(({ failure }) => failure === null);
-    },
-    update(state, conversation) {
-      const known = jobs.get(state.jobId);
-      const job = known ?? { state, isAnnounced: false, conversations: new Set<number>() };
-      jobs.set(state.jobId, job);
-      job.state = state;
-      if (conversation !== null) job.conversations.add(conversation);
-      // Of a job that has only been planned nothing is new.
-      if (!comment || known === undefined) return;
-      for (const place of placesOf(job)) tell(place);
-    },
-    async flush() {
-      for (const place of places.values()) if (place.isStale) enqueue(place);
-      // What is not written by then is told below.
-      await deadline.waitFor(allWritten()).catch(() => {});
-      const untold = [...places.values()].filter(({ failure }) => failure !== null);
-      const [first, ...others] = untold;
-      if (first) warn([first, ...others], first.failure);
-      const texts = untold.map((place) => render(ledgerOf(place)));
-      const urls = [...places.values()].map(({ url }) => url).filter((url) => url !== '');
-      return { urls, unwritten: texts.join('\n\n') };
-    },
-  };
 }
 
-function stageOfJob(state: JobState): Stage {
-  if (isOver(state)) return 'ended';
-  return state.turn.delivery === 'sent' ? 'delivered' : 'sending';
-}
+const STANDS: Note = { kind: 'stands' };
+const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} conversations at most`;
 
 function isOver({ turn }: JobState): boolean {
   return turn.endedAt !== null;
 }
 
 /** Until it is known what came of an announced message, a re-run must take it for one that may be out. */
-function turnOf({ state, isAnnounced }: Told): Turn {
+function turnsOf({ state, isAnnounced, withdrawn }: Entry): readonly Turn[] {
   const { turn } = state;
-  const isOpen = isAnnounced && !isOver(state) && turn.delivery === 'not-sent';
-  return isOpen ? { ...turn, delivery: 'sending' } : turn;
+  if (withdrawn === null) return current();
+  // Where a re-run goes on with somebody else's turn, that is another one.
+  return turn.mark === withdrawn.mark ? [withdrawn] : [withdrawn, ...current()];
+
+  function current(): readonly Turn[] {
+    if (state.isLook && turn.delivery === 'not-sent') return [];
+    if (isOver(state)) return turn.result === 'skipped' ? [] : [turn];
+    if (turn.delivery !== 'not-sent') return [turn];
+    return isAnnounced ? [{ ...turn, delivery: 'sending' }] : [];
+  }
 }
 
-/** At the most one author's new and changed texts on GitHub are 80 a minute and 500 an hour. */
-const WRITE_LIMITS = [
-  { writes: 60, ms: 60_000 },
-  { writes: 400, ms: 3_600_000 },
-];
-
-/** Milliseconds until another comment may be written, from when the earlier ones were. */
-export function pauseMs(writtenAt: readonly number[], now: number): number {
-  const pauses = WRITE_LIMITS.map(({ writes, ms }) => (writtenAt.at(-writes) ?? -ms) + ms - now);
-  return Math.max(0, ...pauses);
+/** Nothing is sent to it; the comment names it, so that later commands need not. */
+function isSeenOnly({ state: { isLook, record } }: Entry): boolean {
+  return isLook && record !== null;
 }
 
-function isTold({ result, endedAt }: Turn): boolean {
-  return endedAt === null || result !== 'skipped';
+/** What is worth remembering of a record: one line of each text. */
+function toLedgerRecord({ status, model, source, prLink }: JobRecord): LedgerRecord {
+  const short = (text: string | null): string | null => (text === null ? null : oneLine(text));
+  return {
+    status,
+    model: short(model),
+    source: source && { repository: oneLine(source.repository), ref: short(source.ref) },
+    prLink,
+  };
 }
 
 function tooLate(): GitHubError {
   return new GitHubError(0, 'the time for it was over, 30 s in a run');
 }
 
-function unwritable([first, ...others]: readonly [Place, ...Place[]], error: unknown): string {
+function unwritable([first, ...others]: readonly [Target, ...Target[]], error: unknown): string {
   const more =
     ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
-  const remembered = [first, ...others].some(({ url }) => url === '')
-    ? 'nothing is remembered for later runs'
+  const remembered = [first, ...others].some(({ conversation }) => conversation.url === '')
+    ? 'a re-run will not know what was sent, and sends nothing'
     : 'later runs may not know how it ended';
   const told =
-    `The comment on #${first.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
+    `The comment on #${first.conversation.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
     `summary holds its text, and ${remembered}.`;
   return `${told} ${neededFor(error)}`.trim();
 }

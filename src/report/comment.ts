@@ -1,5 +1,6 @@
 import { duration } from '../clock.ts';
-import { type Ledger, type LedgerJob, toReportMarker } from '../memory/ledger.ts';
+import type { Ledger, LedgerJob } from '../memory/ledger.ts';
+import { composeNotice } from '../memory/text.ts';
 import { elapsedMs, type Turn, type TurnResult } from '../turn.ts';
 import { code, fence, link } from './markdown.ts';
 
@@ -14,9 +15,31 @@ export interface Site {
 }
 
 /** The visible part of the comment: a section a job, in it the newest turn first. */
-export function renderLedger(ledger: Ledger, site: Site): string {
-  if (ledger.jobs.length === 0) return NOTHING_SENT;
-  return ledger.jobs.map((job) => renderJob(job, site)).join('\n\n');
+export function renderLedger(ledger: Ledger, site: Site, limit = Infinity): string {
+  const jobs = ledger.jobs.map(withoutUnsent);
+  if (jobs.every(({ record, turns }) => record === null && turns.length === 0)) return NOTHING_SENT;
+  const trimmed = ledger.trimmed === null ? '' : TRIMMED;
+  let text = '';
+  for (const [index, job] of jobs.entries()) {
+    const longer = `${text}${text === '' ? '' : '\n\n'}${renderJob(job, site)}`;
+    if (longer.length > limit - ROOM_FOR_MORE) {
+      return `${text}\n\n${jobs.length - index} more jobs are not shown for lack of room.${trimmed}`;
+    }
+    text = longer;
+  }
+  return `${text}${trimmed}`;
+}
+
+/** Characters that are kept for what says that something is left out. */
+const ROOM_FOR_MORE = 200;
+const TRIMMED = '\n\n<sub>Older messages were removed from this comment for lack of room.</sub>';
+
+/** A message that somebody else had is no message: nobody is shown it. */
+function withoutUnsent(job: LedgerJob): LedgerJob {
+  return {
+    ...job,
+    turns: job.turns.filter(({ result, endedAt }) => !(result === 'skipped' && endedAt !== null)),
+  };
 }
 
 /** Where a message was about to be sent, and then was not: an empty comment would be a riddle. */
@@ -145,12 +168,12 @@ const ERROR = {
 /** The answer to a command that stands alone. It must not begin with the command itself. */
 export function renderUsage(command: string): string {
   const example = `${command} also add error handling examples`;
-  return [
-    toReportMarker('usage'),
+  const visible = [
     `Write what the agent should do after ${code(command)}, in the same comment:`,
     '',
     fence(example),
     '',
     'Everything after the command is the prompt, over as many lines as there are.',
   ].join('\n');
+  return composeNotice('usage', visible);
 }

@@ -1,5 +1,5 @@
 import type { Runtime } from '../context.ts';
-import type { Written } from '../memory/updates.ts';
+import type { Flushed } from '../memory/updates.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import { isFinal, type JobState, type TurnResult } from '../turn.ts';
@@ -46,24 +46,31 @@ export function fail(runtime: Runtime, why: string): 1 {
   return 1;
 }
 
-/** Tells the end in every place. The outputs come first: a second signal may end it at once. */
+/**
+ * Tells the end in every place. The outputs come first: a second signal may end it at once. What the
+ * comments show of other runs may change a job once more.
+ */
 export async function conclude(
   runtime: Runtime,
-  states: readonly JobState[],
+  states: () => readonly JobState[],
   failOn: ReadonlySet<TurnResult>,
-  flush: () => Promise<Written>,
+  flush: () => Promise<Flushed>,
 ): Promise<0 | 1> {
   const { log } = runtime;
-  const failed = failsStep(states, failOn);
+  const failed = failsStep(states(), failOn);
   log.endGroup();
-  annotate(log, states, failed);
-  let problem = writeOutputs(runtime, { states, commentUrls: [] });
+  annotate(log, states(), failed);
+  const before = states();
+  let problem = writeOutputs(runtime, { states: before, commentUrls: [] });
   const { urls, unwritten } = await flush();
-  if (urls.length > 0) problem = writeOutputs(runtime, { states, commentUrls: urls });
-  writeSummary(runtime, { states, problem: '', commentUrls: urls, unwrittenComment: unwritten });
+  const changed = states().filter((state, index) => state !== before[index]);
+  for (const { turn } of changed) log.warning(turn.reason);
+  if (urls.length > 0) problem = writeOutputs(runtime, { states: states(), commentUrls: urls });
+  const parts = { states: states(), commentUrls: urls };
+  writeSummary(runtime, { ...parts, problem: '', unwrittenComment: unwritten });
   if (problem !== undefined) {
     const say = failed ? log.info : log.error;
-    say(`${problem} They are: ${factsOf({ states, commentUrls: urls })}`);
+    say(`${problem} They are: ${factsOf(parts)}`);
   }
   return failed || problem !== undefined || runtime.signal.aborted ? 1 : 0;
 }

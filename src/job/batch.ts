@@ -1,0 +1,74 @@
+import type { Clock } from '../clock.ts';
+import type { Note } from '../memory/updates.ts';
+import type { JobState } from '../turn.ts';
+
+// Jobs whose messages are noted together, and sent before those of the next batch: so one write covers
+// many of them, and a run that is killed leaves few in doubt.
+
+/** Jobs in a batch. */
+export const BATCH_SIZE = 50;
+/** Milliseconds that jobs wait for the others of their batch. */
+const LONGEST_WAIT_MS = 5000;
+
+type Announce = (states: readonly JobState[]) => ReadonlyMap<string, Promise<Note>>;
+
+export class Batch {
+  readonly #clock: Clock;
+  readonly #announce: Announce;
+  /** Jobs that have not come to their message yet. */
+  readonly #coming: Set<string>;
+  /** Jobs whose message may still be on its way. */
+  readonly #unsent: Set<string>;
+  readonly #sent = Promise.withResolvers<void>();
+  #ready: { readonly state: JobState; readonly resolve: (note: Promise<Note>) => void }[] = [];
+  #timer = new AbortController();
+
+  constructor(jobIds: readonly string[], clock: Clock, announce: Announce) {
+    this.#clock = clock;
+    this.#announce = announce;
+    this.#coming = new Set(jobIds);
+    this.#unsent = new Set(jobIds);
+  }
+
+  /** Resolves once no message of the batch is still to be sent for the first time. */
+  get sent(): Promise<void> {
+    return this.#sent.promise;
+  }
+
+  /** Announces the job's message, together with those of the others that are ready. */
+  announce(state: JobState): Promise<Note> {
+    const { promise, resolve } = Promise.withResolvers<Note>();
+    this.#ready.push({ state, resolve });
+    this.#coming.delete(state.jobId);
+    if (this.#coming.size === 0) this.#flush();
+    else if (this.#ready.length === 1) this.#flushLater();
+    return promise;
+  }
+
+  /** The job's message is sent or held up, or it gets none. */
+  leave(jobId: string): void {
+    this.#unsent.delete(jobId);
+    if (this.#unsent.size === 0) this.#sent.resolve();
+    if (this.#coming.delete(jobId) && this.#coming.size === 0) this.#flush();
+  }
+
+  #flushLater(): void {
+    const { signal } = this.#timer;
+    this.#clock.sleep(LONGEST_WAIT_MS, signal).then(
+      () => this.#flush(),
+      () => {},
+    );
+  }
+
+  #flush(): void {
+    this.#timer.abort();
+    this.#timer = new AbortController();
+    const ready = this.#ready;
+    this.#ready = [];
+    if (ready.length === 0) return;
+    const notes = this.#announce(ready.map(({ state }) => state));
+    for (const { state, resolve } of ready) {
+      resolve(notes.get(state.jobId) ?? Promise.resolve({ kind: 'stands' }));
+    }
+  }
+}

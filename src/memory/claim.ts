@@ -1,0 +1,75 @@
+import type { Claim } from '../github/reactions.ts';
+import type { Turn } from '../turn.ts';
+import { findJob, type Ledger, unite, weightOf, withoutOwner } from './ledger.ts';
+
+// Whether a message that is to be sent is somebody else's already. All of it is pure.
+
+/** A command is the same message whichever run handles it; a step of a run is known to its run only. */
+function isCommand({ origin }: Turn): boolean {
+  return !origin.startsWith('run:');
+}
+
+/**
+ * The turn that an earlier attempt, or of a command any run, has for the message of `own`; null if
+ * there is none.
+ *
+ * The key of a step is its run, its job, its id and the leg of the matrix, but a matrix and a prompt
+ * may be made anew in each attempt: so the leg and the prompt only prefer a turn. A step that runs
+ * several times takes each turn once: one that has this attempt in it is another's.
+ */
+export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
+  const candidates = turns.filter(
+    ({ origin, attempt }) => origin === own.origin && (isCommand(own) || attempt < own.attempt),
+  );
+  const rankOf = (turn: Turn): number => {
+    if (isCommand(own)) return -weightOf(turn);
+    if (turn.leg === own.leg) return turn.prompt === own.prompt ? 0 : 1;
+    return turn.delivery === 'not-sent' ? 2 : 3;
+  };
+  const [first] = candidates.toSorted(
+    (one, other) => rankOf(one) - rankOf(other) || one.startedAt - other.startedAt,
+  );
+  return first ?? null;
+}
+
+/** What was read to find out whose a message is: each version of each comment, in their order. */
+export type Versions = readonly Ledger[];
+
+/**
+ * The turn that has the message of `own`, which stands in what was read by now; null if nothing is
+ * against sending it.
+ */
+export function findHolder(
+  versions: Versions,
+  jobId: string,
+  own: Turn,
+  claim: Claim,
+): Turn | null {
+  const others = unite(versions.map((version) => withoutOwner(version, own.owner)));
+  const turns = findJob(others, jobId)?.turns ?? [];
+  // Two uses of a step may have taken the same turn.
+  const same = turns.find(({ mark, attempt }) => mark === own.mark && attempt === own.attempt);
+  if (same !== undefined && !comesFirst(own, same, versions, jobId)) return same;
+  const earlier = findEarlier(turns, own);
+  if (earlier === null || earlier.delivery === 'not-sent') return null;
+  if (!isCommand(own) || earlier.delivery !== 'sending') return earlier;
+  // Both are about to send.
+  switch (claim) {
+    case 'ours':
+      return null;
+    case 'none':
+      return comesFirst(own, earlier, versions, jobId) ? null : earlier;
+    default:
+      return earlier;
+  }
+}
+
+/** Whether a turn was written down before another one; the same for whoever reads the versions. */
+function comesFirst(own: Turn, other: Turn, versions: Versions, jobId: string): boolean {
+  const indexOf = ({ mark, owner }: Turn): number =>
+    versions.findIndex((version) =>
+      findJob(version, jobId)?.turns.some((turn) => turn.mark === mark && turn.owner === owner),
+    );
+  const [mine, theirs] = [indexOf(own), indexOf(other)];
+  return mine === theirs ? own.owner < other.owner : mine < theirs;
+}

@@ -1,0 +1,202 @@
+import { deflateSync, inflateSync } from 'node:zlib';
+import * as z from 'zod/mini';
+import type { Redact } from '../runner/secrets.ts';
+import { DELIVERIES, newTurn, RESULTS, redactStatus, type Turn } from '../turn.ts';
+import type { Ledger, LedgerJob } from './ledger.ts';
+
+// A ledger as data: arrays by position, in which each text stands once, deflated and in base64.
+// docs/memory.md shows the form.
+
+/** `sending` is written before the message goes out: what came of it is not known yet. */
+const STORED_DELIVERIES = ['sending', ...DELIVERIES] as const;
+const LINK_CHANGES = ['created', 'updated', 'none'] as const;
+const TRUTHS = [false, true] as const;
+/** Stands for null, in the place of an index or a time. */
+const NULL = -1;
+
+/** Bytes; what takes more is no data of ours. */
+const INFLATED_LIMIT = 8 * 1024 * 1024;
+
+/** An index of a text, or of a word in a list. */
+const index = z.int().check(z.gte(NULL));
+/** Milliseconds since the epoch of the data. */
+const time = z.int().check(z.gte(NULL));
+/** Links were checked when they were read; who may edit comments may have edited this one. */
+const link = z.catch(z.string().check(z.regex(/^https:\/\/[\w.:-]+\/[\w./%-]+$/)), '');
+
+/** Written out, for a type of its own for each position. */
+const turnTuple = z.tuple([
+  index, // origin
+  index, // leg
+  index, // mark
+  index, // owner
+  z.int(), // writes
+  index, // run
+  z.int().check(z.gte(1)), // attempt
+  index, // by
+  index, // prompt
+  index, // delivery
+  index, // result
+  index, // confirmed
+  index, // prLinkChange
+  index, // reason
+  time, // startedAt
+  time, // sentAt
+  time, // endedAt
+  index, // evidence
+  z.nullable(z.tuple([index, index, index])), // base: status, prLink, archivedAt
+]);
+const jobTuple = z.tuple([
+  z.string().check(z.regex(/^(?!\.{1,2}$)[\w\-.~:@]{1,256}$/)),
+  // status, model, repository, ref
+  z.nullable(z.tuple([index, index, index, index, link])),
+  z.array(turnTuple),
+]);
+const ledgerTuple = z.tuple([
+  z.int(),
+  z.array(z.string()),
+  z.array(jobTuple),
+  z.nullable(z.string().check(z.regex(/^\d{1,20}$/))),
+]);
+type TurnTuple = z.infer<typeof turnTuple>;
+type JobTuple = z.infer<typeof jobTuple>;
+
+export function encode({ jobs, trimmed }: Ledger): string {
+  const starts = jobs.flatMap(({ turns }) => turns.map(({ startedAt }) => Math.floor(startedAt)));
+  const epoch = Math.min(Date.UTC(2100), ...starts);
+  const texts = new Map<string, number>();
+  const put = (text: string | null): number => {
+    if (text === null) return NULL;
+    if (!texts.has(text)) texts.set(text, texts.size);
+    return texts.get(text) as number;
+  };
+  const since = (at: number | null): number =>
+    at === null ? NULL : Math.max(0, Math.round(at) - epoch);
+  const tuples = jobs.map((job) => toTuple(job, put, since));
+  const json = JSON.stringify([epoch, [...texts.keys()], tuples, trimmed]);
+  return deflateSync(json, { level: 9 }).toString('base64');
+}
+
+function toTuple(
+  { id, record, turns }: LedgerJob,
+  put: (text: string | null) => number,
+  since: (at: number | null) => number,
+): JobTuple {
+  const turnToTuple = (turn: Turn): TurnTuple => {
+    const isOver = turn.endedAt !== null;
+    const { base } = turn;
+    return [
+      ...[put(turn.origin), put(turn.leg), put(turn.mark), put(turn.owner), turn.writes],
+      ...[put(turn.runId), turn.attempt, put(turn.by), put(turn.prompt)],
+      STORED_DELIVERIES.indexOf(turn.delivery),
+      isOver ? RESULTS.indexOf(turn.result) : NULL,
+      turn.confirmed === null ? NULL : TRUTHS.indexOf(turn.confirmed),
+      turn.prLinkChange === null ? NULL : LINK_CHANGES.indexOf(turn.prLinkChange),
+      put(isOver ? turn.reason : null),
+      ...[since(turn.startedAt), since(turn.sentAt), since(turn.endedAt)],
+      TRUTHS.indexOf(turn.evidence),
+      base && [put(base.status), put(base.prLink), put(base.archivedAt)],
+    ] as TurnTuple;
+  };
+  const { status = null, model = null, source = null, prLink = null } = record ?? {};
+  return [
+    id,
+    record &&
+      ([
+        ...[put(status), put(model), put(source?.repository ?? null), put(source?.ref ?? null)],
+        prLink ?? '',
+      ] as JobTuple[1]),
+    turns.map(turnToTuple),
+  ];
+}
+
+/** Throws on anything that `encode` cannot have made. */
+export function decode(data: string): Ledger {
+  const bytes = inflateSync(Buffer.from(data, 'base64'), { maxOutputLength: INFLATED_LIMIT });
+  const [epoch, texts, jobs, trimmed] = ledgerTuple.parse(JSON.parse(bytes.toString()));
+
+  function get(at: number): string {
+    const text = texts[at];
+    if (text === undefined) throw new RangeError('a text is missing');
+    return text;
+  }
+  const getOrNull = (at: number): string | null => (at === NULL ? null : get(at));
+  const timeOf = (at: number): number | null => (at === NULL ? null : epoch + at);
+
+  function toTurn(tuple: TurnTuple): Turn {
+    const [origin, leg, mark, owner, writes, run, attempt, by, prompt, ...outcome] = tuple;
+    const [delivery, result, confirmed, change, reason, started, sent, ended, ...seen] = outcome;
+    const [evidence, base] = seen;
+    const start = newTurn({
+      ...{ origin: get(origin), leg: get(leg), mark: get(mark), runId: get(run), attempt },
+      ...{ by: getOrNull(by), prompt: get(prompt), startedAt: timeOf(started) ?? epoch },
+    });
+    const isOver = ended !== NULL && RESULTS[result] !== undefined;
+    return {
+      ...start,
+      ...{ owner: get(owner), writes },
+      delivery: STORED_DELIVERIES[delivery] ?? 'unknown',
+      confirmed: TRUTHS[confirmed] ?? null,
+      prLinkChange: LINK_CHANGES[change] ?? null,
+      sentAt: timeOf(sent),
+      evidence: TRUTHS[evidence] ?? false,
+      base: base && {
+        ...{ status: getOrNull(base[0]), prLink: getOrNull(base[1]) },
+        archivedAt: getOrNull(base[2]),
+      },
+      result: RESULTS[result] ?? start.result,
+      reason: getOrNull(reason) ?? '',
+      endedAt: isOver ? timeOf(ended) : null,
+    };
+  }
+
+  function toJob([id, record, turns]: JobTuple): LedgerJob {
+    return { id, record: record && toRecord(record), turns: turns.map(toTurn) };
+  }
+
+  function toRecord([status, model, repository, ref, prLink]: NonNullable<JobTuple[1]>) {
+    const name = getOrNull(repository);
+    return {
+      ...{ status: getOrNull(status), model: getOrNull(model) },
+      source: name === null ? null : { repository: name, ref: getOrNull(ref) },
+      prLink: prLink === '' ? null : prLink,
+    };
+  }
+
+  return { jobs: jobs.map(toJob), trimmed };
+}
+
+/**
+ * Takes out of a ledger that was read what is a secret by now: an earlier run may not have known it,
+ * and who may edit comments may have edited this one. What a run has written itself stays the same.
+ */
+export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
+  const clean = (text: string | null): string | null => text && redact(text);
+  const cleanStatus = (status: string | null): string | null =>
+    status && redactStatus(status, redact);
+  const cleanTurn = ({ base, ...turn }: Turn): Turn => ({
+    ...turn,
+    by: clean(turn.by),
+    prompt: redact(turn.prompt),
+    reason: redact(turn.reason),
+    base: base && {
+      status: cleanStatus(base.status),
+      prLink: clean(base.prLink),
+      archivedAt: clean(base.archivedAt),
+    },
+  });
+  const cleanJob = ({ id, record, turns }: LedgerJob): LedgerJob => ({
+    id,
+    record: record && {
+      status: cleanStatus(record.status),
+      model: clean(record.model),
+      source: record.source && {
+        repository: redact(record.source.repository),
+        ref: clean(record.source.ref),
+      },
+      prLink: clean(record.prLink),
+    },
+    turns: turns.map(cleanTurn),
+  });
+  return { ...ledger, jobs: ledger.jobs.map(cleanJob) };
+}

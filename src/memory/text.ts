@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { OPENING } from '../github/command.ts';
+import { decode, encode } from './data.ts';
+import type { Ledger } from './ledger.ts';
+
+// The text of a comment of ours: a first line that says whose it is, what people see, and the data.
+
+const FIRST_LINE = /^<!-- agent-follow-up ([0-9a-f]{16}) -->\n/;
+const DATA_LINE = /\n<!-- agent-follow-up data (\d+) ([0-9a-f]{16}) ([A-Za-z0-9+/]+={0,2}) -->$/;
+const VERSION = '1';
+
+/** Characters; GitHub takes 65,536. */
+const BODY_LIMIT = 60_000;
+/** Characters that the data may take, so that there is room for what people see. */
+const DATA_LIMIT = 42_000;
+
+/** What a comment remembers for a project. */
+export type Remembered =
+  | { readonly kind: 'ledger'; readonly ledger: Ledger }
+  /** By a later version of this action, or edited by hand: it is left as it is. */
+  | { readonly kind: 'unreadable' }
+  /** It is no comment of this project, or one that only says something. */
+  | { readonly kind: 'none' };
+
+export function readText(body: string, projectId: string): Remembered {
+  // Who edits a comment on the web page sends it back with other line ends.
+  const text = body.replaceAll('\r\n', '\n').trimEnd();
+  const hash = hashOf(projectId);
+  const [, first] = FIRST_LINE.exec(text) ?? [];
+  const [, version, last, data = ''] = DATA_LINE.exec(text) ?? [];
+  if (first !== hash && last !== hash) return { kind: 'none' };
+  if (first !== last || version !== VERSION) return { kind: 'unreadable' };
+  try {
+    return { kind: 'ledger', ledger: decode(data) };
+  } catch {
+    return { kind: 'unreadable' };
+  }
+}
+
+/** Whether the data of a ledger leaves room for what people see. */
+export function fits(ledger: Ledger): boolean {
+  return encode(ledger).length <= DATA_LIMIT;
+}
+
+/** `render` makes what people see, of at most so many characters. */
+export function composeText(
+  projectId: string,
+  ledger: Ledger,
+  render: (ledger: Ledger, limit: number) => string,
+): string {
+  const hash = hashOf(projectId);
+  const first = `${OPENING}${hash} -->`;
+  const data = `${OPENING}data ${VERSION} ${hash} ${encode(ledger)} -->`;
+  const visible = render(ledger, BODY_LIMIT - first.length - data.length);
+  return `${first}\n${visible}\n\n${data}`;
+}
+
+/** A comment that only says something and remembers nothing, such as the usage. */
+export function composeNotice(kind: string, visible: string): string {
+  return `${OPENING}${kind} -->\n${visible}`;
+}
+
+function hashOf(projectId: string): string {
+  return createHash('sha256').update(projectId).digest('hex').slice(0, 16);
+}
