@@ -8,12 +8,12 @@ import {
   restComment,
   updateComment,
 } from './comments.ts';
+import { mutationRoot, queryRoot } from './graph.ts';
 import { graphql } from './graphql.ts';
+import type { Comment, Issue, PageActions } from './issues.ts';
 import { permission } from './permissions.ts';
-import { type Reaction, react } from './reactions.ts';
+import { openReactions, type Reaction, react, type Subject, unreact } from './reactions.ts';
 import {
-  type Comment,
-  type Issue,
   openRepository,
   type Repository,
   type RepositoryOptions,
@@ -31,7 +31,7 @@ export interface GitHubOptions extends RepositoryOptions {
   readonly readOnly?: boolean;
 }
 
-export interface GitHub extends AsyncDisposable {
+export interface GitHub extends AsyncDisposable, PageActions {
   readonly apiUrl: string;
   readonly graphqlUrl: string;
   readonly serverUrl: string;
@@ -41,11 +41,7 @@ export interface GitHub extends AsyncDisposable {
   readonly reactions: readonly Reaction[];
   /** Oldest first. */
   comments(number: number): readonly Comment[];
-  addComment(number: number, author: string, body: string): Comment;
-  /** A comment on a line of a pull request. */
-  addReviewComment(number: number, author: string, body: string): Comment;
-  deleteComment(id: number): void;
-  /** All attempts to write; `status` tells what became of them. */
+  /** All attempts to write by REST; `status` tells what became of them. */
   writes(): readonly JournalEntry[];
 }
 
@@ -53,15 +49,19 @@ const NOT_FOUND = refusal(404, 'Not Found');
 const FORBIDDEN = refusal(403, 'Resource not accessible by integration');
 
 export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> {
-  const { token = 'ghs_test_token', clock = Date } = options;
+  const { token = 'ghs_test_token', clock = Date, readOnly = false } = options;
   const repository = openRepository(options);
   const { name, viewer, issues, find } = repository;
-  const reactions: Reaction[] = [];
+  const reactions = openReactions(repository.now);
+  const graph = {
+    query: queryRoot(repository),
+    mutation: mutationRoot(repository, reactions, readOnly),
+  };
 
   function rest(request: JournalEntry): Answer {
     const { method } = request;
     const url = new URL(request.path, site.origin);
-    if (method !== 'GET' && options.readOnly === true) return FORBIDDEN;
+    if (method !== 'GET' && readOnly) return FORBIDDEN;
     // An app's installation has no user.
     if (url.pathname === '/user') return viewer.type === 'Bot' ? FORBIDDEN : { body: viewer };
     const path = url.pathname.split('/').slice(1).map(decodeURIComponent);
@@ -70,20 +70,24 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     }
     // Of numbers, only the shape of the path counts.
     const shape = path.slice(3).map((part) => (/^\d+$/.test(part) ? '#' : part));
-    const number = Number(path.find((part, index) => index > 3 && /^\d+$/.test(part)));
+    const [number = 0, second = 0] = path.filter((part) => /^\d+$/.test(part)).map(Number);
     const issue = issues.get(number);
     const comment = find('comments', number);
     const reviewed = find('reviewComments', number);
-    const reactTo = (subject: Reaction['subject'], on: Issue): Answer =>
+    const reactTo = (subject: Subject['subject'], on: Issue): Answer =>
       react(repository, reactions, { subject, id: number, issue: on }, request);
+    const takeBackFrom = (subject: Subject['subject']): Answer | undefined =>
+      unreact(reactions, subject, number, second);
     const routes: Readonly<Record<string, () => Answer | undefined>> = {
       'GET issues/#/comments': () => issue && listComments(repository, issue, url),
       'POST issues/#/comments': () => issue && createComment(repository, issue, request),
       'GET issues/comments/#': () => comment && { body: restComment(repository, comment.comment) },
       'PATCH issues/comments/#': () => comment && updateComment(repository, comment, request),
-      'DELETE issues/comments/#': () => comment && deleteComment(comment),
+      'DELETE issues/comments/#': () => comment && deleteComment(repository, comment),
       'POST issues/#/reactions': () => issue && reactTo('issue', issue),
       'POST issues/comments/#/reactions': () => comment && reactTo('issue_comment', comment.issue),
+      'DELETE issues/comments/#/reactions/#': () => comment && takeBackFrom('issue_comment'),
+      'DELETE pulls/comments/#/reactions/#': () => reviewed && takeBackFrom('review_comment'),
       'POST pulls/comments/#/reactions': () =>
         reviewed && reactTo('review_comment', reviewed.issue),
       'GET pulls/comments/#': () => reviewed && { body: restComment(repository, reviewed.comment) },
@@ -100,7 +104,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     if (isGraphql && options.graphql === false) return NOT_FOUND;
     const [, given] = /^(?:token|bearer) (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (given !== token) return refusal(401, 'Bad credentials');
-    return isGraphql ? graphql(repository, reactions, request) : rest(request);
+    return isGraphql ? graphql(graph, request) : rest(request);
   });
 
   return {
@@ -110,15 +114,16 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     repository: name,
     token,
     journal: site.journal,
-    reactions,
+    get reactions() {
+      return reactions.all();
+    },
     comments: (number) => [...repository.known(number).comments],
     addComment: repository.addComment,
     addReviewComment: repository.addReviewComment,
-    deleteComment(id) {
-      const found = find('comments', id) ?? find('reviewComments', id);
-      if (found === undefined) throw new Error(`There is no comment ${id} to delete.`);
-      deleteComment(found);
-    },
+    editComment: repository.editComment,
+    deleteComment: repository.deleteComment,
+    minimizeComment: repository.minimizeComment,
+    lock: repository.lock,
     writes: () =>
       site.journal.filter(({ method, path }) => method !== 'GET' && path !== '/graphql'),
     [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
