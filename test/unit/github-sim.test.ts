@@ -463,6 +463,43 @@ it('lets a script have the first say', async () => {
   expect(github.journal.map(({ status }) => status)).toEqual([null, 502]);
 });
 
+it('counts calls by name', async () => {
+  await using github = await startGitHub({ issues: [{ number: 7 }] });
+  const { id } = github.addComment(7, 'bob', 'one');
+  await read(github);
+  await read(github, [], true);
+  await read(github);
+  await query(github, '{ viewer { login } }', {});
+  await query(github, '{ viewer', {});
+  const text =
+    'mutation ($id: ID!) { addReaction(input: { subjectId: $id }) { clientMutationId } }';
+  await query(github, text, { id: 'PRR_1' });
+  await call(github, 'PATCH', `~/issues/comments/${id}`, { body: 'two' });
+  await call(github, 'DELETE', `~/issues/comments/${id}/reactions/5`);
+  await call(github, 'GET', '~/collaborators/123/permission');
+  await call(github, 'GET', '/user');
+  expect(github.calls().map(({ name }) => name)).toEqual([
+    'read',
+    'read+history',
+    'read',
+    'other',
+    'other',
+    'react',
+    'PATCH issues/comments/#',
+    'DELETE issues/comments/#/reactions/#',
+    'GET collaborators/*/permission',
+    'GET user',
+  ]);
+  expect(github.calls('read')).toMatchObject([
+    { n: 1, nth: 1, method: 'POST', route: 'graphql', operation: 'read', request: { status: 200 } },
+    { n: 3, nth: 2 },
+  ]);
+  expect(github.calls('PATCH issues/comments/#')).toMatchObject([
+    { method: 'PATCH', route: 'issues/comments/#', operation: null, request: { status: 200 } },
+  ]);
+  expect(github.counts()).toEqual({ rest: 4, graphql: 6 });
+});
+
 describe('events', () => {
   it.each([
     events.pullRequest({ number: 7 }),

@@ -7,6 +7,7 @@ import { parseQuery } from './parser.ts';
 import {
   evaluate,
   type Field,
+  fieldNames,
   fragmentOf,
   type Query,
   type Selection,
@@ -33,6 +34,19 @@ export function graphql(graph: Graph, request: JournalEntry): Answer {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { body: { errors: [{ message: error.message }] } };
+  }
+}
+
+/** In a word, or several joined by `+`: what a query is about. */
+export function operationOf(request: JournalEntry): string {
+  const { query, variables } = readQuestion(request);
+  try {
+    const names = fieldNames(parseQuery(query), variables);
+    if (names.has('addReaction')) return 'react';
+    if (!names.has('comments') && !names.has('node') && !names.has('nodes')) return 'other';
+    return names.has('userContentEdits') ? 'read+history' : 'read';
+  } catch {
+    return 'other';
   }
 }
 

@@ -43,6 +43,24 @@ export function evaluate(given: Field['arguments'], variables: Variables): Varia
   return Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value(variables)]));
 }
 
+/** The names of all fields that it asks for, at any depth. */
+export function fieldNames(query: Query, variables: Variables): ReadonlySet<string> {
+  const names = new Set<string>();
+  function collect(selections: readonly Selection[]): void {
+    for (const one of selections) {
+      if (!one.isIncluded(variables)) continue;
+      if (one.kind === 'field') {
+        names.add(one.name);
+        collect(one.selections);
+      } else {
+        collect(fragmentOf(query, one)?.selections ?? []);
+      }
+    }
+  }
+  collect(query.selections);
+  return names;
+}
+
 export function fragmentOf({ fragments }: Query, { fragment }: Spread): Fragment | undefined {
   return typeof fragment === 'string' ? fragments.get(fragment) : fragment;
 }
