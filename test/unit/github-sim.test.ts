@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as events from '../sim/events.ts';
+import type { Comment } from '../sim/github/issues.ts';
 import { type GitHub, startGitHub } from '../sim/github/server.ts';
 
 const QUERY = `query ($owner: String!, $name: String!, $number: Int!, $older: String) {
@@ -270,6 +271,29 @@ describe('GraphQL', () => {
       },
     });
   });
+
+  it('may be that of a host without histories', async () => {
+    await using github = await startGitHub({
+      issues: [{ number: 7 }],
+      trouble: { lacks: ['userContentEdits'] },
+    });
+    const variables = { number: 7, before: null, ids: [] };
+    const answer = await query(github, readOf({ history: true }), variables);
+    expect(await answer.json()).toEqual({
+      errors: [
+        {
+          path: ['fragment comment', 'userContentEdits'],
+          extensions: {
+            code: 'undefinedField',
+            typeName: 'IssueComment',
+            fieldName: 'userContentEdits',
+          },
+          message: "Field 'userContentEdits' doesn't exist on type 'IssueComment'",
+        },
+      ],
+    });
+    expect(await read(github)).toMatchObject({ listed: [], errors: undefined });
+  });
 });
 
 describe('histories', () => {
@@ -461,6 +485,122 @@ it('lets a script have the first say', async () => {
   await expect(call(github, 'GET', '/user')).rejects.toThrow('fetch failed');
   expect(await statusOf(github, 'GET', '~/pulls/7')).toBe(502);
   expect(github.journal.map(({ status }) => status)).toEqual([null, 502]);
+});
+
+describe('trouble', () => {
+  const issues = [{ number: 7, comments: [{ author: 'bob', body: 'old' }] }];
+  const create = (github: GitHub, body = 'new') =>
+    call(github, 'POST', '~/issues/7/comments', { body });
+
+  it('answers late, after the call took effect', async () => {
+    await using github = await startGitHub({ issues, trouble: { latencyMs: 300 } });
+    const startedAt = performance.now();
+    let isAnswered = false;
+    const answer = create(github).finally(() => {
+      isAnswered = true;
+    });
+    await vi.waitFor(() => expect(github.comments(7)).toHaveLength(2), {
+      interval: 5,
+      timeout: 30_000,
+    });
+    expect(isAnswered).toBe(false);
+    expect((await answer).status).toBe(201);
+    // Timers may fire a millisecond early.
+    expect(performance.now() - startedAt).toBeGreaterThan(290);
+    await using quick = await startGitHub({ issues, trouble: { latencyMs: [1, 20] } });
+    expect(await Promise.all([create(quick), create(quick)])).toMatchObject([
+      { status: 201 },
+      { status: 201 },
+    ]);
+  });
+
+  it('shows new comments in lists later, and by their ids at once', async () => {
+    const clock = handClock();
+    await using github = await startGitHub({ issues, clock, trouble: { listLagMs: 2_500 } });
+    const { id, node_id } = (await (await create(github)).json()) as Comment;
+    github.addComment(7, 'bob', 'of another run');
+    const seen = async () => {
+      const page = await (await call(github, 'GET', '~/issues/7/comments')).json();
+      const { listed, nodes } = await read(github, [node_id]);
+      const single = (await (
+        await call(github, 'GET', `~/issues/comments/${id}`)
+      ).json()) as Comment;
+      const bodies = (list: unknown) => (list as Comment[]).map(({ body }) => body);
+      expect(bodies(page)).toEqual(bodies(listed));
+      return { listed: bodies(listed), byId: [...bodies(nodes), single.body] };
+    };
+    expect(await seen()).toEqual({ listed: ['old'], byId: ['new', 'new'] });
+    clock.at += 2_499;
+    github.editComment(id, 'edited');
+    expect(await seen()).toEqual({ listed: ['old'], byId: ['edited', 'edited'] });
+    clock.at += 1;
+    const listed = ['old', 'edited', 'of another run'];
+    expect(await seen()).toEqual({ listed, byId: ['edited', 'edited'] });
+  });
+
+  it('loses answers of calls that took effect', async () => {
+    await using github = await startGitHub({
+      issues,
+      trouble: { loses: ({ name, nth }) => name === 'POST issues/#/comments' && nth === 2 },
+    });
+    expect((await create(github, 'one')).status).toBe(201);
+    await expect(create(github, 'two')).rejects.toThrow('fetch failed');
+    expect((await create(github, 'three')).status).toBe(201);
+    expect(github.comments(7).map(({ body }) => body)).toEqual(['old', 'one', 'two', 'three']);
+    expect(github.writes().map(({ status }) => status)).toEqual([201, null, 201]);
+  });
+
+  it('refuses for a while, on call or after too many texts', async () => {
+    const clock = handClock();
+    await using github = await startGitHub({
+      issues,
+      clock,
+      trouble: {
+        limits: ({ n }) => (n === 1 ? 60 : undefined),
+        textLimit: { most: 2, withinMs: 60_000 },
+      },
+    });
+    const refused = async (answer: Response) => {
+      const { message } = (await answer.json()) as { message: string };
+      expect([answer.status, message]).toEqual([
+        403,
+        expect.stringMatching(/secondary rate limit/),
+      ]);
+      return Number(answer.headers.get('retry-after'));
+    };
+    expect(await refused(await create(github))).toBe(60);
+    const { id } = (await (await create(github)).json()) as Comment;
+    clock.at += 20_000;
+    const path = `~/issues/comments/${id}`;
+    expect(await statusOf(github, 'PATCH', path, { body: 'two' })).toBe(200);
+    clock.at += 10_500;
+    expect(await refused(await create(github))).toBe(30);
+    expect(await refused(await call(github, 'PATCH', path, { body: 'three' }))).toBe(30);
+    expect(await statusOf(github, 'GET', path)).toBe(200);
+    clock.at += 29_500;
+    expect((await create(github, 'later')).status).toBe(201);
+    expect(await refused(await create(github))).toBe(20);
+    expect(github.comments(7).map(({ body }) => body)).toEqual(['old', 'two', 'later']);
+  });
+
+  it('lets others act just before a call takes effect', async () => {
+    await using github = await startGitHub({
+      issues,
+      trouble: {
+        meanwhile({ name, nth }, others) {
+          const { id = 0 } = github.comments(7)[0] ?? {};
+          if (name === 'PATCH issues/comments/#' && nth === 2) others.deleteComment(id);
+          if (name === 'POST issues/#/comments') others.lock(7);
+        },
+      },
+    });
+    const path = `~/issues/comments/${github.comments(7)[0]?.id}`;
+    expect(await statusOf(github, 'PATCH', path, { body: 'one' })).toBe(200);
+    expect(await statusOf(github, 'PATCH', path, { body: 'two' })).toBe(404);
+    expect((await create(github)).status).toBe(403);
+    expect(() => github.deleteComment(1)).toThrow('There is no comment 1');
+    expect(() => github.lock(8)).toThrow('has no issue 8');
+  });
 });
 
 it('counts calls by name', async () => {

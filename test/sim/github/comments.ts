@@ -23,14 +23,15 @@ export function restComment({ account }: Repository, comment: Comment): object {
 export function listComments(repository: Repository, issue: Issue, url: URL): Answer {
   const size = Math.min(Number(url.searchParams.get('per_page') ?? 30), 100);
   const page = Number(url.searchParams.get('page') ?? 1);
-  const last = Math.max(1, Math.ceil(issue.comments.length / size));
+  const listed = repository.listed(issue);
+  const last = Math.max(1, Math.ceil(listed.length / size));
   const to = (rel: string, target: number): string => {
     url.searchParams.set('page', String(target));
     return `<${url}>; rel="${rel}"`;
   };
   const back = page > 1 ? [to('prev', page - 1), to('first', 1)] : [];
   const links = [...back, ...(page < last ? [to('next', page + 1), to('last', last)] : [])];
-  const body = issue.comments
+  const body = listed
     .slice((page - 1) * size, page * size)
     .map((one) => restComment(repository, one));
   return { headers: links.length > 0 ? { link: links.join(', ') } : {}, body };

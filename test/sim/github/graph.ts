@@ -70,10 +70,9 @@ function issueNode(repository: Repository, issue: Issue): object {
     number: issue.number,
     locked: issue.locked,
     comments(page: Variables) {
-      const items = issue.comments.map((one) => ({
-        order: one.id,
-        node: commentNode(repository, one),
-      }));
+      const items = repository
+        .listed(issue)
+        .map((one) => ({ order: one.id, node: commentNode(repository, one) }));
       return connection({ name: 'comments', type: 'IssueCommentConnection' }, items, page);
     },
   };

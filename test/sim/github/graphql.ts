@@ -22,13 +22,15 @@ type Source = Readonly<Record<string, unknown>>;
 export interface Graph {
   readonly query: object;
   readonly mutation: object;
+  /** Names of fields that this host does not know. */
+  readonly lacking: readonly string[];
 }
 
 export function graphql(graph: Graph, request: JournalEntry): Answer {
   const { query: text, variables } = readQuestion(request);
   try {
     const query = parseQuery(text);
-    const errors = [...errorsOf(query), ...missingVariables(query, variables)];
+    const errors = [...errorsOf(query, graph.lacking), ...missingVariables(query, variables)];
     if (errors.length > 0) return { body: { errors } };
     return { body: execute(query, variables, graph[query.operation]) };
   } catch (error) {

@@ -15,6 +15,8 @@ export interface Comment {
   readonly versions: readonly Version[];
   /** Folded up on the page; that changes nothing for reads and writes. */
   readonly isMinimized: boolean;
+  /** From when on lists show it, in milliseconds. */
+  readonly listedAt: number;
 }
 
 export interface Version {
@@ -32,6 +34,7 @@ export interface IssueOptions {
   readonly number: number;
   readonly pullRequest?: boolean;
   readonly locked?: boolean;
+  /** From long ago: lists show them at once. */
   readonly comments?: readonly CommentOptions[];
 }
 
@@ -65,11 +68,13 @@ type List = 'comments' | 'reviewComments';
 export interface IssuesOptions {
   readonly issues: readonly IssueOptions[];
   readonly clock: Clock;
+  /** See Trouble. */
+  readonly listLagMs: number;
   /** The page of the repository. */
   readonly url: string;
 }
 
-export function openIssues({ issues: given, clock, url }: IssuesOptions) {
+export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptions) {
   const issues = new Map<number, Issue>();
   // Real ids are past 31 bits.
   let lastId = 3_000_000_000;
@@ -79,7 +84,7 @@ export function openIssues({ issues: given, clock, url }: IssuesOptions) {
     issues.set(number, issue);
     for (const { author, body, minimized = false } of comments ?? []) {
       const { id } = addComment(number, author, body);
-      replace(id, { isMinimized: minimized });
+      replace(id, { listedAt: 0, isMinimized: minimized });
     }
   }
 
@@ -110,6 +115,7 @@ export function openIssues({ issues: given, clock, url }: IssuesOptions) {
       updated_at: at,
       versions: [{ body, at }],
       isMinimized: false,
+      listedAt: clock.now() + listLagMs,
     };
     known(number)[list].push(comment);
     return comment;
@@ -151,6 +157,11 @@ export function openIssues({ issues: given, clock, url }: IssuesOptions) {
     return `${url}/${kind}/${number}`;
   }
 
+  /** What a list of its comments shows. */
+  function listed({ comments }: Issue): readonly Comment[] {
+    return comments.filter(({ listedAt }) => listLagMs === 0 || listedAt <= clock.now());
+  }
+
   function find(name: List, id: number) {
     for (const issue of issues.values()) {
       const list = issue[name];
@@ -167,7 +178,7 @@ export function openIssues({ issues: given, clock, url }: IssuesOptions) {
     return comment;
   }
 
-  /** A comment on an issue or pull request. */
+  /** A comment on an issue or pull request, at once: only lists lag behind. */
   function findNode(nodeId: string): Comment | undefined {
     const [, id] = /^IC_(\d+)$/.exec(nodeId) ?? [];
     return find('comments', Number(id))?.comment;
@@ -186,6 +197,7 @@ export function openIssues({ issues: given, clock, url }: IssuesOptions) {
     lock(number: number) {
       known(number).locked = true;
     },
+    listed,
     find,
     findNode,
   };

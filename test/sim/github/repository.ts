@@ -5,6 +5,7 @@ import { crc32 } from 'node:zlib';
 import type { Answer, Clock, JournalEntry } from '../agent.ts';
 import { type IssueOptions, openIssues } from './issues.ts';
 import type { CollaboratorOptions } from './permissions.ts';
+import type { Trouble } from './trouble.ts';
 
 export interface Account {
   readonly login: string;
@@ -19,6 +20,7 @@ export interface RepositoryOptions {
   readonly issues?: readonly IssueOptions[];
   readonly collaborators?: Readonly<Record<string, CollaboratorOptions>>;
   readonly clock?: Clock;
+  readonly trouble?: Trouble;
 }
 
 export type Repository = ReturnType<typeof openRepository>;
@@ -28,9 +30,9 @@ const ACTIONS: Account = { login: 'github-actions[bot]', id: 41_898_282, type: '
 
 export function openRepository(options: RepositoryOptions) {
   const { repository: name = 'octo/agents', viewer = ACTIONS } = options;
-  const { clock = Date, collaborators = {} } = options;
+  const { clock = Date, collaborators = {}, trouble: { listLagMs = 0 } = {} } = options;
   const url = `${SERVER_URL}/${name}`;
-  const all = openIssues({ issues: options.issues ?? [], clock, url });
+  const all = openIssues({ issues: options.issues ?? [], clock, listLagMs, url });
 
   function account(login: string): Account {
     if (login === viewer.login) return viewer;

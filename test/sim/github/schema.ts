@@ -55,7 +55,8 @@ export function isOfType(typename: string, wanted: string): boolean {
   return typename === wanted || (MEMBERS[wanted]?.includes(typename) ?? false);
 }
 
-export function errorsOf(query: Query): readonly QueryError[] {
+/** `lacking` are names of fields that this host does not know. */
+export function errorsOf(query: Query, lacking: readonly string[]): readonly QueryError[] {
   const errors: QueryError[] = [];
   const root = query.name === null ? query.operation : `${query.operation} ${query.name}`;
   const usedFragments = new Set<string>();
@@ -82,7 +83,7 @@ export function errorsOf(query: Query): readonly QueryError[] {
   ): void {
     if (name === '__typename') return;
     const fields = TYPES[typeName] ?? {};
-    const type = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const type = lacking.includes(name) || !Object.hasOwn(fields, name) ? undefined : fields[name];
     if (type === undefined) {
       const message = `Field '${name}' doesn't exist on type '${typeName}'`;
       report(path, message, { code: 'undefinedField', typeName, fieldName: name });

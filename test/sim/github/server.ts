@@ -8,12 +8,13 @@ import type { Comment, PageActions } from './issues.ts';
 import { openReactions, type Reaction } from './reactions.ts';
 import { openRepository, type RepositoryOptions, refusal, SERVER_URL } from './repository.ts';
 import { NOT_FOUND, rest } from './rest.ts';
+import { openTrouble } from './trouble.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
   readonly token?: string;
   /** False: 404, as on hosts that have none. */
   readonly graphql?: boolean;
-  /** Has the first say. */
+  /** Has the first say, and is not troubled. */
   readonly on?: (request: JournalEntry) => Scripted<Reply>;
   /** The token may write nothing. */
   readonly readOnly?: boolean;
@@ -27,7 +28,7 @@ export interface GitHub extends AsyncDisposable, PageActions {
   readonly token: string;
   readonly journal: readonly JournalEntry[];
   readonly reactions: readonly Reaction[];
-  /** Oldest first. */
+  /** Oldest first, those included that lists do not show yet. */
   comments(number: number): readonly Comment[];
   /** All attempts to write by REST; `status` tells what became of them. */
   writes(): readonly JournalEntry[];
@@ -38,13 +39,15 @@ export interface GitHub extends AsyncDisposable, PageActions {
 }
 
 export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> {
-  const { token = 'ghs_test_token', clock = Date, readOnly = false } = options;
+  const { token = 'ghs_test_token', clock = Date, readOnly = false, trouble = {} } = options;
   const repository = openRepository(options);
   const reactions = openReactions(repository.now);
   const log = openCallLog();
+  const play = openTrouble(trouble, clock, repository);
   const graph = {
     query: queryRoot(repository),
     mutation: mutationRoot(repository, reactions, readOnly),
+    lacking: trouble.lacks ?? [],
   };
 
   const site = await serve(clock, async (request): Promise<Reply> => {
@@ -56,7 +59,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     const [, given] = /^(?:token|bearer) (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (given !== token) return refusal(401, 'Bad credentials');
     const context = { repository, reactions, readOnly, origin: site.origin };
-    return isGraphql ? graphql(graph, request) : rest(context, call);
+    return play(call, () => (isGraphql ? graphql(graph, request) : rest(context, call)));
   });
 
   return {
