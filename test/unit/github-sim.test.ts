@@ -440,6 +440,17 @@ it('takes reactions back', async () => {
   expect(await statusOf(github, 'POST', path, { content: 'rocket' })).toBe(404);
 });
 
+it('knows whose reaction it is', async () => {
+  await using github = await startGitHub({ issues: [{ number: 7 }] });
+  const { id } = github.addComment(7, 'bob', '/agent go');
+  const given = { subject: 'issue_comment', id } as const;
+  github.addReaction({ ...given, content: 'rocket', user: 'alice' });
+  github.addReaction({ ...given, content: 'eyes', user: 'github-actions[bot]' });
+  const react = (content: string) =>
+    statusOf(github, 'POST', `~/issues/comments/${id}/reactions`, { content });
+  expect([await react('rocket'), await react('eyes')]).toEqual([201, 200]);
+});
+
 it('tells nothing of whether a reaction to a review is new', async () => {
   const react = async (github: GitHub) => {
     const text = `mutation ($id: ID!, $content: ReactionContent!) {

@@ -30,6 +30,8 @@ export interface GitHub extends AsyncDisposable, PageActions {
   readonly reactions: readonly Reaction[];
   /** Oldest first, those included that lists do not show yet. */
   comments(number: number): readonly Comment[];
+  /** A reaction by anybody, the token's own identity included. */
+  addReaction(reaction: Reaction): void;
   /** All attempts to write by REST; `status` tells what became of them. */
   writes(): readonly JournalEntry[];
   /** All calls, or those of a name. */
@@ -72,6 +74,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     get reactions() {
       return reactions.all();
     },
+    addReaction: reactions.add,
     comments: (number) => [...repository.known(number).comments],
     addComment: repository.addComment,
     addReviewComment: repository.addReviewComment,
