@@ -1,12 +1,39 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as events from '../sim/events.ts';
+import type { Comment } from '../sim/github/issues.ts';
 import { type GitHub, startGitHub } from '../sim/github/server.ts';
 
 const QUERY = `query ($owner: String!, $name: String!, $number: Int!, $older: String) {
   repository(owner: $owner, name: $name) { issueOrPullRequest(number: $number) {
-    ... on PullRequest { comments(last: 2, before: $older) { nodes { body } } }
+    __typename
+    ... on PullRequest { locked comments(last: 2, before: $older) { nodes { ...comment } ...page } }
   } }
+}
+fragment comment on IssueComment {
+  databaseId fullDatabaseId url viewerDidAuthor author { login }
+}
+fragment page on IssueCommentConnection { pageInfo { startCursor hasPreviousPage hasNextPage } }`;
+
+const PLACE = '$owner: String!, $name: String!, $number: Int!, $before: String';
+const PAGE = 'comments(last: 100, before: $before) { ...page }';
+const COMMENTS = `repository(owner: $owner, name: $name) { issueOrPullRequest(number: $number) {
+  ... on Issue { ${PAGE} } ... on PullRequest { ${PAGE} }
+} }`;
+const PAGE_FRAGMENT = `fragment page on IssueCommentConnection {
+  nodes { ...comment } pageInfo { hasPreviousPage startCursor }
 }`;
+const OWN = 'id body url viewerDidAuthor updatedAt';
+const HISTORY = 'userContentEdits(first: 100) { nodes { diff editedAt } }';
+
+/** A question after a conversation, with or without comments by their ids and with the histories. */
+function readOf({ nodes = true, history = false } = {}): string {
+  return `query (${PLACE}${nodes ? ', $ids: [ID!]!' : ''}) {
+    ${COMMENTS}
+    ${nodes ? 'nodes(ids: $ids) { ...comment }' : ''}
+  }
+  ${PAGE_FRAGMENT}
+  fragment comment on IssueComment { ${OWN} ${history ? HISTORY : ''} }`;
+}
 
 function call(github: GitHub, method: string, path: string, body?: object, scheme = 'token') {
   return fetch(`${github.apiUrl}${path.replace('~', `/repos/${github.repository}`)}`, {
@@ -21,9 +48,33 @@ async function statusOf(...parameters: Parameters<typeof call>): Promise<number>
 }
 
 function ask(github: GitHub, number: number, older: string | null = null) {
+  return query(github, QUERY, { number, older });
+}
+
+function query(github: GitHub, text: string, more: object) {
   const [owner, name] = github.repository.split('/');
-  const body = { query: QUERY, variables: { owner, name, number, older } };
+  const body = { query: text, variables: { owner, name, ...more } };
   return call(github, 'POST', '/graphql', body, 'Bearer');
+}
+
+/** What a question after conversation 7 and some comments brings. */
+async function read(github: GitHub, ids: readonly string[] = [], history = false) {
+  const text = readOf({ history });
+  const answer = await query(github, text, { number: 7, before: null, ids });
+  expect(answer.status).toBe(200);
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested here
+  const { data, errors } = (await answer.json()) as any;
+  return { listed: data.repository.issueOrPullRequest.comments.nodes, nodes: data.nodes, errors };
+}
+
+/** A clock that stands until it is set. */
+function handClock() {
+  return {
+    at: 1_000_400,
+    now(): number {
+      return this.at;
+    },
+  };
 }
 
 describe('comments', () => {
@@ -113,6 +164,206 @@ describe('comments', () => {
   });
 });
 
+describe('GraphQL', () => {
+  it.each([
+    { nodes: true, history: true },
+    { nodes: true, history: false },
+    { nodes: false, history: true },
+    { nodes: false, history: false },
+  ])('brings what is asked for and no more: $nodes, $history', async ({ nodes, history }) => {
+    const comments = [{ author: 'github-actions[bot]', body: 'one' }];
+    await using github = await startGitHub({
+      issues: [{ number: 7, comments }],
+      clock: handClock(),
+    });
+    const [comment] = github.comments(7);
+    const ids = [comment?.node_id];
+    const variables = { number: 7, before: null, ...(nodes && { ids }) };
+    const answer = await query(github, readOf({ nodes, history }), variables);
+    const found = {
+      id: comment?.node_id,
+      body: 'one',
+      url: comment?.html_url,
+      viewerDidAuthor: true,
+      updatedAt: '1970-01-01T00:16:40Z',
+      ...(history && { userContentEdits: { nodes: [] } }),
+    };
+    const pageInfo = { hasPreviousPage: false, startCursor: expect.any(String) };
+    expect(await answer.json()).toEqual({
+      data: {
+        repository: { issueOrPullRequest: { comments: { nodes: [found], pageInfo } } },
+        ...(nodes && { nodes: [found] }),
+      },
+    });
+  });
+
+  it('gives null and an error in the place of what is gone', async () => {
+    await using github = await startGitHub({ issues: [{ number: 7 }] });
+    const [one, two] = [github.addComment(7, 'bob', 'one'), github.addComment(7, 'bob', 'two')];
+    github.deleteComment(one.id);
+    const { nodes, errors } = await read(github, [two.node_id, one.node_id, 'IC_none']);
+    expect(nodes).toEqual([expect.objectContaining({ body: 'two' }), null, null]);
+    const gone = (index: number, id: string) => ({
+      type: 'NOT_FOUND',
+      path: ['nodes', index],
+      message: `Could not resolve to a node with the global id of '${id}'.`,
+    });
+    expect(errors).toEqual([gone(1, one.node_id), gone(2, 'IC_none')]);
+  });
+
+  it.each([
+    ['{ viewer { login name } }', /^Field 'name' doesn't exist on type 'User'$/],
+    ['{ viewer }', /^Field must have selections \(field 'viewer' returns User/],
+    ['{ viewer { login { name } } }', /^Selections can't be made on scalars \(field 'login'/],
+    ['{ viewer { ... on Ghost { login } } }', /^No such type Ghost, so it can't be a fragment/],
+    ['{ viewer { ...more } }', /^Fragment more was used, but not defined$/],
+    ['{ viewer { id: login } } fragment more on User { login }', /^Fragment more was defined, but/],
+    [
+      'query ($ids: ID) { node(id: 1) { id } }',
+      /^Variable \$ids is declared by anonymous query but/,
+    ],
+    ['query Read { nodes(ids: $ids) { id } }', /^Variable \$ids is used by Read but not declared$/],
+    [
+      'query ($no: [ID!]!) { nodes(ids: $no) { id } }',
+      /^Variable \$no of type \[ID!\]! was provided/,
+    ],
+    ['{ viewer { login }', /^Parse error on "the end"$/],
+    ['{ viewer % }', /^Parse error on "%"$/],
+    ['{ nodes(ids: [) { id } }', /JSON/],
+    ['{ viewer @defer(if: true) { login } }', /@defer/],
+    ['subscription { viewer { login } }', /^Parse error on "subscription"$/],
+    ['', /^A query attribute must be specified/],
+  ])('tells what is wrong with %s', async (text, message) => {
+    await using github = await startGitHub();
+    const answer = await query(github, text, { ids: 'IC_1' });
+    const error = expect.objectContaining({ message: expect.stringMatching(message) });
+    expect(await answer.json()).toEqual({ errors: [error] });
+  });
+
+  it.each([
+    ['comments { totalCount }', 'MISSING_PAGINATION_BOUNDARIES'],
+    ['comments(last: 101) { totalCount }', 'EXCESSIVE_PAGINATION'],
+  ])('insists on pages of some size: %s', async (field, type) => {
+    await using github = await startGitHub({ issues: [{ number: 7 }] });
+    const text = `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) {
+      issueOrPullRequest(number: 7) { ... on Issue { ${field} } }
+    } }`;
+    const path = ['repository', 'issueOrPullRequest', 'comments'];
+    expect(await (await query(github, text, {})).json()).toMatchObject({
+      errors: [{ type, path }],
+    });
+    const { nodes, errors } = await read(github, Array(101).fill('IC_1'));
+    expect([nodes, errors]).toMatchObject([null, [{ type: 'ARGUMENT_LIMIT', path: ['nodes'] }]]);
+  });
+
+  it('knows aliases, conditions and values in place', async () => {
+    await using github = await startGitHub({ issues: [{ number: 7 }] });
+    const { node_id } = github.addComment(7, 'bob', 'one');
+    const text = `query Read($no: Boolean!) { # all that is not in our own questions
+      me: viewer { __typename login @skip(if: $no) ... @include(if: $no) { login } }
+      node(id: "${node_id}") { ... on IssueComment { body } ... on Node { id } }
+      node(id: "${node_id}") { ... on IssueComment { isMinimized @include(if: true) } }
+    }`;
+    expect(await (await query(github, text, { no: false })).json()).toEqual({
+      data: {
+        me: { __typename: 'User', login: 'github-actions' },
+        node: { body: 'one', id: node_id, isMinimized: false },
+      },
+    });
+  });
+
+  it('may be that of a host without histories', async () => {
+    await using github = await startGitHub({
+      issues: [{ number: 7 }],
+      trouble: { lacks: ['userContentEdits'] },
+    });
+    const variables = { number: 7, before: null, ids: [] };
+    const answer = await query(github, readOf({ history: true }), variables);
+    expect(await answer.json()).toEqual({
+      errors: [
+        {
+          path: ['fragment comment', 'userContentEdits'],
+          extensions: {
+            code: 'undefinedField',
+            typeName: 'IssueComment',
+            fieldName: 'userContentEdits',
+          },
+          message: "Field 'userContentEdits' doesn't exist on type 'IssueComment'",
+        },
+      ],
+    });
+    expect(await read(github)).toMatchObject({ listed: [], errors: undefined });
+  });
+});
+
+describe('histories', () => {
+  it('begin with the first edit, and go with the comment', async () => {
+    const clock = handClock();
+    await using github = await startGitHub({ issues: [{ number: 7 }], clock });
+    const created = await call(github, 'POST', '~/issues/7/comments', { body: 'one' });
+    const { id, node_id } = (await created.json()) as { id: number; node_id: string };
+    const history = async () => {
+      const { listed, nodes, errors } = await read(github, [node_id], true);
+      expect(nodes).toEqual(listed.length === 0 ? [null] : listed);
+      return errors?.[0].type ?? [listed[0].updatedAt, ...listed[0].userContentEdits.nodes];
+    };
+    const [first, second, third] = ['00:16:40', '00:16:42', '00:16:43'].map(
+      (time) => `1970-01-01T${time}Z`,
+    );
+    expect(await history()).toEqual([first]);
+
+    clock.at += 2_000;
+    const path = `~/issues/comments/${id}`;
+    const patched = await call(github, 'PATCH', path, { body: 'two' });
+    expect(await patched.json()).toMatchObject({ id, node_id, body: 'two', updated_at: second });
+    const one = { diff: 'one', editedAt: first };
+    const two = { diff: 'two', editedAt: second };
+    expect(await history()).toEqual([second, two, one]);
+
+    clock.at += 1_000;
+    // Whatever another run has written in the meantime is gone from the text, and stays here.
+    github.editComment(id, 'three');
+    expect(await statusOf(github, 'PATCH', path, { body: 'four' })).toBe(200);
+    const three = { diff: 'three', editedAt: third };
+    const four = { diff: 'four', editedAt: third };
+    expect(await history()).toEqual([third, four, three, two, one]);
+    expect(await statusOf(github, 'PATCH', path, { body: 'four' })).toBe(200);
+    expect(await history()).toHaveLength(5);
+
+    const ends = async (field: string) => {
+      const text = `{ node(id: "${node_id}") { ... on IssueComment { edits: ${field} {
+        nodes { diff } pageInfo { endCursor }
+      } } } }`;
+      // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested here
+      const { edits } = ((await (await query(github, text, {})).json()) as any).data.node;
+      return [edits.pageInfo.endCursor, ...edits.nodes.map(({ diff }: typeof one) => diff)];
+    };
+    expect(await ends('userContentEdits(last: 2)')).toEqual([expect.any(String), 'two', 'one']);
+    const [cursor, ...newest] = await ends('userContentEdits(first: 2)');
+    expect(newest).toEqual(['four', 'three']);
+    github.editComment(id, 'five');
+    const next = await ends(`userContentEdits(first: 1, after: "${cursor}")`);
+    expect(next.slice(1)).toEqual(['two']);
+
+    github.deleteComment(id);
+    expect(await history()).toBe('NOT_FOUND');
+  });
+
+  it('are kept of minimised comments as well', async () => {
+    const comments = [{ author: 'bob', body: 'one', minimized: true }];
+    await using github = await startGitHub({ issues: [{ number: 7, comments }] });
+    const [folded] = github.comments(7);
+    const other = github.addComment(7, 'bob', 'other');
+    expect([folded?.isMinimized, other.isMinimized]).toEqual([true, false]);
+    github.minimizeComment(other.id);
+    const path = `~/issues/comments/${other.id}`;
+    expect(await statusOf(github, 'PATCH', path, { body: 'still written' })).toBe(200);
+    const { listed } = await read(github, [], true);
+    expect(listed[1]).toMatchObject({ body: 'still written' });
+    expect(github.comments(7).map(({ isMinimized }) => isMinimized)).toEqual([true, true]);
+  });
+});
+
 it('answers with a permission as the real one does', async () => {
   await using github = await startGitHub({
     collaborators: {
@@ -163,6 +414,62 @@ it('takes reactions on issues and both kinds of comments, each once', async () =
   expect(await found.json()).toMatchObject({ user: { login: 'bob' } });
 });
 
+it('takes reactions back', async () => {
+  const issues = [{ number: 7, pullRequest: true }];
+  await using github = await startGitHub({ issues });
+  const comment = github.addComment(7, 'bob', '/agent go');
+  const line = github.addReviewComment(7, 'bob', '/agent here');
+  for (const path of [`~/issues/comments/${comment.id}`, `~/pulls/comments/${line.id}`]) {
+    const react = async () => {
+      const answer = await call(github, 'POST', `${path}/reactions`, { content: 'rocket' });
+      return { status: answer.status, ...((await answer.json()) as { id: number }) };
+    };
+    const { id, ...first } = await react();
+    expect(first).toMatchObject({ status: 201, content: 'rocket' });
+    expect(await react()).toMatchObject({ status: 200, id });
+    const takeBack = (number: number) => statusOf(github, 'DELETE', `${path}/reactions/${number}`);
+    expect(await takeBack(id + 1)).toBe(404);
+    expect(await takeBack(id)).toBe(204);
+    expect(await takeBack(id)).toBe(404);
+    expect(await react()).toMatchObject({ status: 201, id: id + 1 });
+  }
+  expect(github.reactions).toHaveLength(2);
+  github.deleteComment(comment.id);
+  const path = `~/issues/comments/${comment.id}/reactions`;
+  expect(await statusOf(github, 'DELETE', `${path}/1`)).toBe(404);
+  expect(await statusOf(github, 'POST', path, { content: 'rocket' })).toBe(404);
+});
+
+it('knows whose reaction it is', async () => {
+  await using github = await startGitHub({ issues: [{ number: 7 }] });
+  const { id } = github.addComment(7, 'bob', '/agent go');
+  const given = { subject: 'issue_comment', id } as const;
+  github.addReaction({ ...given, content: 'rocket', user: 'alice' });
+  github.addReaction({ ...given, content: 'eyes', user: 'github-actions[bot]' });
+  const react = (content: string) =>
+    statusOf(github, 'POST', `~/issues/comments/${id}/reactions`, { content });
+  expect([await react('rocket'), await react('eyes')]).toEqual([201, 200]);
+});
+
+it('tells nothing of whether a reaction to a review is new', async () => {
+  const react = async (github: GitHub) => {
+    const text = `mutation ($id: ID!, $content: ReactionContent!) {
+      addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
+    }`;
+    return (await query(github, text, { id: 'PRR_1', content: 'ROCKET' })).json();
+  };
+  await using github = await startGitHub();
+  const answer = { data: { addReaction: { clientMutationId: null } } };
+  expect([await react(github), await react(github)]).toEqual([answer, answer]);
+  const user = 'github-actions[bot]';
+  expect(github.reactions).toEqual([{ subject: 'review', id: 'PRR_1', content: 'rocket', user }]);
+  await using robot = await startGitHub({ readOnly: true });
+  expect(await react(robot)).toMatchObject({
+    data: { addReaction: null },
+    errors: [{ type: 'FORBIDDEN', path: ['addReaction'] }],
+  });
+});
+
 it('knows the token, its identity and its limits', async () => {
   const issues = [{ number: 7, pullRequest: true, comments: [{ author: 'me', body: 'mine' }] }];
   await using robot = await startGitHub({ issues, readOnly: true });
@@ -189,6 +496,159 @@ it('lets a script have the first say', async () => {
   await expect(call(github, 'GET', '/user')).rejects.toThrow('fetch failed');
   expect(await statusOf(github, 'GET', '~/pulls/7')).toBe(502);
   expect(github.journal.map(({ status }) => status)).toEqual([null, 502]);
+});
+
+describe('trouble', () => {
+  const issues = [{ number: 7, comments: [{ author: 'bob', body: 'old' }] }];
+  const create = (github: GitHub, body = 'new') =>
+    call(github, 'POST', '~/issues/7/comments', { body });
+
+  it('answers late, after the call took effect', async () => {
+    await using github = await startGitHub({ issues, trouble: { latencyMs: 300 } });
+    const startedAt = performance.now();
+    let isAnswered = false;
+    const answer = create(github).finally(() => {
+      isAnswered = true;
+    });
+    await vi.waitFor(() => expect(github.comments(7)).toHaveLength(2), {
+      interval: 5,
+      timeout: 30_000,
+    });
+    expect(isAnswered).toBe(false);
+    expect((await answer).status).toBe(201);
+    // Timers may fire a millisecond early.
+    expect(performance.now() - startedAt).toBeGreaterThan(290);
+    await using quick = await startGitHub({ issues, trouble: { latencyMs: [1, 20] } });
+    expect(await Promise.all([create(quick), create(quick)])).toMatchObject([
+      { status: 201 },
+      { status: 201 },
+    ]);
+  });
+
+  it('shows new comments in lists later, and by their ids at once', async () => {
+    const clock = handClock();
+    await using github = await startGitHub({ issues, clock, trouble: { listLagMs: 2_500 } });
+    const { id, node_id } = (await (await create(github)).json()) as Comment;
+    github.addComment(7, 'bob', 'of another run');
+    const seen = async () => {
+      const page = await (await call(github, 'GET', '~/issues/7/comments')).json();
+      const { listed, nodes } = await read(github, [node_id]);
+      const single = (await (
+        await call(github, 'GET', `~/issues/comments/${id}`)
+      ).json()) as Comment;
+      const bodies = (list: unknown) => (list as Comment[]).map(({ body }) => body);
+      expect(bodies(page)).toEqual(bodies(listed));
+      return { listed: bodies(listed), byId: [...bodies(nodes), single.body] };
+    };
+    expect(await seen()).toEqual({ listed: ['old'], byId: ['new', 'new'] });
+    clock.at += 2_499;
+    github.editComment(id, 'edited');
+    expect(await seen()).toEqual({ listed: ['old'], byId: ['edited', 'edited'] });
+    clock.at += 1;
+    const listed = ['old', 'edited', 'of another run'];
+    expect(await seen()).toEqual({ listed, byId: ['edited', 'edited'] });
+  });
+
+  it('loses answers of calls that took effect', async () => {
+    await using github = await startGitHub({
+      issues,
+      trouble: { loses: ({ name, nth }) => name === 'POST issues/#/comments' && nth === 2 },
+    });
+    expect((await create(github, 'one')).status).toBe(201);
+    await expect(create(github, 'two')).rejects.toThrow('fetch failed');
+    expect((await create(github, 'three')).status).toBe(201);
+    expect(github.comments(7).map(({ body }) => body)).toEqual(['old', 'one', 'two', 'three']);
+    expect(github.writes().map(({ status }) => status)).toEqual([201, null, 201]);
+  });
+
+  it('refuses for a while, on call or after too many texts', async () => {
+    const clock = handClock();
+    await using github = await startGitHub({
+      issues,
+      clock,
+      trouble: {
+        limits: ({ n }) => (n === 1 ? 60 : undefined),
+        textLimit: { most: 2, withinMs: 60_000 },
+      },
+    });
+    const refused = async (answer: Response) => {
+      const { message } = (await answer.json()) as { message: string };
+      expect([answer.status, message]).toEqual([
+        403,
+        expect.stringMatching(/secondary rate limit/),
+      ]);
+      return Number(answer.headers.get('retry-after'));
+    };
+    expect(await refused(await create(github))).toBe(60);
+    const { id } = (await (await create(github)).json()) as Comment;
+    clock.at += 20_000;
+    const path = `~/issues/comments/${id}`;
+    expect(await statusOf(github, 'PATCH', path, { body: 'two' })).toBe(200);
+    clock.at += 10_500;
+    expect(await refused(await create(github))).toBe(30);
+    expect(await refused(await call(github, 'PATCH', path, { body: 'three' }))).toBe(30);
+    expect(await statusOf(github, 'GET', path)).toBe(200);
+    clock.at += 29_500;
+    expect((await create(github, 'later')).status).toBe(201);
+    expect(await refused(await create(github))).toBe(20);
+    expect(github.comments(7).map(({ body }) => body)).toEqual(['old', 'two', 'later']);
+  });
+
+  it('lets others act just before a call takes effect', async () => {
+    await using github = await startGitHub({
+      issues,
+      trouble: {
+        meanwhile({ name, nth }, others) {
+          const { id = 0 } = github.comments(7)[0] ?? {};
+          if (name === 'PATCH issues/comments/#' && nth === 2) others.deleteComment(id);
+          if (name === 'POST issues/#/comments') others.lock(7);
+        },
+      },
+    });
+    const path = `~/issues/comments/${github.comments(7)[0]?.id}`;
+    expect(await statusOf(github, 'PATCH', path, { body: 'one' })).toBe(200);
+    expect(await statusOf(github, 'PATCH', path, { body: 'two' })).toBe(404);
+    expect((await create(github)).status).toBe(403);
+    expect(() => github.deleteComment(1)).toThrow('There is no comment 1');
+    expect(() => github.lock(8)).toThrow('has no issue 8');
+  });
+});
+
+it('counts calls by name', async () => {
+  await using github = await startGitHub({ issues: [{ number: 7 }] });
+  const { id } = github.addComment(7, 'bob', 'one');
+  await read(github);
+  await read(github, [], true);
+  await read(github);
+  await query(github, '{ viewer { login } }', {});
+  await query(github, '{ viewer', {});
+  const text =
+    'mutation ($id: ID!) { addReaction(input: { subjectId: $id }) { clientMutationId } }';
+  await query(github, text, { id: 'PRR_1' });
+  await call(github, 'PATCH', `~/issues/comments/${id}`, { body: 'two' });
+  await call(github, 'DELETE', `~/issues/comments/${id}/reactions/5`);
+  await call(github, 'GET', '~/collaborators/123/permission');
+  await call(github, 'GET', '/user');
+  expect(github.calls().map(({ name }) => name)).toEqual([
+    'read',
+    'read+history',
+    'read',
+    'other',
+    'other',
+    'react',
+    'PATCH issues/comments/#',
+    'DELETE issues/comments/#/reactions/#',
+    'GET collaborators/*/permission',
+    'GET user',
+  ]);
+  expect(github.calls('read')).toMatchObject([
+    { n: 1, nth: 1, method: 'POST', route: 'graphql', operation: 'read', request: { status: 200 } },
+    { n: 3, nth: 2 },
+  ]);
+  expect(github.calls('PATCH issues/comments/#')).toMatchObject([
+    { method: 'PATCH', route: 'issues/comments/#', operation: null, request: { status: 200 } },
+  ]);
+  expect(github.counts()).toEqual({ rest: 4, graphql: 6 });
 });
 
 describe('events', () => {

@@ -1,7 +1,7 @@
 import { startAgent } from '../agent.ts';
 import { ALICE, issueComment, type Person } from '../events.ts';
+import type { Comment } from '../github/issues.ts';
 import type { Reaction } from '../github/reactions.ts';
-import type { Comment } from '../github/repository.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
 import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { type LogLine, readLog } from './log.ts';

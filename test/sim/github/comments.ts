@@ -1,32 +1,37 @@
 // Comments on issues, on pull requests and on their lines, by REST.
 
 import type { Answer, JournalEntry } from '../agent.ts';
-import {
-  type Comment,
-  type Found,
-  type Issue,
-  type Repository,
-  readJson,
-  refusal,
-} from './repository.ts';
+import type { Comment, Found, Issue } from './issues.ts';
+import { type Repository, readJson, refusal } from './repository.ts';
 
 const MAX_BODY = 65_536;
 
-export function restComment({ account }: Repository, { author, ...rest }: Comment): object {
-  return { ...rest, user: account(author), performed_via_github_app: null };
+export function restComment({ account }: Repository, comment: Comment): object {
+  const { id, node_id, author, body, html_url, created_at, updated_at } = comment;
+  const times = { created_at, updated_at };
+  return {
+    id,
+    node_id,
+    body,
+    html_url,
+    ...times,
+    user: account(author),
+    performed_via_github_app: null,
+  };
 }
 
 export function listComments(repository: Repository, issue: Issue, url: URL): Answer {
   const size = Math.min(Number(url.searchParams.get('per_page') ?? 30), 100);
   const page = Number(url.searchParams.get('page') ?? 1);
-  const last = Math.max(1, Math.ceil(issue.comments.length / size));
+  const listed = repository.listed(issue);
+  const last = Math.max(1, Math.ceil(listed.length / size));
   const to = (rel: string, target: number): string => {
     url.searchParams.set('page', String(target));
     return `<${url}>; rel="${rel}"`;
   };
   const back = page > 1 ? [to('prev', page - 1), to('first', 1)] : [];
   const links = [...back, ...(page < last ? [to('next', page + 1), to('last', last)] : [])];
-  const body = issue.comments
+  const body = listed
     .slice((page - 1) * size, page * size)
     .map((one) => restComment(repository, one));
   return { headers: links.length > 0 ? { link: links.join(', ') } : {}, body };
@@ -40,20 +45,19 @@ export function createComment(repository: Repository, issue: Issue, request: Jou
   return { status: 201, body: restComment(repository, comment) };
 }
 
+/** The last write wins: there is no conditional request. */
 export function updateComment(
   repository: Repository,
-  { list, index, comment }: Found,
+  { comment }: Found,
   request: JournalEntry,
 ): Answer {
   const body = readBody(request);
   if (typeof body !== 'string') return body;
-  const updated = { ...comment, body, updated_at: repository.now() };
-  list[index] = updated;
-  return { body: restComment(repository, updated) };
+  return { body: restComment(repository, repository.editComment(comment.id, body)) };
 }
 
-export function deleteComment({ list, index }: Found): Answer {
-  list.splice(index, 1);
+export function deleteComment(repository: Repository, { comment }: Found): Answer {
+  repository.deleteComment(comment.id);
   return { status: 204 };
 }
 

@@ -1,78 +1,121 @@
-// The newest comments of an issue or pull request, and reactions to a review, by GraphQL.
+// Answers a query of GraphQL: errors alone for one that is wrong, otherwise what could be looked up,
+// and an error for each place that could not.
 
 import type { Answer, JournalEntry } from '../agent.ts';
-import { type Reaction, reactToReview } from './reactions.ts';
-import { type Comment, type Repository, readJson } from './repository.ts';
+import { FieldError } from './connection.ts';
+import { parseQuery } from './parser.ts';
+import {
+  evaluate,
+  type Field,
+  fieldNames,
+  fragmentOf,
+  type Query,
+  type Selection,
+  type Variables,
+} from './query.ts';
+import { readJson } from './repository.ts';
+import { errorsOf, isOfType } from './schema.ts';
 
-interface Question {
-  readonly query?: string;
-  readonly variables?: Readonly<Record<string, unknown>>;
+type Path = readonly (string | number)[];
+type Source = Readonly<Record<string, unknown>>;
+
+export interface Graph {
+  readonly query: object;
+  readonly mutation: object;
+  /** Names of fields that this host does not know. */
+  readonly lacking: readonly string[];
 }
 
-const MAX_INT = 2 ** 31 - 1;
-
-/** Understands only the newest comments of an issue or pull request, and reactions to a review. */
-export function graphql(
-  repository: Repository,
-  reactions: Reaction[],
-  request: JournalEntry,
-): Answer {
-  const { query = '', variables = {} } = readJson(request) as Question;
-  if (query.includes('addReaction(')) return reactToReview(repository, reactions, variables);
-  const asked = /comments\(\s*last:\s*(\d+)(?:[\s,]*before:\s*\$(\w+))?\s*\)/.exec(query);
-  if (!query.includes('issueOrPullRequest') || asked === null || Number(asked[1]) > 100) {
-    return { body: { errors: [{ message: 'The simulator does not know this query.' }] } };
+export function graphql(graph: Graph, request: JournalEntry): Answer {
+  const { query: text, variables } = readQuestion(request);
+  try {
+    const query = parseQuery(text);
+    const errors = [...errorsOf(query, graph.lacking), ...missingVariables(query, variables)];
+    if (errors.length > 0) return { body: { errors } };
+    return { body: execute(query, variables, graph[query.operation]) };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { body: { errors: [{ message: error.message }] } };
   }
-  const { owner, name = variables.repo, number } = variables;
-  const isHere = `${owner}/${name}`.toLowerCase() === repository.name.toLowerCase();
-  if (!isHere) return missing(null, ['repository']);
-  const issue = repository.issues.get(Number(number));
-  if (issue === undefined) {
-    return missing({ issueOrPullRequest: null }, ['repository', 'issueOrPullRequest']);
+}
+
+/** In a word, or several joined by `+`: what a query is about. */
+export function operationOf(request: JournalEntry): string {
+  const { query, variables } = readQuestion(request);
+  try {
+    const names = fieldNames(parseQuery(query), variables);
+    if (names.has('addReaction')) return 'react';
+    if (!names.has('comments') && !names.has('node') && !names.has('nodes')) return 'other';
+    return names.has('userContentEdits') ? 'read+history' : 'read';
+  } catch {
+    return 'other';
   }
-  const before = asked[2] === undefined ? null : (variables[asked[2]] ?? null);
-  const older = issue.comments.filter(({ id }) => before === null || id < fromCursor(before));
-  const page = older.slice(-Number(asked[1]));
-  const comments = {
-    nodes: page.map((one) => graphqlComment(repository, one)),
-    pageInfo: {
-      hasPreviousPage: page.length < older.length,
-      startCursor: toCursor(page[0]),
-      hasNextPage: older.length < issue.comments.length,
-      endCursor: toCursor(page.at(-1)),
-    },
-  };
-  const __typename = issue.pullRequest === true ? 'PullRequest' : 'Issue';
-  const issueOrPullRequest = { __typename, locked: issue.locked ?? false, comments };
-  return { body: { data: { repository: { issueOrPullRequest } } } };
 }
 
-function graphqlComment({ viewer }: Repository, comment: Comment): object {
-  const { id, author, body, html_url: url, created_at: createdAt } = comment;
-  return {
-    id: `IC_${id}`,
-    // The schema's Int ends here; `fullDatabaseId` took its place.
-    databaseId: id > MAX_INT ? null : id,
-    fullDatabaseId: String(id),
-    body,
-    url,
-    createdAt,
-    updatedAt: comment.updated_at,
-    viewerDidAuthor: author === viewer.login,
-    // Unlike REST, GraphQL names bots without the suffix.
-    author: { login: author.replace(/\[bot\]$/, '') },
-  };
+function readQuestion(request: JournalEntry): { query: string; variables: Variables } {
+  const { query, variables } = readJson(request);
+  return { query: String(query ?? ''), variables: Object(variables) };
 }
 
-function toCursor(comment: Comment | undefined): string | null {
-  return comment === undefined ? null : Buffer.from(`cursor:${comment.id}`).toString('base64');
+function missingVariables({ variables: declared }: Query, given: Variables): readonly object[] {
+  return [...declared]
+    .filter(([name, type]) => type.endsWith('!') && (given[name] ?? null) === null)
+    .map(([name, type]) => {
+      const problems = [{ path: [], explanation: 'Expected value to not be null' }];
+      const message = `Variable $${name} of type ${type} was provided invalid value`;
+      return { extensions: { value: null, problems }, message };
+    });
 }
 
-function fromCursor(cursor: unknown): number {
-  return Number(Buffer.from(String(cursor), 'base64').toString().replace('cursor:', ''));
-}
+function execute(query: Query, variables: Variables, root: object): object {
+  const errors: object[] = [];
 
-function missing(repository: object | null, path: readonly string[]): Answer {
-  const message = 'Could not resolve to what was asked for.';
-  return { body: { data: { repository }, errors: [{ type: 'NOT_FOUND', path, message }] } };
+  function complete(value: unknown, selections: readonly Selection[], path: Path): unknown {
+    if (value instanceof FieldError) {
+      errors.push({ type: value.type, path, message: value.message });
+      return null;
+    }
+    if (Array.isArray(value)) {
+      return value.map((one, index) => complete(one, selections, [...path, index]));
+    }
+    if (typeof value !== 'object' || value === null) return value;
+    return objectOf(value as Source, selections, path);
+  }
+
+  function objectOf(source: Source, selections: readonly Selection[], path: Path): object {
+    const values: Record<string, unknown> = {};
+    for (const [key, same] of fieldsOf(String(source.__typename), selections)) {
+      const [{ name, arguments: given }] = same;
+      const value = source[name];
+      const found = typeof value === 'function' ? value(evaluate(given, variables)) : value;
+      const inner = same.flatMap((one) => one.selections);
+      values[key] = complete(found, inner, [...path, key]);
+    }
+    return values;
+  }
+
+  /** The fields that are asked of this very type, those under the same key together. */
+  function fieldsOf(
+    typename: string,
+    selections: readonly Selection[],
+    fields = new Map<string, [Field, ...Field[]]>(),
+  ): ReadonlyMap<string, readonly [Field, ...Field[]]> {
+    for (const one of selections) {
+      if (!one.isIncluded(variables)) continue;
+      if (one.kind === 'field') {
+        const same = fields.get(one.key);
+        if (same === undefined) fields.set(one.key, [one]);
+        else same.push(one);
+        continue;
+      }
+      const fragment = fragmentOf(query, one);
+      if (fragment !== undefined && isOfType(typename, fragment.on ?? typename)) {
+        fieldsOf(typename, fragment.selections, fields);
+      }
+    }
+    return fields;
+  }
+
+  const data = objectOf(root as Source, query.selections, []);
+  return errors.length > 0 ? { data, errors } : { data };
 }

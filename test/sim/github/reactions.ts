@@ -1,7 +1,9 @@
-// Reactions to issues and to both kinds of comments, each of which a user gives once, and to reviews.
+// Reactions to issues, to both kinds of comments and to reviews, each of which a user gives once:
+// https://docs.github.com/en/rest/reactions/reactions
 
 import type { Answer, JournalEntry } from '../agent.ts';
-import { type Issue, type Repository, readJson, refusal } from './repository.ts';
+import type { Issue } from './issues.ts';
+import { type Repository, readJson, refusal } from './repository.ts';
 
 export interface Reaction {
   readonly subject: 'issue' | 'issue_comment' | 'review_comment' | 'review';
@@ -11,42 +13,76 @@ export interface Reaction {
   readonly user: string;
 }
 
-interface Subject {
+export interface Subject {
   readonly subject: Reaction['subject'];
   readonly id: number;
   /** Where it stands. */
   readonly issue: Issue;
 }
 
-const REACTIONS = ['+1', '-1', 'laugh', 'confused', 'heart', 'hooray', 'rocket', 'eyes'];
+interface Entry {
+  readonly number: number;
+  readonly reaction: Reaction;
+  readonly createdAt: string;
+}
 
-export function react(
-  { viewer, now }: Repository,
-  reactions: Reaction[],
-  { subject, id, issue }: Subject,
-  request: JournalEntry,
-): Answer {
-  if (issue.locked === true) return refusal(403, 'The conversation is locked.');
-  const content = String(readJson(request).content);
-  if (!REACTIONS.includes(content)) return refusal(422, 'Validation Failed');
-  const isSame = (one: Reaction): boolean =>
-    one.subject === subject && one.id === id && one.content === content;
-  const before = reactions.findIndex(isSame);
-  if (before < 0) reactions.push({ subject, id, content, user: viewer.login });
-  const number = (before < 0 ? reactions.length - 1 : before) + 1;
+export type Reactions = ReturnType<typeof openReactions>;
+
+const CONTENTS = ['+1', '-1', 'laugh', 'confused', 'heart', 'hooray', 'rocket', 'eyes'];
+
+export function openReactions(now: () => string) {
+  const entries = new Map<number, Entry>();
+  let lastNumber = 0;
+
   return {
-    status: before < 0 ? 201 : 200,
-    body: { id: number, content, user: viewer, created_at: now() },
+    /** The oldest first. */
+    all: (): readonly Reaction[] => [...entries.values()].map(({ reaction }) => reaction),
+    /** The entry, which may have been there. */
+    add(reaction: Reaction): { readonly entry: Entry; readonly isNew: boolean } {
+      const known = entries.values().find(({ reaction: one }) => isSame(one, reaction));
+      if (known !== undefined) return { entry: known, isNew: false };
+      lastNumber += 1;
+      const entry = { number: lastNumber, reaction, createdAt: now() };
+      entries.set(lastNumber, entry);
+      return { entry, isNew: true };
+    },
+    /** Whether it was there. */
+    remove(subject: Reaction['subject'], id: number, number: number): boolean {
+      const reaction = entries.get(number)?.reaction;
+      const isThere = reaction?.subject === subject && reaction.id === id;
+      return isThere && entries.delete(number);
+    },
   };
 }
 
-/** The mutation of GraphQL, which REST has no equal of. */
-export function reactToReview(
+/** 201, or 200 to whoever had given the same reaction before. */
+export function react(
   { viewer }: Repository,
-  reactions: Reaction[],
-  { id, content }: Readonly<Record<string, unknown>>,
+  reactions: Reactions,
+  { subject, id, issue }: Subject,
+  request: JournalEntry,
 ): Answer {
-  const name = String(content).toLowerCase();
-  reactions.push({ subject: 'review', id: String(id), content: name, user: viewer.login });
-  return { body: { data: { addReaction: { clientMutationId: null } } } };
+  if (issue.locked) return refusal(403, 'The conversation is locked.');
+  const content = String(readJson(request).content);
+  if (!CONTENTS.includes(content)) return refusal(422, 'Validation Failed');
+  const { entry, isNew } = reactions.add({ subject, id, content, user: viewer.login });
+  return {
+    status: isNew ? 201 : 200,
+    body: { id: entry.number, content, user: viewer, created_at: entry.createdAt },
+  };
+}
+
+/** Nothing if it is not there. */
+export function unreact(
+  reactions: Reactions,
+  subject: Reaction['subject'],
+  id: number,
+  number: number,
+): Answer | undefined {
+  return reactions.remove(subject, id, number) ? { status: 204 } : undefined;
+}
+
+function isSame(one: Reaction, other: Reaction): boolean {
+  const isSameKind = one.subject === other.subject && one.content === other.content;
+  return isSameKind && one.id === other.id && one.user === other.user;
 }

@@ -1,37 +1,26 @@
 // GitHub's API on a free port: one repository in memory, and one token for it.
 
-import { type Answer, type JournalEntry, type Reply, type Scripted, serve } from '../agent.ts';
-import {
-  createComment,
-  deleteComment,
-  listComments,
-  restComment,
-  updateComment,
-} from './comments.ts';
+import { type JournalEntry, type Reply, type Scripted, serve } from '../agent.ts';
+import { type Call, openCallLog } from './call-log.ts';
+import { mutationRoot, queryRoot } from './graph.ts';
 import { graphql } from './graphql.ts';
-import { permission } from './permissions.ts';
-import { type Reaction, react } from './reactions.ts';
-import {
-  type Comment,
-  type Issue,
-  openRepository,
-  type Repository,
-  type RepositoryOptions,
-  refusal,
-  SERVER_URL,
-} from './repository.ts';
+import type { Comment, PageActions } from './issues.ts';
+import { openReactions, type Reaction } from './reactions.ts';
+import { openRepository, type RepositoryOptions, refusal, SERVER_URL } from './repository.ts';
+import { NOT_FOUND, rest } from './rest.ts';
+import { openTrouble } from './trouble.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
   readonly token?: string;
   /** False: 404, as on hosts that have none. */
   readonly graphql?: boolean;
-  /** Has the first say. */
+  /** Has the first say, and is not troubled. */
   readonly on?: (request: JournalEntry) => Scripted<Reply>;
   /** The token may write nothing. */
   readonly readOnly?: boolean;
 }
 
-export interface GitHub extends AsyncDisposable {
+export interface GitHub extends AsyncDisposable, PageActions {
   readonly apiUrl: string;
   readonly graphqlUrl: string;
   readonly serverUrl: string;
@@ -39,95 +28,67 @@ export interface GitHub extends AsyncDisposable {
   readonly token: string;
   readonly journal: readonly JournalEntry[];
   readonly reactions: readonly Reaction[];
-  /** Oldest first. */
+  /** Oldest first, those included that lists do not show yet. */
   comments(number: number): readonly Comment[];
-  addComment(number: number, author: string, body: string): Comment;
-  /** A comment on a line of a pull request. */
-  addReviewComment(number: number, author: string, body: string): Comment;
-  deleteComment(id: number): void;
-  /** All attempts to write; `status` tells what became of them. */
+  /** A reaction by anybody, the token's own identity included. */
+  addReaction(reaction: Reaction): void;
+  /** All attempts to write by REST; `status` tells what became of them. */
   writes(): readonly JournalEntry[];
+  /** All calls, or those of a name. */
+  calls(name?: string): readonly Call[];
+  /** How many calls there were of each API. */
+  counts(): { readonly rest: number; readonly graphql: number };
 }
 
-const NOT_FOUND = refusal(404, 'Not Found');
-const FORBIDDEN = refusal(403, 'Resource not accessible by integration');
-
 export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> {
-  const { token = 'ghs_test_token', clock = Date } = options;
+  const { token = 'ghs_test_token', clock = Date, readOnly = false, trouble = {} } = options;
   const repository = openRepository(options);
-  const { name, viewer, issues, find } = repository;
-  const reactions: Reaction[] = [];
-
-  function rest(request: JournalEntry): Answer {
-    const { method } = request;
-    const url = new URL(request.path, site.origin);
-    if (method !== 'GET' && options.readOnly === true) return FORBIDDEN;
-    // An app's installation has no user.
-    if (url.pathname === '/user') return viewer.type === 'Bot' ? FORBIDDEN : { body: viewer };
-    const path = url.pathname.split('/').slice(1).map(decodeURIComponent);
-    if (path[0] !== 'repos' || `${path[1]}/${path[2]}`.toLowerCase() !== name.toLowerCase()) {
-      return NOT_FOUND;
-    }
-    // Of numbers, only the shape of the path counts.
-    const shape = path.slice(3).map((part) => (/^\d+$/.test(part) ? '#' : part));
-    const number = Number(path.find((part, index) => index > 3 && /^\d+$/.test(part)));
-    const issue = issues.get(number);
-    const comment = find('comments', number);
-    const reviewed = find('reviewComments', number);
-    const reactTo = (subject: Reaction['subject'], on: Issue): Answer =>
-      react(repository, reactions, { subject, id: number, issue: on }, request);
-    const routes: Readonly<Record<string, () => Answer | undefined>> = {
-      'GET issues/#/comments': () => issue && listComments(repository, issue, url),
-      'POST issues/#/comments': () => issue && createComment(repository, issue, request),
-      'GET issues/comments/#': () => comment && { body: restComment(repository, comment.comment) },
-      'PATCH issues/comments/#': () => comment && updateComment(repository, comment, request),
-      'DELETE issues/comments/#': () => comment && deleteComment(comment),
-      'POST issues/#/reactions': () => issue && reactTo('issue', issue),
-      'POST issues/comments/#/reactions': () => comment && reactTo('issue_comment', comment.issue),
-      'POST pulls/comments/#/reactions': () =>
-        reviewed && reactTo('review_comment', reviewed.issue),
-      'GET pulls/comments/#': () => reviewed && { body: restComment(repository, reviewed.comment) },
-      'GET pulls/#': () => (issue?.pullRequest ? pullRequest(repository, issue) : undefined),
-      [`GET collaborators/${shape[1]}/permission`]: () => permission(repository, path[4] ?? ''),
-    };
-    return routes[`${method} ${shape.join('/')}`]?.() ?? NOT_FOUND;
-  }
+  const reactions = openReactions(repository.now);
+  const log = openCallLog();
+  const play = openTrouble(trouble, clock, repository);
+  const graph = {
+    query: queryRoot(repository),
+    mutation: mutationRoot(repository, reactions, readOnly),
+    lacking: trouble.lacks ?? [],
+  };
 
   const site = await serve(clock, async (request): Promise<Reply> => {
+    const call = log.add(request);
     const scripted = await options.on?.(request);
     if (scripted !== undefined) return scripted;
-    const isGraphql = request.path === '/graphql' && request.method === 'POST';
+    const isGraphql = call.operation !== null;
     if (isGraphql && options.graphql === false) return NOT_FOUND;
     const [, given] = /^(?:token|bearer) (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (given !== token) return refusal(401, 'Bad credentials');
-    return isGraphql ? graphql(repository, reactions, request) : rest(request);
+    const context = { repository, reactions, readOnly, origin: site.origin };
+    return play(call, () => (isGraphql ? graphql(graph, request) : rest(context, call)));
   });
 
   return {
     apiUrl: site.origin,
     graphqlUrl: `${site.origin}/graphql`,
     serverUrl: SERVER_URL,
-    repository: name,
+    repository: repository.name,
     token,
     journal: site.journal,
-    reactions,
+    get reactions() {
+      return reactions.all();
+    },
+    addReaction: reactions.add,
     comments: (number) => [...repository.known(number).comments],
     addComment: repository.addComment,
     addReviewComment: repository.addReviewComment,
-    deleteComment(id) {
-      const found = find('comments', id) ?? find('reviewComments', id);
-      if (found === undefined) throw new Error(`There is no comment ${id} to delete.`);
-      deleteComment(found);
-    },
+    editComment: repository.editComment,
+    deleteComment: repository.deleteComment,
+    minimizeComment: repository.minimizeComment,
+    lock: repository.lock,
     writes: () =>
       site.journal.filter(({ method, path }) => method !== 'GET' && path !== '/graphql'),
+    calls: (name) => log.calls.filter((call) => name === undefined || call.name === name),
+    counts() {
+      const graphqlCalls = log.calls.filter(({ operation }) => operation !== null).length;
+      return { rest: log.calls.length - graphqlCalls, graphql: graphqlCalls };
+    },
     [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
   };
-}
-
-function pullRequest({ name, pageOf }: Repository, { number, locked = false }: Issue): Answer {
-  const repo = { full_name: name, html_url: `${SERVER_URL}/${name}` };
-  const head = { ref: 'changes', sha: 'a'.repeat(40), repo };
-  const base = { ref: 'main', sha: 'b'.repeat(40), repo };
-  return { body: { number, state: 'open', locked, html_url: pageOf(number), head, base } };
 }

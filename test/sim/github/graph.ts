@@ -1,0 +1,118 @@
+// What can be reached by GraphQL, as objects whose fields are values, or functions of their arguments.
+
+import { connection, FieldError } from './connection.ts';
+import type { Comment, Issue } from './issues.ts';
+import type { Variables } from './query.ts';
+import type { Reactions } from './reactions.ts';
+import type { Repository } from './repository.ts';
+
+const MAX_INT = 2 ** 31 - 1;
+const MAX_NODES = 100;
+
+export function queryRoot(repository: Repository): object {
+  const { name: here, viewer, issues, findNode } = repository;
+
+  function node(id: unknown): object {
+    const comment = findNode(String(id));
+    if (comment !== undefined) return commentNode(repository, comment);
+    return notFound(`a node with the global id of '${id}'`);
+  }
+
+  return {
+    __typename: 'Query',
+    viewer: { __typename: 'User', login: shortLogin(viewer.login) },
+    repository({ owner, name }: Variables) {
+      if (`${owner}/${name}`.toLowerCase() !== here.toLowerCase()) {
+        return notFound(`a Repository with the name '${owner}/${name}'`);
+      }
+      return {
+        __typename: 'Repository',
+        issueOrPullRequest({ number }: Variables) {
+          const issue = issues.get(Number(number));
+          if (issue !== undefined) return issueNode(repository, issue);
+          return notFound(`an issue or pull request with the number of ${number}`);
+        },
+      };
+    },
+    node: ({ id }: Variables) => node(id),
+    nodes({ ids }: Variables) {
+      const all = [ids].flat();
+      if (all.length <= MAX_NODES) return all.map(node);
+      const message = `You may not provide more than ${MAX_NODES} node ids; you provided ${all.length}.`;
+      return new FieldError('ARGUMENT_LIMIT', message);
+    },
+  };
+}
+
+/** A second reaction of a kind is answered as the first one is. */
+export function mutationRoot(
+  { viewer }: Repository,
+  reactions: Reactions,
+  readOnly: boolean,
+): object {
+  return {
+    __typename: 'Mutation',
+    addReaction({ input }: Variables) {
+      if (readOnly) return new FieldError('FORBIDDEN', 'Resource not accessible by integration');
+      const { subjectId, content } = Object(input);
+      const id = String(subjectId);
+      const name = String(content).toLowerCase();
+      reactions.add({ subject: 'review', id, content: name, user: viewer.login });
+      const reaction = { __typename: 'Reaction', content };
+      return { __typename: 'AddReactionPayload', clientMutationId: null, reaction };
+    },
+  };
+}
+
+function issueNode(repository: Repository, issue: Issue): object {
+  return {
+    __typename: issue.pullRequest ? 'PullRequest' : 'Issue',
+    number: issue.number,
+    locked: issue.locked,
+    comments(page: Variables) {
+      const items = repository
+        .listed(issue)
+        .map((one) => ({ order: one.id, node: commentNode(repository, one) }));
+      return connection({ name: 'comments', type: 'IssueCommentConnection' }, items, page);
+    },
+  };
+}
+
+function commentNode({ viewer }: Repository, comment: Comment): object {
+  const { id, author, versions } = comment;
+  const wasEdited = versions.length > 1;
+  return {
+    __typename: 'IssueComment',
+    id: comment.node_id,
+    // The schema's Int ends here; `fullDatabaseId` took its place.
+    databaseId: id > MAX_INT ? null : id,
+    fullDatabaseId: String(id),
+    author: { __typename: 'Actor', login: shortLogin(author) },
+    body: comment.body,
+    url: comment.html_url,
+    createdAt: comment.created_at,
+    updatedAt: comment.updated_at,
+    lastEditedAt: wasEdited ? (versions.at(-1)?.at ?? null) : null,
+    includesCreatedEdit: wasEdited,
+    isMinimized: comment.isMinimized,
+    viewerDidAuthor: author === viewer.login,
+    /** The newest first, each `diff` the whole text; with the first edit the original joins them. */
+    userContentEdits(page: Variables) {
+      const items = versions.map(({ body, at }, index) => ({
+        order: -index,
+        node: { __typename: 'UserContentEdit', diff: body, editedAt: at },
+      }));
+      const names = { name: 'userContentEdits', type: 'UserContentEditConnection' };
+      return connection(names, wasEdited ? items.reverse() : [], page);
+    },
+  };
+}
+
+/** Unlike REST, GraphQL names bots without the suffix. */
+function shortLogin(login: string): string {
+  return login.replace(/\[bot\]$/, '');
+}
+
+function notFound(what: string): FieldError {
+  return new FieldError('NOT_FOUND', `Could not resolve to ${what}.`);
+}

@@ -1,0 +1,204 @@
+// The issues and pull requests of the simulated repository with their comments, each with its history.
+
+import type { Clock } from '../agent.ts';
+
+export interface Comment {
+  readonly id: number;
+  readonly author: string;
+  readonly body: string;
+  readonly html_url: string;
+  readonly node_id: string;
+  /** Times are in whole seconds. */
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** All texts that it had, the oldest first: GitHub keeps what was overwritten. */
+  readonly versions: readonly Version[];
+  /** Folded up on the page; that changes nothing for reads and writes. */
+  readonly isMinimized: boolean;
+  /** From when on lists show it, in milliseconds. */
+  readonly listedAt: number;
+}
+
+export interface Version {
+  readonly body: string;
+  readonly at: string;
+}
+
+export interface CommentOptions {
+  readonly author: string;
+  readonly body: string;
+  readonly minimized?: boolean;
+}
+
+export interface IssueOptions {
+  readonly number: number;
+  readonly pullRequest?: boolean;
+  readonly locked?: boolean;
+  /** From long ago: lists show them at once. */
+  readonly comments?: readonly CommentOptions[];
+}
+
+export interface Issue {
+  readonly number: number;
+  readonly pullRequest: boolean;
+  locked: boolean;
+  readonly comments: Comment[];
+  readonly reviewComments: Comment[];
+}
+
+/** What people do on its pages, and other runs. Each throws if there is no such issue or comment. */
+export interface PageActions {
+  addComment(number: number, author: string, body: string): Comment;
+  /** A comment on a line of a pull request. */
+  addReviewComment(number: number, author: string, body: string): Comment;
+  editComment(id: number, body: string): Comment;
+  deleteComment(id: number): void;
+  minimizeComment(id: number): Comment;
+  /** From now on nobody comments or reacts there. */
+  lock(number: number): void;
+}
+
+export interface Found {
+  readonly issue: Issue;
+  readonly comment: Comment;
+}
+
+type List = 'comments' | 'reviewComments';
+
+export interface IssuesOptions {
+  readonly issues: readonly IssueOptions[];
+  readonly clock: Clock;
+  /** See Trouble. */
+  readonly listLagMs: number;
+  /** The page of the repository. */
+  readonly url: string;
+}
+
+export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptions) {
+  const issues = new Map<number, Issue>();
+  // Real ids are past 31 bits.
+  let lastId = 3_000_000_000;
+
+  for (const { number, pullRequest = false, locked = false, comments } of given) {
+    const issue: Issue = { number, pullRequest, locked, comments: [], reviewComments: [] };
+    issues.set(number, issue);
+    for (const { author, body, minimized = false } of comments ?? []) {
+      const { id } = addComment(number, author, body);
+      replace(id, { listedAt: 0, isMinimized: minimized });
+    }
+  }
+
+  function now(): string {
+    return new Date(clock.now()).toISOString().replace(/\.\d+/, '');
+  }
+
+  function addComment(number: number, author: string, body: string): Comment {
+    return add('comments', number, author, body);
+  }
+
+  function addReviewComment(number: number, author: string, body: string): Comment {
+    return add('reviewComments', number, author, body);
+  }
+
+  function add(list: List, number: number, author: string, body: string): Comment {
+    lastId += 1;
+    const [id, at] = [lastId, now()];
+    const [fragment, prefix] =
+      list === 'comments' ? ['issuecomment-', 'IC'] : ['discussion_r', 'PRRC'];
+    const comment: Comment = {
+      id,
+      author,
+      body,
+      html_url: `${pageOf(number)}#${fragment}${id}`,
+      node_id: `${prefix}_${id}`,
+      created_at: at,
+      updated_at: at,
+      versions: [{ body, at }],
+      isMinimized: false,
+      listedAt: clock.now() + listLagMs,
+    };
+    known(number)[list].push(comment);
+    return comment;
+  }
+
+  /** A text that stays the same is taken for no edit; GitHub's docs do not say. */
+  function editComment(id: number, body: string): Comment {
+    const at = now();
+    const { versions } = existing(id).comment;
+    const isSame = versions.at(-1)?.body === body;
+    return replace(id, {
+      body,
+      updated_at: at,
+      versions: isSame ? versions : [...versions, { body, at }],
+    });
+  }
+
+  /** Its history goes with it. */
+  function deleteComment(id: number): void {
+    const { list, index } = existing(id);
+    list.splice(index, 1);
+  }
+
+  function replace(id: number, changes: Partial<Comment>): Comment {
+    const { list, index, comment } = existing(id);
+    const changed = { ...comment, ...changes };
+    list[index] = changed;
+    return changed;
+  }
+
+  function known(number: number): Issue {
+    const issue = issues.get(number);
+    if (issue === undefined) throw new Error(`The simulated repository has no issue ${number}.`);
+    return issue;
+  }
+
+  function pageOf(number: number): string {
+    const kind = issues.get(number)?.pullRequest === true ? 'pull' : 'issues';
+    return `${url}/${kind}/${number}`;
+  }
+
+  /** What a list of its comments shows. */
+  function listed({ comments }: Issue): readonly Comment[] {
+    return comments.filter(({ listedAt }) => listLagMs === 0 || listedAt <= clock.now());
+  }
+
+  function find(name: List, id: number) {
+    for (const issue of issues.values()) {
+      const list = issue[name];
+      const index = list.findIndex((comment) => comment.id === id);
+      const comment = list[index];
+      if (comment !== undefined) return { issue, list, index, comment };
+    }
+    return undefined;
+  }
+
+  function existing(id: number) {
+    const comment = find('comments', id) ?? find('reviewComments', id);
+    if (comment === undefined) throw new Error(`There is no comment ${id}.`);
+    return comment;
+  }
+
+  /** A comment on an issue or pull request, at once: only lists lag behind. */
+  function findNode(nodeId: string): Comment | undefined {
+    const [, id] = /^IC_(\d+)$/.exec(nodeId) ?? [];
+    return find('comments', Number(id))?.comment;
+  }
+
+  return {
+    issues,
+    now,
+    known,
+    pageOf,
+    addComment,
+    addReviewComment,
+    editComment,
+    deleteComment,
+    minimizeComment: (id: number) => replace(id, { isMinimized: true }),
+    lock(number: number) {
+      known(number).locked = true;
+    },
+    listed,
+    find,
+    findNode,
+  };
+}
