@@ -20,7 +20,10 @@ export function record(parts: Partial<JobRecord> = {}): JobRecord {
 
 /** A turn whose message is out, and that this run has done its part of. */
 export function turn(parts: Partial<Turn> = {}): Turn {
-  const start = { key: 'run:1', by: null, prompt: 'Go.', startedAt: START, runId: '1', attempt: 1 };
+  const start = {
+    ...{ origin: 'run:1:job:step', leg: '', mark: 'mark-1', by: null, prompt: 'Go.' },
+    ...{ startedAt: START, runId: '1', attempt: 1 },
+  };
   return { ...newTurn(start), delivery: 'sent', result: 'sent', endedAt: START, ...parts };
 }
 

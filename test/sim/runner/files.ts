@@ -36,6 +36,8 @@ export interface Setup extends LogOptions {
   readonly event?: Event;
   /** Facts of the run, by the name of their variable: `run_attempt` sets GITHUB_RUN_ATTEMPT. */
   readonly github?: Readonly<Record<string, string | undefined>>;
+  /** The leg of a matrix. Default: null, as in a job without one. */
+  readonly matrix?: Readonly<Record<string, unknown>> | null;
   /** Default: a fresh empty folder, as without a checkout. */
   readonly workspace?: string;
   readonly outputFile?: FileFault;
@@ -235,7 +237,7 @@ function writeEvent({ payload }: Event, { temp }: Folders): string {
 /** What the step is given, and the defaults of the rest. Warns where action.yml has no such input. */
 export function takeInputs(
   manifest: Manifest,
-  { with: given = {}, token = JOB_TOKEN }: Setup,
+  { with: given = {}, token = JOB_TOKEN, matrix = null }: Setup,
   log: StepLog,
 ): readonly Pair[] {
   const declared = Object.entries(manifest.inputs ?? {});
@@ -257,7 +259,9 @@ export function takeInputs(
   const defaults = declared.filter(([name]) => !names.some((other) => sameName(other, name)));
   return [
     ...Object.entries(given).map(([name, value]): Pair => [name, toText(value)]),
-    ...defaults.map(([name, input]): Pair => [name, evaluate(toText(input?.default), token)]),
+    ...defaults.map(
+      ([name, input]): Pair => [name, evaluate(toText(input?.default), { token, matrix })],
+    ),
   ];
 }
 
@@ -277,9 +281,17 @@ function numberToText(value: number): string {
   return `${mantissa}E${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }
 
-/** Of the expressions that a default may have, only the one that this action uses. */
-function evaluate(text: string, token: string): string {
-  const value = text.replaceAll(/\$\{\{\s*github\.token\s*\}\}/g, () => token);
+/**
+ * Of the expressions that a default may have, only those that this action uses. The runner's `toJSON`
+ * indents by two spaces, and a job without a matrix has `null` (actions/expressions, ToJson.cs).
+ */
+function evaluate(
+  text: string,
+  { token, matrix }: Required<Pick<Setup, 'token' | 'matrix'>>,
+): string {
+  const value = text
+    .replaceAll(/\$\{\{\s*github\.token\s*\}\}/g, () => token)
+    .replaceAll(/\$\{\{\s*toJSON\(matrix\)\s*\}\}/g, () => JSON.stringify(matrix, null, 2));
   if (value.includes('${{')) throw new Error(`The default '${text}' is not simulated.`);
   return value;
 }
