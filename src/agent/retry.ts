@@ -6,36 +6,36 @@ import type { Answer, Exchange } from './http.ts';
  */
 export const SEND_RULES = {
   delivered: {
-    when: '2xx with JSON or an empty body, even if the body is then cut off or invalid',
+    when: '2xx with JSON or an empty body, even if the body is cut off or invalid',
     delivery: 'sent',
     repeats: 0,
   },
   unreachable: {
     when:
-      'Nothing was written and that may pass: DNS failure, connection refused, unreachable, ' +
-      'timed out or reset before the request, a proxy that refuses',
+      'The request was not sent because of a temporary error: DNS failure; connection refused, ' +
+      'reset or timed out; host unreachable; refused by a proxy',
     delivery: 'not-sent',
     repeats: 2,
   },
   'set-up-wrongly': {
     when:
-      'Nothing was written and that will stay so: certificate, host name, TLS version, proxy ' +
-      'credentials (407)',
+      'The request was not sent because of the configuration: certificate, host name, TLS ' +
+      'version, proxy credentials (407)',
     delivery: 'not-sent',
     repeats: 0,
   },
   'rate-limited': {
-    when: '429; a pause of more than 2 minutes is not waited out',
+    when: '429, if the pause that the API asks for is 2 minutes or less',
     delivery: 'not-sent',
     repeats: 2,
   },
   'not-processed': { when: '425', delivery: 'not-sent', repeats: 1 },
-  redirected: { when: '3xx; a redirect is never followed', delivery: 'not-sent', repeats: 0 },
+  redirected: { when: '3xx; redirects are not followed', delivery: 'not-sent', repeats: 0 },
   refused: { when: 'Any other 4xx', delivery: 'not-sent', repeats: 0 },
   doubtful: {
     when:
-      'Anything else once the request was written: connection lost, no answer, an answer that ' +
-      'is not HTTP, 408, 500, 502, 503 (with `Retry-After` or without), 504 and any other 5xx, ' +
+      'Anything else after the request was sent: connection lost, no response, a response that ' +
+      'is not HTTP, 408, 500, 502, 503 (with or without `Retry-After`), 504 or any other 5xx, ' +
       '2xx with another content type or another job',
     delivery: 'unknown',
     repeats: 0,

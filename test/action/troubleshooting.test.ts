@@ -6,14 +6,9 @@ import { selfSigned, startFaultServer } from '../sim/fault-server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { JOB, PULL, type Scenario, stage } from './scenario.ts';
 
-const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
-/** What the README says that the log says; `…` stands for what differs. */
-const TEXTS = [...readTable('## Troubleshooting')].map(([, text = '']) => text);
-
-function readTable(heading: string): IterableIterator<RegExpMatchArray> {
-  const section = README.split(`${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  return section.matchAll(/^\| `(.+?)` \|/gm);
-}
+const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/troubleshooting.md'), 'utf8');
+/** The messages that the guide explains; `…` stands for what differs. */
+const TEXTS = [...GUIDE.matchAll(/^\| `(.+?)` \|/gm)].map(([, text = '']) => text);
 
 const command = (author = 'alice') =>
   issueComment({
@@ -25,6 +20,8 @@ const ALLOWED = {
   issues: [{ number: PULL, pullRequest: true }],
   collaborators: { alice: { id: 1001, permission: 'write' } },
 } as const;
+
+const RERUN: Scenario['step'] = { github: { run_attempt: '2' } };
 
 async function run(scenario: Scenario): Promise<StepResult> {
   await using scene = await stage(scenario);
@@ -48,11 +45,20 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
     run({ with: { command: '/agent' }, github: ALLOWED, step: { event: command('mallory') } }),
   'is a bot or app': () =>
     run({ step: { event: event('issues', 'opened', { sender: RENOVATE }) } }),
-  'cannot tell whether': () =>
+  'this re-run cannot tell': () =>
     run({
       github: { on: ({ path }) => (path === '/graphql' ? { status: 500 } : undefined) },
-      step: { github: { run_attempt: '2' } },
+      step: RERUN,
     }),
+  'is sent, although': () =>
+    run({ with: { comment: false, 'resend-on-rerun': true }, step: RERUN }),
+  'and the comment could not be written': () => run({ github: { readOnly: true }, step: RERUN }),
+  'handles the same comment': async () => {
+    const asked = { with: { command: '/agent' }, step: { event: command() } };
+    await using scene = await stage({ ...asked, github: ALLOWED });
+    await scene.run();
+    return await scene.run({ step: { github: { run_id: '2' } } });
+  },
   'job-id is empty': () =>
     run({
       with: { command: '/agent', 'job-id': '' },
@@ -66,7 +72,7 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   },
 };
 
-describe('what the README says about errors', () => {
+describe('what the guide says about errors', () => {
   it.concurrent.each(TEXTS)('the log can say: %s', async (text) => {
     const [, cause] = Object.entries(CAUSES).find(([start]) => text.startsWith(start)) ?? [];
     if (cause === undefined) throw new Error('No cause is known for it.');
@@ -80,6 +86,6 @@ describe('what the README says about errors', () => {
 
   it('is all that is tried here', () => {
     expect(TEXTS).toHaveLength(Object.keys(CAUSES).length);
-    console.info(`The README explains ${TEXTS.length} errors, each tried.`);
+    console.info(`The guide explains ${TEXTS.length} messages, each tried.`);
   });
 });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
@@ -15,9 +15,37 @@ it('the scenario in test/README.md is one that runs', () => {
   expect(scenario?.text).toBe(read('test/action/busy-service.test.ts'));
 });
 
-it('the README names the events on which nobody is asked for', () => {
+describe('the README', () => {
+  const [first, second] = blocks('yaml').filter(({ document }) => document === 'README.md');
+
+  it('has at most 250 lines', () => {
+    expect(read('README.md').split('\n').length - 1).toBeLessThanOrEqual(250);
+  });
+
+  it('begins with a workflow of at most 16 lines that spares forks and waits', () => {
+    expect(first?.line).toBeLessThan(15);
+    expect(first?.text.trim().split('\n').length).toBeLessThanOrEqual(16);
+    expect(first?.text).toContain('.head.repo.full_name == github.repository');
+    expect(first?.text).toContain('wait: true');
+  });
+
+  it('then shows a command for which other comments start no runner', () => {
+    expect(second?.text).toContain("if: startsWith(github.event.comment.body, '/agent')");
+    expect(second?.text.match(/\bjob-id:/g)).toHaveLength(1);
+  });
+
+  it('has only pictures that are there', () => {
+    const files = [...read('README.md').matchAll(/\bsrc(?:set)?="([^"]+)"/g)].map(
+      ([, file = '']) => file,
+    );
+    expect(files.length).toBeGreaterThan(0);
+    expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+  });
+});
+
+it('docs/permissions.md names the events that are not checked', () => {
   const [, list = ''] =
-    /^- Not checked are events .*?: (.*?)\. All other/ms.exec(read('README.md')) ?? [];
+    /^- Not checked are events .*?: (.*?)\. All other/ms.exec(read('docs/permissions.md')) ?? [];
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   expect(names).toEqual([...TRUSTED_EVENTS, 'workflow_run', 'pull_request']);
 });
@@ -40,10 +68,32 @@ describe('the house in CONTRIBUTING.md', () => {
   });
 });
 
-it.each(documents())('links in $name lead to files that are there', ({ name, text }) => {
-  const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path);
-  expect(targets.filter((path) => !existsSync(join(ROOT, dirname(name), path)))).toEqual([]);
+describe.each(documents())('links in $name', ({ name, text }) => {
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map(
+    ([, path, anchor]) => ({ path: path ? posix.join(dirname(name), path) : name, anchor }),
+  );
+
+  it('lead to files that are there', () => {
+    expect(links.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it('lead to headings that are there', () => {
+    const lost = links.filter(
+      ({ path, anchor }) => anchor !== undefined && !anchorsOf(read(path)).includes(anchor),
+    );
+    expect(lost).toEqual([]);
+  });
 });
+
+/** As GitHub makes them of headings. */
+function anchorsOf(markdown: string): readonly string[] {
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 describe('issue forms, which GitHub drops without a word if they are wrong', () => {
   const forms = files('.github/ISSUE_TEMPLATE/*.yml').filter(

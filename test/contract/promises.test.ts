@@ -7,9 +7,11 @@ const ROOT = join(import.meta.dirname, '../..');
 const scenarios = globSync('test/action/*.ts', { cwd: ROOT })
   .map((file) => readFileSync(join(ROOT, file), 'utf8'))
   .join('\n');
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const guides = globSync('{README.md,docs/*.md}', { cwd: ROOT })
+  .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+  .join('\n');
 
-/** The events that GitHub has and the README speaks of, by the makers of their payloads. */
+/** The events that GitHub has and the documents name, by the makers of their payloads. */
 const EVENTS: Readonly<Record<string, string>> = {
   issue_comment: 'issueComment(',
   issues: "'issues'",
@@ -38,7 +40,7 @@ describe('what is documented for users is tried in scenarios', () => {
     expect(scenarios).toMatch(new RegExp(field));
   });
 
-  const events = Object.keys(EVENTS).filter((name) => readme.includes(`\`${name}\``));
+  const events = Object.keys(EVENTS).filter((name) => guides.includes(`\`${name}\``));
   it.each([...events, 'pull_request'])('the event %s', (name) => {
     expect(scenarios).toContain(EVENTS[name]);
   });
