@@ -22,13 +22,14 @@ export type Remembered =
   /** It is no comment of this project, or one that only says something. */
   | { readonly kind: 'none' };
 
-export function readText(body: string, projectId: string): Remembered {
+/** `projectId` is null where the comment may be of any project. */
+export function readText(body: string, projectId: string | null): Remembered {
   // Who edits a comment on the web page sends it back with other line ends.
   const text = body.replaceAll('\r\n', '\n').trimEnd();
-  const hash = hashOf(projectId);
   const [, first] = FIRST_LINE.exec(text) ?? [];
   const [, version, last, data = ''] = DATA_LINE.exec(text) ?? [];
-  if (first !== hash && last !== hash) return { kind: 'none' };
+  const hash = projectId === null ? (first ?? last) : hashOf(projectId);
+  if (hash === undefined || (first !== hash && last !== hash)) return { kind: 'none' };
   if (first !== last || version !== VERSION) return { kind: 'unreadable' };
   try {
     return { kind: 'ledger', ledger: decode(data) };
