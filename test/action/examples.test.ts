@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { playShell } from '../contract/stand-ins.ts';
 import {
   ACTION,
+  blocks,
   eventsOf,
   files,
   isThisAction,
@@ -11,6 +13,7 @@ import {
 } from '../contract/workflows.ts';
 import {
   ALICE,
+  DEPENDABOT,
   issueComment,
   pullRequest,
   push,
@@ -20,6 +23,7 @@ import {
   type WebhookEvent,
   workflowDispatch,
 } from '../sim/events.ts';
+import { HAS_POSIX_SHELL } from '../sim/platform.ts';
 import { type Played, playWorkflow } from '../sim/workflow.ts';
 import {
   commentTexts,
@@ -38,6 +42,7 @@ interface Staging {
   readonly outputs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Of the repository, beyond those that every workflow finds. */
   readonly vars?: Readonly<Record<string, string>>;
+  readonly secrets?: Readonly<Record<string, string>>;
   readonly scenario?: Scenario;
 }
 
@@ -57,12 +62,20 @@ const EVENTS: Readonly<Record<string, () => WebhookEvent>> = {
   workflow_dispatch: () => workflowDispatch({ inputs: { 'job-id': JOB, prompt: 'Go on.' } }),
 };
 
+const GITHUB = {
+  issues: [{ number: PULL, pullRequest: true }],
+  collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+} as const;
+const WEBHOOK = 'https://hooks.slack.com/services/T/B/X';
+const MALLORY = { login: 'mallory', id: 1002, type: 'User' } as const;
+
+function labeled(name: string, fork = 'octo/agents'): WebhookEvent {
+  const event = pullRequest({ number: PULL, action: 'labeled', fork });
+  return { ...event, payload: { ...event.payload, label: { name } } };
+}
+
 function open(scenario: Scenario = {}): Promise<Stage> {
-  const github = {
-    issues: [{ number: PULL, pullRequest: true }],
-    collaborators: { alice: { id: ALICE.id, permission: 'write' } },
-  } as const;
-  return stage({ github, ...scenario });
+  return stage({ github: GITHUB, ...scenario });
 }
 
 async function play(workflow: Workflow, { event, scenario, ...given }: Staging = {}) {
@@ -79,13 +92,13 @@ function playOn(
   scene: Stage,
   workflow: Workflow,
   event: WebhookEvent,
-  { outputs = {}, vars = {} }: Pick<Staging, 'outputs' | 'vars'> = {},
+  { outputs = {}, vars = {}, secrets = {} }: Pick<Staging, 'outputs' | 'vars' | 'secrets'> = {},
 ): Promise<readonly Played[]> {
   return playWorkflow(workflow, {
     event,
     repository: scene.github.repository,
     vars: { AGENT_PROJECT: PROJECT, AGENT_JOB: JOB, AGENT_JOBS: JOB, ...vars },
-    secrets: { AGENT_API_KEY: KEY },
+    secrets: { AGENT_API_KEY: KEY, SLACK_WEBHOOK_URL: WEBHOOK, ...secrets },
     outputs,
     isRun: isThisAction,
     run: (given, job) => scene.run({ with: onlyGiven(given), step: { event, github: { job } } }),
@@ -107,6 +120,18 @@ function eventOf(name: string): WebhookEvent {
 
 function example(name: string): Workflow {
   return parse(read(`examples/${name}.yml`));
+}
+
+/** Runs what steps would have run, with stand-ins for the programs, and says what those were given. */
+function runScripts(jobs: readonly Played[]): readonly string[] {
+  const facts = { GITHUB_REPOSITORY: 'octo/agents', GITHUB_SERVER_URL: 'https://github.com' };
+  return jobs.flatMap(({ others }) =>
+    others.flatMap((other) => {
+      const [, env = '', script = ''] = /^((?:[A-Z_]+=[^\n]*\n)*)(.*)$/s.exec(other) ?? [];
+      const variables = env.matchAll(/^([A-Z_]+)=(.*)$/gm).map(([, name, value]) => [name, value]);
+      return playShell(script, { ...facts, GITHUB_RUN_ID: '1', ...Object.fromEntries(variables) });
+    }),
+  );
 }
 
 /** The results of this action's steps, in their order. */
@@ -148,6 +173,55 @@ describe('every workflow that the documents show does what it says', () => {
   }
 });
 
+describe('the first workflows of the README leave others alone, and are green', () => {
+  const [first, second] = blocks('yaml')
+    .filter(({ document }) => document === 'README.md')
+    .map(({ text }) => parse(text) as Workflow);
+  const stranger = { number: PULL, author: MALLORY };
+
+  it.each<readonly [string, Workflow | undefined, WebhookEvent, Partial<Played>]>([
+    [
+      'a pull request from a fork',
+      first,
+      pullRequest({ number: PULL, fork: 'stranger/agents' }),
+      { skipped: true, results: [] },
+    ],
+    [
+      'a pull request by Dependabot',
+      first,
+      pullRequest({ number: PULL, fork: 'octo/agents', author: DEPENDABOT }),
+      { skipped: false },
+    ],
+    [
+      'a pull request by somebody without write access',
+      first,
+      pullRequest({ ...stranger, fork: 'octo/agents' }),
+      { skipped: false },
+    ],
+    [
+      'a command by somebody without write access',
+      second,
+      issueComment({ ...stranger, body: COMMAND }),
+      { skipped: false },
+    ],
+    [
+      'another comment',
+      second,
+      issueComment({ number: PULL, body: 'Thanks!' }),
+      { skipped: true, results: [] },
+    ],
+  ])('%s', async (_, workflow, event, expected) => {
+    await using scene = await open();
+    const isDependabot = JSON.stringify(event.payload.sender).includes('dependabot');
+    const secrets = isDependabot ? { AGENT_API_KEY: '' } : {};
+    const jobs = await playOn(scene, workflow as Workflow, event, { secrets });
+    expect(jobs).toMatchObject([{ failed: false, ...expected }]);
+    const results = resultsOf(jobs).map(({ outputs }) => outputs.result);
+    expect(results).toEqual(expected.skipped ? [] : ['skipped']);
+    expect(scene.agent.journal).toEqual([]);
+  });
+});
+
 /** What a wait ends with that is neither success nor an error, by what the job comes to. */
 const BAD_ENDS = { failed: 'failed', archived: 'archived', active: 'timed-out' };
 
@@ -172,6 +246,90 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const event = pullRequest({ number: PULL, fork: 'stranger/agents' });
     const refused = await playOn(scene, example('after-another-step'), event, { outputs });
     expect(resultsOf(refused)).toEqual([]);
+  },
+
+  'create-a-job': async () => {
+    const record = { id: 'job-2', status: 'active' };
+    const done = { ...record, status: 'completed', prLink: LINK };
+    const onGet = (n: number) => ({ body: n > 3 ? done : record });
+    await using scene = await open({ agent: { jobs: [{ id: 'job-2' }], onGet } });
+    const outputs = { create: { 'job-id': 'job-2' } };
+    const event = workflowDispatch({ inputs: { prompt: 'Add a quickstart guide.' } });
+    const [job] = await playOn(scene, example('create-a-job'), event, { outputs });
+    expect(job?.others).toEqual([
+      expect.stringContaining('PROMPT=Add a quickstart guide.'),
+      expect.stringContaining(`LINK=${LINK}`),
+    ]);
+    expect(job?.results.map(({ outputs }) => outputs)).toMatchObject([
+      { result: 'completed', delivery: 'not-sent', 'job-id': 'job-2', 'pr-link': LINK },
+    ]);
+    expect(scene.agent.posts()).toEqual([]);
+    // The comment names the job by now, so a command may leave it out.
+    const named = await playOn(scene, example('on-comment'), eventOf('issue_comment'), {
+      vars: { AGENT_JOB: '' },
+    });
+    expect(resultsOf(named).map(({ outputs }) => outputs)).toMatchObject([
+      { result: 'completed', 'job-id': 'job-2' },
+    ]);
+  },
+
+  'on-label': async () => {
+    const workflow = example('on-label');
+    const people = { alice: { id: ALICE.id, permission: 'read', role_name: 'triage' } } as const;
+    await using scene = await open({ github: { ...GITHUB, collaborators: people } });
+    const jobs = await playOn(scene, workflow, labeled('agent'));
+    expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(['completed']);
+    expect(scene.agent.accepted()).toMatchObject([{ prompt: expect.stringContaining('/pull/7') }]);
+    for (const event of [labeled('bug'), labeled('agent', 'stranger/agents')]) {
+      expect(await playOn(scene, workflow, event)).toMatchObject([{ skipped: true }]);
+    }
+  },
+
+  'maintainers-only': async () => {
+    await obeysCommands('maintainers-only', ['issue_comment'], 'maintain');
+    const { scene, jobs } = await play(example('maintainers-only'));
+    await using _ = scene;
+    expect(jobs).toMatchObject([{ failed: false, results: [{ outputs: { result: 'skipped' } }] }]);
+    expect(scene.agent.posts()).toEqual([]);
+  },
+
+  'commit-status': async () => {
+    await obeysCommands('commit-status', ['issue_comment']);
+    const failed = { id: JOB, turns: [{ steps: [{ afterMs: 0, set: { status: 'failed' } }] }] };
+    for (const [state, jobs] of [
+      ['success', [{ id: JOB }]],
+      ['failure', [failed]],
+      ['error', []],
+    ] as const) {
+      const { scene, jobs: played } = await play(example('commit-status'), {
+        scenario: { agent: { jobs } },
+      });
+      await using _ = scene;
+      if (!HAS_POSIX_SHELL) continue;
+      const [head, status] = runScripts(played);
+      expect(head).toBe(`gh api repos/octo/agents/pulls/${PULL} --jq .head.sha`);
+      expect(status).toMatch(RegExp(` -f state=${state} -f description=.+ -f target_url=https://`));
+    }
+    const stranger = issueComment({ number: PULL, body: COMMAND, author: MALLORY });
+    const { scene, jobs } = await play(example('commit-status'), { event: stranger });
+    await using _ = scene;
+    expect(jobs).toMatchObject([{ failed: false, others: [] }]);
+    const onIssue = issueComment({ number: PULL, body: COMMAND, onPullRequest: false });
+    expect(await playOn(scene, example('commit-status'), onIssue)).toMatchObject([
+      { skipped: true },
+    ]);
+  },
+
+  'slack-message': async () => {
+    for (const [status, result] of Object.entries({ completed: 'completed', ...BAD_ENDS })) {
+      const turns = [{ steps: [{ afterMs: 0, set: { status } }] }];
+      const agent = { jobs: [{ id: JOB, base: { prLink: LINK }, turns }] };
+      const { scene, jobs } = await play(example('slack-message'), { scenario: { agent } });
+      await using _ = scene;
+      expect(jobs[0]?.others).toEqual([
+        expect.stringMatching(RegExp(`^WEBHOOK=.+\nRESULT=${result}\nREASON=.*\nLINK=${LINK}`)),
+      ]);
+    }
   },
 
   'use-the-outputs': async () => {
@@ -261,11 +419,17 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 /** A command of somebody who may goes to the agent; other comments do not even start a runner. */
-async function obeysCommands(name: string, events: readonly string[]): Promise<void> {
+async function obeysCommands(
+  name: string,
+  events: readonly string[],
+  role_name = 'write',
+): Promise<void> {
   const workflow = example(name);
   expect(new Set(eventsOf(workflow))).toEqual(new Set(events));
+  const collaborators = { alice: { id: ALICE.id, permission: 'write', role_name } } as const;
+  const scenario = { github: { ...GITHUB, collaborators } };
   for (const eventName of events) {
-    const { scene, jobs } = await play(workflow, { event: eventOf(eventName) });
+    const { scene, jobs } = await play(workflow, { event: eventOf(eventName), scenario });
     await using _ = scene;
     expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(['completed']);
     expect(scene.agent.accepted()).toMatchObject([

@@ -8,17 +8,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram } from '../sim/platform.ts';
 
-const NOTED = ['npm', 'npx', 'curl', 'apt-get'];
+const NOTED = ['npm', 'npx', 'curl', 'gh', 'apt-get'];
 /** What the shell itself says where it would not run something, even if the block ignores that. */
 const REFUSAL = /: (command not found|restricted|readonly variable)/;
 
 /** The commands that the stand-ins were given. Runs in a clone that pushes to a copy. */
-export function playShell(block: string): readonly string[] {
+export function playShell(
+  block: string,
+  variables: Readonly<Record<string, string>> = {},
+): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'commands-'));
   try {
     const calls = join(folder, 'calls');
     writeFileSync(calls, '');
-    const env = { PATH: makeStandIns(folder, calls), HOME: folder, LC_ALL: 'C' };
+    const env = { ...variables, PATH: makeStandIns(folder, calls), HOME: folder, LC_ALL: 'C' };
     // The one command that could do harm without a program.
     const script = `enable -n kill\n${block}`;
     const { status, stderr } = spawnSync(find('bash'), ['--restricted', '-eu', '-c', script], {

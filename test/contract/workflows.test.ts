@@ -188,6 +188,7 @@ describe('commands in documents', () => {
         else if (tool === 'npm') expect(['ci', 'cit', 'test', 'install']).toContain(word);
         else if (tool === 'npx') expect(read('package.json')).toContain(`"${word}": "`);
         else if (tool === 'apt-get') expect(word).toBe('install');
+        else if (tool === 'gh') expect(['api', 'attestation']).toContain(word);
         else expect(call).toMatch(/\/v2\/agent\/[^/]+\/job\/[^/]+\/message/);
       }
     },

@@ -52,6 +52,7 @@ export async function playWorkflow(
         event: setting.event.payload,
         event_name: setting.event.name,
         repository: setting.repository,
+        token: 'ghs_of_the_workflow',
       },
       vars: setting.vars,
       secrets: setting.secrets,
