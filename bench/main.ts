@@ -15,7 +15,7 @@ import { describeWeight } from './weight.ts';
 
 interface Part {
   readonly title: string;
-  /** What of it another machine would tell otherwise. */
+  /** Which of the figures differ on another machine. */
   readonly varies: string;
   readonly describe: () => string | Promise<string>;
 }
@@ -75,7 +75,7 @@ if (unknown.length > 0 || !(Number(options.rounds) >= 1)) {
 async function main(): Promise<void> {
   if (names.length === 0) console.log('This takes about two minutes.\n');
   if (isStale()) {
-    console.log('dist/ is older than src/ and is built anew.\n');
+    console.log('dist/ is older than src/, so it is built again.\n');
     rebuild();
   }
   const sections: string[] = [];
@@ -91,12 +91,12 @@ async function main(): Promise<void> {
 function writeResults(sections: readonly string[]): void {
   const head = `# Results
 
-Written by \`npm run bench\`; [README.md](README.md) says what the figures mean, and each part which of them vary with
-the machine.
+Written by \`npm run bench\`; [README.md](README.md) explains the figures, and each part says which of them vary
+with the machine.
 
 ${describeMachine()}
 
-![Looks at a job against the wait that is wasted after its end](waiting.svg)
+![Polls of a job, and the wait that is wasted after its end](waiting.svg)
 `;
   writeFileSync(join(import.meta.dirname, 'results.md'), [head, ...sections].join('\n'));
   writeFileSync(join(import.meta.dirname, 'waiting.svg'), drawWaiting(compareWaiting()));

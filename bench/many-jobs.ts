@@ -1,4 +1,4 @@
-// Runner minutes of one step that waits for many jobs, against a matrix with a leg for each of them.
+// The runner minutes of one step that waits for many jobs, compared with a matrix with a job for each.
 
 import { nextPollMs, paceOf } from '../src/job/schedule.ts';
 import { jobLengths } from './lengths.ts';
@@ -22,8 +22,8 @@ export function describeManyJobs(): string {
       ...['1', thousands(count) + legs, String(count)],
     ];
   });
-  return `Minutes that are billed, each started one as a whole, for jobs of 20 s to 60 min, log-uniformly. What a runner
-takes to set up a leg is left out, which favours the matrix. A matrix has at most ${LEGS_OF_A_MATRIX} legs.
+  return `Billed minutes, each rounded up, for jobs of 20 s to 60 min, log-uniformly. The set-up time of the runners is left
+out, which favors the matrix. A matrix has at most ${LEGS_OF_A_MATRIX} jobs.
 
 ${table(['jobs', 'waiting: one step', 'a matrix', 'ratio', 'only sending: one step', 'a matrix', 'ratio'], rows)}`;
 }

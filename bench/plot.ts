@@ -1,4 +1,4 @@
-// Looks against relative wasted wait, as an SVG that needs no script and no font of its own. It has a
+// Polls and the relative wasted wait, as an SVG that needs no script and no font of its own. It has a
 // light background, as an image on a page does not know whether the page is dark.
 
 import { type Compared, costOfIntervals } from './waiting.ts';
@@ -9,7 +9,7 @@ const LEFT = 74;
 const RIGHT = WIDTH - 24;
 const TOP = 84;
 const BOTTOM = HEIGHT - 62;
-const MOST_LOOKS = 160;
+const MOST_POLLS = 160;
 const MOST_WASTE = 0.3;
 const INK = '#1f2328';
 const FAINT = '#59636e';
@@ -19,7 +19,7 @@ const HALO = 'paint-order="stroke" stroke="#fff" stroke-width="5" stroke-linejoi
 const COLOURS = { own: '#0969da', peer: '#bc4c00', fixed: FAINT };
 const RADII = { own: 8, peer: 5.5, fixed: 4 };
 
-const x = (looks: number): number => LEFT + (looks / MOST_LOOKS) * (RIGHT - LEFT);
+const x = (polls: number): number => LEFT + (polls / MOST_POLLS) * (RIGHT - LEFT);
 const y = (waste: number): number => BOTTOM - (waste / MOST_WASTE) * (BOTTOM - TOP);
 
 interface Label {
@@ -70,9 +70,9 @@ const LABELS: readonly Label[] = [
 ];
 
 export function drawWaiting(costs: readonly Compared[]): string {
-  const front = costs.filter(({ isOnFront }) => isOnFront).toSorted((a, b) => a.looks - b.looks);
+  const front = costs.filter(({ isOnFront }) => isOnFront).toSorted((a, b) => a.polls - b.polls);
   const intervals = costOfIntervals();
-  const title = 'Looks at a job, and the wait that is wasted after its end';
+  const title = 'Polls of a job, and the wait that is wasted after its end';
   const parts = [
     `<title id="title">${title}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" rx="6" fill="#fff"/>`,
@@ -82,10 +82,10 @@ export function drawWaiting(costs: readonly Compared[]): string {
       ...[LEFT, 56, 'start' as const, `fill="${FAINT}"`],
     ),
     ...[0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3].map(gridLine),
-    ...[0, 20, 40, 60, 80, 100, 120, 140, 160].map((looks) =>
-      text(String(looks), x(looks), BOTTOM + 21, 'middle', `fill="${FAINT}"`),
+    ...[0, 20, 40, 60, 80, 100, 120, 140, 160].map((polls) =>
+      text(String(polls), x(polls), BOTTOM + 21, 'middle', `fill="${FAINT}"`),
     ),
-    text('looks at one job (requests)', (LEFT + RIGHT) / 2, HEIGHT - 14, 'middle'),
+    text('polls of one job (requests)', (LEFT + RIGHT) / 2, HEIGHT - 14, 'middle'),
     `<text transform="translate(20 ${(TOP + BOTTOM) / 2}) rotate(-90)" text-anchor="middle">wasted wait (% of the job’s length)</text>`,
     line(intervals, `stroke="${FAINT}" stroke-dasharray="2 4" stroke-width="1.5"`),
     label(intervals[0], 'every fixed interval', 12, 8, 'start', `fill="${FAINT}"`),
@@ -100,7 +100,7 @@ ${parts.join('\n')}
 `;
 }
 
-type Point = Pick<Compared, 'looks' | 'waste'>;
+type Point = Pick<Compared, 'polls' | 'waste'>;
 
 function gridLine(waste: number): string {
   const colour = waste === 0 ? FAINT : GRID;
@@ -110,12 +110,12 @@ function gridLine(waste: number): string {
 }
 
 function line(points: readonly Point[], style: string): string {
-  const corners = points.map(({ looks, waste }) => `${round(x(looks))} ${round(y(waste))}`);
+  const corners = points.map(({ polls, waste }) => `${round(x(polls))} ${round(y(waste))}`);
   return `<path d="M${corners.join('L')}" fill="none" stroke-linejoin="round" ${style}/>`;
 }
 
-function mark({ kind, looks, waste }: Compared): string {
-  const place = `cx="${round(x(looks))}" cy="${round(y(waste))}"`;
+function mark({ kind, polls, waste }: Compared): string {
+  const place = `cx="${round(x(polls))}" cy="${round(y(waste))}"`;
   return `<circle ${place} r="${RADII[kind]}" fill="${COLOURS[kind]}" stroke="#fff"/>`;
 }
 
@@ -138,12 +138,12 @@ function label(
   style = '',
 ): string {
   if (at === undefined) throw new Error(`the plot has no place for "${content}"`);
-  return text(content, x(at.looks) + dx, y(at.waste) + dy, anchor, style);
+  return text(content, x(at.polls) + dx, y(at.waste) + dy, anchor, style);
 }
 
 function between(one: Point | undefined, other: Point | undefined): Point | undefined {
   if (one === undefined || other === undefined) return undefined;
-  return { looks: (one.looks + other.looks) / 2, waste: (one.waste + other.waste) / 2 };
+  return { polls: (one.polls + other.polls) / 2, waste: (one.waste + other.waste) / 2 };
 }
 
 function text(

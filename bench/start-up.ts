@@ -152,9 +152,9 @@ function render(runs: Runs): string {
     ];
   });
   return `From spawning the program to the first byte of its POST at a service on loopback, and to its exit: medians
-of ${bare.length} rounds, in each of which all run in turn. A ratio is the median of the rounds' ratios to the bare
-script. With a comment, the comment that tells of the send is there before the send. The last output is the last line of
-the log or the last change of a file for the runner, whichever comes later.
+of ${bare.length} rounds, in each of which all programs run in turn. A ratio is the median of the rounds' ratios to the bare
+script. With a comment, the comment is written before the message is sent. The last output is the last line of the log or
+the last change of a file for the runner, whichever comes later.
 
 ${table(['start-up', 'first byte', 'ratio', 'exit', 'ratio', 'last output to exit'], rows)}
 

@@ -1,4 +1,4 @@
-// When to look at a job next: as this action does, at plain intervals, and as comparable actions do.
+// When to poll a job next: as this action does, at fixed intervals, and as comparable actions do.
 
 import { nextPollMs } from '../src/job/schedule.ts';
 
@@ -8,9 +8,9 @@ export interface Strategy {
   /** Of whom: the action itself, a peer, or a plain interval to compare with. */
   readonly kind: 'own' | 'peer' | 'fixed';
   readonly how: string;
-  /** Until the next look, after so many seconds and looks. */
-  readonly next: (elapsed: number, looks: number) => number;
-  /** From the look that finds the end to the one that it is acted on after. */
+  /** Until the next poll, after so many seconds and polls. */
+  readonly next: (elapsed: number, polls: number) => number;
+  /** From the poll that finds the end to the one after which it is acted on. */
   readonly afterEnd?: number;
 }
 
@@ -28,10 +28,10 @@ const PEERS: readonly Strategy[] = [
   // src/internal/deployment.js at cd2ce8f, v5.0.0.
   peer('deploy-pages 5.0', 'every 5 s', () => 5),
   // The same file at 0143e11, in no release so far.
-  peer('deploy-pages, unreleased', 'from 5 s, half as long again each time, to 30 s', (_, looks) =>
-    Math.min(30, 5 * 1.5 ** looks),
+  peer('deploy-pages, unreleased', 'from 5 s, half as long again each time, to 30 s', (_, polls) =>
+    Math.min(30, 5 * 1.5 ** polls),
   ),
-  // code-build.js at d72652c: once the build has ended, it looks for logs again after 15 s.
+  // code-build.js at d72652c: when the build has ended, it gets the logs again after 15 s.
   {
     ...peer('aws-codebuild-run-build', 'every 30 s, and once more 15 s after the end', () => 30),
     afterEnd: 15,
@@ -41,8 +41,8 @@ const PEERS: readonly Strategy[] = [
   // action.yml at 3b8be5b, after v1.9.0.
   peer('wait-on-check-action', 'every 10 s', () => 10),
   // internal/cloud/retry.go at 6fc0085, after v1.4.0.
-  peer('tfc-workflows-tooling (Terraform)', '2, 4, 6, then every 7 s', (_, looks) =>
-    Math.min(7, 2 * (looks + 1)),
+  peer('tfc-workflows-tooling (Terraform)', '2, 4, 6, then every 7 s', (_, polls) =>
+    Math.min(7, 2 * (polls + 1)),
   ),
 ];
 

@@ -1,13 +1,13 @@
-// How often a job is looked at, and how long nobody notices that it has ended: the schedule of the
-// action against fixed intervals and what others do.
+// How often a job is polled, and how long it takes until its end is noticed: the schedule of the action
+// compared with fixed intervals and with other actions.
 
 import { jobLengths } from './lengths.ts';
 import { fixed, STRATEGIES, type Strategy } from './strategies.ts';
 import { table } from './table.ts';
 
 export interface Cost {
-  /** Looks at one job, on average. One at the very start, which some make, is not counted. */
-  readonly looks: number;
+  /** Polls of one job, on average. One at the very start, which some make, is not counted. */
+  readonly polls: number;
   /** Seconds from the end of a job until it is acted on, on average. */
   readonly late: number;
   /** The same as a share of the length of the job, on average. */
@@ -15,7 +15,7 @@ export interface Cost {
 }
 
 export interface Compared extends Cost, Pick<Strategy, 'name' | 'kind' | 'how'> {
-  /** Nothing else wastes less with no more looks, or as little with fewer. */
+  /** No other one wastes less with at most as many polls, or as little with fewer. */
   readonly isOnFront: boolean;
 }
 
@@ -26,36 +26,36 @@ const INTERVALS = 60;
 
 /** What one strategy costs over all lengths of jobs. */
 export function costOf({ next, afterEnd = 0 }: Pick<Strategy, 'next' | 'afterEnd'>): Cost {
-  const sum = { looks: 0, late: 0, waste: 0 };
+  const sum = { polls: 0, late: 0, waste: 0 };
   for (const length of jobLengths(JOBS)) {
     let elapsed = 0;
-    let looks = 0;
+    let polls = 0;
     while (elapsed < length) {
-      elapsed += next(elapsed, looks);
-      looks += 1;
+      elapsed += next(elapsed, polls);
+      polls += 1;
     }
     const late = elapsed - length + afterEnd;
-    sum.looks += looks + (afterEnd > 0 ? 1 : 0);
+    sum.polls += polls + (afterEnd > 0 ? 1 : 0);
     sum.late += late;
     sum.waste += late / length;
   }
-  return { looks: sum.looks / JOBS, late: sum.late / JOBS, waste: sum.waste / JOBS };
+  return { polls: sum.polls / JOBS, late: sum.late / JOBS, waste: sum.waste / JOBS };
 }
 
 export function compareWaiting(): readonly Compared[] {
   const costs = STRATEGIES.map((strategy) => ({ ...strategy, ...costOf(strategy) }));
-  return costs.map(({ name, kind, how, looks, late, waste }) => ({
-    ...{ name, kind, how, looks, late, waste },
-    isOnFront: !costs.some((other) => dominates(other, { looks, waste })),
+  return costs.map(({ name, kind, how, polls, late, waste }) => ({
+    ...{ name, kind, how, polls, late, waste },
+    isOnFront: !costs.some((other) => dominates(other, { polls, waste })),
   }));
 }
 
-type Point = Pick<Cost, 'looks' | 'waste'>;
+type Point = Pick<Cost, 'polls' | 'waste'>;
 
 /** Whether it is better in one way, and not worse in the other. */
 export function dominates(one: Point, other: Point): boolean {
-  const isNoWorse = one.looks <= other.looks && one.waste <= other.waste;
-  return isNoWorse && (one.looks < other.looks || one.waste < other.waste);
+  const isNoWorse = one.polls <= other.polls && one.waste <= other.waste;
+  return isNoWorse && (one.polls < other.polls || one.waste < other.waste);
 }
 
 /** What fixed intervals cost, from the longest to the shortest. */
@@ -70,24 +70,24 @@ export function describeWaiting(costs: readonly Compared[]): string {
   const [own] = costs;
   const ten = costs.find(({ name }) => name === 'a fixed 10 s');
   if (own === undefined || ten === undefined) throw new Error('nothing to compare');
-  const rows = costs.map(({ name, how, looks, late, waste, isOnFront }) => [
+  const rows = costs.map(({ name, how, polls, late, waste, isOnFront }) => [
     name === own.name ? `**${name}**` : name,
     how,
-    looks.toFixed(1),
-    (looks / own.looks).toFixed(2),
+    polls.toFixed(1),
+    (polls / own.polls).toFixed(2),
     `${late.toFixed(1)} s`,
     `${(100 * waste).toFixed(1)} %`,
     (waste / own.waste).toFixed(2),
     isOnFront ? 'yes' : '',
   ]);
   const head = [
-    ...['waiting', 'looks at a job', 'looks', 'ratio', 'late', 'wasted', 'ratio'],
+    ...['waiting', 'polls the job', 'polls', 'ratio', 'late', 'wasted', 'ratio'],
     'on the Pareto front',
   ];
-  return `For jobs of 20 s to 60 min, log-uniformly, on average. Late: from the end of a job until the step acts on it. Wasted:
-that as a share of the length of the job. The ratios are to this action.
+  return `For jobs of 20 s to 60 min, log-uniformly, on average. Late: the time from the end of a job
+until the step acts on it. Wasted: the same, as a share of the length of the job. The ratios are relative to this action.
 
 ${table(head, rows, 2)}
 
-Against a fixed 10 s this action wastes ${(own.waste / ten.waste).toFixed(2)} times as much with ${(own.looks / ten.looks).toFixed(2)} times the looks.`;
+Compared with a fixed 10 s, this action wastes ${(own.waste / ten.waste).toFixed(2)} times as much with ${(own.polls / ten.polls).toFixed(2)} times the polls.`;
 }

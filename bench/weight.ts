@@ -33,9 +33,8 @@ ${table(
   ],
 )}
 
-What each package takes of the code in \`dist/\`, every byte counted once. Each run loads \`index.js\`; the other file is
-loaded where something is said on GitHub. Packed: each package on its own, so that these add up to a little more than
-the whole.
+What each package takes of the code in \`dist/\`, every byte counted once. Each run loads \`index.js\`; runs that
+call the GitHub API load the other file too. Packed: each package on its own, so the sum is slightly more than the whole.
 
 ${table(['package', ...codeFiles, 'together', 'packed', 'share'], describePackages(codeFiles))}`;
 }
