@@ -1,5 +1,5 @@
 // A service on loopback, in a process of its own so that it does not share the event loop with
-// whoever measures. It tells its parent its port, and then of each request when its first byte
+// the process that measures. It tells its parent its port, and then of each request when its first byte
 // came, by the clock that all processes of a machine share.
 
 import { createServer } from 'node:net';

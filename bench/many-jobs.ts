@@ -4,26 +4,26 @@ import { nextPollMs, paceOf } from '../src/job/schedule.ts';
 import { jobLengths } from './lengths.ts';
 import { table, thousands } from './table.ts';
 
-/** 256 is the most legs that a matrix may have, 500 the most jobs of a step. */
+/** A matrix can have 256 jobs at most, a step 500. */
 const COUNTS = [1, 2, 5, 10, 20, 50, 100, 256, 500];
-const LEGS_OF_A_MATRIX = 256;
+const JOBS_OF_A_MATRIX = 256;
 
 export function describeManyJobs(): string {
   const rows = COUNTS.map((count) => {
     const lengths = jobLengths(count);
     const ends = lengths.map((length, index) => seenEnd(length, paceOf(index, count)));
     const step = minutes(Math.max(...ends));
-    // Each leg knows one job, and has the pace of a job alone.
+    // Each job of the matrix knows one agent job, and polls at the pace of a job alone.
     const matrix = lengths.reduce((sum, length) => sum + minutes(seenEnd(length, 1)), 0);
-    const legs = count > LEGS_OF_A_MATRIX ? ` (${Math.ceil(count / LEGS_OF_A_MATRIX)} runs)` : '';
+    const runs = count > JOBS_OF_A_MATRIX ? ` (${Math.ceil(count / JOBS_OF_A_MATRIX)} runs)` : '';
     return [
       String(count),
-      ...[thousands(step), thousands(matrix) + legs, (matrix / step).toFixed(1)],
-      ...['1', thousands(count) + legs, String(count)],
+      ...[thousands(step), thousands(matrix) + runs, (matrix / step).toFixed(1)],
+      ...['1', thousands(count) + runs, String(count)],
     ];
   });
   return `Billed minutes, each rounded up, for jobs of 20 s to 60 min, log-uniformly. The set-up time of the runners is left
-out, which favors the matrix. A matrix has at most ${LEGS_OF_A_MATRIX} jobs.
+out, which favors the matrix. A matrix has at most ${JOBS_OF_A_MATRIX} jobs.
 
 ${table(['jobs', 'waiting: one step', 'a matrix', 'ratio', 'only sending: one step', 'a matrix', 'ratio'], rows)}`;
 }

@@ -1,6 +1,6 @@
 // Milliseconds from spawning a program to the first byte of its POST, and to its exit: the action, a
 // bare script that posts with fetch, curl, and a Node script that does nothing. They run in turn, so
-// that a slow moment of the machine meets them all; what counts is the median of the ratios of a round.
+// that a slow moment of the machine affects all of them; what counts is the median of the ratios of a round.
 
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';

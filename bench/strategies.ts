@@ -22,7 +22,7 @@ export const OWN: Strategy = {
     nextPollMs({ sinceSendMs: elapsed * 1000, pollWithinMs: null, fixedMs: null, pace: 1 }) / 1000,
 };
 
-// What each does where nobody sets an interval, as its code says at the commit named. Jitter is left
+// What each does if no interval is set, as its code says at the commit named. Jitter is left
 // out: it changes no average by much.
 const PEERS: readonly Strategy[] = [
   // src/internal/deployment.js at cd2ce8f, v5.0.0.
