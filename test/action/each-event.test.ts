@@ -76,7 +76,7 @@ interface Case {
   readonly by: (who: Person) => WebhookEvent;
 }
 
-/** The list that README and SECURITY.md speak of, written down a second time. */
+/** The list in docs/permissions.md, written down a second time. */
 const TRUSTED =
   `push schedule workflow_dispatch repository_dispatch merge_group create delete release
   deployment deployment_status milestone label page_build registry_package branch_protection_rule`.split(

@@ -101,7 +101,7 @@ function picture(name: string, alt: string): string {
   const image = `<img alt="${alt}" src="${light}">`;
   if (!existsSync(join(ROOT, dark))) return image;
   const source = `<source media="(prefers-color-scheme: dark)" srcset="${dark}">`;
-  return `<picture>\n  ${source}\n  ${image}\n</picture>`;
+  return `<picture>${source}${image}</picture>`;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
