@@ -32,12 +32,12 @@ export interface Message {
   readonly prompt: string;
   /** The statuses in which the job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
-  /** Whether the job is polled before the message at all, and whether before it is announced. */
-  readonly needsBaseline: boolean;
+  /** What the job shows before the message: of no use, to know its conversation, or to compare with. */
+  readonly baseline: 'none' | 'once' | 'fresh';
+  /** Whether it is read before the message is announced. */
   readonly pollsFirst: boolean;
-  readonly isRerun: boolean;
-  /** Whether a re-run sends although its announcement could not be written. */
-  readonly resends: boolean;
+  /** Whether a message that could not be announced does not go out. */
+  readonly mustBeNoted: boolean;
   /** The turn as this run would begin it. */
   readonly own: Turn;
   /** Awaited once, before the message goes out. It never rejects. */
@@ -50,7 +50,7 @@ const FRESH_MS = 1000;
 const EARLIER_DOUBT = 'An earlier attempt of this run did not learn what came of its message.';
 const NOT_NOTED =
   'This is a re-run, and the comment could not be written, so another re-run could not tell that the ' +
-  'message was sent. Give the job `pull-requests: write`, or start a new run.';
+  'message was sent. Give the job `pull-requests: write`, start a new run, or set `resend-on-rerun: true`.';
 
 /** Carries out the plan of a job. */
 export async function runJob(job: Job, plan: Plan, message: Message): Promise<void> {
@@ -95,7 +95,7 @@ async function send(job: Job, message: Message): Promise<End> {
   const late = endingNow(context, LEAST_POST_MS);
   if (late !== null) return notSent(job.state, options, late);
   if (note.kind === 'taken') return leaveIt(job, message, note.turn);
-  if (note.kind === 'missing' && message.isRerun && !message.resends) {
+  if (note.kind === 'missing' && message.mustBeNoted) {
     return notSent(job.state, options, { kind: 'refused', why: NOT_NOTED });
   }
   return post(job, message, baseline);
@@ -104,7 +104,7 @@ async function send(job: Job, message: Message): Promise<End> {
 /** Somebody else has the message: another run, or an earlier attempt that was not known of. */
 async function leaveIt(job: Job, message: Message, turn: Turn | null): Promise<End> {
   const { wait } = job.options;
-  if (!message.isRerun || turn === null) {
+  if (message.own.attempt === 1 || turn === null) {
     return handledElsewhere(job.state.jobId, turn?.runId ?? null);
   }
   const { jobId, polls } = job.state;
@@ -118,7 +118,7 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
   const sent = await persist(context, sendAttempt(job, message, baseline));
   if (sent.kind === 'doubtful') {
     // Where no baseline is read, the message is the one request that is made.
-    if (!message.needsBaseline || !(await confirmDelivery(job, sent.why))) {
+    if (message.baseline !== 'fresh' || !(await confirmDelivery(job, sent.why))) {
       return doubtful(sent.why, options, context.signal.aborted);
     }
     takeDelivery(job, null);
@@ -136,13 +136,13 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
 /** Reads the baseline unless it is fresh, and says what is against the message. */
 type BaselineReader = () => Promise<{ readonly kind: 'ready' } | Ending | Again | Unwanted>;
 
-function baselineReader(job: Job, { needsBaseline, onlyWhen }: Message): BaselineReader {
+function baselineReader(job: Job, { baseline, onlyWhen }: Message): BaselineReader {
   const { context } = job;
   const poll = pollBeforeSend(context, job.state.jobId, pollHooks(job));
-  let readAt = -Infinity;
+  let readAt: number | null = null;
   return async () => {
-    const isFresh = context.clock.now() - readAt <= FRESH_MS;
-    if (!needsBaseline || isFresh) return { kind: 'ready' };
+    const isRead = readAt !== null && (baseline === 'once' || isFresh(readAt));
+    if (baseline === 'none' || isRead) return { kind: 'ready' };
     const seen = await poll();
     if (seen.kind !== 'fetched') return seen;
     takeBaseline(job, seen);
@@ -151,6 +151,10 @@ function baselineReader(job: Job, { needsBaseline, onlyWhen }: Message): Baselin
     const isWanted = onlyWhen === null || onlyWhen.has(statusOf(job.state));
     return isWanted ? { kind: 'ready' } : { kind: 'unwanted', onlyWhen };
   };
+
+  function isFresh(at: number): boolean {
+    return context.clock.now() - at <= FRESH_MS;
+  }
 }
 
 function sendAttempt(

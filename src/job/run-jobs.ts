@@ -89,6 +89,9 @@ class Fleet {
     if (plan.kind === 'ended') {
       runtime.log.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
     }
+    if (isOfAnotherPrompt(plan, this.#own)) {
+      runtime.log.info(`What an earlier attempt sent to job ${jobId} was another prompt.`);
+    }
     await runJob(job, plan, this.#message(job, plan, conversation, batch));
   }
 
@@ -138,11 +141,10 @@ class Fleet {
     return {
       prompt: this.#prompt,
       onlyWhen: inputs.onlyWhen,
-      needsBaseline: inputs.wait || inputs.onlyWhen !== null || takesPlace,
+      baseline: inputs.wait || inputs.onlyWhen !== null ? 'fresh' : takesPlace ? 'once' : 'none',
       // One write covers all jobs of a batch, so only what is needed for it comes first.
       pollsFirst: takesPlace || inputs.onlyWhen !== null || this.#jobIds.length === 1,
-      isRerun: info.attempt > 1,
-      resends: inputs.resendOnRerun,
+      mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
       own: this.#own,
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
@@ -199,6 +201,12 @@ class Fleet {
         'before it is sent; a re-run will not send it again.',
     );
   }
+}
+
+/** A prompt that was shortened in the comment may be the same. */
+function isOfAnotherPrompt(plan: Plan, { prompt }: Turn): boolean {
+  if (plan.kind !== 'resume' && plan.kind !== 'ended') return false;
+  return !prompt.startsWith(plan.turn.prompt.replace(/…$/, ''));
 }
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
