@@ -48,9 +48,9 @@ export interface Message {
 const FRESH_MS = 1000;
 
 const EARLIER_DOUBT = 'An earlier attempt of this run did not learn what came of its message.';
-const NOT_NOTED =
-  'This is a re-run, and the comment could not be written, so another re-run could not tell that the ' +
-  'message was sent. Give the job `pull-requests: write`, start a new run, or set `resend-on-rerun: true`.';
+const notNoted = (why: string): string =>
+  `This is a re-run, and no note of the message stands in the comment (${why}), so an attempt could ` +
+  'send it twice. Give the job `pull-requests: write`, start a new run, or set `resend-on-rerun: true`.';
 
 /** Carries out the plan of a job. */
 export async function runJob(job: Job, plan: Plan, message: Message): Promise<void> {
@@ -96,7 +96,7 @@ async function send(job: Job, message: Message): Promise<End> {
   if (late !== null) return notSent(job.state, options, late);
   if (note.kind === 'taken') return leaveIt(job, message, note.turn);
   if (note.kind === 'missing' && message.mustBeNoted) {
-    return notSent(job.state, options, { kind: 'refused', why: NOT_NOTED });
+    return notSent(job.state, options, { kind: 'refused', why: notNoted(note.why) });
   }
   return post(job, message, baseline);
 }

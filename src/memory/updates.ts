@@ -239,7 +239,13 @@ class CommentUpdates implements Updates {
 
   #load(target: Target): Promise<Reading> {
     const allPages = this.#options.attempt > 1;
-    target.loading ??= target.conversation.read({ allPages });
+    if (target.loading === null) {
+      target.loading = target.conversation.read({ allPages });
+      // Whoever asks next may have better luck.
+      target.loading.catch(() => {
+        target.loading = null;
+      });
+    }
     return target.loading;
   }
 
@@ -321,7 +327,21 @@ class CommentUpdates implements Updates {
     const claim = (await claiming) ?? 'failed';
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own), claim);
+    if (this.#options.attempt > 1 && claim === 'taken') this.#doubt(group, notes);
     return notes;
+  }
+
+  /**
+   * In a re-run, the claim that stands may be that of an earlier attempt whose note was never written: a
+   * message goes out only where that attempt is known not to have sent it.
+   */
+  #doubt(group: readonly JobState[], notes: Map<string, Note>): void {
+    for (const { jobId, turn } of group) {
+      const isKnown = turn.mark !== turn.owner;
+      if (isKnown || notes.has(jobId)) continue;
+      this.#withdraw(jobId);
+      notes.set(jobId, { kind: 'missing', why: 'an earlier attempt has claimed the command' });
+    }
   }
 
   /** What others have written, also what was overwritten, once lists show it. */
@@ -503,7 +523,7 @@ function unwritable([first, ...others]: readonly [Target, ...Target[]], error: u
   const more =
     ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
   const remembered = [first, ...others].some(({ conversation }) => conversation.url === '')
-    ? 'a re-run will not know what was sent, and sends nothing'
+    ? 'a re-run will not know what was sent, and may send it again'
     : 'later runs may not know how it ended';
   const told =
     `The comment on #${first.conversation.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
