@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
+import { ok, problem, type Result } from './result.ts';
 import { type ProxySettings, proxySecrets, readProxy } from './runner/environment.ts';
-import { type FileRead, readInside } from './runner/files.ts';
+import { readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/secrets.ts';
 import { hasVisibleText, oneLine } from './sanitize.ts';
 import { FAIL_ON, STATUSES, type Status, type TurnResult } from './turn.ts';
@@ -88,13 +89,13 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   const raw = Object.fromEntries(INPUT_NAMES.map((name) => [name, rawInput(env, name)]));
   const parsed = z.safeParse(schema, raw);
   const send = parsed.data?.send ?? true;
-  const prompt = send ? readPrompt(env, redact) : NO_PROMPT;
+  const prompt = send ? readPrompt(env, redact) : ok('');
   const proxy = readProxy(env, parsed.data?.['base-url'].protocol === 'http:' ? 'http:' : 'https:');
   const certificates = problemWithCertificates(env);
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => describeIssue(issue, env, redact)),
-    ...(prompt.kind === 'invalid' ? [prompt.problem] : []),
-    ...(proxy.kind === 'invalid' ? [proxy.problem] : []),
+    ...(prompt.kind === 'problem' ? [prompt.problem] : []),
+    ...(proxy.kind === 'problem' ? [proxy.problem] : []),
     ...(parsed.success && !send ? contradictions(parsed.data) : []),
     ...(parsed.success ? shownSecrets(env, parsed.data) : []),
     ...(certificates === undefined ? [] : [`${certificates}.`]),
@@ -103,8 +104,8 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   const access = readAccess(raw);
   if (
     !parsed.success ||
-    prompt.kind === 'invalid' ||
-    proxy.kind === 'invalid' ||
+    prompt.kind === 'problem' ||
+    proxy.kind === 'problem' ||
     problems.length > 0
   ) {
     return { kind: 'invalid', problems: [...problems, ...missing], access };
@@ -119,7 +120,7 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
       ...data['job-id'],
       apiKey: data['api-key'],
       send,
-      prompt: prompt.text,
+      prompt: prompt.value,
       onlyWhen: data['only-when'],
       wait: data.wait,
       timeoutMs: data['timeout-minutes'] * 60_000,
@@ -130,7 +131,7 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
       comment: data.comment,
       prNumber: data['pr-number'],
       baseUrl: data['base-url'],
-      proxy: proxy.proxy,
+      proxy: proxy.value,
     },
   };
 }
@@ -462,46 +463,37 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-type PromptRead =
-  | { readonly kind: 'valid'; readonly text: string }
-  | { readonly kind: 'invalid'; readonly problem: string };
-
-const NO_PROMPT: PromptRead = { kind: 'valid', text: '' };
-
 /** A prompt that the workflow wrote goes out byte for byte: it is checked, never changed. */
-function readPrompt(env: Env, redact: Redact): PromptRead {
+function readPrompt(env: Env, redact: Redact): Result<string> {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
   if (inline !== '' && path !== '') {
-    return {
-      kind: 'invalid',
-      problem: 'prompt and prompt-file are both set; give one of them.',
-    };
+    return problem('prompt and prompt-file are both set; give one of them.');
   }
-  if (path === '') return inline === '' ? NO_PROMPT : checkPrompt('prompt', inline);
+  if (path === '') return inline === '' ? ok('') : checkPrompt('prompt', inline);
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
   return checkPromptFile(redact(path), file);
 }
 
-function checkPromptFile(path: string, file: FileRead): PromptRead {
+function checkPromptFile(path: string, file: Result<Uint8Array>): Result<string> {
   const name = `prompt-file: ${shown(path)}`;
-  if (file.kind === 'refused') return { kind: 'invalid', problem: `${name} ${file.why}.` };
+  if (file.kind === 'problem') return problem(`${name} ${file.problem}.`);
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-    return checkPrompt(name, decoder.decode(file.bytes));
+    return checkPrompt(name, decoder.decode(file.value));
   } catch {
-    return { kind: 'invalid', problem: `${name} is not valid UTF-8; save it as UTF-8.` };
+    return problem(`${name} is not valid UTF-8; save it as UTF-8.`);
   }
 }
 
-function checkPrompt(name: string, text: string): PromptRead {
+function checkPrompt(name: string, text: string): Result<string> {
   if (!text.isWellFormed()) {
-    return { kind: 'invalid', problem: `${name} contains half of a character (a lone surrogate).` };
+    return problem(`${name} contains half of a character (a lone surrogate).`);
   }
   if (!hasVisibleText(text)) {
-    return { kind: 'invalid', problem: `${name} has no visible text; write what to do.` };
+    return problem(`${name} has no visible text; write what to do.`);
   }
-  return { kind: 'valid', text };
+  return ok(text);
 }
 
 /** A phrase: without these checks neither the key nor an answer of GitHub is safe. */

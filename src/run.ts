@@ -113,7 +113,7 @@ async function followUp(
 
 function findTrigger({ env }: Runtime): TriggerRead {
   const file = readWhole(env.GITHUB_EVENT_PATH ?? '');
-  return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'read' ? file.bytes : null);
+  return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'ok' ? file.value : null);
 }
 
 /** What a run speaks on GitHub with. */

@@ -87,11 +87,11 @@ export async function fetchJob(
   const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
   const exchange = await transport.get(path, { timeoutMs, signal });
   context.debug(describeExchange(`GET ${path}`, exchange));
-  if (isSuccess(exchange) && exchange.body.kind === 'whole') {
-    const read = readRecord(exchange.body.text, jobId, context);
-    if (read.kind === 'record')
-      return { kind: 'fetched', record: read.record, during: { from, to: clock.now() } };
-    const what = read.kind === 'other-job' ? 'the record of another job' : read.why;
+  if (isSuccess(exchange) && exchange.body.kind === 'ok') {
+    const read = readRecord(exchange.body.value, jobId, context);
+    if (read.kind === 'ok')
+      return { kind: 'fetched', record: read.value, during: { from, to: clock.now() } };
+    const what = read.kind === 'other-job' ? 'the record of another job' : read.problem;
     return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
   }
   return {
@@ -269,20 +269,17 @@ async function pause(
 }
 
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
-  const read =
-    body.kind === 'whole'
-      ? readRecord(body.text, jobId, context)
-      : { kind: 'invalid' as const, why: body.why };
+  const read = body.kind === 'ok' ? readRecord(body.value, jobId, context) : body;
   switch (read.kind) {
-    case 'record':
-      return { kind: 'delivered', record: read.record, warning: '' };
+    case 'ok':
+      return { kind: 'delivered', record: read.value, warning: '' };
     case 'other-job':
       return {
         kind: 'doubtful',
         why: `${context.where} answered the message with the record of another job.`,
       };
-    case 'invalid': {
-      const what = body.kind === 'whole' && body.text === '' ? 'an empty body' : read.why;
+    case 'problem': {
+      const what = body.kind === 'ok' && body.value === '' ? 'an empty body' : read.problem;
       return {
         kind: 'delivered',
         record: null,

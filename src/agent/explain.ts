@@ -23,7 +23,7 @@ export function explain(exchange: Exchange, subject: Subject): string {
   }
   const parts = [
     `The service answered ${exchange.status} to the ${subject.doing === 'send' ? 'message' : 'look at the job'}`,
-    exchange.body.kind === 'whole' ? quote(readRefusal(exchange.body.text, subject.redact)) : '',
+    exchange.body.kind === 'ok' ? quote(readRefusal(exchange.body.value, subject.redact)) : '',
     exchange.requestId === '' ? '' : ` (request id ${subject.redact(exchange.requestId)})`,
     '.',
   ];
@@ -71,7 +71,7 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
       );
   }
   if (status >= 200 && status < 300) {
-    if (body.kind === 'broken') return `The answer had ${body.why}.`;
+    if (body.kind === 'problem') return `The answer had ${body.problem}.`;
     const type =
       contentType === ''
         ? 'no content type'

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { ok, problem, type Result } from '../result.ts';
 import type { ProxySettings } from '../runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 
@@ -26,7 +27,8 @@ export type Exchange =
       readonly locationHost: string;
       /** As the service names the request; for its support. Empty if it does not. */
       readonly requestId: string;
-      readonly body: Body;
+      /** A problem, such as "a body that is not UTF-8", where there is no whole text. */
+      readonly body: Result<string>;
     }
   | {
       readonly kind: 'failure';
@@ -38,10 +40,6 @@ export type Exchange =
     };
 
 export type Answer = Extract<Exchange, { kind: 'answer' }>;
-
-export type Body =
-  | { readonly kind: 'whole'; readonly text: string }
-  | { readonly kind: 'broken'; readonly why: string };
 
 /** `setup` failures stay until somebody changes something; `network` ones may pass. */
 export type FailureCause = 'network' | 'setup' | 'deadline' | 'cancelled';
@@ -221,11 +219,7 @@ async function exchangeOver(
     // Once the status is known it decides; only the body is lost.
     return head === undefined
       ? { kind: 'failure', written, ...failure }
-      : {
-          kind: 'answer',
-          ...head,
-          body: { kind: 'broken', why: `a body cut off (${failure.why})` },
-        };
+      : { kind: 'answer', ...head, body: problem(`a body cut off (${failure.why})`) };
     /* v8 ignore next -- V8 counts a way past a catch that always returns */
   } finally {
     clearTimeout(connecting);
@@ -293,25 +287,23 @@ function readHead({ statusCode, headers }: Dispatcher.ResponseData): AnswerHead 
 }
 
 /** Compressed bodies are refused unread: they were not asked for, and may be bombs. */
-async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Body> {
+async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Result<string>> {
   const encoding = [headers['content-encoding'] ?? []].flat().join(', ');
   if (!/^(identity)?$/i.test(encoding)) {
     body.on('error', () => {}).destroy();
-    return { kind: 'broken', why: 'a body in a content encoding that was not asked for' };
+    return problem('a body in a content encoding that was not asked for');
   }
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > SIZE_LIMIT)
-      return { kind: 'broken', why: `a body of more than ${SIZE_LIMIT} bytes` };
+    if (size > SIZE_LIMIT) return problem(`a body of more than ${SIZE_LIMIT} bytes`);
     chunks.push(chunk);
   }
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-    return { kind: 'whole', text };
+    return ok(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
   } catch {
-    return { kind: 'broken', why: 'a body that is not UTF-8' };
+    return problem('a body that is not UTF-8');
   }
 }
 

@@ -1,12 +1,7 @@
 import * as z from 'zod/mini';
+import { ok, problem, type Result } from '../result.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { type JobRecord, redactStatus } from '../turn.ts';
-
-/** What a body turned out to be. `why` is a phrase; it never quotes the body. */
-export type RecordRead =
-  | { readonly kind: 'record'; readonly record: JobRecord }
-  | { readonly kind: 'other-job' }
-  | { readonly kind: 'invalid'; readonly why: string };
 
 /** A text that is longer counts as absent: it is not what its field is for. */
 function text(limit: number) {
@@ -29,21 +24,19 @@ const jobRecord = z.object({
 /**
  * Reads the job record out of a body. Unknown fields pass, a field of the wrong type counts as
  * absent, and an unknown status is kept, for it only means "not final". Secrets are taken out
- * before anything is cut, quoted or compared.
+ * before anything is cut, quoted or compared. A problem never quotes the body.
  */
 export function readRecord(
   body: string,
   jobId: string,
   { redact, serverUrl }: { readonly redact: Redact; readonly serverUrl: string },
-): RecordRead {
+): Result<JobRecord> | { readonly kind: 'other-job' } {
   const json = parseJson(body);
-  if (json === undefined) {
-    return { kind: 'invalid', why: `invalid JSON (${Buffer.byteLength(body)} bytes)` };
-  }
+  if (json === undefined) return problem(`invalid JSON (${Buffer.byteLength(body)} bytes)`);
   const parsed = jobRecord.safeParse(json);
-  if (!parsed.success) return { kind: 'invalid', why: 'JSON that is not a job record' };
+  if (!parsed.success) return problem('JSON that is not a job record');
   return parsed.data.id === jobId
-    ? { kind: 'record', record: checkLink(redactRecord(parsed.data, redact), serverUrl) }
+    ? ok(checkLink(redactRecord(parsed.data, redact), serverUrl))
     : { kind: 'other-job' };
 }
 
@@ -121,16 +114,10 @@ function checkLink(record: RawRecord, serverUrl: string): JobRecord {
   const link = checkPrLink(record.prLink, { serverUrl, repository });
   return {
     ...record,
-    prLink: link.kind === 'link' ? link.url : null,
-    linkProblem: link.kind === 'refused' ? link.why : null,
+    prLink: link.kind === 'ok' ? link.value : null,
+    linkProblem: link.kind === 'problem' ? link.problem : null,
   };
 }
-
-/** What a `prLink` of the service turned out to be. */
-export type PrLink =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'link'; readonly url: string }
-  | { readonly kind: 'refused'; readonly why: string };
 
 const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
 
@@ -149,25 +136,23 @@ const PULL_REQUEST_PATHS = [
 export function checkPrLink(
   link: string | null,
   { serverUrl, repository }: { readonly serverUrl: string; readonly repository: string | null },
-): PrLink {
-  if (link === null || link === '') return { kind: 'none' };
-  if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) {
-    return { kind: 'refused', why: 'it is not a URL' };
-  }
+): Result<string | null> {
+  if (link === null || link === '') return ok(null);
+  if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) return problem('it is not a URL');
   const url = new URL(link);
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
-    return { kind: 'refused', why: 'it is not a plain https link' };
+    return problem('it is not a plain https link');
   }
   const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
   if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
-    return { kind: 'refused', why: 'it does not lead to a known code host' };
+    return problem('it does not lead to a known code host');
   }
   const path = url.pathname.replace(/\/$/, '');
   const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
   if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
-    return { kind: 'refused', why: 'it does not lead to a pull request' };
+    return problem('it does not lead to a pull request');
   }
-  return { kind: 'link', url: `https://${url.host}${path}` };
+  return ok(`https://${url.host}${path}`);
 }
 
 function hostOf(url: string): string {

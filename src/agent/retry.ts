@@ -79,8 +79,8 @@ export function isDelivery(exchange: Exchange): exchange is Answer {
 /** A captive portal answers 200 with HTML: only JSON, or nothing at all, is the service's. */
 function saysJsonOrNothing({ contentType, body }: Answer): boolean {
   if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)) return true;
-  if (body.kind === 'broken') return false;
-  return body.text === '' || (contentType === '' && /^\s*\{/.test(body.text));
+  if (body.kind === 'problem') return false;
+  return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
 }
 
 export type Repeat =

@@ -1,4 +1,5 @@
 import type { AccessInputs } from '../inputs.ts';
+import { ok, problem, type Result } from '../result.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
 import { type GitHub, whyOf } from './api.ts';
@@ -79,8 +80,8 @@ export async function authorize(
 ): Promise<Authorization> {
   if (isTrusted(trigger)) return { kind: 'allowed' };
   const found = findActors(trigger, facts);
-  if (found.kind === 'unknown') return { kind: 'failed', reason: found.reason };
-  const unnamed = found.actors.find(
+  if (found.kind === 'problem') return { kind: 'failed', reason: found.problem };
+  const unnamed = found.value.find(
     (actor) => !isPerson(actor) && !isAllowedBot(actor, allowedBots),
   );
   if (unnamed !== undefined) {
@@ -88,37 +89,33 @@ export async function authorize(
     const reason = `${login} is a bot or app that allowed-bots does not name.`;
     return explained(trigger, { kind: 'denied', reason });
   }
-  const people = found.actors.filter(isPerson);
+  const people = found.value.filter(isPerson);
   if (minimumPermission === 'none' || people.length === 0) return { kind: 'allowed' };
   const checking = connect().then((github) => checkPermissions(github, people, minimumPermission));
   return explained(trigger, await checking.catch(cannotAsk));
 }
 
-type Actors =
-  | { readonly kind: 'known'; readonly actors: readonly Actor[] }
-  | { readonly kind: 'unknown'; readonly reason: string };
-
 /** Everybody who had a part in this run being started. */
 function findActors(
   { event, sender, comment }: Trigger,
   { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-): Actors {
+): Result<readonly Actor[]> {
   const starter = comment?.author ?? sender;
   if (starter === null) {
-    const reason =
+    return problem(
       `The event "${oneLine(event, 100)}" does not say who started it, so no permission can be ` +
-      'checked. Use another event, such as workflow_dispatch or schedule.';
-    return { kind: 'unknown', reason };
+        'checked. Use another event, such as workflow_dispatch or schedule.',
+    );
   }
-  if (attempt === 1) return { kind: 'known', actors: [starter] };
+  if (attempt === 1) return ok([starter]);
   if (triggeringActor === '') {
-    const reason =
+    return problem(
       'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can ' +
-      'be checked. Start a new run, or write a new comment.';
-    return { kind: 'unknown', reason };
+        'be checked. Start a new run, or write a new comment.',
+    );
   }
   const isSame = isPerson(starter) && sameLogin(starter.login, triggeringActor);
-  return { kind: 'known', actors: isSame ? [starter] : [starter, actorOf(triggeringActor)] };
+  return ok(isSame ? [starter] : [starter, actorOf(triggeringActor)]);
 }
 
 function sameLogin(one: string, other: string): boolean {

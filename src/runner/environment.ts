@@ -1,5 +1,7 @@
 // The runner's environment variables: what a run is known by, and its proxy.
 
+import { ok, problem, type Result } from '../result.ts';
+
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** The runner's variables that a run is known by. */
@@ -48,26 +50,19 @@ export interface ProxySettings {
   readonly noProxy: string;
 }
 
-export type ProxyRead =
-  | { readonly kind: 'valid'; readonly proxy: ProxySettings }
-  | { readonly kind: 'invalid'; readonly problem: string };
-
 /**
  * Reads the proxy variables as the runner does (actions/runner, RunnerWebProxy.cs): lower case
  * wins, `http://` is added where the scheme is missing, and https never uses `http_proxy`.
  */
-export function readProxy(env: Env, scheme: 'http:' | 'https:'): ProxyRead {
+export function readProxy(env: Env, scheme: 'http:' | 'https:'): Result<ProxySettings> {
   const name = scheme === 'https:' ? 'https_proxy' : 'http_proxy';
   const url = variable(env, name);
   const noProxy = variable(env, 'no_proxy');
-  if (url === '') return { kind: 'valid', proxy: { url: '', noProxy } };
+  if (url === '') return ok({ url: '', noProxy });
   const parsed = parseProxy(url);
   return parsed === null
-    ? {
-        kind: 'invalid',
-        problem: `${name.toUpperCase()} is not the URL of an http or https proxy; fix or unset it.`,
-      }
-    : { kind: 'valid', proxy: { url: parsed.href, noProxy } };
+    ? problem(`${name.toUpperCase()} is not the URL of an http or https proxy; fix or unset it.`)
+    : ok({ url: parsed.href, noProxy });
 }
 
 /** Passwords in the proxy variables, as they stand there and decoded. */

@@ -1,4 +1,4 @@
-import type { Body, Exchange, FailureCause, Limits, Transport } from '../../src/agent/http.ts';
+import type { Exchange, FailureCause, Limits, Transport } from '../../src/agent/http.ts';
 import type { JobRecord } from '../../src/turn.ts';
 import type { VirtualClock } from './clock.ts';
 
@@ -147,7 +147,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
         end(
           head === null
             ? failure(written, cause)
-            : { ...head, body: { kind: 'broken', why: 'a body that was cut off' } },
+            : { ...head, body: { kind: 'problem', problem: 'a body that was cut off' } },
         );
       }
       const cancel = (): void => fail('cancelled');
@@ -323,8 +323,8 @@ function answerOf(
   }
 }
 
-function whole(text: string): Body {
-  return { kind: 'whole', text };
+function whole(text: string): Answer['body'] {
+  return { kind: 'ok', value: text };
 }
 
 /** The record that the service shows at `now` to one who has sent nothing. */

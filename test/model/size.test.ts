@@ -127,7 +127,7 @@ function refusal(retryAfter: readonly string[], date: string): Exchange {
     date,
     locationHost: '',
     requestId: '',
-    body: { kind: 'whole', text: '' },
+    body: { kind: 'ok', value: '' },
   };
 }
 

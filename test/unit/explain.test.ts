@@ -12,7 +12,7 @@ const REFUSAL: Answer = {
   locationHost: '',
   retryAfter: [],
   date: '',
-  body: { kind: 'whole', text: '' },
+  body: { kind: 'ok', value: '' },
 };
 const SUBJECT: Subject = {
   doing: 'send',

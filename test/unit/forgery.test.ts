@@ -108,7 +108,7 @@ function summary(parts: Partial<JobState>): string {
 
 function checked(text: string): string | null {
   const link = checkPrLink(text, { ...SITE, repository: null });
-  return link.kind === 'link' ? link.url : null;
+  return link.kind === 'ok' ? link.value : null;
 }
 
 function isOwn(href: string): boolean {
@@ -225,11 +225,11 @@ const ANSWER: Answer = {
   date: '',
   locationHost: '',
   requestId: '',
-  body: { kind: 'whole', text: '' },
+  body: { kind: 'ok', value: '' },
 };
 
 function whole(json: unknown): Answer['body'] {
-  return { kind: 'whole', text: typeof json === 'string' ? json : JSON.stringify(json) };
+  return { kind: 'ok', value: typeof json === 'string' ? json : JSON.stringify(json) };
 }
 
 const ANSWERS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Body, Exchange } from '../../src/agent/http.ts';
+import type { Exchange } from '../../src/agent/http.ts';
 import {
   classifySend,
   repeatPoll,
@@ -9,7 +9,7 @@ import {
   type SendClass,
 } from '../../src/agent/retry.ts';
 
-const JSON_BODY: Body = { kind: 'whole', text: '{"id":"job-1"}' };
+const JSON_BODY: Answer['body'] = { kind: 'ok', value: '{"id":"job-1"}' };
 const NOW = new Date('2026-11-21T12:00:00Z');
 
 type Answer = Extract<Exchange, { kind: 'answer' }>;
@@ -29,8 +29,8 @@ function answer(status: number, parts: Partial<Answer> = {}): Exchange {
 function failure(written: boolean, cause: 'network' | 'setup' | 'deadline' = 'network'): Exchange {
   return { kind: 'failure', written, cause, why: 'connection refused' };
 }
-const broken: Body = { kind: 'broken', why: 'cut off' };
-const html = { contentType: 'text/html', body: { kind: 'whole', text: '<html>' } } as const;
+const broken: Answer['body'] = { kind: 'problem', problem: 'cut off' };
+const html = { contentType: 'text/html', body: { kind: 'ok', value: '<html>' } } as const;
 
 describe('classifySend', () => {
   const table: readonly [string, Exchange, SendClass][] = [
@@ -50,7 +50,7 @@ describe('classifySend', () => {
     ],
     ['200, vendor JSON', answer(200, { contentType: 'application/vnd.api+json' }), 'delivered'],
     ['200, JSON cut off', answer(200, { body: broken }), 'delivered'],
-    ['204', answer(204, { contentType: '', body: { kind: 'whole', text: '' } }), 'delivered'],
+    ['204', answer(204, { contentType: '', body: { kind: 'ok', value: '' } }), 'delivered'],
     ['200, no content type, JSON object', answer(200, { contentType: '' }), 'delivered'],
     ['200, no content type, cut off', answer(200, { contentType: '', body: broken }), 'doubtful'],
     ['200, no content type, text', answer(200, { contentType: '', body: html.body }), 'doubtful'],
