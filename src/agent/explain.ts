@@ -4,13 +4,13 @@ import type { Answer, Exchange } from './http.ts';
 import { type Refusal, readRefusal } from './job-record.ts';
 
 interface Subject {
-  readonly doing: 'send' | 'look';
+  readonly doing: 'send' | 'poll';
   /** Where the requests go, the proxy included. */
   readonly where: string;
-  /** When the service wants to be asked again, if it said so. */
-  readonly again: Date | null;
-  /** Whether this run itself tries again. */
-  readonly goesOn: boolean;
+  /** The date until which the service asks to wait; null if it does not. */
+  readonly retryAt: Date | null;
+  /** Whether this run sends the message again. */
+  readonly isRetried: boolean;
   readonly redact: Redact;
 }
 
@@ -31,14 +31,14 @@ export function explain(exchange: Exchange, subject: Subject): string {
   return advice === '' ? parts.join('') : `${parts.join('')} ${advice}`;
 }
 
-/** Details beyond these are not told: who needs them all asks the service. */
+/** Only this many details are shown. */
 const MOST_DETAILS = 3;
 
 function quote({ sentence, details }: Refusal): string {
   if (sentence === '') return '';
-  const told = details.slice(0, MOST_DETAILS).map((detail) => `"${oneLine(detail, 120)}"`);
-  const more = details.length > told.length ? [`${details.length - told.length} more`] : [];
-  const list = told.length === 0 ? '' : ` (${[...told, ...more].join(', ')})`;
+  const shown = details.slice(0, MOST_DETAILS).map((detail) => `"${oneLine(detail, 120)}"`);
+  const more = details.length > shown.length ? [`${details.length - shown.length} more`] : [];
+  const list = shown.length === 0 ? '' : ` (${[...shown, ...more].join(', ')})`;
   return `: "${oneLine(sentence)}"${list}`;
 }
 
@@ -58,16 +58,16 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
     case 404:
       return 'The job was not found; check job-id and project-id.';
     case 429:
-      if (subject.doing === 'look') {
+      if (subject.doing === 'poll') {
         return 'The service was asked too often; a longer poll-interval-seconds may help.';
       }
       return (
         'The service takes 100 messages per project and hour (100/h) from everybody together' +
-        (subject.goesOn
+        (subject.isRetried
           ? '.'
-          : subject.again === null
+          : subject.retryAt === null
             ? '; try again later.'
-            : `; try again after ${inUtc(subject.again)}.`)
+            : `; try again after ${inUtc(subject.retryAt)}.`)
       );
   }
   if (status >= 200 && status < 300) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Ending } from '../agent/client.ts';
+import type { GiveUp } from '../agent/client.ts';
 import { findJob, isUpTo, type Ledger, type LedgerJob } from '../memory/ledger.ts';
 import type { Memory } from '../memory/updates.ts';
 import { hasEnded, type JobState, type Turn } from '../turn.ts';
@@ -8,7 +8,7 @@ import { type End, reasonNow } from './reasons.ts';
 // What to do for each job, from what is remembered of earlier attempts and runs.
 
 /** What is remembered, or why it cannot be known where that would stand. */
-export type Located = Memory | { readonly kind: 'not-found'; readonly ending: Ending };
+export type Located = Memory | { readonly kind: 'not-found'; readonly ending: GiveUp };
 
 /** What to do for one job, with the reason where that is not simply to send. */
 export type Plan =
@@ -83,7 +83,7 @@ function planUnknown(
 }
 
 /** In a re-run, a job that cannot say where it is remembered what was sent to it gets nothing. */
-function refuseUnseen(jobId: string, ending: Ending): Plan {
+function refuseUnseen(jobId: string, ending: GiveUp): Plan {
   const nothing = `Nothing was sent to job ${jobId} in this re-run: it could not be seen`;
   const unknown = 'so the action cannot tell whether it was sent before.';
   switch (ending.kind) {

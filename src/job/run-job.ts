@@ -1,13 +1,13 @@
 import {
-  type Again,
-  type Ending,
-  endingNow,
+  type GiveUp,
   LEAST_POST_MS,
   messageSender,
-  persist,
+  mustGiveUp,
   pollBeforeSend,
-  pollUntilSeen,
+  pollUntilFetched,
+  type Retry,
   type Sent,
+  withRetries,
 } from '../agent/client.ts';
 import { type JobState, STATUSES, type Status } from '../turn.ts';
 import {
@@ -68,7 +68,7 @@ async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | n
 
 async function send(job: Job, message: Message): Promise<End> {
   const { options, context } = job;
-  const sent = await persist(context, sendAttempt(job, message));
+  const sent = await withRetries(context, sendAttempt(job, message));
   if (sent.kind === 'doubtful') {
     // Where no baseline is read, the message is the one request that is made.
     if (!needsBaseline(job, message) || !(await confirmDelivery(job, sent.why))) {
@@ -98,7 +98,7 @@ function needsBaseline({ options }: Job, { onlyWhen }: Message): boolean {
  * 3. Read the baseline again if it is older than a second.
  * 4. Send the message.
  */
-function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted | Ending | Again> {
+function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted | GiveUp | Retry> {
   const { context } = job;
   const { clock } = context;
   const poll = pollBeforeSend(context, job.state.jobId, pollHooks(job));
@@ -110,7 +110,7 @@ function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted 
   let readAt = 0;
 
   /** Null if nothing is against the message. */
-  async function readBaseline(): Promise<Ending | Again | Unwanted | null> {
+  async function readBaseline(): Promise<GiveUp | Retry | Unwanted | null> {
     if (!needsBaseline(job, message)) return null;
     const seen = await poll();
     if (seen.kind !== 'fetched') return seen;
@@ -123,12 +123,12 @@ function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted 
   }
 
   return async () => {
-    const first = (await readBaseline()) ?? endingNow(context, LEAST_POST_MS);
+    const first = (await readBaseline()) ?? mustGiveUp(context, LEAST_POST_MS);
     if (first !== null) return first;
     announced ??= message.announce();
     const problem = await announced;
     // A cancel or the deadline may be why the announcement was not written.
-    const over = endingNow(context, LEAST_POST_MS);
+    const over = mustGiveUp(context, LEAST_POST_MS);
     if (over !== null) return over;
     if (problem !== undefined) return { kind: 'refused', why: problem };
     const second = clock.now() - readAt > FRESH_MS ? await readBaseline() : null;
@@ -136,7 +136,7 @@ function sendAttempt(job: Job, message: Message): () => Promise<Sent | Unwanted 
     const sent = await post();
     if (sent.kind !== 'doubtful' && sent.kind !== 'delivered')
       update(job, { delivery: 'not-sent' });
-    if (sent.kind === 'again') emit(job, { kind: 'held', why: sent.why, afterMs: sent.afterMs });
+    if (sent.kind === 'retry') emit(job, { kind: 'held', why: sent.why, afterMs: sent.afterMs });
     return sent;
   };
 }
@@ -151,7 +151,7 @@ async function look(job: Job, isUnfinished: boolean): Promise<End> {
   const { options, context, state } = job;
   if (isUnfinished) update(job, { sentAt: state.turn.sentAt ?? context.clock.now() });
   if (options.wait) return waitUntilDone(job);
-  const end = await pollUntilSeen(context, job.state.jobId, pollHooks(job));
+  const end = await pollUntilFetched(context, job.state.jobId, pollHooks(job));
   if (end.kind !== 'fetched') return notSent(job.state, options, end);
   take(job, end.record);
   return { result: statusOf(job.state), reason: '' };

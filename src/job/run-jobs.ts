@@ -1,4 +1,4 @@
-import { pollUntilSeen } from '../agent/client.ts';
+import { pollUntilFetched } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { takesPlaceFromJob } from '../github/event.ts';
 import type { JobState } from '../turn.ts';
@@ -125,7 +125,7 @@ const NEVER = new AbortController().signal;
 /** Polls the job for its pull request, for as long as that may help, and reads what stands there. */
 async function locate(job: Job, { agent, updates, info }: RunContext): Promise<Place> {
   const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
-  const look = await pollUntilSeen(unstopped, job.state.jobId, pollHooks(job));
+  const look = await pollUntilFetched(unstopped, job.state.jobId, pollHooks(job));
   if (look.kind !== 'fetched') {
     return { conversation: null, memory: { kind: 'not-found', ending: look } };
   }

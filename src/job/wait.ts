@@ -1,5 +1,5 @@
 import { fetchJob } from '../agent/client.ts';
-import { repeatPoll } from '../agent/retry.ts';
+import { pollRetryDelayMs } from '../agent/retry.ts';
 import type { Clock } from '../clock.ts';
 import { evaluateTurn, isFinal } from '../turn.ts';
 import { countPoll, emit, type Job, takePoll } from './job.ts';
@@ -91,18 +91,17 @@ export async function waitUntilDone(job: Job): Promise<End> {
     failures += 1;
     // At the deadline all jobs are polled once more, and not each may get its turn in time.
     if (remainingMs > 0) lastMiss = look.why;
-    const repeat = repeatPoll({
+    const retryMs = pollRetryDelayMs({
       exchange: look.exchange,
       failures,
       networkErrors: 0,
       // A job that got no message may not be unknown for a while.
       sinceSendMs: isPlainLook ? Infinity : clock.now() - since,
-      now: new Date(clock.now()),
+      now: clock.now(),
       random: context.random(),
     });
-    if (repeat.kind === 'give-up' && clock.now() < deadline)
-      return lost(job.state, failures, look.why);
-    pollAfterMs = repeat.kind === 'again' ? repeat.afterMs : 0;
+    if (retryMs === null && clock.now() < deadline) return lost(job.state, failures, look.why);
+    pollAfterMs = retryMs ?? 0;
     const leftMs = deadline - clock.now();
     // The last poll comes at the deadline, however long the service wants to be left alone.
     if (leftMs > 0) {

@@ -52,7 +52,7 @@ describe('Retry-After', () => {
       requestId: '',
       body: { kind: 'ok', value: '' },
     };
-    return retryAfterMs(exchange, NOW);
+    return retryAfterMs(exchange, NOW.getTime());
   }
 
   const digits = fc.stringMatching(/^0{0,20}[0-9]{1,20}$/);

@@ -17,23 +17,23 @@ const REFUSAL: Answer = {
 const SUBJECT: Subject = {
   doing: 'send',
   where: 'agent.example',
-  again: null,
-  goesOn: false,
+  retryAt: null,
+  isRetried: false,
   redact: (text) => text,
 };
 const LIMIT = 'The service takes 100 messages per project and hour (100/h) from everybody together';
 
 it.each<[string, Partial<Subject>, string]>([
-  ['a message that is sent again', { goesOn: true }, `message. ${LIMIT}.`],
+  ['a message that is sent again', { isRetried: true }, `message. ${LIMIT}.`],
   ['a message that is given up', {}, `message. ${LIMIT}; try again later.`],
   [
     'a message that may come later',
-    { again: new Date(Date.UTC(2026, 10, 21, 12)) },
+    { retryAt: new Date(Date.UTC(2026, 10, 21, 12)) },
     `message. ${LIMIT}; try again after 2026-11-21T12:00:00Z (UTC).`,
   ],
   [
-    'a look',
-    { doing: 'look' },
+    'a poll',
+    { doing: 'poll' },
     'look at the job. The service was asked too often; a longer poll-interval-seconds may help.',
   ],
 ])('a 429 to %s', (_, subject, words) => {

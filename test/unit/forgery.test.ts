@@ -249,12 +249,12 @@ describe('of every text, in each part of an answer', () => {
     const found = wrong((text) =>
       STATUSES.flatMap((status) => {
         const exchange = { ...ANSWER, status, ...part(text) };
-        return (['send', 'look'] as const).flatMap((doing) => {
+        return (['send', 'poll'] as const).flatMap((doing) => {
           const said = explain(exchange, {
             doing,
             where: 'agent.example',
-            again: null,
-            goesOn: false,
+            retryAt: null,
+            isRetried: false,
             redact,
           });
           const hidden = [...hiddenIn(said), ...(said.match(/[\n\t\u2028\u2029]/g) ?? [])];
