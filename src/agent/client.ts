@@ -59,6 +59,13 @@ export interface Fetched {
   readonly during: Moment;
 }
 
+/** A poll that failed. */
+export interface Missed {
+  readonly kind: 'missed';
+  readonly exchange: Exchange;
+  readonly why: string;
+}
+
 export type Sent =
   | {
       readonly kind: 'delivered';
@@ -83,9 +90,7 @@ export async function fetchJob(
   context: AgentContext,
   jobId: string,
   remainingMs: () => number,
-): Promise<
-  Fetched | { readonly kind: 'missed'; readonly exchange: Exchange; readonly why: string }
-> {
+): Promise<Fetched | Missed> {
   const { transport, clock, signal, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
