@@ -8,19 +8,13 @@ import type { Request } from './github/command.ts';
 import { createDeadline, type Deadline } from './github/deadline.ts';
 import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
 import { type Reactions, reactTo } from './github/reactions.ts';
-import {
-  DEFAULT_BASE_URL,
-  type Inputs,
-  NO_SECRETS,
-  problemWithCertificates,
-  readInputs,
-} from './inputs.ts';
+import { DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.ts';
 import { usesMemory, whichJobs } from './job/prepare.ts';
 import { runJobs } from './job/run-jobs.ts';
 import { openUpdates } from './memory/updates.ts';
 import { renderLedger, renderUsage } from './report/comment.ts';
 import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
-import { type RunInfo, readRunInfo } from './runner/environment.ts';
+import { problemWithCertificates, type RunInfo, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { JobState } from './turn.ts';
 import { VERSION } from './version.ts';
