@@ -1,6 +1,6 @@
 import { pollUntilFetched } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
-import { takesPlaceFromJob } from '../github/event.ts';
+import { takesConversationFromJob } from '../github/event.ts';
 import type { JobState } from '../turn.ts';
 import { type Job, type JobEvent, type Observer, pollHooks } from './job.ts';
 import { type Located, planJob, planLook, stateOf, stateUnplanned } from './plan.ts';
@@ -116,7 +116,9 @@ const NOT_NOTED =
 /** Whether only the job's own record can say where an earlier attempt or run left its notes. */
 function isPlaceUnknown({ inputs, trigger, info }: RunContext): boolean {
   const needsNotes = inputs.send ? info.attempt > 1 : inputs.wait;
-  return inputs.comment && needsNotes && inputs.prNumber === null && takesPlaceFromJob(trigger);
+  return (
+    inputs.comment && needsNotes && inputs.prNumber === null && takesConversationFromJob(trigger)
+  );
 }
 
 /** Never aborts: polling goes on after the queue has stopped. */
@@ -135,7 +137,7 @@ async function locate(job: Job, { agent, updates, info }: RunContext): Promise<P
 
 /** Where no event names the conversation, the job does so as soon as it shows its pull request. */
 function placeOf({ record, turn }: JobState, { inputs, trigger, info }: RunContext): number | null {
-  if (inputs.prNumber !== null || !takesPlaceFromJob(trigger)) return null;
+  if (inputs.prNumber !== null || !takesConversationFromJob(trigger)) return null;
   // The answer to the message may do without the link that a poll has shown.
   return ownPullRequest(record?.prLink ?? turn.base?.prLink ?? null, info);
 }
