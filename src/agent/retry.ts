@@ -1,8 +1,8 @@
 import type { Answer, Exchange } from './http.ts';
 
 /**
- * What an answer, or the lack of one, says about the message. The README's table "Will it send
- * twice?" is made of these rows.
+ * What the outcome of a POST says about the message. The README's table "Will it send twice?" is
+ * generated from these rows.
  */
 export const SEND_RULES = {
   delivered: {
@@ -40,21 +40,17 @@ export const SEND_RULES = {
     delivery: 'unknown',
     repeats: 0,
   },
-} as const satisfies Record<string, SendRule> & NeverRepeated;
+} as const satisfies Readonly<Record<string, SendRule>>;
 
-interface SendRule {
-  readonly when: string;
-  readonly delivery: 'sent' | 'not-sent' | 'unknown';
-  /** How often the message may be sent again after this. */
-  readonly repeats: number;
-}
-
-/** These ends leave the loop before anybody asks how often they may be repeated. */
-type NeverRepeated = Readonly<Record<'delivered' | 'doubtful', SendRule & { readonly repeats: 0 }>>;
+/** How often the message may be sent again. What may have been delivered is never sent again. */
+type SendRule = { readonly when: string } & (
+  | { readonly delivery: 'not-sent'; readonly repeats: number }
+  | { readonly delivery: 'sent' | 'unknown'; readonly repeats: 0 }
+);
 
 export type SendClass = keyof typeof SEND_RULES;
 
-/** Sorts the end of a POST into the class that decides whether it may be sent again. */
+/** The class of a POST's outcome, which decides whether the message may be sent again. */
 export function classifySend(exchange: Exchange): SendClass {
   if (exchange.kind === 'failure') {
     if (exchange.written) return 'doubtful';
@@ -65,18 +61,18 @@ export function classifySend(exchange: Exchange): SendClass {
   if (status >= 300 && status < 400) return 'redirected';
   if (status === 429) return 'rate-limited';
   if (status === 425) return 'not-processed';
-  // A server in between says 408 and 503, also with Retry-After, of a backend that took the message.
+  // A proxy may send 408 or 503, even with Retry-After, for a backend that accepted the message.
   return status >= 400 && status < 500 && status !== 408 ? 'refused' : 'doubtful';
 }
 
-/** Whether the service took the message. */
+/** Whether the service accepted the message. */
 export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
   const { status } = exchange;
   return status >= 200 && status < 300 && saysJsonOrNothing(exchange);
 }
 
-/** A captive portal answers 200 with HTML: only JSON, or nothing at all, is the service's. */
+/** A captive portal answers 200 with HTML. The service answers with JSON or with an empty body. */
 function saysJsonOrNothing({ contentType, body }: Answer): boolean {
   if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)) return true;
   if (body.kind === 'problem') return false;
@@ -113,7 +109,7 @@ export function sendRetryDelayMs(history: SendHistory): number | null {
 
 interface PollHistory {
   readonly exchange: Exchange;
-  /** How many polls in a row have failed, including this one, and how many of them in the network. */
+  /** How many polls in a row have failed, including this one; and in the network. */
   readonly failures: number;
   readonly networkErrors: number;
   /** Milliseconds since the service accepted the message; null before it is sent. */
