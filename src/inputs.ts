@@ -154,7 +154,7 @@ function contradictions({ send, command, onlyWhen }: Settings): readonly string[
 export const JOB_ID_MISSING =
   'job-id is empty; give the id that the service answered when the job was created.';
 
-/** Checks the trimmed text of an input. A problem is the rest of a sentence that starts with its name. */
+/** Checks the trimmed text of an input. A problem continues a sentence that starts with its name. */
 type Check<T> = (text: string, quote: Quote) => Result<T>;
 /** Makes a text fit for an error: short, visible and without secrets. */
 type Quote = (text: string) => string;

@@ -79,7 +79,7 @@ export type Sent =
 /** Milliseconds. */
 const POLL_MS = 30_000;
 const POST_MS = 60_000;
-/** Milliseconds that must be left to start a POST: if the deadline cuts it off, delivery is unknown. */
+/** Milliseconds that must be left for a POST: if the deadline cuts it off, delivery is unknown. */
 export const LEAST_POST_MS = 2000;
 
 /**
@@ -302,7 +302,7 @@ function jobPath(projectId: string, jobId: string): string {
   return `/v2/agent/${projectId}/job/${jobId}`;
 }
 
-/** The date until which the service asks to wait; null if it does not ask, or Date cannot hold it. */
+/** The date until which the service asks to wait; null if there is none, or none that Date can hold. */
 function retryDate(exchange: Exchange, clock: Clock): Date | null {
   const now = clock.now();
   const ms = retryAfterMs(exchange, now);

@@ -5,7 +5,7 @@ import { type Refusal, readRefusal } from './job-record.ts';
 
 interface Subject {
   readonly doing: 'send' | 'poll';
-  /** Where the requests go, the proxy included. */
+  /** Names the service, and the proxy if there is one. */
   readonly where: string;
   /** The date until which the service asks to wait; null if it does not. */
   readonly retryAt: Date | null;
@@ -14,7 +14,7 @@ interface Subject {
   readonly redact: Redact;
 }
 
-/** One sentence or two: what the service did, and what to do about it. */
+/** One or two sentences: what the service did, and what to do about it. */
 export function explain(exchange: Exchange, subject: Subject): string {
   if (exchange.kind === 'failure') {
     return exchange.written

@@ -36,7 +36,7 @@ export interface Failure {
   readonly kind: 'failure';
   /** Whether any byte of the request may have been sent. If so, it may have been processed. */
   readonly written: boolean;
-  /** A `setup` failure remains until somebody changes a setting; a `network` failure may be temporary. */
+  /** A `setup` failure lasts until somebody changes a setting; a `network` failure may pass. */
   readonly cause: 'network' | 'setup' | 'deadline' | 'cancelled';
   /** A phrase for people, such as "connection refused"; without secrets. */
   readonly why: string;
@@ -51,7 +51,7 @@ export interface RequestOptions {
   readonly signal: AbortSignal;
 }
 
-/** The two kinds of request that this action makes. Neither is retried here; retry.ts decides that. */
+/** The two kinds of request that this action makes. Neither is retried here: see retry.ts. */
 export interface Transport {
   /** Reads; connections are kept alive between calls. */
   get(path: string, options: RequestOptions): Promise<Exchange>;

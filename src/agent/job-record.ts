@@ -3,7 +3,7 @@ import { ok, problem, type Result } from '../result.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { type JobRecord, redactStatus } from '../turn.ts';
 
-/** A text that is longer counts as absent: it is not what its field is for. */
+/** A longer text counts as absent: it cannot be a valid value. */
 function text(limit: number) {
   return z.catch(z.nullable(z.string().check(z.maxLength(limit))), null);
 }
@@ -22,8 +22,8 @@ const jobRecord = z.object({
 });
 
 /**
- * Reads the job record out of a body. Unknown fields pass, a field of the wrong type counts as
- * absent, and an unknown status is kept, for it only means "not final". Secrets are taken out
+ * Reads the job record in a body. Unknown fields are ignored, a field of the wrong type counts as
+ * absent, and an unknown status is kept, because it only means "not final". Secrets are redacted
  * before anything is cut, quoted or compared. A problem never quotes the body.
  */
 export function readRecord(
@@ -92,7 +92,7 @@ const refusal = z.union([
   ),
 ]);
 
-/** What the service says about a refusal; empty where it says nothing. */
+/** How the service explains a refusal; empty if it does not. */
 export interface Refusal {
   readonly sentence: string;
   readonly details: readonly string[];
@@ -108,7 +108,7 @@ export function readRefusal(body: string, redact: Redact): Refusal {
   };
 }
 
-/** A link goes on only once it is checked. `serverUrl` is the code host of this workflow. */
+/** Keeps only a link that passes the check. `serverUrl` is the code host of this workflow. */
 function checkLink(record: RawRecord, serverUrl: string): JobRecord {
   const repository = record.source?.repository ?? null;
   const link = checkPrLink(record.prLink, { serverUrl, repository });
@@ -129,9 +129,9 @@ const PULL_REQUEST_PATHS = [
 ];
 
 /**
- * Checks a link before it goes anywhere: https, no user info, the host of the job's own
- * repository or a known code host, and the path of a pull request. The link is built anew from
- * its parts, so nothing else that stood in it is passed on. It is never fetched.
+ * Accepts only https without user info, to the host of the job's own repository or a known code
+ * host, and with the path of a pull request. The link is rebuilt from these parts, so nothing else
+ * in it is passed on. It is never fetched.
  */
 export function checkPrLink(
   link: string | null,
@@ -168,10 +168,10 @@ function parseJson(body: string): unknown {
   }
 }
 
-/** A megabyte of brackets would take hundreds of times its size in memory. */
+/** Parsing a megabyte of brackets would take hundreds of megabytes of memory. */
 const DEEPEST_JSON = 100;
 
-/** Walks the characters, for a match per bracket would itself take many megabytes. */
+/** Reads character by character, because a match per bracket would take many megabytes, too. */
 function isNestedTooDeeply(json: string): boolean {
   let depth = 0;
   let inString = false;

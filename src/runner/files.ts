@@ -74,21 +74,21 @@ function isLink(path: string): boolean {
   return lstatSync(path).isSymbolicLink();
 }
 
-/** The names on the way from the folder to the file; null if it does not lie inside. */
+/** The path from the folder to the file, split into names; null if the file is not inside it. */
 function partsInside(folder: string, path: string): readonly string[] | null {
-  // A whole path may begin with the folder's own, or with what that is a link to.
+  // An absolute path may start with the folder's path, or with its real path if that is a link.
   for (const root of [resolve(folder), realpathSync(folder)]) {
-    const way = relative(root, resolve(root, path));
-    const parts = way.split(sep);
-    if (parts[0] !== '..' && !isAbsolute(way)) return parts;
+    const inside = relative(root, resolve(root, path));
+    const parts = inside.split(sep);
+    if (parts[0] !== '..' && !isAbsolute(inside)) return parts;
   }
   return null;
 }
 
-/** In any spelling: macOS and Windows ignore case, and each of them some characters as well. */
+/** In any spelling: macOS and Windows ignore case and some characters. */
 function isGitFolder(name: string): boolean {
-  const seen = withoutInvisible(name).replace(/[\u200c\u200d]/g, '');
-  return /^(?:\.git|git~\d+)[ .]*(?::.*)?$/is.test(seen);
+  const visible = withoutInvisible(name).replace(/[\u200c\u200d]/g, '');
+  return /^(?:\.git|git~\d+)[ .]*(?::.*)?$/is.test(visible);
 }
 
 /** Reads at most one byte more than allowed, however large the file is or becomes. */
@@ -103,15 +103,16 @@ function readUpTo(descriptor: number, maxBytes: number): Result<Uint8Array> {
     : ok(bytes.subarray(0, length));
 }
 
-/** Appends in one synchronous write, so that a killed process leaves all of it or nothing. */
+/** Appends in one synchronous write, so that a killed process writes all of the text or nothing. */
 export function appendAtOnce(path: string | undefined, text: string): void {
   appendFileSync(named(path), text);
 }
 
 /**
- * Appends a text that replaces the one before, each in one synchronous write. A shorter text is first
- * filled up with line breaks, and then the file is cut: a kill in between leaves only what GitHub's
- * runner skips. Others (act, Gitea) take a blank line for a mistake, and then no output counts.
+ * Returns a function that appends a text, and later replaces that text with another one, each in one
+ * synchronous write. A shorter text is first padded with line breaks, and then the file is truncated:
+ * if the process is killed in between, GitHub's runner ignores the blank lines. They must not stay,
+ * because other runners (act, Gitea) reject the whole file for a blank line.
  */
 export function replacer(path: string | undefined): (text: string) => void {
   let start: number | undefined;
@@ -119,15 +120,15 @@ export function replacer(path: string | undefined): (text: string) => void {
   return (text) => {
     const file = openSync(named(path), constants.O_RDWR | constants.O_CREAT, 0o644);
     try {
-      const facts = fstatSync(file);
-      start ??= facts.size;
+      const stats = fstatSync(file);
+      start ??= stats.size;
       const bytes = Buffer.from(text);
-      const filled = Buffer.concat([bytes, Buffer.alloc(Math.max(0, length - bytes.length), '\n')]);
-      writeAll(file, filled, facts.isFile() ? start : null);
-      // What somebody else has put behind it is not ours to cut off.
-      const mayCut = facts.isFile() && facts.size <= start + length;
-      if (mayCut) ftruncateSync(file, start + bytes.length);
-      length = mayCut ? bytes.length : filled.length;
+      const padded = Buffer.concat([bytes, Buffer.alloc(Math.max(0, length - bytes.length), '\n')]);
+      writeAll(file, padded, stats.isFile() ? start : null);
+      // Never cut off what another process has appended.
+      const mayTruncate = stats.isFile() && stats.size <= start + length;
+      if (mayTruncate) ftruncateSync(file, start + bytes.length);
+      length = mayTruncate ? bytes.length : padded.length;
     } finally {
       closeSync(file);
     }
@@ -146,7 +147,7 @@ function named(path: string | undefined): string {
   return path;
 }
 
-/** The code of what the file system threw, such as ENOSPC. */
+/** The code of an error of the file system, such as ENOSPC. */
 export function codeOf(error: unknown, otherwise: string): string {
   return error instanceof Error && 'code' in error ? String(error.code) : otherwise;
 }
