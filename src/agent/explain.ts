@@ -1,7 +1,7 @@
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
 import type { Answer, Exchange } from './http.ts';
-import { type Refusal, readRefusal } from './job-record.ts';
+import { readRefusal } from './job-record.ts';
 
 interface Subject {
   readonly doing: 'send' | 'poll';
@@ -23,7 +23,7 @@ export function explain(exchange: Exchange, subject: Subject): string {
   }
   const parts = [
     `The service answered ${exchange.status} to the ${subject.doing === 'send' ? 'message' : 'look at the job'}`,
-    exchange.body.kind === 'ok' ? quote(readRefusal(exchange.body.value, subject.redact)) : '',
+    exchange.body.kind === 'ok' ? quoteRefusal(exchange.body.value, subject.redact) : '',
     exchange.requestId === '' ? '' : ` (request id ${subject.redact(exchange.requestId)})`,
     '.',
   ];
@@ -34,7 +34,8 @@ export function explain(exchange: Exchange, subject: Subject): string {
 /** Only this many details are shown. */
 const MOST_DETAILS = 3;
 
-function quote({ sentence, details }: Refusal): string {
+function quoteRefusal(body: string, redact: Redact): string {
+  const { sentence, details } = readRefusal(body, redact);
   if (sentence === '') return '';
   const shown = details.slice(0, MOST_DETAILS).map((detail) => `"${oneLine(detail, 120)}"`);
   const more = details.length > shown.length ? [`${details.length - shown.length} more`] : [];

@@ -36,21 +36,30 @@ export function readRecord(
   const parsed = jobRecord.safeParse(json);
   if (!parsed.success) return problem('JSON that is not a job record');
   return parsed.data.id === jobId
-    ? ok(checkLink(redactRecord(parsed.data, redact), serverUrl))
+    ? ok(toJobRecord(parsed.data, redact, serverUrl))
     : { kind: 'other-job' };
 }
 
-type RawRecord = z.infer<typeof jobRecord>;
-
-function redactRecord(record: RawRecord, redact: Redact): RawRecord {
+/** Keeps the link only if it passes the check. `serverUrl` is the code host of this workflow. */
+function toJobRecord(
+  record: z.infer<typeof jobRecord>,
+  redact: Redact,
+  serverUrl: string,
+): JobRecord {
   const clean = (value: string | null): string | null => (value === null ? null : redact(value));
-  const { source } = record;
+  const source = record.source && {
+    repository: redact(record.source.repository),
+    ref: clean(record.source.ref),
+  };
+  const repository = source?.repository ?? null;
+  const link = checkPrLink(clean(record.prLink), { serverUrl, repository });
   return {
     id: record.id,
     status: record.status && redactStatus(record.status, redact),
-    prLink: clean(record.prLink),
+    prLink: link.kind === 'ok' ? link.value : null,
+    linkProblem: link.kind === 'problem' ? link.problem : null,
     model: clean(record.model),
-    source: source && { repository: redact(source.repository), ref: clean(source.ref) },
+    source,
     createdAt: clean(record.createdAt),
     archivedAt: clean(record.archivedAt),
   };
@@ -92,30 +101,16 @@ const refusal = z.union([
   ),
 ]);
 
-/** How the service explains a refusal; empty if it does not. */
-export interface Refusal {
-  readonly sentence: string;
-  readonly details: readonly string[];
-}
-
-/** Reads `{"error": string, "details": [...]}`. */
-export function readRefusal(body: string, redact: Redact): Refusal {
+/** How the service explains a refusal: `{"error": string, "details": [...]}`. Empty if it does not. */
+export function readRefusal(
+  body: string,
+  redact: Redact,
+): { readonly sentence: string; readonly details: readonly string[] } {
   const { data } = refusal.safeParse(parseJson(body));
   if (data === undefined) return { sentence: '', details: [] };
   return {
     sentence: redact(data.error),
     details: data.details.filter((text) => text !== '').map(redact),
-  };
-}
-
-/** Keeps only a link that passes the check. `serverUrl` is the code host of this workflow. */
-function checkLink(record: RawRecord, serverUrl: string): JobRecord {
-  const repository = record.source?.repository ?? null;
-  const link = checkPrLink(record.prLink, { serverUrl, repository });
-  return {
-    ...record,
-    prLink: link.kind === 'ok' ? link.value : null,
-    linkProblem: link.kind === 'problem' ? link.problem : null,
   };
 }
 
