@@ -126,7 +126,9 @@ function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): reado
     const redact = redactor([rawInput(env, secret).trim()]);
     return shownTexts
       .filter(([, texts]) => texts.some((text) => redact(text) !== text))
-      .map(([name]) => `${name} holds ${secret}, and would be shown; check what is passed there.`);
+      .map(
+        ([name]) => `${name} contains ${secret}, which would be shown; check what is passed there.`,
+      );
   });
 }
 
@@ -147,12 +149,12 @@ function missingInputs(env: Env, send: boolean): readonly string[] {
 function contradictions({ send, command, onlyWhen }: Settings): readonly string[] {
   return Object.entries(send ? {} : { command, 'only-when': onlyWhen })
     .filter(([, value]) => value !== null)
-    .map(([name]) => `${name} and send: false exclude each other; leave one of them out.`);
+    .map(([name]) => `${name} and send: false cannot be combined; remove one of them.`);
 }
 
 /** The problem if no job id is given and no conversation remembers one. */
 export const JOB_ID_MISSING =
-  'job-id is empty; give the id that the service answered when the job was created.';
+  'job-id is empty; give the id that the service returned when the job was created.';
 
 /** Checks the trimmed text of an input. A problem continues a sentence that starts with its name. */
 type Check<T> = (text: string, quote: Quote) => Result<T>;
@@ -242,7 +244,7 @@ function readAccess(
 
 function projectId(text: string, quote: Quote): Result<string> {
   if (text === '') return problem('is empty; give the id of the project.');
-  if (/[\s,]/.test(text)) return problem('holds more than one id; give exactly one.');
+  if (/[\s,]/.test(text)) return problem('contains more than one id; give exactly one.');
   return isId(text) ? ok(text) : problem(notAnId(quote(text)));
 }
 
@@ -253,16 +255,16 @@ function jobIds(text: string, quote: Quote): Result<Pick<Inputs, 'jobIds' | 'rep
   const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);
   if (list === null) {
     return problem(
-      `looks like a JSON array, but is not one of strings, such as ["job_8f41c2"]: ${quote(text)}.`,
+      `looks like a JSON array, but not of strings, as in ["job_8f41c2"]: ${quote(text)}.`,
     );
   }
   const given = list.map((id) => id.trim()).filter((id) => id !== '');
   const ids = [...new Set(given)];
-  if (ids.length === 0) return problem('holds no id, only an empty list.');
+  if (ids.length === 0) return problem('contains no id, only an empty list.');
   if (ids.length > MOST_JOBS) {
     return problem(
-      `holds ${ids.length} ids; at most ${MOST_JOBS} can be in one step. Split the list over ` +
-        'a matrix, as examples/nudge-matrix.yml of this action does.',
+      `contains ${ids.length} ids; one step takes at most ${MOST_JOBS}. Split the list with a ` +
+        'matrix, like examples/nudge-matrix.yml of this action.',
     );
   }
   const wrong = given.find((id) => !isId(id));
@@ -287,7 +289,7 @@ function itemsOf(text: string): readonly string[] {
 
 function notAnId(given: string): string {
   return (
-    `holds ${given}, which is not an id. An id, such as job_8f41c2, has 1 to 256 letters, digits, "-", ` +
+    `contains ${given}, which is not an id. An id, such as job_8f41c2, has 1 to 256 letters, digits, "-", ` +
     '"_", ".", "~", ":" or "@", and is not "." or "..".'
   );
 }
@@ -302,16 +304,16 @@ function isId(text: string): boolean {
 }
 
 const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
-  [/[\p{Cc}\u2028\u2029]/u, 'contains a line break or control character; store the secret anew.'],
+  [/[\p{Cc}\u2028\u2029]/u, 'contains a line break or control character; store the secret again.'],
   [/^bearer\s/i, "should be the key alone; leave out 'Bearer'."],
-  [/^\$/, 'looks unexpanded; write ${{ secrets.NAME }} in the workflow.'],
+  [/^\$/, 'was not expanded; write ${{ secrets.NAME }} in the workflow.'],
   [
     /[^\x21-\x7e]/,
-    'contains a space or a character outside ASCII, visible or not; store the secret anew.',
+    'contains a space or a character outside ASCII, visible or not; store the secret again.',
   ],
   [/^mint_dsc_/, 'is of the wrong kind: this is an assistant key; an admin key is needed.'],
   [/^mint_us_/, 'is of the wrong kind: this is an index key; an admin key is needed.'],
-  [/^mint_$/, 'is only the prefix "mint_"; the secret part is gone.'],
+  [/^mint_$/, 'is only the prefix "mint_"; the secret part is missing.'],
 ];
 
 /** Never quotes the value: an error must not disclose the key. */
@@ -395,7 +397,7 @@ function baseUrl(text: string): Result<URL> {
   const url = /[\s\p{C}\\]/u.test(text) ? null : URL.parse(text);
   if (url === null) return problem(`must be ${form}.`);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
-    return problem('is not safe for the key: https required (http only for loopback hosts).');
+    return problem('is not safe for the key: https required (http only on localhost).');
   }
   const refuse = (what: string): Result<never> => problem(`must not ${what}; give ${form}.`);
   if (url.username || url.password) return refuse('contain a user name or password');
@@ -413,7 +415,7 @@ function readPrompt(env: Env, redact: Redact): Result<string> {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
   if (inline !== '' && path !== '') {
-    return problem('prompt and prompt-file are both set; give one of them.');
+    return problem('prompt and prompt-file are both set; set only one of them.');
   }
   if (path === '') return inline === '' ? ok('') : checkPrompt('prompt', inline);
   const name = `prompt-file: ${shown(redact(path))}`;
@@ -429,11 +431,11 @@ function readPrompt(env: Env, redact: Redact): Result<string> {
 
 function checkPrompt(name: string, text: string): Result<string> {
   if (!text.isWellFormed()) {
-    return problem(`${name} contains half of a character (a lone surrogate).`);
+    return problem(`${name} contains half a character (a lone surrogate).`);
   }
   return hasVisibleText(text)
     ? ok(text)
-    : problem(`${name} has no visible text; write what to do.`);
+    : problem(`${name} has no visible text; write what the agent should do.`);
 }
 
 /** The runner makes the name upper case and replaces only spaces (actions/runner, Handler.cs). */

@@ -103,7 +103,7 @@ export async function fetchJob(
       return { kind: 'fetched', record: read.value, during: { from, to: clock.now() } };
     }
     const what = read.kind === 'other-job' ? 'the record of another job' : read.problem;
-    return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
+    return { kind: 'missed', exchange, why: `Polling the job returned ${what}.` };
   }
   const why = explain(exchange, { doing: 'poll', where, retryAt: null, isRetried: false, redact });
   return { kind: 'missed', exchange, why };
@@ -252,7 +252,7 @@ function afterFailedSend(
     // All messages count against the same rate limit, so the others should wait as well.
     return { kind: 'retry', why, afterMs, holdsOthers: isLimit };
   }
-  if (isLimit) queue.stop(`The message to job ${jobId} was not taken. ${why}`);
+  if (isLimit) queue.stop(`The message to job ${jobId} was not accepted. ${why}`);
   return { kind: 'refused', why };
 }
 
@@ -288,7 +288,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
       return {
         kind: 'delivered',
         record: null,
-        warning: `The service took the message (${status}), but answered with ${what}.`,
+        warning: `The service accepted the message (${status}), but answered with ${what}.`,
       };
     }
   }

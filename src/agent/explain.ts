@@ -22,7 +22,7 @@ export function explain(exchange: Exchange, subject: Subject): string {
       : `Could not reach ${subject.where}: ${exchange.why}.`;
   }
   const parts = [
-    `The service answered ${exchange.status} to the ${subject.doing === 'send' ? 'message' : 'look at the job'}`,
+    `The service answered ${exchange.status} ${subject.doing === 'send' ? 'to the message' : 'when the job was polled'}`,
     exchange.body.kind === 'ok' ? quoteRefusal(exchange.body.value, subject.redact) : '',
     exchange.requestId === '' ? '' : ` (request id ${subject.redact(exchange.requestId)})`,
     '.',
@@ -54,13 +54,13 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
     case 403:
       return (
         `The api-key lacks the ${subject.doing === 'send' ? 'write' : 'read'} scope, or the IP address of ` +
-        'this runner is not on the IP allow list of the key; runners hosted by GitHub rarely are.'
+        'this runner is not on the IP allow list of the key; GitHub-hosted runners rarely are.'
       );
     case 404:
       return 'The job was not found; check job-id and project-id.';
     case 429:
       if (subject.doing === 'poll') {
-        return 'The service was asked too often; a longer poll-interval-seconds may help.';
+        return 'The service was polled too often; a longer poll-interval-seconds may help.';
       }
       return (
         'The service takes 100 messages per project and hour (100/h) from everybody together' +
@@ -77,9 +77,9 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
       contentType === ''
         ? 'no content type'
         : `the content type ${oneLine(subject.redact(contentType), 60)}`;
-    return `The answer, with ${type}, was not a record of this job; a proxy or portal may have given it.`;
+    return `The answer, with ${type}, was not a record of this job; a proxy or captive portal may have sent it.`;
   }
-  if (status >= 500) return 'The service itself is in trouble.';
+  if (status >= 500) return 'The service itself has a problem.';
   const isUntimely = status === 408 || status === 425;
   return isUntimely ? '' : 'It refuses this request; check the prompt and the job.';
 }

@@ -185,7 +185,7 @@ async function makeRequest(outgoing: Outgoing, options: TransportOptions): Promi
     // Once the status is known, only the body is lost.
     return head === undefined
       ? failure
-      : { ...head, body: problem(`a body cut off (${failure.why})`) };
+      : { ...head, body: problem(`a body that was cut off (${failure.why})`) };
     /* v8 ignore next -- V8 counts a way past a catch that always returns */
   } finally {
     stopper.end();
@@ -255,7 +255,7 @@ function resolvePath(baseUrl: URL, path: string): URL {
   const url = new URL(baseUrl);
   url.pathname = expected;
   if (url.pathname !== expected || url.origin !== baseUrl.origin) {
-    throw new Error('the address of the job would not be the expected one');
+    throw new Error('the URL parser would rewrite the path of the job');
   }
   return url;
 }
@@ -312,7 +312,7 @@ async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Res
   if (!/^(identity)?$/i.test(encoding)) {
     // Without a listener, the error that destroy() emits would crash the process.
     body.on('error', () => {}).destroy();
-    return problem('a body in a content encoding that was not asked for');
+    return problem('a body with a content encoding that was not requested');
   }
   const chunks: Buffer[] = [];
   let size = 0;
@@ -347,7 +347,7 @@ const NETWORK: Readonly<Record<string, string>> = {
   EPIPE: 'connection closed',
   UND_ERR_SOCKET: 'connection closed',
   UND_ERR_PRX_CONN: 'the proxy closed the connection',
-  UND_ERR_HEADERS_OVERFLOW: 'an answer with too large headers',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
 };
 
 /** Node's "X509 certificate error codes", and its own code for a wrong host name. */
@@ -368,7 +368,7 @@ function describeFailure(error: unknown, written: boolean): Failure {
   if (proxyStatus === '407') {
     return failure(
       'setup',
-      'the proxy asks for other credentials (407); check the user and password in its variable',
+      'the proxy requires other credentials (407); check the user name and password in its URL',
     );
   }
   if (proxyStatus !== undefined) {
@@ -377,17 +377,17 @@ function describeFailure(error: unknown, written: boolean): Failure {
   if (CERTIFICATE.test(code)) {
     return failure(
       'setup',
-      `the certificate is not trusted (${code}); for an authority of your own set ` +
-        'NODE_EXTRA_CA_CERTS in the environment of the runner',
+      `the certificate is not trusted (${code}); for a private CA, set NODE_EXTRA_CA_CERTS ` +
+        'in the environment of the runner',
     );
   }
   if (/^(ERR_SSL|EPROTO)/.test(code)) {
     return failure(
       'setup',
-      `no safe TLS connection is possible (${code}); check base-url and proxy`,
+      `no secure TLS connection is possible (${code}); check base-url and proxy`,
     );
   }
-  if (root.name === 'HTTPParserError') return failure('network', 'an answer that is not HTTP');
+  if (root.name === 'HTTPParserError') return failure('network', 'the answer is not HTTP');
   return failure('network', NETWORK[code] ?? (code || 'the connection failed'));
 }
 

@@ -26,10 +26,10 @@ export function readRequest(
 ): Request {
   const wanted = comment.kind === 'review' ? 'submitted' : 'created';
   if (comment.action !== wanted) {
-    return { kind: 'none', reason: `Only a comment that is newly ${wanted} is acted on.` };
+    return { kind: 'none', reason: `Only newly ${wanted} comments are acted on.` };
   }
   if (comment.body.length > LONGEST_COMMENT) {
-    return { kind: 'none', reason: `The comment has over ${LONGEST_COMMENT} characters.` };
+    return { kind: 'none', reason: `The comment has more than ${LONGEST_COMMENT} characters.` };
   }
   if (command !== null && !startsWithCommand(comment.body, command)) {
     return { kind: 'none', reason: `The comment does not begin with ${command}.` };
@@ -43,7 +43,7 @@ export function readRequest(
   if (comment.body.includes('<!-- agent-follow-up:')) {
     return {
       kind: 'refused',
-      reason: 'The comment holds the hidden marker of this action; write it without.',
+      reason: 'The comment contains the hidden marker of this action; write it without the marker.',
     };
   }
   if (comment.sender.id !== comment.author.id) {

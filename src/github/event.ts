@@ -153,11 +153,11 @@ export function readTrigger(event: string, file: Uint8Array | null): TriggerRead
   if (file === null) return broken('the event file cannot be read');
   try {
     const payload = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
-    if (!payload.success) return broken('the event file does not hold a JSON object');
+    if (!payload.success) return broken('the event file does not contain a JSON object');
     const conversation = own(CONVERSATION, event)?.(payload.data) ?? null;
     const comment = readComment(event, payload.data, conversation);
     if (isCommentEvent(event) && comment === null) {
-      return broken('the event file does not tell who wrote what, and where');
+      return broken('the event file does not say who wrote the comment, and where');
     }
     const { sender = null, repository: here } = payload.data;
     const head = own(HEAD, event)?.(payload.data);

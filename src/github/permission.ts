@@ -64,17 +64,17 @@ async function checkPermission(
   try {
     const found = await github.collaborator(login);
     if (found === null) {
-      return { kind: 'denied', reason: `${name} is no collaborator and lacks the ${needed}.` };
+      return { kind: 'denied', reason: `${name} is not a collaborator and lacks the ${needed}.` };
     }
     const { user, permission } = found;
     if (user === null) {
-      return { kind: 'denied', reason: `${name} is not known to GitHub any more.` };
+      return { kind: 'denied', reason: `${name} is no longer known to GitHub.` };
     }
     const same = id === null ? user.login.toLowerCase() === login.toLowerCase() : user.id === id;
     if (!same) {
       return {
         kind: 'failed',
-        reason: `GitHub answered for somebody else when asked for the permission of ${name}.`,
+        reason: `GitHub returned another user when asked for the permission of ${name}.`,
       };
     }
     return rank(permission) >= rank(minimum)

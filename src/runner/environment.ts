@@ -46,8 +46,8 @@ export function readRunInfo(env: Env): RunInfo {
 /** A phrase: without certificate checks, neither the key nor GitHub's answers are safe. */
 export function problemWithCertificates(env: Env): string | undefined {
   return env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
-    ? 'NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificate checks are switched off; remove it, ' +
-        'and name your own authority in NODE_EXTRA_CA_CERTS'
+    ? 'NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificate checks are turned off; remove it, ' +
+        'and set NODE_EXTRA_CA_CERTS for a private CA'
     : undefined;
 }
 

@@ -34,9 +34,9 @@ export function readWhole(path: string): Result<Uint8Array> {
 export function readInside(folder: string, path: string, maxBytes: number): Result<Uint8Array> {
   try {
     const parts = partsInside(folder, path);
-    if (parts === null) return problem('lies outside the workspace');
+    if (parts === null) return problem('is outside the workspace');
     if (parts.some(isGitFolder)) {
-      return problem('lies in a .git folder, which may hold credentials');
+      return problem('is in a .git folder, which may contain credentials');
     }
     const root = realpathSync(folder);
     const file = join(root, ...parts);
@@ -65,7 +65,7 @@ function checkFile(
   stats: () => Stats,
 ): Result<never> | null {
   if (parts.some((_, index) => isLink(join(root, ...parts.slice(0, index + 1))))) {
-    return problem('is a symbolic link or lies behind one; name the file itself');
+    return problem('is a symbolic link or in a linked folder; name the file itself');
   }
   return stats().isFile() ? null : problem('is not a regular file');
 }

@@ -350,7 +350,7 @@ describe('authorize', () => {
     [
       'a stranger',
       { event: issues(MALLORY) },
-      'mallory is no collaborator and lacks the write permission on this repository (minimum-permission).',
+      'mallory is not a collaborator and lacks the write permission on this repository (minimum-permission).',
     ],
     [
       'a bot',

@@ -24,19 +24,19 @@ const SUBJECT: Subject = {
 const LIMIT = 'The service takes 100 messages per project and hour (100/h) from everybody together';
 
 it.each<[string, Partial<Subject>, string]>([
-  ['a message that is sent again', { isRetried: true }, `message. ${LIMIT}.`],
-  ['a message that is given up', {}, `message. ${LIMIT}; try again later.`],
+  ['a message that is sent again', { isRetried: true }, `to the message. ${LIMIT}.`],
+  ['a message that is given up', {}, `to the message. ${LIMIT}; try again later.`],
   [
     'a message that may come later',
     { retryAt: new Date(Date.UTC(2026, 10, 21, 12)) },
-    `message. ${LIMIT}; try again after 2026-11-21T12:00:00Z (UTC).`,
+    `to the message. ${LIMIT}; try again after 2026-11-21T12:00:00Z (UTC).`,
   ],
   [
     'a poll',
     { doing: 'poll' },
-    'look at the job. The service was asked too often; a longer poll-interval-seconds may help.',
+    'when the job was polled. The service was polled too often; a longer poll-interval-seconds may help.',
   ],
 ])('a 429 to %s', (_, subject, words) => {
   const said = explain(REFUSAL, { ...SUBJECT, ...subject });
-  expect(said).toBe(`The service answered 429 to the ${words}`);
+  expect(said).toBe(`The service answered 429 ${words}`);
 });

@@ -31,9 +31,9 @@ describe('readInside', () => {
   });
 
   it.each([
-    ['outside', '../secret', 'lies outside the workspace'],
-    ['elsewhere', join(folder, 'secret'), 'lies outside the workspace'],
-    ['a neighbour', `${inner}2`, 'lies outside the workspace'],
+    ['outside', '../secret', 'is outside the workspace'],
+    ['elsewhere', join(folder, 'secret'), 'is outside the workspace'],
+    ['a neighbour', `${inner}2`, 'is outside the workspace'],
     ['the workspace itself', '.', 'is not a regular file'],
     ['a folder', 'docs', 'is not a regular file'],
     ['nothing', 'none.md', 'does not exist'],
@@ -65,7 +65,7 @@ describe('readInside', () => {
     'x/../.git/config',
     join(inner, '.git'),
   ])('refuses %j, whether it is there or not', (path) => {
-    const why = 'lies in a .git folder, which may hold credentials';
+    const why = 'is in a .git folder, which may contain credentials';
     expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
@@ -85,7 +85,7 @@ describe('readInside', () => {
   ])('refuses %s', (_, path, target) => {
     writeFileSync(join(inner, 'docs', 'inner.md'), 'Go.');
     symlinkSync(target, join(inner, path.split('/')[0] ?? ''));
-    const why = 'is a symbolic link or lies behind one; name the file itself';
+    const why = 'is a symbolic link or in a linked folder; name the file itself';
     expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
