@@ -63,7 +63,7 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
         return 'The service was polled too often; a longer poll-interval-seconds may help.';
       }
       return (
-        'The service takes 100 messages per project and hour (100/h) from everybody together' +
+        'The service accepts 100 messages per project and hour (100/h) from all senders together' +
         (subject.isRetried
           ? '.'
           : subject.retryAt === null

@@ -12,20 +12,20 @@ export const SEND_RULES = {
   },
   unreachable: {
     when:
-      'Nothing was written and that may pass: DNS failure, connection refused, unreachable, ' +
-      'timed out or reset before the request, a proxy that refuses',
+      'Nothing was written, and a retry may help: DNS failure, connection refused, ' +
+      'unreachable, timed out or reset before the request, a proxy that refuses',
     delivery: 'not-sent',
     repeats: 2,
   },
   'set-up-wrongly': {
     when:
-      'Nothing was written and that will stay so: certificate, host name, TLS version, proxy ' +
-      'credentials (407)',
+      'Nothing was written, and a retry would not help: certificate, host name, TLS version, ' +
+      'proxy credentials (407)',
     delivery: 'not-sent',
     repeats: 0,
   },
   'rate-limited': {
-    when: '429; a pause of more than 2 minutes is not waited out',
+    when: '429; not again if the service asks to wait for more than 2 minutes',
     delivery: 'not-sent',
     repeats: 2,
   },

@@ -85,7 +85,7 @@ export async function authorize(
   );
   if (unnamed !== undefined) {
     const login = oneLine(unnamed.login, 100);
-    const reason = `${login} is a bot or app that allowed-bots does not name.`;
+    const reason = `${login} is a bot or app that is not in allowed-bots.`;
     return explained(trigger, { kind: 'denied', reason });
   }
   const people = found.value.filter(isPerson);

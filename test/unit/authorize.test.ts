@@ -355,7 +355,7 @@ describe('authorize', () => {
     [
       'a bot',
       { event: issues(RENOVATE) },
-      'renovate[bot] is a bot or app that allowed-bots does not name.',
+      'renovate[bot] is a bot or app that is not in allowed-bots.',
     ],
   ])('tells whoever set up the workflow why it never sends for %s', async (_, run, words) => {
     expect(await judge(run)).toMatchObject({

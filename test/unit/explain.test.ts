@@ -21,7 +21,8 @@ const SUBJECT: Subject = {
   isRetried: false,
   redact: (text) => text,
 };
-const LIMIT = 'The service takes 100 messages per project and hour (100/h) from everybody together';
+const LIMIT =
+  'The service accepts 100 messages per project and hour (100/h) from all senders together';
 
 it.each<[string, Partial<Subject>, string]>([
   ['a message that is sent again', { isRetried: true }, `to the message. ${LIMIT}.`],
