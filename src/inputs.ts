@@ -135,7 +135,7 @@ function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): reado
 export const NO_SECRETS =
   'api-key is empty; secrets are not passed to runs from forks or Dependabot.';
 
-/** What is needed before anything is called. Nothing is called for a comment without the command. */
+/** What is needed to call anything. Nothing is called for a comment without the command. */
 function missingInputs(env: Env, send: boolean): readonly string[] {
   const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
   return [
@@ -156,7 +156,7 @@ function contradictions({ send, command, onlyWhen }: Settings): readonly string[
 export const JOB_ID_MISSING =
   'job-id is empty; give the id that the service returned when the job was created.';
 
-/** Checks the trimmed text of an input. A problem continues a sentence that starts with its name. */
+/** Checks a trimmed text. A problem continues a sentence that begins with its name. */
 type Check<T> = (text: string, quote: Quote) => Result<T>;
 /** Makes a text fit for an error: short, visible and without secrets. */
 type Quote = (text: string) => string;

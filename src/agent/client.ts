@@ -83,8 +83,8 @@ const POST_MS = 60_000;
 export const LEAST_POST_MS = 2000;
 
 /**
- * Polls a job once, within 30 s and `remainingMs()`. That is called when the request starts, because
- * many jobs share a few connections and time spent waiting for one of them must not count.
+ * Polls a job once, within 30 s and `remainingMs()`. That is called when the request starts,
+ * because many jobs share a few connections and time spent waiting for one of them must not count.
  */
 export async function fetchJob(
   context: AgentContext,
@@ -116,8 +116,8 @@ export interface PollHooks {
 }
 
 /**
- * Returns a function that polls a job once before its message is sent, and says whether to retry. It
- * gives up once the send queue is stopped.
+ * Returns a function that polls a job once before its message is sent, and says whether to retry.
+ * It gives up once the send queue is stopped.
  */
 export function pollBeforeSend(
   context: AgentContext,
@@ -164,8 +164,9 @@ export function pollUntilFetched(
 }
 
 /**
- * Repeats an attempt for as long as it asks for a retry. Each attempt takes a slot of the send queue.
- * A pause between two attempts frees the slot, unless messages to other jobs should wait as well.
+ * Repeats an attempt for as long as it asks for a retry. Each attempt takes a slot of the send
+ * queue. A pause between two attempts frees the slot, unless messages to other jobs should wait as
+ * well.
  */
 export async function withRetries<T extends { readonly kind: string }>(
   context: AgentContext,
@@ -302,7 +303,7 @@ function jobPath(projectId: string, jobId: string): string {
   return `/v2/agent/${projectId}/job/${jobId}`;
 }
 
-/** The date until which the service asks to wait; null if there is none, or none that Date can hold. */
+/** The date until which the service asks to wait; null if none, or beyond the range of Date. */
 function retryDate(exchange: Exchange, clock: Clock): Date | null {
   const now = clock.now();
   const ms = retryAfterMs(exchange, now);

@@ -9,8 +9,8 @@ const CONNECT_MS = 10_000;
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
 /**
- * Reads at the same time, each on a connection of its own. While the connections of failed reads are
- * being closed, twice as many may be open.
+ * Reads at the same time, each on a connection of its own. While the connections of failed reads
+ * are being closed, twice as many may be open.
  */
 const MOST_READS = 28;
 

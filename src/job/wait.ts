@@ -14,8 +14,8 @@ const CONFIRM_INTERVAL_MS = 5000;
 const LAST_POLL_MS = 1500;
 
 /**
- * Polls the job to find out whether a doubtful message was delivered. A change of the job shows that
- * only if the agent had finished its work before the message.
+ * Polls the job to find out whether a doubtful message was delivered. A change of the job shows
+ * that only if the agent had finished its work before the message.
  */
 export async function confirmDelivery(job: Job, why: string): Promise<boolean> {
   const { context, options } = job;

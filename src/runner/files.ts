@@ -26,8 +26,8 @@ export function readWhole(path: string): Result<Uint8Array> {
 }
 
 /**
- * Reads a file of at most `maxBytes` inside `folder`. A pull request must not make the action send a
- * file that is not part of it, such as one of the runner's machine, or one in `.git`, where the
+ * Reads a file of at most `maxBytes` inside `folder`. A pull request must not make the action send
+ * a file that is not part of it, such as one of the runner's machine, or one in `.git`, where the
  * checkout may have left its token. Therefore no symbolic link is followed. Hard links are allowed,
  * because git does not create them.
  */
@@ -40,7 +40,7 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
     }
     const root = realpathSync(folder);
     const file = join(root, ...parts);
-    // Before opening the file, because opening a device can have effects, and opening a pipe blocks.
+    // Before opening the file: opening a device can have effects, and opening a pipe blocks.
     const refusal = checkFile(root, parts, () => lstatSync(file));
     if (refusal !== null) return refusal;
     // On Windows, Node has only the first of these flags.
@@ -109,10 +109,10 @@ export function appendAtOnce(path: string | undefined, text: string): void {
 }
 
 /**
- * Returns a function that appends a text, and later replaces that text with another one, each in one
- * synchronous write. A shorter text is first padded with line breaks, and then the file is truncated:
- * if the process is killed in between, GitHub's runner ignores the blank lines. They must not stay,
- * because other runners (act, Gitea) reject the whole file for a blank line.
+ * Returns a function that appends a text, and later replaces that text with another one, each in
+ * one synchronous write. A shorter text is first padded with line breaks, and then the file is
+ * truncated: if the process is killed in between, GitHub's runner ignores the blank lines. They
+ * must not stay, because other runners (act, Gitea) reject the whole file for a blank line.
  */
 export function replacer(path: string | undefined): (text: string) => void {
   let start: number | undefined;

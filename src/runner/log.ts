@@ -49,9 +49,9 @@ export function maskInLog(secrets: readonly string[]): void {
 
 /**
  * Escapes workflow commands. The runner ends a line at `\n`, `\r\n` and a single `\r`. It executes
- * `::command::` at the start of a line, after any Unicode white space, and `##[command]` anywhere in
- * a line (actions/runner, ActionCommand.cs). Control and format characters are removed, because they
- * can move the cursor, reorder the line or hide text.
+ * `::command::` at the start of a line, after any Unicode white space, and `##[command]` anywhere
+ * in a line (actions/runner, ActionCommand.cs). Control and format characters are removed, because
+ * they can move the cursor, reorder the line or hide text.
  */
 export function escapeCommands(text: string): string {
   return text

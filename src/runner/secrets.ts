@@ -4,13 +4,13 @@ import { withoutInvisible } from '../sanitize.ts';
 export type Redact = (text: string) => string;
 
 /**
- * Finds each secret as it is, quoted in JSON, encoded in a URL, and as base64 at any of the three byte
- * offsets.
+ * Finds each secret as it is, quoted in JSON, encoded in a URL, and as base64 at any of the three
+ * byte offsets.
  *
- * The runner masks secrets only in its log, not in what is sent to an API, written to a file or passed
- * to another job. There, each value that others wrote is redacted by itself, before it becomes a part
- * of JSON, a marker or a comment: a secret may be a word with a meaning there, such as `null`, `sent`
- * or `2026`.
+ * The runner masks secrets only in its log, not in what is sent to an API, written to a file or
+ * passed to another job. There, each value that others wrote is redacted by itself, before it
+ * becomes a part of JSON, a marker or a comment: a secret may be a word with a meaning there, such
+ * as `null`, `sent` or `2026`.
  *
  * @param ownUrls of the server and the repository, which are never redacted.
  */
@@ -29,7 +29,7 @@ export function redactor(secrets: readonly string[], ownUrls: readonly string[] 
   };
   return (text) => {
     const redacted = redact(text);
-    // If invisible characters are removed later, the parts of a secret between them would be joined.
+    // If invisible characters are removed later, the parts of a secret around them are joined.
     const visible = withoutInvisible(redacted);
     const joined = redact(visible);
     return joined === visible ? redacted : joined;
