@@ -1,13 +1,13 @@
 import {
-  type Again,
-  type Ending,
-  endingNow,
+  type GiveUp,
   LEAST_POST_MS,
   messageSender,
-  persist,
+  mustGiveUp,
   pollBeforeSend,
-  pollUntilSeen,
+  pollUntilFetched,
+  type Retry,
   type Sent,
+  withRetries,
 } from '../agent/client.ts';
 import type { Note } from '../memory/updates.ts';
 import { type JobState, STATUSES, type Status, type Turn } from '../turn.ts';
@@ -85,14 +85,14 @@ async function send(job: Job, message: Message): Promise<End> {
   const { options, context } = job;
   const baseline = baselineReader(job, message);
   if (message.pollsFirst) {
-    const seen = await persist(context, baseline);
+    const seen = await withRetries(context, baseline);
     if (seen.kind !== 'ready') return notSent(job.state, options, seen);
   }
-  const over = endingNow(context, LEAST_POST_MS);
+  const over = mustGiveUp(context, LEAST_POST_MS);
   if (over !== null) return notSent(job.state, options, over);
   const note = await message.announce();
   // A cancel or the deadline may be why it was not written.
-  const late = endingNow(context, LEAST_POST_MS);
+  const late = mustGiveUp(context, LEAST_POST_MS);
   if (late !== null) return notSent(job.state, options, late);
   if (note.kind === 'taken') return leaveIt(job, message, note.turn);
   if (note.kind === 'missing' && message.mustBeNoted) {
@@ -115,7 +115,7 @@ async function leaveIt(job: Job, message: Message, turn: Turn | null): Promise<E
 
 async function post(job: Job, message: Message, baseline: BaselineReader): Promise<End> {
   const { options, context } = job;
-  const sent = await persist(context, sendAttempt(job, message, baseline));
+  const sent = await withRetries(context, sendAttempt(job, message, baseline));
   if (sent.kind === 'doubtful') {
     // Where no baseline is read, the message is the one request that is made.
     if (message.baseline !== 'fresh' || !(await confirmDelivery(job, sent.why))) {
@@ -134,7 +134,7 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
 }
 
 /** Reads the baseline unless it is fresh, and says what is against the message. */
-type BaselineReader = () => Promise<{ readonly kind: 'ready' } | Ending | Again | Unwanted>;
+type BaselineReader = () => Promise<{ readonly kind: 'ready' } | GiveUp | Retry | Unwanted>;
 
 function baselineReader(job: Job, { baseline, onlyWhen }: Message): BaselineReader {
   const { context } = job;
@@ -161,7 +161,7 @@ function sendAttempt(
   job: Job,
   { prompt }: Message,
   baseline: BaselineReader,
-): () => Promise<Sent | Unwanted | Ending | Again> {
+): () => Promise<Sent | Unwanted | GiveUp | Retry> {
   const { context } = job;
   const postOnce = messageSender(context, job.state.jobId, prompt, () => {
     update(job, { delivery: 'unknown' });
@@ -174,7 +174,7 @@ function sendAttempt(
     if (sent.kind !== 'doubtful' && sent.kind !== 'delivered') {
       update(job, { delivery: 'not-sent' });
     }
-    if (sent.kind === 'again') emit(job, { kind: 'held', why: sent.why, afterMs: sent.afterMs });
+    if (sent.kind === 'retry') emit(job, { kind: 'held', why: sent.why, afterMs: sent.afterMs });
     return sent;
   };
 }
@@ -189,7 +189,7 @@ async function look(job: Job, isUnfinished: boolean): Promise<End> {
   const { options, context, state } = job;
   if (isUnfinished) update(job, { sentAt: state.turn.sentAt ?? context.clock.now() });
   if (options.wait) return waitUntilDone(job);
-  const end = await pollUntilSeen(context, job.state.jobId, pollHooks(job));
+  const end = await pollUntilFetched(context, job.state.jobId, pollHooks(job));
   if (end.kind !== 'fetched') return notSent(job.state, options, end);
   take(job, end.record);
   return { result: statusOf(job.state), reason: '' };

@@ -1,8 +1,8 @@
-import { pollUntilSeen } from '../agent/client.ts';
+import { pollUntilFetched } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { createDeadline } from '../github/deadline.ts';
 import { whyOf } from '../github/errors.ts';
-import { takesPlaceFromJob } from '../github/event.ts';
+import { takesConversationFromJob } from '../github/event.ts';
 import type { Memory, Note } from '../memory/updates.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
@@ -113,7 +113,7 @@ class Fleet {
     const { conversation, memory } = this.#known;
     const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
     if (!needsMemory) return { conversation, memory: { kind: 'none' } };
-    const isNamed = inputs.prNumber !== null || !takesPlaceFromJob(trigger);
+    const isNamed = inputs.prNumber !== null || !takesConversationFromJob(trigger);
     if (isNamed || !inputs.comment) return { conversation, memory: await memory };
     return locate(job, this.#context);
   }
@@ -183,7 +183,7 @@ class Fleet {
   /** Whether only the job's own record names the conversation. */
   #takesPlace(): boolean {
     const { inputs, trigger } = this.#context;
-    return inputs.comment && inputs.prNumber === null && takesPlaceFromJob(trigger);
+    return inputs.comment && inputs.prNumber === null && takesConversationFromJob(trigger);
   }
 
   #warn(text: string): void {
@@ -230,7 +230,7 @@ const NEVER = new AbortController().signal;
 /** Polls the job for its pull request, for as long as that may help, and reads what stands there. */
 async function locate(job: Job, { agent, updates, info }: RunContext): Promise<Home> {
   const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
-  const poll = await pollUntilSeen(unstopped, job.state.jobId, pollHooks(job));
+  const poll = await pollUntilFetched(unstopped, job.state.jobId, pollHooks(job));
   if (poll.kind !== 'fetched') {
     return { conversation: null, memory: { kind: 'not-found', ending: poll } };
   }
@@ -240,7 +240,7 @@ async function locate(job: Job, { agent, updates, info }: RunContext): Promise<H
 
 /** Where no event names the conversation, the job does so as soon as it shows its pull request. */
 function placeOf({ record, turn }: JobState, { inputs, trigger, info }: RunContext): number | null {
-  if (inputs.prNumber !== null || !takesPlaceFromJob(trigger)) return null;
+  if (inputs.prNumber !== null || !takesConversationFromJob(trigger)) return null;
   // The answer to the message may do without the link that a poll has shown.
   return ownPullRequest(record?.prLink ?? turn.base?.prLink ?? null, info);
 }

@@ -219,7 +219,7 @@ it('without certificate checks GitHub is not asked, and nobody is let in', async
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
   for (const event of [opens(MALLORY), says('/agent go', ALICE)]) {
     const { result, scene } = await run({}, event, { step: { env } });
-    expectError(result, scene, 'certificate checks are switched off');
+    expectError(result, scene, 'certificate checks are turned off');
     expect(scene.github.journal).toEqual([]);
   }
 });

@@ -15,7 +15,7 @@ const FLOORS = [
   ['inputs'],
   ['turn'],
   ['runner'],
-  ['clock', 'sanitize', 'vendor', 'version'],
+  ['clock', 'result', 'sanitize', 'vendor', 'version'],
 ];
 
 /** What the floors alone would allow. */

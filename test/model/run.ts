@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import type { Limits, Transport } from '../../src/agent/http.ts';
+import type { RequestOptions, Transport } from '../../src/agent/http.ts';
 import { openSendQueue } from '../../src/agent/send-queue.ts';
 import type { Job, JobEvent } from '../../src/job/job.ts';
 import { type Plan, stateOf } from '../../src/job/plan.ts';
@@ -148,8 +148,8 @@ function routed(services: ReadonlyMap<string, Service | undefined>): Transport {
     return service;
   };
   return {
-    get: (path: string, limits: Limits) => serviceOf(path).get(path, limits),
-    postOnce: (path, json, limits) => serviceOf(path).postOnce(path, json, limits),
+    get: (path: string, options: RequestOptions) => serviceOf(path).get(path, options),
+    postOnce: (path, json, options) => serviceOf(path).postOnce(path, json, options),
     close: () => Promise.resolve(),
   };
 }

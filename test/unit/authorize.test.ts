@@ -350,12 +350,12 @@ describe('authorize', () => {
     [
       'a stranger',
       { event: issues(MALLORY) },
-      'mallory is no collaborator and lacks the write permission on this repository (minimum-permission).',
+      'mallory is not a collaborator and lacks the write permission on this repository (minimum-permission).',
     ],
     [
       'a bot',
       { event: issues(RENOVATE) },
-      'renovate[bot] is a bot or app that allowed-bots does not name.',
+      'renovate[bot] is a bot or app that is not in allowed-bots.',
     ],
   ])('tells whoever set up the workflow why it never sends for %s', async (_, run, words) => {
     expect(await judge(run)).toMatchObject({

@@ -33,6 +33,6 @@ it('once the limit is reached, jobs that have not started are not even polled', 
     ...[4, 5].map(() => ['skipped', 0, 0]),
   ]);
   expect(runs.at(-1)?.result.reason).toMatch(
-    /^Nothing was sent to job f, for the service takes no more messages for now\. The message to job a was not taken\. .*; try again after 2026-11-21T13:00:00Z \(UTC\)\.$/,
+    /^Nothing was sent to job f, for the service takes no more messages for now\. The message to job a was not accepted\. .*; try again after 2026-11-21T13:00:00Z \(UTC\)\.$/,
   );
 });
