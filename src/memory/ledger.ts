@@ -115,8 +115,12 @@ export function intersect(ledger: Ledger, other: Ledger): Ledger {
   return { ...ledger, jobs };
 }
 
-/** Whether a ledger has each of these turns as its owner wrote it, or wrote it later. */
+/**
+ * Whether a ledger has each of these turns as its owner wrote it, or wrote it later, and says as much
+ * of what was dropped.
+ */
 export function contains(ledger: Ledger, own: Ledger): boolean {
+  if (newerRun(ledger.trimmed, own.trimmed) !== ledger.trimmed) return false;
   return own.jobs.every((job) => {
     const found = findJob(ledger, job.id);
     if (found === undefined) return false;
