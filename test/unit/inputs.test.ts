@@ -53,6 +53,8 @@ describe('defaults', () => {
       settleMs: 60_000,
       comment: true,
       prNumber: null,
+      resendOnRerun: false,
+      matrixLeg: '',
       githubToken: '',
       proxy: { url: '', noProxy: '' },
     });
@@ -74,6 +76,8 @@ describe('accepted', () => {
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
     ['False', { wait: 'False' }, { wait: false }],
     ['a number', { 'pr-number': '12' }, { prNumber: 12 }],
+    ['what a re-run may do', { 'resend-on-rerun': 'true' }, { resendOnRerun: true }],
+    ['any leg', { 'matrix-leg': '{\n  "os": "linux"\n}' }, { matrixLeg: '{\n  "os": "linux"\n}' }],
     [
       'a prompt byte for byte',
       { prompt: ' a\r\n%0A"🚀\u200d\n' },
@@ -317,6 +321,8 @@ describe('refused, each with one problem that names the input', () => {
     ['settle-seconds', '-1', /^settle-seconds must be a plain number, 0 or more/],
     ['wait', 'yes', /^wait must be true or false, not "yes"/],
     ['wait', '1', /^wait must be true or false/],
+    ['comment', 'new', /^comment must be true or false, not "new"/],
+    ['resend-on-rerun', 'always', /^resend-on-rerun must be true or false, not "always"/],
     ['fail-on', 'error', /^fail-on does not take error: error and cancelled always fail the step/],
     ['fail-on', 'failed, cancelled', /^fail-on does not take cancelled: error and cancelled /],
     ['fail-on', 'sent', /^fail-on must be a list of failed, archived/],
