@@ -131,8 +131,7 @@ class CommentUpdates implements Updates {
   readonly #pace: ReturnType<typeof createPace>;
   /** How often our turns were put together to be written. */
   #writes = 0;
-  #hasWarned = false;
-  /** GitHub did not answer in time: nothing waits for it before a message any more. */
+  /** GitHub did not answer in time: no message waits for its note any more. */
   #isSilent = false;
 
   constructor(options: UpdatesOptions) {
@@ -150,8 +149,11 @@ class CommentUpdates implements Updates {
       return { kind: 'read', ledger, isWhole };
     } catch (error) {
       if (signal.aborted) return { kind: 'unreadable', why: 'the run was cancelled' };
-      this.#warn([target], error);
-      return { kind: 'unreadable', why: whyOf(error) };
+      // Whoever needs it says so. Where it is only written to, that will be tried anew.
+      return {
+        kind: 'unreadable',
+        why: [whyOf(error), neededFor(error)].join('. ').replace(/\. ?$/, ''),
+      };
     }
   }
 
@@ -208,7 +210,9 @@ class CommentUpdates implements Updates {
     await deadline.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
     const failed = targets.filter(({ failure }) => failure !== null);
     const [first, ...others] = failed;
-    if (first !== undefined) this.#warn([first, ...others], first.failure);
+    if (first !== undefined) {
+      this.#options.log.warning(unwritable([first, ...others], first.failure));
+    }
     this.#warnOfLeftOut();
     return {
       urls: targets.map(({ conversation }) => conversation.url).filter((url) => url !== ''),
@@ -239,16 +243,21 @@ class CommentUpdates implements Updates {
 
   #load(target: Target): Promise<Reading> {
     const allPages = this.#options.attempt > 1;
-    target.loading ??= target.conversation.read({ allPages });
+    if (target.loading === null) {
+      const loading = target.conversation.read({ allPages });
+      loading.catch(() => {
+        target.loading = null;
+      });
+      target.loading = loading;
+    }
     return target.loading;
   }
 
   /** Rejects with a `GitHubError` if it takes too long. The work itself goes on. */
-  async #inTime<T>(work: Promise<T>): Promise<T> {
+  async #inTime<T>(work: Promise<T>, ms = BEFORE_MESSAGE_MS): Promise<T> {
     const { clock, signal } = this.#options;
     // Whoever stops waiting does not handle that it fails.
     work.catch(() => {});
-    const ms = this.#isSilent ? 0 : BEFORE_MESSAGE_MS;
     const startedAt = clock.now();
     try {
       return await createDeadline(clock, ms).waitFor(work, signal);
@@ -261,11 +270,14 @@ class CommentUpdates implements Updates {
   /** Where no note can be written, a command is claimed all the same. */
   async #withoutNote(why: string | null): Promise<Note> {
     const claim = await this.#options.claim();
-    if (claim === 'taken') return { kind: 'taken', turn: null };
+    // In a re-run it may be an earlier attempt that has it.
+    if (claim === 'taken' && this.#options.attempt === 1) return { kind: 'taken', turn: null };
     return why === null ? STANDS : { kind: 'missing', why };
   }
 
   async #note(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
+    // A re-run sends nothing without its note.
+    const ms = this.#isSilent && this.#options.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;
     const begun = Promise.withResolvers<void>();
     const attempt = { isGivenUp: false };
     const before = target.working;
@@ -277,9 +289,9 @@ class CommentUpdates implements Updates {
       return this.#noteNow(target, group, attempt);
     });
     try {
-      await this.#inTime(before);
+      await this.#inTime(before, ms);
       await begun.promise;
-      return await this.#inTime(working);
+      return await this.#inTime(working, ms);
     } catch (error) {
       attempt.isGivenUp = true;
       const note = await this.#withoutNote(whyOf(error));
@@ -441,11 +453,6 @@ class CommentUpdates implements Updates {
   /** Of jobs that get no message nothing is said, unless it was said before that they would. */
   #isWorthIt(target: Target): boolean {
     return target.conversation.url !== '' || this.#own(target).jobs.length > 0;
-  }
-
-  #warn(targets: readonly [Target, ...Target[]], error: unknown): void {
-    if (!this.#hasWarned) this.#options.log.warning(unwritable(targets, error));
-    this.#hasWarned = true;
   }
 
   #warnOfLeftOut(): void {
