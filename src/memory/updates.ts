@@ -28,6 +28,8 @@ export interface Updates {
    * brought up to date without holding up the run.
    */
   update(state: JobState, conversation: number | null): void;
+  /** The job gets no message of this run after all, and nobody is told that it did not. */
+  withdraw(jobId: string): void;
   /** Writes what is not written yet, and makes sure that it stands. It never rejects. */
   flush(): Promise<Flushed>;
 }
@@ -99,7 +101,9 @@ const MOST_CONVERSATIONS = 200;
 interface Entry {
   state: JobState;
   isAnnounced: boolean;
-  /** The turn as it was withdrawn, if somebody else had the message. */
+  /** Its turn is none, and was never announced. */
+  isUnwanted: boolean;
+  /** The turn as it was withdrawn, once it was announced. */
   withdrawn: Turn | null;
   readonly conversations: Set<number>;
 }
@@ -188,7 +192,7 @@ class CommentUpdates implements Updates {
   update(state: JobState, number: number | null): void {
     const known = this.#entries.get(state.jobId);
     const entry = known ?? {
-      ...{ state, isAnnounced: false, withdrawn: null },
+      ...{ state, isAnnounced: false, isUnwanted: false, withdrawn: null },
       conversations: new Set<number>(),
     };
     this.#entries.set(state.jobId, entry);
@@ -295,7 +299,7 @@ class CommentUpdates implements Updates {
     } catch (error) {
       attempt.isGivenUp = true;
       const note = await this.#withoutNote(whyOf(error));
-      if (note.kind === 'taken') for (const { jobId } of group) this.#withdraw(jobId);
+      if (note.kind === 'taken') for (const { jobId } of group) this.withdraw(jobId);
       return new Map(group.map(({ jobId }) => [jobId, note]));
     }
   }
@@ -315,7 +319,7 @@ class CommentUpdates implements Updates {
         if (notes.has(jobId)) continue;
         const holder = findHolder(versions, jobId, turn, claim);
         if (holder === null) continue;
-        this.#withdraw(jobId);
+        this.withdraw(jobId);
         notes.set(jobId, { kind: 'taken', turn: holder });
       }
     };
@@ -347,13 +351,14 @@ class CommentUpdates implements Updates {
     return (await target.conversation.writeUntilItStands(own, everything)).versions;
   }
 
-  /** Somebody else has the message: our turn stays as one that was not sent, which nobody is shown. */
-  #withdraw(jobId: string): void {
+  /** A turn that others may have read stays, as one that was not sent, which nobody is shown. */
+  withdraw(jobId: string): void {
     const entry = this.#entries.get(jobId);
     if (entry === undefined) return;
+    entry.isUnwanted = !entry.isAnnounced;
+    if (!entry.isAnnounced) return;
     const { turn } = entry.state;
     const endedAt = this.#options.clock.now();
-    entry.isAnnounced = false;
     entry.withdrawn = { ...turn, delivery: 'not-sent', result: 'skipped', reason: '', endedAt };
   }
 
@@ -452,7 +457,10 @@ class CommentUpdates implements Updates {
 
   /** Of jobs that get no message nothing is said, unless it was said before that they would. */
   #isWorthIt(target: Target): boolean {
-    return target.conversation.url !== '' || this.#own(target).jobs.length > 0;
+    const { url, hasCreated } = target.conversation;
+    const hasNews = (entry: Entry): boolean =>
+      isSeenOnly(entry) || turnsOf(entry).some((turn) => turn !== entry.withdrawn);
+    return url !== '' || hasCreated || this.#entriesAt(target).some(hasNews);
   }
 
   #warnOfLeftOut(): void {
@@ -472,16 +480,17 @@ function isOver({ turn }: JobState): boolean {
 }
 
 /** Until it is known what came of an announced message, a re-run must take it for one that may be out. */
-function turnsOf({ state, isAnnounced, withdrawn }: Entry): readonly Turn[] {
+function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: Entry): readonly Turn[] {
   const { turn } = state;
+  if (isUnwanted) return [];
   if (withdrawn === null) return current();
   // Where a re-run goes on with somebody else's turn, that is another one.
   return turn.mark === withdrawn.mark ? [withdrawn] : [withdrawn, ...current()];
 
   function current(): readonly Turn[] {
     if (state.isLook && turn.delivery === 'not-sent') return [];
-    if (isOver(state)) return turn.result === 'skipped' ? [] : [turn];
-    if (turn.delivery !== 'not-sent') return [turn];
+    // What was held up is written down as well: a re-run sends it.
+    if (isOver(state) || turn.delivery !== 'not-sent') return [turn];
     return isAnnounced ? [{ ...turn, delivery: 'sending' }] : [];
   }
 }
