@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
 import { createDeadline, type Deadline } from '../github/deadline.ts';
@@ -411,6 +412,10 @@ class CommentUpdates implements Updates {
       const { ledger } = await conversation.read();
       this.#review(target, ledger);
       target.isStale = false;
+      if (this.#isKnown(target, ledger)) {
+        target.failure = null;
+        return;
+      }
       const pauseMs = conversation.hasCreated ? LIST_LAG_MS : LAST_READ_BACK_MS;
       await conversation.writeUntilItStands(() => this.#own(target), { readBackAfterMs: pauseMs });
       target.failure = null;
@@ -418,6 +423,14 @@ class CommentUpdates implements Updates {
       await conversation.reconcile().catch(() => {});
     });
     this.#keepFailure(target, finishing);
+  }
+
+  /** Whether jobs were only looked at, and the comment tells of them as they are. */
+  #isKnown(target: Target, ledger: Ledger): boolean {
+    return this.#own(target).jobs.every(
+      ({ id, record, turns }) =>
+        turns.length === 0 && isDeepStrictEqual(findJob(ledger, id)?.record, record),
+    );
   }
 
   #keepFailure(target: Target, work: Promise<void>): void {
