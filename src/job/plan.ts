@@ -158,8 +158,11 @@ export function stateOf(
       const delivery = turn.delivery === 'sent' ? 'sent' : 'unknown';
       return { ...blank, turn: open({ ...turn, base }, delivery) };
     }
-    case 'look':
-      return { ...blank, turn: open(plan.turn ?? own, plan.turn?.delivery ?? 'not-sent') };
+    case 'look': {
+      // The turn of an earlier run: what this one sees of it is a copy of its own.
+      const turn = plan.turn && { ...plan.turn, owner: own.owner, writes: 0 };
+      return { ...blank, turn: open(turn ?? own, turn?.delivery ?? 'not-sent') };
+    }
     case 'send': {
       const mark = plan.earlier?.mark ?? own.mark;
       return { ...blank, turn: open({ ...own, mark }, 'not-sent') };

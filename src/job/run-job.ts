@@ -86,7 +86,7 @@ async function send(job: Job, message: Message): Promise<End> {
   const baseline = baselineReader(job, message);
   if (message.pollsFirst) {
     const seen = await withRetries(context, baseline);
-    if (seen.kind !== 'ready') return notSent(job.state, options, seen);
+    if (seen.kind !== 'ready') return withoutMessage(job, seen);
   }
   const over = mustGiveUp(context, LEAST_POST_MS);
   if (over !== null) return notSent(job.state, options, over);
@@ -128,9 +128,14 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
     takeDelivery(job, sent.record);
     if (sent.warning !== '') emit(job, { kind: 'warning', text: sent.warning });
   } else {
-    return notSent(job.state, options, sent);
+    return withoutMessage(job, sent);
   }
   return options.wait ? waitUntilDone(job) : { result: 'sent', reason: '' };
+}
+
+function withoutMessage(job: Job, ending: GiveUp | Unwanted): End {
+  if (ending.kind === 'unwanted') emit(job, { kind: 'unwanted' });
+  return notSent(job.state, job.options, ending);
 }
 
 /** Reads the baseline unless it is fresh, and says what is against the message. */

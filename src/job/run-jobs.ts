@@ -171,6 +171,7 @@ class Fleet {
     const { kind, state } = event;
     this.#progress(event);
     if (LEAVES_BATCH.has(kind)) batch.leave(state.jobId);
+    if (kind === 'unwanted') updates.withdraw(state.jobId);
     const isStage = kind === 'delivered' || kind === 'ended';
     if (isWritten && isStage) {
       updates.update(state, placeOf(state, this.#context) ?? conversation);

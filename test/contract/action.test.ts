@@ -32,7 +32,8 @@ describe('action.yml', () => {
       INPUT_PROMPT: 'x',
     };
     const defaults = Object.entries(action.inputs)
-      .filter(([name, input]) => input.default !== undefined && name !== 'github-token')
+      // An expression means what the runner makes of it.
+      .filter(([, input]) => input.default !== undefined && !input.default.startsWith('${{'))
       .map(([name, input]) => [`INPUT_${name.toUpperCase()}`, input.default]);
     const asItIs = (text: string): string => text;
     expect(readInputs({ ...Object.fromEntries(defaults), ...required }, asItIs)).toEqual(
