@@ -350,7 +350,7 @@ class CommentUpdates implements Updates {
     for (const { jobId, turn } of group) {
       const isKnown = turn.mark !== turn.owner;
       if (isKnown || notes.has(jobId)) continue;
-      this.#withdraw(jobId);
+      this.withdraw(jobId);
       notes.set(jobId, { kind: 'missing', why: 'an earlier attempt has claimed the command' });
     }
   }
