@@ -1,10 +1,10 @@
-/** The one source of time. All times are in milliseconds. */
+/** The only source of time. All times are in milliseconds. */
 export interface Clock {
   /** When the process started, since 1970. */
   readonly startedAt: number;
-  /** Since 1970; goes on evenly even if somebody sets the machine's clock. */
+  /** Since 1970. It does not jump, even if the clock of the machine is set. */
   now(): number;
-  /** Resolves after `ms`, or rejects with the signal's reason as soon as it is aborted. */
+  /** Resolves after `ms`, or rejects with the signal's reason once the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,47 +1,50 @@
 import * as z from 'zod/mini';
-import { type ProxySettings, proxySecrets, readProxy } from './runner/environment.ts';
-import { type FileRead, readInside } from './runner/files.ts';
+import { ok, problem, type Result } from './result.ts';
+import {
+  type Env,
+  type ProxySettings,
+  problemWithCertificates,
+  proxySecrets,
+  readProxy,
+} from './runner/environment.ts';
+import { readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/secrets.ts';
 import { hasVisibleText, oneLine } from './sanitize.ts';
 import { FAIL_ON, STATUSES, type Status, type TurnResult } from './turn.ts';
 
-/** The inputs that say who may send. They are known even where others are wrong. */
+/** The inputs that say who may send. They are known even if other inputs are wrong. */
 export interface AccessInputs {
-  /** The word that a comment must begin with; null acts on every event. */
+  /** The word that a comment must start with; null acts on every event. */
   readonly command: string | null;
-  readonly minimumPermission: MinimumPermission;
+  /** `none` checks nobody's permission. */
+  readonly minimumPermission: Permission | 'none';
   /** Logins, as GitHub spells them. */
   readonly allowedBots: ReadonlySet<string>;
   readonly githubToken: string;
-  /** Whether there is a key at all, right or wrong. */
+  /** Whether there is an API key at all, right or wrong. */
   readonly hasApiKey: boolean;
 }
 
-/** From least to most, as GitHub's roles build upon each other. */
+/** From the lowest to the highest; each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
-/** `none` asks for nobody's permission. */
-export type MinimumPermission = Permission | 'none';
 
 export interface Inputs extends AccessInputs {
   readonly projectId: string;
-  /** Each once, in the order given. Empty if the conversation has to remember it. */
+  /** Without duplicates, in the order given. Empty if the conversation has to remember the job. */
   readonly jobIds: readonly string[];
-  /** How many were left out, because the same id was given before. */
+  /** How many duplicates were left out. */
   readonly repeatedIds: number;
   readonly apiKey: string;
-  /** Whether a message is sent at all; else the jobs are only looked at. */
+  /** Whether messages are sent; otherwise the jobs are only polled. */
   readonly send: boolean;
-  /**
-   * Empty where nothing is sent. With a command, what stands before the text of the comment; then
-   * it may be empty.
-   */
+  /** Empty if nothing is sent. With a command, it stands before the text of the comment. */
   readonly prompt: string;
   /** The statuses in which a job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
   readonly wait: boolean;
   readonly timeoutMs: number;
-  /** A fixed interval that beats every interval of the schedule; null is adaptive. */
+  /** A fixed interval, which overrides the schedule; null is adaptive. */
   readonly pollIntervalMs: number | null;
   readonly settleMs: number;
   readonly failOn: ReadonlySet<TurnResult>;
@@ -56,12 +59,12 @@ export interface Inputs extends AccessInputs {
   readonly proxy: ProxySettings;
 }
 
-/** Either the inputs, or every problem with them, each a sentence that names its input. */
+/** The inputs, or all problems with them. Each problem is a sentence that names its input. */
 export type InputsRead =
   | {
       readonly kind: 'valid';
       readonly inputs: Inputs;
-      /** What is not given although something cannot be called without it. */
+      /** What is not given, although nothing can be called without it. */
       readonly missing: readonly string[];
     }
   | {
@@ -70,100 +73,65 @@ export type InputsRead =
       readonly access: AccessInputs;
     };
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-/** Bytes; the service documents no limit, and a prompt of a megabyte is a mistake. */
+/** Bytes. The service documents no limit, but a longer prompt is surely a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
 export const DEFAULT_BASE_URL = 'https://api.mintlify.com';
 
 /** Every secret in the environment, read before anything else so that it can be masked. */
 export function readSecrets(env: Env): readonly string[] {
-  const inputs = [rawInput(env, 'api-key'), rawInput(env, 'github-token')]
-    .flatMap((value) => (/[\r\n]/.test(value.trim()) ? longLines(value) : [value.trim()]))
-    .filter((value) => value !== '');
+  const inputs = ['api-key', 'github-token'].flatMap((name) => {
+    const lines = rawInput(env, name)
+      .trim()
+      .split(/[\r\n]+/)
+      .map((line) => line.trim());
+    // In a broken secret of several lines, short lines would mask ordinary words.
+    return lines.filter((line) => line.length >= (lines.length > 1 ? 8 : 1));
+  });
   return [...new Set([...inputs, ...proxySecrets(env)])];
 }
 
-/**
- * Parses every input. An empty string means "not given": the runner hands over `''` for an
- * unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
- */
+/** Reads all inputs, and collects all problems with them instead of only the first. */
 export function readInputs(env: Env, redact: Redact): InputsRead {
-  const raw = Object.fromEntries(INPUT_NAMES.map((name) => [name, rawInput(env, name)]));
+  const schema = createSchema(redact);
+  const names = Object.keys(schema.shape);
+  const raw = Object.fromEntries(names.map((name) => [name, rawInput(env, name)]));
   const parsed = z.safeParse(schema, raw);
-  const send = parsed.data?.send ?? true;
-  const prompt = send ? readPrompt(env, redact) : NO_PROMPT;
-  const proxy = readProxy(env, parsed.data?.['base-url'].protocol === 'http:' ? 'http:' : 'https:');
+  const settings = parsed.success ? toSettings(parsed.data) : null;
+  const send = settings?.send ?? true;
+  const prompt = send ? readPrompt(env, redact) : ok('');
+  const proxy = readProxy(env, settings?.baseUrl.protocol === 'http:' ? 'http:' : 'https:');
   const certificates = problemWithCertificates(env);
   const problems = [
-    ...(parsed.error?.issues ?? []).map((issue) => describeIssue(issue, env, redact)),
-    ...(prompt.kind === 'invalid' ? [prompt.problem] : []),
-    ...(proxy.kind === 'invalid' ? [proxy.problem] : []),
-    ...(parsed.success && !send ? contradictions(parsed.data) : []),
-    ...(parsed.success ? shownSecrets(env, parsed.data) : []),
+    ...(parsed.error?.issues ?? []).map(({ path, message }) => `${String(path[0])} ${message}`),
+    ...[prompt, proxy].flatMap((read) => (read.kind === 'problem' ? [read.problem] : [])),
+    ...(settings === null ? [] : [...contradictions(settings), ...shownSecrets(env, settings)]),
     ...(certificates === undefined ? [] : [`${certificates}.`]),
   ];
   const missing = missingInputs(env, send);
-  const access = readAccess(raw);
-  if (
-    !parsed.success ||
-    prompt.kind === 'invalid' ||
-    proxy.kind === 'invalid' ||
-    problems.length > 0
-  ) {
-    return { kind: 'invalid', problems: [...problems, ...missing], access };
+  const hasApiKey = rawInput(env, 'api-key').trim() !== '';
+  if (settings && prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0) {
+    const inputs = { ...settings, hasApiKey, prompt: prompt.value, proxy: proxy.value };
+    return { kind: 'valid', inputs, missing };
   }
-  const { data } = parsed;
-  return {
-    kind: 'valid',
-    missing,
-    inputs: {
-      ...access,
-      projectId: data['project-id'],
-      ...data['job-id'],
-      apiKey: data['api-key'],
-      send,
-      prompt: prompt.text,
-      onlyWhen: data['only-when'],
-      wait: data.wait,
-      timeoutMs: data['timeout-minutes'] * 60_000,
-      pollIntervalMs:
-        data['poll-interval-seconds'] === null ? null : data['poll-interval-seconds'] * 1000,
-      settleMs: data['settle-seconds'] * 1000,
-      failOn: data['fail-on'],
-      comment: data.comment,
-      resendOnRerun: data['resend-on-rerun'],
-      matrixLeg: data['matrix-leg'],
-      prNumber: data['pr-number'],
-      baseUrl: data['base-url'],
-      proxy: proxy.proxy,
-    },
-  };
+  const access = { ...readAccess(schema, raw), hasApiKey };
+  return { kind: 'invalid', problems: [...problems, ...missing], access };
 }
 
-function describeIssue(issue: z.core.$ZodIssue, env: Env, redact: Redact): string {
-  const { problem } = (issue as z.core.$ZodIssueCustom).params as Problem;
-  const name = String(issue.path[0]);
-  const given = rawInput(env, name);
-  const clean = redact(given);
-  // An item of a list, and what is cut, may be a part of a secret.
-  const quote: Quote = (text) => shown(clean === given ? redact(text) : clean);
-  return `${name} ${typeof problem === 'string' ? problem : problem(quote)}`;
-}
+type Settings = Omit<Inputs, 'hasApiKey' | 'prompt' | 'proxy'>;
 
-/** These are shown as they are, in outputs, comments and errors, so a key must not be in them. */
-function shownSecrets(env: Env, data: Readonly<z.infer<typeof schema>>): readonly string[] {
-  const values = [
-    { name: 'project-id', texts: [data['project-id']] },
-    { name: 'job-id', texts: data['job-id'].jobIds },
-    { name: 'command', texts: [data.command ?? ''] },
-  ];
+/** These are shown in outputs, comments and errors, so they must not contain a secret. */
+function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly string[] {
+  const shownTexts = Object.entries({
+    'project-id': [projectId],
+    'job-id': jobIds,
+    command: [command ?? ''],
+  });
   return ['api-key', 'github-token'].flatMap((secret) => {
     const redact = redactor([rawInput(env, secret).trim()]);
-    return values
-      .filter(({ texts }) => texts.some((text) => redact(text) !== text))
+    return shownTexts
+      .filter(([, texts]) => texts.some((text) => redact(text) !== text))
       .map(
-        ({ name }) => `${name} holds ${secret}, and would be shown; check what is passed there.`,
+        ([name]) => `${name} contains ${secret}, which would be shown; check what is passed there.`,
       );
   });
 }
@@ -171,143 +139,149 @@ function shownSecrets(env: Env, data: Readonly<z.infer<typeof schema>>): readonl
 export const NO_SECRETS =
   'api-key is empty; secrets are not passed to runs from forks or Dependabot.';
 
-/** What has to be given before anything is called. A comment that is no command calls nothing. */
+/** What is needed to call anything. Nothing is called for a comment without the command. */
 function missingInputs(env: Env, send: boolean): readonly string[] {
   const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
   return [
     isEmpty('api-key') ? `${NO_SECRETS} Otherwise check the name of the secret.` : '',
-    send && isEmpty('prompt') && isEmpty('prompt-file') && isEmpty('command')
+    send && ['prompt', 'prompt-file', 'command'].every(isEmpty)
       ? 'prompt is empty; write what the agent should do, or name a prompt-file.'
       : '',
-  ].filter((problem) => problem !== '');
+  ].filter((text) => text !== '');
 }
 
-/** What sends nothing has no use for what says when to send. */
-function contradictions(data: Readonly<z.infer<typeof schema>>): readonly string[] {
-  return [data.command === null ? '' : 'command', data['only-when'] === null ? '' : 'only-when']
-    .filter((name) => name !== '')
-    .map((name) => `${name} and send: false exclude each other; leave one of them out.`);
+function contradictions({ send, command, onlyWhen }: Settings): readonly string[] {
+  return Object.entries(send ? {} : { command, 'only-when': onlyWhen })
+    .filter(([, value]) => value !== null)
+    .map(([name]) => `${name} and send: false cannot be combined; remove one of them.`);
 }
 
-/** What to say where no job id is given, and no conversation remembers one. */
+/** The problem if no job id is given and no conversation remembers one. */
 export const JOB_ID_MISSING =
-  'job-id is empty; give the id that the service answered when the job was created.';
+  'job-id is empty; give the id that the service returned when the job was created.';
 
-const MINIMUM_PERMISSIONS = [...PERMISSIONS, 'none'] as const;
+/** Checks a trimmed text. A problem continues a sentence that begins with its name. */
+type Check<T> = (text: string, quote: Quote) => Result<T>;
+/** Makes a text fit for an error: short, visible and without secrets. */
+type Quote = (text: string) => string;
 
-const schema = z.object({
-  'project-id': input(projectId),
-  'job-id': input(jobIds),
-  'api-key': input(apiKey),
-  command: input(command),
-  'minimum-permission': input((text) => oneOf(text || 'write', MINIMUM_PERMISSIONS)),
-  'allowed-bots': input(logins),
-  send: input((text) => boolean(text, true)),
-  wait: input((text) => boolean(text, false)),
-  'timeout-minutes': input((text) => number(text, { fallback: 30, above: 0, atMost: 7200 })),
-  'poll-interval-seconds': input((text) =>
-    text === '' ? valid(null) : number(text, { fallback: 0, atLeast: 1, atMost: 3600 }),
-  ),
-  'settle-seconds': input((text) => number(text, { fallback: 60, atLeast: 0, atMost: 3600 })),
-  'only-when': input((text) =>
-    text === '' || text === 'any' ? valid(null) : wordList(text, STATUSES, 'any'),
-  ),
-  'fail-on': input(failOn),
-  comment: input((text) => boolean(text, true)),
-  'resend-on-rerun': input((text) => boolean(text, false)),
-  'matrix-leg': input(valid),
-  'pr-number': input(conversationNumber),
-  'github-token': input(valid),
-  'base-url': input(baseUrl),
-});
+/**
+ * All inputs except the prompt, with their defaults. An empty text means "not given": the runner
+ * passes `''` for an unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
+ */
+function createSchema(redact: Redact) {
+  const required = <T>(check: Check<T>) =>
+    z.pipe(
+      z.string(),
+      z.transform((raw: string, context): T => {
+        const clean = redact(raw);
+        // A part of the text may be a part of a secret, which cannot be recognized by itself.
+        const quote: Quote = (part) => shown(clean === raw ? redact(part) : clean);
+        const result = check(raw.trim(), quote);
+        if (result.kind === 'ok') return result.value;
+        context.issues.push({ code: 'custom', message: result.problem, input: raw });
+        return z.NEVER;
+      }),
+    );
+  const optional = <const F, T>(fallback: F, check: Check<T>) =>
+    required<F | T>((text, quote) => (text === '' ? ok(fallback) : check(text, quote)));
 
-/** What is wrong here counts as not given, which lets in nobody else. */
-const accessSchema = z.object({
-  command: z.catch(schema.shape.command, null),
-  'minimum-permission': z.catch(schema.shape['minimum-permission'], 'write'),
-  'allowed-bots': z.catch(schema.shape['allowed-bots'], new Set<string>()),
-  'github-token': schema.shape['github-token'],
-});
+  return z.object({
+    'project-id': required(projectId),
+    'job-id': optional({ jobIds: [], repeatedIds: 0 }, jobIds),
+    'api-key': optional('', apiKey),
+    command: optional(null, command),
+    'minimum-permission': optional('write', oneOf([...PERMISSIONS, 'none'])),
+    'allowed-bots': optional(new Set<string>(), listOf(isLogin, 'logins such as renovate[bot]')),
+    send: optional(true, boolean),
+    wait: optional(false, boolean),
+    'timeout-minutes': optional(30, number({ above: 0, atMost: 7200 })),
+    'poll-interval-seconds': optional(null, number({ atLeast: 1, atMost: 3600 })),
+    'settle-seconds': optional(60, number({ atLeast: 0, atMost: 3600 })),
+    'only-when': optional(null, (text, quote) =>
+      text === 'any' ? ok(null) : wordList(STATUSES, 'any')(text, quote),
+    ),
+    'fail-on': optional(new Set<TurnResult>(['failed', 'archived', 'timed-out']), failOn),
+    comment: optional(true, boolean),
+    'resend-on-rerun': optional(false, boolean),
+    'matrix-leg': optional('', ok),
+    'pr-number': optional(null, conversationNumber),
+    'github-token': optional('', ok),
+    'base-url': optional(new URL(DEFAULT_BASE_URL), baseUrl),
+  });
+}
 
-function readAccess(raw: Readonly<Record<string, string>>): AccessInputs {
-  const access = z.parse(accessSchema, raw);
+function toSettings(data: z.infer<ReturnType<typeof createSchema>>): Settings {
+  const interval = data['poll-interval-seconds'];
   return {
-    command: access.command,
-    minimumPermission: access['minimum-permission'],
-    allowedBots: access['allowed-bots'],
-    githubToken: access['github-token'],
-    hasApiKey: raw['api-key']?.trim() !== '',
+    command: data.command,
+    minimumPermission: data['minimum-permission'],
+    allowedBots: data['allowed-bots'],
+    githubToken: data['github-token'],
+    projectId: data['project-id'],
+    ...data['job-id'],
+    apiKey: data['api-key'],
+    send: data.send,
+    onlyWhen: data['only-when'],
+    wait: data.wait,
+    timeoutMs: data['timeout-minutes'] * 60_000,
+    pollIntervalMs: interval === null ? null : interval * 1000,
+    settleMs: data['settle-seconds'] * 1000,
+    failOn: data['fail-on'],
+    comment: data.comment,
+    resendOnRerun: data['resend-on-rerun'],
+    matrixLeg: data['matrix-leg'],
+    prNumber: data['pr-number'],
+    baseUrl: data['base-url'],
   };
 }
 
-/** Every input that this action reads, `action.yml` being the list that users see. */
-export const INPUT_NAMES: readonly string[] = [
-  ...Object.keys(schema.shape),
-  'prompt',
-  'prompt-file',
-];
-
-type Checked<T> = { readonly value: T } | Problem;
-/** The rest of a sentence that begins with the name of the input. */
-interface Problem {
-  readonly problem: string | ((quote: Quote) => string);
-}
-/** Makes a text fit to stand in an error: short, visible, and without a secret in it. */
-type Quote = (text: string) => string;
-
-function valid<T>(value: T): Checked<T> {
-  return { value };
+/** An input that is wrong counts as not given, which never lets in anyone else. */
+function readAccess(
+  { shape }: ReturnType<typeof createSchema>,
+  raw: Readonly<Record<string, string>>,
+): Omit<AccessInputs, 'hasApiKey'> {
+  return {
+    command: z.safeParse(shape.command, raw.command).data ?? null,
+    minimumPermission:
+      z.safeParse(shape['minimum-permission'], raw['minimum-permission']).data ?? 'write',
+    allowedBots: z.safeParse(shape['allowed-bots'], raw['allowed-bots']).data ?? new Set(),
+    githubToken: z.parse(shape['github-token'], raw['github-token']),
+  };
 }
 
-/** A schema for one input: the text is trimmed, then checked. */
-function input<T>(check: (text: string) => Checked<T>) {
-  return z.pipe(
-    z.string(),
-    z.transform((text: string, context): T => {
-      const checked = check(text.trim());
-      if ('value' in checked) return checked.value;
-      context.issues.push({ code: 'custom', params: checked, input: text });
-      return z.NEVER;
-    }),
-  );
+function projectId(text: string, quote: Quote): Result<string> {
+  if (text === '') return problem('is empty; give the id of the project.');
+  if (/[\s,]/.test(text)) return problem('contains more than one id; give exactly one.');
+  return isId(text) ? ok(text) : problem(notAnId(quote(text)));
 }
 
-function projectId(text: string): Checked<string> {
-  if (text === '') return { problem: 'is empty; give the id of the project.' };
-  if (/[\s,]/.test(text)) return { problem: 'holds more than one id; give exactly one.' };
-  return isId(text) ? valid(text) : { problem: (quote) => noId(quote(text)) };
-}
-
-/** What one step is made to hold; beyond it each message would wait for hours on the limit. */
+/** More messages in one step would wait for hours, because of the rate limit. */
 const MOST_JOBS = 500;
 
-function jobIds(text: string): Checked<Pick<Inputs, 'jobIds' | 'repeatedIds'>> {
-  const list = text.startsWith('[') ? readJsonList(text) : text.split(/[\s,]+/);
+function jobIds(text: string, quote: Quote): Result<Pick<Inputs, 'jobIds' | 'repeatedIds'>> {
+  const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);
   if (list === null) {
-    return {
-      problem: (quote) =>
-        `looks like a JSON array, but is not one of strings, such as ["job_8f41c2"]: ${quote(text)}.`,
-    };
+    return problem(
+      `looks like a JSON array, but not of strings, as in ["job_8f41c2"]: ${quote(text)}.`,
+    );
   }
   const given = list.map((id) => id.trim()).filter((id) => id !== '');
   const ids = [...new Set(given)];
-  if (text !== '' && ids.length === 0) return { problem: 'holds no id, only an empty list.' };
+  if (ids.length === 0) return problem('contains no id, only an empty list.');
   if (ids.length > MOST_JOBS) {
-    return {
-      problem:
-        `holds ${ids.length} ids; at most ${MOST_JOBS} can be in one step. Split the list over ` +
-        'a matrix, as examples/nudge-matrix.yml of this action does.',
-    };
+    return problem(
+      `contains ${ids.length} ids; one step takes at most ${MOST_JOBS}. Split the list with a ` +
+        'matrix, like examples/nudge-matrix.yml of this action.',
+    );
   }
   const wrong = given.find((id) => !isId(id));
-  if (wrong === undefined) {
-    return valid({ jobIds: ids, repeatedIds: given.length - ids.length });
-  }
-  const place = ` (number ${given.indexOf(wrong) + 1} of ${given.length})`;
-  return { problem: (quote) => noId(`${quote(wrong)}${given.length === 1 ? '' : place}`) };
+  if (wrong === undefined) return ok({ jobIds: ids, repeatedIds: given.length - ids.length });
+  const position = ` (number ${given.indexOf(wrong) + 1} of ${given.length})`;
+  return problem(notAnId(`${quote(wrong)}${given.length === 1 ? '' : position}`));
 }
 
-/** Null if it is no JSON array of strings. */
+/** Null if the text is not a JSON array of strings. */
 function readJsonList(text: string): readonly string[] | null {
   try {
     return z.array(z.string()).parse(JSON.parse(text));
@@ -316,221 +290,165 @@ function readJsonList(text: string): readonly string[] | null {
   }
 }
 
-function noId(given: string): string {
+/** Items are separated by commas or white space. */
+function itemsOf(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((item) => item !== '');
+}
+
+function notAnId(given: string): string {
   return (
-    `holds ${given}, which is not an id. An id, such as job_8f41c2, has 1 to 256 letters, digits, "-", ` +
+    `contains ${given}, which is not an id. An id, such as job_8f41c2, has 1 to 256 letters, digits, "-", ` +
     '"_", ".", "~", ":" or "@", and is not "." or "..".'
   );
 }
 
 /**
- * Whether it can be a path segment of the API. Only characters that no URL parser rewrites are
- * let through (RFC 3986 unreserved, `:` and `@`), and never a dot segment:
+ * Whether the text can be a path segment of the API. It may only have characters that no URL parser
+ * rewrites (RFC 3986 unreserved, `:` and `@`), and must not be a dot segment:
  * `encodeURIComponent('..')` is `'..'`, which would send the message to another path.
  */
 function isId(text: string): boolean {
   return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);
 }
 
-/** The value itself is never quoted: an error must not tell the key. */
-function apiKey(text: string): Checked<string> {
-  if (text === '') return valid('');
-  if (/[\p{Cc}\u2028\u2029]/u.test(text)) {
-    return { problem: 'contains a line break or control character; store the secret anew.' };
-  }
-  if (/^bearer\s/i.test(text)) return { problem: `should be the key alone; leave out 'Bearer'.` };
-  if (text.startsWith('$')) {
-    return { problem: 'looks unexpanded; write ${{ secrets.NAME }} in the workflow.' };
-  }
-  if (!/^[\x21-\x7e]+$/.test(text)) {
-    return {
-      problem:
-        'contains a space or a character outside ASCII, visible or not; store the secret anew.',
-    };
-  }
-  if (text.startsWith('mint_dsc_')) {
-    return {
-      problem: 'is of the wrong kind: this is an assistant key; an admin key is needed.',
-    };
-  }
-  if (text.startsWith('mint_us_')) {
-    return { problem: 'is of the wrong kind: this is an index key; an admin key is needed.' };
-  }
-  if (text === 'mint_') return { problem: 'is only the prefix "mint_"; the secret part is gone.' };
-  return valid(text);
+const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
+  [/[\p{Cc}\u2028\u2029]/u, 'contains a line break or control character; store the secret again.'],
+  [/^bearer\s/i, "should be the key alone; leave out 'Bearer'."],
+  [/^\$/, 'was not expanded; write ${{ secrets.NAME }} in the workflow.'],
+  [
+    /[^\x21-\x7e]/,
+    'contains a space or a character outside ASCII, visible or not; store the secret again.',
+  ],
+  [/^mint_dsc_/, 'is of the wrong kind: this is an assistant key; an admin key is needed.'],
+  [/^mint_us_/, 'is of the wrong kind: this is an index key; an admin key is needed.'],
+  [/^mint_$/, 'is only the prefix "mint_"; the secret part is missing.'],
+];
+
+/** Never quotes the value: an error must not disclose the key. */
+function apiKey(text: string): Result<string> {
+  const found = KEY_PROBLEMS.find(([pattern]) => pattern.test(text));
+  return found === undefined ? ok(text) : problem(found[1]);
 }
 
-/** One word, because a comment is compared with it from its first character on. */
-function command(text: string): Checked<string | null> {
-  if (text === '') return valid(null);
-  if (/^\S+$/.test(text) && text.length <= 100 && hasVisibleText(text)) return valid(text);
-  return {
-    problem: (quote) => `must be one word without white space, such as /agent, not ${quote(text)}.`,
+/** One word, so that the start of a comment can be compared with it. */
+function command(text: string, quote: Quote): Result<string> {
+  const isWord = /^\S+$/.test(text) && text.length <= 100 && hasVisibleText(text);
+  return isWord
+    ? ok(text)
+    : problem(`must be one word without white space, such as /agent, not ${quote(text)}.`);
+}
+
+/** A login of a user or an app. Only the event says which of them are bots. */
+function isLogin(text: string): boolean {
+  return /^[a-z\d][\w-]{0,99}(\[bot\])?$/i.test(text);
+}
+
+function listOf<T extends string>(isItem: (item: string) => boolean, form: string) {
+  return (text: string, quote: Quote): Result<ReadonlySet<T>> => {
+    const items = itemsOf(text);
+    const wrong = items.find((item) => !isItem(item));
+    return wrong === undefined && items.length > 0
+      ? ok(new Set(items as T[]))
+      : problem(`must be a list of ${form}, not ${quote(wrong ?? text)}.`);
   };
 }
 
-/** Logins of users and apps; which of them are bots, only an event can say. */
-function logins(text: string): Checked<ReadonlySet<string>> {
-  const given = text.split(/[\s,]+/).filter((login) => login !== '');
-  const wrong = given.find((login) => !/^[a-z\d][\w-]{0,99}(\[bot\])?$/i.test(login));
-  if (wrong === undefined && (text === '' || given.length > 0)) return valid(new Set(given));
-  return {
-    problem: (quote) =>
-      `must be a list of logins such as renovate[bot], not ${quote(wrong ?? text)}.`,
-  };
+/** `alone` is a word that the list must not contain, but that may be given instead of it. */
+function wordList<T extends string>(words: readonly T[], alone: string): Check<ReadonlySet<T>> {
+  const isWord = (item: string): boolean => (words as readonly string[]).includes(item);
+  return listOf<T>(isWord, `${words.join(', ')}, or ${alone} alone`);
 }
 
-/** The words of YAML 1.2, as the toolkit's own `getBooleanInput` takes them. */
-function boolean(text: string, fallback: boolean): Checked<boolean> {
-  if (text === '') return valid(fallback);
-  if (/^(true|True|TRUE)$/.test(text)) return valid(true);
-  if (/^(false|False|FALSE)$/.test(text)) return valid(false);
-  return { problem: (quote) => `must be true or false, not ${quote(text)}.` };
-}
-
-interface Range {
-  readonly fallback: number;
-  readonly above?: number;
-  readonly atLeast?: number;
-  readonly atMost: number;
-}
-
-/** Plain ASCII decimals: `Number()` would also take `1e3`, `0x10` and `Infinity`. */
-function number(text: string, { fallback, above, atLeast = 0, atMost }: Range): Checked<number> {
-  if (text === '') return valid(fallback);
-  const low = above === undefined ? `${atLeast} or more` : `more than ${above}`;
-  const problem: Problem['problem'] = (quote) =>
-    `must be a plain number, ${low} and at most ${atMost}, not ${quote(text)}.`;
-  if (!/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text)) return { problem };
-  const value = Number(text);
-  const tooLow = value < atLeast || (above !== undefined && value <= above);
-  return tooLow || value > atMost ? { problem } : valid(value);
-}
-
-function conversationNumber(text: string): Checked<number | null> {
-  if (text === '') return valid(null);
-  if (/^[1-9][0-9]{0,9}$/.test(text)) return valid(Number(text));
-  return {
-    problem: (quote) => `must be the number of a pull request or issue, not ${quote(text)}.`,
-  };
-}
-
-function failOn(text: string): Checked<ReadonlySet<TurnResult>> {
-  if (text === '') return valid(new Set<TurnResult>(['failed', 'archived', 'timed-out']));
-  if (text === 'none') return valid(new Set<TurnResult>());
-  const needless = ['error', 'cancelled'].find((word) => text.split(/[\s,]+/).includes(word));
+function failOn(text: string, quote: Quote): Result<ReadonlySet<TurnResult>> {
+  if (text === 'none') return ok(new Set<TurnResult>());
+  const needless = ['error', 'cancelled'].find((word) => itemsOf(text).includes(word));
   return needless === undefined
-    ? wordList(text, FAIL_ON, 'none')
-    : { problem: `does not take ${needless}: error and cancelled always fail the step.` };
+    ? wordList(FAIL_ON, 'none')(text, quote)
+    : problem(`does not take ${needless}: error and cancelled always fail the step.`);
 }
 
-/** Words separated by commas or white space; `alone` is named as the one that takes no others. */
-function wordList<const T extends string>(
-  text: string,
-  words: readonly T[],
-  alone: string,
-): Checked<ReadonlySet<T>> {
-  const given = text.split(/[\s,]+/).filter((word) => word !== '');
-  const wrong = given.find((word) => !(words as readonly string[]).includes(word));
-  if (wrong === undefined && given.length > 0) return valid(new Set(given as T[]));
-  return {
-    problem: (quote) =>
-      `must be a list of ${words.join(', ')}, or ${alone} alone, not ${quote(wrong ?? text)}.`,
+/** The words of YAML 1.2, like `getBooleanInput` of the toolkit. */
+function boolean(text: string, quote: Quote): Result<boolean> {
+  if (/^(true|True|TRUE)$/.test(text)) return ok(true);
+  if (/^(false|False|FALSE)$/.test(text)) return ok(false);
+  return problem(`must be true or false, not ${quote(text)}.`);
+}
+
+/** Plain ASCII decimals: `Number()` would also accept `1e3`, `0x10` and `Infinity`. */
+function number(range: { above?: number; atLeast?: number; atMost: number }): Check<number> {
+  const { above = -1, atLeast = 0, atMost } = range;
+  const low = range.above === undefined ? `${atLeast} or more` : `more than ${above}`;
+  return (text, quote) => {
+    const value = /^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text) ? Number(text) : Number.NaN;
+    return value > above && value >= atLeast && value <= atMost
+      ? ok(value)
+      : problem(`must be a plain number, ${low} and at most ${atMost}, not ${quote(text)}.`);
   };
 }
 
-function oneOf<const T extends string>(text: string, words: readonly T[]): Checked<T> {
-  const word = words.find((candidate) => candidate === text);
-  return word === undefined
-    ? { problem: (quote) => `must be one of ${words.join(', ')}, not ${quote(text)}.` }
-    : valid(word);
+function conversationNumber(text: string, quote: Quote): Result<number> {
+  return /^[1-9][0-9]{0,9}$/.test(text)
+    ? ok(Number(text))
+    : problem(`must be the number of a pull request or issue, not ${quote(text)}.`);
 }
 
-/** `https` only, except on localhost: the key travels in a header. */
-function baseUrl(text: string): Checked<URL> {
+function oneOf<const T extends string>(words: readonly T[]): Check<T> {
+  return (text, quote) => {
+    const word = words.find((candidate) => candidate === text);
+    return word ? ok(word) : problem(`must be one of ${words.join(', ')}, not ${quote(text)}.`);
+  };
+}
+
+/** The key is sent in a header, so only `https` is safe, except on localhost. */
+function baseUrl(text: string): Result<URL> {
   const form = `a URL such as ${DEFAULT_BASE_URL}`;
-  if (/[\s\p{C}\\]/u.test(text) || !URL.canParse(text || DEFAULT_BASE_URL)) {
-    return { problem: `must be ${form}.` };
-  }
-  const url = new URL(text || DEFAULT_BASE_URL);
+  const url = /[\s\p{C}\\]/u.test(text) ? null : URL.parse(text);
+  if (url === null) return problem(`must be ${form}.`);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
-    return { problem: 'is not safe for the key: https required (http only for loopback hosts).' };
+    return problem('is not safe for the key: https required (http only on localhost).');
   }
-  if (url.username || url.password) {
-    return { problem: `must not contain a user name or password; give ${form}.` };
-  }
-  if (/[?#]/.test(text)) return { problem: `must not have a query or fragment; give ${form}.` };
-  if (url.pathname.includes('//'))
-    return { problem: `must not have an empty path segment; give ${form}.` };
-  if (url.port === '0') return { problem: `must not have port 0; give ${form}.` };
-  return valid(url);
+  const refuse = (what: string): Result<never> => problem(`must not ${what}; give ${form}.`);
+  if (url.username || url.password) return refuse('contain a user name or password');
+  if (/[?#]/.test(text)) return refuse('have a query or fragment');
+  if (url.pathname.includes('//')) return refuse('have an empty path segment');
+  return url.port === '0' ? refuse('have port 0') : ok(url);
 }
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-type PromptRead =
-  | { readonly kind: 'valid'; readonly text: string }
-  | { readonly kind: 'invalid'; readonly problem: string };
-
-const NO_PROMPT: PromptRead = { kind: 'valid', text: '' };
-
-/** A prompt that the workflow wrote goes out byte for byte: it is checked, never changed. */
-function readPrompt(env: Env, redact: Redact): PromptRead {
+/** Reads the prompt of the workflow. It is checked, but never changed. */
+function readPrompt(env: Env, redact: Redact): Result<string> {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
   if (inline !== '' && path !== '') {
-    return {
-      kind: 'invalid',
-      problem: 'prompt and prompt-file are both set; give one of them.',
-    };
+    return problem('prompt and prompt-file are both set; set only one of them.');
   }
-  if (path === '') return inline === '' ? NO_PROMPT : checkPrompt('prompt', inline);
+  if (path === '') return inline === '' ? ok('') : checkPrompt('prompt', inline);
+  const name = `prompt-file: ${shown(redact(path))}`;
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
-  return checkPromptFile(redact(path), file);
-}
-
-function checkPromptFile(path: string, file: FileRead): PromptRead {
-  const name = `prompt-file: ${shown(path)}`;
-  if (file.kind === 'refused') return { kind: 'invalid', problem: `${name} ${file.why}.` };
+  if (file.kind === 'problem') return problem(`${name} ${file.problem}.`);
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-    return checkPrompt(name, decoder.decode(file.bytes));
+    return checkPrompt(name, decoder.decode(file.value));
   } catch {
-    return { kind: 'invalid', problem: `${name} is not valid UTF-8; save it as UTF-8.` };
+    return problem(`${name} is not valid UTF-8; save it as UTF-8.`);
   }
 }
 
-function checkPrompt(name: string, text: string): PromptRead {
+function checkPrompt(name: string, text: string): Result<string> {
   if (!text.isWellFormed()) {
-    return { kind: 'invalid', problem: `${name} contains half of a character (a lone surrogate).` };
+    return problem(`${name} contains half a character (a lone surrogate).`);
   }
-  if (!hasVisibleText(text)) {
-    return { kind: 'invalid', problem: `${name} has no visible text; write what to do.` };
-  }
-  return { kind: 'valid', text };
+  return hasVisibleText(text)
+    ? ok(text)
+    : problem(`${name} has no visible text; write what the agent should do.`);
 }
 
-/** A phrase: without these checks neither the key nor an answer of GitHub is safe. */
-export function problemWithCertificates(env: Env): string | undefined {
-  return env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
-    ? 'NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificate checks are switched off; remove it, ' +
-        'and name your own authority in NODE_EXTRA_CA_CERTS'
-    : undefined;
-}
-
-/** The runner upper-cases the name and replaces spaces only (actions/runner, Handler.cs). */
+/** The runner makes the name upper case and replaces only spaces (actions/runner, Handler.cs). */
 function rawInput(env: Env, name: string): string {
   return env[`INPUT_${name.toUpperCase()}`] ?? '';
-}
-
-/** Of a broken multi-line secret only what is long enough not to blank ordinary words. */
-function longLines(value: string): readonly string[] {
-  return value
-    .split(/[\r\n]+/)
-    .map((line) => line.trim())
-    .filter((line) => line.length >= 8);
 }
 
 function shown(text: string): string {

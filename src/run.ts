@@ -9,13 +9,7 @@ import { createDeadline, type Deadline } from './github/deadline.ts';
 import { neededFor, whyOf } from './github/errors.ts';
 import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
 import { type Reactions, reactTo } from './github/reactions.ts';
-import {
-  DEFAULT_BASE_URL,
-  type Inputs,
-  NO_SECRETS,
-  problemWithCertificates,
-  readInputs,
-} from './inputs.ts';
+import { DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.ts';
 import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
@@ -23,7 +17,7 @@ import { type Memory, openUpdates, type Updates } from './memory/updates.ts';
 import { renderLedger, renderUsage } from './report/comment.ts';
 import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
 import { overallDelivery, worst } from './report/ranking.ts';
-import { type RunInfo, readRunInfo } from './runner/environment.ts';
+import { problemWithCertificates, type RunInfo, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { JobState } from './turn.ts';
 import { VERSION } from './version.ts';
@@ -148,7 +142,7 @@ async function followUp(
 
 function findTrigger({ env }: Runtime): TriggerRead {
   const file = readWhole(env.GITHUB_EVENT_PATH ?? '');
-  return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'read' ? file.bytes : null);
+  return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'ok' ? file.value : null);
 }
 
 /** What a run speaks on GitHub with. */

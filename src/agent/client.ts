@@ -7,24 +7,24 @@ import { readRecord } from './job-record.ts';
 import {
   classifySend,
   isDelivery,
-  repeatPoll,
-  repeatSend,
+  pollRetryDelayMs,
   retryAfterMs,
   type SendClass,
+  sendRetryDelayMs,
 } from './retry.ts';
 import type { SendQueue } from './send-queue.ts';
 
-/** What the work with the service needs, for every job the same. */
+/** What requests to the service need; the same for every job. */
 export interface AgentContext {
   readonly transport: Transport;
   readonly queue: SendQueue;
-  /** Names the service, and the proxy on the way, in messages. */
+  /** Names the service, and the proxy if there is one, in messages. */
   readonly where: string;
   readonly projectId: string;
   /** The code host of this workflow, for the check of pull request links. */
   readonly serverUrl: string;
   readonly clock: Clock;
-  /** By the clock; bounds all work with the service. */
+  /** A time of the clock, at which all requests to the service end. */
   readonly deadline: number;
   readonly signal: AbortSignal;
   /** 0 to 1, uniform. */
@@ -33,232 +33,238 @@ export interface AgentContext {
   readonly redact: Redact;
 }
 
-/** Why a piece of work ended without its result. */
-export type Ending =
+/** Why polling or sending was given up. */
+export type GiveUp =
   | { readonly kind: 'refused'; readonly why: string }
-  /** Another message of this run has found that the service takes no more. */
+  /** The send queue is stopped, because of another message of this run. */
   | { readonly kind: 'stopped'; readonly why: string }
-  /** `why` is what it was last held up by, or empty. */
+  /** `why` is the reason for the last retry, or empty. */
   | { readonly kind: 'timed-out'; readonly why: string }
   | { readonly kind: 'cancelled' };
 
-export type Poll =
-  | { readonly kind: 'fetched'; readonly record: JobRecord; readonly during: Moment }
-  | { readonly kind: 'missed'; readonly exchange: Exchange; readonly why: string };
+/** The attempt had no effect and may be repeated. */
+export interface Retry {
+  readonly kind: 'retry';
+  readonly why: string;
+  /** Milliseconds to wait before. */
+  readonly afterMs: number;
+  /** Whether messages to other jobs should wait, too. */
+  readonly holdsOthers: boolean;
+}
+
+export interface Fetched {
+  readonly kind: 'fetched';
+  readonly record: JobRecord;
+  /** When the job was polled. */
+  readonly during: Moment;
+}
+
+/** A poll that failed. */
+export interface Missed {
+  readonly kind: 'missed';
+  readonly exchange: Exchange;
+  readonly why: string;
+}
 
 export type Sent =
   | {
       readonly kind: 'delivered';
-      /** Null if the answer's body was of no use, as `warning` then says. */
+      /** Null if the body of the answer is of no use; `warning` then says why. */
       readonly record: JobRecord | null;
       readonly warning: string;
     }
   | { readonly kind: 'doubtful'; readonly why: string }
-  | Ending;
-
-/** Nothing was taken, and the same may be tried again. */
-export interface Again {
-  readonly kind: 'again';
-  readonly why: string;
-  /** Milliseconds to wait before. */
-  readonly afterMs: number;
-  /** Whether the messages to other jobs had better wait as well. */
-  readonly holdsOthers: boolean;
-}
+  | GiveUp;
 
 /** Milliseconds. */
 const POLL_MS = 30_000;
 const POST_MS = 60_000;
-/** Milliseconds that must be left for a POST: one that the deadline cuts off is in doubt. */
+/** Milliseconds that must be left for a POST: if the deadline cuts it off, delivery is unknown. */
 export const LEAST_POST_MS = 2000;
 
 /**
- * Looks at a job once, within 30 s and `remainingMs()`. That is asked when the request starts: many
- * jobs share few connections, and waiting for one of them is not silence of the service.
+ * Polls a job once, within 30 s and `remainingMs()`. That is called when the request starts,
+ * because many jobs share a few connections and time spent waiting for one of them must not count.
  */
 export async function fetchJob(
   context: AgentContext,
   jobId: string,
   remainingMs: () => number,
-): Promise<Poll> {
+): Promise<Fetched | Missed> {
   const { transport, clock, signal, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
   const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
   const exchange = await transport.get(path, { timeoutMs, signal });
   context.debug(describeExchange(`GET ${path}`, exchange));
-  if (isSuccess(exchange) && exchange.body.kind === 'whole') {
-    const read = readRecord(exchange.body.text, jobId, context);
-    if (read.kind === 'record')
-      return { kind: 'fetched', record: read.record, during: { from, to: clock.now() } };
-    const what = read.kind === 'other-job' ? 'the record of another job' : read.why;
-    return { kind: 'missed', exchange, why: `The look at the job brought ${what}.` };
+  if (isSuccess(exchange) && exchange.body.kind === 'ok') {
+    const read = readRecord(exchange.body.value, jobId, context);
+    if (read.kind === 'ok') {
+      return { kind: 'fetched', record: read.value, during: { from, to: clock.now() } };
+    }
+    const what = read.kind === 'other-job' ? 'the record of another job' : read.problem;
+    return { kind: 'missed', exchange, why: `Polling the job returned ${what}.` };
   }
-  return {
-    kind: 'missed',
-    exchange,
-    why: explain(exchange, { doing: 'look', where, again: null, goesOn: false, redact }),
-  };
+  const why = explain(exchange, { doing: 'poll', where, retryAt: null, isRetried: false, redact });
+  return { kind: 'missed', exchange, why };
 }
-
-export type Fetched = Extract<Poll, { kind: 'fetched' }>;
 
 export interface PollHooks {
   readonly onPoll: () => void;
-  readonly onMissed: OnMissed;
+  /** `afterMs` is the pause before the next poll, or null if no time is left for one. */
+  readonly onMissed: (why: string, afterMs: number | null) => void;
 }
 
-/** Called before a pause, in milliseconds; null if no time is left for another look after it. */
-export type OnMissed = (why: string, afterMs: number | null) => void;
-
 /**
- * The look before the message, without which nothing is sent. Each call looks once, and says whether
- * another call may help; once no message is let out there is nothing to look for.
+ * Returns a function that polls a job once before its message is sent, and says whether to retry.
+ * It gives up once the send queue is stopped.
  */
 export function pollBeforeSend(
   context: AgentContext,
   jobId: string,
   { onPoll, onMissed }: PollHooks,
-): () => Promise<Fetched | Ending | Again> {
+): () => Promise<Fetched | GiveUp | Retry> {
   const { clock, deadline, signal } = context;
   let failures = 0;
   let networkErrors = 0;
   return async () => {
-    const over = endingNow(context, 0);
-    if (over !== null) return over;
+    const giveUp = mustGiveUp(context, 0);
+    if (giveUp !== null) return giveUp;
     onPoll();
-    const look = await fetchJob(context, jobId, () => deadline - clock.now());
-    if (look.kind === 'fetched') {
+    const poll = await fetchJob(context, jobId, () => deadline - clock.now());
+    if (poll.kind === 'fetched') {
       failures = 0;
       networkErrors = 0;
-      return look;
+      return poll;
     }
     if (signal.aborted) return { kind: 'cancelled' };
+    const { exchange } = poll;
     failures += 1;
-    if (look.exchange.kind === 'failure') networkErrors += 1;
-    const repeat = repeatPoll({
-      exchange: look.exchange,
-      failures,
-      networkErrors,
-      sinceSendMs: null,
-      now: new Date(clock.now()),
-      random: context.random(),
-    });
-    if (repeat.kind === 'give-up') return { kind: 'refused', why: look.why };
-    const { afterMs } = repeat;
-    const isTooLate = clock.now() + afterMs >= deadline;
-    const until = dateAfter(clock, retryAfterMs(look.exchange, new Date(clock.now())));
-    const why =
-      isTooLate && until !== null
-        ? `${look.why} The service asks to wait until ${inUtc(until)}.`
-        : look.why;
+    if (exchange.kind === 'failure') networkErrors += 1;
+    const now = clock.now();
+    const history = { failures, networkErrors, sinceSendMs: null, now, random: context.random() };
+    const afterMs = pollRetryDelayMs({ ...history, exchange });
+    if (afterMs === null) return { kind: 'refused', why: poll.why };
+    const isTooLate = now + afterMs >= deadline;
+    const retryAt = isTooLate ? retryDate(exchange, clock) : null;
+    const asked = retryAt === null ? '' : ` The service asks to wait until ${inUtc(retryAt)}.`;
+    const why = `${poll.why}${asked}`;
     onMissed(why, isTooLate ? null : afterMs);
-    return { kind: 'again', why, afterMs, holdsOthers: false };
+    return { kind: 'retry', why, afterMs, holdsOthers: false };
   };
 }
 
-/** Looks at a job, and again while that may help. */
-export function pollUntilSeen(
+/** Polls a job, with retries, until its record is fetched. */
+export function pollUntilFetched(
   context: AgentContext,
   jobId: string,
   hooks: PollHooks,
-): Promise<Fetched | Ending> {
-  return persist(context, pollBeforeSend(context, jobId, hooks));
+): Promise<Fetched | GiveUp> {
+  return withRetries(context, pollBeforeSend(context, jobId, hooks));
 }
 
 /**
- * Makes attempts until one is not to be repeated. Each of them takes its turn among the messages of
- * this run; a pause between two of them holds up nobody else, unless the answer concerns all.
+ * Repeats an attempt for as long as it asks for a retry. Each attempt takes a slot of the send
+ * queue. A pause between two attempts frees the slot, unless messages to other jobs should wait as
+ * well.
  */
-export async function persist<T extends { readonly kind: string }>(
+export async function withRetries<T extends { readonly kind: string }>(
   context: AgentContext,
-  attempt: () => Promise<T | Again>,
-): Promise<T | Ending> {
+  attempt: () => Promise<T | Retry>,
+): Promise<T | GiveUp> {
   for (;;) {
-    const tried = await context.queue.limit(async () => {
-      const end = await attempt();
-      if (!isAgain(end) || !end.holdsOthers) return end;
-      return (await pause(context, end)) ?? { ...end, afterMs: 0 };
+    const outcome = await context.queue.limit(async () => {
+      const first = await attempt();
+      if (!isRetry(first) || !first.holdsOthers) return first;
+      return (await pause(context, first)) ?? { ...first, afterMs: 0 };
     });
-    if (!isAgain(tried)) return tried;
-    const ending = await pause(context, tried);
-    if (ending !== null) return ending;
+    if (!isRetry(outcome)) return outcome;
+    const giveUp = await pause(context, outcome);
+    if (giveUp !== null) return giveUp;
   }
 }
 
-function isAgain(end: { readonly kind: string }): end is Again {
-  return end.kind === 'again';
+function isRetry(outcome: { readonly kind: string }): outcome is Retry {
+  return outcome.kind === 'retry';
 }
 
-/** Why nothing that takes `neededMs` may be begun any more, if so. */
-export function endingNow(
+/** Why nothing that takes `neededMs` may start now, or null if it may. */
+export function mustGiveUp(
   { queue, clock, deadline, signal }: AgentContext,
   neededMs: number,
-): Ending | null {
+): GiveUp | null {
   if (signal.aborted) return { kind: 'cancelled' };
   if (deadline - clock.now() <= neededMs) return { kind: 'timed-out', why: '' };
   return queue.stopped.aborted ? { kind: 'stopped', why: queue.stopped.reason } : null;
 }
 
 /**
- * Sends the message, each call at most once, and says whether another call may send it again: only
- * where it surely was not taken. `onAttempt` is called synchronously before the request, and a
- * sentence that it returns keeps the request from being made.
+ * Returns a function that sends the message once, and says whether to retry: only if the service
+ * certainly did not accept the message. `onAttempt` is called synchronously before each request; if
+ * it returns a sentence, the request is not made.
  */
 export function messageSender(
   context: AgentContext,
   jobId: string,
   prompt: string,
   onAttempt: () => string | undefined,
-): () => Promise<Sent | Again> {
-  const { transport, queue, clock, deadline, signal, where, redact } = context;
+): () => Promise<Sent | Retry> {
+  const { transport, clock, deadline, signal } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
-  const earlier = new Map<SendClass, number>();
+  const counts = new Map<SendClass, number>();
   return async () => {
-    const over = endingNow(context, LEAST_POST_MS);
-    if (over !== null) return over;
+    const giveUp = mustGiveUp(context, LEAST_POST_MS);
+    if (giveUp !== null) return giveUp;
     const veto = onAttempt();
     if (veto !== undefined) return { kind: 'refused', why: veto };
     const timeoutMs = (): number => Math.min(POST_MS, deadline - clock.now());
     const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
     context.debug(describeExchange(`POST ${path}`, exchange));
-
     if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
     const sendClass = classifySend(exchange);
-    const repeat = repeatSend({
-      exchange,
-      earlier: earlier.get(sendClass) ?? 0,
-      remainingMs: deadline - clock.now(),
-      now: new Date(clock.now()),
-      random: context.random(),
-    });
-    const again = repeat.kind === 'give-up' ? dateAfter(clock, repeat.untilMs) : null;
-    const goesOn = repeat.kind === 'again';
-    const why = explain(exchange, { doing: 'send', where, again, goesOn, redact });
-    if (sendClass === 'doubtful') return { kind: 'doubtful', why };
-    if (signal.aborted) return { kind: 'cancelled' };
-    const isLimit = sendClass === 'rate-limited';
-    if ((goesOn || isLimit) && queue.stopped.aborted) {
-      return { kind: 'stopped', why: queue.stopped.reason };
-    }
-    if (repeat.kind === 'give-up') {
-      if (isLimit) queue.stop(`The message to job ${jobId} was not taken. ${why}`);
-      return { kind: 'refused', why };
-    }
-    earlier.set(sendClass, (earlier.get(sendClass) ?? 0) + 1);
-    // The limit is everybody's: the others had better not come to it meanwhile.
-    return { kind: 'again', why, afterMs: repeat.afterMs, holdsOthers: isLimit };
+    const earlier = counts.get(sendClass) ?? 0;
+    counts.set(sendClass, earlier + 1);
+    return afterFailedSend(context, jobId, exchange, earlier);
   };
 }
 
+/** `earlier` is how many sends of this message failed in the same way before. */
+function afterFailedSend(
+  { queue, clock, deadline, signal, where, redact, random }: AgentContext,
+  jobId: string,
+  exchange: Exchange,
+  earlier: number,
+): Sent | Retry {
+  const now = clock.now();
+  const remainingMs = deadline - now;
+  const history = { exchange, earlier, remainingMs, now, random: random() };
+  const afterMs = sendRetryDelayMs(history);
+  const isRetried = afterMs !== null;
+  const retryAt = retryDate(exchange, clock);
+  const why = explain(exchange, { doing: 'send', where, retryAt, isRetried, redact });
+  const sendClass = classifySend(exchange);
+  if (sendClass === 'doubtful') return { kind: 'doubtful', why };
+  if (signal.aborted) return { kind: 'cancelled' };
+  const isLimit = sendClass === 'rate-limited';
+  if ((isRetried || isLimit) && queue.stopped.aborted) {
+    return { kind: 'stopped', why: queue.stopped.reason };
+  }
+  if (isRetried) {
+    // All messages count against the same rate limit, so the others should wait as well.
+    return { kind: 'retry', why, afterMs, holdsOthers: isLimit };
+  }
+  if (isLimit) queue.stop(`The message to job ${jobId} was not accepted. ${why}`);
+  return { kind: 'refused', why };
+}
+
 /**
- * Sleeps. Says if a cancel or a stop ended the work, or, at once, if the pause is too long for what
- * is left: to wait for what cannot happen is paid for nothing.
+ * Sleeps, unless the pause would last until the deadline: then it gives up at once, because waiting
+ * would only cost minutes of the runner.
  */
 async function pause(
   { clock, deadline, signal, queue: { stopped } }: AgentContext,
-  { afterMs, why }: Again,
-): Promise<Ending | null> {
+  { afterMs, why }: Retry,
+): Promise<GiveUp | null> {
   if (clock.now() + afterMs >= deadline) return { kind: 'timed-out', why };
   try {
     await clock.sleep(afterMs, AbortSignal.any([signal, stopped]));
@@ -269,24 +275,21 @@ async function pause(
 }
 
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
-  const read =
-    body.kind === 'whole'
-      ? readRecord(body.text, jobId, context)
-      : { kind: 'invalid' as const, why: body.why };
+  const read = body.kind === 'ok' ? readRecord(body.value, jobId, context) : body;
   switch (read.kind) {
-    case 'record':
-      return { kind: 'delivered', record: read.record, warning: '' };
+    case 'ok':
+      return { kind: 'delivered', record: read.value, warning: '' };
     case 'other-job':
       return {
         kind: 'doubtful',
         why: `${context.where} answered the message with the record of another job.`,
       };
-    case 'invalid': {
-      const what = body.kind === 'whole' && body.text === '' ? 'an empty body' : read.why;
+    case 'problem': {
+      const what = body.kind === 'ok' && body.value === '' ? 'an empty body' : read.problem;
       return {
         kind: 'delivered',
         record: null,
-        warning: `The service took the message (${status}), but answered with ${what}.`,
+        warning: `The service accepted the message (${status}), but answered with ${what}.`,
       };
     }
   }
@@ -300,9 +303,11 @@ function jobPath(projectId: string, jobId: string): string {
   return `/v2/agent/${projectId}/job/${jobId}`;
 }
 
-function dateAfter(clock: Clock, ms: number | null): Date | null {
-  // Beyond the range of Date there is no such day to name.
-  return ms === null || ms > 1e14 ? null : new Date(clock.now() + ms);
+/** The date until which the service asks to wait; null if none, or beyond the range of Date. */
+function retryDate(exchange: Exchange, clock: Clock): Date | null {
+  const now = clock.now();
+  const ms = retryAfterMs(exchange, now);
+  return ms === null || ms > 1e14 ? null : new Date(now + ms);
 }
 
 function describeExchange(what: string, exchange: Exchange): string {

@@ -1,20 +1,20 @@
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
 import type { Answer, Exchange } from './http.ts';
-import { type Refusal, readRefusal } from './job-record.ts';
+import { readRefusal } from './job-record.ts';
 
 interface Subject {
-  readonly doing: 'send' | 'look';
-  /** Where the requests go, the proxy included. */
+  readonly doing: 'send' | 'poll';
+  /** Names the service, and the proxy if there is one. */
   readonly where: string;
-  /** When the service wants to be asked again, if it said so. */
-  readonly again: Date | null;
-  /** Whether this run itself tries again. */
-  readonly goesOn: boolean;
+  /** The date until which the service asks to wait; null if it does not. */
+  readonly retryAt: Date | null;
+  /** Whether this run sends the message again. */
+  readonly isRetried: boolean;
   readonly redact: Redact;
 }
 
-/** One sentence or two: what the service did, and what to do about it. */
+/** One or two sentences: what the service did, and what to do about it. */
 export function explain(exchange: Exchange, subject: Subject): string {
   if (exchange.kind === 'failure') {
     return exchange.written
@@ -22,8 +22,8 @@ export function explain(exchange: Exchange, subject: Subject): string {
       : `Could not reach ${subject.where}: ${exchange.why}.`;
   }
   const parts = [
-    `The service answered ${exchange.status} to the ${subject.doing === 'send' ? 'message' : 'look at the job'}`,
-    exchange.body.kind === 'whole' ? quote(readRefusal(exchange.body.text, subject.redact)) : '',
+    `The service answered ${exchange.status} ${subject.doing === 'send' ? 'to the message' : 'when the job was polled'}`,
+    exchange.body.kind === 'ok' ? quoteRefusal(exchange.body.value, subject.redact) : '',
     exchange.requestId === '' ? '' : ` (request id ${subject.redact(exchange.requestId)})`,
     '.',
   ];
@@ -31,14 +31,15 @@ export function explain(exchange: Exchange, subject: Subject): string {
   return advice === '' ? parts.join('') : `${parts.join('')} ${advice}`;
 }
 
-/** Details beyond these are not told: who needs them all asks the service. */
+/** Only this many details are shown. */
 const MOST_DETAILS = 3;
 
-function quote({ sentence, details }: Refusal): string {
+function quoteRefusal(body: string, redact: Redact): string {
+  const { sentence, details } = readRefusal(body, redact);
   if (sentence === '') return '';
-  const told = details.slice(0, MOST_DETAILS).map((detail) => `"${oneLine(detail, 120)}"`);
-  const more = details.length > told.length ? [`${details.length - told.length} more`] : [];
-  const list = told.length === 0 ? '' : ` (${[...told, ...more].join(', ')})`;
+  const shown = details.slice(0, MOST_DETAILS).map((detail) => `"${oneLine(detail, 120)}"`);
+  const more = details.length > shown.length ? [`${details.length - shown.length} more`] : [];
+  const list = shown.length === 0 ? '' : ` (${[...shown, ...more].join(', ')})`;
   return `: "${oneLine(sentence)}"${list}`;
 }
 
@@ -53,32 +54,32 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
     case 403:
       return (
         `The api-key lacks the ${subject.doing === 'send' ? 'write' : 'read'} scope, or the IP address of ` +
-        'this runner is not on the IP allow list of the key; runners hosted by GitHub rarely are.'
+        'this runner is not on the IP allow list of the key; GitHub-hosted runners rarely are.'
       );
     case 404:
       return 'The job was not found; check job-id and project-id.';
     case 429:
-      if (subject.doing === 'look') {
-        return 'The service was asked too often; a longer poll-interval-seconds may help.';
+      if (subject.doing === 'poll') {
+        return 'The service was polled too often; a longer poll-interval-seconds may help.';
       }
       return (
-        'The service takes 100 messages per project and hour (100/h) from everybody together' +
-        (subject.goesOn
+        'The service accepts 100 messages per project and hour (100/h) from all senders together' +
+        (subject.isRetried
           ? '.'
-          : subject.again === null
+          : subject.retryAt === null
             ? '; try again later.'
-            : `; try again after ${inUtc(subject.again)}.`)
+            : `; try again after ${inUtc(subject.retryAt)}.`)
       );
   }
   if (status >= 200 && status < 300) {
-    if (body.kind === 'broken') return `The answer had ${body.why}.`;
+    if (body.kind === 'problem') return `The answer had ${body.problem}.`;
     const type =
       contentType === ''
         ? 'no content type'
         : `the content type ${oneLine(subject.redact(contentType), 60)}`;
-    return `The answer, with ${type}, was not a record of this job; a proxy or portal may have given it.`;
+    return `The answer, with ${type}, was not a record of this job; a proxy or captive portal may have sent it.`;
   }
-  if (status >= 500) return 'The service itself is in trouble.';
+  if (status >= 500) return 'The service itself has a problem.';
   const isUntimely = status === 408 || status === 425;
   return isUntimely ? '' : 'It refuses this request; check the prompt and the job.';
 }

@@ -1,67 +1,63 @@
 import pLimit from 'p-limit';
+import { ok, problem, type Result } from '../result.ts';
 import type { ProxySettings } from '../runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 
-/** Milliseconds until a connection, a proxy's tunnel and TLS included, must stand. */
+/** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
-/** Bytes of a body or of all headers; a job record has a few hundred. */
+/** Bytes of a body, and of all headers; a job record has a few hundred. */
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
 /**
- * Reads under way at a time, each with a connection of its own. Twice as many connections may be
- * open while those of reads that failed are still ending.
+ * Reads at the same time, each on a connection of its own. While the connections of failed reads
+ * are being closed, twice as many may be open.
  */
 const MOST_READS = 28;
 
-/** What came of one request. Nothing is thrown: each end of it is a value. */
-export type Exchange =
-  | {
-      readonly kind: 'answer';
-      readonly status: number;
-      readonly contentType: string;
-      /** All Retry-After headers, as they came. */
-      readonly retryAfter: readonly string[];
-      readonly date: string;
-      /** The host a redirect points to, never the whole URL. */
-      readonly locationHost: string;
-      /** As the service names the request; for its support. Empty if it does not. */
-      readonly requestId: string;
-      readonly body: Body;
-    }
-  | {
-      readonly kind: 'failure';
-      /** Whether any byte of the request may have left: then it may have been taken. */
-      readonly written: boolean;
-      readonly cause: FailureCause;
-      /** A phrase for people, such as "connection refused"; free of secrets. */
-      readonly why: string;
-    };
+/** The outcome of one request. Requests never throw. */
+export type Exchange = Answer | Failure;
 
-export type Answer = Extract<Exchange, { kind: 'answer' }>;
+export interface Answer {
+  readonly kind: 'answer';
+  readonly status: number;
+  readonly contentType: string;
+  /** All Retry-After headers, unparsed. */
+  readonly retryAfter: readonly string[];
+  readonly date: string;
+  /** The host of a redirect's target, never the whole URL. */
+  readonly locationHost: string;
+  /** The id of the request, for the service's support; empty if the service gives none. */
+  readonly requestId: string;
+  /** The whole text, or a problem such as "a body that is not UTF-8". */
+  readonly body: Result<string>;
+}
 
-export type Body =
-  | { readonly kind: 'whole'; readonly text: string }
-  | { readonly kind: 'broken'; readonly why: string };
+export interface Failure {
+  readonly kind: 'failure';
+  /** Whether any byte of the request may have been sent. If so, it may have been processed. */
+  readonly written: boolean;
+  /** A `setup` failure lasts until somebody changes a setting; a `network` failure may pass. */
+  readonly cause: 'network' | 'setup' | 'deadline' | 'cancelled';
+  /** A phrase for people, such as "connection refused"; without secrets. */
+  readonly why: string;
+}
 
-/** `setup` failures stay until somebody changes something; `network` ones may pass. */
-export type FailureCause = 'network' | 'setup' | 'deadline' | 'cancelled';
-
-export interface Limits {
+export interface RequestOptions {
   /**
-   * Milliseconds for the whole request, answer and body included. Asked when the request starts,
-   * for a read may have to wait for its turn before.
+   * Milliseconds for the whole request, including the body of the answer. It is called when the
+   * request starts, because a read may have to wait for other reads before.
    */
   readonly timeoutMs: () => number;
   readonly signal: AbortSignal;
 }
 
-/** The two requests that this action makes. Neither repeats itself: retry.ts says who may. */
+/** The two kinds of request that this action makes. Neither is retried here: see retry.ts. */
 export interface Transport {
   /** Reads; connections are kept alive between calls. */
-  get(path: string, limits: Limits): Promise<Exchange>;
-  /** Sends exactly one request on a connection of its own, and never repeats it. */
-  postOnce(path: string, json: unknown, limits: Limits): Promise<Exchange>;
-  /** Ends every connection at once. */
+  get(path: string, options: RequestOptions): Promise<Exchange>;
+  /** Sends exactly one request, on a connection of its own. */
+  postOnce(path: string, json: unknown, options: RequestOptions): Promise<Exchange>;
+  /** Closes every connection at once. */
   close(): Promise<void>;
 }
 
@@ -74,8 +70,8 @@ export interface TransportOptions {
 
 export function createTransport(options: TransportOptions): Transport {
   const open = new Set<Dispatcher>();
-  const inTurn = pLimit(MOST_READS);
-  let reader: Dispatcher | undefined;
+  const limit = pLimit(MOST_READS);
+  let shared: Dispatcher | undefined;
 
   function connect(): Dispatcher {
     const dispatcher = createDispatcher(options);
@@ -83,55 +79,55 @@ export function createTransport(options: TransportOptions): Transport {
     return dispatcher;
   }
 
-  /** Lets the other requests on it end first. */
+  /** Closes a dispatcher once its other requests have ended. */
   function retire(dispatcher: Dispatcher): void {
     const forget = (): boolean => open.delete(dispatcher);
     dispatcher.close().then(forget, forget);
   }
 
-  async function release(dispatcher: Dispatcher): Promise<void> {
+  async function destroy(dispatcher: Dispatcher): Promise<void> {
     open.delete(dispatcher);
     await dispatcher.destroy();
   }
 
   return {
-    async get(path, limits) {
-      let dispatcher: Dispatcher | undefined;
-      const shared = (): Dispatcher => {
-        reader ??= connect();
-        dispatcher = reader;
-        return dispatcher;
+    async get(path, { timeoutMs, signal }) {
+      let used: Dispatcher | undefined;
+      const connectShared = (): Dispatcher => {
+        shared ??= connect();
+        used = shared;
+        return used;
       };
-      const get = { method: 'GET', path } as const;
-      const exchange = await exchangeOver(shared, get, options, { ...limits, inTurn });
-      // A request that hung may hold its connection for ever, and later ones would queue behind.
-      if (exchange.kind === 'failure' && dispatcher !== undefined && reader === dispatcher) {
-        reader = undefined;
-        retire(dispatcher);
+      const request = { method: 'GET', path, body: null, timeoutMs, signal, limit } as const;
+      const exchange = await makeRequest({ ...request, connect: connectShared }, options);
+      // A request that hangs may block its connection for ever, and all requests that wait for it.
+      if (exchange.kind === 'failure' && used !== undefined && shared === used) {
+        shared = undefined;
+        retire(used);
       }
       return exchange;
     },
-    async postOnce(path, json, limits) {
+    async postOnce(path, json, { timeoutMs, signal }) {
       let own: Dispatcher | undefined;
-      const fresh = (): Dispatcher => {
+      const connectOwn = (): Dispatcher => {
         own = connect();
         return own;
       };
       const body = JSON.stringify(json);
-      const post = { method: 'POST', path, body } as const;
-      const exchange = await exchangeOver(fresh, post, options, { ...limits, inTurn: atOnce });
-      if (own !== undefined) await release(own);
+      const request = { method: 'POST', path, body, timeoutMs, signal, limit: atOnce } as const;
+      const exchange = await makeRequest({ ...request, connect: connectOwn }, options);
+      if (own !== undefined) await destroy(own);
       return exchange;
     },
     async close() {
-      await Promise.all([...open].map(release));
+      await Promise.all([...open].map(destroy));
     },
   };
 }
 
 /**
- * Proxies always by CONNECT: otherwise a plain-http target would show the key to the proxy. Time
- * limits are ours, because undici's do not cover a proxy that hangs.
+ * Always uses CONNECT: without it, a proxy would see the API key in requests over plain HTTP. The
+ * time limits of undici are off, because they do not cover a proxy that hangs.
  */
 function createDispatcher({ proxy }: TransportOptions): Dispatcher {
   return new EnvHttpProxyAgent({
@@ -153,101 +149,120 @@ function atOnce<T>(work: () => Promise<T>): Promise<T> {
   return work();
 }
 
-interface Outgoing {
+interface Outgoing extends RequestOptions {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  readonly body?: string;
+  readonly body: string | null;
+  /** Starts the request when it may start. */
+  readonly limit: (request: () => Promise<Exchange>) => Promise<Exchange>;
+  /** Called when the request starts. */
+  readonly connect: () => Dispatcher;
 }
 
-async function exchangeOver(
-  connect: () => Dispatcher,
-  outgoing: Outgoing,
-  { baseUrl, apiKey, userAgent }: TransportOptions,
-  { inTurn, ...limits }: Limits & { readonly inTurn: <T>(work: () => Promise<T>) => Promise<T> },
-): Promise<Exchange> {
-  const stop = new AbortController();
+async function makeRequest(outgoing: Outgoing, options: TransportOptions): Promise<Exchange> {
+  const stopper = createStopper(outgoing.signal);
   let written = false;
-  // Assigned in a callback, which the compiler does not follow.
-  let head = undefined as AnswerHead | undefined;
-  let connecting: NodeJS.Timeout | undefined;
-  let deadline: NodeJS.Timeout | undefined;
-  const cancel = (): void => stop.abort(new Stopped('cancelled', 'the run was cancelled'));
-  if (limits.signal.aborted) cancel();
-  else limits.signal.addEventListener('abort', cancel, { once: true });
+  // The compiler does not see assignments in a function that is called later.
+  let head = undefined as ReturnType<typeof readHead> | undefined;
+
+  async function request(): Promise<Exchange> {
+    stopper.start(outgoing.timeoutMs());
+    const toDispatch = dispatchOptions(outgoing, options, stopper.signal);
+    const dispatcher = onWrite(outgoing.connect(), () => {
+      written = true;
+      stopper.connected();
+    });
+    const response = await untilStopped(dispatcher.request(toDispatch), stopper.signal);
+    const known = readHead(response);
+    head = known;
+    return { ...known, body: await untilStopped(readBody(response), stopper.signal) };
+  }
 
   try {
-    const ask = async (): Promise<Exchange> => {
-      stop.signal.throwIfAborted();
-      const timeoutMs = limits.timeoutMs();
-      if (timeoutMs <= 0) throw new Stopped('deadline', 'no time was left for it');
-      const late = new Stopped('deadline', `no answer within ${Math.ceil(timeoutMs / 1000)} s`);
-      deadline = setTimeout(() => stop.abort(late), timeoutMs);
-      connecting = setTimeout(
-        () => stop.abort(new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`)),
-        CONNECT_MS,
-      );
-      const { origin, pathname } = resolvePath(baseUrl, outgoing.path);
-      const dispatcher = onWrite(connect(), () => {
-        written = true;
-        clearTimeout(connecting);
-      });
-      const response = await untilStopped(
-        dispatcher.request({
-          origin,
-          path: pathname,
-          method: outgoing.method,
-          headers: {
-            authorization: `Bearer ${apiKey}`,
-            'user-agent': userAgent,
-            accept: 'application/json',
-            'accept-encoding': 'identity',
-            ...(outgoing.body === undefined ? {} : { 'content-type': 'application/json' }),
-          },
-          body: outgoing.body ?? null,
-          // A connection that was kept alive may be closed just when the POST is written to it.
-          reset: outgoing.method === 'POST',
-          signal: stop.signal,
-        }),
-        stop.signal,
-      );
-      const known = readHead(response);
-      head = known;
-      const body = await untilStopped(readBody(response), stop.signal);
-      return { kind: 'answer', ...known, body };
-    };
-    return await untilStopped(inTurn(ask), stop.signal);
+    return await untilStopped(outgoing.limit(request), stopper.signal);
   } catch (error) {
-    const failure = describeFailure(error);
-    // Once the status is known it decides; only the body is lost.
+    const failure = describeFailure(error, written);
+    // Once the status is known, only the body is lost.
     return head === undefined
-      ? { kind: 'failure', written, ...failure }
-      : {
-          kind: 'answer',
-          ...head,
-          body: { kind: 'broken', why: `a body cut off (${failure.why})` },
-        };
+      ? failure
+      : { ...head, body: problem(`a body that was cut off (${failure.why})`) };
     /* v8 ignore next -- V8 counts a way past a catch that always returns */
   } finally {
-    clearTimeout(connecting);
-    clearTimeout(deadline);
-    limits.signal.removeEventListener('abort', cancel);
+    stopper.end();
   }
 }
 
-/** The URL of an API path below the base; its path is then just what was asked for. */
+/** Stops a request that is cancelled, gets no connection in time or takes too long. */
+function createStopper(cancelled: AbortSignal) {
+  const stop = new AbortController();
+  let connecting: NodeJS.Timeout | undefined;
+  let answering: NodeJS.Timeout | undefined;
+  const cancel = (): void => stop.abort(new Stopped('cancelled', 'the run was cancelled'));
+  if (cancelled.aborted) cancel();
+  else cancelled.addEventListener('abort', cancel, { once: true });
+
+  function stopAfter(ms: number, cause: Failure['cause'], why: string): NodeJS.Timeout {
+    return setTimeout(() => stop.abort(new Stopped(cause, why)), ms);
+  }
+
+  return {
+    signal: stop.signal,
+    start(timeoutMs: number): void {
+      stop.signal.throwIfAborted();
+      if (timeoutMs <= 0) throw new Stopped('deadline', 'no time was left for it');
+      const seconds = Math.ceil(timeoutMs / 1000);
+      answering = stopAfter(timeoutMs, 'deadline', `no answer within ${seconds} s`);
+      connecting = stopAfter(CONNECT_MS, 'network', `no connection within ${CONNECT_MS / 1000} s`);
+    },
+    connected(): void {
+      clearTimeout(connecting);
+    },
+    end(): void {
+      clearTimeout(connecting);
+      clearTimeout(answering);
+      cancelled.removeEventListener('abort', cancel);
+    },
+  };
+}
+
+function dispatchOptions(
+  { method, path, body }: Outgoing,
+  { baseUrl, apiKey, userAgent }: TransportOptions,
+  signal: AbortSignal,
+): Dispatcher.RequestOptions {
+  const { origin, pathname } = resolvePath(baseUrl, path);
+  return {
+    origin,
+    path: pathname,
+    method,
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'user-agent': userAgent,
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      ...(body === null ? {} : { 'content-type': 'application/json' }),
+    },
+    body,
+    // The server may close a connection that was kept alive at the moment a POST is written to it.
+    reset: method === 'POST',
+    signal,
+  };
+}
+
+/** The URL of an API path below the base URL. Throws if the URL parser would rewrite the path. */
 function resolvePath(baseUrl: URL, path: string): URL {
   const expected = baseUrl.pathname.replace(/\/+$/, '') + path;
   const url = new URL(baseUrl);
   url.pathname = expected;
   if (url.pathname !== expected || url.origin !== baseUrl.origin) {
-    throw new Error('the address of the job would not be the expected one');
+    throw new Error('the URL parser would rewrite the path of the job');
   }
   return url;
 }
 
 /**
- * Calls back when a request is about to be written on an established connection. Error codes
- * cannot tell "sent" from "not sent" (ECONNRESET happens in both); this can.
+ * Calls back just before a request is written to an established connection. An error code does not
+ * show whether a request was written: ECONNRESET, for example, occurs before and after that.
  */
 function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
   return dispatcher.compose((dispatch) => (options, handler) => {
@@ -265,7 +280,7 @@ function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
   });
 }
 
-/** Settles with the promise or the signal, whichever is first: undici may ignore the signal. */
+/** Settles like the promise, or rejects when the signal is aborted, which undici may ignore. */
 function untilStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -273,13 +288,12 @@ function untilStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-type AnswerHead = Omit<Answer, 'kind' | 'body'>;
-
-function readHead({ statusCode, headers }: Dispatcher.ResponseData): AnswerHead {
+function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {
   const all = (name: string): readonly string[] => [headers[name] ?? []].flat();
   const first = (name: string): string => all(name)[0] ?? '';
   const location = first('location');
   return {
+    kind: 'answer',
     status: statusCode,
     contentType: first('content-type'),
     retryAfter: all('retry-after'),
@@ -292,40 +306,34 @@ function readHead({ statusCode, headers }: Dispatcher.ResponseData): AnswerHead 
   };
 }
 
-/** Compressed bodies are refused unread: they were not asked for, and may be bombs. */
-async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Body> {
+/** Rejects compressed bodies unread: none was requested, and one may be a decompression bomb. */
+async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Result<string>> {
   const encoding = [headers['content-encoding'] ?? []].flat().join(', ');
   if (!/^(identity)?$/i.test(encoding)) {
+    // Without a listener, the error that destroy() emits would crash the process.
     body.on('error', () => {}).destroy();
-    return { kind: 'broken', why: 'a body in a content encoding that was not asked for' };
+    return problem('a body with a content encoding that was not requested');
   }
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > SIZE_LIMIT)
-      return { kind: 'broken', why: `a body of more than ${SIZE_LIMIT} bytes` };
+    if (size > SIZE_LIMIT) return problem(`a body of more than ${SIZE_LIMIT} bytes`);
     chunks.push(chunk);
   }
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-    return { kind: 'whole', text };
+    return ok(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
   } catch {
-    return { kind: 'broken', why: 'a body that is not UTF-8' };
+    return problem('a body that is not UTF-8');
   }
 }
 
 class Stopped extends Error {
-  readonly failure: FailureCause;
-  constructor(failure: FailureCause, why: string) {
+  readonly failure: Failure['cause'];
+  constructor(failure: Failure['cause'], why: string) {
     super(why);
     this.failure = failure;
   }
-}
-
-interface Failure {
-  readonly cause: FailureCause;
-  readonly why: string;
 }
 
 const NETWORK: Readonly<Record<string, string>> = {
@@ -339,56 +347,58 @@ const NETWORK: Readonly<Record<string, string>> = {
   EPIPE: 'connection closed',
   UND_ERR_SOCKET: 'connection closed',
   UND_ERR_PRX_CONN: 'the proxy closed the connection',
-  UND_ERR_HEADERS_OVERFLOW: 'an answer with too large headers',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
 };
 
-/** The codes of Node's "X509 certificate error codes", and its own for a wrong host name. */
+/** Node's "X509 certificate error codes", and its own code for a wrong host name. */
 const CERTIFICATE =
   /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|DEPTH_ZERO|SELF_SIGNED|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
 
-function describeFailure(error: unknown): Failure {
-  if (error instanceof Stopped) return { cause: error.failure, why: error.message };
-  const { code, message, name } = rootOf(error as Error);
-  const proxyStatus = /^Proxy response \((\d+)\)/.exec(message)?.[1];
+function describeFailure(error: unknown, written: boolean): Failure {
+  const failure = (cause: Failure['cause'], why: string): Failure => ({
+    kind: 'failure',
+    written,
+    cause,
+    why,
+  });
+  if (error instanceof Stopped) return failure(error.failure, error.message);
+  const root = rootOf(error as Error);
+  const code = codeOf(root);
+  const proxyStatus = /^Proxy response \((\d+)\)/.exec(root.message)?.[1];
+  if (proxyStatus === '407') {
+    return failure(
+      'setup',
+      'the proxy requires other credentials (407); check the user name and password in its URL',
+    );
+  }
   if (proxyStatus !== undefined) {
-    return {
-      cause: proxyStatus === '407' ? 'setup' : 'network',
-      why:
-        proxyStatus === '407'
-          ? 'the proxy asks for other credentials (407); check the user and password in its variable'
-          : `the proxy answered CONNECT with ${proxyStatus}`,
-    };
+    return failure('network', `the proxy answered CONNECT with ${proxyStatus}`);
   }
   if (CERTIFICATE.test(code)) {
-    return {
-      cause: 'setup',
-      why:
-        `the certificate is not trusted (${code}); for an authority of your own set ` +
-        'NODE_EXTRA_CA_CERTS in the environment of the runner',
-    };
+    return failure(
+      'setup',
+      `the certificate is not trusted (${code}); for a private CA, set NODE_EXTRA_CA_CERTS ` +
+        'in the environment of the runner',
+    );
   }
   if (/^(ERR_SSL|EPROTO)/.test(code)) {
-    return {
-      cause: 'setup',
-      why: `no safe TLS connection is possible (${code}); check base-url and proxy`,
-    };
+    return failure(
+      'setup',
+      `no secure TLS connection is possible (${code}); check base-url and proxy`,
+    );
   }
-  if (name === 'HTTPParserError') return { cause: 'network', why: 'an answer that is not HTTP' };
-  return { cause: 'network', why: NETWORK[code] ?? (code || 'the connection failed') };
+  if (root.name === 'HTTPParserError') return failure('network', 'the answer is not HTTP');
+  return failure('network', NETWORK[code] ?? (code || 'the connection failed'));
 }
 
-interface Root {
-  readonly code: string;
-  readonly message: string;
-  readonly name: string;
-}
-
-/** The code and text of the first cause that has a code; Node nests them, and gathers several. */
-function rootOf(error: Error): Root {
+/** The first cause that has a code: Node nests errors, and combines several into one. */
+function rootOf(error: Error): Error {
   if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0]);
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (error.cause instanceof Error && (code === '' || code === 'UND_ERR_PRX_TLS')) {
-    return rootOf(error.cause);
-  }
-  return { code, message: error.message, name: error.name };
+  const code = codeOf(error);
+  const isWrapper = code === '' || code === 'UND_ERR_PRX_TLS';
+  return isWrapper && error.cause instanceof Error ? rootOf(error.cause) : error;
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -1,14 +1,9 @@
 import * as z from 'zod/mini';
+import { ok, problem, type Result } from '../result.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { type JobRecord, redactStatus } from '../turn.ts';
 
-/** What a body turned out to be. `why` is a phrase; it never quotes the body. */
-export type RecordRead =
-  | { readonly kind: 'record'; readonly record: JobRecord }
-  | { readonly kind: 'other-job' }
-  | { readonly kind: 'invalid'; readonly why: string };
-
-/** A text that is longer counts as absent: it is not what its field is for. */
+/** A longer text counts as absent: it cannot be a valid value. */
 function text(limit: number) {
   return z.catch(z.nullable(z.string().check(z.maxLength(limit))), null);
 }
@@ -27,37 +22,44 @@ const jobRecord = z.object({
 });
 
 /**
- * Reads the job record out of a body. Unknown fields pass, a field of the wrong type counts as
- * absent, and an unknown status is kept, for it only means "not final". Secrets are taken out
- * before anything is cut, quoted or compared.
+ * Reads the job record in a body. Unknown fields are ignored, a field of the wrong type counts as
+ * absent, and an unknown status is kept, because it only means "not final". Secrets are redacted
+ * before anything is cut, quoted or compared. A problem never quotes the body.
  */
 export function readRecord(
   body: string,
   jobId: string,
   { redact, serverUrl }: { readonly redact: Redact; readonly serverUrl: string },
-): RecordRead {
+): Result<JobRecord> | { readonly kind: 'other-job' } {
   const json = parseJson(body);
-  if (json === undefined) {
-    return { kind: 'invalid', why: `invalid JSON (${Buffer.byteLength(body)} bytes)` };
-  }
+  if (json === undefined) return problem(`invalid JSON (${Buffer.byteLength(body)} bytes)`);
   const parsed = jobRecord.safeParse(json);
-  if (!parsed.success) return { kind: 'invalid', why: 'JSON that is not a job record' };
+  if (!parsed.success) return problem('JSON that is not a job record');
   return parsed.data.id === jobId
-    ? { kind: 'record', record: checkLink(redactRecord(parsed.data, redact), serverUrl) }
+    ? ok(toJobRecord(parsed.data, redact, serverUrl))
     : { kind: 'other-job' };
 }
 
-type RawRecord = z.infer<typeof jobRecord>;
-
-function redactRecord(record: RawRecord, redact: Redact): RawRecord {
+/** Keeps the link only if it passes the check. `serverUrl` is the code host of this workflow. */
+function toJobRecord(
+  record: z.infer<typeof jobRecord>,
+  redact: Redact,
+  serverUrl: string,
+): JobRecord {
   const clean = (value: string | null): string | null => (value === null ? null : redact(value));
-  const { source } = record;
+  const source = record.source && {
+    repository: redact(record.source.repository),
+    ref: clean(record.source.ref),
+  };
+  const repository = source?.repository ?? null;
+  const link = checkPrLink(clean(record.prLink), { serverUrl, repository });
   return {
     id: record.id,
     status: record.status && redactStatus(record.status, redact),
-    prLink: clean(record.prLink),
+    prLink: link.kind === 'ok' ? link.value : null,
+    linkProblem: link.kind === 'problem' ? link.problem : null,
     model: clean(record.model),
-    source: source && { repository: redact(source.repository), ref: clean(source.ref) },
+    source,
     createdAt: clean(record.createdAt),
     archivedAt: clean(record.archivedAt),
   };
@@ -99,14 +101,11 @@ const refusal = z.union([
   ),
 ]);
 
-/** What the service says about a refusal; empty where it says nothing. */
-export interface Refusal {
-  readonly sentence: string;
-  readonly details: readonly string[];
-}
-
-/** Reads `{"error": string, "details": [...]}`. */
-export function readRefusal(body: string, redact: Redact): Refusal {
+/** How the service explains a refusal: `{"error": string, "details": [...]}`. May be empty. */
+export function readRefusal(
+  body: string,
+  redact: Redact,
+): { readonly sentence: string; readonly details: readonly string[] } {
   const { data } = refusal.safeParse(parseJson(body));
   if (data === undefined) return { sentence: '', details: [] };
   return {
@@ -114,23 +113,6 @@ export function readRefusal(body: string, redact: Redact): Refusal {
     details: data.details.filter((text) => text !== '').map(redact),
   };
 }
-
-/** A link goes on only once it is checked. `serverUrl` is the code host of this workflow. */
-function checkLink(record: RawRecord, serverUrl: string): JobRecord {
-  const repository = record.source?.repository ?? null;
-  const link = checkPrLink(record.prLink, { serverUrl, repository });
-  return {
-    ...record,
-    prLink: link.kind === 'link' ? link.url : null,
-    linkProblem: link.kind === 'refused' ? link.why : null,
-  };
-}
-
-/** What a `prLink` of the service turned out to be. */
-export type PrLink =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'link'; readonly url: string }
-  | { readonly kind: 'refused'; readonly why: string };
 
 const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
 
@@ -142,32 +124,30 @@ const PULL_REQUEST_PATHS = [
 ];
 
 /**
- * Checks a link before it goes anywhere: https, no user info, the host of the job's own
- * repository or a known code host, and the path of a pull request. The link is built anew from
- * its parts, so nothing else that stood in it is passed on. It is never fetched.
+ * Accepts only https without user info, to the host of the job's own repository or a known code
+ * host, and with the path of a pull request. The link is rebuilt from these parts, so nothing else
+ * in it is passed on. It is never fetched.
  */
 export function checkPrLink(
   link: string | null,
   { serverUrl, repository }: { readonly serverUrl: string; readonly repository: string | null },
-): PrLink {
-  if (link === null || link === '') return { kind: 'none' };
-  if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) {
-    return { kind: 'refused', why: 'it is not a URL' };
-  }
+): Result<string | null> {
+  if (link === null || link === '') return ok(null);
+  if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) return problem('it is not a URL');
   const url = new URL(link);
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
-    return { kind: 'refused', why: 'it is not a plain https link' };
+    return problem('it is not a plain https link');
   }
   const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
   if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
-    return { kind: 'refused', why: 'it does not lead to a known code host' };
+    return problem('it does not lead to a known code host');
   }
   const path = url.pathname.replace(/\/$/, '');
   const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
   if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
-    return { kind: 'refused', why: 'it does not lead to a pull request' };
+    return problem('it does not lead to a pull request');
   }
-  return { kind: 'link', url: `https://${url.host}${path}` };
+  return ok(`https://${url.host}${path}`);
 }
 
 function hostOf(url: string): string {
@@ -183,10 +163,10 @@ function parseJson(body: string): unknown {
   }
 }
 
-/** A megabyte of brackets would take hundreds of times its size in memory. */
+/** Parsing a megabyte of brackets would take hundreds of megabytes of memory. */
 const DEEPEST_JSON = 100;
 
-/** Walks the characters, for a match per bracket would itself take many megabytes. */
+/** Reads character by character, because a match per bracket would take many megabytes, too. */
 function isNestedTooDeeply(json: string): boolean {
   let depth = 0;
   let inString = false;

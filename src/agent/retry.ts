@@ -1,8 +1,8 @@
 import type { Answer, Exchange } from './http.ts';
 
 /**
- * What an answer, or the lack of one, says about the message. The README's table "Will it send
- * twice?" is made of these rows.
+ * What the outcome of a POST says about the message. The table "Will it send twice?" in docs/delivery.md
+ * is generated from these rows.
  */
 export const SEND_RULES = {
   delivered: {
@@ -40,21 +40,17 @@ export const SEND_RULES = {
     delivery: 'unknown',
     repeats: 0,
   },
-} as const satisfies Record<string, SendRule> & NeverRepeated;
+} as const satisfies Readonly<Record<string, SendRule>>;
 
-interface SendRule {
-  readonly when: string;
-  readonly delivery: 'sent' | 'not-sent' | 'unknown';
-  /** How often the message may be sent again after this. */
-  readonly repeats: number;
-}
-
-/** These ends leave the loop before anybody asks how often they may be repeated. */
-type NeverRepeated = Readonly<Record<'delivered' | 'doubtful', SendRule & { readonly repeats: 0 }>>;
+/** How often the message may be sent again. What may have been delivered is never sent again. */
+type SendRule = { readonly when: string } & (
+  | { readonly delivery: 'not-sent'; readonly repeats: number }
+  | { readonly delivery: 'sent' | 'unknown'; readonly repeats: 0 }
+);
 
 export type SendClass = keyof typeof SEND_RULES;
 
-/** Sorts the end of a POST into the class that decides whether it may be sent again. */
+/** The class of a POST's outcome, which decides whether the message may be sent again. */
 export function classifySend(exchange: Exchange): SendClass {
   if (exchange.kind === 'failure') {
     if (exchange.written) return 'doubtful';
@@ -65,76 +61,71 @@ export function classifySend(exchange: Exchange): SendClass {
   if (status >= 300 && status < 400) return 'redirected';
   if (status === 429) return 'rate-limited';
   if (status === 425) return 'not-processed';
-  // A server in between says 408 and 503, also with Retry-After, of a backend that took the message.
+  // A proxy may send 408 or 503, even with Retry-After, for a backend that accepted the message.
   return status >= 400 && status < 500 && status !== 408 ? 'refused' : 'doubtful';
 }
 
-/** Whether the service took the message. */
+/** Whether the service accepted the message. */
 export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
   const { status } = exchange;
   return status >= 200 && status < 300 && saysJsonOrNothing(exchange);
 }
 
-/** A captive portal answers 200 with HTML: only JSON, or nothing at all, is the service's. */
+/** A captive portal answers 200 with HTML. The service answers with JSON or with an empty body. */
 function saysJsonOrNothing({ contentType, body }: Answer): boolean {
   if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)) return true;
-  if (body.kind === 'broken') return false;
-  return body.text === '' || (contentType === '' && /^\s*\{/.test(body.text));
+  if (body.kind === 'problem') return false;
+  return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
 }
-
-export type Repeat =
-  | { readonly kind: 'again'; readonly afterMs: number }
-  /** Wait no more; `untilMs` is how long the service asked to be left alone, if it did. */
-  | { readonly kind: 'give-up'; readonly untilMs: number | null };
 
 interface SendHistory {
   readonly exchange: Exchange;
-  /** How many sends have ended in this class before this one. */
+  /** How many sends of this message ended in the same class before. */
   readonly earlier: number;
   readonly remainingMs: number;
-  readonly now: Date;
+  /** Milliseconds since 1970. */
+  readonly now: number;
   /** 0 to 1, uniform. */
   readonly random: number;
 }
 
-/** The longest wait, in milliseconds, that a service may ask for before the send gives up. */
+/** Milliseconds. If the service asks for a longer pause, the send is given up. */
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
-/** May the message be sent again, and when? Only if it is certain that it was not taken. */
-export function repeatSend(history: SendHistory): Repeat {
+/**
+ * Milliseconds after which the message may be sent again, or null if it may not: it may only if the
+ * service certainly did not accept it.
+ */
+export function sendRetryDelayMs(history: SendHistory): number | null {
   const { exchange, earlier, remainingMs, random } = history;
   const sendClass = classifySend(exchange);
-  const asked = retryAfterMs(exchange, history.now);
-  if (earlier >= SEND_RULES[sendClass].repeats) return { kind: 'give-up', untilMs: asked };
-  if (sendClass !== 'rate-limited') {
-    return { kind: 'again', afterMs: random * Math.min(8000, 500 * 2 ** earlier) };
-  }
-  const pause = asked ?? 15_000 * 2 ** earlier;
-  return pause > Math.min(LONGEST_RETRY_AFTER_MS, remainingMs)
-    ? { kind: 'give-up', untilMs: asked }
-    : { kind: 'again', afterMs: pause + random * 1000 };
+  if (earlier >= SEND_RULES[sendClass].repeats) return null;
+  if (sendClass !== 'rate-limited') return random * Math.min(8000, 500 * 2 ** earlier);
+  const pause = retryAfterMs(exchange, history.now) ?? 15_000 * 2 ** earlier;
+  const isTooLong = pause > Math.min(LONGEST_RETRY_AFTER_MS, remainingMs);
+  return isTooLong ? null : pause + random * 1000;
 }
 
 interface PollHistory {
   readonly exchange: Exchange;
-  /** How many looks in a row have failed, this one included, and how many in the network. */
+  /** How many polls in a row have failed, including this one; and in the network. */
   readonly failures: number;
   readonly networkErrors: number;
-  /** Milliseconds since the service took the message; null before the send. */
+  /** Milliseconds since the service accepted the message; null before it is sent. */
   readonly sinceSendMs: number | null;
-  readonly now: Date;
+  readonly now: number;
   readonly random: number;
 }
 
-/** Failed looks in a row that end the wait; before the send, network errors end it sooner. */
+/** Failed polls in a row after which polling is given up. */
 const MOST_FAILED_POLLS = 8;
 const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
-/** How long after a send, in milliseconds, a job may still be unknown to the service's reads. */
+/** Milliseconds after a send in which the service may still answer 404 for the job. */
 const GRACE_FOR_404_MS = 30_000;
 
-/** May a failed look be repeated? Reads may, whatever happened, unless the answer is final. */
-export function repeatPoll(history: PollHistory): Repeat {
+/** Milliseconds after which a failed poll may be repeated, or null if the answer is final. */
+export function pollRetryDelayMs(history: PollHistory): number | null {
   const { exchange, failures, networkErrors, sinceSendMs, random } = history;
   const beforeSend = sinceSendMs === null;
   const tolerated = !beforeSend && sinceSendMs < GRACE_FOR_404_MS && isMissing(exchange);
@@ -143,9 +134,9 @@ export function repeatPoll(history: PollHistory): Repeat {
     failures >= MOST_FAILED_POLLS ||
     (beforeSend && networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND) ||
     (beforeSend && exchange.kind === 'failure' && exchange.cause === 'setup');
-  if (hopeless && !tolerated) return { kind: 'give-up', untilMs: null };
+  if (hopeless && !tolerated) return null;
   const backoff = random * Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 10));
-  return { kind: 'again', afterMs: Math.max(backoff, retryAfterMs(exchange, history.now) ?? 0) };
+  return Math.max(backoff, retryAfterMs(exchange, history.now) ?? 0);
 }
 
 function isMissing(exchange: Exchange): boolean {
@@ -160,13 +151,13 @@ function isFinalRefusal(exchange: Exchange): boolean {
 }
 
 /**
- * The longest wait that the answer asks for, in milliseconds, or null. Digits are seconds; else a
- * full HTTP date (RFC 9110, 5.6.7), measured against the answer's own Date so that a wrong clock
- * here does not matter; anything else is ignored.
+ * The longest pause in milliseconds that the answer asks for in Retry-After, or null. Digits are
+ * seconds. An HTTP date (RFC 9110, 5.6.7) is compared with the Date header of the answer, so that a
+ * wrong clock of the runner does not matter. Anything else is ignored.
  */
-export function retryAfterMs(exchange: Exchange, now: Date): number | null {
+export function retryAfterMs(exchange: Exchange, now: number): number | null {
   if (exchange.kind === 'failure') return null;
-  const sent = httpDate(exchange.date) ?? now.getTime();
+  const sent = httpDate(exchange.date) ?? now;
   const waits = exchange.retryAfter.flatMap((value) => {
     const text = value.trim();
     if (/^[0-9]+$/.test(text)) return [Math.min(Number(text) * 1000, LONGEST_WAIT_MS)];
@@ -176,12 +167,12 @@ export function retryAfterMs(exchange: Exchange, now: Date): number | null {
   return waits.length === 0 ? null : Math.max(...waits);
 }
 
-/** Milliseconds; far beyond any wait, and still a number to calculate with. */
+/** Milliseconds: far beyond any wait, and small enough for exact arithmetic. */
 const LONGEST_WAIT_MS = 9e14;
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Milliseconds since 1970 of an IMF-fixdate, the one form that servers may still produce. */
+/** Milliseconds since 1970 of an IMF-fixdate, the only form that servers may send. */
 function httpDate(text: string): number | null {
   const parts =
     /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/.exec(
@@ -190,7 +181,7 @@ function httpDate(text: string): number | null {
   if (parts === null) return null;
   const [, day, name = '', year, hour, minute, second] = parts;
   const month = MONTHS.indexOf(name);
-  // A leap second has no number of its own in a Date.
+  // A Date has no leap seconds.
   const whole = text.replace(':60 GMT', ':59 GMT');
   const time = Date.UTC(
     Number(year),
@@ -200,7 +191,7 @@ function httpDate(text: string): number | null {
     Number(minute),
     Math.min(59, Number(second)),
   );
-  // Date.UTC carries over what is too large; a date that does not exist comes back as another one.
+  // Date.UTC turns a date that does not exist into another one, such as 31 February into 3 March.
   const exists = month >= 0 && new Date(time).toUTCString().slice(5) === whole.slice(5);
   return exists ? time : null;
 }

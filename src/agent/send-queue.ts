@@ -1,18 +1,18 @@
 import pLimit from 'p-limit';
 
-/** Messages on their way at the same time. The service counts them all against one limit. */
+/** Messages that are sent at the same time. All of them count against one rate limit. */
 const MOST_AT_A_TIME = 4;
 
 /**
- * What the messages of one run share. The service takes a number of messages an hour from
- * everybody in a project together, so what one of them meets concerns all that are still to go.
+ * The queue of all messages of a run. The service has one rate limit for a whole project, so once a
+ * message exceeds it, the messages after it would as well.
  */
 export interface SendQueue {
-  /** Runs the work when its turn has come: a few at a time, in the order asked for. */
+  /** Runs the work in the order of the calls, a few at a time. */
   limit<T>(work: () => Promise<T>): Promise<T>;
-  /** Lets no further message out. Only the first reason counts. */
+  /** Stops all messages that are not sent yet. Only the first reason counts. */
   stop(why: string): void;
-  /** Aborted, with a sentence as its reason, once no further message is let out. */
+  /** Aborted by `stop`, with its sentence as the reason. */
   readonly stopped: AbortSignal;
 }
 

@@ -1,4 +1,5 @@
 import type { AccessInputs } from '../inputs.ts';
+import { ok, problem, type Result } from '../result.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
 import type { GitHub } from './api.ts';
@@ -15,7 +16,7 @@ import {
   isPerson,
 } from './permission.ts';
 
-/** Events that only people with push access, or a clock, can start. */
+/** Events that only people with push access, or a schedule, can trigger. */
 export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
   'push',
   'schedule',
@@ -35,9 +36,9 @@ export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether nobody without push access can have started the run. Outsiders open pull requests
- * between branches of this repository, too; a bot can only if it was installed here. What started
- * the workflow before a `workflow_run` must itself be on the list: nothing is known of its sender.
+ * Whether certainly nobody without push access triggered the run. Anyone can open a pull request
+ * between branches of this repository, but a bot only if it is installed here. On a `workflow_run`,
+ * the event of the first workflow must itself be trusted, because its sender is not known.
  */
 export function isTrusted({ event, isHeadHere, causedBy, sender }: Trigger): boolean {
   switch (event) {
@@ -50,13 +51,13 @@ export function isTrusted({ event, isHeadHere, causedBy, sender }: Trigger): boo
   }
 }
 
-/** Whether GitHub passes no secrets to the run, whatever the workflow says. */
+/** Whether GitHub withholds all secrets from the run. */
 export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
   const isByDependabot = sender?.type === 'Bot' && sender.login === 'dependabot[bot]';
   return event === 'pull_request' && (!isHeadHere || isByDependabot);
 }
 
-/** What an event asks for, before anybody else is asked. */
+/** What the event asks for, before any permission is checked. */
 export function requestOf(
   { comment }: Trigger,
   { command, allowedBots }: Pick<AccessInputs, 'command' | 'allowedBots'>,
@@ -68,65 +69,60 @@ export function requestOf(
 }
 
 /**
- * Lets nobody unauthorized in. Anybody may comment or open an issue, and the workflow then runs
- * with secrets: so whoever caused the event needs the permission, and on a re-run whoever re-ran
- * it as well.
+ * Anyone can comment or open an issue, and the workflow then runs with secrets. So the actor of the
+ * event needs the permission, and on a re-run also the actor who re-ran the workflow.
  */
 export async function authorize(
   trigger: Trigger,
-  facts: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
+  info: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
   { minimumPermission, allowedBots }: Pick<AccessInputs, 'minimumPermission' | 'allowedBots'>,
   connect: () => Promise<GitHub>,
 ): Promise<Authorization> {
   if (isTrusted(trigger)) return { kind: 'allowed' };
-  const found = findActors(trigger, facts);
-  if (found.kind === 'unknown') return { kind: 'failed', reason: found.reason };
-  const unnamed = found.actors.find(
+  const found = findActors(trigger, info);
+  if (found.kind === 'problem') return { kind: 'failed', reason: found.problem };
+  const unnamed = found.value.find(
     (actor) => !isPerson(actor) && !isAllowedBot(actor, allowedBots),
   );
   if (unnamed !== undefined) {
     const login = oneLine(unnamed.login, 100);
-    const reason = `${login} is a bot or app that allowed-bots does not name.`;
+    const reason = `${login} is a bot or app that is not in allowed-bots.`;
     return explained(trigger, { kind: 'denied', reason });
   }
-  const people = found.actors.filter(isPerson);
+  const people = found.value.filter(isPerson);
   if (minimumPermission === 'none' || people.length === 0) return { kind: 'allowed' };
   const checking = connect().then((github) => checkPermissions(github, people, minimumPermission));
   return explained(trigger, await checking.catch(cannotAsk));
 }
 
-type Actors =
-  | { readonly kind: 'known'; readonly actors: readonly Actor[] }
-  | { readonly kind: 'unknown'; readonly reason: string };
-
-/** Everybody who had a part in this run being started. */
+/** Everybody who triggered or re-ran this run. */
 function findActors(
   { event, sender, comment }: Trigger,
   { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-): Actors {
+): Result<readonly Actor[]> {
   const starter = comment?.author ?? sender;
   if (starter === null) {
-    const reason =
+    return problem(
       `The event "${oneLine(event, 100)}" does not say who started it, so no permission can be ` +
-      'checked. Use another event, such as workflow_dispatch or schedule.';
-    return { kind: 'unknown', reason };
+        'checked. Use another event, such as workflow_dispatch or schedule.',
+    );
   }
-  if (attempt === 1) return { kind: 'known', actors: [starter] };
+  if (attempt === 1) return ok([starter]);
   if (triggeringActor === '') {
-    const reason =
+    return problem(
       'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can ' +
-      'be checked. Start a new run, or write a new comment.';
-    return { kind: 'unknown', reason };
+        'be checked. Start a new run, or write a new comment.',
+    );
   }
   const isSame = isPerson(starter) && sameLogin(starter.login, triggeringActor);
-  return { kind: 'known', actors: isSame ? [starter] : [starter, actorOf(triggeringActor)] };
+  return ok(isSame ? [starter] : [starter, actorOf(triggeringActor)]);
 }
 
 function sameLogin(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-/** Whoever set up the workflow has to learn why it never sends; on comments that is plain. */
+/** Adds why the event needs a permission, which is obvious only on comments. */
 function explained({ event }: Trigger, authorization: Authorization): Authorization {
   if (authorization.kind !== 'denied' || isCommentEvent(event)) return authorization;
   const why =

@@ -8,19 +8,18 @@ const LONGEST_COMMENT = 65_536;
 export const OPENING = '<!-- agent-follow-up ';
 const NO_BOTS: ReadonlySet<string> = new Set();
 
-/** What a comment asks for, as far as its own text and sender tell. Every refusal says why. */
+/** What a comment asks for, judging only by its text and sender. */
 export type Request =
   | { readonly kind: 'none'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The command stands alone. */
+  /** The comment is only the command. */
   | { readonly kind: 'usage'; readonly command: string; readonly conversation: number }
-  /** `text` is what stands after the command; without a command, empty. */
+  /** `text` is what follows the command; empty if the step has no command. */
   | { readonly kind: 'asked'; readonly text: string };
 
 /**
- * The checks of a comment that need nobody's answer, in their order; each can only refuse.
- * `none` is a comment that does not speak to the action. Without a command the workflow itself
- * decides what is sent, but whoever commented must pass the same checks.
+ * All checks of a comment that need no API call. `none` is a comment that is not meant for the
+ * action. Without a command, the workflow decides what is sent, but the same checks apply.
  */
 export function readRequest(
   comment: CommentTrigger,
@@ -29,10 +28,10 @@ export function readRequest(
 ): Request {
   const wanted = comment.kind === 'review' ? 'submitted' : 'created';
   if (comment.action !== wanted) {
-    return { kind: 'none', reason: `Only a comment that is newly ${wanted} is acted on.` };
+    return { kind: 'none', reason: `Only newly ${wanted} comments are acted on.` };
   }
   if (comment.body.length > LONGEST_COMMENT) {
-    return { kind: 'none', reason: `The comment has over ${LONGEST_COMMENT} characters.` };
+    return { kind: 'none', reason: `The comment has more than ${LONGEST_COMMENT} characters.` };
   }
   if (command !== null && !startsWithCommand(comment.body, command)) {
     return { kind: 'none', reason: `The comment does not begin with ${command}.` };
@@ -46,7 +45,7 @@ export function readRequest(
   if (comment.body.includes(OPENING)) {
     return {
       kind: 'refused',
-      reason: 'The comment holds the hidden marker of this action; write it without.',
+      reason: 'The comment contains the hidden marker of this action; write it without the marker.',
     };
   }
   if (comment.sender.id !== comment.author.id) {
@@ -62,14 +61,14 @@ function isByPerson({ author, sender, viaApp }: CommentTrigger): boolean {
   return isPerson(author) && isPerson(sender) && !viaApp;
 }
 
-/** Whatever a bot writes comes through its app. */
+/** Every comment of a bot is written by its app, so `viaApp` does not matter. */
 function isByAllowedBot({ author, sender }: CommentTrigger, allowed: ReadonlySet<string>): boolean {
   return isAllowedBot(author, allowed) && isAllowedBot(sender, allowed);
 }
 
 /**
- * The command is the very first thing, followed by white space or the end. Case does not count: phones
- * write the first letter large, and `startsWith()` in an `if:` ignores it as well.
+ * Nothing may stand before the command, and only white space after it. Case is ignored, because
+ * phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
  */
 function startsWithCommand(body: string, command: string): boolean {
   const start = body.slice(0, command.length);
@@ -78,14 +77,14 @@ function startsWithCommand(body: string, command: string): boolean {
   );
 }
 
-/** What readers of the comment see is what the agent gets: hidden text goes. */
+/** Removes hidden text: the agent gets what readers of the comment see. */
 export function cleanText(text: string): string {
   return withoutInvisible(withoutHtmlComments(text.replace(/\r\n?/g, '\n')));
 }
 
 /**
- * Drops HTML comments, also those that come about by dropping others; one that is not closed
- * hides all the rest. One pass, so that no text takes more than linear time.
+ * Removes HTML comments, including those that only exist once others are removed. A comment that is
+ * not closed hides the rest of the text. This takes one pass, so the time is linear.
  */
 function withoutHtmlComments(text: string): string {
   const kept: string[] = [];
@@ -93,7 +92,7 @@ function withoutHtmlComments(text: string): string {
     kept.push(text.charAt(at));
     if (text.charAt(at) !== '-' || kept.slice(-4).join('') !== '<!--') continue;
     kept.length -= 4;
-    // `<!-->` and `<!--->` are whole comments as well (HTML, 13.2.5.43).
+    // `<!-->` and `<!--->` are complete comments (HTML, 13.2.5.43).
     const rest = /^-?>/.exec(text.slice(at + 1, at + 3));
     if (rest !== null) {
       at += rest[0].length;
@@ -108,17 +107,17 @@ function withoutHtmlComments(text: string): string {
   return kept.join('');
 }
 
-/** The prompt of a command: standing instructions, the comment, and the code it hangs on. */
-export function composePrompt(standing: string, text: string, context: CodeContext | null): string {
-  return [standing, text, context === null ? '' : quoteContext(context)]
+/** The prompt of the workflow, the text of the comment, and the code that it refers to. */
+export function composePrompt(prompt: string, text: string, context: CodeContext | null): string {
+  return [prompt, text, context === null ? '' : quoteContext(context)]
     .filter((part) => part !== '')
     .join('\n\n');
 }
 
 function quoteContext({ path, line, diffHunk }: CodeContext): string {
-  const place = line === null ? '' : `, line ${line}`;
-  // A name of a file may hold line breaks, which would make it look like a text of the author.
-  const where = `Context: this was written on the file "${oneLine(path, 1000)}"${place}.`;
+  const inLine = line === null ? '' : `, line ${line}`;
+  // A file name may contain line breaks, after which it would look like text of the author.
+  const where = `Context: this was written on the file "${oneLine(path, 1000)}"${inLine}.`;
   const hunk = withoutInvisible(diffHunk.replace(/\r\n?/g, '\n'));
   if (hunk === '') return where;
   const runs = Array.from(hunk.matchAll(/`+/g), ([run]) => run.length);

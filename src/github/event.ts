@@ -1,33 +1,33 @@
 import * as z from 'zod/mini';
 
-/** What the event that started the run says. */
+/** The event that triggered the run. */
 export interface Trigger {
   readonly event: string;
-  /** The pull request or issue that the event belongs to, if it belongs to one. */
+  /** The number of the pull request or issue that the event belongs to, if there is one. */
   readonly conversation: number | null;
-  /** Who caused the event, as the payload says; null if it does not say so properly. */
+  /** Who triggered the event; null if the payload does not say so in a valid form. */
   readonly sender: Account | null;
-  /** On `pull_request` and `workflow_run`: whether the head branch surely is in this repository. */
+  /** On `pull_request` and `workflow_run`: whether the head branch is surely in this repository. */
   readonly isHeadHere: boolean;
-  /** On `workflow_run`: the event that started the workflow that ran; else empty. */
+  /** On `workflow_run`: the event that triggered the first workflow; otherwise empty. */
   readonly causedBy: string;
-  /** On the three comment events: what was written, and by whom. */
+  /** On the three comment events: the comment or review. */
   readonly comment: CommentTrigger | null;
 }
 
 export interface CommentTrigger {
   readonly kind: 'comment' | 'review-comment' | 'review';
   readonly action: string;
-  /** The number of the pull request or issue that it stands on. */
+  /** The number of the pull request or issue that it belongs to. */
   readonly conversation: number;
   readonly id: number;
   readonly nodeId: string;
   readonly body: string;
   readonly author: Account;
   readonly sender: Account;
-  /** Written by a GitHub App on the author's behalf. */
+  /** Whether a GitHub App wrote it on behalf of the author. */
   readonly viaApp: boolean;
-  /** Where in the code a review comment hangs. */
+  /** The code that a review comment refers to. */
   readonly context: CodeContext | null;
 }
 
@@ -39,14 +39,14 @@ export interface Account {
 
 export interface CodeContext {
   readonly path: string;
-  /** Null where the line is gone from the file. */
+  /** Null if the line no longer exists in the file. */
   readonly line: number | null;
   readonly diffHunk: string;
 }
 
 export type TriggerRead =
   | { readonly kind: 'valid'; readonly trigger: Trigger }
-  /** The event says less than it should; `why` is a phrase. */
+  /** The payload is incomplete or invalid; `why` is a phrase. */
   | { readonly kind: 'broken'; readonly why: string; readonly trigger: Trigger };
 
 const COMMENT_EVENTS: Readonly<Record<string, CommentTrigger['kind']>> = {
@@ -55,73 +55,66 @@ const COMMENT_EVENTS: Readonly<Record<string, CommentTrigger['kind']>> = {
   pull_request_review_comment: 'review-comment',
 };
 
-/** Events that nobody's text starts, and that name no conversation. */
-const PLACELESS: ReadonlySet<string> = new Set([
+/** Events that belong to no conversation, and that no comment or other text triggers. */
+const EVENTS_WITHOUT_CONVERSATION: ReadonlySet<string> = new Set([
   'schedule',
   'workflow_dispatch',
   'push',
   'repository_dispatch',
 ]);
 
-/** Whether the job's own pull request may stand in for the conversation that no event names. */
-export function takesPlaceFromJob({ event, conversation }: Trigger): boolean {
-  return conversation === null && PLACELESS.has(event);
+/** Whether the pull request of the job is the conversation, because the event has none. */
+export function takesConversationFromJob({ event, conversation }: Trigger): boolean {
+  return conversation === null && EVENTS_WITHOUT_CONVERSATION.has(event);
+}
+
+/** What has the wrong form counts as absent. */
+function lenient<T extends z.core.SomeType>(schema: T) {
+  return z.catch(z.optional(schema), undefined);
 }
 
 const positive = z.int().check(z.positive());
-const place = z.object({ number: positive });
-const optionalPlace = z.catch(z.optional(place), undefined);
-const placeOfRun = z.object({
-  number: positive,
-  base: z.object({ repo: z.object({ id: positive }) }),
-});
-/** Pull requests from forks are not listed here by GitHub; those of other repositories may be. */
-const pull_requests = z.catch(z.array(placeOfRun), []);
-const places = z.catch(z.optional(z.object({ pull_requests })), undefined);
-/** Null where the repository, a fork, was deleted. */
-const repository = z.catch(z.nullish(z.object({ id: positive })), undefined);
+const text = z.catch(z.string(), '');
+/** Pull requests from forks are not in this list; pull requests of other repositories may be. */
+const pull_requests = z.catch(
+  z.array(z.object({ number: positive, base: z.object({ repo: z.object({ id: positive }) }) })),
+  [],
+);
+/** Null if the repository is a fork that was deleted. */
+const repository = lenient(z.nullable(z.object({ id: positive })));
 
 const account = z.object({ login: z.string(), id: positive, type: z.string() });
-const written = z.object({
-  id: positive,
-  node_id: z.catch(z.string(), ''),
-  body: z.catch(z.string(), ''),
-  user: account,
-  performed_via_github_app: z.catch(z.nullish(z.object({})), {}),
-  path: z.catch(z.string(), ''),
-  line: z.catch(z.nullable(positive), null),
-  diff_hunk: z.catch(z.string(), ''),
-});
+const comment = lenient(
+  z.object({
+    id: positive,
+    node_id: text,
+    body: text,
+    user: account,
+    performed_via_github_app: z.catch(z.nullish(z.object({})), {}),
+    path: text,
+    line: z.catch(z.nullable(positive), null),
+    diff_hunk: text,
+  }),
+);
 
 const payloadSchema = z.object({
-  action: z.catch(z.string(), ''),
-  issue: optionalPlace,
-  pull_request: z.catch(
-    z.optional(
-      z.object({
-        number: positive,
-        head: z.catch(z.optional(z.object({ repo: repository })), undefined),
-      }),
-    ),
-    undefined,
+  action: text,
+  issue: lenient(z.object({ number: positive })),
+  pull_request: lenient(
+    z.object({ number: positive, head: lenient(z.object({ repo: repository })) }),
   ),
-  workflow_run: z.catch(
-    z.optional(
-      z.object({ pull_requests, event: z.catch(z.string(), ''), head_repository: repository }),
-    ),
-    undefined,
-  ),
-  check_run: places,
-  check_suite: places,
-  merge_group: z.catch(z.optional(z.object({ head_ref: z.string() })), undefined),
-  comment: z.catch(z.optional(written), undefined),
-  review: z.catch(z.optional(written), undefined),
-  sender: z.catch(z.optional(account), undefined),
+  workflow_run: lenient(z.object({ pull_requests, event: text, head_repository: repository })),
+  check_run: lenient(z.object({ pull_requests })),
+  check_suite: lenient(z.object({ pull_requests })),
+  merge_group: lenient(z.object({ head_ref: z.string() })),
+  comment,
+  review: comment,
+  sender: lenient(account),
   repository,
 });
 type Payload = z.infer<typeof payloadSchema>;
 
-/** Where each event carries its conversation (GitHub docs, "Events that trigger workflows"). */
+/** Where each event has its conversation (GitHub docs, "Webhook events and payloads"). */
 const CONVERSATION: Readonly<Record<string, (payload: Payload) => number | undefined>> = {
   issues: ({ issue }) => issue?.number,
   issue_comment: ({ issue }) => issue?.number,
@@ -129,24 +122,24 @@ const CONVERSATION: Readonly<Record<string, (payload: Payload) => number | undef
   pull_request_target: ({ pull_request }) => pull_request?.number,
   pull_request_review: ({ pull_request }) => pull_request?.number,
   pull_request_review_comment: ({ pull_request }) => pull_request?.number,
-  workflow_run: (payload) => ownPlace(payload, payload.workflow_run),
-  check_run: (payload) => ownPlace(payload, payload.check_run),
-  check_suite: (payload) => ownPlace(payload, payload.check_suite),
+  workflow_run: (payload) => pullRequestOf(payload, payload.workflow_run),
+  check_run: (payload) => pullRequestOf(payload, payload.check_run),
+  check_suite: (payload) => pullRequestOf(payload, payload.check_suite),
   merge_group: ({ merge_group }) => queuedPullRequest(merge_group?.head_ref),
 };
 
-/** Where the two events that may come from a fork name the repository of their head. */
+/** Where the payloads of the two events that may come from a fork have the head repository. */
 const HEAD: Readonly<Record<string, (payload: Payload) => Payload['repository']>> = {
   pull_request: ({ pull_request }) => pull_request?.head?.repo,
   workflow_run: ({ workflow_run }) => workflow_run?.head_repository,
 };
 
-/** Whether the event is somebody's comment or review, so that its text may hold a command. */
+/** Whether the event is a comment or review, whose text may contain a command. */
 export function isCommentEvent(event: string): boolean {
   return Object.hasOwn(COMMENT_EVENTS, event);
 }
 
-/** Reads the event. Of one that is unknown, only the sender counts; of a broken file, nothing. */
+/** Of an unknown event, only the sender is used; of a broken file, nothing. */
 export function readTrigger(event: string, file: Uint8Array | null): TriggerRead {
   const plain: Trigger = {
     event,
@@ -160,11 +153,11 @@ export function readTrigger(event: string, file: Uint8Array | null): TriggerRead
   if (file === null) return broken('the event file cannot be read');
   try {
     const payload = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
-    if (!payload.success) return broken('the event file does not hold a JSON object');
+    if (!payload.success) return broken('the event file does not contain a JSON object');
     const conversation = own(CONVERSATION, event)?.(payload.data) ?? null;
     const comment = readComment(event, payload.data, conversation);
     if (isCommentEvent(event) && comment === null) {
-      return broken('the event file does not tell who wrote what, and where');
+      return broken('the event file does not say who wrote the comment, and where');
     }
     const { sender = null, repository: here } = payload.data;
     const head = own(HEAD, event)?.(payload.data);
@@ -177,7 +170,7 @@ export function readTrigger(event: string, file: Uint8Array | null): TriggerRead
   }
 }
 
-/** The name of an event may be that of something on every object. */
+/** The event may have the name of something that every object has, such as `toString`. */
 function own<T>(table: Readonly<Record<string, T>>, event: string): T | undefined {
   return Object.hasOwn(table, event) ? table[event] : undefined;
 }
@@ -188,32 +181,34 @@ function readComment(
   conversation: number | null,
 ): CommentTrigger | null {
   const kind = own(COMMENT_EVENTS, event);
-  const text = kind === 'review' ? payload.review : payload.comment;
-  if (kind === undefined || text === undefined || payload.sender === undefined) return null;
+  const { sender } = payload;
+  const written = kind === 'review' ? payload.review : payload.comment;
+  if (kind === undefined || written === undefined || sender === undefined) return null;
   if (conversation === null) return null;
   return {
     kind,
     action: payload.action,
     conversation,
-    id: text.id,
-    nodeId: text.node_id,
-    body: text.body,
-    author: text.user,
-    sender: payload.sender,
-    // Fail closed: whatever stands there and is not null counts as an app.
-    viaApp: (text.performed_via_github_app ?? null) !== null,
+    id: written.id,
+    nodeId: written.node_id,
+    body: written.body,
+    author: written.user,
+    sender,
+    // Fail closed: any value except null counts as an app.
+    viaApp: (written.performed_via_github_app ?? null) !== null,
     context:
       kind === 'review-comment'
-        ? { path: text.path, line: text.line, diffHunk: text.diff_hunk }
+        ? { path: written.path, line: written.line, diffHunk: written.diff_hunk }
         : null,
   };
 }
 
-function ownPlace({ repository }: Payload, run: Payload['check_run']): number | undefined {
+/** The first of the pull requests that belongs to this repository. */
+function pullRequestOf({ repository }: Payload, run: Payload['check_run']): number | undefined {
   return run?.pull_requests.find(({ base }) => base.repo.id === repository?.id)?.number;
 }
 
-/** A merge group's branch names the last pull request in it. */
+/** The branch of a merge group contains the number of its last pull request. */
 function queuedPullRequest(headRef = ''): number | undefined {
   const number = /^refs\/heads\/gh-readonly-queue\/.+\/pr-([1-9]\d{0,9})-[0-9a-f]+$/.exec(headRef);
   return number === null ? undefined : Number(number[1]);

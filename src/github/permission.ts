@@ -6,19 +6,19 @@ import { whyOf } from './errors.ts';
 export type Authorization =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'denied'; readonly reason: string }
-  /** GitHub gave no answer that can be relied on, which is no permission. */
+  /** GitHub gave no reliable answer, so nothing is allowed. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Somebody whose permission counts. */
+/** Somebody whose permission is checked. */
 export interface Actor {
   readonly login: string;
-  /** Null where only the login is known, as for the one who re-ran a workflow. */
+  /** Null if only the login is known, as for the actor who re-ran a workflow. */
   readonly id: number | null;
   /** `User`, `Bot` or another kind of account. */
   readonly type: string;
 }
 
-/** No person's login can end like this. Of an account that contradicts its type, nothing is believed. */
+/** No person's login can end with this. If login and type disagree, neither is trusted. */
 const BOT_SUFFIX = '[bot]';
 
 export function isPerson({ login, type }: Actor): boolean {
@@ -29,19 +29,19 @@ export function isBot({ login, type }: Actor): boolean {
   return type === 'Bot' && login.endsWith(BOT_SUFFIX);
 }
 
-/** Whether the workflow names this very bot: GitHub's API does not tell a permission of bots. */
+/** Whether the workflow names this bot: GitHub's API has no permissions of bots. */
 export function isAllowedBot({ login, type }: Actor, allowedBots: ReadonlySet<string>): boolean {
   return type === 'Bot' && allowedBots.has(login);
 }
 
-/** What is known of somebody of whom the runner gives only the login. */
+/** For the actor who re-ran the workflow, of whom the runner gives only the login. */
 export function actorOf(login: string): Actor {
   return { login, id: null, type: login.endsWith(BOT_SUFFIX) ? 'Bot' : 'User' };
 }
 
 /**
- * Asks GitHub for each person's permission on the repository. `author_association` and the
- * names of actors prove nothing; only this answer does.
+ * Asks GitHub for each person's permission on the repository. Nothing else proves it, neither
+ * `author_association` nor the name of an actor.
  */
 export async function checkPermissions(
   github: GitHub,
@@ -65,17 +65,17 @@ async function checkPermission(
   try {
     const found = await github.collaborator(login);
     if (found === null) {
-      return { kind: 'denied', reason: `${name} is no collaborator and lacks the ${needed}.` };
+      return { kind: 'denied', reason: `${name} is not a collaborator and lacks the ${needed}.` };
     }
     const { user, permission } = found;
     if (user === null) {
-      return { kind: 'denied', reason: `${name} is not known to GitHub any more.` };
+      return { kind: 'denied', reason: `${name} is no longer known to GitHub.` };
     }
     const same = id === null ? user.login.toLowerCase() === login.toLowerCase() : user.id === id;
     if (!same) {
       return {
         kind: 'failed',
-        reason: `GitHub answered for somebody else when asked for the permission of ${name}.`,
+        reason: `GitHub returned another user when asked for the permission of ${name}.`,
       };
     }
     return rank(permission) >= rank(minimum)

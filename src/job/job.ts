@@ -27,7 +27,7 @@ export interface JobOptions {
 /** Something that happened to a job. */
 type News =
   | { readonly kind: 'status'; readonly status: string | null }
-  | { readonly kind: 'sending' | 'delivered' | 'resumed' | 'ended' }
+  | { readonly kind: 'sending' | 'delivered' | 'resumed' | 'unwanted' | 'ended' }
   | { readonly kind: 'waiting'; readonly nextPollMs: number; readonly remainingMs: number }
   | { readonly kind: 'held'; readonly why: string; readonly afterMs: number }
   /** `afterMs` is null if no time is left for another poll. */

@@ -1,4 +1,4 @@
-import type { Ending } from '../agent/client.ts';
+import type { GiveUp } from '../agent/client.ts';
 import { findEarlier } from '../memory/claim.ts';
 import { findJob, isOvertaken, isUpTo, type LedgerJob } from '../memory/ledger.ts';
 import type { Memory } from '../memory/updates.ts';
@@ -8,7 +8,7 @@ import { type End, reasonNow } from './reasons.ts';
 // What to do for each job, from what is remembered of earlier attempts and runs.
 
 /** What is remembered, or why it is not known where that would stand. */
-export type Located = Memory | { readonly kind: 'not-found'; readonly ending: Ending };
+export type Located = Memory | { readonly kind: 'not-found'; readonly ending: GiveUp };
 
 /** What to do for one job, with the reason where that is not simply to send. */
 export type Plan =
@@ -105,7 +105,7 @@ function planUntold({ jobId, resendOnRerun }: Circumstances, why: string): Plan 
 }
 
 /** In a re-run, a job that does not say where it is remembered what was sent to it gets nothing. */
-function refuseUnseen(jobId: string, ending: Ending): Plan {
+function refuseUnseen(jobId: string, ending: GiveUp): Plan {
   const nothing = `Nothing was sent to job ${jobId} in this re-run: it could not be read`;
   const unknown = 'so the action cannot tell whether an earlier attempt sent it.';
   switch (ending.kind) {
@@ -158,8 +158,11 @@ export function stateOf(
       const delivery = turn.delivery === 'sent' ? 'sent' : 'unknown';
       return { ...blank, turn: open({ ...turn, base }, delivery) };
     }
-    case 'look':
-      return { ...blank, turn: open(plan.turn ?? own, plan.turn?.delivery ?? 'not-sent') };
+    case 'look': {
+      // The turn of an earlier run: what this one sees of it is a copy of its own.
+      const turn = plan.turn && { ...plan.turn, owner: own.owner, writes: 0 };
+      return { ...blank, turn: open(turn ?? own, turn?.delivery ?? 'not-sent') };
+    }
     case 'send': {
       const mark = plan.earlier?.mark ?? own.mark;
       return { ...blank, turn: open({ ...own, mark }, 'not-sent') };

@@ -80,6 +80,8 @@ export function createProgress(log: Log, clock: Clock, jobs: number): (event: Jo
         enter('Waiting for the agent');
         if (clock.now() - spokeAt >= HEARTBEAT_MS) say(beat(event, since));
         return;
+      case 'unwanted':
+        return;
       case 'ended':
         ended += 1;
         return;

@@ -1,4 +1,4 @@
-import type { Ending } from '../agent/client.ts';
+import type { GiveUp } from '../agent/client.ts';
 import { isOvertaken, type LedgerJob } from '../memory/ledger.ts';
 import { isFinal, type JobState, type Status, type Turn, type TurnResult } from '../turn.ts';
 
@@ -180,7 +180,7 @@ export function doubtful(why: string, { wait }: { wait: boolean }, isCancelled: 
 export function notSent(
   { jobId, isLook, record }: JobState,
   { timeoutMs }: Limits,
-  ending: Ending | Unwanted,
+  ending: GiveUp | Unwanted,
 ): End {
   const nothing = isLook ? `Job ${jobId} could not be seen` : `Nothing was sent to job ${jobId}`;
   switch (ending.kind) {

@@ -1,13 +1,13 @@
 import {
-  type Again,
-  type Ending,
-  endingNow,
+  type GiveUp,
   LEAST_POST_MS,
   messageSender,
-  persist,
+  mustGiveUp,
   pollBeforeSend,
-  pollUntilSeen,
+  pollUntilFetched,
+  type Retry,
   type Sent,
+  withRetries,
 } from '../agent/client.ts';
 import type { Note } from '../memory/updates.ts';
 import { type JobState, STATUSES, type Status, type Turn } from '../turn.ts';
@@ -32,12 +32,12 @@ export interface Message {
   readonly prompt: string;
   /** The statuses in which the job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
-  /** Whether the job is polled before the message at all, and whether before it is announced. */
-  readonly needsBaseline: boolean;
+  /** What the job shows before the message: of no use, to know its conversation, or to compare with. */
+  readonly baseline: 'none' | 'once' | 'fresh';
+  /** Whether it is read before the message is announced. */
   readonly pollsFirst: boolean;
-  readonly isRerun: boolean;
-  /** Whether a re-run sends although its announcement could not be written. */
-  readonly resends: boolean;
+  /** Whether a message that could not be announced does not go out. */
+  readonly mustBeNoted: boolean;
   /** The turn as this run would begin it. */
   readonly own: Turn;
   /** Awaited once, before the message goes out. It never rejects. */
@@ -48,9 +48,9 @@ export interface Message {
 const FRESH_MS = 1000;
 
 const EARLIER_DOUBT = 'An earlier attempt of this run did not learn what came of its message.';
-const NOT_NOTED =
-  'This is a re-run, and the comment could not be written, so another re-run could not tell that the ' +
-  'message was sent. Give the job `pull-requests: write`, or start a new run.';
+const notNoted = (why: string): string =>
+  `This is a re-run, and no note of the message stands in the comment (${why}), so an attempt could ` +
+  'send it twice. Give the job `pull-requests: write`, start a new run, or set `resend-on-rerun: true`.';
 
 /** Carries out the plan of a job. */
 export async function runJob(job: Job, plan: Plan, message: Message): Promise<void> {
@@ -85,18 +85,18 @@ async function send(job: Job, message: Message): Promise<End> {
   const { options, context } = job;
   const baseline = baselineReader(job, message);
   if (message.pollsFirst) {
-    const seen = await persist(context, baseline);
-    if (seen.kind !== 'ready') return notSent(job.state, options, seen);
+    const seen = await withRetries(context, baseline);
+    if (seen.kind !== 'ready') return withoutMessage(job, seen);
   }
-  const over = endingNow(context, LEAST_POST_MS);
+  const over = mustGiveUp(context, LEAST_POST_MS);
   if (over !== null) return notSent(job.state, options, over);
   const note = await message.announce();
   // A cancel or the deadline may be why it was not written.
-  const late = endingNow(context, LEAST_POST_MS);
+  const late = mustGiveUp(context, LEAST_POST_MS);
   if (late !== null) return notSent(job.state, options, late);
   if (note.kind === 'taken') return leaveIt(job, message, note.turn);
-  if (note.kind === 'missing' && message.isRerun && !message.resends) {
-    return notSent(job.state, options, { kind: 'refused', why: NOT_NOTED });
+  if (note.kind === 'missing' && message.mustBeNoted) {
+    return notSent(job.state, options, { kind: 'refused', why: notNoted(note.why) });
   }
   return post(job, message, baseline);
 }
@@ -104,7 +104,7 @@ async function send(job: Job, message: Message): Promise<End> {
 /** Somebody else has the message: another run, or an earlier attempt that was not known of. */
 async function leaveIt(job: Job, message: Message, turn: Turn | null): Promise<End> {
   const { wait } = job.options;
-  if (!message.isRerun || turn === null) {
+  if (message.own.attempt === 1 || turn === null) {
     return handledElsewhere(job.state.jobId, turn?.runId ?? null);
   }
   const { jobId, polls } = job.state;
@@ -115,10 +115,10 @@ async function leaveIt(job: Job, message: Message, turn: Turn | null): Promise<E
 
 async function post(job: Job, message: Message, baseline: BaselineReader): Promise<End> {
   const { options, context } = job;
-  const sent = await persist(context, sendAttempt(job, message, baseline));
+  const sent = await withRetries(context, sendAttempt(job, message, baseline));
   if (sent.kind === 'doubtful') {
     // Where no baseline is read, the message is the one request that is made.
-    if (!message.needsBaseline || !(await confirmDelivery(job, sent.why))) {
+    if (message.baseline !== 'fresh' || !(await confirmDelivery(job, sent.why))) {
       return doubtful(sent.why, options, context.signal.aborted);
     }
     takeDelivery(job, null);
@@ -128,21 +128,26 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
     takeDelivery(job, sent.record);
     if (sent.warning !== '') emit(job, { kind: 'warning', text: sent.warning });
   } else {
-    return notSent(job.state, options, sent);
+    return withoutMessage(job, sent);
   }
   return options.wait ? waitUntilDone(job) : { result: 'sent', reason: '' };
 }
 
-/** Reads the baseline unless it is fresh, and says what is against the message. */
-type BaselineReader = () => Promise<{ readonly kind: 'ready' } | Ending | Again | Unwanted>;
+function withoutMessage(job: Job, ending: GiveUp | Unwanted): End {
+  if (ending.kind === 'unwanted') emit(job, { kind: 'unwanted' });
+  return notSent(job.state, job.options, ending);
+}
 
-function baselineReader(job: Job, { needsBaseline, onlyWhen }: Message): BaselineReader {
+/** Reads the baseline unless it is fresh, and says what is against the message. */
+type BaselineReader = () => Promise<{ readonly kind: 'ready' } | GiveUp | Retry | Unwanted>;
+
+function baselineReader(job: Job, { baseline, onlyWhen }: Message): BaselineReader {
   const { context } = job;
   const poll = pollBeforeSend(context, job.state.jobId, pollHooks(job));
-  let readAt = -Infinity;
+  let readAt: number | null = null;
   return async () => {
-    const isFresh = context.clock.now() - readAt <= FRESH_MS;
-    if (!needsBaseline || isFresh) return { kind: 'ready' };
+    const isRead = readAt !== null && (baseline === 'once' || isFresh(readAt));
+    if (baseline === 'none' || isRead) return { kind: 'ready' };
     const seen = await poll();
     if (seen.kind !== 'fetched') return seen;
     takeBaseline(job, seen);
@@ -151,13 +156,17 @@ function baselineReader(job: Job, { needsBaseline, onlyWhen }: Message): Baselin
     const isWanted = onlyWhen === null || onlyWhen.has(statusOf(job.state));
     return isWanted ? { kind: 'ready' } : { kind: 'unwanted', onlyWhen };
   };
+
+  function isFresh(at: number): boolean {
+    return context.clock.now() - at <= FRESH_MS;
+  }
 }
 
 function sendAttempt(
   job: Job,
   { prompt }: Message,
   baseline: BaselineReader,
-): () => Promise<Sent | Unwanted | Ending | Again> {
+): () => Promise<Sent | Unwanted | GiveUp | Retry> {
   const { context } = job;
   const postOnce = messageSender(context, job.state.jobId, prompt, () => {
     update(job, { delivery: 'unknown' });
@@ -170,7 +179,7 @@ function sendAttempt(
     if (sent.kind !== 'doubtful' && sent.kind !== 'delivered') {
       update(job, { delivery: 'not-sent' });
     }
-    if (sent.kind === 'again') emit(job, { kind: 'held', why: sent.why, afterMs: sent.afterMs });
+    if (sent.kind === 'retry') emit(job, { kind: 'held', why: sent.why, afterMs: sent.afterMs });
     return sent;
   };
 }
@@ -185,7 +194,7 @@ async function look(job: Job, isUnfinished: boolean): Promise<End> {
   const { options, context, state } = job;
   if (isUnfinished) update(job, { sentAt: state.turn.sentAt ?? context.clock.now() });
   if (options.wait) return waitUntilDone(job);
-  const end = await pollUntilSeen(context, job.state.jobId, pollHooks(job));
+  const end = await pollUntilFetched(context, job.state.jobId, pollHooks(job));
   if (end.kind !== 'fetched') return notSent(job.state, options, end);
   take(job, end.record);
   return { result: statusOf(job.state), reason: '' };

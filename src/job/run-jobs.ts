@@ -1,8 +1,8 @@
-import { pollUntilSeen } from '../agent/client.ts';
+import { pollUntilFetched } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { createDeadline } from '../github/deadline.ts';
 import { whyOf } from '../github/errors.ts';
-import { takesPlaceFromJob } from '../github/event.ts';
+import { takesConversationFromJob } from '../github/event.ts';
 import type { Memory, Note } from '../memory/updates.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
@@ -89,6 +89,9 @@ class Fleet {
     if (plan.kind === 'ended') {
       runtime.log.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
     }
+    if (isOfAnotherPrompt(plan, this.#own)) {
+      runtime.log.info(`What an earlier attempt sent to job ${jobId} was another prompt.`);
+    }
     await runJob(job, plan, this.#message(job, plan, conversation, batch));
   }
 
@@ -110,7 +113,7 @@ class Fleet {
     const { conversation, memory } = this.#known;
     const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
     if (!needsMemory) return { conversation, memory: { kind: 'none' } };
-    const isNamed = inputs.prNumber !== null || !takesPlaceFromJob(trigger);
+    const isNamed = inputs.prNumber !== null || !takesConversationFromJob(trigger);
     if (isNamed || !inputs.comment) return { conversation, memory: await memory };
     return locate(job, this.#context);
   }
@@ -138,11 +141,10 @@ class Fleet {
     return {
       prompt: this.#prompt,
       onlyWhen: inputs.onlyWhen,
-      needsBaseline: inputs.wait || inputs.onlyWhen !== null || takesPlace,
+      baseline: inputs.wait || inputs.onlyWhen !== null ? 'fresh' : takesPlace ? 'once' : 'none',
       // One write covers all jobs of a batch, so only what is needed for it comes first.
       pollsFirst: takesPlace || inputs.onlyWhen !== null || this.#jobIds.length === 1,
-      isRerun: info.attempt > 1,
-      resends: inputs.resendOnRerun,
+      mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
       own: this.#own,
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
@@ -169,6 +171,7 @@ class Fleet {
     const { kind, state } = event;
     this.#progress(event);
     if (LEAVES_BATCH.has(kind)) batch.leave(state.jobId);
+    if (kind === 'unwanted') updates.withdraw(state.jobId);
     const isStage = kind === 'delivered' || kind === 'ended';
     if (isWritten && isStage) {
       updates.update(state, placeOf(state, this.#context) ?? conversation);
@@ -181,7 +184,7 @@ class Fleet {
   /** Whether only the job's own record names the conversation. */
   #takesPlace(): boolean {
     const { inputs, trigger } = this.#context;
-    return inputs.comment && inputs.prNumber === null && takesPlaceFromJob(trigger);
+    return inputs.comment && inputs.prNumber === null && takesConversationFromJob(trigger);
   }
 
   #warn(text: string): void {
@@ -199,6 +202,12 @@ class Fleet {
         'before it is sent; a re-run will not send it again.',
     );
   }
+}
+
+/** A prompt that was shortened in the comment may be the same. */
+function isOfAnotherPrompt(plan: Plan, { prompt }: Turn): boolean {
+  if (plan.kind !== 'resume' && plan.kind !== 'ended') return false;
+  return !prompt.startsWith(plan.turn.prompt.replace(/…$/, ''));
 }
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
@@ -222,7 +231,7 @@ const NEVER = new AbortController().signal;
 /** Polls the job for its pull request, for as long as that may help, and reads what stands there. */
 async function locate(job: Job, { agent, updates, info }: RunContext): Promise<Home> {
   const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
-  const poll = await pollUntilSeen(unstopped, job.state.jobId, pollHooks(job));
+  const poll = await pollUntilFetched(unstopped, job.state.jobId, pollHooks(job));
   if (poll.kind !== 'fetched') {
     return { conversation: null, memory: { kind: 'not-found', ending: poll } };
   }
@@ -232,7 +241,7 @@ async function locate(job: Job, { agent, updates, info }: RunContext): Promise<H
 
 /** Where no event names the conversation, the job does so as soon as it shows its pull request. */
 function placeOf({ record, turn }: JobState, { inputs, trigger, info }: RunContext): number | null {
-  if (inputs.prNumber !== null || !takesPlaceFromJob(trigger)) return null;
+  if (inputs.prNumber !== null || !takesConversationFromJob(trigger)) return null;
   // The answer to the message may do without the link that a poll has shown.
   return ownPullRequest(record?.prLink ?? turn.base?.prLink ?? null, info);
 }

@@ -1,63 +1,66 @@
-import { fetchJob } from '../agent/client.ts';
-import { repeatPoll } from '../agent/retry.ts';
-import type { Clock } from '../clock.ts';
+import { type AgentContext, fetchJob, type Missed } from '../agent/client.ts';
+import { pollRetryDelayMs } from '../agent/retry.ts';
 import { evaluateTurn, isFinal } from '../turn.ts';
 import { countPoll, emit, type Job, takePoll } from './job.ts';
 import { done, type End, lost, stoppedWaiting, timedOut } from './reasons.ts';
 import { nextPollMs } from './schedule.ts';
 
-// The polling loops: until the agent is done, and until a doubtful message shows.
+// The two polling loops: until the agent is done, and until a doubtful delivery is confirmed.
 
-/** Milliseconds: how long and how often a doubtful message is looked for. */
-const DOUBT_MS = 30_000;
-const DOUBT_INTERVAL_MS = 5000;
-/** Milliseconds for the poll that starts at the deadline. */
+/** Milliseconds: how long and how often a job is polled to confirm a delivery. */
+const CONFIRM_MS = 30_000;
+const CONFIRM_INTERVAL_MS = 5000;
+/** Milliseconds for a poll that starts at the deadline. */
 const LAST_POLL_MS = 1500;
 
 /**
- * Settles a doubtful send by polling. Only a job that had come to rest before can show by a change
- * that the message reached it.
+ * Polls the job to find out whether a doubtful message was delivered. A change of the job shows
+ * that only if the agent had finished its work before the message.
  */
 export async function confirmDelivery(job: Job, why: string): Promise<boolean> {
   const { context, options } = job;
   const { clock, signal } = context;
   const { jobId, turn } = job.state;
   if (turn.base === null || !isFinal(turn.base.status)) return false;
-  const end = Math.min(clock.now() + DOUBT_MS, context.deadline);
+  const end = Math.min(clock.now() + CONFIRM_MS, context.deadline);
   if (!signal.aborted) {
     emit(job, { kind: 'doubted', why, pollMs: Math.max(0, end - clock.now()) });
   }
   for (;;) {
     const remainingMs = end - clock.now();
     countPoll(job);
-    const look = await fetchJob(context, jobId, () => pollMs(end, clock));
-    if (look.kind === 'fetched') {
-      takePoll(job, look);
+    const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, end));
+    if (poll.kind === 'fetched') {
+      takePoll(job, poll);
       if (job.state.turn.evidence) return true;
     }
-    // A poll that may outlast the window is the last one.
+    // No further poll would end in time.
     if (remainingMs <= LAST_POLL_MS || signal.aborted) return false;
-    const interval = options.pollIntervalMs ?? DOUBT_INTERVAL_MS;
+    const interval = options.pollIntervalMs ?? CONFIRM_INTERVAL_MS;
     const pauseMs = Math.min(interval, Math.max(0, end - clock.now()));
-    // A cancel ends the pause early, and then the loop.
-    await clock.sleep(pauseMs, signal).catch(() => {});
-    if (signal.aborted) return false;
+    if (!(await pause(context, pauseMs))) return false;
   }
 }
 
-/** Polls until the turn is done, the deadline is there or the run is cancelled. */
+/** The failed polls since the last one that succeeded. */
+interface Misses {
+  readonly count: number;
+  readonly lastReason: string;
+  /** Milliseconds until the next poll; null leaves that to the schedule. */
+  readonly retryMs: number | null;
+}
+
+/** Polls until the turn is done, the deadline is reached or the run is cancelled. */
 export async function waitUntilDone(job: Job): Promise<End> {
   const { options, context } = job;
   const { clock, signal, deadline } = context;
-  const { jobId } = job.state;
-  const isPlainLook = job.state.turn.sentAt === null;
-  const since = job.state.turn.sentAt ?? clock.now();
-  // Without a message, there is no earlier turn that a final status may stem from.
-  const settleMs = isPlainLook ? 0 : options.settleMs;
-  let failures = 0;
-  // A message of an earlier attempt may be done by now.
-  let pollAfterMs: number | null = job.state.record === null ? options.firstPollMs : null;
-  let lastMiss = '';
+  const { jobId, turn, record } = job.state;
+  const since = turn.sentAt ?? clock.now();
+  // Without a message there is no earlier turn that a final status could belong to.
+  const settleMs = turn.sentAt === null ? 0 : options.settleMs;
+  // The agent may already be done with the message of an earlier attempt.
+  const firstMs = record === null ? options.firstPollMs : null;
+  let misses: Misses = { count: 0, lastReason: '', retryMs: firstMs };
   for (;;) {
     const now = clock.now();
     const verdict = evaluateTurn(job.state.turn, now, settleMs);
@@ -65,54 +68,61 @@ export async function waitUntilDone(job: Job): Promise<End> {
       const { isOvertaken } = job;
       return done(job.state, options, { isSure: verdict.confirmed, isOvertaken });
     }
-    if (now >= deadline) return timedOut(job.state, options, lastMiss);
-    const scheduled = nextPollMs({
-      sinceSendMs: now - since,
-      pollWithinMs: verdict.pollWithinMs,
-      fixedMs: options.pollIntervalMs,
-      pace: options.pace,
-    });
-    const pauseMs = Math.min(deadline - now, pollAfterMs ?? scheduled);
+    if (now >= deadline) return timedOut(job.state, options, misses.lastReason);
+    const { pollIntervalMs: fixedMs, pace } = options;
+    const { pollWithinMs } = verdict;
+    const scheduledMs = nextPollMs({ sinceSendMs: now - since, pollWithinMs, fixedMs, pace });
+    const pauseMs = Math.min(deadline - now, misses.retryMs ?? scheduledMs);
     emit(job, { kind: 'waiting', nextPollMs: pauseMs, remainingMs: deadline - now });
-    // A cancel ends the pause early.
-    await clock.sleep(pauseMs, signal).catch(() => {});
-    if (signal.aborted) return stoppedWaiting(job.state);
-    const remainingMs = deadline - clock.now();
+    if (!(await pause(context, pauseMs))) return stoppedWaiting(job.state);
+    // The polls of many jobs at the deadline may not all be answered in time: that is no reason.
+    const isLast = clock.now() >= deadline;
     countPoll(job);
-    const look = await fetchJob(context, jobId, () => pollMs(deadline, clock));
+    const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, deadline));
     if (signal.aborted) return stoppedWaiting(job.state);
-    if (look.kind === 'fetched') {
-      failures = 0;
-      pollAfterMs = null;
-      lastMiss = '';
-      takePoll(job, look);
+    if (poll.kind === 'fetched') {
+      misses = { count: 0, lastReason: '', retryMs: null };
+      takePoll(job, poll);
       continue;
     }
-    failures += 1;
-    // At the deadline all jobs are polled once more, and not each may get its turn in time.
-    if (remainingMs > 0) lastMiss = look.why;
-    const repeat = repeatPoll({
-      exchange: look.exchange,
-      failures,
-      networkErrors: 0,
-      // A job that got no message may not be unknown for a while.
-      sinceSendMs: isPlainLook ? Infinity : clock.now() - since,
-      now: new Date(clock.now()),
-      random: context.random(),
-    });
-    if (repeat.kind === 'give-up' && clock.now() < deadline)
-      return lost(job.state, failures, look.why);
-    pollAfterMs = repeat.kind === 'again' ? repeat.afterMs : 0;
-    const leftMs = deadline - clock.now();
-    // The last poll comes at the deadline, however long the service wants to be left alone.
-    if (leftMs > 0) {
-      emit(job, { kind: 'missed', why: look.why, afterMs: Math.min(pollAfterMs, leftMs) });
-    }
+    const count = misses.count + 1;
+    const retryMs = retryAfterMiss(job, poll, count, clock.now() - since);
+    if (retryMs === null) return lost(job.state, count, poll.why);
+    misses = { count, lastReason: isLast ? misses.lastReason : poll.why, retryMs };
   }
 }
 
-/** Milliseconds that a poll may take: until `end`, or for one that starts close to it a little longer. */
-function pollMs(end: number, clock: Clock): number {
+/** Milliseconds until the next poll after `count` failed ones, or null if there is none. */
+function retryAfterMiss(
+  job: Job,
+  { exchange, why }: Missed,
+  count: number,
+  elapsedMs: number,
+): number | null {
+  const { clock, deadline, random } = job.context;
+  // A 404 is tolerated for a while after a message, and only then.
+  const sinceSendMs = job.state.turn.sentAt === null ? Infinity : elapsedMs;
+  const now = clock.now();
+  const history = { failures: count, networkErrors: 0, sinceSendMs, now, random: random() };
+  const delayMs = pollRetryDelayMs({ ...history, exchange });
+  const leftMs = deadline - now;
+  // The wait has ended anyway, and its end is not this failure.
+  if (leftMs <= 0) return 0;
+  if (delayMs === null) return null;
+  // The last poll starts at the deadline, however long the service asks to wait.
+  emit(job, { kind: 'missed', why, afterMs: Math.min(delayMs, leftMs) });
+  return delayMs;
+}
+
+/** Whether the run continues: a cancel ends the pause early. */
+async function pause({ clock, signal }: AgentContext, ms: number): Promise<boolean> {
+  // It rejects only if the run is cancelled, which the result says.
+  await clock.sleep(ms, signal).catch(() => {});
+  return !signal.aborted;
+}
+
+/** Milliseconds that a poll may take: until `end`, or a little longer if it starts close to it. */
+function pollTimeoutMs({ clock }: AgentContext, end: number): number {
   const leftMs = end - clock.now();
   return leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs;
 }

@@ -47,9 +47,11 @@ export function findHolder(
 ): Turn | null {
   const others = unite(versions.map((version) => withoutOwner(version, own.owner)));
   const turns = findJob(others, jobId)?.turns ?? [];
-  // Two uses of a step may have taken the same turn.
+  // Two uses of a step may have taken the same turn: the first one has it, unless it is sent by now.
   const same = turns.find(({ mark, attempt }) => mark === own.mark && attempt === own.attempt);
-  if (same !== undefined && !comesFirst(own, same, versions, jobId)) return same;
+  if (same !== undefined && same.delivery !== 'not-sent') {
+    if (same.delivery !== 'sending' || !comesFirst(own, same, versions, jobId)) return same;
+  }
   const earlier = findEarlier(turns, own);
   if (earlier === null || earlier.delivery === 'not-sent') return null;
   if (!isCommand(own) || earlier.delivery !== 'sending') return earlier;

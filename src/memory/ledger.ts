@@ -115,8 +115,12 @@ export function intersect(ledger: Ledger, other: Ledger): Ledger {
   return { ...ledger, jobs };
 }
 
-/** Whether a ledger has each of these turns as its owner wrote it, or wrote it later. */
+/**
+ * Whether a ledger has each of these turns as its owner wrote it, or wrote it later, and says as much
+ * of what was dropped.
+ */
 export function contains(ledger: Ledger, own: Ledger): boolean {
+  if (newerRun(ledger.trimmed, own.trimmed) !== ledger.trimmed) return false;
   return own.jobs.every((job) => {
     const found = findJob(ledger, job.id);
     if (found === undefined) return false;
@@ -154,13 +158,15 @@ const SHORT_PROMPT = 80;
 const LONGEST_USE_MS = 66 * 24 * 3_600_000;
 
 /**
- * Makes the ledger fit. First prompts are shortened, the oldest first; then turns go that no run can
- * need any more, then the oldest that have ended, then the oldest. The newest turn stays.
+ * Makes the ledger fit. First prompts are shortened, the oldest first; then jobs go that no message was
+ * sent to; then turns that no run can need any more, then the oldest that have ended, then the oldest.
+ * The newest turn stays.
  */
 export function trim(ledger: Ledger, now: number, fits: (ledger: Ledger) => boolean): Ledger {
   const oldestFirst = ledger.jobs
     .flatMap(({ turns }) => turns)
     .toSorted((one, other) => one.startedAt - other.startedAt);
+  const seenOnly = ledger.jobs.filter(({ turns }) => turns.length === 0);
   const droppable = oldestFirst.slice(0, -1).toSorted((one, other) => rankOf(one) - rankOf(other));
 
   function rankOf(turn: Turn): number {
@@ -170,24 +176,25 @@ export function trim(ledger: Ledger, now: number, fits: (ledger: Ledger) => bool
 
   function reduced(steps: number): Ledger {
     const short = new Set(oldestFirst.slice(0, steps));
-    const dropped = new Set(droppable.slice(0, Math.max(0, steps - oldestFirst.length)));
-    const jobs = ledger.jobs.map((job) => ({
-      ...job,
-      turns: job.turns
+    const drops = Math.max(0, steps - oldestFirst.length);
+    const forgotten = new Set(seenOnly.slice(0, drops));
+    const dropped = new Set(droppable.slice(0, Math.max(0, drops - seenOnly.length)));
+    const jobs = ledger.jobs.flatMap((job) => {
+      if (forgotten.has(job)) return [];
+      const turns = job.turns
         .filter((turn) => !dropped.has(turn))
-        .map((turn) => (short.has(turn) ? { ...turn, prompt: shorten(turn.prompt) } : turn)),
-    }));
+        .map((turn) => (short.has(turn) ? { ...turn, prompt: shorten(turn.prompt) } : turn));
+      return turns.length === 0 && job.turns.length > 0 ? [] : [{ ...job, turns }];
+    });
     const trimmed = [...dropped]
       .filter((turn) => rankOf(turn) > 0 && turn.delivery !== 'not-sent')
       .map(({ runId }) => runId)
       .reduce(newerRun, ledger.trimmed);
-    const isLeft = ({ id, turns }: LedgerJob): boolean =>
-      turns.length > 0 || findJob(ledger, id)?.turns.length === 0;
-    return { jobs: jobs.filter(isLeft), trimmed };
+    return { jobs, trimmed };
   }
 
   // The fewest steps that are enough, found by halving.
-  let [tooFew, enough] = [-1, oldestFirst.length + droppable.length];
+  let [tooFew, enough] = [-1, oldestFirst.length + seenOnly.length + droppable.length];
   while (enough - tooFew > 1) {
     const middle = Math.floor((tooFew + enough) / 2);
     if (fits(reduced(middle))) enough = middle;

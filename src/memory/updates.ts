@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
 import { createDeadline, type Deadline } from '../github/deadline.ts';
@@ -28,6 +29,8 @@ export interface Updates {
    * brought up to date without holding up the run.
    */
   update(state: JobState, conversation: number | null): void;
+  /** The job gets no message of this run after all, and nobody is told that it did not. */
+  withdraw(jobId: string): void;
   /** Writes what is not written yet, and makes sure that it stands. It never rejects. */
   flush(): Promise<Flushed>;
 }
@@ -99,7 +102,9 @@ const MOST_CONVERSATIONS = 200;
 interface Entry {
   state: JobState;
   isAnnounced: boolean;
-  /** The turn as it was withdrawn, if somebody else had the message. */
+  /** Its turn is none, and was never announced. */
+  isUnwanted: boolean;
+  /** The turn as it was withdrawn, once it was announced. */
   withdrawn: Turn | null;
   readonly conversations: Set<number>;
 }
@@ -131,8 +136,7 @@ class CommentUpdates implements Updates {
   readonly #pace: ReturnType<typeof createPace>;
   /** How often our turns were put together to be written. */
   #writes = 0;
-  #hasWarned = false;
-  /** GitHub did not answer in time: nothing waits for it before a message any more. */
+  /** GitHub did not answer in time: no message waits for its note any more. */
   #isSilent = false;
 
   constructor(options: UpdatesOptions) {
@@ -150,8 +154,11 @@ class CommentUpdates implements Updates {
       return { kind: 'read', ledger, isWhole };
     } catch (error) {
       if (signal.aborted) return { kind: 'unreadable', why: 'the run was cancelled' };
-      this.#warn([target], error);
-      return { kind: 'unreadable', why: whyOf(error) };
+      // Whoever needs it says so. Where it is only written to, that will be tried anew.
+      return {
+        kind: 'unreadable',
+        why: [whyOf(error), neededFor(error)].join('. ').replace(/\. ?$/, ''),
+      };
     }
   }
 
@@ -186,7 +193,7 @@ class CommentUpdates implements Updates {
   update(state: JobState, number: number | null): void {
     const known = this.#entries.get(state.jobId);
     const entry = known ?? {
-      ...{ state, isAnnounced: false, withdrawn: null },
+      ...{ state, isAnnounced: false, isUnwanted: false, withdrawn: null },
       conversations: new Set<number>(),
     };
     this.#entries.set(state.jobId, entry);
@@ -208,7 +215,9 @@ class CommentUpdates implements Updates {
     await deadline.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
     const failed = targets.filter(({ failure }) => failure !== null);
     const [first, ...others] = failed;
-    if (first !== undefined) this.#warn([first, ...others], first.failure);
+    if (first !== undefined) {
+      this.#options.log.warning(unwritable([first, ...others], first.failure));
+    }
     this.#warnOfLeftOut();
     return {
       urls: targets.map(({ conversation }) => conversation.url).filter((url) => url !== ''),
@@ -239,16 +248,21 @@ class CommentUpdates implements Updates {
 
   #load(target: Target): Promise<Reading> {
     const allPages = this.#options.attempt > 1;
-    target.loading ??= target.conversation.read({ allPages });
+    if (target.loading === null) {
+      target.loading = target.conversation.read({ allPages });
+      // Whoever asks next may have better luck.
+      target.loading.catch(() => {
+        target.loading = null;
+      });
+    }
     return target.loading;
   }
 
   /** Rejects with a `GitHubError` if it takes too long. The work itself goes on. */
-  async #inTime<T>(work: Promise<T>): Promise<T> {
+  async #inTime<T>(work: Promise<T>, ms = BEFORE_MESSAGE_MS): Promise<T> {
     const { clock, signal } = this.#options;
     // Whoever stops waiting does not handle that it fails.
     work.catch(() => {});
-    const ms = this.#isSilent ? 0 : BEFORE_MESSAGE_MS;
     const startedAt = clock.now();
     try {
       return await createDeadline(clock, ms).waitFor(work, signal);
@@ -261,11 +275,14 @@ class CommentUpdates implements Updates {
   /** Where no note can be written, a command is claimed all the same. */
   async #withoutNote(why: string | null): Promise<Note> {
     const claim = await this.#options.claim();
-    if (claim === 'taken') return { kind: 'taken', turn: null };
+    // In a re-run it may be an earlier attempt that has it.
+    if (claim === 'taken' && this.#options.attempt === 1) return { kind: 'taken', turn: null };
     return why === null ? STANDS : { kind: 'missing', why };
   }
 
   async #note(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
+    // A re-run sends nothing without its note.
+    const ms = this.#isSilent && this.#options.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;
     const begun = Promise.withResolvers<void>();
     const attempt = { isGivenUp: false };
     const before = target.working;
@@ -277,13 +294,13 @@ class CommentUpdates implements Updates {
       return this.#noteNow(target, group, attempt);
     });
     try {
-      await this.#inTime(before);
+      await this.#inTime(before, ms);
       await begun.promise;
-      return await this.#inTime(working);
+      return await this.#inTime(working, ms);
     } catch (error) {
       attempt.isGivenUp = true;
       const note = await this.#withoutNote(whyOf(error));
-      if (note.kind === 'taken') for (const { jobId } of group) this.#withdraw(jobId);
+      if (note.kind === 'taken') for (const { jobId } of group) this.withdraw(jobId);
       return new Map(group.map(({ jobId }) => [jobId, note]));
     }
   }
@@ -303,7 +320,7 @@ class CommentUpdates implements Updates {
         if (notes.has(jobId)) continue;
         const holder = findHolder(versions, jobId, turn, claim);
         if (holder === null) continue;
-        this.#withdraw(jobId);
+        this.withdraw(jobId);
         notes.set(jobId, { kind: 'taken', turn: holder });
       }
     };
@@ -321,7 +338,21 @@ class CommentUpdates implements Updates {
     const claim = (await claiming) ?? 'failed';
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own), claim);
+    if (this.#options.attempt > 1 && claim === 'taken') this.#doubt(group, notes);
     return notes;
+  }
+
+  /**
+   * In a re-run, the claim that stands may be that of an earlier attempt whose note was never written: a
+   * message goes out only where that attempt is known not to have sent it.
+   */
+  #doubt(group: readonly JobState[], notes: Map<string, Note>): void {
+    for (const { jobId, turn } of group) {
+      const isKnown = turn.mark !== turn.owner;
+      if (isKnown || notes.has(jobId)) continue;
+      this.withdraw(jobId);
+      notes.set(jobId, { kind: 'missing', why: 'an earlier attempt has claimed the command' });
+    }
   }
 
   /** What others have written, also what was overwritten, once lists show it. */
@@ -335,13 +366,14 @@ class CommentUpdates implements Updates {
     return (await target.conversation.writeUntilItStands(own, everything)).versions;
   }
 
-  /** Somebody else has the message: our turn stays as one that was not sent, which nobody is shown. */
-  #withdraw(jobId: string): void {
+  /** A turn that others may have read stays, as one that was not sent, which nobody is shown. */
+  withdraw(jobId: string): void {
     const entry = this.#entries.get(jobId);
     if (entry === undefined) return;
+    entry.isUnwanted = !entry.isAnnounced;
+    if (!entry.isAnnounced) return;
     const { turn } = entry.state;
     const endedAt = this.#options.clock.now();
-    entry.isAnnounced = false;
     entry.withdrawn = { ...turn, delivery: 'not-sent', result: 'skipped', reason: '', endedAt };
   }
 
@@ -394,6 +426,10 @@ class CommentUpdates implements Updates {
       const { ledger } = await conversation.read();
       this.#review(target, ledger);
       target.isStale = false;
+      if (this.#isKnown(target, ledger)) {
+        target.failure = null;
+        return;
+      }
       const pauseMs = conversation.hasCreated ? LIST_LAG_MS : LAST_READ_BACK_MS;
       await conversation.writeUntilItStands(() => this.#own(target), { readBackAfterMs: pauseMs });
       target.failure = null;
@@ -401,6 +437,14 @@ class CommentUpdates implements Updates {
       await conversation.reconcile().catch(() => {});
     });
     this.#keepFailure(target, finishing);
+  }
+
+  /** Whether jobs were only looked at, and the comment tells of them as they are. */
+  #isKnown(target: Target, ledger: Ledger): boolean {
+    return this.#own(target).jobs.every(
+      ({ id, record, turns }) =>
+        turns.length === 0 && isDeepStrictEqual(findJob(ledger, id)?.record, record),
+    );
   }
 
   #keepFailure(target: Target, work: Promise<void>): void {
@@ -440,12 +484,10 @@ class CommentUpdates implements Updates {
 
   /** Of jobs that get no message nothing is said, unless it was said before that they would. */
   #isWorthIt(target: Target): boolean {
-    return target.conversation.url !== '' || this.#own(target).jobs.length > 0;
-  }
-
-  #warn(targets: readonly [Target, ...Target[]], error: unknown): void {
-    if (!this.#hasWarned) this.#options.log.warning(unwritable(targets, error));
-    this.#hasWarned = true;
+    const { url, hasCreated } = target.conversation;
+    const hasNews = (entry: Entry): boolean =>
+      isSeenOnly(entry) || turnsOf(entry).some((turn) => turn !== entry.withdrawn);
+    return url !== '' || hasCreated || this.#entriesAt(target).some(hasNews);
   }
 
   #warnOfLeftOut(): void {
@@ -465,16 +507,17 @@ function isOver({ turn }: JobState): boolean {
 }
 
 /** Until it is known what came of an announced message, a re-run must take it for one that may be out. */
-function turnsOf({ state, isAnnounced, withdrawn }: Entry): readonly Turn[] {
+function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: Entry): readonly Turn[] {
   const { turn } = state;
+  if (isUnwanted) return [];
   if (withdrawn === null) return current();
   // Where a re-run goes on with somebody else's turn, that is another one.
   return turn.mark === withdrawn.mark ? [withdrawn] : [withdrawn, ...current()];
 
   function current(): readonly Turn[] {
     if (state.isLook && turn.delivery === 'not-sent') return [];
-    if (isOver(state)) return turn.result === 'skipped' ? [] : [turn];
-    if (turn.delivery !== 'not-sent') return [turn];
+    // What was held up is written down as well: a re-run sends it.
+    if (isOver(state) || turn.delivery !== 'not-sent') return [turn];
     return isAnnounced ? [{ ...turn, delivery: 'sending' }] : [];
   }
 }
@@ -503,7 +546,7 @@ function unwritable([first, ...others]: readonly [Target, ...Target[]], error: u
   const more =
     ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
   const remembered = [first, ...others].some(({ conversation }) => conversation.url === '')
-    ? 'a re-run will not know what was sent, and sends nothing'
+    ? 'a re-run will not know what was sent, and may send it again'
     : 'later runs may not know how it ended';
   const told =
     `The comment on #${first.conversation.number}${more} could not be read or written: ${whyOf(error)}. The job ` +

@@ -34,11 +34,13 @@ export function renderLedger(ledger: Ledger, site: Site, limit = Infinity): stri
 const ROOM_FOR_MORE = 200;
 const TRIMMED = '\n\n<sub>Older messages were removed from this comment for lack of room.</sub>';
 
-/** A message that somebody else had is no message: nobody is shown it. */
+/** A message that was withdrawn, which has no reason, is none: nobody is shown it. */
 function withoutUnsent(job: LedgerJob): LedgerJob {
   return {
     ...job,
-    turns: job.turns.filter(({ result, endedAt }) => !(result === 'skipped' && endedAt !== null)),
+    turns: job.turns.filter(
+      ({ result, reason, endedAt }) => !(result === 'skipped' && reason === '' && endedAt !== null),
+    ),
   };
 }
 

@@ -65,7 +65,9 @@ export async function conclude(
   const { urls, unwritten } = await flush();
   const changed = states().filter((state, index) => state !== before[index]);
   for (const { turn } of changed) log.warning(turn.reason);
-  if (urls.length > 0) problem = writeOutputs(runtime, { states: states(), commentUrls: urls });
+  if (urls.length > 0 || changed.length > 0) {
+    problem = writeOutputs(runtime, { states: states(), commentUrls: urls });
+  }
   const parts = { states: states(), commentUrls: urls };
   writeSummary(runtime, { ...parts, problem: '', unwrittenComment: unwritten });
   if (problem !== undefined) {

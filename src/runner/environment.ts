@@ -1,21 +1,23 @@
-// The runner's environment variables: what a run is known by, and its proxy.
+// The environment variables of the runner: what identifies a run, and how it reaches the network.
+
+import { ok, problem, type Result } from '../result.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** The runner's variables that a run is known by. */
+/** What the environment variables of the runner say about a run. */
 export interface RunInfo {
-  /** `https://github.com`, or that of the GitHub Enterprise server. */
+  /** `https://github.com`, or the URL of the GitHub Enterprise Server. */
   readonly serverUrl: string;
   readonly apiUrl: string;
   readonly graphqlUrl: string;
   /** `owner/name`. */
   readonly repository: string;
   readonly runId: string;
-  /** 1 for the first run, more for a re-run. */
+  /** 1 for the first attempt, more for a re-run. */
   readonly attempt: number;
-  /** Names this step of this run, whatever the attempt. */
+  /** Identifies this step of this run, in all attempts. */
   readonly origin: string;
-  /** Who started this attempt, as far as the runner says; for people to read. */
+  /** Who started this attempt or, if the runner does not say so, the run; for people to read. */
   readonly actor: string;
   /** Who started this attempt; empty if the runner does not say so. */
   readonly triggeringActor: string;
@@ -41,43 +43,44 @@ export function readRunInfo(env: Env): RunInfo {
   };
 }
 
+/** A phrase: without certificate checks, neither the key nor GitHub's answers are safe. */
+export function problemWithCertificates(env: Env): string | undefined {
+  return env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
+    ? 'NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificate checks are turned off; remove it, ' +
+        'and set NODE_EXTRA_CA_CERTS for a private CA'
+    : undefined;
+}
+
 /** The proxy for one scheme, or an empty `url` for none. */
 export interface ProxySettings {
   readonly url: string;
-  /** Hosts to reach without it, in the form that curl takes. */
+  /** Hosts that are reached directly, in the form that curl accepts. */
   readonly noProxy: string;
 }
 
-export type ProxyRead =
-  | { readonly kind: 'valid'; readonly proxy: ProxySettings }
-  | { readonly kind: 'invalid'; readonly problem: string };
-
 /**
- * Reads the proxy variables as the runner does (actions/runner, RunnerWebProxy.cs): lower case
- * wins, `http://` is added where the scheme is missing, and https never uses `http_proxy`.
+ * Reads the proxy variables like the runner (actions/runner, RunnerWebProxy.cs): lower case takes
+ * precedence, `http://` is the default scheme, and https never uses `http_proxy`.
  */
-export function readProxy(env: Env, scheme: 'http:' | 'https:'): ProxyRead {
+export function readProxy(env: Env, scheme: 'http:' | 'https:'): Result<ProxySettings> {
   const name = scheme === 'https:' ? 'https_proxy' : 'http_proxy';
   const url = variable(env, name);
   const noProxy = variable(env, 'no_proxy');
-  if (url === '') return { kind: 'valid', proxy: { url: '', noProxy } };
+  if (url === '') return ok({ url: '', noProxy });
   const parsed = parseProxy(url);
   return parsed === null
-    ? {
-        kind: 'invalid',
-        problem: `${name.toUpperCase()} is not the URL of an http or https proxy; fix or unset it.`,
-      }
-    : { kind: 'valid', proxy: { url: parsed.href, noProxy } };
+    ? problem(`${name.toUpperCase()} is not the URL of an http or https proxy; fix or unset it.`)
+    : ok({ url: parsed.href, noProxy });
 }
 
-/** Passwords in the proxy variables, as they stand there and decoded. */
+/** The passwords in the proxy variables, as written and decoded. */
 export function proxySecrets(env: Env): readonly string[] {
   return ['https_proxy', 'http_proxy'].flatMap((name) => {
     const value = variable(env, name);
-    // Up to the last `@`, after the first `:`, as people write passwords that need encoding.
+    // From the first `:` to the last `@`, for passwords that should be URL-encoded but are not.
     const written = /^[^:@]*:(.*)@/.exec(value.replace(SCHEME, ''))?.[1] ?? '';
     const parsed = parseProxy(value)?.password ?? '';
-    // A mask on a very short value would blank ordinary words, here and in later jobs.
+    // Masking a very short value would hide ordinary words, in this job and in later ones.
     return [written, parsed, decodeURIComponent(parsed)].filter((secret) => secret.length >= 4);
   });
 }

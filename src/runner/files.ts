@@ -13,127 +13,106 @@ import {
   writeSync,
 } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { ok, problem, type Result } from '../result.ts';
 import { withoutInvisible } from '../sanitize.ts';
 
-/** What came of reading a file that an input or the runner names. */
-export type FileRead =
-  | { readonly kind: 'read'; readonly bytes: Uint8Array }
-  | { readonly kind: 'refused'; readonly why: string };
-
-/** Reads a whole file; the runner's own files need no confinement. */
-export function readWhole(path: string): FileRead {
+/** Reads a whole file. The files that the runner itself names may be anywhere. */
+export function readWhole(path: string): Result<Uint8Array> {
   try {
-    return { kind: 'read', bytes: readFileSync(path) };
+    return ok(readFileSync(path));
   } catch (error) {
-    return { kind: 'refused', why: `cannot be read (${codeOf(error, 'unknown error')})` };
+    return problem(`cannot be read (${codeOf(error, 'unknown error')})`);
   }
 }
 
 /**
- * Reads a file of at most `maxBytes` that lies inside `folder`. A pull request must not make the
- * action send a file that it did not bring along: neither one of the runner's machine nor one of
- * `.git`, where the checkout may have left its token. So no symbolic link is followed on the way.
- * Hard links are: git makes none.
+ * Reads a file of at most `maxBytes` inside `folder`. A pull request must not make the action send
+ * a file that is not part of it, such as one of the runner's machine, or one in `.git`, where the
+ * checkout may have left its token. Therefore no symbolic link is followed. Hard links are allowed,
+ * because git does not create them.
  */
-export function readInside(folder: string, path: string, maxBytes: number): FileRead {
+export function readInside(folder: string, path: string, maxBytes: number): Result<Uint8Array> {
   try {
     const parts = partsInside(folder, path);
-    if (parts === null) return { kind: 'refused', why: 'lies outside the workspace' };
+    if (parts === null) return problem('is outside the workspace');
     if (parts.some(isGitFolder)) {
-      return { kind: 'refused', why: 'lies in a .git folder, which may hold credentials' };
+      return problem('is in a .git folder, which may contain credentials');
     }
     const root = realpathSync(folder);
     const file = join(root, ...parts);
-    // Before it is opened: some devices act on that, and a pipe would keep us waiting.
-    return (
-      problemWith(root, parts, () => lstatSync(file)) ?? readOpened(file, { root, parts, maxBytes })
-    );
+    // Before opening the file: opening a device can have effects, and opening a pipe blocks.
+    const refusal = checkFile(root, parts, () => lstatSync(file));
+    if (refusal !== null) return refusal;
+    // On Windows, Node has only the first of these flags.
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    const descriptor = openSync(file, flags);
+    try {
+      // Again, because the file or a folder may have been replaced in between.
+      return checkFile(root, parts, () => fstatSync(descriptor)) ?? readUpTo(descriptor, maxBytes);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch (error) {
     const code = codeOf(error, 'unknown error');
-    return {
-      kind: 'refused',
-      why: code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`,
-    };
+    return problem(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
   }
 }
 
-interface Way {
-  readonly root: string;
-  readonly parts: readonly string[];
-  readonly maxBytes: number;
-}
-
-function readOpened(file: string, { root, parts, maxBytes }: Way): FileRead {
-  // Windows knows only the first of the flags, and the others are nothing there.
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const descriptor = openSync(file, flags);
-  try {
-    // Once more, for somebody may have put another file or folder in its place.
-    return (
-      problemWith(root, parts, () => fstatSync(descriptor)) ??
-      checkSize(readUpTo(descriptor, maxBytes + 1), maxBytes)
-    );
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function problemWith(root: string, parts: readonly string[], facts: () => Stats): FileRead | null {
+/** Null if the file may be read. */
+function checkFile(
+  root: string,
+  parts: readonly string[],
+  stats: () => Stats,
+): Result<never> | null {
   if (parts.some((_, index) => isLink(join(root, ...parts.slice(0, index + 1))))) {
-    return {
-      kind: 'refused',
-      why: 'is a symbolic link or lies behind one; name the file itself',
-    };
+    return problem('is a symbolic link or in a linked folder; name the file itself');
   }
-  return facts().isFile() ? null : { kind: 'refused', why: 'is not a regular file' };
+  return stats().isFile() ? null : problem('is not a regular file');
 }
 
 function isLink(path: string): boolean {
   return lstatSync(path).isSymbolicLink();
 }
 
-function checkSize(bytes: Uint8Array, maxBytes: number): FileRead {
-  return bytes.length > maxBytes
-    ? { kind: 'refused', why: `has more than ${maxBytes} bytes, which is the limit` }
-    : { kind: 'read', bytes };
-}
-
-/** The names on the way from the folder to the file; null if it does not lie inside. */
+/** The path from the folder to the file, split into names; null if the file is not inside it. */
 function partsInside(folder: string, path: string): readonly string[] | null {
-  // A whole path may begin with the folder's own, or with what that is a link to.
+  // An absolute path may start with the folder's path, or with its real path if that is a link.
   for (const root of [resolve(folder), realpathSync(folder)]) {
-    const way = relative(root, resolve(root, path));
-    const parts = way.split(sep);
-    if (parts[0] !== '..' && !isAbsolute(way)) return parts;
+    const inside = relative(root, resolve(root, path));
+    const parts = inside.split(sep);
+    if (parts[0] !== '..' && !isAbsolute(inside)) return parts;
   }
   return null;
 }
 
-/** In any spelling: macOS and Windows ignore case, and each of them some characters as well. */
+/** In any spelling: macOS and Windows ignore case and some characters. */
 function isGitFolder(name: string): boolean {
-  const seen = withoutInvisible(name).replace(/[\u200c\u200d]/g, '');
-  return /^(?:\.git|git~\d+)[ .]*(?::.*)?$/is.test(seen);
+  const visible = withoutInvisible(name).replace(/[\u200c\u200d]/g, '');
+  return /^(?:\.git|git~\d+)[ .]*(?::.*)?$/is.test(visible);
 }
 
-/** Of a file that grows, no more than what fits. */
-function readUpTo(descriptor: number, most: number): Uint8Array {
-  const bytes = Buffer.alloc(most);
+/** Reads at most one byte more than allowed, however large the file is or becomes. */
+function readUpTo(descriptor: number, maxBytes: number): Result<Uint8Array> {
+  const bytes = Buffer.alloc(maxBytes + 1);
   let length = 0;
-  for (let read = -1; read !== 0 && length < most; length += read) {
-    read = readSync(descriptor, bytes, length, most - length, null);
+  for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+    read = readSync(descriptor, bytes, length, bytes.length - length, null);
   }
-  return bytes.subarray(0, length);
+  return length > maxBytes
+    ? problem(`has more than ${maxBytes} bytes, which is the limit`)
+    : ok(bytes.subarray(0, length));
 }
 
-/** Appends in one synchronous write, so that a killed process leaves all of it or nothing. */
+/** Appends in one synchronous write, so that a killed process writes all of the text or nothing. */
 export function appendAtOnce(path: string | undefined, text: string): void {
   appendFileSync(named(path), text);
 }
 
 /**
- * Appends a text that replaces the one before, each in one synchronous write. A shorter text is first
- * filled up with line breaks, and then the file is cut: a kill in between leaves only what GitHub's
- * runner skips. Others (act, Gitea) take a blank line for a mistake, and then no output counts.
+ * Returns a function that appends a text, and later replaces that text with another one, each in
+ * one synchronous write. A shorter text is first padded with line breaks, and then the file is
+ * truncated: if the process is killed in between, GitHub's runner ignores the blank lines. They
+ * must not stay, because other runners (act, Gitea) reject the whole file for a blank line.
  */
 export function replacer(path: string | undefined): (text: string) => void {
   let start: number | undefined;
@@ -141,15 +120,15 @@ export function replacer(path: string | undefined): (text: string) => void {
   return (text) => {
     const file = openSync(named(path), constants.O_RDWR | constants.O_CREAT, 0o644);
     try {
-      const facts = fstatSync(file);
-      start ??= facts.size;
+      const stats = fstatSync(file);
+      start ??= stats.size;
       const bytes = Buffer.from(text);
-      const filled = Buffer.concat([bytes, Buffer.alloc(Math.max(0, length - bytes.length), '\n')]);
-      writeAll(file, filled, facts.isFile() ? start : null);
-      // What somebody else has put behind it is not ours to cut off.
-      const mayCut = facts.isFile() && facts.size <= start + length;
-      if (mayCut) ftruncateSync(file, start + bytes.length);
-      length = mayCut ? bytes.length : filled.length;
+      const padded = Buffer.concat([bytes, Buffer.alloc(Math.max(0, length - bytes.length), '\n')]);
+      writeAll(file, padded, stats.isFile() ? start : null);
+      // Never cut off what another process has appended.
+      const mayTruncate = stats.isFile() && stats.size <= start + length;
+      if (mayTruncate) ftruncateSync(file, start + bytes.length);
+      length = mayTruncate ? bytes.length : padded.length;
     } finally {
       closeSync(file);
     }
@@ -168,7 +147,7 @@ function named(path: string | undefined): string {
   return path;
 }
 
-/** The code of what the file system threw, such as ENOSPC. */
+/** The code of an error of the file system, such as ENOSPC. */
 export function codeOf(error: unknown, otherwise: string): string {
   return error instanceof Error && 'code' in error ? String(error.code) : otherwise;
 }

@@ -2,23 +2,23 @@ import * as core from '../vendor/actions-core.ts';
 import type { Redact } from './secrets.ts';
 
 /**
- * The one way to the log. Each text is escaped and redacted here, so callers may quote
- * what the service, a commenter or a library wrote.
+ * The only way to write to the log. It escapes and redacts each text, so callers may quote what the
+ * service, a commenter or a library wrote.
  */
 export interface Log {
   info(text: string): void;
-  /** Shown only when step debug logging is on. */
+  /** Only shown if step debug logging is on. */
   debug(text: string): void;
   notice(text: string): void;
   warning(text: string): void;
   error(text: string): void;
-  /** Starts a foldable group, and ends the one before. */
+  /** Starts a collapsible group, and ends the one before. */
   group(title: string): void;
   endGroup(): void;
 }
 
 export function createLog(redact: Redact, writeLine: (line: string) => void): Log {
-  // Twice: a text may be cut where it was clean, or be joined to a secret where it was not.
+  // Before and after escaping, which may split a secret as well as join its parts.
   const clean = (text: string): string => redact(escapeCommands(redact(text)));
   let inGroup = false;
 
@@ -42,16 +42,16 @@ export function createLog(redact: Redact, writeLine: (line: string) => void): Lo
   };
 }
 
-/** Makes the runner put `***` in the place of these values wherever it shows the log. */
+/** Makes the runner replace these values with `***` in the log. */
 export function maskInLog(secrets: readonly string[]): void {
   for (const secret of secrets) core.setSecret(secret);
 }
 
 /**
- * Takes from a text what the runner would obey. The runner ends a line at `\n`, `\r\n` and a
- * lone `\r`; it takes `::command::` at the start of a line after any Unicode white space, and
- * `##[command]` anywhere in one (actions/runner, ActionCommand.cs). Control and format
- * characters go as well: they move the cursor, reorder the line or hide text.
+ * Escapes workflow commands. The runner ends a line at `\n`, `\r\n` and a single `\r`. It executes
+ * `::command::` at the start of a line, after any Unicode white space, and `##[command]` anywhere
+ * in a line (actions/runner, ActionCommand.cs). Control and format characters are removed, because
+ * they can move the cursor, reorder the line or hide text.
  */
 export function escapeCommands(text: string): string {
   return text

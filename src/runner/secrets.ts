@@ -1,17 +1,18 @@
 import { withoutInvisible } from '../sanitize.ts';
 
-/** Puts `***` in the place of every secret in a text. */
+/** Replaces every secret in a text with `***`. */
 export type Redact = (text: string) => string;
 
 /**
- * What stands in a text for a secret: the value itself and the forms it takes when it is
- * quoted in JSON, put into a URL or encoded as base64 at any of the three byte offsets.
+ * Finds each secret as it is, quoted in JSON, encoded in a URL, and as base64 at any of the three
+ * byte offsets.
  *
- * The runner masks its log, but nothing that goes to an API, a file or another job. For those each
- * value that somebody else wrote is redacted by itself, before it becomes a part of JSON, a marker or
- * a comment: a secret may be a word such as `null`, `sent` or `2026`, which means something there.
+ * The runner masks secrets only in its log, not in what is sent to an API, written to a file or
+ * passed to another job. There, each value that others wrote is redacted by itself, before it
+ * becomes a part of JSON, a marker or a comment: a secret may be a word with a meaning there, such
+ * as `null`, `sent` or `2026`.
  *
- * @param ownUrls of the server and the repository: they are no secret, whatever they hold.
+ * @param ownUrls of the server and the repository, which are never redacted.
  */
 export function redactor(secrets: readonly string[], ownUrls: readonly string[] = []): Redact {
   const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
@@ -28,27 +29,27 @@ export function redactor(secrets: readonly string[], ownUrls: readonly string[] 
   };
   return (text) => {
     const redacted = redact(text);
-    // Whatever takes out invisible characters later would join what they split.
+    // If invisible characters are removed later, the parts of a secret around them are joined.
     const visible = withoutInvisible(redacted);
     const joined = redact(visible);
     return joined === visible ? redacted : joined;
   };
 }
 
-/** Any white space for white space, which is made one blank later; joiners are not seen. */
+/** Any white space matches any other, because it is normalized later. Joiners are ignored. */
 function toPattern(form: string): string {
   const characters = [...form].map((one) => (/\s/.test(one) ? '\\s+' : RegExp.escape(one)));
   return characters.join('[\\u200c\\u200d\\ufe0f]*');
 }
 
-/** Of links and times, what is the same in everybody's: no secret is looked for inside of it. */
+/** The parts of links and times that are the same for everybody, in which no secret is found. */
 const HARMLESS = [
   'https?://(?:(?:github\\.com|gitlab\\.com|bitbucket\\.org)/)?',
   '/(?:pull|issues|-/merge_requests|pull-requests)/\\d{1,10}(?:#issuecomment-\\d{1,20})?(?![\\w-])',
   '(?<!\\w)\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)(?!\\w)',
 ];
 
-/** Says of places in ascending order whether they lie inside of what the pattern finds. */
+/** Whether a range is inside a match of the pattern. Ranges must be given in ascending order. */
 function within(text: string, pattern: RegExp): (from: number, to: number) => boolean {
   const found = text.matchAll(pattern).map(({ index, 0: part }) => [index, index + part.length]);
   let [start = Infinity, end = Infinity] = found.next().value ?? [];
@@ -59,7 +60,7 @@ function within(text: string, pattern: RegExp): (from: number, to: number) => bo
 }
 
 function formsOf(secret: string): readonly string[] {
-  // A very short value occurs by chance in ordinary words, and more so in base64.
+  // A very short value also occurs in ordinary words, and its base64 form even more.
   if (secret.length < 4) return [];
   const forms = [
     secret,
@@ -73,7 +74,7 @@ function base64Forms(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   return [0, 1, 2].map((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-    // The characters at both ends also carry bits of their neighbours.
+    // The characters at both ends also encode bits of the bytes next to the secret.
     const start = offset === 0 ? 0 : offset + 1;
     const end = Math.floor(((offset + bytes.length) * 8) / 6);
     return encoded.slice(start, end);

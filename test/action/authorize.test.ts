@@ -255,7 +255,7 @@ const withoutMinimum = under('minimum-permission: none', { 'minimum-permission':
     name: 'a comment with our marker',
     event: issueComment({
       number: PULL,
-      body: '/agent go <!-- agent-follow-up:1 -->',
+      body: '/agent go <!-- agent-follow-up 0 -->',
       author: MALLORY,
     }),
     expected: 'skipped',
@@ -327,7 +327,7 @@ const byAllowedBots = under('allowed-bots', { 'allowed-bots': BOTS }, [
     name: 'a comment by it with our marker',
     event: issueComment({
       number: PULL,
-      body: '/agent go <!-- agent-follow-up:1 -->',
+      body: '/agent go <!-- agent-follow-up 0 -->',
       author: RENOVATE,
     }),
     expected: 'skipped',
@@ -478,7 +478,11 @@ const FIXTURES: readonly Fixture[] = [
 describe.concurrent('a message goes out only where author and re-runner hold the permission', () => {
   it.each(FIXTURES)('$name: $expected', async (fixture) => {
     await using scene = await stage({
-      with: { command: '/agent', prompt: '', comment: false, ...fixture.with },
+      // Nothing is remembered here, and what re-runs send is what they were allowed to.
+      with: {
+        ...{ command: '/agent', prompt: '', comment: false, 'resend-on-rerun': true },
+        ...fixture.with,
+      },
       github: {
         issues: [{ number: PULL, pullRequest: true }],
         collaborators: fixture.collaborators ?? { alice: holding('write') },

@@ -39,7 +39,7 @@ function play(rows: readonly Row[]): void {
 const odd = (words: RegExp) => ({
   ...SENT,
   warns: [
-    new RegExp(`^The service took the message \\(200\\), but answered with .*${words.source}`),
+    new RegExp(`^The service accepted the message \\(200\\), but answered with .*${words.source}`),
   ],
 });
 
@@ -81,7 +81,7 @@ describe('a body in an encoding that was not asked for is not decoded', () => {
   const encoded = (encoding: string, bytes: Buffer): Row => [
     encoding,
     body(bytes, { ...TYPE, 'content-encoding': encoding }),
-    odd(/content encoding that was not asked for/),
+    odd(/content encoding that was not requested/),
   ];
   play([
     encoded('gzip', gzipSync(text)),
@@ -240,7 +240,7 @@ describe('an answer of another origin is not taken for the service’s', () => {
     [
       'HTML',
       body(portal, { 'content-type': 'text/html' }),
-      { ...DOUBTFUL, error: /proxy or portal.*not sent again\./ },
+      { ...DOUBTFUL, error: /proxy or captive portal.*not sent again\./ },
     ],
     ['HTML without a type', body(portal, {}), DOUBTFUL],
     ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), DOUBTFUL],

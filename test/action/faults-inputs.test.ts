@@ -97,7 +97,7 @@ describe('api-key', () => {
       { secrets: [secret] },
     ),
     ...refuses('api-key', [`mint_us_${secret}`], /this is an index key/, { secrets: [secret] }),
-    ...refuses('api-key', ['${{ secrets.X }}', '$KEY', '${KEY}'], /looks unexpanded/),
+    ...refuses('api-key', ['${{ secrets.X }}', '$KEY', '${KEY}'], /was not expanded/),
     ...refuses(
       'api-key',
       [`Bearer mint_${secret}`, `bearer  mint_${secret}`],
@@ -143,7 +143,7 @@ describe('ids', () => {
   play(refuses(['project-id', 'job-id'], ids, /\w/));
   play(refuses('job-id', ['["a", 1]', '["a"', '[a]', '[]', '["a b"]'], /\w/));
   play(
-    refuses('job-id', ['job-1\na\u001b[2Jb'], /holds "a \[2Jb" \(number 2 of 2\), which is not/),
+    refuses('job-id', ['job-1\na\u001b[2Jb'], /contains "a \[2Jb" \(number 2 of 2\), which is not/),
   );
   play(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one id/));
   play(
@@ -337,7 +337,7 @@ describe('the environment', () => {
     [
       'certificate checks that are switched off',
       { step: { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, also: untouched },
-      refused(/certificate checks are switched off/),
+      refused(/certificate checks are turned off/),
     ],
     [
       'all at once',

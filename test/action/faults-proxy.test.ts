@@ -208,7 +208,7 @@ describe('a proxy that does not', () => {
     [
       'asks for credentials',
       behind({ credentials: `user:${PASSWORD}` }, { connects: 1 }),
-      { ...once, error: /\(proxy .*: the proxy asks for other credentials \(407\)/ },
+      { ...once, error: /\(proxy .*: the proxy requires other credentials \(407\)/ },
     ],
     [
       'asks for other credentials',

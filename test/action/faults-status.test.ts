@@ -39,7 +39,10 @@ const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
 
 describe('the message is delivered', () => {
   const record = { id: JOB, status: 'active' };
-  const empty = { ...SENT, warns: [/took the message \(\d+\), but answered with an empty body/] };
+  const empty = {
+    ...SENT,
+    warns: [/accepted the message \(\d+\), but answered with an empty body/],
+  };
   const looks = { wait: true };
   play([
     ...[200, 201, 202, 203, 206, 226].map(

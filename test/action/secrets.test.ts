@@ -269,7 +269,7 @@ describe.concurrent('an input that holds a secret, and is shown as it is, is ref
     await using scene = await stage({ with: inputs });
     const result = await scene.run();
     expect(errors(result)).toEqual([
-      expect.stringMatching(new RegExp(`^Nothing was sent\\. ${name} holds ${holds}, `)),
+      expect.stringMatching(new RegExp(`^Nothing was sent\\. ${name} contains ${holds}, `)),
     ]);
     expect(warnings(result)).toEqual([]);
     expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);

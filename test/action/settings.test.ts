@@ -35,12 +35,13 @@ const WRONG: Readonly<Record<string, Inputs>> = {
   'only-when': { 'only-when': 'done' },
   'fail-on': { 'fail-on': 'error' },
   comment: { comment: 'maybe' },
+  'resend-on-rerun': { 'resend-on-rerun': 'twice' },
   'pr-number': { 'pr-number': '#7' },
   'base-url': { 'base-url': 'http://agent.invalid' },
 };
 /** Below, as the comment cannot be told from others where this is wrong. */
 const COMMAND = { command: '/agent now' };
-const NEVER_WRONG = ['github-token'];
+const NEVER_WRONG = ['github-token', 'matrix-leg'];
 
 const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
 const says = (body: string, author: Person): WebhookEvent =>
@@ -60,15 +61,23 @@ function asked({ github }: Stage): number {
   return github.journal.filter(({ path }) => path.endsWith('/permission')).length;
 }
 
-function expectSkipped(result: StepResult, { agent, github }: Stage, calls: number): void {
+/** Where the settings are right, what is remembered is read while the permission is asked for. */
+function expectSkipped(
+  result: StepResult,
+  { agent, github }: Stage,
+  calls: number,
+  { reads = 0 } = {},
+): void {
   expect(result.conclusion).toBe('success');
   expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   expect(result.annotations).toHaveLength(1);
   expect(result.summary).toBe('');
   expect(agent.journal).toEqual([]);
-  expect(github.journal.map(({ path }) => path)).toEqual(
-    Array(calls).fill(expect.stringMatching(/\/permission$/)),
+  const names = github.calls().map(({ name }) => name);
+  expect(names.filter((name) => name !== 'read')).toEqual(
+    Array(calls).fill('GET collaborators/*/permission'),
   );
+  expect(names.filter((name) => name === 'read').length).toBeLessThanOrEqual(reads);
 }
 
 function expectError(result: StepResult, { agent }: Stage, words: string): void {
@@ -161,7 +170,7 @@ describe.concurrent('what is missing', () => {
     ['a prompt', { prompt: '' }, 'prompt is empty'],
   ])('is told to a writer, not to a stranger: %s', async (_, inputs, words) => {
     const stranger = await run(inputs, opens(MALLORY));
-    expectSkipped(stranger.result, stranger.scene, 1);
+    expectSkipped(stranger.result, stranger.scene, 1, { reads: 1 });
     const writer = await run(inputs, opens(ALICE));
     expectError(writer.result, writer.scene, words);
   });
@@ -169,7 +178,7 @@ describe.concurrent('what is missing', () => {
   it('is reported to a writer who commands, not to a stranger', async () => {
     const inputs = { ...COMMENTED, 'api-key': '' };
     const stranger = await run(inputs, says('/agent go', MALLORY));
-    expectSkipped(stranger.result, stranger.scene, 1);
+    expectSkipped(stranger.result, stranger.scene, 1, { reads: 1 });
     const writer = await run(inputs, says('/agent go', ALICE));
     expectError(writer.result, writer.scene, 'api-key is empty');
   });
@@ -211,7 +220,7 @@ describe.concurrent('a pull request that gets no secrets', () => {
   it('asks for a permission where there is a key', async () => {
     const fork = pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
     const { result, scene } = await run({}, fork);
-    expectSkipped(result, scene, 1);
+    expectSkipped(result, scene, 1, { reads: 1 });
   });
 });
 
@@ -219,7 +228,7 @@ it('without certificate checks GitHub is not asked, and nobody is let in', async
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
   for (const event of [opens(MALLORY), says('/agent go', ALICE)]) {
     const { result, scene } = await run({}, event, { step: { env } });
-    expectError(result, scene, 'certificate checks are switched off');
+    expectError(result, scene, 'certificate checks are turned off');
     expect(scene.github.journal).toEqual([]);
   }
 });

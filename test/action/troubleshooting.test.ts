@@ -35,7 +35,7 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'The api-key lacks the write scope': () =>
     run({ agent: { jobs: [], onPost: () => ({ status: 403 }) } }),
   'The job was not found': () => run({ with: { 'job-id': 'job-2' } }),
-  'The service takes 100 messages': () =>
+  'The service accepts 100 messages': () =>
     run({ agent: { jobs: [{ id: JOB }], hourlyLimit: 0 }, with: { 'timeout-minutes': '1' } }),
   'The message may or may not': () => run({ agent: { jobs: [], onPost: () => ({ status: 502 }) } }),
   'The agent was not done': () => run({ with: { wait: true, 'timeout-minutes': '0.2' } }),
@@ -52,7 +52,7 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
     }),
   'is sent, although': () =>
     run({ with: { comment: false, 'resend-on-rerun': true }, step: RERUN }),
-  'and the comment could not be written': () => run({ github: { readOnly: true }, step: RERUN }),
+  'This is a re-run': () => run({ github: { readOnly: true }, step: RERUN }),
   'handles the same comment': async () => {
     const asked = { with: { command: '/agent' }, step: { event: command() } };
     await using scene = await stage({ ...asked, github: ALLOWED });

@@ -15,12 +15,10 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\banswered the (job|id)\b/i, 'the API returned'],
   [/\bthere twice\b/i, 'sent twice'],
   [/\bmend(s|ed|ing)?\b/i, 'fix'],
-  [/\btells of\b/i, 'describes, reports'],
   [/\bwhat it brought\b/i, 'the effect'],
   [/\bruns? of others\b/i, 'other runs'],
   [/\brunners? of GitHub\b/i, 'GitHub-hosted runner'],
   [/\bmay command\b/i, 'may run commands'],
-  [/\bsays so\b/i, 'reports it'],
 ];
 
 /** The same, but some are still in src/. */
@@ -30,7 +28,8 @@ const PHRASES_IN_DOCUMENTS: typeof PHRASES = [
   [/\b(a|the|one|each|base|first|last) looks?\b/i, 'poll'],
   [/(?<!\.)\b[Oo]utcomes?\b/, 'result'],
   [/\b(came|comes) of\b/i, 'the result'],
-  [/\btold of\b/i, 'notified of, described'],
+  [/\b(tells|told) of\b/i, 'describes, notified of'],
+  [/\bsays so\b/i, 'reports it'],
   [/\bin (the|its) place of\b/i, 'instead of'],
   [/\banew\b/i, 'again'],
   [/\bsomebody\b/i, 'someone'],

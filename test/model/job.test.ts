@@ -44,6 +44,7 @@ const slowScenario: fc.Arbitrary<Scenario> = fc
     cancel: { kind: 'never' },
     veto: false,
     isKnown: false,
+    note: 'stands',
   }));
 
 const scenarios = fc.oneof(

@@ -50,9 +50,9 @@ describe('Retry-After', () => {
       date,
       locationHost: '',
       requestId: '',
-      body: { kind: 'whole', text: '' },
+      body: { kind: 'ok', value: '' },
     };
-    return retryAfterMs(exchange, NOW);
+    return retryAfterMs(exchange, NOW.getTime());
   }
 
   const digits = fc.stringMatching(/^0{0,20}[0-9]{1,20}$/);
@@ -169,13 +169,15 @@ describe('the bodies of the service', () => {
     always(body, (text) => {
       const read = readRecord(text, 'job-1', HOW);
       expect(({} as { x?: unknown }).x).toBeUndefined();
-      if (read.kind === 'invalid') {
+      if (read.kind === 'problem') {
         // It quotes nothing of the body.
-        expect(read.why).toMatch(/^(invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/);
+        expect(read.problem).toMatch(
+          /^(invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/,
+        );
       }
-      if (read.kind !== 'record') return;
+      if (read.kind !== 'ok') return;
       const { id, status, prLink, linkProblem, model, source, createdAt, archivedAt, ...more } =
-        read.record;
+        read.value;
       expect(Object.keys(more)).toEqual([]);
       expect(id).toBe('job-1');
       expect(status ?? 'none').toMatch(/^[\w-]{1,64}$/);
@@ -199,8 +201,8 @@ describe('the bodies of the service', () => {
     });
     always(record, (sent) => {
       expect(readRecord(JSON.stringify(sent), sent.id, HOW)).toEqual({
-        kind: 'record',
-        record: { ...sent, linkProblem: null },
+        kind: 'ok',
+        value: { ...sent, linkProblem: null },
       });
       expect(readRecord(JSON.stringify(sent), `${sent.id}x`, HOW)).toEqual({ kind: 'other-job' });
     });
@@ -307,10 +309,10 @@ describe('a pull request link', () => {
   it('is https to a pull request on a known code host, and nothing else', () => {
     always(fc.oneof(places, sameHost), ({ link, serverUrl, repository }) => {
       const checked = checkPrLink(link, { serverUrl, repository });
-      if (checked.kind !== 'link') return;
-      expect(checked.url).not.toMatch(/[()<>[\]\s"'`{}|\\^$;&*!?#\p{C}]/u);
-      const found = new URL(checked.url);
-      expect(found.href).toBe(checked.url);
+      if (checked.kind !== 'ok' || checked.value === null) return;
+      expect(checked.value).not.toMatch(/[()<>[\]\s"'`{}|\\^$;&*!?#\p{C}]/u);
+      const found = new URL(checked.value);
+      expect(found.href).toBe(checked.value);
       expect(found.protocol).toBe('https:');
       expect(found.username + found.password + found.search + found.hash).toBe('');
       const known = [serverUrl, repository ?? ''].flatMap((place) => URL.parse(place)?.host ?? []);
@@ -325,7 +327,7 @@ describe('a pull request link', () => {
     always(fc.tuple(name, name, fc.integer({ min: 1, max: 2 ** 31 })), ([owner, repo, number]) => {
       const link = `https://github.com/${owner}/${repo}/pull/${number}`;
       const checked = checkPrLink(link, { serverUrl: '', repository: null });
-      expect(checked).toEqual({ kind: 'link', url: link });
+      expect(checked).toEqual({ kind: 'ok', value: link });
     });
   });
 });

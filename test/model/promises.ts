@@ -1,11 +1,13 @@
 import { OUTPUT_NAMES, toOutputs } from '../../src/report/outputs.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { type JobState, STATUSES, type Status, type TurnResult } from '../../src/turn.ts';
-import { acceptedBy, isPerhapsTaken, type Run, type Said } from './run.ts';
+import { acceptedBy, baselineOf, isPerhapsTaken, type Run, type Said } from './run.ts';
 import { type Scenario, WELL } from './scenario.ts';
 import type { Post, Step } from './service.ts';
 
 const LAST_POLL_MS = 1500;
+/** Milliseconds for which it counts what a poll before the message has shown. */
+const FRESH_MS = 1000;
 /** Milliseconds that Node's timers and the reading of the clock may add up to. */
 export const SLACK_MS = 20;
 
@@ -39,6 +41,10 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
     scenario.earlier === null || service.posts.length === 0,
   'nothing is sent where the job is only polled': ({ scenario, service }) =>
     !scenario.isLook || service.posts.length === 0,
+  'nothing is sent where somebody else has the message': ({ scenario, service }) =>
+    scenario.note !== 'taken' || service.posts.length === 0,
+  'nothing is sent in a re-run that is not noted': ({ scenario, service }) =>
+    !scenario.isRerun || scenario.note !== 'missing' || service.posts.length === 0,
   'it is sent only in a status in which it is wanted': ({ scenario: { onlyWhen }, emitted }) =>
     emitted.every(
       ({ progress: { kind, snapshot } }) =>
@@ -52,11 +58,14 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
         run.service.posts.length > 0 ||
         run.service.polls.length === 1 ||
         run.announcement !== null)),
-  'each POST but the first comes after a poll of its own, where there is one at all': (run) =>
-    run.service.polls.length === 0 ||
-    run.service.posts.every(({ startedAt }, index, posts) => {
-      const before = posts[index - 1];
-      return before === undefined || pollsBetween(run, before.endedAt, startedAt) > 0;
+  'each POST comes within a second of the poll that its effect is compared with': (run) =>
+    baselineOf(run.scenario) !== 'fresh' ||
+    run.service.posts.every((post) => {
+      const before = run.service.polls.findLast(({ startedAt }) => startedAt <= post.startedAt);
+      if (before === undefined) return false;
+      // What a poll has shown may be as old as its beginning, but nothing is newer than its answer.
+      const holdsUntil = Math.max(before.startedAt + FRESH_MS, before.endedAt);
+      return post.startedAt <= holdsUntil + SLACK_MS;
     }),
   'a delivery is unknown only if the message may have been taken': ({
     scenario,
@@ -104,16 +113,12 @@ export function brokenPromises(run: Run): readonly string[] {
 }
 
 /** Without a wait only a doubt is settled by polling, where the baseline shows what changed. */
-function mayPoll({ isLook, earlier, onlyWhen }: Scenario): boolean {
-  return isLook || onlyWhen !== null || earlier?.delivery === 'unknown';
+function mayPoll({ isLook, earlier, onlyWhen, takesPlace }: Scenario): boolean {
+  return isLook || onlyWhen !== null || takesPlace || earlier?.delivery === 'unknown';
 }
 
 function lastPollAt({ service }: Run): number {
   return service.polls.at(-1)?.startedAt ?? Number.NEGATIVE_INFINITY;
-}
-
-function pollsBetween({ service }: Run, from: number, to: number): number {
-  return service.polls.filter(({ startedAt }) => startedAt >= from && startedAt <= to).length;
 }
 
 /** The status that counts for `only-when`, as the baseline poll saw it. */
@@ -175,6 +180,7 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
   return (
     order.wait &&
     onlyWhen === null &&
+    (earlier !== null || isLook || scenario.note === 'stands') &&
     cancel.kind === 'never' &&
     !veto &&
     earlier?.delivery !== 'unknown' &&

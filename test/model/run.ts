@@ -1,10 +1,11 @@
 import { getEventListeners } from 'node:events';
-import type { Limits, Transport } from '../../src/agent/http.ts';
+import type { RequestOptions, Transport } from '../../src/agent/http.ts';
 import { openSendQueue } from '../../src/agent/send-queue.ts';
 import type { Job, JobEvent } from '../../src/job/job.ts';
 import { type Plan, stateOf } from '../../src/job/plan.ts';
-import { runJob } from '../../src/job/run-job.ts';
+import { type Message, runJob } from '../../src/job/run-job.ts';
 import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
+import type { Note } from '../../src/memory/updates.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
@@ -78,9 +79,10 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     announcement.endedAt = clock.now();
   }
   let noted: Promise<void> | undefined;
-  async function beforeSend(): Promise<undefined> {
+  async function announce({ note }: Part): Promise<Note> {
     noted ??= takeNote();
     await noted;
+    return NOTES[note];
   }
 
   const services = parts.map((part) => openService(part, startsAt, onRequest, clock));
@@ -125,7 +127,16 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
         return fleet.veto && kind === 'sending' ? 'The outputs cannot be written.' : undefined;
       },
     };
-    await runJob(job, plan, { prompt: 'x', onlyWhen: fleet.onlyWhen, announce: beforeSend });
+    const message: Message = {
+      prompt: 'x',
+      onlyWhen: fleet.onlyWhen,
+      baseline: baselineOf(fleet),
+      pollsFirst: fleet.takesPlace || fleet.onlyWhen !== null || parts.length === 1,
+      mustBeNoted: fleet.isRerun,
+      own: START,
+      announce: () => announce(part),
+    };
+    await runJob(job, plan, message);
     const { state } = job;
     return { scenario, state, result: said(state), service, endedAt: clock.now(), emitted };
   }
@@ -139,6 +150,18 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
   };
 }
 
+const NOTES: Readonly<Record<Part['note'], Note>> = {
+  stands: { kind: 'stands' },
+  missing: { kind: 'missing', why: 'GitHub answered 500' },
+  taken: { kind: 'taken', turn: null },
+};
+
+/** Where nothing is compared with it, what a job shows before its message counts however old it is. */
+export function baselineOf({ order, onlyWhen, takesPlace }: Circumstances): Message['baseline'] {
+  if (order.wait || onlyWhen !== null) return 'fresh';
+  return takesPlace ? 'once' : 'none';
+}
+
 /** Each job has a service of its own, which knows nothing of the others. */
 function routed(services: ReadonlyMap<string, Service | undefined>): Transport {
   const serviceOf = (path: string): Service => {
@@ -148,8 +171,8 @@ function routed(services: ReadonlyMap<string, Service | undefined>): Transport {
     return service;
   };
   return {
-    get: (path: string, limits: Limits) => serviceOf(path).get(path, limits),
-    postOnce: (path, json, limits) => serviceOf(path).postOnce(path, json, limits),
+    get: (path: string, options: RequestOptions) => serviceOf(path).get(path, options),
+    postOnce: (path, json, options) => serviceOf(path).postOnce(path, json, options),
     close: () => Promise.resolve(),
   };
 }
@@ -178,7 +201,8 @@ function stepper({ steps, forEver }: Script): () => Step {
 }
 
 const START = newTurn({
-  ...{ key: 'run:1', by: null, prompt: 'x', startedAt: EPOCH, runId: '1', attempt: 1 },
+  ...{ origin: 'run:1:job:step', leg: '', mark: 'mark-1', by: null, prompt: 'x' },
+  ...{ startedAt: EPOCH, runId: '1', attempt: 1 },
 });
 
 function said(state: JobState) {
@@ -201,7 +225,7 @@ function planOf(part: Part, { startsAt, order }: Circumstances): Plan {
   const turn = leftBehind(part, startsAt);
   if (part.isLook) return { kind: 'look', turn: order.wait ? turn : null };
   return turn === null
-    ? { kind: 'send', warning: '' }
+    ? { kind: 'send', warning: '', earlier: null }
     : { kind: 'resume', turn, isOvertaken: false };
 }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { JobOptions } from '../../src/job/job.ts';
+import type { Note } from '../../src/memory/updates.ts';
 import type { Status } from '../../src/turn.ts';
 import { BODIES, type Fault, type JobScript, type Step } from './service.ts';
 
@@ -16,6 +17,9 @@ export interface Circumstances {
   readonly veto: boolean;
   /** Milliseconds that the announcement on GitHub before the first message takes. */
   readonly announceMs: number;
+  readonly isRerun: boolean;
+  /** Whether only the job itself names the conversation, so that it is polled for that. */
+  readonly takesPlace: boolean;
 }
 
 /** One job, and how its requests go. */
@@ -28,6 +32,8 @@ export interface Part {
   /** Whether nothing is to be sent, and the job only polled. */
   readonly isLook: boolean;
   readonly earlier: EarlierAttempt | null;
+  /** What comes of the announcement. */
+  readonly note: Note['kind'];
 }
 
 /** Everything that one run is made of. */
@@ -212,6 +218,8 @@ export const surroundings = fc.record({
   }),
   veto: fc.oneof({ weight: 30, arbitrary: fc.constant(false) }, fc.constant(true)),
   announceMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat({ max: 10_000 })),
+  isRerun: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
+  takesPlace: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
 });
 
 /** A job to which nothing was sent before. */
@@ -222,6 +230,11 @@ export const anyPart: fc.Arbitrary<Part> = fc.record({
   isKnown: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
   isLook: fc.constant(false),
   earlier: fc.constant(null),
+  note: fc.oneof(
+    { weight: 12, arbitrary: fc.constant('stands') },
+    { weight: 2, arbitrary: fc.constant('missing') },
+    { weight: 1, arbitrary: fc.constant('taken') },
+  ),
 });
 
 /** The turn before may have ended long ago, or while the earlier attempt was waiting. */

@@ -1,4 +1,4 @@
-import type { Body, Exchange, FailureCause, Limits, Transport } from '../../src/agent/http.ts';
+import type { Exchange, Failure, RequestOptions, Transport } from '../../src/agent/http.ts';
 import type { JobRecord } from '../../src/turn.ts';
 import type { VirtualClock } from './clock.ts';
 
@@ -126,9 +126,9 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
     acceptedAt ??= clock.now();
   }
 
-  function request(step: Step, limits: Limits, onWritten: () => void): Promise<Exchange> {
+  function request(step: Step, options: RequestOptions, onWritten: () => void): Promise<Exchange> {
     const { fault } = step;
-    const { signal } = limits;
+    const { signal } = options;
     if (signal.aborted) return Promise.resolve(failure(false, 'cancelled'));
     script.onRequest();
     open += 1;
@@ -143,11 +143,11 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
         open -= 1;
         resolve(exchange);
       }
-      function fail(cause: FailureCause): void {
+      function fail(cause: Failure['cause']): void {
         end(
           head === null
             ? failure(written, cause)
-            : { ...head, body: { kind: 'broken', why: 'a body that was cut off' } },
+            : { ...head, body: { kind: 'problem', problem: 'a body that was cut off' } },
         );
       }
       const cancel = (): void => fail('cancelled');
@@ -190,7 +190,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       signal.addEventListener('abort', cancel, { once: true });
       const callOffConnect = clock.after(CONNECT_MS, () => fail('network'));
       timers.push(callOffConnect);
-      timers.push(clock.after(limits.timeoutMs(), () => fail('deadline')));
+      timers.push(clock.after(options.timeoutMs(), () => fail('deadline')));
       if (fault.kind !== 'black-hole') timers.push(clock.after(step.connectMs, connected));
     });
   }
@@ -201,14 +201,14 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
     accepted: () => accepted,
     open: () => open,
     showedOurEnd: () => showedOurEnd,
-    async get(_, limits) {
+    async get(_, options) {
       const poll: Span = { startedAt: clock.now(), endedAt: Infinity };
       polls.push(poll);
-      const exchange = await request(script.nextPoll(), limits, () => {});
+      const exchange = await request(script.nextPoll(), options, () => {});
       poll.endedAt = clock.now();
       return exchange;
     },
-    async postOnce(_path, _json, limits) {
+    async postOnce(_path, _json, options) {
       const post: Post = {
         startedAt: clock.now(),
         endedAt: Infinity,
@@ -218,7 +218,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       };
       posts.push(post);
       const step = script.nextPost();
-      const exchange = await request(step, limits, () => {
+      const exchange = await request(step, options, () => {
         post.mayBeTaken = true;
         if (isTaken(step)) accept();
       });
@@ -255,7 +255,7 @@ function refuses({ status }: Pick<Answer, 'status'>): boolean {
   return status >= 300 && status < 500 && status !== 408;
 }
 
-function failure(written: boolean, cause: FailureCause): Exchange {
+function failure(written: boolean, cause: Failure['cause']): Exchange {
   return { kind: 'failure', written, cause, why: `the model's ${cause} failure` };
 }
 
@@ -323,8 +323,8 @@ function answerOf(
   }
 }
 
-function whole(text: string): Body {
-  return { kind: 'whole', text };
+function whole(text: string): Answer['body'] {
+  return { kind: 'ok', value: text };
 }
 
 /** The record that the service shows at `now` to one who has sent nothing. */

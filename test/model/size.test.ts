@@ -99,7 +99,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'checkPrLink of its path': (text) => checkPrLink(`https://github.com/${text}`, GITHUB),
   'checkPrLink of the repository': (text) =>
     checkPrLink('https://a.example/o/r/pull/1', { ...GITHUB, repository: `https://${text}` }),
-  'Retry-After': (text) => retryAfterMs(refusal([text, `Mon, ${text}`], text), new Date()),
+  'Retry-After': (text) => retryAfterMs(refusal([text, `Mon, ${text}`], text), Date.now()),
   'toMarker and back': (text) => fromMarker(toMarker(ledgerOf(text)), 'proj-1'),
   'fromMarker of the text': (text) => fromMarker(text, 'proj-1'),
   'fromMarker of what begins like one': (text) =>
@@ -127,7 +127,7 @@ function refusal(retryAfter: readonly string[], date: string): Exchange {
     date,
     locationHost: '',
     requestId: '',
-    body: { kind: 'whole', text: '' },
+    body: { kind: 'ok', value: '' },
   };
 }
 

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { type Collaborator, type GitHub, GitHubError } from '../../src/github/api.ts';
+import type { Collaborator, GitHub } from '../../src/github/api.ts';
 import { authorize, getsNoSecrets, isTrusted } from '../../src/github/authorize.ts';
+import { GitHubError } from '../../src/github/errors.ts';
 import { readTrigger, type Trigger } from '../../src/github/event.ts';
 import { type Actor, checkPermissions } from '../../src/github/permission.ts';
 import type { AccessInputs } from '../../src/inputs.ts';
@@ -34,12 +35,12 @@ function github(answer: (login: string) => Promise<Collaborator | null>): GitHub
     throw new Error('nobody asked for that');
   };
   return {
-    findOwnComments: never,
-    readComment: never,
+    readComments: never,
     createComment: never,
     updateComment: never,
     deleteComment: never,
     react: never,
+    removeReaction: never,
     hurry: never,
     collaborator: answer,
   };
@@ -350,12 +351,12 @@ describe('authorize', () => {
     [
       'a stranger',
       { event: issues(MALLORY) },
-      'mallory is no collaborator and lacks the write permission on this repository (minimum-permission).',
+      'mallory is not a collaborator and lacks the write permission on this repository (minimum-permission).',
     ],
     [
       'a bot',
       { event: issues(RENOVATE) },
-      'renovate[bot] is a bot or app that allowed-bots does not name.',
+      'renovate[bot] is a bot or app that is not in allowed-bots.',
     ],
   ])('tells whoever set up the workflow why it never sends for %s', async (_, run, words) => {
     expect(await judge(run)).toMatchObject({

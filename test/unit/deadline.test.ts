@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { GitHubError } from '../../src/github/api.ts';
 import { createDeadline } from '../../src/github/deadline.ts';
+import { GitHubError } from '../../src/github/errors.ts';
 import { virtualClock } from '../model/clock.ts';
 
 const TOTAL_MS = 10_000;

@@ -66,12 +66,12 @@ it.each([
   ['where it stands', { issue: undefined }],
   ['who wrote it', { comment: { user: null } }],
   ['who sent it', { sender: undefined }],
-])('a comment event that does not tell %s is broken, and no comment is read', (_, parts) => {
+])('a comment event that does not say %s is broken, and no comment is read', (_, parts) => {
   const { name, payload } = issueComment({ number: 7, body: '/agent go' });
   const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
   expect(readTrigger(name, file)).toMatchObject({
     kind: 'broken',
-    why: 'the event file does not tell who wrote what, and where',
+    why: 'the event file does not say who wrote the comment, and where',
     trigger: { conversation: null, comment: null },
   });
 });
@@ -79,7 +79,7 @@ it.each([
 it.each([
   ['no file', null, 'cannot be read'],
   ['not JSON', Buffer.from('{"issue":'), 'is not valid JSON'],
-  ['not an object', Buffer.from('7'), 'does not hold a JSON object'],
+  ['not an object', Buffer.from('7'), 'does not contain a JSON object'],
   ['empty', Buffer.from(''), 'is not valid JSON'],
 ])('a broken event file is a plain step: %s', (_, file, why) => {
   expect(readTrigger('pull_request', file)).toMatchObject({

@@ -12,31 +12,32 @@ const REFUSAL: Answer = {
   locationHost: '',
   retryAfter: [],
   date: '',
-  body: { kind: 'whole', text: '' },
+  body: { kind: 'ok', value: '' },
 };
 const SUBJECT: Subject = {
   doing: 'send',
   where: 'agent.example',
-  again: null,
-  goesOn: false,
+  retryAt: null,
+  isRetried: false,
   redact: (text) => text,
 };
-const LIMIT = 'The service takes 100 messages per project and hour (100/h) from everybody together';
+const LIMIT =
+  'The service accepts 100 messages per project and hour (100/h) from all senders together';
 
 it.each<[string, Partial<Subject>, string]>([
-  ['a message that is sent again', { goesOn: true }, `message. ${LIMIT}.`],
-  ['a message that is given up', {}, `message. ${LIMIT}; try again later.`],
+  ['a message that is sent again', { isRetried: true }, `to the message. ${LIMIT}.`],
+  ['a message that is given up', {}, `to the message. ${LIMIT}; try again later.`],
   [
     'a message that may come later',
-    { again: new Date(Date.UTC(2026, 10, 21, 12)) },
-    `message. ${LIMIT}; try again after 2026-11-21T12:00:00Z (UTC).`,
+    { retryAt: new Date(Date.UTC(2026, 10, 21, 12)) },
+    `to the message. ${LIMIT}; try again after 2026-11-21T12:00:00Z (UTC).`,
   ],
   [
-    'a look',
-    { doing: 'look' },
-    'look at the job. The service was asked too often; a longer poll-interval-seconds may help.',
+    'a poll',
+    { doing: 'poll' },
+    'when the job was polled. The service was polled too often; a longer poll-interval-seconds may help.',
   ],
 ])('a 429 to %s', (_, subject, words) => {
   const said = explain(REFUSAL, { ...SUBJECT, ...subject });
-  expect(said).toBe(`The service answered 429 to the ${words}`);
+  expect(said).toBe(`The service answered 429 ${words}`);
 });

@@ -27,25 +27,25 @@ describe('readInside', () => {
     ['by its whole path', inner, join(inner, 'task.md')],
     ['the root of the disk as the workspace', '/', join(inner, 'task.md')],
   ])('reads %s', (_, root, path) => {
-    expect(readInside(root, path, 3)).toEqual({ kind: 'read', bytes: Buffer.from('Go.') });
+    expect(readInside(root, path, 3)).toEqual({ kind: 'ok', value: Buffer.from('Go.') });
   });
 
   it.each([
-    ['outside', '../secret', 'lies outside the workspace'],
-    ['elsewhere', join(folder, 'secret'), 'lies outside the workspace'],
-    ['a neighbour', `${inner}2`, 'lies outside the workspace'],
+    ['outside', '../secret', 'is outside the workspace'],
+    ['elsewhere', join(folder, 'secret'), 'is outside the workspace'],
+    ['a neighbour', `${inner}2`, 'is outside the workspace'],
     ['the workspace itself', '.', 'is not a regular file'],
     ['a folder', 'docs', 'is not a regular file'],
     ['nothing', 'none.md', 'does not exist'],
     ['a file as a folder', 'task.md/x', 'cannot be read (ENOTDIR)'],
     ['a name that cannot be one', 'a\0b', 'cannot be read (ERR_INVALID_ARG_VALUE)'],
   ])('refuses %s', (_, path, why) => {
-    expect(readInside(inner, path, 3)).toEqual({ kind: 'refused', why });
+    expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
   it('refuses one that is too large', () => {
     const why = 'has more than 2 bytes, which is the limit';
-    expect(readInside(inner, 'task.md', 2)).toEqual({ kind: 'refused', why });
+    expect(readInside(inner, 'task.md', 2)).toEqual({ kind: 'problem', problem: why });
   });
 
   it.each([
@@ -65,15 +65,15 @@ describe('readInside', () => {
     'x/../.git/config',
     join(inner, '.git'),
   ])('refuses %j, whether it is there or not', (path) => {
-    const why = 'lies in a .git folder, which may hold credentials';
-    expect(readInside(inner, path, 3)).toEqual({ kind: 'refused', why });
+    const why = 'is in a .git folder, which may contain credentials';
+    expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
   it.each(['.github', '.gitignore', '.gitmodules', 'x.git', 'git', 'git~', '.git2', '..git'])(
     'reads %s',
     (name) => {
       writeFileSync(join(inner, name), 'Go.');
-      expect(readInside(inner, name, 3)).toMatchObject({ kind: 'read' });
+      expect(readInside(inner, name, 3)).toMatchObject({ kind: 'ok' });
     },
   );
 
@@ -85,34 +85,34 @@ describe('readInside', () => {
   ])('refuses %s', (_, path, target) => {
     writeFileSync(join(inner, 'docs', 'inner.md'), 'Go.');
     symlinkSync(target, join(inner, path.split('/')[0] ?? ''));
-    const why = 'is a symbolic link or lies behind one; name the file itself';
-    expect(readInside(inner, path, 3)).toEqual({ kind: 'refused', why });
+    const why = 'is a symbolic link or in a linked folder; name the file itself';
+    expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
   it('reads in a workspace that is a link itself', () => {
     const link = join(folder, 'link');
     symlinkSync(inner, link);
-    const read = { kind: 'read', bytes: Buffer.from('Go.') };
+    const read = { kind: 'ok', value: Buffer.from('Go.') };
     expect(readInside(link, 'task.md', 3)).toEqual(read);
     expect(readInside(link, join(link, 'task.md'), 3)).toEqual(read);
     expect(readInside(link, join(inner, 'task.md'), 3)).toEqual(read);
-    expect(readInside(inner, join(link, 'task.md'), 3)).toMatchObject({ kind: 'refused' });
+    expect(readInside(inner, join(link, 'task.md'), 3)).toMatchObject({ kind: 'problem' });
   });
 
   it('reads a file that has a second name', () => {
     linkSync(join(inner, 'task.md'), join(inner, 'second.md'));
-    expect(readInside(inner, 'second.md', 3)).toMatchObject({ kind: 'read' });
+    expect(readInside(inner, 'second.md', 3)).toMatchObject({ kind: 'ok' });
   });
 
   it.runIf(HAS_NAMED_PIPES)('does not wait for what comes through a pipe', () => {
     execFileSync('mkfifo', [join(inner, 'pipe')]);
     const why = 'is not a regular file';
-    expect(readInside(inner, 'pipe', 3)).toEqual({ kind: 'refused', why });
+    expect(readInside(inner, 'pipe', 3)).toEqual({ kind: 'problem', problem: why });
   });
 });
 
 it('readWhole says why it cannot', () => {
-  expect(readWhole(inner)).toEqual({ kind: 'refused', why: 'cannot be read (EISDIR)' });
+  expect(readWhole(inner)).toEqual({ kind: 'problem', problem: 'cannot be read (EISDIR)' });
 });
 
 it('appendAtOnce appends', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { Runtime } from '../../src/context.ts';
+import type { Flushed } from '../../src/memory/updates.ts';
 import { conclude, crash, fail, skip } from '../../src/report/finish.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
@@ -44,7 +45,7 @@ function stand({ canWrite = true } = {}) {
   return { runtime, said, outputs, summaries };
 }
 
-const noComment = async () => ({ urls: [], unwritten: '' });
+const NO_COMMENT: Flushed = { urls: [], unwritten: '', reviewed: [] };
 const ACTIVE = record({ status: 'active' });
 const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
 
@@ -82,7 +83,12 @@ it('fail is red in every place', () => {
 describe('conclude', () => {
   const end = (states: readonly JobState[], options?: { canWrite: boolean }) => {
     const stood = stand(options);
-    const code = conclude(stood.runtime, states, new Set(['failed']), noComment);
+    const code = conclude(
+      stood.runtime,
+      () => states,
+      new Set(['failed']),
+      async () => NO_COMMENT,
+    );
     return code.then((exitCode) => ({ exitCode, ...stood }));
   };
 
@@ -128,6 +134,41 @@ describe('conclude', () => {
     expect(said).toContain(`info: ${UNWRITABLE} ${facts('failed')}.`);
     expect(said.filter((text) => text.startsWith('error'))).toEqual(['error: It failed.']);
   });
+});
+
+describe('what the comments show of other runs changes a job once more', () => {
+  const sure = job({ result: 'completed', confirmed: true }, { jobId: 'a', record: record() });
+  const other = job({ result: 'completed', confirmed: true }, { jobId: 'b' });
+  const doubt = 'Another message was sent to it since.';
+  const unsure = { ...sure, turn: { ...sure.turn, confirmed: false, reason: doubt } };
+
+  it.each<[string, readonly string[]]>([
+    ['with a comment', ['https://github.com/c']],
+    ['with a comment that could not be written', []],
+  ])('in the outputs, the summary and a warning: %s', async (_, urls) => {
+    const { runtime, said, outputs, summaries } = stand();
+    let states: readonly JobState[] = [sure, other];
+    const flush = async (): Promise<Flushed> => {
+      states = [unsure, other];
+      return { ...NO_COMMENT, urls, reviewed: [unsure] };
+    };
+    expect(await conclude(runtime, () => states, new Set(), flush)).toBe(0);
+    expect(said.filter((text) => !text.startsWith('info'))).toEqual([`warning: ${doubt}`]);
+    expect(outputs).toMatchObject([
+      { confirmed: 'true', reason: '', 'comment-url': '' },
+      { confirmed: 'false', reason: expect.stringContaining(doubt), 'comment-url': urls.join() },
+    ]);
+    expect(summaries).toEqual([expect.stringContaining('unconfirmed')]);
+  });
+});
+
+it('a comment that could not be written stands in the summary', async () => {
+  const { runtime, outputs, summaries } = stand();
+  const states = [job({})];
+  const flush = async (): Promise<Flushed> => ({ ...NO_COMMENT, unwritten: 'What it was to say.' });
+  await conclude(runtime, () => states, new Set(), flush);
+  expect(summaries).toEqual([expect.stringContaining('What it was to say.')]);
+  expect(outputs).toHaveLength(1);
 });
 
 describe('crash', () => {

@@ -108,7 +108,7 @@ function summary(parts: Partial<JobState>): string {
 
 function checked(text: string): string | null {
   const link = checkPrLink(text, { ...SITE, repository: null });
-  return link.kind === 'link' ? link.url : null;
+  return link.kind === 'ok' ? link.value : null;
 }
 
 function isOwn(href: string): boolean {
@@ -225,11 +225,11 @@ const ANSWER: Answer = {
   date: '',
   locationHost: '',
   requestId: '',
-  body: { kind: 'whole', text: '' },
+  body: { kind: 'ok', value: '' },
 };
 
 function whole(json: unknown): Answer['body'] {
-  return { kind: 'whole', text: typeof json === 'string' ? json : JSON.stringify(json) };
+  return { kind: 'ok', value: typeof json === 'string' ? json : JSON.stringify(json) };
 }
 
 const ANSWERS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {
@@ -249,12 +249,12 @@ describe('of every text, in each part of an answer', () => {
     const found = wrong((text) =>
       STATUSES.flatMap((status) => {
         const exchange = { ...ANSWER, status, ...part(text) };
-        return (['send', 'look'] as const).flatMap((doing) => {
+        return (['send', 'poll'] as const).flatMap((doing) => {
           const said = explain(exchange, {
             doing,
             where: 'agent.example',
-            again: null,
-            goesOn: false,
+            retryAt: null,
+            isRetried: false,
             redact,
           });
           const hidden = [...hiddenIn(said), ...(said.match(/[\n\t\u2028\u2029]/g) ?? [])];

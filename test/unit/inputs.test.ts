@@ -53,6 +53,8 @@ describe('defaults', () => {
       settleMs: 60_000,
       comment: true,
       prNumber: null,
+      resendOnRerun: false,
+      matrixLeg: '',
       githubToken: '',
       proxy: { url: '', noProxy: '' },
     });
@@ -74,6 +76,8 @@ describe('accepted', () => {
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
     ['False', { wait: 'False' }, { wait: false }],
     ['a number', { 'pr-number': '12' }, { prNumber: 12 }],
+    ['what a re-run may do', { 'resend-on-rerun': 'true' }, { resendOnRerun: true }],
+    ['any leg', { 'matrix-leg': '{\n  "os": "linux"\n}' }, { matrixLeg: '{\n  "os": "linux"\n}' }],
     [
       'a prompt byte for byte',
       { prompt: ' a\r\n%0A"🚀\u200d\n' },
@@ -152,7 +156,7 @@ describe('send: false', () => {
     ['only-when', 'failed'],
   ])('excludes %s', (name, value) => {
     expect(problems({ send: 'false', [name]: value })).toEqual([
-      `${name} and send: false exclude each other; leave one of them out.`,
+      `${name} and send: false cannot be combined; remove one of them.`,
     ]);
   });
 });
@@ -222,8 +226,8 @@ describe('refused, each with one problem that names the input', () => {
     ['api-key', 'mint_dsc_x', /^api-key .*this is an assistant key; an admin key is needed/],
     ['api-key', 'mint_us_x', /^api-key .*this is an index key/],
     ['api-key', 'mint_', /^api-key is only the prefix/],
-    ['api-key', '${{ secrets.X }}', /^api-key looks unexpanded/],
-    ['api-key', '$KEY', /^api-key looks unexpanded/],
+    ['api-key', '${{ secrets.X }}', /^api-key was not expanded/],
+    ['api-key', '$KEY', /^api-key was not expanded/],
     ['api-key', 'Bearer mint_x', /^api-key .*leave out 'Bearer'/],
     ['project-id', '', /^project-id is empty/],
     ['command', '/agent now', /^command must be one word/],
@@ -240,39 +244,43 @@ describe('refused, each with one problem that names the input', () => {
         /^allowed-bots must be a list of logins such as renovate\[bot\], not "/,
       ],
     ),
-    ['project-id', 'a\tb', /^project-id holds more than one id/],
-    ['project-id', 'a,b', /^project-id holds more than one id/],
-    ['job-id', ', ,', /^job-id holds no id, only an empty list\.$/],
-    ['job-id', '[]', /^job-id holds no id, only an empty list\.$/],
-    ['job-id', '["a", 7]', /^job-id looks like a JSON array, but is .*: "\["a", 7\]"\.$/],
-    ['job-id', '["a"', /^job-id looks like a JSON array, but is not one of strings/],
-    ['job-id', '[a, b]', /^job-id looks like a JSON array, but is not one of strings/],
-    ['job-id', '["a", ["b"]]', /^job-id looks like a JSON array, but is not one of strings/],
-    ['job-id', '["a b"]', /^job-id holds "a b", which is not an id\. An id, such as job_/],
-    ['job-id', '{"a": 1}', /^job-id holds "\{"a":" \(number 1 of 2\), which is not an id/],
+    ['project-id', 'a\tb', /^project-id contains more than one id/],
+    ['project-id', 'a,b', /^project-id contains more than one id/],
+    ['job-id', ', ,', /^job-id contains no id, only an empty list\.$/],
+    ['job-id', '[]', /^job-id contains no id, only an empty list\.$/],
+    ['job-id', '["a", 7]', /^job-id looks like a JSON array, but not .*: "\["a", 7\]"\.$/],
+    ['job-id', '["a"', /^job-id looks like a JSON array, but not of strings/],
+    ['job-id', '[a, b]', /^job-id looks like a JSON array, but not of strings/],
+    ['job-id', '["a", ["b"]]', /^job-id looks like a JSON array, but not of strings/],
+    ['job-id', '["a b"]', /^job-id contains "a b", which is not an id\. An id, such as job_/],
+    ['job-id', '{"a": 1}', /^job-id contains "\{"a":" \(number 1 of 2\), which is not an id/],
     [
       'job-id',
       'a, b/c',
-      /^job-id holds "b\/c" \(number 2 of 2\), which is not an id\. An id, such as job_/,
+      /^job-id contains "b\/c" \(number 2 of 2\), which is not an id\. An id, such as job_/,
     ],
-    ['job-id', manyIds(501), /^job-id holds 501 ids; at most 500 .*matrix/],
+    ['job-id', manyIds(501), /^job-id contains 501 ids; one step takes at most 500\. .*matrix/],
     ['send', 'no', /^send must be true or false, not "no"/],
     ['only-when', 'done', /^only-when must be a list of active, .*, or any alone, not "done"/],
     ['only-when', 'any, failed', /^only-when .*not "any"/],
     ['only-when', 'FAILED', /^only-when .*not "FAILED"/],
     ...['project-id', 'job-id'].flatMap((name): [string, string, RegExp][] => [
-      [name, 'x'.repeat(257), new RegExp(`^${name} holds "x{59}…", which is not an id`)],
-      [name, 'a\u202e::b##[x]', new RegExp(`^${name} holds "a::b##\\[x\\]", which is not an id`)],
+      [name, 'x'.repeat(257), new RegExp(`^${name} contains "x{59}…", which is not an id`)],
+      [
+        name,
+        'a\u202e::b##[x]',
+        new RegExp(`^${name} contains "a::b##\\[x\\]", which is not an id`),
+      ],
       ...['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b'].map(
         (id): [string, string, RegExp] => {
-          const start = `${name} holds "${id}", which is not an id. An id, such as job_8f41c2, has 1`;
+          const start = `${name} contains "${id}", which is not an id. An id, such as job_8f41c2, has 1`;
           return [name, id, new RegExp(`^${RegExp.escape(start)}`)];
         },
       ),
     ]),
     ['prompt', '', /^prompt is empty/],
     ['prompt', ' \n\u200b\u2060\u00a0\u3164\ufeff\u2800', /^prompt has no visible text/],
-    ['prompt', 'a\ud800b', /^prompt contains half of a character/],
+    ['prompt', 'a\ud800b', /^prompt contains half a character/],
     ['base-url', 'http://example.com', /^base-url .*https required/],
     ['base-url', 'http://localhost.evil.example', /^base-url .*https required/],
     ['base-url', 'ftp://example.com', /^base-url .*https required/],
@@ -313,6 +321,8 @@ describe('refused, each with one problem that names the input', () => {
     ['settle-seconds', '-1', /^settle-seconds must be a plain number, 0 or more/],
     ['wait', 'yes', /^wait must be true or false, not "yes"/],
     ['wait', '1', /^wait must be true or false/],
+    ['comment', 'new', /^comment must be true or false, not "new"/],
+    ['resend-on-rerun', 'always', /^resend-on-rerun must be true or false, not "always"/],
     ['fail-on', 'error', /^fail-on does not take error: error and cancelled always fail the step/],
     ['fail-on', 'failed, cancelled', /^fail-on does not take cancelled: error and cancelled /],
     ['fail-on', 'sent', /^fail-on must be a list of failed, archived/],
@@ -337,16 +347,16 @@ describe('refused, each with one problem that names the input', () => {
     }
   });
 
-  it('holds a key or token, and would be shown', () => {
+  it('contains a key or token, and would be shown', () => {
     const tokens = { 'api-key': 'mint_abc12345', 'github-token': 'ghs_token' };
     const found = problems({
       ...{ ...tokens, 'project-id': 'x-mint_abc12345' },
       ...{ 'job-id': 'a, ghs_token', command: '/ghs_token' },
     });
     expect(found).toEqual([
-      'project-id holds api-key, and would be shown; check what is passed there.',
-      'job-id holds github-token, and would be shown; check what is passed there.',
-      'command holds github-token, and would be shown; check what is passed there.',
+      'project-id contains api-key, which would be shown; check what is passed there.',
+      'job-id contains github-token, which would be shown; check what is passed there.',
+      'command contains github-token, which would be shown; check what is passed there.',
     ]);
   });
 
@@ -362,7 +372,9 @@ describe('refused, each with one problem that names the input', () => {
     'quotes no part of a secret that a list took apart: %s',
     (text) => {
       const read = readInputs(env({ 'job-id': text }), redactor(['mint_abc,12345']));
-      expect(read).toMatchObject({ problems: [expect.stringMatching(/^job-id holds ".*\*\*\*/)] });
+      expect(read).toMatchObject({
+        problems: [expect.stringMatching(/^job-id contains ".*\*\*\*/)],
+      });
       expect(JSON.stringify(read)).not.toContain('mint');
     },
   );
@@ -388,7 +400,7 @@ describe('refused, each with one problem that names the input', () => {
 
   it('refuses switched-off certificate checks', () => {
     expect(problems({}, { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([
-      expect.stringContaining('certificate checks are switched off'),
+      expect.stringContaining('certificate checks are turned off'),
     ]);
   });
 });
@@ -433,10 +445,10 @@ describe('prompt-file', () => {
     ['empty.md', 'has no visible text'],
     ['latin1.md', 'is not valid UTF-8'],
     ['large.md', 'has more than 1048576 bytes'],
-    ['link.md', 'is a symbolic link or lies behind one'],
-    ['../no-such-file', 'lies outside the workspace'],
-    [join(outside, 'secret'), 'lies outside the workspace'],
-    ['.git/config', 'lies in a .git folder'],
+    ['link.md', 'is a symbolic link or in a linked folder'],
+    ['../no-such-file', 'is outside the workspace'],
+    [join(outside, 'secret'), 'is outside the workspace'],
+    ['.git/config', 'is in a .git folder'],
     ['.', 'is not a regular file'],
   ])('%s %s', (path, expected) => {
     const found = problems({ prompt: '', 'prompt-file': path }, workspace);
@@ -451,7 +463,7 @@ describe('prompt-file', () => {
 
   it('excludes prompt', () => {
     expect(problems({ 'prompt-file': 'good.md' }, workspace)).toEqual([
-      'prompt and prompt-file are both set; give one of them.',
+      'prompt and prompt-file are both set; set only one of them.',
     ]);
   });
 });

@@ -20,7 +20,7 @@ const FULL = {
 describe('readRecord', () => {
   it('reads a whole record, and ignores fields that it does not know', () => {
     const read = readRecord(JSON.stringify({ ...FULL, extra: 1 }), 'job-1', AS_IT_IS);
-    expect(read).toEqual({ kind: 'record', record: { ...FULL, linkProblem: null } });
+    expect(read).toEqual({ kind: 'ok', value: { ...FULL, linkProblem: null } });
   });
 
   it('takes missing and wrongly typed fields as absent', () => {
@@ -39,8 +39,8 @@ describe('readRecord', () => {
       { id: 'job-1', status: 'x'.repeat(4096), model: 'x'.repeat(5000) },
     ]) {
       expect(readRecord(JSON.stringify(body), 'job-1', AS_IT_IS)).toEqual({
-        kind: 'record',
-        record: bare,
+        kind: 'ok',
+        value: bare,
       });
     }
   });
@@ -49,20 +49,20 @@ describe('readRecord', () => {
     const redact = (text: string): string => text.replaceAll('mint_key', '***');
     const body = '{"id":"job-1","model":"a mint\\u005fkey b"}';
     expect(readRecord(body, 'job-1', { redact, serverUrl })).toMatchObject({
-      record: { model: 'a *** b' },
+      value: { model: 'a *** b' },
     });
   });
 
   it('keeps an unknown status', () => {
     expect(readRecord('{"id":"job-1","status":"queued"}', 'job-1', AS_IT_IS)).toMatchObject({
-      record: { status: 'queued' },
+      value: { status: 'queued' },
     });
   });
 
   it('is not led astray by the names of prototypes', () => {
     const body =
       '{"id":"job-1","__proto__":{"status":"failed"},"constructor":{"prototype":{"x":1}}}';
-    expect(readRecord(body, 'job-1', AS_IT_IS)).toMatchObject({ record: { status: null } });
+    expect(readRecord(body, 'job-1', AS_IT_IS)).toMatchObject({ value: { status: null } });
     expect('x' in {}).toBe(false);
   });
 
@@ -73,7 +73,7 @@ describe('readRecord', () => {
       y: Array(200).fill([]),
       z: '\\"[',
     });
-    expect(readRecord(body, 'job-1', AS_IT_IS).kind).toBe('record');
+    expect(readRecord(body, 'job-1', AS_IT_IS).kind).toBe('ok');
   });
 
   it('knows another job', () => {
@@ -91,7 +91,7 @@ describe('readRecord', () => {
     ['{"id":7}', 'JSON that is not a job record'],
     [`{"id":"job-1","x":${'['.repeat(100)}`, 'invalid JSON (118 bytes)'],
   ])('%j', (body, why) => {
-    expect(readRecord(body, 'job-1', AS_IT_IS)).toEqual({ kind: 'invalid', why });
+    expect(readRecord(body, 'job-1', AS_IT_IS)).toEqual({ kind: 'problem', problem: why });
   });
 });
 

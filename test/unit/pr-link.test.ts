@@ -13,7 +13,7 @@ it.each([
   ['https://ghe.example/o/r/pull/5', 'https://ghe.example/o/r/pull/5'],
   ['https://code.example/o/r/pull/6', 'https://code.example/o/r/pull/6'],
 ])('passes %s', (link, url) => {
-  expect(checkPrLink(link, hosts)).toEqual({ kind: 'link', url });
+  expect(checkPrLink(link, hosts)).toEqual({ kind: 'ok', value: url });
 });
 
 it.each([
@@ -37,9 +37,15 @@ it.each([
   ['https://github.com\\o\\r\\pull\\1', 'URL'],
   ['o/r#1', 'URL'],
 ])('refuses %j', (link, why) => {
-  expect(checkPrLink(link, hosts)).toEqual({ kind: 'refused', why: expect.stringContaining(why) });
+  expect(checkPrLink(link, hosts)).toEqual({
+    kind: 'problem',
+    problem: expect.stringContaining(why),
+  });
 });
 
 it.each([null, ''])('%j is no link', (link) => {
-  expect(checkPrLink(link, { serverUrl: '', repository: null })).toEqual({ kind: 'none' });
+  expect(checkPrLink(link, { serverUrl: '', repository: null })).toEqual({
+    kind: 'ok',
+    value: null,
+  });
 });

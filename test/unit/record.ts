@@ -1,3 +1,4 @@
+import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
 import { type JobRecord, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 
 /** When the turns of a test start. */
@@ -38,4 +39,13 @@ export function state(parts: Partial<JobState> = {}, turnParts: Partial<Turn> = 
     timeline: [],
     ...parts,
   };
+}
+
+/** What is remembered of a job: its turns, the newest first. */
+export function job(id: string, ...turns: readonly Turn[]): LedgerJob {
+  return { id, record: null, turns };
+}
+
+export function ledger(...jobs: readonly LedgerJob[]): Ledger {
+  return { jobs, trimmed: null };
 }

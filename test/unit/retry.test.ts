@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Body, Exchange } from '../../src/agent/http.ts';
+import type { Exchange } from '../../src/agent/http.ts';
 import {
   classifySend,
-  repeatPoll,
-  repeatSend,
+  pollRetryDelayMs,
   retryAfterMs,
   SEND_RULES,
   type SendClass,
+  sendRetryDelayMs,
 } from '../../src/agent/retry.ts';
 
-const JSON_BODY: Body = { kind: 'whole', text: '{"id":"job-1"}' };
-const NOW = new Date('2026-11-21T12:00:00Z');
+const JSON_BODY: Answer['body'] = { kind: 'ok', value: '{"id":"job-1"}' };
+const NOW = Date.UTC(2026, 10, 21, 12);
 
 type Answer = Extract<Exchange, { kind: 'answer' }>;
 function answer(status: number, parts: Partial<Answer> = {}): Exchange {
@@ -29,8 +29,8 @@ function answer(status: number, parts: Partial<Answer> = {}): Exchange {
 function failure(written: boolean, cause: 'network' | 'setup' | 'deadline' = 'network'): Exchange {
   return { kind: 'failure', written, cause, why: 'connection refused' };
 }
-const broken: Body = { kind: 'broken', why: 'cut off' };
-const html = { contentType: 'text/html', body: { kind: 'whole', text: '<html>' } } as const;
+const broken: Answer['body'] = { kind: 'problem', problem: 'cut off' };
+const html = { contentType: 'text/html', body: { kind: 'ok', value: '<html>' } } as const;
 
 describe('classifySend', () => {
   const table: readonly [string, Exchange, SendClass][] = [
@@ -50,7 +50,7 @@ describe('classifySend', () => {
     ],
     ['200, vendor JSON', answer(200, { contentType: 'application/vnd.api+json' }), 'delivered'],
     ['200, JSON cut off', answer(200, { body: broken }), 'delivered'],
-    ['204', answer(204, { contentType: '', body: { kind: 'whole', text: '' } }), 'delivered'],
+    ['204', answer(204, { contentType: '', body: { kind: 'ok', value: '' } }), 'delivered'],
     ['200, no content type, JSON object', answer(200, { contentType: '' }), 'delivered'],
     ['200, no content type, cut off', answer(200, { contentType: '', body: broken }), 'doubtful'],
     ['200, no content type, text', answer(200, { contentType: '', body: html.body }), 'doubtful'],
@@ -80,7 +80,7 @@ describe('classifySend', () => {
     expect(classifySend(exchange)).toBe(expected);
   });
 
-  it('each row of the README’s table "Will it send twice?" is tried, as often as it says', () => {
+  it('each row of the table "Will it send twice?" is tried, as often as it says', () => {
     expect(new Set(table.map(([, , sendClass]) => sendClass))).toEqual(
       new Set(Object.keys(SEND_RULES)),
     );
@@ -88,7 +88,7 @@ describe('classifySend', () => {
       const { repeats } = SEND_RULES[sendClass];
       const history = { exchange, remainingMs: 1e9, now: NOW, random: 0 };
       const again = [0, 1, 2, 3].filter(
-        (earlier) => repeatSend({ ...history, earlier }).kind === 'again',
+        (earlier) => sendRetryDelayMs({ ...history, earlier }) !== null,
       );
       // A pause that is too long for any attempt is not waited out.
       if (again.length > 0) expect(again).toHaveLength(repeats);
@@ -97,38 +97,35 @@ describe('classifySend', () => {
   });
 });
 
-describe('repeatSend', () => {
+describe('sendRetryDelayMs', () => {
   const history = { earlier: 0, remainingMs: 600_000, now: NOW, random: 0.5 };
 
   it.each([
-    ['unreachable, first', failure(false), 0, { kind: 'again', afterMs: 250 }],
-    ['unreachable, second', failure(false), 1, { kind: 'again', afterMs: 500 }],
-    ['unreachable, third', failure(false), 2, { kind: 'give-up', untilMs: null }],
-    ['set up wrongly', failure(false, 'setup'), 0, { kind: 'give-up', untilMs: null }],
-    ['425, first', answer(425), 0, { kind: 'again', afterMs: 250 }],
-    ['425, second', answer(425), 1, { kind: 'give-up', untilMs: null }],
-    ['408', answer(408), 0, { kind: 'give-up', untilMs: null }],
-    ['429, first', answer(429), 0, { kind: 'again', afterMs: 15_500 }],
-    ['429, second', answer(429), 1, { kind: 'again', afterMs: 30_500 }],
-    ['429, third', answer(429), 2, { kind: 'give-up', untilMs: null }],
-    ['429, 7 s', answer(429, { retryAfter: ['7'] }), 0, { kind: 'again', afterMs: 7500 }],
-    ['429, 120 s', answer(429, { retryAfter: ['120'] }), 0, { kind: 'again', afterMs: 120_500 }],
-    ['429, 121 s', answer(429, { retryAfter: ['121'] }), 0, { kind: 'give-up', untilMs: 121_000 }],
-    ['503, 1 s', answer(503, { retryAfter: ['1'] }), 0, { kind: 'give-up', untilMs: 1000 }],
-    ['delivered', answer(200), 0, { kind: 'give-up', untilMs: null }],
-    ['redirected', answer(307), 0, { kind: 'give-up', untilMs: null }],
-    ['refused', answer(404), 0, { kind: 'give-up', untilMs: null }],
-    ['doubtful', failure(true), 0, { kind: 'give-up', untilMs: null }],
+    ['unreachable, first', failure(false), 0, 250],
+    ['unreachable, second', failure(false), 1, 500],
+    ['unreachable, third', failure(false), 2, null],
+    ['set up wrongly', failure(false, 'setup'), 0, null],
+    ['425, first', answer(425), 0, 250],
+    ['425, second', answer(425), 1, null],
+    ['408', answer(408), 0, null],
+    ['429, first', answer(429), 0, 15_500],
+    ['429, second', answer(429), 1, 30_500],
+    ['429, third', answer(429), 2, null],
+    ['429, 7 s', answer(429, { retryAfter: ['7'] }), 0, 7500],
+    ['429, 120 s', answer(429, { retryAfter: ['120'] }), 0, 120_500],
+    ['429, 121 s', answer(429, { retryAfter: ['121'] }), 0, null],
+    ['503, 1 s', answer(503, { retryAfter: ['1'] }), 0, null],
+    ['delivered', answer(200), 0, null],
+    ['redirected', answer(307), 0, null],
+    ['refused', answer(404), 0, null],
+    ['doubtful', failure(true), 0, null],
   ] as const)('%s', (_, exchange, earlier, expected) => {
-    expect(repeatSend({ ...history, exchange, earlier })).toEqual(expected);
+    expect(sendRetryDelayMs({ ...history, exchange, earlier })).toBe(expected);
   });
 
   it('does not wait beyond the time that is left', () => {
     const exchange = answer(429, { retryAfter: ['60'] });
-    expect(repeatSend({ ...history, exchange, remainingMs: 59_000 })).toEqual({
-      kind: 'give-up',
-      untilMs: 60_000,
-    });
+    expect(sendRetryDelayMs({ ...history, exchange, remainingMs: 59_000 })).toBeNull();
   });
 
   it('never repeats what may have been delivered', () => {
@@ -138,61 +135,41 @@ describe('repeatSend', () => {
   });
 });
 
-describe('repeatPoll', () => {
+describe('pollRetryDelayMs', () => {
   const history = { failures: 1, networkErrors: 0, sinceSendMs: 60_000, now: NOW, random: 1 };
 
   it.each([
-    ['a lost connection', failure(true), {}, { kind: 'again', afterMs: 1000 }],
-    ['the fifth in a row', answer(500), { failures: 5 }, { kind: 'again', afterMs: 16_000 }],
-    ['the seventh in a row', answer(502), { failures: 7 }, { kind: 'again', afterMs: 30_000 }],
-    ['the eighth in a row', answer(502), { failures: 8 }, { kind: 'give-up', untilMs: null }],
-    [
-      '429 with Retry-After',
-      answer(429, { retryAfter: ['30'] }),
-      {},
-      { kind: 'again', afterMs: 30_000 },
-    ],
-    ['408', answer(408), {}, { kind: 'again', afterMs: 1000 }],
-    ['a bad body', answer(200), {}, { kind: 'again', afterMs: 1000 }],
-    ['401', answer(401), {}, { kind: 'give-up', untilMs: null }],
-    ['403', answer(403), {}, { kind: 'give-up', untilMs: null }],
-    ['302', answer(302), {}, { kind: 'give-up', untilMs: null }],
-    ['400', answer(400), {}, { kind: 'give-up', untilMs: null }],
-    [
-      '404 soon after the send',
-      answer(404),
-      { sinceSendMs: 29_999 },
-      { kind: 'again', afterMs: 1000 },
-    ],
-    ['404 later', answer(404), { sinceSendMs: 30_000 }, { kind: 'give-up', untilMs: null }],
-    ['404 before the send', answer(404), { sinceSendMs: null }, { kind: 'give-up', untilMs: null }],
+    ['a lost connection', failure(true), {}, 1000],
+    ['the fifth in a row', answer(500), { failures: 5 }, 16_000],
+    ['the seventh in a row', answer(502), { failures: 7 }, 30_000],
+    ['the eighth in a row', answer(502), { failures: 8 }, null],
+    ['429 with Retry-After', answer(429, { retryAfter: ['30'] }), {}, 30_000],
+    ['408', answer(408), {}, 1000],
+    ['a bad body', answer(200), {}, 1000],
+    ['401', answer(401), {}, null],
+    ['403', answer(403), {}, null],
+    ['302', answer(302), {}, null],
+    ['400', answer(400), {}, null],
+    ['404 soon after the send', answer(404), { sinceSendMs: 29_999 }, 1000],
+    ['404 later', answer(404), { sinceSendMs: 30_000 }, null],
+    ['404 before the send', answer(404), { sinceSendMs: null }, null],
     [
       'the second network error before the send',
       failure(false),
       { failures: 2, networkErrors: 2, sinceSendMs: null },
-      { kind: 'again', afterMs: 2000 },
+      2000,
     ],
     [
       'the third network error before the send',
       failure(false),
       { failures: 3, networkErrors: 3, sinceSendMs: null },
-      { kind: 'give-up', untilMs: null },
+      null,
     ],
-    [
-      'a bad certificate before the send',
-      failure(false, 'setup'),
-      { sinceSendMs: null },
-      { kind: 'give-up', untilMs: null },
-    ],
-    ['a bad certificate later', failure(false, 'setup'), {}, { kind: 'again', afterMs: 1000 }],
-    [
-      'the third 500 before the send',
-      answer(500),
-      { failures: 3, sinceSendMs: null },
-      { kind: 'again', afterMs: 4000 },
-    ],
+    ['a bad certificate before the send', failure(false, 'setup'), { sinceSendMs: null }, null],
+    ['a bad certificate later', failure(false, 'setup'), {}, 1000],
+    ['the third 500 before the send', answer(500), { failures: 3, sinceSendMs: null }, 4000],
   ] as const)('%s', (_, exchange, parts, expected) => {
-    expect(repeatPoll({ ...history, ...parts, exchange })).toEqual(expected);
+    expect(pollRetryDelayMs({ ...history, ...parts, exchange })).toEqual(expected);
   });
 });
 

@@ -11,6 +11,7 @@ function part(id: string, parts: Partial<Part> = {}): Part {
       ...{ ends: 'completed', newLink: false },
     },
     ...{ posts: ALL_WELL, polls: ALL_WELL, isKnown: false, isLook: false, earlier: null },
+    note: 'stands',
     ...parts,
   };
 }
@@ -21,7 +22,7 @@ it('once the limit is reached, jobs that have not started are not even polled', 
   const fleet: Fleet = {
     order: { wait: true, timeoutMs: 600_000, settleMs: 0, pollIntervalMs: null },
     ...{ onlyWhen: null, startsAt: 0, cancel: { kind: 'never' }, jitter: [0], veto: false },
-    announceMs: 0,
+    ...{ announceMs: 0, isRerun: false, takesPlace: false },
     parts: [limited, ...['b', 'c', 'd', 'e', 'f'].map((id) => part(id))],
   };
   const { runs } = await play(fleet);
@@ -33,6 +34,6 @@ it('once the limit is reached, jobs that have not started are not even polled', 
     ...[4, 5].map(() => ['skipped', 0, 0]),
   ]);
   expect(runs.at(-1)?.result.reason).toMatch(
-    /^Nothing was sent to job f, for the service takes no more messages for now\. The message to job a was not taken\. .*; try again after 2026-11-21T13:00:00Z \(UTC\)\.$/,
+    /^Nothing was sent to job f, for the service takes no more messages for now\. The message to job a was not accepted\. .*; try again after 2026-11-21T13:00:00Z \(UTC\)\.$/,
   );
 });

@@ -3,20 +3,18 @@ import {
   evaluateTurn,
   isEvidence,
   type JobRecord,
-  newTurn,
   observe,
   type Turn,
   type Verdict,
 } from '../../src/turn.ts';
-import { record } from './record.ts';
+import { record, turn } from './record.ts';
 
 const SENT_AT = 1000;
 const SETTLE = 60_000;
 const LINK = 'https://github.com/octo/agents/pull/1';
 
 function startTurn(base: Partial<JobRecord> | null): Turn {
-  const start = { key: '', by: null, prompt: '', startedAt: 0, runId: '1', attempt: 1 };
-  return { ...newTurn(start), base: base && record(base), sentAt: SENT_AT };
+  return turn({ base: base && record(base), sentAt: SENT_AT });
 }
 
 /** The verdict after looks at given seconds since the answer to the message, judged after the last. */
@@ -25,13 +23,13 @@ function afterLooks(
   looks: readonly (readonly [number, Partial<JobRecord>])[],
   settleMs = SETTLE,
 ): Verdict {
-  let turn = startTurn(base);
+  let seen = startTurn(base);
   let now = SENT_AT;
   for (const [seconds, parts] of looks) {
     now = SENT_AT + seconds * 1000;
-    turn = observe(turn, record(parts), { from: now, to: now });
+    seen = observe(seen, record(parts), { from: now, to: now });
   }
-  return evaluateTurn(turn, now, settleMs);
+  return evaluateTurn(seen, now, settleMs);
 }
 
 const done = (confirmed: boolean): Verdict => ({ kind: 'done', confirmed });
@@ -226,11 +224,11 @@ describe('evaluateTurn', () => {
   });
 
   it('does not end a window without a poll that began after it', () => {
-    const turn = observe(startTurn({}), record(), {
+    const seen = observe(startTurn({}), record(), {
       from: SENT_AT + 50_000,
       to: SENT_AT + 61_000,
     });
-    expect(evaluateTurn(turn, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
+    expect(evaluateTurn(seen, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
   });
 });
 
