@@ -110,7 +110,7 @@ function refuseUnseen(jobId: string, ending: Ending): Plan {
   const unknown = 'so the action cannot tell whether an earlier attempt sent it.';
   switch (ending.kind) {
     case 'refused':
-      return refuse('error', `${nothing}, ${unknown} ${ending.why} ${WHAT_TO_DO}`);
+      return refuse('error', `${nothing}, ${unknown} ${ending.why}`);
     case 'stopped':
       return refuse(
         'skipped',
