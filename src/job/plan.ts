@@ -104,13 +104,13 @@ function planUntold({ jobId, resendOnRerun }: Circumstances, why: string): Plan 
   );
 }
 
-/** In a re-run, a job that does not say where it is remembered what was sent to it gets nothing. */
+/** In a re-run, a job gets nothing if the run has ended before it is known what was sent to it. */
 function refuseUnseen(jobId: string, ending: GiveUp): Plan {
   const nothing = `Nothing was sent to job ${jobId} in this re-run: it could not be read`;
   const unknown = 'so the action cannot tell whether an earlier attempt sent it.';
   switch (ending.kind) {
     case 'refused':
-      return refuse('error', `${nothing}, ${unknown} ${ending.why} ${WHAT_TO_DO}`);
+      return refuse('error', `${nothing}, ${unknown} ${ending.why}`);
     case 'stopped':
       return refuse(
         'skipped',
@@ -122,7 +122,11 @@ function refuseUnseen(jobId: string, ending: GiveUp): Plan {
         `${nothing} within timeout-minutes, ${unknown} ${ending.why}`.trim(),
       );
     case 'cancelled':
-      return refuse('cancelled', `${nothing} before the run was cancelled, ${unknown}`);
+      return refuse(
+        'cancelled',
+        `The run was cancelled before it was known what an earlier attempt had sent to job ${jobId}; ` +
+          'nothing was sent now.',
+      );
   }
 }
 

@@ -73,7 +73,10 @@ class Fleet {
     const { inputs, states, updates, runtime } = this.#context;
     const unplanned = this.#begin(stateUnplanned(jobId, this.#own, !inputs.send), index);
     if (!inputs.send) batch.leave(jobId);
-    const { memory, conversation } = await this.#locate(unplanned);
+    const { memory: found, conversation } = await this.#locate(unplanned);
+    // A cancel may be why it could not be read.
+    const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
+    const memory: Located = isCancelled ? CANCELLED : found;
     const plan = this.#plan(jobId, memory);
     const { polls } = unplanned.state;
     const state = stateOf(jobId, plan, this.#own, { wait: inputs.wait, polls });
@@ -209,6 +212,8 @@ function isOfAnotherPrompt(plan: Plan, { prompt }: Turn): boolean {
   if (plan.kind !== 'resume' && plan.kind !== 'ended') return false;
   return !prompt.startsWith(plan.turn.prompt.replace(/…$/, ''));
 }
+
+const CANCELLED: Located = { kind: 'not-found', ending: { kind: 'cancelled' } };
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
   'sending',

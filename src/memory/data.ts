@@ -19,8 +19,11 @@ const INFLATED_LIMIT = 8 * 1024 * 1024;
 
 /** An index of a text, or of a word in a list. */
 const index = z.int().check(z.gte(NULL));
+/** Milliseconds: beyond that, an epoch and a time since it are no time that a date could show. */
+const LAST_TIME = Date.UTC(5000);
+const epochTime = z.int().check(z.gte(0), z.lte(LAST_TIME));
 /** Milliseconds since the epoch of the data. */
-const time = z.int().check(z.gte(NULL));
+const time = z.int().check(z.gte(NULL), z.lte(LAST_TIME));
 /** Links were checked when they were read; who may edit comments may have edited this one. */
 const link = z.catch(z.string().check(z.regex(/^https:\/\/[\w.:-]+\/[\w./%-]+$/)), '');
 
@@ -30,7 +33,7 @@ const turnTuple = z.tuple([
   index, // leg
   index, // mark
   index, // owner
-  z.int(), // writes
+  z.int().check(z.gte(0)), // writes
   index, // run
   z.int().check(z.gte(1)), // attempt
   index, // by
@@ -53,7 +56,7 @@ const jobTuple = z.tuple([
   z.array(turnTuple),
 ]);
 const ledgerTuple = z.tuple([
-  z.int(),
+  epochTime,
   z.array(z.string()),
   z.array(jobTuple),
   z.nullable(z.string().check(z.regex(/^\d{1,20}$/))),

@@ -68,11 +68,10 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     expect(result.virtualMs).toBeLessThan(20_000);
   });
 
-  it('and is reported even where GitHub is not spoken to before', async () => {
+  it('and is reported where only the link of the job names the place', async () => {
     let run: StepRun | undefined;
     await using scene = await stage({
       with: { wait: true },
-      // The place is known only from the link of the job.
       step: { event: push() },
       agent: {
         jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
@@ -86,6 +85,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     const result = await run.result;
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
     expect(commentTexts(scene.github)).toEqual([
+      expect.stringContaining('**The message is being sent'),
       expect.stringContaining('**Cancelled; the message'),
     ]);
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);

@@ -11,7 +11,17 @@ import {
 } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { commentTexts, errors, JOB, PULL, type Scenario, stage, warnings } from './scenario.ts';
+import {
+  callNames,
+  commentTexts,
+  errors,
+  JOB,
+  ownComments,
+  PULL,
+  type Scenario,
+  stage,
+  warnings,
+} from './scenario.ts';
 
 const GITHUB: GitHubOptions = {
   issues: [{ number: PULL, pullRequest: true }],
@@ -22,6 +32,8 @@ const COMMAND: Scenario = { with: { command: '/agent', prompt: '' }, github: GIT
 function notices({ annotations }: StepResult): readonly string[] {
   return annotations.filter(({ type }) => type === 'notice').map(({ message }) => message);
 }
+
+const REACT = 'POST issues/comments/#/reactions';
 
 /** Runs a command on an event whose comment exists on the simulated GitHub as well. */
 async function comment(body: string, scenario: Scenario = {}) {
@@ -156,7 +168,7 @@ describe('what is no command is skipped, green, and asks nobody anything', () =>
         sender: { login: 'mallory', id: 6, type: 'User' },
       }),
     ],
-    ['our own', issueComment({ number: PULL, body: '/agent <!-- agent-follow-up:v1 {} -->' })],
+    ['our own', issueComment({ number: PULL, body: '/agent <!-- agent-follow-up usage -->' })],
     ['a push', push()],
     ['a pull request', pullRequest({ number: PULL })],
   ])('%s', async (_, event) => {
@@ -186,13 +198,14 @@ it('a command that stands alone, where nothing can be posted, is skipped with a 
   expect(scene.agent.journal).toEqual([]);
 });
 
-it('a command that stands alone is answered with the usage', async () => {
+it('a command that stands alone is answered with the usage, which is no command and no memory', async () => {
   const { scene, result } = await comment('/agent  \n<!-- nothing -->');
   expect(result.conclusion).toBe('success');
   expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   const [, usage] = scene.github.comments(PULL);
   expect(usage?.body).toContain('/agent also add error handling examples');
-  expect(usage?.body).not.toMatch(/^\/agent/);
+  expect(usage?.body).toMatch(/^<!-- agent-follow-up usage -->\n/);
+  expect(ownComments(scene.github)).toEqual([]);
   expect(result.outputs['comment-url']).toBe(usage?.html_url);
   expect(scene.agent.journal).toEqual([]);
 });
@@ -205,12 +218,45 @@ describe('reactions show how far a command has come', () => {
     const { scene } = await comment('/agent add');
     expect(contents(scene.github)).toEqual(['eyes', 'rocket']);
   });
-  it('a confused one when it failed', async () => {
+  it('the rocket before the message, for it says whose the command is', async () => {
+    let before: readonly string[] = [];
+    await using scene = await stage({
+      ...COMMAND,
+      agent: {
+        onPost() {
+          before = callNames(scene.github);
+          return undefined;
+        },
+      },
+    });
+    const { id } = scene.github.addComment(PULL, 'alice', '/agent add');
+    await scene.run({ step: { event: issueComment({ number: PULL, body: '/agent add', id }) } });
+    expect(before.filter((name) => name === REACT)).toHaveLength(2);
+    expect(before.indexOf('POST issues/#/comments')).toBeLessThan(before.lastIndexOf(REACT));
+  });
+  it('a party where the agent has completed it', async () => {
+    const { scene } = await comment('/agent add', { with: { wait: true } });
+    expect(contents(scene.github)).toEqual(['eyes', 'rocket', 'hooray']);
+  });
+  it('a confused one where the agent has failed', async () => {
+    const turns = [{ steps: [{ afterMs: 5000, set: { status: 'failed' } }] }];
+    const { scene } = await comment('/agent add', {
+      with: { wait: true },
+      agent: { jobs: [{ id: JOB, turns }] },
+    });
+    expect(contents(scene.github)).toEqual(['eyes', 'rocket', 'confused']);
+  });
+  it('a confused one when it surely was not sent, and the rocket is taken back', async () => {
     const { scene, result } = await comment('/agent add', {
       agent: { onPost: () => ({ status: 401 }) },
     });
     expect(result.conclusion).toBe('failure');
     expect(contents(scene.github)).toEqual(['eyes', 'confused']);
+    expect(scene.github.calls('DELETE issues/comments/#/reactions/#')).toHaveLength(1);
+  });
+  it('a confused one beside the rocket where it may have been sent', async () => {
+    const { scene } = await comment('/agent add', { agent: { onPost: () => ({ status: 500 }) } });
+    expect(contents(scene.github)).toEqual(['eyes', 'rocket', 'confused']);
   });
   it('a confused one where the key is missing', async () => {
     const { scene, result } = await comment('/agent add', { with: { 'api-key': '' } });
@@ -325,7 +371,7 @@ it('two commands at the same moment are sent once each, and both turns are remem
       .map(({ prompt }) => prompt)
       .sort(),
   ).toEqual(['one', 'two']);
-  const own = scene.github.comments(PULL).filter(({ author }) => author === 'github-actions[bot]');
+  const own = ownComments(scene.github);
   expect(own).toHaveLength(1);
   expect(own[0]?.body).toContain('\none\n');
   expect(own[0]?.body).toContain('\ntwo\n');
@@ -379,7 +425,8 @@ it('where no event names a conversation, the job’s own pull request is the pla
   });
   const nudge = await scene.run();
   expect(nudge.outputs['comment-url']).toContain(`${link}#issuecomment-`);
-  expect(commentTexts(scene.github)).toHaveLength(2);
+  // As elsewhere the note comes first, the message next, the end last.
+  expect(commentTexts(scene.github)).toHaveLength(3);
 
   const again = await scene.run({ step: { github: { run_attempt: '2' } } });
   expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });

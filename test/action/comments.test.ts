@@ -1,8 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import type { JournalEntry } from '../sim/agent.ts';
-import { ALICE, issueComment, pullRequest, push, review, schedule } from '../sim/events.ts';
+import {
+  ALICE,
+  issueComment,
+  pullRequest,
+  push,
+  review,
+  schedule,
+  type WebhookEvent,
+  workflowDispatch,
+} from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
-import { commentTexts, errors, JOB, PULL, type Scenario, stage, warnings } from './scenario.ts';
+import {
+  commentTexts,
+  errors,
+  JOB,
+  PULL,
+  remembered,
+  type Scenario,
+  stage,
+  warnings,
+} from './scenario.ts';
 
 const others = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ author: 'alice', body: `Comment ${index}` }));
@@ -149,8 +167,68 @@ describe('the comment', () => {
     await using scene = await stage({ step: { event: push() } });
     const result = await scene.run();
     expect(result.conclusion).toBe('success');
-    expect(result.annotations).toEqual([]);
+    expect(result.annotations).toEqual([
+      {
+        type: 'notice',
+        message:
+          'The job shows no pull request in this repository yet, so nothing is remembered of the message before it is sent; a re-run will not send it again.',
+      },
+    ]);
     expect(scene.github.journal).toEqual([]);
+  });
+
+  it.each<[string, WebhookEvent]>([
+    ['schedule', schedule()],
+    ['workflow_dispatch', workflowDispatch()],
+    ['push', push()],
+    ['repository_dispatch', { ...push(), name: 'repository_dispatch' }],
+  ])('tells of the message before it goes out, also on %s', async (_, event) => {
+    let before: readonly string[] = [];
+    await using scene = await stage({
+      step: { event },
+      agent: {
+        jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
+        onPost() {
+          before = commentTexts(scene.github);
+          return undefined;
+        },
+      },
+    });
+    const result = await scene.run();
+    expect(before).toEqual([expect.stringContaining('The message is being sent')]);
+    // The job was polled for its pull request, although nobody waits for it.
+    expect(scene.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
+    expect(result.annotations).toEqual([]);
+    expect(remembered(scene.github).jobs[0]?.turns).toMatchObject([{ delivery: 'sent' }]);
+  });
+
+  it('comes as soon as the job shows its first pull request', async () => {
+    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+    await using scene = await stage({
+      with: { wait: true },
+      step: { event: push() },
+      agent: {
+        jobs: [
+          {
+            id: JOB,
+            turns: [
+              {
+                steps: [
+                  { afterMs: 0, set: { status: 'active' } },
+                  { afterMs: 60_000, set: { status: 'completed', prLink } },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    });
+    const result = await scene.run();
+    expect(result.outputs.result).toBe('completed');
+    expect(remembered(scene.github).jobs[0]?.turns).toMatchObject([{ result: 'completed' }]);
+    const again = await scene.run({ step: { github: { run_attempt: '2' } } });
+    expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(scene.agent.accepted()).toHaveLength(1);
   });
 });
 

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest';
+import { EMPTY } from '../../src/memory/ledger.ts';
+import { composeText } from '../../src/memory/text.ts';
 import type { AgentOptions } from '../sim/agent.ts';
-import { push } from '../sim/events.ts';
-import type { GitHub } from '../sim/github/server.ts';
+import { issueComment, push } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import { errors, JOB, LONG_TURN, PULL, type Scenario, stage, warnings } from './scenario.ts';
+import {
+  errors,
+  JOB,
+  LONG_TURN,
+  PROJECT,
+  PULL,
+  type Scenario,
+  stage,
+  warnings,
+} from './scenario.ts';
 
 const OWN_LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const ATTEMPT_2: Scenario['step'] = { github: { run_attempt: '2' } };
@@ -45,7 +55,8 @@ async function rerun(
   const first = await run.result;
   kill = undefined;
   between?.();
-  const second = await scene.run({ step: { ...scenario.step, ...ATTEMPT_2 } });
+  const github = { ...scenario.step?.github, run_attempt: '2' };
+  const second = await scene.run({ step: { ...scenario.step, github } });
   return { first, second, posts: scene.agent.posts().length, scene };
 }
 
@@ -118,7 +129,33 @@ describe('a re-run does not send again', () => {
       },
     );
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(errors(second)).toEqual([expect.stringContaining('cannot tell whether it was sent')]);
+    expect(errors(second)).toEqual([
+      expect.stringMatching(
+        /cannot tell whether .* the comment cannot be read: GitHub answered 500\. /,
+      ),
+    ]);
+    expect(warnings(second)).toEqual([]);
+    expect(posts).toBe(1);
+  });
+
+  it.each<[string, Scenario, string]>([
+    ['with comment: false', { with: { comment: false } }, 'comment is false'],
+    [
+      'where no conversation is named, and the job shows no pull request',
+      { step: { event: push() } },
+      'there is no pull request or issue that could remember it',
+    ],
+  ])('what nobody can have remembered: %s', async (_, scenario, why) => {
+    const { first, second, posts } = await rerun(scenario);
+    expect(first.outputs.delivery).toBe('sent');
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(errors(second)).toEqual([
+      expect.stringMatching(
+        RegExp(
+          `cannot tell whether an earlier attempt sent it, because ${why}\\. To send it, start`,
+        ),
+      ),
+    ]);
     expect(posts).toBe(1);
   });
 });
@@ -135,20 +172,52 @@ describe('a re-run sends', () => {
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   });
 
-  it('again with comment: false, which has no memory, and warns', async () => {
-    const { second, posts } = await rerun({ with: { comment: false } });
-    expect(second.outputs.result).toBe('sent');
-    expect(warnings(second)).toEqual([
-      expect.stringMatching(/without a memory .* message to job job-1 is sent again\./),
-    ]);
-    expect(posts).toBe(2);
+  it.each<[string, Scenario, string]>([
+    ['with comment: false', { with: { comment: false } }, 'comment is false'],
+    [
+      'where nobody can remember it',
+      { step: { event: push() } },
+      'there is no pull request or issue that could remember it',
+    ],
+    [
+      'on a command with comment: false, whose rocket is there',
+      {
+        with: { comment: false, command: '/agent', prompt: '' },
+        step: { event: issueComment({ number: PULL, body: '/agent go' }) },
+      },
+      'comment is false',
+    ],
+  ])(
+    'again with resend-on-rerun what it cannot tell of, and warns: %s',
+    async (_, scenario, why) => {
+      const inputs = { ...scenario.with, 'resend-on-rerun': true };
+      const facts = { ...scenario.step?.github, triggering_actor: 'alice' };
+      const step = { ...scenario.step, github: facts };
+      const { second, posts } = await rerun({ ...scenario, with: inputs, step });
+      expect(second.outputs.result).toBe('sent');
+      expect(warnings(second)).toEqual([
+        `The message to job job-1 is sent, although this re-run cannot tell whether an earlier attempt sent it: ${why} (resend-on-rerun).`,
+      ]);
+      expect(posts).toBe(2);
+    },
+  );
+
+  it('with resend-on-rerun no more than without what it can tell of', async () => {
+    const { second, posts } = await rerun({ with: { 'resend-on-rerun': true } });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(warnings(second)).toEqual([]);
+    expect(posts).toBe(1);
   });
 });
 
-it('another prompt in the same run is another message', async () => {
+it('another step of the same run sends a message of its own', async () => {
   await using scene = await stage();
   await scene.run();
-  await scene.run({ with: { prompt: 'Something else.' } });
+  const inputs = { prompt: 'Something else.' };
+  const facts = { action: 'follow-up-2' };
+  await scene.run({ with: inputs, step: { github: facts } });
+  const again = await scene.run({ with: inputs, step: { github: { ...facts, run_attempt: '2' } } });
+  expect(again.outputs.delivery).toBe('sent');
   expect(scene.agent.accepted()).toHaveLength(2);
 });
 
@@ -162,17 +231,45 @@ it('a first attempt that cannot read its memory works without, and says so', asy
   });
   const result = await scene.run();
   expect(result.outputs.result).toBe('sent');
-  expect(warnings(result)).toEqual([expect.stringContaining('nothing is remembered')]);
+  expect(warnings(result)).toEqual([
+    expect.stringMatching(
+      /^The comment on #7 could not be read .* a re-run will not know what was sent/,
+    ),
+  ]);
 });
 
-it('the ledger of a later version is left as it is', async () => {
-  await using scene = await stage();
-  const later = '<!-- agent-follow-up:v2 {"projectId":"project_1"} -->\nNew things';
-  scene.github.addComment(PULL, 'github-actions[bot]', later);
-  const result = await scene.run();
-  expect(result.outputs.result).toBe('sent');
-  expect(warnings(result)).toEqual([expect.stringContaining('later version')]);
-  expect(scene.github.comments(PULL).map(({ body }) => body)).toEqual([later]);
+describe('a comment that cannot be understood is left as it is, and a re-run sends nothing', () => {
+  const body = composeText(PROJECT, EMPTY, () => 'What people see.');
+  it.each([
+    ['by a later version', body.replace('data 1 ', 'data 2 ')],
+    ['edited by hand', body.replace(/data 1 (\w+) .*? -->/, 'data 1 $1 none -->')],
+    ['without its first line', body.slice(body.indexOf('\n') + 1)],
+    ['without its data', body.slice(0, body.lastIndexOf('\n'))],
+  ])('%s', async (_, broken) => {
+    await using scene = await stage();
+    scene.github.addComment(PULL, 'github-actions[bot]', broken);
+    const first = await scene.run();
+    expect(first.outputs.result).toBe('sent');
+    expect(warnings(first)).toEqual([
+      expect.stringContaining('edited by hand or written by a later version'),
+    ]);
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(errors(second)).toEqual([
+      expect.stringContaining('because a comment of this action cannot be read'),
+    ]);
+    expect(scene.github.comments(PULL).map(({ body }) => body)).toEqual([broken]);
+  });
+
+  it('but not where only its line ends have changed', async () => {
+    await using scene = await stage();
+    await scene.run();
+    const [comment] = scene.github.comments(PULL);
+    scene.github.editComment(comment?.id ?? 0, `${comment?.body.replaceAll('\n', '\r\n')}\r\n`);
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(scene.agent.posts()).toHaveLength(1);
+  });
 });
 
 describe('what an earlier attempt sent stays remembered', () => {
@@ -219,7 +316,8 @@ describe('what an earlier attempt sent stays remembered', () => {
     });
     await scene.run();
     const second = await scene.run({ step: ATTEMPT_2 });
-    expect(scene.agent.gets()).toHaveLength(1);
+    // One before the message, so that it is noted where it can be found, and one for the note.
+    expect(scene.agent.gets()).toHaveLength(2);
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([{ result: 'sent', polls: 1 }]);
   });
 
@@ -237,7 +335,11 @@ describe('what an earlier attempt sent stays remembered', () => {
     isBroken = true;
     const second = await scene.run({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(errors(second)).toEqual([expect.stringContaining('cannot tell whether it was sent')]);
+    expect(errors(second)).toEqual([
+      expect.stringMatching(
+        /cannot tell whether an earlier attempt sent it\. The service answered 500/,
+      ),
+    ]);
     expect(scene.agent.posts()).toHaveLength(1);
   });
 
@@ -389,61 +491,22 @@ it.runIf(HAS_SIGNALS)(
   },
 );
 
-it('a re-run that finds nothing remembered sends, and says so', async () => {
+it('a re-run sends what was never begun, for an earlier step failed', async () => {
+  await using scene = await stage();
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(second.annotations).toEqual([]);
+  // Before it believes that, it looks once more, and at what was overwritten.
+  expect(second.virtualMs).toBeGreaterThan(3000);
+  expect(scene.github.calls('read+history')).toHaveLength(1);
+  expect(scene.agent.accepted()).toHaveLength(1);
+});
+
+it('what somebody deletes between two attempts is forgotten, and is sent again', async () => {
   await using scene = await stage();
   await scene.run();
   scene.github.deleteComment(scene.github.comments(PULL)[0]?.id ?? 0);
   const second = await scene.run({ step: ATTEMPT_2 });
   expect(second.outputs.result).toBe('sent');
-  expect(warnings(second)).toEqual([
-    expect.stringContaining('remembers no message of an earlier attempt to job job-1;'),
-  ]);
-});
-
-it('a ledger that was edited by hand is left as it is', async () => {
-  await using scene = await stage();
-  const edited = '<!-- agent-follow-up:v1 {"projectId":"project_1","jobs":"none"} -->';
-  scene.github.addComment(PULL, 'github-actions[bot]', edited);
-  const first = await scene.run();
-  expect(first.outputs.result).toBe('sent');
-  expect(warnings(first)).toEqual([expect.stringContaining('edited by hand')]);
-  const second = await scene.run({ step: ATTEMPT_2 });
-  expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(scene.github.comments(PULL).map(({ body }) => body)).toEqual([edited]);
-});
-
-it('two comments made at the same moment become one, by three writes at most', async () => {
-  let github: GitHub | undefined;
-  let isRaced = false;
-  await using scene = await stage({
-    with: { wait: true },
-    github: {
-      issues: [{ number: PULL }],
-      on({ method, path }) {
-        // Another run creates its comment just before ours.
-        if (method === 'POST' && path.endsWith('/comments') && !isRaced) {
-          isRaced = true;
-          const other = '<!-- agent-follow-up:v1 {"projectId":"project_1","jobs":[]} -->\nOther';
-          github?.addComment(PULL, 'github-actions[bot]', other);
-        }
-        return undefined;
-      },
-    },
-  });
-  github = scene.github;
-  const result = await scene.run();
-  expect(result.outputs.result).toBe('completed');
-  const [only, ...more] = scene.github.comments(PULL);
-  expect(more).toEqual([]);
-  expect(only?.body).toContain('**Completed');
-  const writes = scene.github.writes().filter(({ method }) => method !== 'DELETE');
-  expect(writes).toHaveLength(3);
-});
-
-it('a conversation is listed twice at most in the usual case', async () => {
-  await using scene = await stage({ with: { wait: true } });
-  await scene.run();
-  await scene.run({ with: { prompt: 'Something else.' } });
-  const lists = scene.github.journal.filter(({ path }) => path === '/graphql');
-  expect(lists.length).toBeLessThanOrEqual(3);
+  expect(scene.agent.accepted()).toHaveLength(2);
 });

@@ -1,7 +1,11 @@
+import { inflateSync } from 'node:zlib';
 import { expect } from 'vitest';
+import type { Ledger } from '../../src/memory/ledger.ts';
+import { readText } from '../../src/memory/text.ts';
 import { OUTPUT_NAMES } from '../../src/report/outputs.ts';
 import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '../sim/agent.ts';
 import { ALICE, pullRequest, RENOVATE } from '../sim/events.ts';
+import type { Comment } from '../sim/github/issues.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
 import { runHere } from '../sim/runner/here.ts';
 import {
@@ -171,12 +175,25 @@ export function findTraces(
     summary: result.summary,
     'requests to the service': agent.journal.map((request) => told(request, key)).join('\n'),
     'requests to GitHub': github.journal.map((request) => told(request, token)).join('\n'),
+    'what comments remember': github.journal.flatMap(({ body }) => dataIn(body)).join('\n'),
   };
   return Object.entries(places).flatMap(([place, text]) => {
     const readable = legible(text);
     return [...new Set([key, token, ...more].flatMap(formsOf))]
       .filter((form) => text.includes(form) || readable.includes(legible(form)))
       .map((form) => `${form} in ${place}`);
+  });
+}
+
+/** The data of a comment, as text. */
+function dataIn(body: string): readonly string[] {
+  const found = body.matchAll(/<!-- agent-follow-up data \d+ \w+ ([\w+/=]+) -->/g);
+  return [...found].flatMap(([, data = '']) => {
+    try {
+      return inflateSync(Buffer.from(data, 'base64')).toString();
+    } catch {
+      return [];
+    }
   });
 }
 
@@ -216,10 +233,32 @@ function messages({ annotations }: StepResult, wanted: string): readonly string[
   return annotations.filter(({ type }) => type === wanted).map(({ message }) => message);
 }
 
-/** The texts that the comment had, one after the other. */
+/** What people see of the texts that the comment had, one after the other. */
 export function commentTexts(github: GitHub): readonly string[] {
   return github
     .writes()
-    .map(({ body }) => String(JSON.parse(body).body))
-    .map((body) => body.replace(/^<!--.*?-->\n/, ''));
+    .flatMap(({ body }) => JSON.parse(body || '{}').body ?? [])
+    .map((body) => body.replace(/^<!--.*?-->\n/, '').replace(/\n\n<!--.*?-->$/, ''));
+}
+
+/** The comments of the action on a conversation. */
+export function ownComments(github: GitHub, number = PULL): readonly Comment[] {
+  return github.comments(number).filter(({ body }) => readText(body, PROJECT).kind !== 'none');
+}
+
+/** What the one comment of the action on a conversation remembers. */
+export function remembered(github: GitHub, number = PULL): Ledger {
+  const [comment, ...others] = ownComments(github, number);
+  expect(others).toEqual([]);
+  const text = readText(comment?.body ?? '', PROJECT);
+  if (text.kind !== 'ledger') throw new Error(`The comment on #${number} is ${text.kind}.`);
+  return text.ledger;
+}
+
+/** The names of the calls to GitHub, from one of them on. */
+export function callNames(github: GitHub, from = 0): readonly string[] {
+  return github
+    .calls()
+    .map(({ name }) => name)
+    .slice(from);
 }

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { schedule } from '../sim/events.ts';
-import { commentTexts, errors, JOB, PULL, stage, warnings } from './scenario.ts';
+import { issueComment, schedule } from '../sim/events.ts';
+import {
+  callNames,
+  commentTexts,
+  errors,
+  JOB,
+  ownComments,
+  PULL,
+  remembered,
+  stage,
+  warnings,
+} from './scenario.ts';
 
 const LOOK = { send: 'false', prompt: '' };
 const RUN_2 = { github: { run_id: '900' } };
@@ -19,16 +29,37 @@ describe('send: false', () => {
     });
     const result = await scene.run();
     expect(result.conclusion).toBe(conclusion);
-    expect(result.outputs).toMatchObject({
-      result: word,
-      status,
-      delivery: 'not-sent',
-      confirmed: '',
-      'comment-url': '',
-    });
+    const facts = { result: word, status, delivery: 'not-sent', confirmed: '' };
+    expect(result.outputs).toMatchObject(facts);
     expect(scene.agent.journal.map(({ method }) => method)).toEqual(['GET']);
-    expect(scene.github.journal).toEqual([]);
     expect(result.log).not.toContain('essage');
+  });
+
+  it('enters the job into the comment, so that a command need not name it, and once', async () => {
+    await using scene = await stage({ with: LOOK });
+    const first = await scene.run();
+    expect(first.outputs['comment-url']).toContain(`/pull/${PULL}#issuecomment-`);
+    expect(remembered(scene.github).jobs).toMatchObject([
+      { id: JOB, record: { status: 'completed', model: 'sonnet' }, turns: [] },
+    ]);
+    expect(callNames(scene.github)).toEqual(['read', 'POST issues/#/comments', 'read']);
+
+    // Nothing is new, and nothing is written.
+    const second = await scene.run({ step: RUN_2 });
+    expect(second.outputs['comment-url']).toBe('');
+    expect(callNames(scene.github, 3)).toEqual(['read']);
+
+    const event = issueComment({ number: PULL, body: '/agent go on' });
+    const inputs = { send: 'true', command: '/agent', 'job-id': '' };
+    const command = await scene.run({ with: inputs, step: { event } });
+    expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
+  });
+
+  it('says nothing on GitHub with comment: false, or without a conversation', async () => {
+    await using scene = await stage({ with: LOOK });
+    await scene.run({ with: { comment: false } });
+    await scene.run({ step: { event: schedule() } });
+    expect(scene.github.journal).toEqual([]);
   });
 
   it('ignores the prompt', async () => {
@@ -54,7 +85,7 @@ describe('send: false', () => {
     expect(scene.agent.gets()).toHaveLength(4);
     expect(scene.agent.posts()).toEqual([]);
     expect([...errors(result), ...warnings(result)]).toEqual([]);
-    expect(scene.github.comments(PULL)).toEqual([]);
+    expect(remembered(scene.github).jobs).toMatchObject([{ id: JOB, turns: [] }]);
   });
 
   it('ends at the deadline', async () => {
@@ -112,10 +143,14 @@ describe('a wait that goes on in a later run', () => {
     });
     expect(JSON.parse(second.outputs.results ?? '')[0].elapsedSeconds).toBeGreaterThan(85);
     expect(scene.agent.posts()).toHaveLength(1);
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    expect(ownComments(scene.github)).toHaveLength(1);
     const last = commentTexts(scene.github).at(-1);
     expect(last).toContain('**Completed');
     expect(last).not.toContain('earlier message');
+    const [turn, ...others] = remembered(scene.github).jobs[0]?.turns ?? [];
+    expect(others).toEqual([]);
+    // Still the message of the first run.
+    expect(turn).toMatchObject({ runId: '1658821493', delivery: 'sent', result: 'completed' });
   });
 
   it('finds it where only the job names the pull request', async () => {

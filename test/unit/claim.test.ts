@@ -260,7 +260,7 @@ describe('whose the message of a step is', () => {
       ],
       [
         'another use had taken it before, and has not sent it',
-        versions([taken('other')], [early('not-sent', { owner: 'other', attempt: 2, writes: 2 })]),
+        versions([taken('other')], [{ ...taken('other', 'not-sent'), writes: 2 }], [taken('own')]),
         null,
       ],
     ])('%s', (_, seen, owner) => {

@@ -62,14 +62,15 @@ export const story: Story = {
     }),
     'mallory was refused, with a green step, no reaction and no message.':
       cameTo(third, 'success', { result: 'skipped', delivery: 'not-sent' }) &&
-      github.reactions.length === 4,
+      github.reactions.length === 6,
     'There is one comment of the action, and it tells of both messages.':
       github.comments(PULL).filter(({ author }) => author !== 'alice' && author !== 'mallory')
         .length === 1,
   }),
   lesson: [
     'The first command names the job, later ones need not: the comment of the action is its memory.',
-    'Eyes: the command is accepted. Rocket: the message is out. Confused: it failed.',
+    'Eyes: the command is accepted. Rocket: the message goes out. Party popper: the agent is done.',
+    'Confused: it failed.',
     'GitHub is asked on every command whether its author may write to the repository. Whoever may',
     'not cannot make the action send anything, and does not turn the run red either.',
   ],

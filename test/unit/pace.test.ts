@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { createPace, pauseMs } from '../../src/memory/pace.ts';
+import { virtualClock } from '../model/clock.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Times of writes, so many seconds apart. */
+function every(seconds: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index * seconds * 1000);
+}
+
+describe('pauseMs', () => {
+  it.each<[string, readonly number[], number, number]>([
+    ['nothing was written yet', [], 0, 0],
+    ['59 in the last minute', every(0, 59), 0, 0],
+    ['60 in the last minute', every(0, 60), 0, MINUTE],
+    ['60 in the last minute, the first of them half a minute ago', every(0, 60), 30_000, 30_000],
+    ['60 of which the first is older than a minute', every(2, 60), 118_000, 0],
+    ['399 in the last hour', every(2, 399), 796_000, 0],
+    ['400 in the last hour', every(2, 400), 798_000, HOUR - 798_000],
+    ['400 an hour ago', every(2, 400), HOUR, 0],
+  ])('%s', (_, writtenAt, now, expected) => {
+    expect(pauseMs(writtenAt, now)).toBe(expected);
+  });
+});
+
+describe('the turns of a run to write', () => {
+  /** When each of them came, in seconds. */
+  async function turns(conversations: readonly number[], cancelAtMs = Infinity) {
+    const clock = virtualClock(0);
+    const cancel = new AbortController();
+    if (cancelAtMs < Infinity) clock.after(cancelAtMs, () => cancel.abort());
+    const pace = createPace(clock.seen, cancel.signal);
+    // What is written to one conversation is written one after the other.
+    const last = new Map<number, Promise<unknown>>();
+    const times = conversations.map((conversation) => {
+      const time = (last.get(conversation) ?? Promise.resolve()).then(async () => {
+        await pace.turn(conversation);
+        return Math.round(clock.now() / 1000);
+      });
+      last.set(conversation, time);
+      return time;
+    });
+    return clock.drive(Promise.all(times));
+  }
+
+  it.each<[string, readonly number[], readonly number[]]>([
+    ['on one conversation come at once', [7, 7, 7], [0, 0, 0]],
+    ['on several come one a second', [7, 8, 9], [0, 1, 2]],
+    ['on several in turn come one a second', [7, 8, 7, 8], [0, 1, 2, 3]],
+    ['on the one that was written last come at once', [7, 8, 8, 8], [0, 1, 1, 1]],
+  ])('%s', async (_, conversations, expected) => {
+    expect(await turns(conversations)).toEqual(expected);
+  });
+
+  it('come 60 a minute at the most', async () => {
+    const times = await turns(Array.from({ length: 130 }, () => 7));
+    expect(times.filter((at) => at === 0)).toHaveLength(60);
+    expect(times.filter((at) => at === 60)).toHaveLength(60);
+    expect(times.filter((at) => at === 120)).toHaveLength(10);
+  });
+
+  it('come 400 an hour at the most, on however many conversations', async () => {
+    const times = await turns(Array.from({ length: 500 }, (_, number) => number));
+    expect(times.filter((at) => at < 3600)).toHaveLength(400);
+    expect(times[400]).toBe(3600);
+  });
+
+  it('come at once after a cancel', async () => {
+    const times = await turns([7, 8, 9, 10, 11], 1500);
+    expect(times).toEqual([0, 1, 2, 2, 2]);
+  });
+});
