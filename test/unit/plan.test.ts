@@ -1,258 +1,347 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Located,
+  type Plan,
   planJob,
   planLook,
   rememberedJob,
   stateOf,
-  turnKey,
+  stateUnplanned,
 } from '../../src/job/plan.ts';
-import { findJob, type Ledger, merge } from '../../src/memory/ledger.ts';
+import type { Ledger } from '../../src/memory/ledger.ts';
 import type { Memory } from '../../src/memory/updates.ts';
-import { newTurn, type Turn } from '../../src/turn.ts';
+import type { Turn } from '../../src/turn.ts';
+import { turn as endedTurn, job, ledger, START } from './record.ts';
 
-const NOON = Date.UTC(2026, 10, 21, 12);
-const START = { key: 'comment:1:aa', by: 'alice', prompt: 'Go.', startedAt: NOON };
+const RECORD = { status: 'active', model: null, source: null, prLink: null };
+const BASE = { status: 'completed', prLink: null, archivedAt: null };
 
-/** A turn under way; with a result, one that has ended. */
-function turn(parts: Partial<Turn>): Turn {
-  return {
-    ...newTurn({ ...START, runId: '1', attempt: 1 }),
-    delivery: 'sent',
-    sentAt: NOON + 5000,
-    endedAt: parts.result === undefined ? null : NOON + 9000,
-    ...parts,
-  };
+/** A turn of an earlier attempt that is under way; with a result, one that has ended. */
+function turn(parts: Partial<Turn> = {}): Turn {
+  const endedAt = parts.result === undefined ? null : START + 9000;
+  return endedTurn({ sentAt: START + 5000, endedAt, runId: '8', ...parts });
 }
-function ledger(...jobs: readonly (readonly [string, ...Turn[]])[]): Ledger {
-  const record = { status: 'active', model: null, source: null, prLink: null };
-  return { projectId: 'p', jobs: jobs.map(([id, ...turns]) => ({ id, record, turns })) };
+
+/** The turn as a run would begin it. */
+function own(parts: Partial<Turn> = {}): Turn {
+  const fresh = {
+    mark: 'own',
+    owner: 'own',
+    delivery: 'not-sent',
+    startedAt: START + 60_000,
+  } as const;
+  return endedTurn({ ...fresh, runId: '8', attempt: 2, endedAt: null, ...parts });
 }
-const read = (of: Ledger | null): Memory => ({ kind: 'read', ledger: of });
-const unreadable: Memory = { kind: 'unreadable', why: 'GitHub answered 500', isCancelled: false };
 
-describe('planJob', () => {
-  const asked = { jobId: 'j', key: 'comment:1:aa', runId: '8', attempt: 1, wait: true };
-  const plan = (memory: Located, more = {}) => planJob({ ...asked, memory, ...more });
+const read = (of: Ledger, isWhole = true): Memory => ({ kind: 'read', ledger: of, isWhole });
+const remembered = (...turns: readonly Turn[]): Memory => read(ledger(job('j', ...turns)));
+const NOTHING = read(ledger());
+const UNREADABLE: Memory = { kind: 'unreadable', why: 'GitHub answered 500' };
+const NONE: Memory = { kind: 'none' };
 
-  it.each([
-    ['no memory', { kind: 'none' }, {}, 'send'],
-    ['no memory, re-run', { kind: 'none' }, { attempt: 2 }, 'send'],
-    ['unreadable', unreadable, {}, 'send'],
-    ['unreadable, re-run', unreadable, { attempt: 2 }, 'refuse'],
-    ['no comment yet', read(null), {}, 'send'],
-    ['another job', read(ledger(['k', turn({})])), {}, 'send'],
-    ['another turn', read(ledger(['j', turn({ key: 'comment:2:bb' })])), {}, 'send'],
-    ['not sent', read(ledger(['j', turn({ delivery: 'not-sent' })])), { attempt: 2 }, 'send'],
-    ['sending', read(ledger(['j', turn({ delivery: 'sending' })])), {}, 'resume'],
-    ['unknown', read(ledger(['j', turn({ delivery: 'unknown' })])), {}, 'resume'],
-    ['sent', read(ledger(['j', turn({})])), {}, 'resume'],
-    ['timed out', read(ledger(['j', turn({ result: 'timed-out' })])), {}, 'resume'],
-    ['completed', read(ledger(['j', turn({ result: 'completed' })])), {}, 'ended'],
-    [
-      'completed, no wait',
-      read(ledger(['j', turn({ result: 'completed' })])),
-      { wait: false },
-      'resume',
-    ],
-  ] as const)('%s', (_, memory, more, kind) => {
-    expect(plan(memory, more).kind).toBe(kind);
-  });
+interface Case {
+  readonly attempt?: number;
+  readonly wait?: boolean;
+  readonly isNamed?: boolean;
+  readonly resendOnRerun?: boolean;
+  readonly own?: Partial<Turn>;
+}
 
-  it('warns where a re-run sends without knowing what was sent before', () => {
-    expect(plan({ kind: 'none' }, { attempt: 2 })).toMatchObject({
-      warning: expect.stringMatching(/without a memory .* to job j is sent again\./),
-    });
-    expect(plan(read(null), { attempt: 2 })).toMatchObject({
-      warning: expect.stringMatching(/remembers no message of an earlier attempt to job j;/),
-    });
-    expect(plan(read(null))).toEqual({ kind: 'send', warning: '' });
-  });
+function plan(memory: Located, { attempt = 2, own: parts = {}, ...more }: Case = {}): Plan {
+  const usual = { wait: true, isNamed: true, resendOnRerun: false };
+  return planJob({ ...usual, ...more, memory, jobId: 'j', own: own({ attempt, ...parts }) });
+}
 
-  it.each<[Extract<Located, { kind: 'not-found' }>['ending'], string, string]>([
-    [
-      { kind: 'refused', why: 'It is gone.' },
-      'error',
-      'cannot tell whether it was sent before. It is gone.',
-    ],
-    [{ kind: 'stopped', why: 'Too many.' }, 'skipped', 'took no more messages. Too many.'],
-    [{ kind: 'timed-out', why: 'So.' }, 'timed-out', 'within timeout-minutes, .* before. So.$'],
-    [{ kind: 'timed-out', why: '' }, 'timed-out', 'within timeout-minutes, .* before.$'],
-    [{ kind: 'cancelled' }, 'cancelled', 'before the run was cancelled'],
-  ])('sends nothing where the job does not show the place: %j', (ending, result, words) => {
-    expect(plan({ kind: 'not-found', ending }, { attempt: 2 })).toEqual({
-      kind: 'refuse',
-      end: {
-        result,
-        reason: expect.stringMatching(`^Nothing was sent to job j in this re-run: .*${words}`),
-      },
-    });
-  });
+const SEND: Plan = { kind: 'send', warning: '', earlier: null };
+const ANYTHING: readonly (readonly [string, Located])[] = [
+  ['nowhere', NONE],
+  ['a comment that cannot be read', UNREADABLE],
+  ['a comment of which a part cannot be read', read(ledger(), false)],
+  ['a comment that had no room', read({ jobs: [], trimmed: '9' })],
+  ['nothing', NOTHING],
+  ['what was sent', remembered(turn())],
+  ['a job that cannot be read', { kind: 'not-found', ending: { kind: 'cancelled' } }],
+];
 
-  const start = newTurn({ ...START, startedAt: NOON + 60_000, runId: '1', attempt: 2 });
-  const begin = (memory: Ledger, wait = true) =>
-    stateOf('j', plan(read(memory), { attempt: 2, wait }), start, { wait, polls: 0 });
-
-  it('gives the end that an earlier attempt saw as it is remembered', () => {
-    const base = { status: 'completed', prLink: null, archivedAt: null };
-    const seen = { confirmed: true, base, evidence: true, reason: 'So.' };
-    for (const result of ['completed', 'failed', 'archived'] as const) {
-      const ended = turn({ ...seen, result });
-      expect(begin(ledger(['j', ended]))).toMatchObject({
-        ...{ jobId: 'j', isLook: false, record: { id: 'j', status: 'active' } },
-        turn: ended,
-      });
-    }
-  });
-
-  it('goes on with what is remembered of the message, under this attempt', () => {
-    const base = { status: 'completed', prLink: null, archivedAt: null };
-    const seen = { base, evidence: true, by: 'bob', result: 'timed-out' } as const;
-    expect(begin(ledger(['j', turn(seen)]))).toMatchObject({
-      isLook: false,
-      turn: {
-        ...{ by: 'bob', attempt: 2, startedAt: NOON, sentAt: NOON + 5000, base, evidence: true },
-        ...{ delivery: 'sent', result: 'sent', endedAt: null, confirmed: null },
-        reason: 'The run ended before the agent was done.',
-      },
-    });
-  });
-
-  it('does not settle a turn by what came after it', () => {
-    const base = { status: 'completed', prLink: null, archivedAt: null };
-    const mine = turn({ delivery: 'sending', base, sentAt: null });
-    const later = turn({ key: 'comment:2:bb', startedAt: NOON + 3_600_000 });
-    expect(plan(read(ledger(['j', mine])))).toMatchObject({ isOvertaken: false });
-    expect(begin(ledger(['j', mine])).turn).toMatchObject({
-      ...{ delivery: 'unknown', base, sentAt: null },
-    });
-    expect(plan(read(ledger(['j', later, mine])))).toMatchObject({ isOvertaken: true });
-    expect(begin(ledger(['j', later, mine])).turn.base).toBeNull();
+describe('in the first attempt', () => {
+  it.each(ANYTHING)('the message is sent, whatever is remembered: %s', (_, memory) => {
+    expect(plan(memory, { attempt: 1 })).toEqual(SEND);
+    expect(plan(memory, { attempt: 1, isNamed: false, resendOnRerun: true })).toEqual(SEND);
   });
 });
 
-describe('a turn that is not remembered, where the comment had no room for all', () => {
-  const plan = (memory: Ledger, attempt: number) =>
-    planJob({
-      ...{ jobId: 'j', key: 'comment:1:aa', runId: '8', wait: true },
-      ...{ memory: read(memory), attempt },
+describe('in a re-run', () => {
+  describe('an earlier attempt’s turn decides', () => {
+    it.each<[string, Partial<Turn>, Plan['kind'], Case]>([
+      ['not sent', { delivery: 'not-sent', result: 'error' }, 'send', {}],
+      ['held back', { delivery: 'not-sent', result: 'skipped' }, 'send', {}],
+      ['being sent', { delivery: 'sending' }, 'resume', {}],
+      ['of unknown fate', { delivery: 'unknown', result: 'error' }, 'resume', {}],
+      ['sent', {}, 'resume', {}],
+      ['timed out', { result: 'timed-out' }, 'resume', {}],
+      ['cancelled', { result: 'cancelled' }, 'resume', {}],
+      ['completed', { result: 'completed' }, 'ended', {}],
+      ['failed', { result: 'failed' }, 'ended', {}],
+      ['archived', { result: 'archived' }, 'ended', {}],
+      ['completed, without a wait', { result: 'completed' }, 'resume', { wait: false }],
+      ['of another prompt', { prompt: 'Stop.' }, 'resume', {}],
+      ['of another leg', { leg: 'another' }, 'resume', {}],
+      ['of an attempt in between', { attempt: 2 }, 'resume', { attempt: 3 }],
+    ])('%s', (_, parts, kind, more) => {
+      for (const isNamed of [true, false]) {
+        for (const resendOnRerun of [true, false]) {
+          const given = { ...more, isNamed, resendOnRerun };
+          expect(plan(remembered(turn(parts)), given).kind).toBe(kind);
+          // What is missing elsewhere is of no concern where the turn is there.
+          const partly = { ...ledger(job('j', turn(parts))), trimmed: '9' };
+          expect(plan(read(partly, false), given).kind).toBe(kind);
+        }
+      }
     });
-  const refused = {
-    kind: 'refuse',
-    end: {
-      result: 'error',
-      reason: expect.stringContaining('the comment had no room left to remember all messages'),
-    },
-  };
-  const sent = { kind: 'send', warning: expect.stringContaining('remembers no message') };
 
-  it.each([
-    ['of this run', '8', 2, refused],
-    ['of a later run', '10', 2, refused],
-    ['of a run before', '7', 2, sent],
-    ['of none', undefined, 2, sent],
-    ['in the first attempt', '8', 1, { kind: 'send', warning: '' }],
-  ])('%s', (_, forgotten, attempt, expected) => {
-    const another = ledger(['k', turn({})], ['j', turn({ key: 'comment:2:bb' })]);
-    expect(plan({ ...another, forgotten }, attempt)).toEqual(expected);
-    expect(plan({ projectId: 'p', jobs: [], forgotten }, attempt)).toEqual(expected);
+    it('that was not sent goes on as that turn, unless it is another run’s', () => {
+      const unsent = turn({ delivery: 'not-sent' });
+      expect(plan(remembered(unsent))).toEqual({ ...SEND, earlier: unsent });
+      const command = { origin: 'comment:1' };
+      const theirs = turn({ ...command, delivery: 'not-sent', runId: '7' });
+      expect(plan(remembered(theirs), { own: command })).toEqual(SEND);
+    });
+
+    it('is the one that this attempt has not taken yet', () => {
+      const taken = turn({ mark: 'first', attempt: 2 });
+      const free = turn({ mark: 'second' });
+      expect(plan(remembered(taken, free))).toMatchObject({ turn: { mark: 'second' } });
+      expect(plan(remembered(taken))).toEqual(SEND);
+    });
+
+    it('does not settle it by what came after it', () => {
+      const mine = turn({ delivery: 'sending', sentAt: null });
+      const later = turn({ mark: 'later', origin: 'comment:2', sentAt: START + 7_200_000 });
+      expect(plan(remembered(mine))).toMatchObject({ isOvertaken: false });
+      expect(plan(remembered(later, mine))).toMatchObject({ isOvertaken: true });
+    });
   });
 
-  it('does not count where it is remembered', () => {
-    const known = { ...ledger(['j', turn({})]), forgotten: '8' };
-    expect(plan(known, 2).kind).toBe('resume');
+  describe('without any, the message was never begun where all can be read', () => {
+    const others = read(
+      ledger(
+        job('k', turn()),
+        job('j', turn({ origin: 'comment:2' }), turn({ origin: 'run:7:job:step' })),
+      ),
+    );
+
+    it.each<[string, Memory, Case]>([
+      ['there is no comment yet', NOTHING, {}],
+      ['there are turns of others', others, {}],
+      ['of an older run something was dropped', read({ jobs: [], trimmed: '7' }), {}],
+      [
+        'by a number of many digits',
+        read({ jobs: [], trimmed: '999' }),
+        { own: { runId: '1000' } },
+      ],
+    ])('%s', (_, memory, more) => {
+      expect(plan(memory, more)).toEqual(SEND);
+      expect(plan(memory, { ...more, resendOnRerun: true })).toEqual(SEND);
+    });
+  });
+
+  describe('without any, nothing is sent where the memory tells too little', () => {
+    it.each<[string, Located, Case, string]>([
+      ['no comments', NONE, {}, 'comment is false'],
+      ['no conversation', NONE, { isNamed: false }, 'there is no pull request or issue'],
+      ['unreadable', UNREADABLE, {}, 'the comment cannot be read: GitHub answered 500'],
+      ['unreadable in part', read(ledger(), false), {}, 'a comment of this action cannot be read'],
+      ['dropped, of this run', read({ jobs: [], trimmed: '8' }), {}, 'the comment had no room'],
+      ['dropped, of a later run', read({ jobs: [], trimmed: '10' }), {}, 'the comment had no room'],
+      ['only the job names the place', NOTHING, { isNamed: false }, 'may have been another one'],
+    ])('%s', (_, memory, more, why) => {
+      expect(plan(memory, more)).toEqual({
+        kind: 'refuse',
+        end: {
+          result: 'error',
+          reason: expect.stringMatching(
+            `^Nothing was sent to job j: this re-run cannot tell whether an earlier attempt sent it, because .*${why}.*\\. To send it, start a new run, write a new comment, or set \`resend-on-rerun: true\`\\.$`,
+          ),
+        },
+      });
+      expect(plan(memory, { ...more, resendOnRerun: true })).toEqual({
+        kind: 'send',
+        earlier: null,
+        warning: expect.stringMatching(
+          `^The message to job j is sent, although this re-run cannot tell .*${why}.* \\(resend-on-rerun\\)\\.$`,
+        ),
+      });
+    });
+  });
+
+  describe('a job that does not show where it is remembered gets nothing', () => {
+    type NotFound = Extract<Located, { kind: 'not-found' }>['ending'];
+    it.each<[NotFound, string, string]>([
+      [
+        { kind: 'refused', why: 'It is gone.' },
+        'error',
+        'so the action cannot tell .* It is gone.',
+      ],
+      [{ kind: 'stopped', why: 'Too many.' }, 'skipped', 'took no more messages. Too many.$'],
+      [{ kind: 'timed-out', why: 'So.' }, 'timed-out', 'within timeout-minutes, .* sent it. So.$'],
+      [{ kind: 'timed-out', why: '' }, 'timed-out', 'within timeout-minutes, .* sent it.$'],
+      [{ kind: 'cancelled' }, 'cancelled', 'before the run was cancelled'],
+    ])('%j', (ending, result, words) => {
+      for (const resendOnRerun of [true, false]) {
+        expect(plan({ kind: 'not-found', ending }, { resendOnRerun, isNamed: false })).toEqual({
+          kind: 'refuse',
+          end: {
+            result,
+            reason: expect.stringMatching(`^Nothing was sent to job j in this re-run: .*${words}`),
+          },
+        });
+      }
+    });
+  });
+});
+
+describe('a planned job begins', () => {
+  const begin = (memory: Located, { wait = true, ...more }: Case = {}) => {
+    const start = own({ writes: 4 });
+    return stateOf('j', plan(memory, { wait, ...more }), start, { wait, polls: 3 });
+  };
+
+  it('with a turn of this run, where nothing was sent before', () => {
+    expect(begin(NOTHING)).toEqual({
+      ...{ jobId: 'j', isLook: false, record: null, polls: 3, timeline: [] },
+      turn: {
+        ...own({ writes: 4 }),
+        ...{ result: 'error', reason: 'The run ended before the message was sent.' },
+      },
+    });
+  });
+
+  it('with the turn that an earlier attempt has not sent, as this one would begin it', () => {
+    const unsent = turn({ delivery: 'not-sent', result: 'error', prompt: 'Stop.', by: 'bob' });
+    expect(begin(remembered(unsent)).turn).toMatchObject({
+      ...{ mark: 'mark-1', owner: 'own', attempt: 2, startedAt: START + 60_000 },
+      ...{ prompt: 'Go.', by: null, delivery: 'not-sent', endedAt: null },
+    });
+  });
+
+  it.each(['completed', 'failed', 'archived'] as const)(
+    'at its end, where an earlier attempt saw that it is %s',
+    (result) => {
+      const ended = turn({ result, confirmed: true, base: BASE, evidence: true, reason: 'So.' });
+      const memory = read(ledger({ ...job('j', ended), record: RECORD }));
+      expect(begin(memory)).toEqual({
+        ...{ jobId: 'j', isLook: false, polls: 3, timeline: [] },
+        record: { ...RECORD, id: 'j', linkProblem: null, createdAt: null, archivedAt: null },
+        turn: { ...ended, owner: 'own', attempt: 2, writes: 0 },
+      });
+      expect(begin(remembered(ended)).record).toBeNull();
+    },
+  );
+
+  it('with what is remembered of the message, under this attempt', () => {
+    const seen = { base: BASE, evidence: true, by: 'bob', result: 'timed-out' } as const;
+    expect(begin(remembered(turn(seen))).turn).toMatchObject({
+      ...{ mark: 'mark-1', owner: 'own', attempt: 2, writes: 0 },
+      ...{ by: 'bob', startedAt: START, sentAt: START + 5000, base: BASE, evidence: true },
+      ...{ delivery: 'sent', result: 'sent', endedAt: null, confirmed: null },
+      reason: 'The run ended before the agent was done.',
+    });
+  });
+
+  it.each(['sending', 'unknown'] as const)('in doubt, where it was left as %s', (delivery) => {
+    const mine = turn({ delivery, base: BASE, sentAt: null });
+    const later = turn({ mark: 'later', origin: 'comment:2', sentAt: START + 7_200_000 });
+    expect(begin(remembered(mine)).turn).toMatchObject({
+      ...{ delivery: 'unknown', result: 'error', base: BASE, sentAt: null, endedAt: null },
+    });
+    // What changed since may be that one's doing.
+    expect(begin(remembered(later, mine)).turn.base).toBeNull();
+  });
+
+  it('with nothing that it could do, where it is refused', () => {
+    expect(begin(UNREADABLE).turn).toMatchObject({ mark: 'own', delivery: 'not-sent' });
+  });
+
+  it.each([
+    ['gets a message', false, 'unknown', /before it was known what an earlier attempt had sent/],
+    ['is looked at', true, 'not-sent', /before the look at the job did/],
+  ])('before it is planned: one that %s', (_, isLook, delivery, reason) => {
+    expect(stateUnplanned('j', own(), isLook)).toMatchObject({
+      ...{ jobId: 'j', isLook, record: null, polls: 0 },
+      turn: { delivery, result: 'error', reason: expect.stringMatching(reason), endedAt: null },
+    });
   });
 });
 
 describe('planLook goes on with the newest message if it is sent and not answered', () => {
   const nothing = { kind: 'look', turn: null };
-  const base = { status: 'failed', prLink: null, archivedAt: null };
-  const open = turn({ base, evidence: true });
+  const open = turn({ base: BASE, evidence: true });
   const goesOn = { kind: 'look', turn: open };
 
-  it.each<[string, Memory, object]>([
-    ['no memory', { kind: 'none' }, nothing],
-    ['an unreadable one', unreadable, nothing],
-    ['no comment yet', read(null), nothing],
-    ['another job', read(ledger(['k', open])), nothing],
-    ['a job without turns', read(ledger(['j'])), nothing],
-    ['not answered', read(ledger(['k', turn({})], ['j', open])), goesOn],
-    ['the newest of two', read(ledger(['j', open, turn({ result: 'failed' })])), goesOn],
-    ['an older one', read(ledger(['j', turn({ result: 'failed' }), open])), nothing],
-    [
-      'one below what was not sent',
-      read(ledger(['j', turn({ delivery: 'not-sent' }), open])),
-      goesOn,
-    ],
+  it.each<[string, Located, object]>([
+    ['no memory', NONE, nothing],
+    ['an unreadable one', UNREADABLE, nothing],
+    ['no comment yet', NOTHING, nothing],
+    ['another job', read(ledger(job('k', open))), nothing],
+    ['a job without turns', remembered(), nothing],
+    ['not answered', read(ledger(job('k', turn()), job('j', open))), goesOn],
+    ['not answered, in what can be read', read(ledger(job('j', open)), false), goesOn],
+    ['the newest of two', remembered(open, turn({ result: 'failed' })), goesOn],
+    ['an older one', remembered(turn({ result: 'failed' }), open), nothing],
+    ['one below what was not sent', remembered(turn({ delivery: 'not-sent' }), open), goesOn],
     ...(['completed', 'failed', 'archived'] as const).map((result): [string, Memory, object] => [
       result,
-      read(ledger(['j', turn({ result })])),
+      remembered(turn({ result })),
       nothing,
     ]),
     ...(['sending', 'unknown', 'not-sent'] as const).map((delivery): [string, Memory, object] => [
       delivery,
-      read(ledger(['j', turn({ delivery })])),
+      remembered(turn({ delivery })),
       nothing,
     ]),
-  ])('%s', (_, memory, plan) => {
-    expect(planLook(memory, 'j', true)).toEqual(plan);
+  ])('%s', (_, memory, expected) => {
+    expect(planLook(memory, 'j', true)).toEqual(expected);
   });
 
   it.each(['sent', 'timed-out', 'cancelled', 'error'] as const)('%s is not the end', (result) => {
-    expect(planLook(read(ledger(['j', turn({ result })])), 'j', true)).toMatchObject({
-      turn: { result },
+    expect(planLook(remembered(turn({ result })), 'j', true)).toMatchObject({ turn: { result } });
+  });
+
+  it('but a single poll needs no earlier message', () => {
+    expect(planLook(remembered(turn()), 'j', false)).toEqual(nothing);
+  });
+
+  it('and begins with it, or with none', () => {
+    const begin = (memory: Located) =>
+      stateOf('j', planLook(memory, 'j', true), own(), { wait: true, polls: 0 });
+    expect(begin(remembered(open))).toMatchObject({
+      isLook: true,
+      turn: { ...open, result: 'error', reason: expect.stringContaining('before the look') },
+    });
+    expect(begin(NOTHING)).toMatchObject({
+      isLook: true,
+      turn: { mark: 'own', delivery: 'not-sent', sentAt: null },
     });
   });
 });
 
-it('a single poll needs no earlier message', () => {
-  expect(planLook(read(ledger(['j', turn({})])), 'j', false)).toEqual({ kind: 'look', turn: null });
-});
-
-describe('rememberedJob', () => {
+describe('where no job is named', () => {
   it.each([
-    [unreadable, /cannot be read: GitHub answered 500/],
-    [read(null), /remembers no job yet/],
-    [{ kind: 'none' } as const, /remembers no job yet/],
-    [read(ledger(['a', turn({})], ['b', turn({})])), /2 jobs: a, b/],
-  ])('is unclear: %#', (memory, problem) => {
+    [UNREADABLE, /what the conversation remembers cannot be read: GitHub answered 500\.$/],
+    [NOTHING, /remembers no job yet/],
+    [NONE, /remembers no job yet/],
+    [read(ledger(job('a'), job('b', turn()))), /2 jobs: a, b\. .* "job-id: a"/],
+  ])('it is not clear which is meant: %#', (memory, problem) => {
     expect(rememberedJob(memory)).toEqual({
       kind: 'unclear',
       problem: expect.stringMatching(problem),
     });
   });
-  it('is the only one', () => {
-    expect(rememberedJob(read(ledger(['a', turn({})])))).toEqual({ kind: 'job', jobId: 'a' });
-  });
-});
 
-it('a key differs by origin, job and prompt', () => {
-  const keys = [
-    turnKey('comment:1', ['p', 'j', 'x']),
-    turnKey('comment:2', ['p', 'j', 'x']),
-    turnKey('comment:1', ['p', 'jx', '']),
-    turnKey('comment:1', ['p', 'j', 'y']),
-  ];
-  expect(new Set(keys).size).toBe(4);
-  expect(turnKey('comment:1', ['p', 'j', 'x'])).toBe(keys[0]);
-});
-
-describe('merge never forgets a message that may be out', () => {
   it.each([
-    ['sent', 1, 'not-sent', 2, 'sent'],
-    ['unknown', 1, 'not-sent', 2, 'unknown'],
-    ['sending', 1, 'not-sent', 2, 'sending'],
-    ['sending', 1, 'not-sent', 1, 'not-sent'],
-    ['sending', 1, 'sent', 2, 'sent'],
-    ['not-sent', 1, 'sending', 2, 'sending'],
-  ] as const)(
-    '%s of attempt %s, then %s of attempt %s: %s',
-    (before, first, after, second, kept) => {
-      const standing = ledger(['j', turn({ delivery: before, attempt: first })]);
-      const own = ledger(['j', turn({ delivery: after, attempt: second })]);
-      expect(findJob(merge(standing, own), 'j')?.turns.map(({ delivery }) => delivery)).toEqual([
-        kept,
-      ]);
-    },
-  );
+    ['that got a message', job('a', turn())],
+    ['that was only looked at', job('a')],
+  ])('it is the only one: %s', (_, only) => {
+    expect(rememberedJob(read(ledger(only)))).toEqual({ kind: 'job', jobId: 'a' });
+  });
 });

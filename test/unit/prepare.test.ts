@@ -1,8 +1,143 @@
-import { expect, it } from 'vitest';
-import { ownPullRequest } from '../../src/job/prepare.ts';
+import { describe, expect, it } from 'vitest';
+import type { RunContext } from '../../src/context.ts';
+import type { CommentTrigger, Trigger } from '../../src/github/event.ts';
+import { JOB_ID_MISSING } from '../../src/inputs.ts';
+import { ownPullRequest, promptOf, startTurn, whichJobs } from '../../src/job/prepare.ts';
+import type { Memory } from '../../src/memory/updates.ts';
 import { readRunInfo } from '../../src/runner/environment.ts';
+import { job, ledger, START } from './record.ts';
 
-const INFO = readRunInfo({ GITHUB_REPOSITORY: 'octo/agents' });
+const INFO = readRunInfo({
+  ...{ GITHUB_REPOSITORY: 'octo/agents', GITHUB_RUN_ID: '8', GITHUB_RUN_ATTEMPT: '2' },
+  ...{ GITHUB_JOB: 'build', GITHUB_ACTION: '__self', GITHUB_TRIGGERING_ACTOR: 'bob' },
+});
+const ALICE = { login: 'alice', id: 1, type: 'User' };
+const COMMENT: CommentTrigger = {
+  ...{ kind: 'review-comment', action: 'created', conversation: 7, id: 12, nodeId: '', body: '' },
+  ...{ author: ALICE, sender: ALICE, viaApp: false },
+  context: { path: 'a.ts', line: 3, diffHunk: '' },
+};
+const PUSH: Trigger = {
+  ...{ event: 'push', conversation: null, sender: ALICE, isHeadHere: false, causedBy: '' },
+  comment: null,
+};
+const ON_COMMENT: Trigger = { ...PUSH, event: 'pull_request_review_comment', comment: COMMENT };
+
+interface Facts {
+  readonly trigger?: Trigger;
+  readonly inputs?: Partial<RunContext['inputs']>;
+  readonly redact?: (text: string) => string;
+  readonly text?: string;
+}
+
+/** What these functions take of a run. */
+function contextOf({ trigger = PUSH, inputs, redact = (same) => same, text = '' }: Facts) {
+  const usual = {
+    command: null,
+    prompt: 'Be brief.',
+    matrixLeg: 'null',
+    jobIds: [],
+    comment: true,
+  };
+  const context = { trigger, text, info: INFO, mark: 'k1', runtime: { redact } };
+  return { ...context, inputs: { ...usual, ...inputs } } as unknown as RunContext;
+}
+
+describe('the turn that a run begins', () => {
+  const begin = (facts: Facts, prompt = 'Go.') => startTurn(contextOf(facts), prompt, START);
+
+  it('is known by its step, and by the process', () => {
+    expect(begin({})).toMatchObject({
+      ...{ origin: 'run:8:build:__self', leg: '', mark: 'k1', owner: 'k1', writes: 0 },
+      ...{ by: 'bob', prompt: 'Go.', startedAt: START, runId: '8', attempt: 2 },
+      ...{ delivery: 'not-sent', endedAt: null },
+    });
+  });
+
+  it('is known by the comment that asked, whichever run handles it', () => {
+    const leg = { matrixLeg: '{"os":"linux"}' };
+    const asked = begin({ trigger: ON_COMMENT, inputs: { ...leg, command: '/agent' } });
+    expect(asked).toMatchObject({ origin: 'review-comment:12', leg: '', by: 'alice', runId: '8' });
+    const plain = begin({ trigger: ON_COMMENT, inputs: leg });
+    expect(plain).toMatchObject({ origin: 'run:8:build:__self', by: 'alice' });
+    expect(plain.leg).not.toBe('');
+  });
+
+  it.each(['null', '', '{}', ' null\n'])('has no leg without a matrix: %j', (matrixLeg) => {
+    expect(begin({ inputs: { matrixLeg } }).leg).toBe('');
+  });
+
+  it('tells the legs of a matrix apart, without what they hold', () => {
+    const legs = ['{"os":"linux"}', '{"os":"windows"}', '{"os":"linux"}'].map(
+      (matrixLeg) => begin({ inputs: { matrixLeg } }).leg,
+    );
+    for (const leg of legs) expect(leg).toMatch(/^[0-9a-f]{8}$/);
+    expect(new Set(legs).size).toBe(2);
+    expect(legs[0]).toBe(legs[2]);
+  });
+
+  it.each<[string, Trigger, string | null]>([
+    ['a schedule', { ...PUSH, event: 'schedule' }, null],
+    ['a push', PUSH, 'bob'],
+    [
+      'somebody with a strange name',
+      {
+        ...ON_COMMENT,
+        comment: { ...COMMENT, author: { ...ALICE, login: `a\n${'x'.repeat(200)}` } },
+      },
+      `a ${'x'.repeat(97)}…`,
+    ],
+  ])('says who asked: %s', (_, trigger, by) => {
+    expect(begin({ trigger }).by).toBe(by);
+  });
+
+  it('remembers a thousand characters of the prompt, and no part of a secret', () => {
+    const redact = (text: string): string => text.replaceAll('s3cret', '***');
+    const prompt = `${'x'.repeat(997)}s3cret`;
+    expect(begin({ redact }, prompt).prompt).toBe(`${'x'.repeat(997)}***`);
+    expect(begin({ redact }, `${'x'.repeat(1000)}s3cret`).prompt).toBe('x'.repeat(1000));
+    expect(begin({}, '\u{1f680}'.repeat(501).slice(1)).prompt.isWellFormed()).toBe(true);
+  });
+});
+
+describe('what goes out', () => {
+  it.each<[string, Facts, string]>([
+    ['without a command the prompt', {}, 'Be brief.'],
+    ['whoever commented', { trigger: ON_COMMENT }, 'Be brief.'],
+    [
+      'with a command all of it',
+      { trigger: ON_COMMENT, inputs: { command: '/agent' }, text: 'Add tests.' },
+      'Be brief.\n\nAdd tests.\n\nContext: this was written on the file "a.ts", line 3.',
+    ],
+  ])('%s', (_, facts, prompt) => {
+    expect(promptOf(contextOf(facts))).toBe(prompt);
+  });
+});
+
+describe('the jobs that are meant', () => {
+  const memory: Promise<Memory> = Promise.resolve({
+    ...{ kind: 'read', isWhole: true },
+    ledger: ledger(job('known')),
+  });
+  const missing = { kind: 'unclear', problem: JOB_ID_MISSING };
+
+  it.each<[string, Partial<RunContext['inputs']>, number | null, object]>([
+    ['those that are named', { jobIds: ['a', 'b'] }, 7, { kind: 'known', jobIds: ['a', 'b'] }],
+    ['else the one that is remembered', {}, 7, { kind: 'known', jobIds: ['known'] }],
+    ['which is none without a conversation', {}, null, missing],
+    ['and none without comments', { comment: false }, 7, missing],
+  ])('%s', async (_, inputs, conversation, expected) => {
+    expect(await whichJobs(contextOf({ inputs }), memory, conversation)).toEqual(expected);
+  });
+
+  it('are not clear where several are remembered', async () => {
+    const two: Memory = { kind: 'read', isWhole: true, ledger: ledger(job('a'), job('b')) };
+    expect(await whichJobs(contextOf({}), Promise.resolve(two), 7)).toMatchObject({
+      kind: 'unclear',
+      problem: expect.stringContaining('2 jobs: a, b'),
+    });
+  });
+});
 
 it.each([
   ['https://github.com/octo/agents/pull/7', 7],

@@ -3,7 +3,7 @@ import type { LedgerJob } from '../../src/memory/ledger.ts';
 import { headline, renderLedger } from '../../src/report/comment.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import type { JobState, Turn, TurnResult } from '../../src/turn.ts';
-import { record, START, state, turn } from './record.ts';
+import { job, ledger, record, START, state, turn } from './record.ts';
 
 describe('headline', () => {
   const open = { endedAt: null };
@@ -37,11 +37,8 @@ describe('headline', () => {
 
 describe('the comment', () => {
   const site = { serverUrl: 'https://github.com', repository: 'octo/agents' };
-  const render = (job: Partial<LedgerJob>, parts: Partial<Turn> = {}) =>
-    renderLedger(
-      { projectId: 'p', jobs: [{ id: 'job-1', record: null, turns: [turn(parts)], ...job }] },
-      site,
-    );
+  const render = (of: Partial<LedgerJob>, parts: Partial<Turn> = {}) =>
+    renderLedger(ledger({ ...job('job-1', turn(parts)), ...of }), site);
 
   it('of a job without any turn is its name and facts', () => {
     expect(render({ turns: [], record: record({ model: 'opus' }) })).toBe(
@@ -62,6 +59,26 @@ describe('the comment', () => {
     ['somebody', { by: 'alice' }, '**Sent** · asked by `alice` · [run]'],
   ])('names %s who asked', (_, parts, words) => {
     expect(render({}, parts)).toContain(words);
+  });
+});
+
+describe('of a message that somebody else had', () => {
+  const site = { serverUrl: 'https://github.com', repository: 'octo/agents' };
+  const taken = turn({ delivery: 'not-sent', result: 'skipped' });
+
+  it('the comment says nothing', () => {
+    const older = turn({ mark: 'older', prompt: 'Older.' });
+    const text = renderLedger(ledger(job('a', taken, older)), site);
+    expect(text).not.toMatch(/Skipped|earlier message/);
+    expect(text).toContain('Older.');
+  });
+
+  it.each([
+    ['it', ledger(job('a', taken), job('b', taken))],
+    ['a job of which nothing is known', ledger(job('a'))],
+    ['nothing', ledger()],
+  ])('a comment with nothing but %s is no riddle', (_, of) => {
+    expect(renderLedger(of, site)).toBe('No message was sent to an agent.');
   });
 });
 
