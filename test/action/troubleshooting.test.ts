@@ -48,7 +48,7 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
     run({ with: { command: '/agent' }, github: ALLOWED, step: { event: command('mallory') } }),
   'is a bot or app': () =>
     run({ step: { event: event('issues', 'opened', { sender: RENOVATE }) } }),
-  'cannot tell whether': () =>
+  'this re-run cannot tell': () =>
     run({
       github: { on: ({ path }) => (path === '/graphql' ? { status: 500 } : undefined) },
       step: { github: { run_attempt: '2' } },
