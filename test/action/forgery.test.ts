@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { OPENING } from '../../src/github/command.ts';
+import { readText } from '../../src/memory/text.ts';
 import type { Answer, JobPart } from '../sim/agent.ts';
 import { ALICE, issueComment, pullRequest, RENOVATE, reviewComment } from '../sim/events.ts';
 import { FORGERIES, forEnvironment, forHeader } from '../sim/forgeries.ts';
@@ -13,6 +15,7 @@ import {
   findTraces,
   JOB,
   KEY,
+  PROJECT,
   PULL,
   type Scenario,
   type Stage,
@@ -125,8 +128,12 @@ function expectOnlyOurs(result: StepResult, { github }: Stage): void {
   for (const body of bodies(github)) {
     const comment = rendered(body);
     expect(forgedIn(comment, isOwnLink)).toEqual([]);
-    expect(comment.comments).toEqual([expect.stringMatching(/^<!-- agent-follow-up:v1 \{/)]);
-    expect(body.startsWith('<!-- agent-follow-up:v1 {')).toBe(true);
+    expect(comment.comments).toEqual([
+      expect.stringMatching(/^<!-- agent-follow-up [0-9a-f]{16} -->$/),
+      expect.stringMatching(/^<!-- agent-follow-up data 1 [0-9a-f]{16} [\w+/]+=* -->$/),
+    ]);
+    expect(body).toMatch(/^<!-- agent-follow-up [0-9a-f]{16} -->\n/);
+    expect(readText(body, PROJECT).kind).toBe('ledger');
   }
 }
 
@@ -291,7 +298,7 @@ describe.concurrent('a text in each part of a refused message is only quoted', (
 
 describe.concurrent('a text in a command and in the code that it hangs on', () => {
   const PARTS = 8;
-  const shown = TEXTS.filter((text) => !text.includes('<!-- agent-follow-up:'));
+  const shown = TEXTS.filter((text) => !text.includes(OPENING));
 
   it.each(Array.from({ length: Math.ceil(shown.length / (PARTS + 2)) }, (_, index) => index))(
     'is only shown: group %i',

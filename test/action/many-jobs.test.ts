@@ -10,7 +10,9 @@ import {
   errors,
   JOB,
   LONG_TURN,
+  ownComments,
   PULL,
+  remembered,
   type Scenario,
   type Stage,
   stage,
@@ -277,7 +279,7 @@ describe('one job’s failure does not affect the others', () => {
     'a re-run that is killed does not say what it has not found out',
     async () => {
       await using scene = await many({
-        with: { comment: true, 'timeout-minutes': '5' },
+        with: { comment: true, 'timeout-minutes': '5', 'resend-on-rerun': true },
         step: { event: schedule(), github: { run_attempt: '2' } },
         agent: {
           jobs: jobs(FIVE),
@@ -293,7 +295,10 @@ describe('one job’s failure does not affect the others', () => {
   it.each<[string, Scenario, Partial<Told>, Partial<Told>]>([
     [
       'a re-run',
-      { step: { event: schedule(), github: { run_attempt: '2' } } },
+      {
+        with: { 'resend-on-rerun': true },
+        step: { event: schedule(), github: { run_attempt: '2' } },
+      },
       { result: 'timed-out', delivery: 'not-sent' },
       { result: 'sent', delivery: 'sent' },
     ],
@@ -413,45 +418,65 @@ describe('the limit of the project', () => {
           },
         },
       },
-      ids(2),
+      // The first one goes out before the limit is met.
+      ['job-2', 'job-1'],
     );
     await scene.run();
     looks = 1;
     const second = await scene.run({ step: { github: { run_attempt: '2' } } });
     expect(told(second.outputs)).toMatchObject([
-      { result: 'error', delivery: 'not-sent' },
       { result: 'completed', delivery: 'sent' },
+      { result: 'error', delivery: 'not-sent' },
     ]);
     expect(scene.agent.accepted()).toHaveLength(1);
   });
 
-  it('that stops a re-run leaves no empty comment where nothing is sent', async () => {
-    const names = ids(7);
-    const numbers = names.map((_, index) => 11 + index);
-    await using scene = await many(
-      {
-        with: { comment: true },
-        step: { event: schedule(), github: { run_attempt: '2' } },
-        github: { issues: numbers.map((number) => ({ number, pullRequest: true })) },
-        agent: {
-          jobs: names.map((id, index) => ({
-            id,
-            base: { prLink: `https://github.com/octo/agents/pull/${numbers[index]}` },
-          })),
-          onPost: () => ({ status: 429, headers: { 'retry-after': '3600' } }),
+  it.each<[string, number, Scenario['step'], (index: number) => number]>([
+    ['on a schedule, where each has its own pull request', 7, { event: schedule() }, (n) => 11 + n],
+    ['on one pull request', 70, {}, () => PULL],
+  ])(
+    'lets a re-run send what it held up, and nothing twice: %s',
+    async (_, count, step, placeOf) => {
+      const names = ids(count);
+      const numbers = [...new Set(names.map((_, index) => placeOf(index)))];
+      let isLimited = true;
+      await using scene = await many(
+        {
+          with: { comment: true },
+          step: { ...step },
+          github: { issues: numbers.map((number) => ({ number, pullRequest: true })) },
+          agent: {
+            jobs: names.map((id, index) => ({
+              id,
+              base: { prLink: `https://github.com/octo/agents/pull/${placeOf(index)}` },
+            })),
+            onPost: (n) =>
+              isLimited && n > 3 ? { status: 429, headers: { 'retry-after': '3600' } } : undefined,
+          },
         },
-      },
-      names,
-    );
-    const result = await scene.run();
-    expect(told(result.outputs).filter(({ result }) => result === 'skipped')).toHaveLength(6);
-    const comments = numbers.flatMap((number) => scene.github.comments(number));
-    // Of the jobs whose turn had not come, none was told of.
-    expect(comments.length).toBeLessThanOrEqual(4);
-    for (const { body } of comments) {
-      expect(body).toMatch(/\n(### Agent job `job-\d`|No message was sent to an agent\.$)/);
-    }
-  });
+        names,
+      );
+      const first = await scene.run();
+      const by = ({ outputs }: StepResult, wanted: string): readonly string[] =>
+        told(outputs).flatMap(({ jobId, result }) => (result === wanted ? jobId : []));
+      expect(by(first, 'sent')).toHaveLength(3);
+      expect(by(first, 'skipped').length).toBeGreaterThanOrEqual(3);
+      const turns = numbers.flatMap((number) =>
+        remembered(scene.github, number).jobs.flatMap((job) => job.turns),
+      );
+      expect(turns.filter(({ delivery }) => delivery === 'sent')).toHaveLength(3);
+      expect(turns.filter(({ delivery }) => delivery === 'not-sent')).toHaveLength(count - 3);
+      for (const number of numbers) {
+        expect(ownComments(scene.github, number)[0]?.body).not.toContain('is being sent');
+      }
+
+      isLimited = false;
+      const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+      expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+      expect(scene.agent.accepted()).toHaveLength(count);
+      for (const id of names) expect(scene.agent.accepted(id)).toHaveLength(1);
+    },
+  );
 
   it('that can be waited out holds up the messages, and loses none', async () => {
     await using scene = await many(
@@ -647,7 +672,8 @@ describe('the conversations of many jobs', () => {
       }
     }
     expect(result.outputs['comment-url']?.split('\n')).toHaveLength(3);
-    expect(scene.github.writes().length).toBeLessThanOrEqual(2 * names.length);
+    // The note, that it is out, and the end.
+    expect(scene.github.writes()).toHaveLength(3 * names.length);
   });
 
   it('do not say of a job that was skipped before the first message that it gets one', async () => {
@@ -678,14 +704,13 @@ describe('the conversations of many jobs', () => {
     expect(scene.agent.posts()).toHaveLength(5);
   });
 
-  it('name in a re-run each job that they do not remember, and warn of one', async () => {
+  it('let a re-run send what was never begun, and nothing else', async () => {
     await using scene = await many({ with: { comment: true } });
     await scene.run({ with: { 'job-id': 'job-1, job-3' } });
     const second = await scene.run({ step: { github: { run_attempt: '2' } } });
-    expect(scene.agent.posts()).toHaveLength(5);
-    expect(warnings(second)).toEqual([expect.stringMatching(/ to job job-2; it is sent now\. /)]);
-    const named = second.log.matchAll(/remembers no message of an earlier attempt to job (\S+);/g);
-    expect([...named].map(([, id]) => id)).toEqual(['job-2', 'job-4', 'job-5']);
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(second.annotations).toEqual([]);
+    for (const id of FIVE) expect(scene.agent.accepted(id)).toHaveLength(1);
   });
 
   it.runIf(HAS_SIGNALS)('remember a job that comes late to what others share', async () => {
@@ -773,29 +798,6 @@ describe('the conversations of many jobs', () => {
     expect(scene.github.comments(PULL)).toHaveLength(1);
     const [text = ''] = commentTexts(scene.github).slice(-1);
     expect(text.match(/\*\*Completed/g)).toHaveLength(3);
-  });
-
-  it('never send again what there was no room to remember', async () => {
-    const names = ids(300);
-    await using scene = await many(
-      {
-        with: { comment: true, prompt: 'x'.repeat(900) },
-        agent: { jobs: jobs(names), hourlyLimit: null },
-      },
-      names,
-    );
-    await scene.run();
-    const [comment] = scene.github.comments(PULL);
-    expect(comment?.body.length).toBeLessThanOrEqual(60_000);
-    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
-    expect(scene.agent.posts()).toHaveLength(300);
-    const kept = told(second.outputs).filter(({ delivery }) => delivery === 'sent');
-    expect(kept.length).toBeGreaterThan(50);
-    for (const { delivery, result, reason } of told(second.outputs)) {
-      if (delivery === 'sent') continue;
-      expect({ delivery, result }).toEqual({ delivery: 'not-sent', result: 'error' });
-      expect(reason).toContain('cannot tell whether it was sent');
-    }
   });
 
   it('that hang hold up no message for long, and are one warning', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { fromMarker } from '../../src/memory/ledger.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import {
   errors,
@@ -8,6 +7,7 @@ import {
   KEY,
   PROJECT,
   PULL,
+  remembered,
   type Scenario,
   stage,
   TOKEN,
@@ -94,18 +94,12 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
         ...{ elapsedSeconds: expect.any(Number), polls: expect.any(Number) },
       },
     ]);
-    expect(fromMarker(comment?.body ?? '', PROJECT)).toMatchObject({
-      kind: 'ledger',
-      ledger: {
-        projectId: PROJECT,
-        jobs: [
-          {
-            ...{ id: JOB, record: { status: 'completed', prLink: LINK } },
-            turns: [{ delivery: 'sent', result: 'completed', evidence: true, reason: '' }],
-          },
-        ],
+    expect(remembered(scene.github).jobs).toMatchObject([
+      {
+        ...{ id: JOB, record: { status: 'completed', prLink: LINK } },
+        turns: [{ delivery: 'sent', result: 'completed', evidence: true, reason: '' }],
       },
-    });
+    ]);
 
     // The next run reads it, knows the job by it, and sends nothing again.
     const again = await scene.run({
@@ -130,10 +124,9 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
       expect(JSON.parse(outputs.results ?? '')).toMatchObject([
         { jobId: JOB, delivery: 'not-sent', result: 'error', confirmed: null, status: null },
       ]);
-      const [comment] = scene.github.comments(PULL);
-      expect(fromMarker(comment?.body ?? '', PROJECT)).toMatchObject({
-        ledger: { jobs: [{ turns: [{ delivery: 'not-sent', result: 'error' }] }] },
-      });
+      expect(remembered(scene.github).jobs).toMatchObject([
+        { turns: [{ delivery: 'not-sent', result: 'error' }] },
+      ]);
     },
   );
 });
@@ -247,6 +240,7 @@ it('what an earlier run showed, and is a secret by now, goes with the next run',
   const [after] = scene.github.comments(PULL);
   expect(after?.body).not.toContain(word);
   expect(after?.body).toContain('Use ***.');
+  expect(remembered(scene.github).jobs[0]?.turns).toMatchObject([{ prompt: 'Use ***.' }]);
   // It is what was written, so that it is not written again and again.
   expect(scene.github.writes()).toHaveLength(writes + 1);
 });
