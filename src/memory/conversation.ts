@@ -141,12 +141,14 @@ export class Conversation {
   async writeUntilItStands(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
     const { onWritten, readBackAfterMs = 0 } = options;
     for (let round = 1; ; round++) {
-      await this.write(own()).catch(throwUnlessUnclear);
+      const failure = await this.write(own()).then(() => null, throwUnlessUnclear);
       if (round === 1) onWritten?.();
       await this.#pause(round === 1 ? readBackAfterMs : this.#randomMs());
       const reading = await this.read(options);
       if (reading.stands) return reading;
-      if (round === MOST_ROUNDS) throw new GitHubError(0, 'other runs keep overwriting it');
+      if (round === MOST_ROUNDS) {
+        throw failure ?? new GitHubError(0, 'other runs keep overwriting it');
+      }
     }
   }
 
@@ -252,9 +254,10 @@ export class Conversation {
 }
 
 /** Without an answer, or with one of a server in trouble, it may have been written. */
-function throwUnlessUnclear(error: unknown): void {
+function throwUnlessUnclear(error: unknown): GitHubError {
   const isUnclear = error instanceof GitHubError && (error.status === 0 || error.status >= 500);
   if (!isUnclear) throw error;
+  return error;
 }
 
 const UNREADABLE =
