@@ -38,6 +38,8 @@ export interface Reading {
   readonly versions: Versions;
   /** Whether it shows our turns as they were written last. */
   readonly stands: boolean;
+  /** The same of the comment that stays, where two runs have made one each. */
+  readonly standsInOldest: boolean;
 }
 
 export interface ReadOptions {
@@ -49,8 +51,11 @@ export interface ReadOptions {
 export interface WriteOptions extends ReadOptions {
   /** Called after the first write, beside which it is read back. */
   readonly onWritten?: () => void;
-  /** Milliseconds until what was written is read back. */
+  /** Milliseconds until what was written first, and what was written again, is read back. */
   readonly readBackAfterMs?: number;
+  readonly readAgainAfterMs?: number;
+  /** Whether it has to stand in the comment that stays. */
+  readonly inOldest?: boolean;
 }
 
 /** Milliseconds for which a reading may be written on. */
@@ -139,13 +144,13 @@ export class Conversation {
    * the answer to a creation got lost. `own` is asked for each time.
    */
   async writeUntilItStands(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
-    const { onWritten, readBackAfterMs = 0 } = options;
+    const { onWritten, readBackAfterMs = 0, readAgainAfterMs = 0, inOldest = false } = options;
     for (let round = 1; ; round++) {
       const failure = await this.write(own()).then(() => null, throwUnlessUnclear);
       if (round === 1) onWritten?.();
-      await this.#pause(round === 1 ? readBackAfterMs : this.#randomMs());
+      await this.#pause(round === 1 ? readBackAfterMs : readAgainAfterMs + this.#randomMs());
       const reading = await this.read(options);
-      if (reading.stands) return reading;
+      if (inOldest ? reading.standsInOldest : reading.stands) return reading;
       if (round === MOST_ROUNDS) {
         throw failure ?? new GitHubError(0, 'other runs keep overwriting it');
       }
@@ -202,7 +207,11 @@ export class Conversation {
     const versions = ledgersOf(comments.flatMap((comment) => comment.versions));
     this.#remembered = unite([this.#remembered, ledger]);
     const isWhole = ledgers.length === comments.length;
-    return { ledger, isWhole, versions, stands: contains(ledger, this.#written) };
+    return {
+      ...{ ledger, isWhole, versions },
+      stands: contains(ledger, this.#written),
+      standsInOldest: contains(ledgers[0] ?? EMPTY, this.#written),
+    };
   }
 
   #readText(body: string): Remembered {

@@ -430,8 +430,11 @@ class CommentUpdates implements Updates {
         target.failure = null;
         return;
       }
-      const pauseMs = conversation.hasCreated ? LIST_LAG_MS : LAST_READ_BACK_MS;
-      await conversation.writeUntilItStands(() => this.#own(target), { readBackAfterMs: pauseMs });
+      await conversation.writeUntilItStands(() => this.#own(target), {
+        readBackAfterMs: conversation.hasCreated ? LIST_LAG_MS : LAST_READ_BACK_MS,
+        readAgainAfterMs: LAST_READ_BACK_MS,
+        inOldest: true,
+      });
       target.failure = null;
       // That there is one comment too many loses nothing.
       await conversation.reconcile().catch(() => {});
