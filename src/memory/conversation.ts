@@ -85,6 +85,8 @@ export class Conversation {
   #readAt: number | null = null;
   /** By body, what the comments and their versions hold: to read it takes time. */
   #texts = new Map<string, Remembered>();
+  /** Comments that GitHub does not write to any more: lists may show them for a while. */
+  readonly #gone = new Set<number>();
   /** Whether this process made a comment, as far as it knows. */
   #hasCreated = false;
 
@@ -106,12 +108,13 @@ export class Conversation {
     const github = await this.#options.connect();
     for (let round = 1; ; round++) {
       const readAt = this.#options.clock.now();
-      const comments = await github.readComments(this.number, {
+      const found = await github.readComments(this.number, {
         nodeIds: this.#comments.map(({ nodeId }) => nodeId),
         isOurs: (body) => this.#readText(body).kind !== 'none',
         allPages,
         withVersions,
       });
+      const comments = found.filter(({ id }) => !this.#gone.has(id));
       if (!comments.some((comment) => this.#isStale(comment))) {
         this.#readAt = readAt;
         return this.#take(comments);
@@ -123,20 +126,23 @@ export class Conversation {
 
   /** Puts our turns into the oldest comment, or makes one, on a reading that is fresh. */
   async write(own: Ledger): Promise<void> {
-    const { connect, clock, projectId, owner, render } = this.#options;
+    const { connect, clock } = this.#options;
     const github = await connect();
-    if (this.#readAt === null || clock.now() - this.#readAt > FRESH_MS) await this.read();
-    this.#readAt = null;
-    const all = unite([withoutOwner(this.#remembered, owner), own]);
-    const ledger = trim(all, clock.now(), fits);
-    this.#written = intersect(own, ledger);
-    const body = composeText(projectId, ledger, render);
-    const updated = await this.#update(github, body);
-    if (updated === null) this.#hasCreated = true;
-    this.#lastWrite = updated ?? (await github.createComment(this.number, body));
-    const { id } = this.#lastWrite;
-    const others = this.#comments.filter((comment) => comment.id !== id);
-    this.#comments = [...others, this.#lastWrite].sort((one, other) => one.id - other.id);
+    for (;;) {
+      if (this.#readAt === null || clock.now() - this.#readAt > FRESH_MS) await this.read();
+      this.#readAt = null;
+      const target = this.#target();
+      const body = this.#compose(own);
+      if (target === null) {
+        this.#hasCreated = true;
+        return this.#keep(await github.createComment(this.number, body));
+      }
+      const updated = await github.updateComment(target.id, body);
+      if (updated !== null) return this.#keep(updated);
+      // Somebody deleted it in the meantime, and another run may have made a new one.
+      this.#gone.add(target.id);
+      this.#comments = this.#comments.filter(({ id }) => id !== target.id);
+    }
   }
 
   /**
@@ -179,20 +185,26 @@ export class Conversation {
     }
   }
 
-  /** Null where there is no comment that can be written to. */
-  async #update(github: GitHub, body: string): Promise<OwnComment | null> {
-    for (;;) {
-      const target = this.#comments.find(({ body }) => this.#readText(body).kind === 'ledger');
-      if (target === undefined) {
-        if (this.#comments.length > 0) throw new GitHubError(409, UNREADABLE);
-        return null;
-      }
-      const updated = await github.updateComment(target.id, body);
-      if (updated !== null) return updated;
-      // Somebody deleted it in the meantime, and another run may have made a new one.
-      this.#comments = this.#comments.filter(({ id }) => id !== target.id);
-      await this.read();
-    }
+  #keep(written: OwnComment): void {
+    this.#lastWrite = written;
+    const others = this.#comments.filter(({ id }) => id !== written.id);
+    this.#comments = [...others, written].sort((one, other) => one.id - other.id);
+  }
+
+  /** The oldest comment that can be read; null where there is none at all. */
+  #target(): OwnComment | null {
+    const target = this.#comments.find(({ body }) => this.#readText(body).kind === 'ledger');
+    if (target === undefined && this.#comments.length > 0) throw new GitHubError(409, UNREADABLE);
+    return target ?? null;
+  }
+
+  /** What is remembered, with our own turns as they are now, as far as there is room for it. */
+  #compose(own: Ledger): string {
+    const { clock, projectId, owner, render } = this.#options;
+    const all = unite([withoutOwner(this.#remembered, owner), own]);
+    const ledger = trim(all, clock.now(), fits);
+    this.#written = intersect(own, ledger);
+    return composeText(projectId, ledger, render);
   }
 
   #take(comments: readonly OwnComment[]): Reading {

@@ -12,8 +12,11 @@ export interface VirtualClock {
   after(ms: number, callback: () => void): () => void;
   /** Timers that nobody has called off and that have not fired. */
   pending(): number;
-  /** Lets time pass until the work is done. It is an error if nothing can bring it on. */
-  drive<T>(work: Promise<T>): Promise<T>;
+  /**
+   * Lets time pass until the work is done, but not while something is busy that takes real time. It is
+   * an error if nothing can bring it on.
+   */
+  drive<T>(work: Promise<T>, isBusy?: () => boolean): Promise<T>;
 }
 
 interface Timer {
@@ -83,7 +86,7 @@ export function virtualClock(startsAt: number): VirtualClock {
     sleep,
     after,
     pending: () => timers.length,
-    async drive(work) {
+    async drive(work, isBusy = () => false) {
       let done = false;
       const finish = (): void => {
         done = true;
@@ -91,6 +94,7 @@ export function virtualClock(startsAt: number): VirtualClock {
       work.then(finish, finish);
       for (let jumps = 0; jumps < MOST_JUMPS; jumps++) {
         await everybodyWaits();
+        while (!done && isBusy()) await new Promise((resolve) => setTimeout(resolve, 1));
         if (done) return work;
         jump();
       }

@@ -1,228 +1,623 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { connectGitHub, GitHubError } from '../../src/github/api.ts';
-import { type Conversation, openConversation } from '../../src/memory/conversation.ts';
-import { fromMarker, type Ledger, toMarker } from '../../src/memory/ledger.ts';
-import type { JournalEntry, Reply } from '../sim/agent.ts';
-import { type GitHub, startGitHub } from '../sim/github/server.ts';
-import { turn } from './record.ts';
+import { GitHubError } from '../../src/github/errors.ts';
+import { Conversation, type ConversationOptions } from '../../src/memory/conversation.ts';
+import type { Ledger } from '../../src/memory/ledger.ts';
+import { composeText, readText } from '../../src/memory/text.ts';
+import { renderUsage } from '../../src/report/comment.ts';
+import type { Turn } from '../../src/turn.ts';
+import type { Call } from '../sim/github/call-log.ts';
+import type { PageActions } from '../sim/github/issues.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
+import { job, ledger, turn } from './record.ts';
+import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
 
-const NUMBER = 7;
 const PROJECT = 'proj-1';
+const CREATE = 'POST issues/#/comments';
+const PATCH = 'PATCH issues/comments/#';
+const DELETE = 'DELETE issues/comments/#';
 
-/** What a run of this job writes: one turn, whose key is the job and the time. */
-function ledger(id: string, minute: string): Ledger {
-  const startedAt = Date.parse(`2026-11-21T12:${minute}:00.000Z`);
-  const own = turn({ key: `${id}:${minute}`, startedAt, endedAt: null });
-  return { projectId: PROJECT, jobs: [{ id, record: null, turns: [own] }] };
+/** What a run writes of itself: a turn of the job with its own name. */
+function own(owner: string, writes = 1, parts: Partial<Turn> = {}): Ledger {
+  const open = { delivery: 'sending', endedAt: null } as const;
+  return ledger(job(owner, turn({ mark: owner, owner, writes, ...open, ...parts })));
 }
 
-interface Scene extends AsyncDisposable {
-  readonly github: GitHub;
-  open(): Promise<Conversation>;
-  /** The jobs that each comment remembers. */
-  remembered(): readonly (readonly string[])[];
+function render({ jobs }: Ledger): string {
+  return jobs.map(({ id }) => id).join(', ');
 }
 
-type Script = (request: JournalEntry, github: GitHub) => Reply | undefined;
+/** The comment that such runs have left. */
+function bodyOf(...parts: readonly Ledger[]): string {
+  const jobs = parts.flatMap((part) => part.jobs);
+  return composeText(PROJECT, ledger(...jobs), render);
+}
 
-/** Several runs on one conversation; `on` sees each request before GitHub does. */
-async function scene(on: Script = () => undefined): Promise<Scene> {
-  let isOpen = false;
-  const github = await startGitHub({
-    issues: [{ number: NUMBER, pullRequest: true }],
-    on(request) {
-      return isOpen ? on(request, github) : undefined;
-    },
+function open(
+  scene: Pick<Scene, 'clock' | 'connect'>,
+  owner: string,
+  more: Partial<ConversationOptions> = {},
+): Conversation {
+  return new Conversation({
+    ...{ number: NUMBER, projectId: PROJECT, owner, render, clock: scene.clock.seen },
+    connect: () => scene.connect(),
+    random: () => 0.5,
+    redact: (text) => text,
+    signal: new AbortController().signal,
+    ...more,
   });
-  isOpen = true;
-  return {
-    github,
-    async open() {
-      const client = await connectGitHub({
-        token: github.token,
-        repository: github.repository,
-        apiUrl: github.apiUrl,
-        graphqlUrl: github.graphqlUrl,
-        userAgent: 'test',
-        clock: systemClock,
-        redact: (text) => text,
-      });
-      return openConversation(client, {
-        number: NUMBER,
-        projectId: PROJECT,
-        render: ({ jobs }) => jobs.map(({ id }) => id).join(', '),
-        redact: (text) => text,
-      });
-    },
-    remembered: () =>
-      github.comments(NUMBER).map(({ body }) => {
-        const marker = fromMarker(body, PROJECT);
-        return marker.kind === 'ledger' ? marker.ledger.jobs.map(({ id }) => id) : [marker.kind];
-      }),
-    [Symbol.asyncDispose]: () => github[Symbol.asyncDispose](),
+}
+
+/** Who is named in a ledger, and how often each has written. */
+function namesIn({ jobs }: Ledger): readonly string[] {
+  return jobs.flatMap(({ turns }) => turns.map(({ mark, writes }) => `${mark}${writes}`)).sort();
+}
+
+/** Who is named in each comment. */
+function remembered({ github }: Scene): readonly (readonly string[])[] {
+  return github.comments(NUMBER).map(({ body }) => {
+    const text = readText(body, PROJECT);
+    return text.kind === 'ledger' ? namesIn(text.ledger) : [text.kind];
+  });
+}
+
+function withComments(...bodies: readonly string[]): GitHubOptions {
+  const comments = bodies.map((body) => ({ author: ACTIONS, body }));
+  return { issues: [{ number: NUMBER, pullRequest: true, comments }] };
+}
+
+/** Others do something just before the nth call of a name. */
+function justBefore(name: string, nth: number, act: (others: PageActions) => void): GitHubOptions {
+  const meanwhile = (call: Call, others: PageActions): void => {
+    if (call.name === name && call.nth === nth) act(others);
   };
+  return { trouble: { meanwhile } };
 }
 
-/** Acts at the first request of this method for a comment. */
-function atFirst(
-  method: string,
-  act: (github: GitHub, request: JournalEntry) => Reply | undefined,
-): Script {
-  let done = false;
-  return (request, github) => {
-    if (done || request.method !== method || !request.path.includes('/comments')) return undefined;
-    done = true;
-    return act(github, request);
-  };
-}
-
-const ours = (github: GitHub, body: string) =>
-  github.addComment(NUMBER, 'github-actions[bot]', body);
-describe('a comment of several runs', () => {
-  it('that two make at once becomes one: the older stays, with what both say', async () => {
-    await using all = await scene();
-    const [one, other] = [await all.open(), await all.open()];
-    expect([await one.load(), await other.load()]).toEqual([null, null]);
-    const first = await one.write(ledger('a', '01'), false);
-    const second = await other.write(ledger('b', '02'), false);
-    expect(second).toBe(first);
-    expect(all.remembered()).toEqual([['b', 'a']]);
-    expect(all.github.writes().map(({ method }) => method)).toEqual([
-      'POST',
-      'POST',
-      'PATCH',
-      'DELETE',
-    ]);
+describe('a reading shows', () => {
+  it.each<[string, readonly string[], readonly string[], boolean]>([
+    ['nothing where there is nothing', [], [], true],
+    ['what a comment holds', [bodyOf(own('a'), own('b'))], ['a1', 'b1'], true],
+    ['what several hold together', [bodyOf(own('a')), bodyOf(own('b'))], ['a1', 'b1'], true],
+    ['of a turn in both what is newer', [bodyOf(own('a', 2)), bodyOf(own('a'))], ['a2'], true],
+    [
+      'nothing of other projects, and no notices',
+      [composeText('proj-2', own('a'), render), renderUsage('/agent'), 'Hello.'],
+      [],
+      true,
+    ],
+    [
+      'that a part of it cannot be read',
+      [`${bodyOf(own('a'))} edited`, bodyOf(own('b'))],
+      ['b1'],
+      false,
+    ],
+    ['that none of it can be read', [`${bodyOf(own('a'))} edited`], [], false],
+  ])('%s', async (_, bodies, names, isWhole) => {
+    await using scene = await openScene(withComments(...bodies));
+    const reading = await scene.drive(open(scene, 'me').read());
+    expect(namesIn(reading.ledger)).toEqual(names);
+    expect(reading).toMatchObject({ isWhole, stands: true });
+    expect(scene.names()).toEqual(['read']);
   });
 
-  it('is found where it was not looked for before', async () => {
-    await using all = await scene();
-    await (await all.open()).write(ledger('a', '01'), false);
-    await (await all.open()).write(ledger('b', '02'), false);
-    expect(all.remembered()).toEqual([['b', 'a']]);
+  it('nothing that somebody else has written', async () => {
+    const forged = [{ author: 'mallory', body: bodyOf(own('a')) }];
+    await using scene = await openScene({ issues: [{ number: NUMBER, comments: forged }] });
+    expect(namesIn((await scene.drive(open(scene, 'me').read())).ledger)).toEqual([]);
   });
 
-  it('is made anew where somebody deleted it between two writes', async () => {
-    await using all = await scene();
-    const run = await all.open();
-    await run.load();
-    await run.write(ledger('a', '01'), false);
-    all.github.deleteComment(all.github.comments(NUMBER)[0]?.id ?? 0);
-    const url = await run.write(ledger('a', '01'), true);
-    expect(all.github.comments(NUMBER).map(({ html_url }) => html_url)).toEqual([url]);
+  it('nothing that has become a secret', async () => {
+    const held = own('a', 1, { prompt: 'Use s3cret-7f3a.' });
+    await using scene = await openScene(withComments(bodyOf(held)));
+    const redact = (text: string): string => text.replaceAll('s3cret-7f3a', '***');
+    const run = open(scene, 'me', { redact });
+    const { ledger: read } = await scene.drive(run.read());
+    expect(read.jobs[0]?.turns[0]?.prompt).toBe('Use ***.');
+    await scene.drive(run.write(own('me')));
+    expect(scene.github.comments(NUMBER)[0]?.body).not.toContain('s3cret');
+    const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
+    expect(JSON.stringify(text)).not.toContain('s3cret');
   });
 
-  it('is the other run’s, where that made a new one between two writes', async () => {
-    await using all = await scene();
-    const run = await all.open();
-    await run.write(ledger('a', '01'), false);
-    const [old] = all.github.comments(NUMBER);
-    all.github.deleteComment(old?.id ?? 0);
-    ours(all.github, old?.body ?? '');
-    await run.write(ledger('b', '02'), true);
-    expect(all.remembered()).toEqual([['b', 'a']]);
-    expect(all.github.writes().map(({ method }) => method)).toEqual(['POST', 'PATCH']);
+  it('the newest page with a comment of ours, or all pages', async () => {
+    const talk = Array.from({ length: 150 }, () => ({ author: 'bob', body: 'Hello.' }));
+    const comments = [
+      { author: ACTIONS, body: bodyOf(own('a')) },
+      ...talk,
+      { author: ACTIONS, body: bodyOf(own('b')) },
+      ...talk,
+    ];
+    await using scene = await openScene({ issues: [{ number: NUMBER, comments }] });
+    const newest = await scene.drive(open(scene, 'me').read());
+    expect(namesIn(newest.ledger)).toEqual(['b1']);
+    expect(scene.names()).toEqual(['read', 'read']);
+    const all = await scene.drive(open(scene, 'me').read({ allPages: true }));
+    expect(namesIn(all.ledger)).toEqual(['a1', 'b1']);
+    expect(scene.names()).toHaveLength(2 + 4);
   });
 
-  it('that GitHub takes for gone and lists all the same is not asked for again and again', async () => {
-    await using all = await scene(atFirst('PATCH', () => ({ status: 404 })));
-    const run = await all.open();
-    await run.write(ledger('a', '01'), false);
-    await run.write(ledger('b', '02'), true);
-    expect(all.remembered()).toEqual([['b', 'a']]);
-    expect(all.github.writes().map(({ method }) => method)).toEqual([
-      'POST',
-      'PATCH',
-      'POST',
-      'PATCH',
-      'DELETE',
-    ]);
+  it('all versions of all comments, the oldest first, if they are asked for', async () => {
+    await using scene = await openScene(withComments(bodyOf(own('a')), bodyOf(own('z'))));
+    const [first, second] = scene.github.comments(NUMBER);
+    scene.github.editComment(first?.id ?? 0, bodyOf(own('b')));
+    scene.github.editComment(second?.id ?? 0, 'Edited.');
+    scene.github.editComment(second?.id ?? 0, bodyOf(own('y')));
+    scene.github.editComment(first?.id ?? 0, bodyOf(own('c')));
+    const run = open(scene, 'me');
+    const { versions, ledger: now } = await scene.drive(run.read({ withVersions: true }));
+    expect(versions.map(namesIn)).toEqual([['a1'], ['b1'], ['c1'], ['z1'], ['y1']]);
+    expect(namesIn(now)).toEqual(['c1', 'y1']);
+    const plain = await scene.drive(run.read());
+    expect(plain.versions.map(namesIn)).toEqual([['c1'], ['y1']]);
+    expect(scene.names()).toEqual(['read+history', 'read']);
   });
 
-  it('is the other run’s, where that made a new one after somebody deleted it', async () => {
-    await using all = await scene(
-      atFirst('PATCH', (github) => {
-        const [old] = github.comments(NUMBER);
-        github.deleteComment(old?.id ?? 0);
-        ours(github, old?.body ?? '');
-        return undefined;
+  it('the versions there are, on a host that keeps none', async () => {
+    await using scene = await openScene({
+      ...withComments(bodyOf(own('a'))),
+      trouble: { lacks: ['userContentEdits'] },
+    });
+    const [comment] = scene.github.comments(NUMBER);
+    scene.github.editComment(comment?.id ?? 0, bodyOf(own('b')));
+    const run = open(scene, 'me');
+    const { versions } = await scene.drive(run.read({ withVersions: true }));
+    expect(versions.map(namesIn)).toEqual([['b1']]);
+  });
+
+  it('a comment that this run has made, although lists do not show it yet', async () => {
+    await using scene = await openScene({ trouble: { listLagMs: 60_000 } });
+    const run = open(scene, 'me');
+    await scene.drive(run.write(own('me')));
+    expect(await scene.drive(run.read())).toMatchObject({ stands: true });
+    expect(namesIn((await scene.drive(open(scene, 'you').read())).ledger)).toEqual([]);
+  });
+});
+
+describe('a write', () => {
+  it('makes a comment, and then changes it', async () => {
+    await using scene = await openScene();
+    const run = open(scene, 'me');
+    expect([run.url, run.hasCreated]).toEqual(['', false]);
+    await scene.drive(run.write(own('me')));
+    await scene.drive(run.write(own('me', 2)));
+    expect(remembered(scene)).toEqual([['me2']]);
+    expect([run.url, run.hasCreated]).toEqual([scene.github.comments(NUMBER)[0]?.html_url, true]);
+    expect(scene.names()).toEqual(['read', CREATE, 'read', PATCH]);
+  });
+
+  it('goes into the oldest comment of several, with what all of them hold', async () => {
+    await using scene = await openScene(withComments(bodyOf(own('a')), bodyOf(own('b'))));
+    const run = open(scene, 'me');
+    await scene.drive(run.write(own('me')));
+    expect(remembered(scene)).toEqual([['a1', 'b1', 'me1'], ['b1']]);
+    expect(run.hasCreated).toBe(false);
+  });
+
+  it('is made on what was read within a second, and else on what is read anew', async () => {
+    await using scene = await openScene();
+    const run = open(scene, 'me');
+    await scene.drive(run.read());
+    await scene.pass(900);
+    await scene.drive(run.write(own('me')));
+    expect(scene.names()).toEqual(['read', CREATE]);
+    await scene.drive(run.read());
+    await scene.pass(1100);
+    await scene.drive(run.write(own('me')));
+    expect(scene.names()).toEqual(['read', CREATE, 'read', 'read', PATCH]);
+  });
+
+  it('keeps what others have written since, and what they have overwritten', async () => {
+    await using scene = await openScene(withComments(bodyOf(own('a'))));
+    const run = open(scene, 'me');
+    await scene.drive(run.write(own('me')));
+    const [comment] = scene.github.comments(NUMBER);
+    scene.github.editComment(comment?.id ?? 0, bodyOf(own('b')));
+    await scene.drive(run.write(own('me', 2)));
+    expect(remembered(scene)).toEqual([['a1', 'b1', 'me2']]);
+  });
+
+  it('knows its own turns better than the comment does', async () => {
+    await using scene = await openScene(withComments(bodyOf(own('me', 9))));
+    const run = open(scene, 'me');
+    await scene.drive(run.write(own('me', 2)));
+    expect(remembered(scene)).toEqual([['me2']]);
+  });
+
+  it('leaves alone what cannot be read, and says so', async () => {
+    const edited = `${bodyOf(own('a'))} edited`;
+    await using scene = await openScene(withComments(edited));
+    await expect(scene.drive(open(scene, 'me').write(own('me')))).rejects.toThrow(
+      'its comment was edited by hand or written by a later version of this action; delete it to begin anew',
+    );
+    expect(scene.github.writes()).toEqual([]);
+  });
+
+  it('goes past what cannot be read, if there is another one', async () => {
+    const edited = `${bodyOf(own('a'))} edited`;
+    await using scene = await openScene(withComments(edited, bodyOf(own('b'))));
+    await scene.drive(open(scene, 'me').write(own('me')));
+    expect(remembered(scene)).toEqual([['unreadable'], ['b1', 'me1']]);
+  });
+
+  it('drops what there is no room for, and does not miss it', async () => {
+    const noise = (n: number): string =>
+      Array.from({ length: 30 }, (_, at) => ((n + 1) * (at + 7) * 2_654_435_761).toString(36)).join(
+        '',
+      );
+    const jobs = Array.from({ length: 600 }, (_, n) =>
+      job(noise(n).slice(0, 200), turn({ mark: 'me', owner: 'me', origin: noise(n + 600) })),
+    );
+    await using scene = await openScene();
+    const run = open(scene, 'me');
+    const reading = await scene.drive(run.writeUntilItStands(() => ledger(...jobs)));
+    expect(reading.ledger.jobs.length).toBeLessThan(600);
+    expect(reading.ledger.trimmed).toBe('1');
+    expect(scene.names()).toEqual(['read', CREATE, 'read']);
+  });
+});
+
+describe('a comment that somebody deletes', () => {
+  const gone = (others: PageActions, scene: Scene): void =>
+    others.deleteComment(scene.github.comments(NUMBER)[0]?.id ?? 0);
+
+  it('before it is read again is made anew', async () => {
+    await using scene = await openScene();
+    const run = open(scene, 'me');
+    await scene.drive(run.write(own('me')));
+    gone(scene.github, scene);
+    await scene.drive(run.write(own('me', 2)));
+    expect(remembered(scene)).toEqual([['me2']]);
+    expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
+  });
+
+  it('before it is changed is made anew', async () => {
+    let act = (_: PageActions): void => {};
+    await using scene = await openScene(justBefore(PATCH, 1, (others) => act(others)));
+    act = (others) => gone(others, scene);
+    const run = open(scene, 'me');
+    await scene.drive(run.write(own('me')));
+    await scene.drive(run.write(own('me', 2)));
+    expect(remembered(scene)).toEqual([['me2']]);
+    expect(scene.names()).toEqual(['read', CREATE, 'read', PATCH, 'read', CREATE]);
+  });
+
+  it('is another run’s, if that has made a new one meanwhile: it keeps what it says', async () => {
+    let act = (_: PageActions): void => {};
+    await using scene = await openScene(justBefore(PATCH, 1, (others) => act(others)));
+    act = (others) => {
+      gone(others, scene);
+      others.addComment(NUMBER, ACTIONS, bodyOf(own('you')));
+    };
+    const run = open(scene, 'me');
+    await scene.drive(run.write(own('me')));
+    await scene.drive(run.write(own('me', 2)));
+    expect(remembered(scene)).toEqual([['me2', 'you1']]);
+  });
+
+  it('but is still shown is not written to again and again', async () => {
+    const isGone = ({ method }: { method: string }) => method === 'PATCH';
+    let first = 0;
+    await using scene = await openScene({
+      ...withComments(bodyOf(own('a'))),
+      on: (request) =>
+        isGone(request) && request.path.endsWith(`/${first}`) ? { status: 404 } : undefined,
+    });
+    first = scene.github.comments(NUMBER)[0]?.id ?? 0;
+    const run = open(scene, 'me');
+    await scene.drive(run.writeUntilItStands(() => own('me')));
+    expect(remembered(scene)).toEqual([['a1'], ['a1', 'me1']]);
+    await scene.drive(run.write(own('me', 2)));
+    expect(remembered(scene)).toEqual([['a1'], ['a1', 'me2']]);
+    expect(scene.github.calls(PATCH)).toHaveLength(2);
+    expect(scene.github.calls(CREATE)).toHaveLength(1);
+  });
+});
+
+describe('until it stands', () => {
+  it('it is written once where nobody else writes', async () => {
+    await using scene = await openScene(withComments(bodyOf(own('a'))));
+    const run = open(scene, 'me');
+    const reading = await scene.drive(run.writeUntilItStands(() => own('me')));
+    expect(namesIn(reading.ledger)).toEqual(['a1', 'me1']);
+    expect(scene.names()).toEqual(['read', PATCH, 'read']);
+    expect(scene.seconds()).toBe(0);
+  });
+
+  it('it is read back after a while, if that is wanted, and others are told before', async () => {
+    await using scene = await openScene();
+    const run = open(scene, 'me');
+    const told: number[] = [];
+    const onWritten = (): void => {
+      told.push(scene.github.comments(NUMBER).length);
+    };
+    const written = run.writeUntilItStands(() => own('me'), { onWritten, readBackAfterMs: 3000 });
+    await scene.drive(written);
+    expect(scene.seconds()).toBe(3);
+    expect(told).toEqual([1]);
+  });
+
+  it('it is written again where another run overwrites it, with what that has written', async () => {
+    let act = (_: PageActions): void => {};
+    await using scene = await openScene({
+      ...withComments(bodyOf(own('a'))),
+      ...justBefore('read', 2, (others) => act(others)),
+    });
+    act = (others) =>
+      others.editComment(scene.github.comments(NUMBER)[0]?.id ?? 0, bodyOf(own('a'), own('you')));
+    let writes = 0;
+    const run = open(scene, 'me');
+    const reading = await scene.drive(
+      run.writeUntilItStands(() => {
+        writes += 1;
+        return own('me', writes);
       }),
     );
-    const run = await all.open();
-    await run.write(ledger('a', '01'), false);
-    await run.write(ledger('b', '02'), true);
-    expect(all.remembered()).toEqual([['b', 'a']]);
-    expect(all.github.writes().map(({ method }) => method)).toEqual(['POST', 'PATCH', 'PATCH']);
+    expect(namesIn(reading.ledger)).toEqual(['a1', 'me2', 'you1']);
+    expect(remembered(scene)).toEqual([['a1', 'me2', 'you1']]);
+    expect(scene.names()).toEqual(['read', PATCH, 'read', PATCH, 'read']);
   });
 
-  it('is not looked after any more, where it is gone once it was written', async () => {
-    let written = false;
-    await using all = await scene((request, github) => {
-      const [comment] = github.comments(NUMBER);
-      // The look after the write finds nothing.
-      if (written && request.path === '/graphql' && comment !== undefined) {
-        github.deleteComment(comment.id);
-      }
-      written ||= request.method === 'POST' && request.path.endsWith('/comments');
-      return undefined;
+  it('it is written eight times at most, some tenths of a second apart', async () => {
+    await using scene = await openScene({
+      ...withComments(bodyOf(own('a'))),
+      trouble: {
+        meanwhile({ name }, others) {
+          const id = scene.github.comments(NUMBER)[0]?.id ?? 0;
+          if (name === 'read') others.editComment(id, bodyOf(own('a')));
+        },
+      },
     });
-    const run = await all.open();
-    await run.load();
-    expect(await run.write(ledger('a', '01'), true)).toMatch(/#issuecomment-\d+$/);
-    expect(all.remembered()).toEqual([]);
-    expect(all.github.writes()).toHaveLength(1);
+    const run = open(scene, 'me', { random: () => 1 });
+    await expect(scene.drive(run.writeUntilItStands(() => own('me')))).rejects.toThrow(
+      'other runs keep overwriting it',
+    );
+    expect(scene.github.calls(PATCH)).toHaveLength(8);
+    expect(scene.seconds()).toBe(4);
   });
 
-  it('that another run keeps overwriting is written thrice at most, and once more at the end', async () => {
-    await using all = await scene(({ method }, { comments, apiUrl }) => {
-      const [comment] = comments(NUMBER);
-      if (method !== 'GET' || comment === undefined) return undefined;
-      const body = `${toMarker(ledger('b', '00'))}\nb`;
-      return { body: { id: comment.id, body, html_url: `${apiUrl}#issuecomment-${comment.id}` } };
+  it('of a write that GitHub in trouble may have made is read back whether it did', async () => {
+    let refuses = 0;
+    await using scene = await openScene({
+      ...withComments(bodyOf(own('a'))),
+      on: ({ method }) => (method === 'PATCH' && ++refuses <= 2 ? { status: 502 } : undefined),
     });
-    const run = await all.open();
-    await run.load();
-    const counts: number[] = [];
-    for (const [minute, isLast] of [
-      ['01', false],
-      ['02', false],
-      ['03', false],
-      ['04', true],
-    ] as const) {
-      await run.write(ledger('a', minute), isLast);
-      counts.push(all.github.writes().length);
-    }
-    expect(counts).toEqual([1, 2, 2, 4]);
-    expect(all.remembered()).toEqual([['a', 'b']]);
+    const run = open(scene, 'me');
+    await scene.drive(run.writeUntilItStands(() => own('me')));
+    expect(remembered(scene)).toEqual([['a1', 'me1']]);
+    expect(scene.names()).toEqual(['read', PATCH, 'read', PATCH, 'read', PATCH, 'read']);
   });
 
-  it('is found behind one that cannot be read, which may be another project’s', async () => {
-    await using all = await scene();
-    ours(all.github, '<!-- agent-follow-up:v1 {"projectId": -->');
-    ours(all.github, `${toMarker(ledger('a', '01'))}\na`);
-    const run = await all.open();
-    expect((await run.load())?.jobs.map(({ id }) => id)).toEqual(['a']);
+  it('or else it is said what GitHub said last', async () => {
+    await using scene = await openScene({
+      on: ({ method, path }) =>
+        method === 'POST' && path.endsWith('/comments') ? { status: 502 } : undefined,
+    });
+    const failing = open(scene, 'me').writeUntilItStands(() => own('me'));
+    await expect(scene.drive(failing)).rejects.toThrow('GitHub answered 502');
   });
 
-  it('that lost its memory between two writes gets back what this run knows', async () => {
-    const edited = atFirst('GET', (github) => ({
-      body: { ...github.comments(NUMBER)[0], body: 'Edited.', user: null },
-    }));
-    await using all = await scene(edited);
-    ours(all.github, `${toMarker(ledger('b', '02'))}\nb`);
-    const run = await all.open();
-    await run.load();
-    await run.write(ledger('a', '01'), false);
-    expect(all.remembered()).toEqual([['a']]);
+  it('what GitHub refuses is not tried again', async () => {
+    await using scene = await openScene({ readOnly: true });
+    const failing = scene.drive(open(scene, 'me').writeUntilItStands(() => own('me')));
+    await expect(failing).rejects.toThrow(GitHubError);
+    await expect(failing).rejects.toMatchObject({ status: 403 });
+    expect(scene.names()).toEqual(['read', CREATE]);
   });
 
-  it('that was edited by hand is left as it is', async () => {
-    await using all = await scene();
-    const run = await all.open();
-    ours(all.github, `<!-- agent-follow-up:v1 {"projectId":"${PROJECT}"} -->`);
-    await expect(run.load()).rejects.toThrow(GitHubError);
-    await expect(run.write(ledger('a', '01'), true)).rejects.toThrow('edited by hand');
-    expect(all.github.writes()).toEqual([]);
+  it('a cancel ends its pauses', async () => {
+    await using scene = await openScene({
+      ...withComments(bodyOf(own('a'))),
+      on: ({ method }) => (method === 'PATCH' ? { status: 502 } : undefined),
+    });
+    const run = open(scene, 'me', { signal: AbortSignal.abort() });
+    const failing = run.writeUntilItStands(() => own('me'), { readBackAfterMs: 3000 });
+    await expect(scene.drive(failing)).rejects.toThrow('GitHub answered 502');
+    expect(scene.seconds()).toBe(0);
+  });
+});
+
+describe('an answer that gets lost', () => {
+  const loses = (name: string, nth = 1): GitHubOptions => ({
+    trouble: { loses: (call) => call.name === name && call.nth === nth },
+  });
+
+  it('to a creation makes no second comment, where lists show the first', async () => {
+    await using scene = await openScene(loses(CREATE));
+    const run = open(scene, 'me');
+    await scene.drive(run.writeUntilItStands(() => own('me')));
+    expect(remembered(scene)).toEqual([['me1']]);
+    expect(run.hasCreated).toBe(true);
+    await scene.drive(run.write(own('me', 2)));
+    expect(remembered(scene)).toEqual([['me2']]);
+    expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
+  });
+
+  it('to a creation that lists do not show yet makes one too many, which goes in the end', async () => {
+    const { trouble } = loses(CREATE);
+    await using scene = await openScene({ trouble: { ...trouble, listLagMs: 2500 } });
+    const run = open(scene, 'me');
+    await scene.drive(run.writeUntilItStands(() => own('me')));
+    expect(remembered(scene)).toEqual([['me1'], ['me1']]);
+    await scene.pass(3000);
+    await scene.drive(run.writeUntilItStands(() => own('me', 2)));
+    await scene.drive(run.reconcile());
+    expect(remembered(scene)).toEqual([['me2']]);
+    expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
+  });
+
+  it('to a change makes no second one', async () => {
+    await using scene = await openScene({ ...withComments(bodyOf(own('a'))), ...loses(PATCH) });
+    const run = open(scene, 'me');
+    await scene.drive(run.writeUntilItStands(() => own('me')));
+    expect(remembered(scene)).toEqual([['a1', 'me1']]);
+    expect(scene.github.calls(PATCH)).toHaveLength(1);
+  });
+
+  it('to a reading is asked for once more', async () => {
+    await using scene = await openScene({ ...withComments(bodyOf(own('a'))), ...loses('read') });
+    expect(namesIn((await scene.drive(open(scene, 'me').read())).ledger)).toEqual(['a1']);
+    expect(scene.names()).toEqual(['read', 'read']);
+  });
+});
+
+describe('what is older than our own write', () => {
+  /** GitHub shows the comment as it was before the last write, for so many readings. */
+  async function stale(times: number) {
+    let left = 0;
+    let shown = {};
+    const scene = await openScene({
+      ...withComments(bodyOf(own('a'))),
+      on({ path }) {
+        if (path !== '/graphql' || left === 0) return undefined;
+        left -= 1;
+        return { body: shown };
+      },
+    });
+    const run = open(scene, 'me');
+    await scene.drive(run.read());
+    const [comment] = scene.github.comments(NUMBER);
+    const node = {
+      ...{ id: comment?.node_id, body: comment?.body, url: comment?.html_url },
+      ...{ viewerDidAuthor: true, updatedAt: comment?.updated_at },
+    };
+    const pageInfo = { hasPreviousPage: false, startCursor: null };
+    const comments = { nodes: [node], pageInfo };
+    const data = { repository: { issueOrPullRequest: { comments } }, nodes: [node] };
+    shown = { data };
+    await scene.pass(2000);
+    await scene.drive(run.write(own('me')));
+    left = times;
+    return { scene, run };
+  }
+
+  it('is read again, and nothing is written on it', async () => {
+    const { scene, run } = await stale(3);
+    await using _ = scene;
+    expect(await scene.drive(run.read())).toMatchObject({ stands: true });
+    expect(scene.names().slice(-4)).toEqual(['read', 'read', 'read', 'read']);
+    expect(scene.github.writes()).toHaveLength(1);
+  });
+
+  it('is not waited out for ever', async () => {
+    const { scene, run } = await stale(100);
+    await using _ = scene;
+    await expect(scene.drive(run.read())).rejects.toThrow('GitHub keeps showing an old state');
+    expect(scene.github.calls('read').slice(-8)).toHaveLength(8);
+  });
+});
+
+describe('of several comments', () => {
+  /** Two runs that have begun at the same time, each with a comment. */
+  async function twice() {
+    const scene = await openScene({ trouble: { listLagMs: 2500 } });
+    const [one, two] = [open(scene, 'one'), open(scene, 'two')];
+    await scene.drive(Promise.all([one.write(own('one')), two.write(own('two'))]));
+    expect(scene.github.comments(NUMBER)).toHaveLength(2);
+    await scene.pass(3000);
+    const isFirst = remembered(scene)[0]?.[0] === 'one1';
+    return { scene, first: isFirst ? one : two, second: isFirst ? two : one };
+  }
+
+  it('the oldest stays, once it has everything; whoever made the other one deletes it', async () => {
+    const { scene, second } = await twice();
+    await using _ = scene;
+    const [name] = remembered(scene)[1] ?? [];
+    await scene.drive(second.writeUntilItStands(() => own(name?.slice(0, -1) ?? '', 2)));
+    await scene.drive(second.reconcile());
+    const [left, ...others] = scene.github.comments(NUMBER);
+    expect(others).toEqual([]);
+    expect(remembered(scene)[0]).toHaveLength(2);
+    expect(second.url).toBe(left?.html_url);
+    expect(scene.names().slice(-2)).toEqual(['read', DELETE]);
+  });
+
+  it('none is deleted that has something of its own', async () => {
+    await using scene = await openScene(withComments(bodyOf(own('a')), bodyOf(own('me'))));
+    const run = open(scene, 'me');
+    await scene.drive(run.read());
+    await scene.drive(run.reconcile());
+    expect(remembered(scene)).toHaveLength(2);
+    expect(scene.names()).toEqual(['read']);
+  });
+
+  it('none is deleted that cannot be read', async () => {
+    const edited = `${bodyOf(own('me'))} edited`;
+    await using scene = await openScene(withComments(bodyOf(own('me')), edited));
+    const run = open(scene, 'me');
+    await scene.drive(run.read());
+    await scene.pass(120_000);
+    await scene.drive(run.reconcile());
+    expect(scene.github.comments(NUMBER)).toHaveLength(2);
+  });
+
+  it('none is deleted that is alone', async () => {
+    await using scene = await openScene(withComments(bodyOf(own('me'))));
+    const run = open(scene, 'me');
+    await scene.drive(run.read());
+    await scene.pass(120_000);
+    await scene.drive(run.reconcile());
+    expect(remembered(scene)).toEqual([['me1']]);
+  });
+
+  it.each([
+    ['a moment ago stays', 1000, 2],
+    ['a minute ago stays', 59_000, 2],
+    ['more than a minute ago goes', 62_000, 1],
+  ])('one of another run that was changed %s', async (_, ms, left) => {
+    const all = bodyOf(own('a'), own('b'));
+    await using scene = await openScene(withComments(all, bodyOf(own('b'))));
+    const run = open(scene, 'me');
+    await scene.pass(ms);
+    await scene.drive(run.read());
+    await scene.drive(run.reconcile());
+    expect(scene.github.comments(NUMBER)).toHaveLength(left);
+    expect(remembered(scene)[0]).toEqual(['a1', 'b1']);
+  });
+
+  it('one that another run writes to at the last moment stays', async () => {
+    let act = (_: PageActions): void => {};
+    await using scene = await openScene({
+      ...withComments(bodyOf(own('a'), own('me')), bodyOf(own('me'))),
+      ...justBefore('read', 2, (others) => act(others)),
+    });
+    const [, spare] = scene.github.comments(NUMBER);
+    act = (others) => others.editComment(spare?.id ?? 0, bodyOf(own('me'), own('you')));
+    const run = open(scene, 'me');
+    await scene.drive(run.read());
+    await scene.drive(run.reconcile());
+    expect(remembered(scene)).toEqual([
+      ['a1', 'me1'],
+      ['me1', 'you1'],
+    ]);
+  });
+});
+
+describe('runs that begin at the same time lose nothing', () => {
+  it.each([2, 3, 5, 8])('%i of them, with lists that lag behind', async (count) => {
+    await using scene = await openScene({
+      trouble: { listLagMs: 2500, latencyMs: [1, 12] },
+    });
+    const names = Array.from({ length: count }, (_, index) => `run${index}`);
+    await scene.drive(
+      Promise.all(
+        names.map(async (name) => {
+          const run = open(scene, name, { random: Math.random });
+          let writes = 0;
+          const next = (): Ledger => {
+            writes += 1;
+            return own(name, writes);
+          };
+          const signal = new AbortController().signal;
+          await scene.clock.sleep(Math.random() * 4000, signal);
+          expect((await run.writeUntilItStands(next)).stands).toBe(true);
+          await scene.clock.sleep(4000 + Math.random() * 4000, signal);
+          await run.writeUntilItStands(next, { readBackAfterMs: 3000 });
+          await run.reconcile();
+        }),
+      ),
+    );
+    const [main = [], ...others] = remembered(scene);
+    expect(main.map((name) => name.slice(0, 4))).toEqual(names);
+    expect(others).toEqual([]);
   });
 });

@@ -1,0 +1,87 @@
+// Runs on the simulated GitHub, in time that stands still while GitHub is at work.
+
+import { connectGitHub, type GitHub } from '../../src/github/api.ts';
+import { EPOCH, type VirtualClock, virtualClock } from '../model/clock.ts';
+import {
+  type GitHubOptions,
+  type GitHub as SimulatedGitHub,
+  startGitHub,
+} from '../sim/github/server.ts';
+
+/** A conversation that is there unless a test says otherwise. */
+export const NUMBER = 7;
+export const ACTIONS = 'github-actions[bot]';
+
+export interface Scene extends AsyncDisposable {
+  readonly github: SimulatedGitHub;
+  readonly clock: VirtualClock;
+  /** A client of its own. */
+  connect(): Promise<GitHub>;
+  /** Lets time pass until the work is done. */
+  drive<T>(work: Promise<T>): Promise<T>;
+  /** Lets so many milliseconds pass. */
+  pass(ms: number): Promise<void>;
+  /** Seconds since the beginning. */
+  seconds(): number;
+  /** The names of all calls so far. */
+  names(): readonly string[];
+}
+
+/** Looks at a call for which it is taken to wait for nothing but time: GitHub does not answer it. */
+const PATIENCE = 300;
+
+export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
+  const clock = virtualClock(0);
+  const github = await startGitHub({
+    issues: [{ number: NUMBER, pullRequest: true }],
+    clock: clock.seen,
+    ...options,
+  });
+  let underWay = 0;
+  let looks = 0;
+
+  async function busy<T>(work: Promise<T>): Promise<T> {
+    underWay += 1;
+    looks = 0;
+    try {
+      return await work;
+    } finally {
+      underWay -= 1;
+      looks = 0;
+    }
+  }
+
+  function isBusy(): boolean {
+    looks += 1;
+    return underWay > 0 && looks < PATIENCE;
+  }
+
+  const { token, repository, apiUrl, graphqlUrl } = github;
+  const place = { token, repository, apiUrl, graphqlUrl };
+  const signal = new AbortController().signal;
+
+  return {
+    github,
+    clock,
+    async connect() {
+      const redact = (text: string): string => text;
+      const connecting = connectGitHub({ ...place, userAgent: 'test', clock: clock.seen, redact });
+      const client = await busy(connecting);
+      return {
+        readComments: (...given) => busy(client.readComments(...given)),
+        createComment: (...given) => busy(client.createComment(...given)),
+        updateComment: (...given) => busy(client.updateComment(...given)),
+        deleteComment: (...given) => busy(client.deleteComment(...given)),
+        react: (...given) => busy(client.react(...given)),
+        removeReaction: (...given) => busy(client.removeReaction(...given)),
+        collaborator: (...given) => busy(client.collaborator(...given)),
+        hurry: (ms) => client.hurry(ms),
+      };
+    },
+    drive: (work) => clock.drive(work, isBusy),
+    pass: (ms) => clock.drive(clock.sleep(ms, signal), isBusy),
+    seconds: () => Math.round((clock.seen.now() - EPOCH) / 1000),
+    names: () => github.calls().map(({ name }) => name),
+    [Symbol.asyncDispose]: () => github[Symbol.asyncDispose](),
+  };
+}
