@@ -1,21 +1,29 @@
 // GitHub's client. The public import would be, in the function below,
 //   const { getOctokit } = await import(/* webpackChunkName: "github" */ '@actions/github');
-// which includes the lists of all routes and of all paginated routes: the second file of dist/ has
-// 355 KB instead of 269, and the archive that each job downloads grows by 14 KB, beyond its limit.
-// The first byte of the message is sent 2 % later, in runs with a comment only.
+// which brings the lists of all routes and of all that has pages: the second file of dist/ has 355
+// instead of 269 KB, and the archive that each job downloads grows by 14 KB, beyond what it may have.
+// The first byte of the message leaves 2 % later, in runs with a comment only.
 
 import type { Octokit } from '@octokit/core';
 
 export type { Octokit };
 
+export interface OctokitOptions {
+  readonly baseUrl: string;
+  readonly userAgent: string;
+  readonly log: Octokit['log'];
+  /** Stands in for the toolkit's, which is all of undici once more. */
+  readonly fetch: unknown;
+}
+
 /**
- * The core of Octokit, with the toolkit's handling of tokens, proxies and user agents. Both
- * packages are in one file of dist/, which is loaded only now. If this module were imported
- * dynamically instead, the bundler would make a third file, with our own code.
+ * Octokit's core, with what the toolkit knows of tokens, proxies and user agents. Both are in one
+ * file of dist/, which is loaded only now. If instead this module were imported late, the bundler
+ * would make two files of it: one of packages, and one of what is our own.
  */
 export async function getOctokit(
   token: string,
-  options: { readonly baseUrl: string; readonly userAgent: string; readonly log: Octokit['log'] },
+  { fetch, ...options }: OctokitOptions,
 ): Promise<Octokit> {
   const [{ Octokit }, toolkit] = await Promise.all([
     import(/* webpackChunkName: "github" */ '@octokit/core'),
@@ -26,8 +34,8 @@ export async function getOctokit(
   return new Octokit({
     ...options,
     auth: toolkit.getAuthString(token, {}),
-    // It is only undefined if it is called without one.
+    // It is undefined only where none is given.
     userAgent: toolkit.getUserAgentWithOrchestrationId(options.userAgent) as string,
-    request: { fetch: toolkit.getProxyFetch(options.baseUrl) },
+    request: { fetch, log: options.log },
   });
 }

@@ -33,7 +33,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['vendor/undici-files.d.ts', 'vendor/undici.ts'],
   'vendor/actions-core.ts': ['runner/log.ts'],
   'vendor/actions-github.ts': ['github/api.ts'],
-  'vendor/undici.ts': ['agent/http.ts', 'index.ts'],
+  'vendor/undici.ts': ['agent/http.ts', 'github/fetch.ts', 'index.ts'],
   'node:fs': ['runner/files.ts'],
   'node:crypto': ['index.ts', 'job/prepare.ts', 'memory/text.ts'],
   'node:zlib': ['memory/data.ts'],
