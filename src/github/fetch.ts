@@ -4,7 +4,7 @@ import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici
 import { GitHubError } from './errors.ts';
 
 // As much of `fetch` as GitHub's client needs, over the parts of undici that the messages take as well.
-// undici's own would be a third of all that each job downloads.
+// undici's own would add half as much again to what each job downloads.
 
 /** What the client asks for. */
 export interface FetchOptions {
