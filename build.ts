@@ -17,7 +17,7 @@ export async function bundle(form: 'readable' | 'minified'): Promise<readonly Ou
     external: ['../milo/simd.js', '../milo/no-simd.js', '../llhttp/llhttp_simd-wasm.js'],
     // They are not to be found, in this folder as little as on a runner.
     makeAbsoluteExternalsRelative: false,
-    // What src/ takes of the toolkit needs neither its HTTP client nor the whole of undici.
+    // What src/ takes of the toolkit needs neither its HTTP client nor all of undici.
     treeshake: { moduleSideEffects: [{ test: UNUSED, sideEffects: false }] },
   });
   const { output } = await build.generate({
@@ -34,7 +34,7 @@ export async function bundle(form: 'readable' | 'minified'): Promise<readonly Ou
 }
 
 /** Whose imports count for nothing where nothing of them is used. */
-const UNUSED = /node_modules[\\/](@actions[\\/](github|http-client)[\\/]|undici[\\/]index\.js$)/;
+const UNUSED = /node_modules[\\/](@actions[\\/]|undici[\\/]index\.js$)/;
 
 async function main(): Promise<void> {
   const [minified, readable] = [await bundle('minified'), await bundle('readable')];

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import * as vendoredCore from '../../src/vendor/actions-core.ts';
 import * as vendoredUndici from '../../src/vendor/undici.ts';
 import { startAuthority } from '../sim/fault-server.ts';
 import { startProxy } from '../sim/proxy.ts';
@@ -54,40 +53,6 @@ describe('undici', () => {
     const url = `http://127.0.0.1:${portOf(server)}`;
     const loadsMilo = await play(load, [String(disable), url], { UNDICI_USE_MILO: '1' });
     expect(loadsMilo).toBe(String(!disable));
-  });
-});
-
-describe('@actions/core', () => {
-  const texts = [
-    'plain',
-    '',
-    ' spaced ',
-    'a%b%0Ac',
-    'two\r\nlines\nand\ra third',
-    'a:b,c::d',
-    'é 🚀',
-  ];
-  const names = Object.keys(vendoredCore).sort();
-  const calls = names.flatMap((name) => texts.map((text) => [name, text]));
-  const print = `
-    const [, entry, calls] = process.argv;
-    const core = await import(entry);
-    for (const [name, text] of JSON.parse(calls)) core[name](text);`;
-
-  it('is a part of what its index exports', async () => {
-    const index = await import('@actions/core');
-    expect(names.filter((name) => !(name in index))).toEqual([]);
-  });
-
-  it('prints the same bytes', async () => {
-    const args = JSON.stringify(calls);
-    const [own, theirs] = await Promise.all([
-      play(print, [vendored('actions-core'), args]),
-      play(print, ['@actions/core', args]),
-    ]);
-    expect(own).toBe(theirs);
-    expect(own).toContain('::error::two%0D%0Alines%0Aand%0Da third');
-    expect(own.match(/^::/gm)).toHaveLength(calls.length);
   });
 });
 
