@@ -1,38 +1,59 @@
-// The last step of `npm run build`: makes dist/ of what ncc has bundled into lib/bundle. It minifies
-// every file, as ncc does not minify the ones that are loaded later, and gathers the licences of all
-// packages, as ncc knows those of one file only.
+// `npm run build`: makes dist/ of src/ and of what it uses of its packages, and beside it lib/, the same in
+// a form for people to read.
 
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { minifySync } from 'rolldown/utils';
+import { type OutputChunk, rolldown } from 'rolldown';
 
-interface Stats {
-  readonly assets: readonly { readonly name: string }[];
-  readonly modules: readonly BundledModule[];
+const ROOT = import.meta.dirname;
+
+/** The chunks of the action, as people read them or as runners load them. */
+export async function bundle(form: 'readable' | 'minified'): Promise<readonly OutputChunk[]> {
+  const build = await rolldown({
+    cwd: ROOT,
+    input: 'src/index.ts',
+    platform: 'node',
+    // Left out: what undici asks for late and does without. src/vendor/undici.ts says more.
+    external: ['../milo/simd.js', '../milo/no-simd.js', '../llhttp/llhttp_simd-wasm.js'],
+    // They are not to be found, in this folder as little as on a runner.
+    makeAbsoluteExternalsRelative: false,
+    // What src/ takes of the toolkit needs neither its HTTP client nor all of undici.
+    treeshake: { moduleSideEffects: [{ test: UNUSED, sideEffects: false }] },
+  });
+  const { output } = await build.generate({
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
+    // With nothing but ASCII in it, Node keeps the source in half the memory.
+    charset: 'ascii',
+    minify: form === 'minified',
+    // For bench/ to tell of each piece where it comes from; it is not written.
+    sourcemap: 'hidden',
+  });
+  return output.filter((file) => file.type === 'chunk');
 }
-interface BundledModule {
-  readonly nameForCondition?: string;
-  readonly modules?: readonly BundledModule[];
+
+/** Whose imports count for nothing where nothing of them is used. */
+const UNUSED = /node_modules[\\/](@actions[\\/]|undici[\\/]index\.js$)/;
+
+async function main(): Promise<void> {
+  const [minified, readable] = [await bundle('minified'), await bundle('readable')];
+  const files = minified.flatMap(({ modules }) => Object.keys(modules));
+  const type = `${JSON.stringify({ type: 'module' })}\n`;
+  write('lib', readable, {});
+  write('dist', minified, { 'package.json': type, 'licenses.txt': renderLicences(files) });
 }
 
-const BUNDLE = join(import.meta.dirname, 'lib/bundle');
-const DIST = join(import.meta.dirname, 'dist');
-const stats: Stats = JSON.parse(readFileSync(join(import.meta.dirname, 'lib/stats.json'), 'utf8'));
-
-rmSync(DIST, { recursive: true, force: true });
-mkdirSync(DIST, { recursive: true });
-// Not all that lies in the folder: what an earlier build left there stays.
-for (const { name } of stats.assets) {
-  writeFileSync(join(DIST, name), minify(name, readFileSync(join(BUNDLE, name), 'utf8')));
-}
-copyFileSync(join(BUNDLE, 'package.json'), join(DIST, 'package.json'));
-writeFileSync(join(DIST, 'licenses.txt'), renderLicences(filesOf(stats.modules)));
-
-function minify(file: string, text: string): string {
-  // With nothing but ASCII in it, Node keeps the source in half the memory.
-  const { code, errors } = minifySync(file, text, { module: true, codegen: { asciiOnly: true } });
-  if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'));
-  return code;
+function write(
+  name: string,
+  chunks: readonly OutputChunk[],
+  more: Readonly<Record<string, string>>,
+): void {
+  const folder = join(ROOT, name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  for (const { fileName, code } of chunks) writeFileSync(join(folder, fileName), code);
+  for (const [file, text] of Object.entries(more)) writeFileSync(join(folder, file), text);
 }
 
 function renderLicences(files: readonly string[]): string {
@@ -63,9 +84,4 @@ function renderLicences(files: readonly string[]): string {
     .replaceAll('\r\n', '\n');
 }
 
-/** Modules that are joined into one have no file; theirs are within. */
-function filesOf(modules: readonly BundledModule[]): readonly string[] {
-  return modules.flatMap(({ nameForCondition, modules: parts }) =>
-    parts === undefined ? [nameForCondition ?? ''] : filesOf(parts),
-  );
-}
+if (import.meta.main) await main();

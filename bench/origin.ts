@@ -1,10 +1,9 @@
-// Where each piece of a minified file comes from: the map of the minifier leads to a line of what ncc
-// has bundled, and the remarks that ncc leaves there and its statistics lead to the package.
+// Where each piece of a minified file comes from, by the map that the bundler makes on request.
 
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { join } from 'node:path';
-import { minifySync } from 'rolldown/utils';
+import { bundle } from '../build.ts';
 
 export interface Piece {
   /** A package, or who else made it. */
@@ -12,37 +11,30 @@ export interface Piece {
   readonly text: string;
 }
 
-interface Module {
-  readonly id?: number | string | null;
-  readonly nameForCondition?: string | null;
-}
-
 const OWN = '**this action**';
-const RUNTIME = 'ncc’s loader';
+const RUNTIME = 'the bundler';
 
-export function originOf(root: string, file: string): readonly Piece[] {
-  const readable = readFileSync(join(root, 'lib/bundle', file), 'utf8');
-  const { code, map } = minifySync(file, readable, {
-    module: true,
-    codegen: { asciiOnly: true },
-    sourcemap: true,
+/** Of each file of `dist/` with code. */
+export async function originOf(root: string): Promise<ReadonlyMap<string, readonly Piece[]>> {
+  const chunks = await bundle('minified');
+  const pieces = chunks.map(({ fileName, code, map }) => {
+    const built = readFileSync(join(root, 'dist', fileName), 'utf8');
+    if (map === null || code !== built) {
+      throw new Error(`dist/${fileName} is not what the build makes of src/`);
+    }
+    return [fileName, piecesOf(built, new SourceMap(JSON.parse(map.toString())))] as const;
   });
-  const built = readFileSync(join(root, 'dist', file), 'utf8');
-  if (map === undefined || code.replace(/\n?\/\/# sourceMappingURL.*$/, '') !== built) {
-    throw new Error(`dist/${file} is not what the minifier makes of lib/bundle/${file}`);
-  }
-  const origins = originOfLines(readable, modulesOf(root));
-  return piecesOf(built, new SourceMap(JSON.parse(JSON.stringify(map))), origins);
+  return new Map(pieces);
 }
 
-function piecesOf(code: string, map: SourceMap, origins: readonly string[]): readonly Piece[] {
+function piecesOf(code: string, map: SourceMap): readonly Piece[] {
   const pieces: Piece[] = [];
   for (const [line, text] of code.split(/(?<=\n)/).entries()) {
     let start = 0;
-    let current = OWN;
+    let current = RUNTIME;
     for (let column = 0; column <= text.length; column++) {
       const entry = map.findEntry(line, column);
-      const origin = 'originalLine' in entry ? (origins[entry.originalLine] ?? RUNTIME) : RUNTIME;
+      const origin = 'originalSource' in entry ? originOfFile(entry.originalSource) : RUNTIME;
       if (column < text.length && origin === current) continue;
       if (column > start) pieces.push({ origin: current, text: text.slice(start, column) });
       [start, current] = [column, origin];
@@ -51,35 +43,9 @@ function piecesOf(code: string, map: SourceMap, origins: readonly string[]): rea
   return pieces;
 }
 
-/** For each line of the bundle, whose it is. */
-function originOfLines(text: string, modules: ReadonlyMap<string, string>): readonly string[] {
-  let current = OWN;
-  return text.split('\n').map((line) => {
-    const id = /^\/\*{3}\/ "?([^"]+)"?:$/.exec(line)?.[1];
-    const merged = /^;\/\/ CONCATENATED MODULE: (.+)$/.exec(line)?.[1];
-    if (id !== undefined) current = modules.get(id) ?? RUNTIME;
-    else if (merged !== undefined) current = packageOf(merged);
-    else if (line.startsWith('/******/ \t')) current = RUNTIME;
-    return current;
-  });
-}
-
-/** Packages by the number that ncc gives a module. */
-function modulesOf(root: string): ReadonlyMap<string, string> {
-  const stats: { readonly modules: readonly Module[] } = JSON.parse(
-    readFileSync(join(root, 'lib/stats.json'), 'utf8'),
-  );
-  return new Map(
-    stats.modules.map(({ id, nameForCondition }) => [
-      String(id),
-      packageOf(nameForCondition ?? ''),
-    ]),
-  );
-}
-
-function packageOf(path: string): string {
+function originOfFile(path: string): string {
   if (/[\\/]llhttp[\\/].*wasm/.test(path)) return 'undici: its HTTP parser, in WebAssembly';
-  const name = /^.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(path)?.[1];
+  const name = /^.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(path)?.[1];
   if (name !== undefined) return name.replace('\\', '/');
-  return /\blib[\\/]/.test(path) ? OWN : RUNTIME;
+  return /\bsrc[\\/]/.test(path) ? OWN : RUNTIME;
 }

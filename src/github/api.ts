@@ -1,9 +1,11 @@
 import * as z from 'zod/mini';
 import type { Clock } from '../clock.ts';
+import { type Env, readProxy } from '../runner/environment.ts';
 import type { Redact } from '../runner/secrets.ts';
-import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
+import type { Octokit } from '../vendor/actions-github.ts';
 import { type CallLimits, callLimits } from './call-limits.ts';
 import { type Answer, GitHubError, GraphQLError, refuseErrors } from './errors.ts';
+import { createFetch } from './fetch.ts';
 
 // The few calls to GitHub that this action makes.
 
@@ -77,6 +79,8 @@ export interface GitHubOptions {
   readonly apiUrl: string;
   readonly graphqlUrl: string;
   readonly userAgent: string;
+  /** For the proxy. */
+  readonly env: Env;
   readonly clock: Clock;
   readonly redact: Redact;
 }
@@ -417,10 +421,15 @@ const ROLES: Readonly<Record<string, Collaborator['permission']>> = Object.assig
   },
 );
 
-async function connectClient({ token, apiUrl, userAgent }: GitHubOptions): Promise<Octokit> {
+async function connectClient({ token, apiUrl, userAgent, env }: GitHubOptions): Promise<Octokit> {
   try {
     const log = { debug() {}, info() {}, warn() {}, error() {} };
-    return await getOctokit(token, { baseUrl: apiUrl, userAgent, log });
+    const { protocol } = new URL(apiUrl);
+    const read = readProxy(env, protocol === 'http:' ? 'http:' : 'https:');
+    if (read.kind === 'invalid') throw new Error(read.problem);
+    const fetch = createFetch(read.proxy);
+    const { getOctokit } = await import('../vendor/actions-github.ts');
+    return getOctokit(token, { baseUrl: apiUrl, userAgent, log, fetch });
   } catch (error) {
     throw new GitHubError(
       0,

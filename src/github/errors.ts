@@ -99,6 +99,8 @@ export function detailOf(error: unknown): string {
 }
 
 export function toGitHubError(error: unknown, redact: Redact): GitHubError {
+  // The client wraps what it does not know.
+  if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
   const { data } = requestError.safeParse(error);
   if (data?.response === undefined) {
     return new GitHubError(0, `GitHub could not be reached${detailOf(error)}`, { cause: error });

@@ -1,4 +1,4 @@
-import * as core from '../vendor/actions-core.ts';
+import * as core from '@actions/core';
 import type { Redact } from './secrets.ts';
 
 /**

@@ -27,16 +27,15 @@ const KEPT_APART: readonly (readonly [string, string, RegExp, RegExp])[] = [
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Of packages only vendor/ knows more than their names.
-  '@actions/core': ['vendor/actions-core.ts'],
+  '@actions/core': ['runner/log.ts'],
   '@actions/github': ['vendor/actions-github.ts'],
   '@octokit/core': ['vendor/actions-github.ts'],
   undici: ['vendor/undici-files.d.ts', 'vendor/undici.ts'],
-  'vendor/actions-core.ts': ['runner/log.ts'],
   'vendor/actions-github.ts': ['github/api.ts'],
-  'vendor/undici.ts': ['agent/http.ts', 'index.ts'],
+  'vendor/undici.ts': ['agent/http.ts', 'github/fetch.ts', 'index.ts'],
   'node:fs': ['runner/files.ts'],
   'node:crypto': ['index.ts', 'job/prepare.ts', 'memory/text.ts'],
-  'node:zlib': ['memory/data.ts'],
+  'node:zlib': ['github/fetch.ts', 'memory/data.ts'],
   // Where text from outside becomes a type.
   zod: [
     'agent/job-record.ts',

@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import * as vendoredCore from '../../src/vendor/actions-core.ts';
 import * as vendoredUndici from '../../src/vendor/undici.ts';
 import { startAuthority } from '../sim/fault-server.ts';
 import { startProxy } from '../sim/proxy.ts';
@@ -57,60 +56,35 @@ describe('undici', () => {
   });
 });
 
-describe('@actions/core', () => {
-  const texts = [
-    'plain',
-    '',
-    ' spaced ',
-    'a%b%0Ac',
-    'two\r\nlines\nand\ra third',
-    'a:b,c::d',
-    'é 🚀',
-  ];
-  const names = Object.keys(vendoredCore).sort();
-  const calls = names.flatMap((name) => texts.map((text) => [name, text]));
-  const print = `
-    const [, entry, calls] = process.argv;
-    const core = await import(entry);
-    for (const [name, text] of JSON.parse(calls)) core[name](text);`;
-
-  it('is a part of what its index exports', async () => {
-    const index = await import('@actions/core');
-    expect(names.filter((name) => !(name in index))).toEqual([]);
-  });
-
-  it('prints the same bytes', async () => {
-    const args = JSON.stringify(calls);
-    const [own, theirs] = await Promise.all([
-      play(print, [vendored('actions-core'), args]),
-      play(print, ['@actions/core', args]),
-    ]);
-    expect(own).toBe(theirs);
-    expect(own).toContain('::error::two%0D%0Alines%0Aand%0Da third');
-    expect(own.match(/^::/gm)).toHaveLength(calls.length);
-  });
-});
-
 describe('@actions/github', () => {
-  const ask = `
-    const [, entry, baseUrl] = process.argv;
+  const setUp = `
+    const [, entry, fetch, environment, baseUrl] = process.argv;
+    const { getOctokit } = await import(entry);
+    const options = { baseUrl, userAgent: 'a-test/1' };
+    options.log = { debug() {}, info() {}, warn() {}, error() {} };`;
+  /** With the fetch of src/github/, which takes the place of the toolkit's. */
+  const setUpOwn = `${setUp}
+    const [{ createFetch }, { readProxy }] = [await import(fetch), await import(environment)];
+    const read = readProxy(process.env, 'https:');
+    if (read.kind === 'invalid') throw new Error(read.problem);
+    options.fetch = createFetch(read.proxy);`;
+  const ask = (settingUp: string): string => `
     try {
-      const { getOctokit } = await import(entry);
-      const log = { debug() {}, info() {}, warn() {}, error() {} };
-      const octokit = await getOctokit('ghs_1', { baseUrl, userAgent: 'a-test/1', log });
+      ${settingUp}
+      const octokit = await getOctokit('ghs_1', options);
       await octokit.request('GET /repos/{owner}/{repo}', { owner: 'a', repo: 'b', page: 2 });
       await octokit.request('POST /graphql', { query: '{ viewer { login } }' });
     } catch (error) {
-      process.stdout.write(String(error));
+      process.stdout.write(error.name);
     }`;
 
   /** All that others see of one process that asks twice. */
-  async function seenOf(entry: string, env: (proxy: string) => NodeJS.ProcessEnv) {
+  async function seenOf(whose: 'own' | 'theirs', env: (proxy: string) => NodeJS.ProcessEnv) {
     const requests: unknown[] = [];
     const server = createTlsServer(CERTIFICATE, async (request, response) => {
       const body = await request.setEncoding('utf8').toArray();
-      const { method, url, rawHeaders } = request;
-      requests.push({ method, url, body, headers: rawHeaders.map(withoutPort) });
+      const { method, url, headers } = request;
+      requests.push({ method, url, body, headers: told(headers) });
       response.setHeader('content-type', 'application/json').end('{}');
     });
     await using _closing = await listen(server);
@@ -120,7 +94,10 @@ describe('@actions/github', () => {
       onConnect: () => ({ kind: 'tunnel', port }),
     });
     const baseUrl = `https://${HOST}:${port}/api/v3`;
-    const printed = await play(ask, [entry, baseUrl], {
+    const entry = whose === 'own' ? vendored('actions-github') : '@actions/github';
+    const files = [entry, own('github/fetch.ts'), own('runner/environment.ts')];
+    const script = ask(whose === 'own' ? setUpOwn : setUp);
+    const printed = await play(script, [...files, baseUrl], {
       GITHUB_API_URL: baseUrl,
       NODE_EXTRA_CA_CERTS: AUTHORITY.file,
       NODE_OPTIONS: `--import=${pathToFileURL(join(ROOT, 'test/sim/dns.ts'))}?${HOST}=127.0.0.1`,
@@ -135,21 +112,35 @@ describe('@actions/github', () => {
     return { printed, requests, connects };
   }
 
+  /** Without what only a browser means, and what is settled between the two ends of a connection. */
+  function told(headers: IncomingHttpHeaders): object {
+    const names = ['accept-language', 'sec-fetch-mode', 'accept-encoding', 'connection'];
+    const entries = Object.entries(headers).filter(([name]) => !names.includes(name));
+    return { ...Object.fromEntries(entries), host: withoutPort(headers.host ?? '') };
+  }
+
   it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
     ['without a proxy', () => ({}), 0],
-    ['through a proxy', (HTTPS_PROXY) => ({ HTTPS_PROXY }), 2],
+    ['through a proxy', (HTTPS_PROXY) => ({ HTTPS_PROXY }), 1],
     ['past the proxy for plain http', (HTTP_PROXY) => ({ HTTP_PROXY }), 0],
     ['past a proxy where NO_PROXY says so', (https_proxy) => ({ https_proxy, NO_PROXY: HOST }), 0],
+    [
+      'past a proxy where NO_PROXY names its domain',
+      (https_proxy) => ({ https_proxy, NO_PROXY: HOST.replace(/^\w+/, '') }),
+      0,
+    ],
   ])('asks as that of its index does, %s', async (_, env, connects) => {
-    const [own, theirs] = await Promise.all([
-      seenOf(vendored('actions-github'), env),
-      seenOf('@actions/github', env),
-    ]);
-    expect(own).toEqual(theirs);
-    expect(own.printed).toBe('');
+    const [own, theirs] = await Promise.all([seenOf('own', env), seenOf('theirs', env)]);
+    expect(own.requests).toEqual(theirs.requests);
+    expect([own.printed, theirs.printed]).toEqual(['', '']);
+    // Theirs opens a tunnel for each request.
+    expect(own.connects).toEqual(theirs.connects.slice(0, 1));
     expect(own.connects).toHaveLength(connects);
     const userAgent = /^a-test\/1 actions_orchestration_id\/an_id octokit-core\.js\//;
-    const headers = expect.arrayContaining(['token ghs_1', expect.stringMatching(userAgent)]);
+    const headers = {
+      authorization: 'token ghs_1',
+      'user-agent': expect.stringMatching(userAgent),
+    };
     expect(own.requests).toMatchObject([
       { method: 'GET', url: '/api/v3/repos/a/b?page=2', headers },
       { method: 'POST', url: '/api/v3/graphql', headers },
@@ -158,12 +149,9 @@ describe('@actions/github', () => {
 
   it('fails as that of its index does, with a proxy that has no URL', async () => {
     const env = (): NodeJS.ProcessEnv => ({ HTTPS_PROXY: '[' });
-    const [own, theirs] = await Promise.all([
-      seenOf(vendored('actions-github'), env),
-      seenOf('@actions/github', env),
-    ]);
-    expect(own).toEqual(theirs);
-    expect(own).toEqual({ printed: 'TypeError: Invalid URL', requests: [], connects: [] });
+    const [own, theirs] = await Promise.all([seenOf('own', env), seenOf('theirs', env)]);
+    expect(own).toEqual({ printed: 'Error', requests: [], connects: [] });
+    expect(theirs).toEqual({ printed: 'TypeError', requests: [], connects: [] });
   });
 
   it('is built upon the same core', async () => {
@@ -176,7 +164,11 @@ describe('@actions/github', () => {
 });
 
 function vendored(name: string): string {
-  return pathToFileURL(join(ROOT, 'src/vendor', `${name}.ts`)).href;
+  return own(`vendor/${name}.ts`);
+}
+
+function own(file: string): string {
+  return pathToFileURL(join(ROOT, 'src', file)).href;
 }
 
 /** Runs a script in a process of its own, with no variables but these; what it prints. */

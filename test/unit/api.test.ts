@@ -14,6 +14,7 @@ function connect(github: GitHub, clock: Clock = systemClock) {
     apiUrl: github.apiUrl,
     graphqlUrl: github.graphqlUrl,
     userAgent: 'test',
+    env: {},
     clock,
     redact: (text) => text,
   });

@@ -1,0 +1,229 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { connectGitHub } from '../../src/github/api.ts';
+import { createFetch, type FetchOptions, type FetchResponse } from '../../src/github/fetch.ts';
+import { type GitHub, startGitHub } from '../sim/github/server.ts';
+
+const MIB = 1024 * 1024;
+const GET: FetchOptions = { method: 'GET', headers: { authorization: 'token t' } };
+const POST: FetchOptions = { ...GET, method: 'POST', body: '{"body":"é"}' };
+
+interface Site extends AsyncDisposable {
+  readonly origin: string;
+  /** `METHOD path authorization body` of each request. */
+  readonly seen: readonly string[];
+}
+
+async function serve(respond: RequestListener): Promise<Site> {
+  const seen: string[] = [];
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    const { method, url, headers } = request;
+    seen.push([method, url, headers.authorization, body].join(' ').trim());
+    respond(request, response);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    seen,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function fetch(url: string, options = GET): Promise<FetchResponse> {
+  return createFetch({ url: '', noProxy: '' })(url, options);
+}
+
+describe('an answer', () => {
+  it('is told with its status, headers and text', async () => {
+    await using site = await serve((_, response) => {
+      const headers = { 'X-Several': ['a', 'b'], 'Content-Type': 'text/plain' };
+      response.writeHead(201, headers).end('é 🚀');
+    });
+    const response = await fetch(`${site.origin}/a?b=c`, POST);
+    expect(response).toMatchObject({ status: 201, url: `${site.origin}/a?b=c` });
+    expect(response.headers.get('x-several')).toBe('a, b');
+    expect(await response.text()).toBe('é 🚀');
+    expect(Buffer.from(await response.arrayBuffer()).toString()).toBe('é 🚀');
+    expect(site.seen).toEqual(['POST /a?b=c token t {"body":"é"}']);
+  });
+
+  it('may be packed', async () => {
+    await using site = await serve(({ headers }, response) => {
+      const encoding = String(headers['accept-encoding']);
+      response.setHeader('content-encoding', encoding).end(gzipSync('unpacked'));
+    });
+    expect(await (await fetch(site.origin)).text()).toBe('unpacked');
+  });
+
+  it('may have nothing that could be packed', async () => {
+    await using site = await serve((_, response) =>
+      response.writeHead(204, { 'content-encoding': 'gzip' }).end(),
+    );
+    const response = await fetch(site.origin);
+    expect(response.status).toBe(204);
+    expect(await response.text()).toBe('');
+  });
+
+  it.each<[string, string, () => Buffer]>([
+    ['as nobody asked for', 'br', () => brotliCompressSync('x')],
+    ['twice', 'gzip, gzip', () => gzipSync(gzipSync('x'))],
+    ['and cut off', 'gzip', () => gzipSync('x'.repeat(99)).subarray(0, 20)],
+    ['as a bomb', 'gzip', () => gzipSync(Buffer.alloc(65 * MIB))],
+  ])('that is packed %s is refused', async (_, encoding, body) => {
+    await using site = await serve((_, response) =>
+      response.setHeader('content-encoding', encoding).end(body()),
+    );
+    await expect(fetch(site.origin)).rejects.toThrow('an answer that cannot be unpacked');
+  });
+
+  it('that does not end is refused', async () => {
+    const chunk = Buffer.alloc(MIB);
+    await using site = await serve((_, response) => {
+      const flood = (): void => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', flood);
+      flood();
+    });
+    await expect(fetch(site.origin)).rejects.toThrow('an answer that is too large');
+  });
+});
+
+describe('a redirect', () => {
+  it.each([301, 302, 307, 308])('%i asks again as it was, at the new place', async (status) => {
+    await using site = await serve(({ url }, response) => {
+      if (url === '/new?a=b') response.end('done');
+      else response.writeHead(status, { location: '/new?a=b' }).end('moved');
+    });
+    for (const options of [GET, POST]) {
+      const response = await fetch(`${site.origin}/old`, options);
+      expect([response.status, response.url]).toEqual([200, `${site.origin}/new?a=b`]);
+      expect(await response.text()).toBe('done');
+    }
+    expect(site.seen).toEqual([
+      'GET /old token t',
+      'GET /new?a=b token t',
+      'POST /old token t {"body":"é"}',
+      'POST /new?a=b token t {"body":"é"}',
+    ]);
+  });
+
+  it.each([303, 300, 200])('%i is none', async (status) => {
+    await using site = await serve((_, response) =>
+      response.writeHead(status, { location: '/new' }).end(),
+    );
+    expect((await fetch(site.origin)).status).toBe(status);
+    expect(site.seen).toHaveLength(1);
+  });
+
+  it('without a target is none', async () => {
+    await using site = await serve((_, response) => response.writeHead(301).end());
+    expect((await fetch(site.origin)).status).toBe(301);
+  });
+
+  it.each(['http://', '//', 'https://'])(
+    'to another host by %s is refused unasked',
+    async (form) => {
+      await using other = await serve((_, response) => response.end('caught'));
+      const location = `${form}${new URL(other.origin).host}/`;
+      await using site = await serve((_, response) => response.writeHead(307, { location }).end());
+      await expect(fetch(site.origin, POST)).rejects.toThrow('another host');
+      expect(other.seen).toEqual([]);
+    },
+  );
+
+  it('to no URL is refused', async () => {
+    await using site = await serve((_, response) =>
+      response.writeHead(301, { location: 'http://[' }).end(),
+    );
+    await expect(fetch(site.origin)).rejects.toThrow();
+    expect(site.seen).toHaveLength(1);
+  });
+
+  it('in a circle comes to an end', async () => {
+    await using site = await serve((_, response) =>
+      response.writeHead(302, { location: '/' }).end(),
+    );
+    await expect(fetch(site.origin)).rejects.toThrow('redirects in circles');
+    expect(site.seen).toHaveLength(6);
+  });
+});
+
+it('what is asked one after the other goes over one connection', async () => {
+  const sockets = new Set<unknown>();
+  await using site = await serve(({ socket }, response) => {
+    sockets.add(socket);
+    response.end('{}');
+  });
+  const fetchMore = createFetch({ url: '', noProxy: '' });
+  for (const options of [GET, POST, GET, POST]) {
+    await (await fetchMore(site.origin, options)).text();
+  }
+  expect(sockets.size).toBe(1);
+});
+
+describe('a signal', () => {
+  it.each([
+    ['before the request', false],
+    ['in the middle of the answer', true],
+  ])('ends it %s', async (_, begins) => {
+    const stop = new AbortController();
+    await using site = await serve((_, response) => {
+      response.writeHead(200).write('{');
+      setTimeout(() => stop.abort(new Error('enough')), 20);
+    });
+    if (!begins) stop.abort(new Error('enough'));
+    const asked = fetch(site.origin, { ...GET, signal: stop.signal });
+    await expect(asked).rejects.toThrow('enough');
+    expect(site.seen).toHaveLength(begins ? 1 : 0);
+  });
+});
+
+describe('the client of GitHub over it', () => {
+  const NUMBER = 7;
+  const connect = (github: GitHub) =>
+    connectGitHub({
+      ...{ token: github.token, repository: 'octo/old', userAgent: 'test', env: {} },
+      ...{ apiUrl: github.apiUrl, graphqlUrl: github.graphqlUrl },
+      ...{ clock: systemClock, redact: (text) => text },
+    });
+
+  it('writes to a repository that was renamed', async () => {
+    await using github = await startGitHub({
+      issues: [{ number: NUMBER }],
+      on: ({ path }) =>
+        path.startsWith('/repos/octo/old/')
+          ? { status: 307, headers: { location: path.replace('/old/', '/agents/') } }
+          : undefined,
+    });
+    const client = await connect(github);
+    const { id } = await client.createComment(NUMBER, 'one');
+    expect(await client.updateComment(id, 'two')).toMatchObject({ id, body: 'two' });
+    expect(github.comments(NUMBER).map(({ body }) => body)).toEqual(['two']);
+  });
+
+  it('says why it does not follow a redirect', async () => {
+    const headers = { location: 'https://elsewhere.example/' };
+    await using github = await startGitHub({ on: () => ({ status: 301, headers }) });
+    const client = await connect(github);
+    await expect(client.createComment(NUMBER, 'one')).rejects.toThrow(
+      'GitHub redirects to another host, which never gets the token',
+    );
+  });
+
+  it('takes no answer that is packed as nobody asked for', async () => {
+    const answer = { headers: { 'content-encoding': 'br' }, body: brotliCompressSync('{}') };
+    await using github = await startGitHub({ on: () => answer });
+    const client = await connect(github);
+    await expect(client.collaborator('alice')).rejects.toThrow('cannot be unpacked');
+  });
+});
