@@ -426,8 +426,8 @@ async function connectClient({ token, apiUrl, userAgent, env }: GitHubOptions): 
     const log = { debug() {}, info() {}, warn() {}, error() {} };
     const { protocol } = new URL(apiUrl);
     const read = readProxy(env, protocol === 'http:' ? 'http:' : 'https:');
-    if (read.kind === 'invalid') throw new Error(read.problem);
-    const fetch = createFetch(read.proxy);
+    if (read.kind === 'problem') throw new Error(read.problem);
+    const fetch = createFetch(read.value);
     const { getOctokit } = await import('../vendor/actions-github.ts');
     return getOctokit(token, { baseUrl: apiUrl, userAgent, log, fetch });
   } catch (error) {

@@ -57,7 +57,7 @@ export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
   }
 
   const { token, repository, apiUrl, graphqlUrl } = github;
-  const place = { token, repository, apiUrl, graphqlUrl };
+  const place = { token, repository, apiUrl, graphqlUrl, env: {} };
   const signal = new AbortController().signal;
 
   return {
