@@ -82,10 +82,10 @@ export function readSecrets(env: Env): readonly string[] {
   const inputs = ['api-key', 'github-token'].flatMap((name) => {
     const lines = rawInput(env, name)
       .trim()
-      .split(/[\r\n]+/)
-      .map((line) => line.trim());
+      .split(/[\r\n]+/);
     // In a broken secret of several lines, short lines would mask ordinary words.
-    return lines.filter((line) => line.length >= (lines.length > 1 ? 8 : 1));
+    const shortest = lines.length > 1 ? 8 : 1;
+    return lines.map((line) => line.trim()).filter(({ length }) => length >= shortest);
   });
   return [...new Set([...inputs, ...proxySecrets(env)])];
 }
@@ -121,14 +121,10 @@ type Settings = Omit<Inputs, 'hasApiKey' | 'prompt' | 'proxy'>;
 
 /** These are shown in outputs, comments and errors, so they must not contain a secret. */
 function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly string[] {
-  const shownTexts = Object.entries({
-    'project-id': [projectId],
-    'job-id': jobIds,
-    command: [command ?? ''],
-  });
+  const shownTexts = { 'project-id': [projectId], 'job-id': jobIds, command: [command ?? ''] };
   return ['api-key', 'github-token'].flatMap((secret) => {
     const redact = redactor([rawInput(env, secret).trim()]);
-    return shownTexts
+    return Object.entries(shownTexts)
       .filter(([, texts]) => texts.some((text) => redact(text) !== text))
       .map(
         ([name]) => `${name} contains ${secret}, which would be shown; check what is passed there.`,
@@ -332,10 +328,8 @@ function apiKey(text: string): Result<string> {
 
 /** One word, so that the start of a comment can be compared with it. */
 function command(text: string, quote: Quote): Result<string> {
-  const isWord = /^\S+$/.test(text) && text.length <= 100 && hasVisibleText(text);
-  return isWord
-    ? ok(text)
-    : problem(`must be one word without white space, such as /agent, not ${quote(text)}.`);
+  if (/^\S{1,100}$/.test(text) && hasVisibleText(text)) return ok(text);
+  return problem(`must be one word without white space, such as /agent, not ${quote(text)}.`);
 }
 
 /** A login of a user or an app. Only the event says which of them are bots. */
@@ -387,9 +381,8 @@ function number(range: { above?: number; atLeast?: number; atMost: number }): Ch
 }
 
 function conversationNumber(text: string, quote: Quote): Result<number> {
-  return /^[1-9][0-9]{0,9}$/.test(text)
-    ? ok(Number(text))
-    : problem(`must be the number of a pull request or issue, not ${quote(text)}.`);
+  if (/^[1-9][0-9]{0,9}$/.test(text)) return ok(Number(text));
+  return problem(`must be the number of a pull request or issue, not ${quote(text)}.`);
 }
 
 function oneOf<const T extends string>(words: readonly T[]): Check<T> {
@@ -404,7 +397,8 @@ function baseUrl(text: string): Result<URL> {
   const form = `a URL such as ${DEFAULT_BASE_URL}`;
   const url = /[\s\p{C}\\]/u.test(text) ? null : URL.parse(text);
   if (url === null) return problem(`must be ${form}.`);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
+  const isLocal = /^(localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(url.hostname);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal)) {
     return problem('is not safe for the key: https required (http only on localhost).');
   }
   const refuse = (what: string): Result<never> => problem(`must not ${what}; give ${form}.`);
@@ -414,17 +408,11 @@ function baseUrl(text: string): Result<URL> {
   return url.port === '0' ? refuse('have port 0') : ok(url);
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** Reads the prompt of the workflow. It is checked, but never changed. */
 function readPrompt(env: Env, redact: Redact): Result<string> {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
-  if (inline !== '' && path !== '') {
-    return problem('prompt and prompt-file are both set; set only one of them.');
-  }
+  if (inline && path) return problem('prompt and prompt-file are both set; set only one of them.');
   if (path === '') return inline === '' ? ok('') : checkPrompt('prompt', inline);
   const name = `prompt-file: ${shown(redact(path))}`;
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
@@ -438,12 +426,8 @@ function readPrompt(env: Env, redact: Redact): Result<string> {
 }
 
 function checkPrompt(name: string, text: string): Result<string> {
-  if (!text.isWellFormed()) {
-    return problem(`${name} contains half a character (a lone surrogate).`);
-  }
-  return hasVisibleText(text)
-    ? ok(text)
-    : problem(`${name} has no visible text; write what the agent should do.`);
+  if (!text.isWellFormed()) return problem(`${name} contains a lone surrogate (half a character).`);
+  return hasVisibleText(text) ? ok(text) : problem(`${name} has no visible text; write a prompt.`);
 }
 
 /** The runner makes the name upper case and replaces only spaces (actions/runner, Handler.cs). */

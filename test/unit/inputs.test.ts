@@ -280,7 +280,7 @@ describe('refused, each with one problem that names the input', () => {
     ]),
     ['prompt', '', /^prompt is empty/],
     ['prompt', ' \n\u200b\u2060\u00a0\u3164\ufeff\u2800', /^prompt has no visible text/],
-    ['prompt', 'a\ud800b', /^prompt contains half a character/],
+    ['prompt', 'a\ud800b', /^prompt contains a lone surrogate \(half a character\)/],
     ['base-url', 'http://example.com', /^base-url .*https required/],
     ['base-url', 'http://localhost.evil.example', /^base-url .*https required/],
     ['base-url', 'ftp://example.com', /^base-url .*https required/],
