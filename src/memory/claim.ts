@@ -9,6 +9,11 @@ function isCommand({ origin }: Turn): boolean {
   return !origin.startsWith('run:');
 }
 
+/** Whether it was given up for that of somebody else, of which it says nothing. */
+function isWithdrawn({ delivery, result, reason }: Turn): boolean {
+  return delivery === 'not-sent' && result === 'skipped' && reason === '';
+}
+
 /**
  * The turn that an earlier attempt, or of a command any run, has for the message of `own`; null if
  * there is none.
@@ -23,6 +28,7 @@ export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
   );
   const rankOf = (turn: Turn): number => {
     if (isCommand(own)) return -weightOf(turn);
+    if (isWithdrawn(turn)) return 4;
     if (turn.leg === own.leg) return turn.prompt === own.prompt ? 0 : 1;
     return turn.delivery === 'not-sent' ? 2 : 3;
   };

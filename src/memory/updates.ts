@@ -104,7 +104,7 @@ interface Entry {
   isAnnounced: boolean;
   /** Its turn is none, and was never announced. */
   isUnwanted: boolean;
-  /** The turn as it was withdrawn, once it was announced. */
+  /** What stands for the turn that was announced, if its message does not go out after all. */
   withdrawn: Turn | null;
   readonly conversations: Set<number>;
 }
@@ -267,16 +267,22 @@ class CommentUpdates implements Updates {
     try {
       return await createDeadline(clock, ms).waitFor(work, signal);
     } catch (error) {
-      this.#isSilent ||= !signal.aborted && clock.now() - startedAt >= BEFORE_MESSAGE_MS;
+      // Timers leave out the fraction of a millisecond.
+      const isLate = clock.now() - startedAt >= BEFORE_MESSAGE_MS - 1;
+      this.#isSilent ||= !signal.aborted && isLate;
       throw error;
     }
   }
 
   /** Where no note can be written, a command is claimed all the same. */
-  async #withoutNote(why: string | null): Promise<Note> {
+  async #withoutNote(why: string | null, group: readonly JobState[] = []): Promise<Note> {
     const claim = await this.#options.claim();
     // In a re-run it may be an earlier attempt that has it.
-    if (claim === 'taken' && this.#options.attempt === 1) return { kind: 'taken', turn: null };
+    if (claim === 'taken' && this.#options.attempt === 1) {
+      for (const { jobId } of group) this.withdraw(jobId);
+      return { kind: 'taken', turn: null };
+    }
+    if (claim === 'taken' || claim === 'failed') for (const state of group) this.#doubt(state);
     return why === null ? STANDS : { kind: 'missing', why };
   }
 
@@ -299,8 +305,7 @@ class CommentUpdates implements Updates {
       return await this.#inTime(working, ms);
     } catch (error) {
       attempt.isGivenUp = true;
-      const note = await this.#withoutNote(whyOf(error));
-      if (note.kind === 'taken') for (const { jobId } of group) this.withdraw(jobId);
+      const note = await this.#withoutNote(whyOf(error), group);
       return new Map(group.map(({ jobId }) => [jobId, note]));
     }
   }
@@ -338,21 +343,27 @@ class CommentUpdates implements Updates {
     const claim = (await claiming) ?? 'failed';
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own), claim);
-    if (this.#options.attempt > 1 && claim === 'taken') this.#doubt(group, notes);
+    if (claim !== 'taken') return notes;
+    for (const state of group) {
+      if (notes.has(state.jobId) || !this.#doubt(state)) continue;
+      notes.set(state.jobId, {
+        kind: 'missing',
+        why: 'an earlier attempt has claimed the command',
+      });
+    }
     return notes;
   }
 
   /**
-   * In a re-run, the claim that stands may be that of an earlier attempt whose note was never written: a
-   * message goes out only where that attempt is known not to have sent it.
+   * Whether an earlier attempt may have sent the message: in a re-run, the claim that stands may be that of
+   * one whose note was never written. A message goes out only where it is known not to have been sent; and
+   * the next attempt must not take what stands of our turn for that.
    */
-  #doubt(group: readonly JobState[], notes: Map<string, Note>): void {
-    for (const { jobId, turn } of group) {
-      const isKnown = turn.mark !== turn.owner;
-      if (isKnown || notes.has(jobId)) continue;
-      this.withdraw(jobId);
-      notes.set(jobId, { kind: 'missing', why: 'an earlier attempt has claimed the command' });
-    }
+  #doubt({ jobId, turn }: JobState): boolean {
+    const isKnown = turn.mark !== turn.owner;
+    if (this.#options.attempt === 1 || isKnown) return false;
+    this.#replace(jobId, { delivery: 'unknown', result: 'error', reason: CLAIMED_BEFORE });
+    return true;
   }
 
   /** What others have written, also what was overwritten, once lists show it. */
@@ -371,10 +382,13 @@ class CommentUpdates implements Updates {
     const entry = this.#entries.get(jobId);
     if (entry === undefined) return;
     entry.isUnwanted = !entry.isAnnounced;
-    if (!entry.isAnnounced) return;
-    const { turn } = entry.state;
-    const endedAt = this.#options.clock.now();
-    entry.withdrawn = { ...turn, delivery: 'not-sent', result: 'skipped', reason: '', endedAt };
+    this.#replace(jobId, { delivery: 'not-sent', result: 'skipped', reason: '' });
+  }
+
+  #replace(jobId: string, outcome: Pick<Turn, 'delivery' | 'result' | 'reason'>): void {
+    const entry = this.#entries.get(jobId);
+    if (entry === undefined || !entry.isAnnounced) return;
+    entry.withdrawn = { ...entry.state.turn, ...outcome, endedAt: this.#options.clock.now() };
   }
 
   #enqueue<T>(target: Target, work: () => Promise<T>): Promise<T> {
@@ -503,6 +517,8 @@ class CommentUpdates implements Updates {
 }
 
 const STANDS: Note = { kind: 'stands' };
+const CLAIMED_BEFORE =
+  'An earlier attempt has claimed the command, and nothing tells whether it sent the message.';
 const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} conversations at most`;
 
 function isOver({ turn }: JobState): boolean {
@@ -513,7 +529,9 @@ function isOver({ turn }: JobState): boolean {
 function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: Entry): readonly Turn[] {
   const { turn } = state;
   if (isUnwanted) return [];
-  if (withdrawn === null) return current();
+  const isOut = turn.delivery === 'sent' || turn.delivery === 'unknown';
+  // It may go out all the same (resend-on-rerun), or another use of the step has the very same turn.
+  if (withdrawn === null || (isOut && turn.mark === withdrawn.mark)) return current();
   // Where a re-run goes on with somebody else's turn, that is another one.
   return turn.mark === withdrawn.mark ? [withdrawn] : [withdrawn, ...current()];
 

@@ -56,6 +56,19 @@ describe('of a step, the turn of an earlier attempt', () => {
       'b',
     ],
     [
+      'is rather any than one that was withdrawn',
+      [
+        early('a', { delivery: 'not-sent', result: 'skipped', endedAt: START }),
+        early('b', { ...other, ...later }),
+      ],
+      'b',
+    ],
+    [
+      'is one that was withdrawn, if there is no other',
+      [early('a', { delivery: 'not-sent', result: 'skipped', endedAt: START })],
+      'a',
+    ],
+    [
       'of two uses alike is each in its turn',
       [early('a', { attempt: 2 }), early('c', { startedAt: START + 2 }), early('b', later)],
       'b',

@@ -1,158 +1,975 @@
-import { expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { connectGitHub } from '../../src/github/api.ts';
+import { describe, expect, it } from 'vitest';
 import { createDeadline } from '../../src/github/deadline.ts';
-import { openUpdates, type Updates, type UpdatesOptions } from '../../src/memory/updates.ts';
-import { renderLedger } from '../../src/report/comment.ts';
+import { type Claim, reactTo } from '../../src/github/reactions.ts';
+import { type Ledger, unite } from '../../src/memory/ledger.ts';
+import { composeText, readText } from '../../src/memory/text.ts';
+import {
+  type Memory,
+  openUpdates,
+  type Updates,
+  type UpdatesOptions,
+} from '../../src/memory/updates.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
-import { virtualClock } from '../model/clock.ts';
-import { type GitHub, startGitHub } from '../sim/github/server.ts';
-import { START, state } from './record.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
+import { job as jobOf, ledger, record, START, state, turn } from './record.ts';
+import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
 
-const NUMBER = 7;
-const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
+const PROJECT = 'proj-1';
+const CREATE = 'POST issues/#/comments';
+const PATCH = 'PATCH issues/comments/#';
+const SILENT = (): void => {};
+const LOG: Log = {
+  ...{ info: SILENT, debug: SILENT, notice: SILENT, warning: SILENT, error: SILENT },
+  ...{ group: SILENT, endGroup: SILENT },
+};
 
-function open(more: Pick<UpdatesOptions, 'connect'> & Partial<UpdatesOptions>) {
+interface Run {
+  readonly updates: Updates;
+  readonly warnings: readonly string[];
+  /** A job of this run whose message is not out yet. */
+  job(jobId: string, parts?: Partial<Turn>): JobState;
+  delivered(jobId: string, parts?: Partial<Turn>): JobState;
+  ended(jobId: string, parts?: Partial<Turn>): JobState;
+}
+
+/** A run that waits, unless the test says otherwise. Its turns bear its name. */
+function open(
+  scene: Pick<Scene, 'clock' | 'connect'>,
+  more: Partial<UpdatesOptions> = {},
+  parts: Partial<Turn> = {},
+): Run {
   const warnings: string[] = [];
-  const silent = (): void => {};
-  const log: Log = {
-    info: silent,
-    debug: silent,
-    notice: silent,
-    warning: (text) => warnings.push(text),
-    error: silent,
-    group: silent,
-    endGroup: silent,
-  };
-  const clock = more.clock ?? systemClock;
+  const log: Log = { ...LOG, warning: (text) => warnings.push(text) };
+  const clock = scene.clock.seen;
+  const { owner = 'me', attempt = 1 } = more;
   const updates = openUpdates({
-    comment: true,
-    projectId: 'proj-1',
-    wait: true,
-    render: (ledger) => renderLedger(ledger, SITE),
-    log,
-    redact: (text) => text,
-    clock,
-    signal: new AbortController().signal,
+    ...{ comment: true, projectId: PROJECT, owner, attempt, wait: true },
+    ...{ render, review: (same) => same, claim: async () => 'ours' },
+    ...{ connect: () => scene.connect(), log, redact: (text) => text, clock },
+    ...{ random: () => 0.5, signal: new AbortController().signal },
     deadline: createDeadline(clock, 30_000),
     ...more,
   });
-  return { updates, warnings };
+
+  function job(jobId: string, now: Partial<Turn> = {}): JobState {
+    const fresh = { delivery: 'not-sent', result: 'error', endedAt: null } as const;
+    return state({ jobId }, { mark: owner, owner, attempt, ...fresh, ...parts, ...now });
+  }
+  const delivered: Run['job'] = (jobId, now) =>
+    job(jobId, { delivery: 'sent', result: 'sent', sentAt: START, ...now });
+  const ended: Run['job'] = (jobId, now) => delivered(jobId, { endedAt: START, ...now });
+  return { updates, warnings, job, delivered, ended };
 }
 
-function reach(github: GitHub): Pick<UpdatesOptions, 'connect'> {
-  const { token, repository, apiUrl, graphqlUrl } = github;
-  const place = { token, repository, apiUrl, graphqlUrl };
-  const redact = (text: string): string => text;
-  return {
-    connect: () => connectGitHub({ ...place, userAgent: 'test', clock: systemClock, redact }),
-  };
+function render({ jobs }: Ledger): string {
+  return jobs.map(({ id, turns }) => `${id}: ${turns.map(told).join(', ')}`).join('; ');
 }
 
-/** A job of this run whose message is not out yet. */
-function job(jobId: string, parts: Partial<Turn> = {}): JobState {
-  const open = { delivery: 'not-sent', result: 'error', endedAt: null } as const;
-  return state({ jobId }, { key: `run:1:${jobId}`, ...open, ...parts });
+function told({ delivery, result, endedAt }: Turn): string {
+  return endedAt === null ? delivery : `${delivery}/${result}`;
 }
 
-function delivered(jobId: string, parts: Partial<Turn> = {}): JobState {
-  return job(jobId, { delivery: 'sent', result: 'sent', ...parts });
-}
-
-function ended(jobId: string, parts: Partial<Turn> = {}): JobState {
-  return delivered(jobId, { endedAt: START, ...parts });
-}
-
-/** Until all that is to be written by now is written: announcing nothing waits for just that. */
-function written(updates: Updates): Promise<boolean> {
-  return updates.announce([]);
-}
-
-/** What the comment says of each job, in its order. */
-function told(github: GitHub): readonly (readonly (string | undefined)[])[] {
-  const [comment] = github.comments(NUMBER);
-  const sections = comment?.body.split('### Agent job ').slice(1) ?? [];
-  return sections.map((text) => [/`(.+?)`/.exec(text)?.[1], /\*\*(.+?)\*\*/.exec(text)?.[1]]);
-}
-
-it('a job whose message went out before the run holds up no news', async () => {
-  await using github = await startGitHub({ issues: [{ number: NUMBER }] });
-  const before = { startedAt: START - 60_000 };
-  const { updates: earlier } = open(reach(github));
-  earlier.update(job('a', before), NUMBER);
-  earlier.update(ended('a', before), NUMBER);
-  await earlier.flush();
-
-  const { updates } = open(reach(github));
-  updates.update(delivered('a', before), NUMBER);
-  updates.update(job('b'), NUMBER);
-  await updates.announce([job('b')]);
-  expect(told(github)).toEqual([
-    ['b', 'The message is being sent'],
-    ['a', 'Sent, the agent is working'],
-  ]);
-  updates.update(delivered('b'), NUMBER);
-  await written(updates);
-  expect(told(github)).toEqual([
-    ['b', 'Sent, the agent is working'],
-    ['a', 'Sent, the agent is working'],
-  ]);
-});
-
-it('that a job has ended is no news before the messages of the others are out', async () => {
-  await using github = await startGitHub({ issues: [{ number: NUMBER }] });
-  const { updates } = open(reach(github));
-  updates.update(job('a'), NUMBER);
-  updates.update(job('b'), NUMBER);
-  updates.update(ended('a', { delivery: 'not-sent', result: 'error' }), NUMBER);
-  await written(updates);
-  expect(github.writes()).toEqual([]);
-  await updates.flush();
-  expect(told(github)).toEqual([['a', 'Not sent']]);
-});
-
-it('tells what was not written in time, also of what waited behind another write', async () => {
-  const clock = virtualClock(0);
-  const { updates, warnings } = open({ connect: () => new Promise(() => {}), clock: clock.seen });
-  updates.update(job('a'), 1);
-  updates.update(job('b'), 1);
-  updates.update(job('c'), 2);
-  updates.update(job('d'), 3);
-  updates.update(delivered('a'), 1);
-  updates.update(ended('c'), 2);
-  updates.update(ended('d'), 3);
-  const { urls, unwritten } = await clock.drive(updates.flush());
-  expect(warnings).toEqual([
-    expect.stringMatching(
-      /^The comment on #1, and those on 2 others, could not be .*: the time for it was over, 30 s in a run\./,
-    ),
-  ]);
-  expect([...unwritten.matchAll(/^### Agent job `(.)`$/gm)].map(([, id]) => id)).toEqual([
-    'a',
-    'c',
-    'd',
-  ]);
-  expect(urls).toEqual([]);
-});
-
-it('says what a comment that is there lacks, where only its end could not be written', async () => {
-  let isDown = false;
-  await using github = await startGitHub({
-    issues: [{ number: NUMBER }, { number: 8 }],
-    on: () => (isDown ? { status: 500 } : undefined),
+/** What all comments on a conversation say together of each job. */
+function remembered({ github }: Scene, number = NUMBER): readonly string[] {
+  const ledgers = github.comments(number).map(({ body }) => {
+    const text = readText(body, PROJECT);
+    return text.kind === 'ledger' ? text.ledger : ledger();
   });
-  const { updates, warnings } = open(reach(github));
-  updates.update(job('a'), NUMBER);
-  updates.update(job('b'), 8);
-  await updates.announce([job('a'), job('b')]);
-  isDown = true;
-  updates.update(ended('a'), NUMBER);
-  updates.update(ended('b'), 8);
-  await updates.flush();
-  expect(warnings).toEqual([
-    expect.stringMatching(
-      /^The comment on #7, and that on 1 other, could not be .* and later runs may not know how it ended\./,
-    ),
-  ]);
+  return unite(ledgers)
+    .jobs.map(({ id, turns }) => [id, ...turns.map((one) => `${one.mark} ${told(one)}`)].join(': '))
+    .sort();
+}
+
+/** The comment that runs have left which said this of job a. */
+function withComment(...turns: readonly Turn[]): GitHubOptions {
+  const body = composeText(PROJECT, ledger(jobOf('a', ...turns)), render);
+  const comments = [{ author: ACTIONS, body }];
+  return { issues: [{ number: NUMBER, pullRequest: true, comments }] };
+}
+
+/** The turn of another run for the same command. */
+function other(delivery: Turn['delivery'], parts: Partial<Turn> = {}): Turn {
+  return turn({ mark: 'you', owner: 'you', delivery, endedAt: null, ...COMMAND, ...parts });
+}
+
+const COMMAND = { origin: 'comment:12' };
+const COMMENT = { kind: 'comment', id: 0, nodeId: '' } as const;
+
+function withIssues(...numbers: readonly number[]): GitHubOptions {
+  return { issues: numbers.map((number) => ({ number, pullRequest: true })) };
+}
+
+/** Registers jobs on a conversation, and announces them. */
+function announce({ updates }: Run, ...states: readonly JobState[]) {
+  for (const one of states) updates.update(one, NUMBER);
+  return Promise.all(updates.announce(states).values());
+}
+
+describe('what is remembered', () => {
+  const load = async (
+    scene: Scene,
+    more: Partial<UpdatesOptions> = {},
+    number: number | null = NUMBER,
+  ) => scene.drive(open(scene, more).updates.load(number));
+
+  it.each<[string, Partial<UpdatesOptions>, number | null]>([
+    ['without comments', { comment: false }, NUMBER],
+    ['without a conversation', {}, null],
+  ])('is nothing %s', async (_, more, number) => {
+    await using scene = await openScene(withComment(turn()));
+    expect(await load(scene, more, number)).toEqual({ kind: 'none' });
+    expect(scene.names()).toEqual([]);
+  });
+
+  it('is what the comments hold, on all pages in a re-run', async () => {
+    await using scene = await openScene(withComment(turn()));
+    for (let n = 0; n < 120; n++) scene.github.addComment(NUMBER, 'bob', 'Hello.');
+    scene.github.addComment(NUMBER, ACTIONS, composeText(PROJECT, ledger(jobOf('b')), render));
+    const idsOf = (memory: Memory) =>
+      memory.kind === 'read' ? memory.ledger.jobs.map(({ id }) => id) : memory;
+    expect(idsOf(await load(scene))).toEqual(['b']);
+    expect(idsOf(await load(scene, { attempt: 2 }))).toEqual(['a', 'b']);
+  });
+
+  it('is not whole where a part of it cannot be read', async () => {
+    await using scene = await openScene(withComment(turn()));
+    const [comment] = scene.github.comments(NUMBER);
+    scene.github.editComment(comment?.id ?? 0, `${comment?.body} edited`);
+    expect(await load(scene)).toMatchObject({ kind: 'read', isWhole: false, ledger: { jobs: [] } });
+  });
+
+  it.each<[string, GitHubOptions, RegExp]>([
+    ['an error', { on: () => ({ status: 500 }) }, /^GitHub answered 500$/],
+    [
+      'a refusal',
+      { on: () => ({ status: 403, body: { message: 'Resource not accessible' } }) },
+      /^GitHub answered 403: "Resource not accessible"\. The job needs `permissions:` .*[^.]$/,
+    ],
+    ['a host without GraphQL', { graphql: false }, /^this host has no GraphQL, .*comment: false$/],
+  ])('cannot be read after %s, and it is said why', async (_, options, why) => {
+    await using scene = await openScene(options);
+    expect(await load(scene)).toEqual({ kind: 'unreadable', why: expect.stringMatching(why) });
+  });
+
+  it('is waited for no longer than 10 s', async () => {
+    await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
+    expect(await load(scene)).toEqual({ kind: 'unreadable', why: 'GitHub did not answer in time' });
+    expect(scene.seconds()).toBe(10);
+  });
+
+  it('is not waited for after a cancel', async () => {
+    await using scene = await openScene(withComment(turn()));
+    const memory = await load(scene, { signal: AbortSignal.abort() });
+    expect(memory).toEqual({ kind: 'unreadable', why: 'the run was cancelled' });
+  });
+
+  it('is asked for once, and again only where that failed', async () => {
+    let fails = 2;
+    await using scene = await openScene({ on: () => (fails-- > 0 ? { status: 500 } : undefined) });
+    const { updates } = open(scene);
+    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'unreadable' });
+    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'read' });
+    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'read' });
+    // A reading that fails is tried once more.
+    expect(scene.names()).toEqual(['read', 'read', 'read']);
+  });
+});
+
+describe('the calls of a run that is alone', () => {
+  it('that only sends are six: the memory, the note, and how it ended', async () => {
+    await using scene = await openScene(withComment(other('sent', { origin: 'comment:1' })));
+    const run = open(scene, { wait: false });
+    await scene.drive(run.updates.load(NUMBER));
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(scene.names()).toEqual(['read', PATCH, 'read']);
+    expect(remembered(scene)).toEqual(['a: me sending: you sent']);
+    run.updates.update(run.ended('a'), NUMBER);
+    const { urls, unwritten, reviewed } = await scene.drive(run.updates.flush());
+    expect(scene.names()).toEqual(['read', PATCH, 'read', 'read', PATCH, 'read']);
+    expect(remembered(scene)).toEqual(['a: me sent/sent: you sent']);
+    expect(urls).toEqual([scene.github.comments(NUMBER)[0]?.html_url]);
+    expect([unwritten, reviewed, run.warnings]).toEqual(['', [], []]);
+    // The last reading comes a second after the last write.
+    expect(scene.seconds()).toBe(1);
+  });
+
+  it('that waits are eight', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    await scene.drive(run.updates.load(NUMBER));
+    await scene.drive(announce(run, run.job('a')));
+    await scene.pass(2000);
+    run.updates.update(run.delivered('a'), NUMBER);
+    await scene.pass(60_000);
+    expect(remembered(scene)).toEqual(['a: me sent']);
+    run.updates.update(run.ended('a', { result: 'completed' }), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me sent/completed']);
+    expect(scene.names()).toEqual([
+      ...['read', CREATE, 'read'],
+      ...['read', PATCH],
+      ...['read', PATCH, 'read'],
+    ]);
+  });
+
+  it('with a new comment end 3 s after the last write, for lists lag behind', async () => {
+    await using scene = await openScene();
+    const run = open(scene, { wait: false });
+    await scene.drive(announce(run, run.job('a')));
+    run.updates.update(run.ended('a'), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(scene.seconds()).toBe(3);
+    expect(scene.names()).toHaveLength(6);
+  });
+
+  it('that is cancelled end without a pause', async () => {
+    await using scene = await openScene();
+    const cancel = new AbortController();
+    const run = open(scene, { signal: cancel.signal });
+    await scene.drive(announce(run, run.job('a')));
+    cancel.abort();
+    run.updates.update(run.ended('a', { result: 'cancelled' }), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me sent/cancelled']);
+    expect(scene.seconds()).toBe(0);
+  });
+
+  it('for 50 jobs on one conversation are as many as for one', async () => {
+    await using scene = await openScene();
+    const run = open(scene, { wait: false });
+    const ids = Array.from({ length: 50 }, (_, n) => `job-${n}`);
+    await scene.drive(announce(run, ...ids.map((id) => run.job(id))));
+    for (const id of ids) run.updates.update(run.ended(id), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toHaveLength(50);
+    expect(scene.names()).toHaveLength(6);
+  });
+
+  it('are none where comment is false', async () => {
+    await using scene = await openScene();
+    const run = open(scene, { comment: false });
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    run.updates.update(run.ended('a'), NUMBER);
+    expect(await scene.drive(run.updates.flush())).toEqual({
+      urls: [],
+      unwritten: '',
+      reviewed: [],
+    });
+    expect(scene.names()).toEqual([]);
+  });
+});
+
+describe('a command', () => {
+  /** A claim that is answered like this, and what stood in the comment when it was asked for. */
+  function claims(scene: Scene, answer: Claim) {
+    const seen: (readonly string[])[] = [];
+    return {
+      seen,
+      claim: async (): Promise<Claim> => {
+        seen.push(remembered(scene));
+        return answer;
+      },
+    };
+  }
+  const taken = (delivery: Turn['delivery']) => [
+    { kind: 'taken', turn: expect.objectContaining({ mark: 'you', delivery }) },
+  ];
+
+  it('is claimed once its note is written, beside the reading', async () => {
+    await using scene = await openScene();
+    const { claim, seen } = claims(scene, 'ours');
+    const run = open(scene, { claim }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(seen).toEqual([['a: me sending']]);
+    expect(scene.names()).toEqual(['read', CREATE, 'read']);
+  });
+
+  it.each(['sending', 'unknown', 'sent'] as const)(
+    'that another run has, as the first reading shows, is not noted at all: %s',
+    async (delivery) => {
+      await using scene = await openScene(withComment(other(delivery)));
+      const { claim, seen } = claims(scene, 'ours');
+      const run = open(scene, { claim }, COMMAND);
+      expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken(delivery));
+      run.updates.update(
+        run.job('a', { result: 'skipped', reason: 'Run 1 has it.', endedAt: START }),
+        NUMBER,
+      );
+      expect(await scene.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
+      expect(seen).toEqual([]);
+      expect(scene.github.writes()).toEqual([]);
+      expect(run.warnings).toEqual([]);
+    },
+  );
+
+  it('that another run was kept from sending is sent', async () => {
+    await using scene = await openScene(withComment(other('not-sent', { endedAt: START })));
+    const run = open(scene, {}, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+  });
+
+  /** Another run writes its note over ours, just before the nth reading. */
+  function rival(nth: number, delivery: Turn['delivery'], more: GitHubOptions = {}): GitHubOptions {
+    const body = composeText(PROJECT, ledger(jobOf('a', other(delivery))), render);
+    return {
+      ...more,
+      trouble: {
+        meanwhile({ name, nth: n }, others) {
+          if (name === 'read' && n === nth) others.addComment(NUMBER, ACTIONS, body);
+        },
+      },
+    };
+  }
+
+  it('that two runs are about to send is sent by the one that claims it first', async () => {
+    await using scene = await openScene(rival(2, 'sending'));
+    const run = open(scene, {}, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(scene.seconds()).toBe(0);
+  });
+
+  it('that another run has claimed is left to it: our turn stays as one that was not sent', async () => {
+    await using scene = await openScene(rival(2, 'sending'));
+    const { claim } = claims(scene, 'taken');
+    const run = open(scene, { claim }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken('sending'));
+    expect(scene.seconds()).toBe(3);
+    expect(scene.names()).toEqual(['read', CREATE, 'read', 'read+history']);
+    run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me not-sent/skipped: you sending']);
+  });
+
+  it('that another run has sent before we claimed it is left to it', async () => {
+    await using scene = await openScene(rival(2, 'sent'));
+    const run = open(scene, {}, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken('sent'));
+  });
+
+  it('that has been claimed, of which nothing else is to be seen, was claimed by another tool', async () => {
+    await using scene = await openScene();
+    const { claim } = claims(scene, 'taken');
+    const run = open(scene, { claim }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(scene.seconds()).toBe(3);
+  });
+
+  it.each(['failed', 'none'] as const)(
+    'whose claim tells nothing is looked for in what was overwritten: %s',
+    async (answer) => {
+      await using scene = await openScene(withComment(other('sending')));
+      const [comment] = scene.github.comments(NUMBER);
+      scene.github.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
+      const { claim } = claims(scene, answer);
+      const run = open(scene, { claim }, COMMAND);
+      expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken('sending'));
+    },
+  );
+
+  it.each([
+    [
+      'in the first attempt it is another run that has claimed it',
+      1,
+      { kind: 'taken', turn: null },
+    ],
+    ['in a re-run it may be an earlier attempt', 2, { kind: 'stands' }],
+  ])('is claimed where comment is false: %s', async (_, attempt, note) => {
+    await using scene = await openScene();
+    const { claim } = claims(scene, 'taken');
+    const run = open(scene, { claim, attempt, comment: false }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([note]);
+  });
+
+  it.each([
+    ['in the first attempt it is another run that has claimed it', 1, 'taken'],
+    ['in a re-run it may be an earlier attempt', 2, 'missing'],
+  ])('is claimed where no note can be written: %s', async (_, attempt, kind) => {
+    await using scene = await openScene({ readOnly: true });
+    const { claim } = claims(scene, 'taken');
+    const run = open(scene, { claim, attempt }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind }]);
+  });
+
+  it.each([
+    ['at once', 0, 0],
+    ['one after the other', 0, 300],
+    ['with lists that lag behind', 2500, 0],
+    ['with lists that lag behind, one after the other', 2500, 700],
+  ])('that two runs get %s is sent by one of them', async (_, listLagMs, apartMs) => {
+    for (let round = 0; round < 5; round++) {
+      await using scene = await openScene({ trouble: { listLagMs, latencyMs: [1, 8] } });
+      const { id } = scene.github.addComment(NUMBER, 'alice', '/agent go');
+      const notes = await scene.drive(
+        Promise.all(
+          ['me', 'you'].map(async (owner, index) => {
+            if (index > 0 && apartMs > 0) {
+              await scene.clock.sleep(apartMs, new AbortController().signal);
+            }
+            const reactions = reactTo({ ...COMMENT, id }, () => scene.connect(), LOG);
+            const more = { owner, claim: () => reactions.claim(), random: Math.random };
+            const run = open(scene, more, COMMAND);
+            await run.updates.load(NUMBER);
+            const [note] = await announce(run, run.job('a'));
+            const isOurs = note?.kind === 'stands';
+            const end = isOurs
+              ? run.ended('a')
+              : run.job('a', { result: 'skipped', endedAt: START });
+            run.updates.update(end, NUMBER);
+            await run.updates.flush();
+            return note?.kind;
+          }),
+        ),
+      );
+      expect(notes.toSorted()).toEqual(['stands', 'taken']);
+      const winner = notes[0] === 'stands' ? 'me' : 'you';
+      const [said = ''] = remembered(scene);
+      expect(said).toContain(`${winner} sent/sent`);
+      expect(said.replace(/ (me|you) not-sent\/skipped:?/, '')).not.toMatch(/sending|unknown/);
+    }
+  });
+});
+
+describe('a note that does not stand', () => {
+  const RIGHTS = { kind: 'missing', why: expect.stringMatching(/^GitHub answered 403/) };
+
+  it('because GitHub refuses it holds up nothing, and it is said at the end', async () => {
+    await using scene = await openScene({ readOnly: true });
+    const run = open(scene);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([RIGHTS]);
+    expect(scene.seconds()).toBe(0);
+    run.updates.update(run.delivered('a'), NUMBER);
+    run.updates.update(run.ended('a'), NUMBER);
+    const { urls, unwritten } = await scene.drive(run.updates.flush());
+    expect([urls, unwritten]).toEqual([[], 'a: sent/sent']);
+    expect(run.warnings).toEqual([
+      expect.stringMatching(
+        /^The comment on #7 could not be read or written: GitHub answered 403.* The job summary holds its text, and a re-run will not know what was sent, and may send it again\. The job needs `permissions:`/,
+      ),
+    ]);
+  });
+
+  it('because GitHub is silent holds up the message for 10 s, and the others not at all', async () => {
+    await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
+    const run = open(scene);
+    const late = { kind: 'missing', why: 'GitHub did not answer in time' };
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([late]);
+    expect(scene.seconds()).toBe(10);
+    expect(await scene.drive(announce(run, run.job('b')))).toEqual([late]);
+    expect(scene.seconds()).toBe(10);
+  });
+
+  it('holds up each message of a re-run, which sends nothing without it', async () => {
+    await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
+    const run = open(scene, { attempt: 2 });
+    await scene.drive(announce(run, run.job('a')));
+    await scene.drive(announce(run, run.job('b')));
+    expect(scene.seconds()).toBe(20);
+  });
+
+  it('is written later all the same, and then nothing is to be said', async () => {
+    let isDown = true;
+    await using scene = await openScene({ on: () => (isDown ? { fault: 'hang' } : undefined) });
+    const run = open(scene);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    isDown = false;
+    run.updates.update(run.delivered('a'), NUMBER);
+    await scene.pass(60_000);
+    expect(remembered(scene)).toEqual(['a: me sent']);
+    run.updates.update(run.ended('a'), NUMBER);
+    expect(await scene.drive(run.updates.flush())).toMatchObject({ unwritten: '' });
+    expect(run.warnings).toEqual([]);
+  });
+
+  it('of a run that is cancelled is not waited for', async () => {
+    await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
+    const cancel = new AbortController();
+    const run = open(scene, { signal: cancel.signal });
+    scene.clock.after(2000, () => cancel.abort());
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    expect(scene.seconds()).toBe(2);
+  });
+
+  it('does not change what is found later: who has given up takes nothing back', async () => {
+    let holds = true;
+    await using scene = await openScene({
+      on: async ({ path }) => (holds && path === '/graphql' ? { fault: 'hang' } : undefined),
+    });
+    const run = open(scene, {}, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    holds = false;
+    scene.github.addComment(
+      NUMBER,
+      ACTIONS,
+      composeText(PROJECT, ledger(jobOf('a', other('sent'))), render),
+    );
+    run.updates.update(run.ended('a'), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me sent/sent: you sent']);
+  });
+
+  it('of a job that nobody has heard of is none', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    const notes = run.updates.announce([run.job('a')]);
+    expect(await scene.drive(Promise.all(notes.values()))).toEqual([{ kind: 'stands' }]);
+  });
+});
+
+describe('a re-run', () => {
+  const STEP = { origin: 'run:1:job:step' };
+  const early = (delivery: Turn['delivery'], parts: Partial<Turn> = {}): Turn =>
+    turn({ mark: 'early', owner: 'early', delivery, endedAt: null, ...STEP, ...parts });
+
+  it('sends what no earlier attempt has begun, 3 s after its note', async () => {
+    await using scene = await openScene();
+    const run = open(scene, { attempt: 2 }, STEP);
+    await scene.drive(run.updates.load(NUMBER));
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(scene.seconds()).toBe(3);
+    expect(scene.names()).toEqual(['read', CREATE, 'read', 'read+history']);
+  });
+
+  it.each(['sending', 'unknown', 'sent'] as const)(
+    'finds what an earlier attempt has written, although it was overwritten: %s',
+    async (delivery) => {
+      await using scene = await openScene(withComment(early(delivery)));
+      const [comment] = scene.github.comments(NUMBER);
+      scene.github.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
+      const run = open(scene, { attempt: 2 }, STEP);
+      await scene.drive(run.updates.load(NUMBER));
+      expect(await scene.drive(announce(run, run.job('a')))).toEqual([
+        { kind: 'taken', turn: expect.objectContaining({ mark: 'early', delivery }) },
+      ]);
+    },
+  );
+
+  it('finds what lists show only now', async () => {
+    await using scene = await openScene({ trouble: { listLagMs: 2500 } });
+    const body = composeText(PROJECT, ledger(jobOf('a', early('sent'))), render);
+    scene.github.addComment(NUMBER, ACTIONS, body);
+    const run = open(scene, { attempt: 2 }, STEP);
+    await scene.drive(run.updates.load(NUMBER));
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([
+      { kind: 'taken', turn: { mark: 'early' } },
+    ]);
+  });
+
+  it('goes on with a turn that was not sent', async () => {
+    await using scene = await openScene(withComment(early('not-sent', { endedAt: START })));
+    const run = open(scene, { attempt: 2 }, { ...STEP, mark: 'early' });
+    await scene.drive(run.updates.load(NUMBER));
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    run.updates.update(run.ended('a'), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: early sent/sent']);
+  });
+
+  it('writes its note again, where it was overwritten in these 3 s', async () => {
+    await using scene = await openScene({
+      trouble: {
+        meanwhile({ name }, others) {
+          if (name !== 'read+history' || scene.github.calls(name).length > 1) return;
+          const [comment] = scene.github.comments(NUMBER);
+          others.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
+        },
+      },
+    });
+    const run = open(scene, { attempt: 2 }, STEP);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(remembered(scene)).toEqual(['a: me sending']);
+    expect(scene.names().slice(-3)).toEqual(['read+history', PATCH, 'read+history']);
+  });
+
+  describe('of a command that an earlier attempt has claimed, whose note was never written', () => {
+    const claimed = { claim: async (): Promise<Claim> => 'taken' };
+    const doubt = { kind: 'missing', why: 'an earlier attempt has claimed the command' };
+
+    it('sends nothing, and neither does the next one', async () => {
+      await using scene = await openScene();
+      const second = open(scene, { ...claimed, attempt: 2, owner: 'second' }, COMMAND);
+      await scene.drive(second.updates.load(NUMBER));
+      expect(await scene.drive(announce(second, second.job('a')))).toEqual([doubt]);
+      const refused = { result: 'error', reason: 'No note.', endedAt: START } as const;
+      second.updates.update(second.job('a', refused), NUMBER);
+      await scene.drive(second.updates.flush());
+
+      // What stands there now must not be taken for a message that was not sent.
+      const third = open(scene, { ...claimed, attempt: 3, owner: 'third' }, COMMAND);
+      const memory = await scene.drive(third.updates.load(NUMBER));
+      const turns = memory.kind === 'read' ? memory.ledger.jobs.flatMap((one) => one.turns) : [];
+      expect(turns.map(({ delivery }) => delivery)).not.toContain('not-sent');
+      expect(turns).toHaveLength(1);
+    });
+
+    it.each(['taken', 'failed'] as const)(
+      'sends nothing without its note either, and does not say that it was not sent: %s',
+      async (answer) => {
+        let isDown = true;
+        await using scene = await openScene({
+          on: ({ path }) => (isDown && path === '/graphql' ? { fault: 'hang' } : undefined),
+        });
+        const run = open(scene, { claim: async () => answer, attempt: 2 }, COMMAND);
+        expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([
+          { kind: 'missing', why: 'GitHub did not answer in time' },
+        ]);
+        isDown = false;
+        run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
+        await scene.drive(run.updates.flush());
+        expect(remembered(scene).join()).not.toContain('not-sent');
+      },
+    );
+
+    it('that sends all the same says so', async () => {
+      await using scene = await openScene();
+      const run = open(scene, { ...claimed, attempt: 2 }, COMMAND);
+      expect(await scene.drive(announce(run, run.job('a')))).toEqual([doubt]);
+      run.updates.update(run.delivered('a'), NUMBER);
+      run.updates.update(run.ended('a', { result: 'completed' }), NUMBER);
+      await scene.drive(run.updates.flush());
+      expect(remembered(scene)).toEqual(['a: me sent/completed']);
+    });
+
+    it('sends what that attempt is known not to have sent', async () => {
+      await using scene = await openScene(
+        withComment(turn({ mark: 'early', owner: 'early', delivery: 'not-sent', ...COMMAND })),
+      );
+      const run = open(scene, { ...claimed, attempt: 2 }, { ...COMMAND, mark: 'early' });
+      await scene.drive(run.updates.load(NUMBER));
+      expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    });
+  });
+});
+
+describe('how far the jobs are is written', () => {
+  /** The writes that follow an update, of which each has time to be made. */
+  async function writesAfter(scene: Scene, update: () => void): Promise<number> {
+    const before = scene.github.writes().length;
+    update();
+    await scene.pass(5000);
+    return scene.github.writes().length - before;
+  }
+
+  it('once all messages are out, then with each tenth of them, and at the end', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    const ids = Array.from({ length: 20 }, (_, n) => `job-${n}`);
+    await scene.drive(announce(run, ...ids.map((id) => run.job(id))));
+    const writes: number[] = [];
+    for (const id of ids)
+      writes.push(await writesAfter(scene, () => run.updates.update(run.delivered(id), NUMBER)));
+    expect(writes).toEqual([...Array.from({ length: 19 }, () => 0), 1]);
+    writes.length = 0;
+    for (const id of ids)
+      writes.push(await writesAfter(scene, () => run.updates.update(run.ended(id), NUMBER)));
+    expect(writes).toEqual(ids.map((_, index) => index % 2));
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene).every((line) => line.endsWith(': me sent/sent'))).toBe(true);
+  });
+
+  it('once for few jobs, and at the end', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    await scene.drive(announce(run, run.job('a'), run.job('b')));
+    const updates = [run.delivered('a'), run.delivered('b'), run.ended('a'), run.ended('b')];
+    const writes: number[] = [];
+    for (const one of updates)
+      writes.push(await writesAfter(scene, () => run.updates.update(one, NUMBER)));
+    expect(writes).toEqual([0, 1, 0, 1]);
+  });
+
+  it('only at the end without a wait', async () => {
+    await using scene = await openScene();
+    const run = open(scene, { wait: false });
+    await scene.drive(announce(run, run.job('a'), run.job('b')));
+    expect(await writesAfter(scene, () => run.updates.update(run.delivered('a'), NUMBER))).toBe(0);
+    expect(await writesAfter(scene, () => run.updates.update(run.delivered('b'), NUMBER))).toBe(0);
+    expect(await writesAfter(scene, () => run.updates.update(run.ended('a'), NUMBER))).toBe(0);
+    expect(await writesAfter(scene, () => run.updates.update(run.ended('b'), NUMBER))).toBe(1);
+  });
+
+  it('also of what was held up or refused: a re-run sends it', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    await scene.drive(announce(run, run.job('a')));
+    run.updates.update(run.job('b'), NUMBER);
+    const over = { endedAt: START, reason: 'So.' };
+    run.updates.update(run.job('a', { ...over, result: 'error' }), NUMBER);
+    run.updates.update(run.job('b', { ...over, result: 'skipped' }), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me not-sent/error', 'b: me not-sent/skipped']);
+  });
+
+  it('not of a message that was unwanted before it was announced', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    run.updates.update(run.job('a'), NUMBER);
+    run.updates.withdraw('a');
+    run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
+    expect(await scene.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
+    expect(scene.names()).toEqual([]);
+    run.updates.withdraw('nobody');
+  });
+
+  it('as not sent of one that was unwanted only after that', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    await scene.drive(announce(run, run.job('a')));
+    run.updates.withdraw('a');
+    run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me not-sent/skipped']);
+  });
+
+  it('not of a job that was only planned, and not of one that is announced somewhere else', async () => {
+    await using scene = await openScene(withIssues(NUMBER, 8));
+    const run = open(scene);
+    run.updates.update(run.job('b'), 8);
+    await scene.drive(announce(run, run.job('a')));
+    expect(remembered(scene)).toEqual(['a: me sending']);
+    expect(scene.github.comments(8)).toEqual([]);
+  });
+
+  it('where the job shows another pull request, on both', async () => {
+    await using scene = await openScene(withIssues(NUMBER, 8));
+    const run = open(scene);
+    await scene.drive(announce(run, run.job('a')));
+    run.updates.update(run.delivered('a'), NUMBER);
+    run.updates.update(run.ended('a', { result: 'completed' }), 8);
+    const { urls } = await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me sent/completed']);
+    expect(remembered(scene, 8)).toEqual(['a: me sent/completed']);
+    expect(urls).toHaveLength(2);
+  });
+
+  it('with the record of the job in short lines', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    await scene.drive(announce(run, run.job('a')));
+    const seen = record({
+      ...{ model: 'a\nb', status: 'active', prLink: 'https://github.com/octo/agents/pull/7' },
+      source: { repository: 'x'.repeat(300), ref: null },
+    });
+    run.updates.update({ ...run.ended('a'), record: seen }, NUMBER);
+    await scene.drive(run.updates.flush());
+    const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
+    expect(text).toMatchObject({
+      ledger: {
+        jobs: [
+          {
+            record: {
+              ...{ model: 'a b', status: 'active', prLink: seen.prLink },
+              source: { repository: `${'x'.repeat(199)}…`, ref: null },
+            },
+          },
+        ],
+      },
+    });
+  });
+
+  describe('of a job that is only looked at', () => {
+    const look = (run: Run, status: string): JobState => ({
+      ...run.job('a', { result: 'active', endedAt: START }),
+      ...{ isLook: true, record: record({ status }) },
+    });
+    async function lookAt(scene: Scene, status: string): Promise<void> {
+      const run = open(scene, { wait: false });
+      run.updates.update({ ...run.job('a'), isLook: true }, NUMBER);
+      run.updates.update(look(run, status), NUMBER);
+      await scene.drive(run.updates.flush());
+    }
+
+    it('its name, so that later commands need not name it', async () => {
+      await using scene = await openScene();
+      await lookAt(scene, 'active');
+      expect(remembered(scene)).toEqual(['a']);
+    });
+
+    it('nothing that the comment says already', async () => {
+      await using scene = await openScene();
+      await lookAt(scene, 'active');
+      await lookAt(scene, 'active');
+      expect(scene.github.writes()).toHaveLength(1);
+      await lookAt(scene, 'failed');
+      expect(scene.github.writes()).toHaveLength(2);
+    });
+
+    it('the turn of an earlier run that is waited for', async () => {
+      await using scene = await openScene(withComment(other('sent')));
+      const run = open(scene);
+      const now = { ...other('sent'), owner: 'me', writes: 0 };
+      run.updates.update(state({ jobId: 'a', isLook: true }, now), NUMBER);
+      const end = { ...now, result: 'completed', endedAt: START } as const;
+      run.updates.update(state({ jobId: 'a', isLook: true, record: record() }, end), NUMBER);
+      await scene.drive(run.updates.flush());
+      expect(remembered(scene)).toEqual(['a: you sent/completed']);
+    });
+  });
+});
+
+describe('many conversations', () => {
+  it('are written one a second, and a note has its 10 s from then on', async () => {
+    const numbers = Array.from({ length: 30 }, (_, n) => n + 1);
+    await using scene = await openScene(withIssues(...numbers));
+    const run = open(scene, { wait: false });
+    const states = numbers.map((n) => run.job(`job-${n}`));
+    for (const [index, one] of states.entries()) run.updates.update(one, numbers[index] ?? null);
+    const notes = [...run.updates.announce(states).values()];
+    const times = await scene.drive(
+      Promise.all(
+        notes.map(async (note) => {
+          expect(await note).toEqual({ kind: 'stands' });
+          return scene.seconds();
+        }),
+      ),
+    );
+    expect(times).toEqual(numbers.map((n) => n - 1));
+  });
+
+  it('beyond 200 get no note, which is said once', async () => {
+    const numbers = Array.from({ length: 203 }, (_, n) => n + 1);
+    await using scene = await openScene(withIssues(...numbers));
+    const run = open(scene, { wait: false });
+    const states = numbers.map((n) => run.job(`job-${n}`));
+    for (const [index, one] of states.entries()) run.updates.update(one, numbers[index] ?? null);
+    const notes = run.updates.announce(states);
+    const kinds = await scene.drive(
+      Promise.all(states.map(async ({ jobId }) => (await notes.get(jobId))?.kind)),
+    );
+    expect(kinds.map((kind) => kind === 'stands')).toEqual(numbers.map((n) => n <= 200));
+    const left = { kind: 'missing', why: 'one run comments on 200 conversations at most' };
+    expect(await notes.get('job-203')).toEqual(left);
+    expect(await scene.drive(run.updates.load(203))).toEqual({ ...left, kind: 'unreadable' });
+    await scene.pass(3_600_000);
+    for (const n of numbers) run.updates.update(run.ended(`job-${n}`), n);
+    await scene.drive(run.updates.flush());
+    expect(run.warnings).toContain(
+      '3 more pull requests have no comment: one run comments on 200 conversations at most. A re-run will not send to their jobs again.',
+    );
+  }, 120_000);
+});
+
+describe('at the end', () => {
+  it('a job changes that another message was sent to since', async () => {
+    const later = other('sent', { mark: 'later', owner: 'later', sentAt: START + 5000 });
+    await using scene = await openScene();
+    const run = open(scene, {
+      review: (seen, { turns }) =>
+        turns.some(({ mark }) => mark === 'later')
+          ? { ...seen, turn: { ...seen.turn, confirmed: false, reason: 'Another one.' } }
+          : seen,
+    });
+    await scene.drive(announce(run, run.job('a'), run.job('b')));
+    const [comment] = scene.github.comments(NUMBER);
+    scene.github.editComment(
+      comment?.id ?? 0,
+      composeText(PROJECT, ledger(jobOf('a', later)), render),
+    );
+    run.updates.update(run.ended('b', { result: 'completed', confirmed: true }), NUMBER);
+    run.updates.update(run.ended('a', { result: 'completed', confirmed: true }), NUMBER);
+    const { reviewed } = await scene.drive(run.updates.flush());
+    expect(reviewed).toMatchObject([{ jobId: 'a', turn: { confirmed: false } }]);
+    const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
+    const turns = text.kind === 'ledger' ? text.ledger.jobs.flatMap((one) => one.turns) : [];
+    expect(
+      turns
+        .filter(({ mark }) => mark === 'me')
+        .map(({ confirmed }) => confirmed)
+        .sort(),
+    ).toEqual([false, true]);
+  });
+
+  it('what was overwritten is written again', async () => {
+    await using scene = await openScene();
+    let overwritten = 0;
+    const run = open(scene, { wait: false });
+    await scene.drive(announce(run, run.job('a')));
+    run.updates.update(run.ended('a'), NUMBER);
+    const flushing = run.updates.flush();
+    const [comment] = scene.github.comments(NUMBER);
+    scene.clock.after(2500, () => {
+      overwritten += 1;
+      scene.github.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
+    });
+    await scene.drive(flushing);
+    expect(overwritten).toBe(1);
+    expect(remembered(scene)).toEqual(['a: me sent/sent']);
+  });
+
+  it('one comment too many is deleted', async () => {
+    await using scene = await openScene({ trouble: { listLagMs: 2500 } });
+    const runs = ['me', 'you'].map((owner) => open(scene, { owner, wait: false }));
+    await scene.drive(Promise.all(runs.map((run) => announce(run, run.job('a')))));
+    expect(scene.github.comments(NUMBER)).toHaveLength(2);
+    await scene.pass(3000);
+    for (const run of runs) {
+      run.updates.update(run.ended('a'), NUMBER);
+      await scene.drive(run.updates.flush());
+    }
+    expect(scene.github.comments(NUMBER)).toHaveLength(1);
+    expect(remembered(scene)).toEqual(['a: me sent/sent: you sent/sent']);
+  });
+
+  it('it takes no longer than 30 s, and what is not written by then is told', async () => {
+    await using scene = await openScene(withIssues(1, 2, 3));
+    const run = open({ ...scene, connect: () => new Promise(() => {}) });
+    for (const [id, number] of [
+      ['a', 1],
+      ['b', 1],
+      ['c', 2],
+      ['d', 3],
+    ] as const) {
+      run.updates.update(run.job(id), number);
+      run.updates.update(run.ended(id), number);
+    }
+    const { urls, unwritten } = await scene.drive(run.updates.flush());
+    expect(scene.seconds()).toBe(30);
+    expect(run.warnings).toEqual([
+      expect.stringMatching(
+        /^The comment on #1, and those on 2 others, could not be .*: the time for it was over, 30 s in a run\./,
+      ),
+    ]);
+    expect(unwritten.match(/[a-d]: sent\/sent/g)).toEqual([
+      ...['a: sent/sent', 'b: sent/sent'],
+      ...['c: sent/sent', 'd: sent/sent'],
+    ]);
+    expect(urls).toEqual([]);
+  });
+
+  it('it is said what comments lack that are there, where only their end could not be written', async () => {
+    let isDown = false;
+    await using scene = await openScene({
+      ...withIssues(NUMBER, 8),
+      on: () => (isDown ? { status: 500 } : undefined),
+    });
+    const run = open(scene, { wait: false });
+    run.updates.update(run.job('a'), NUMBER);
+    run.updates.update(run.job('b'), 8);
+    await scene.drive(Promise.all(run.updates.announce([run.job('a'), run.job('b')]).values()));
+    isDown = true;
+    run.updates.update(run.ended('a'), NUMBER);
+    run.updates.update(run.ended('b'), 8);
+    const { urls } = await scene.drive(run.updates.flush());
+    expect(urls).toHaveLength(2);
+    expect(run.warnings).toEqual([
+      expect.stringMatching(
+        /^The comment on #7, and that on 1 other, could not be .*: GitHub answered 500\. .* and later runs may not know how it ended\.$/,
+      ),
+    ]);
+  });
+
+  it('a write that fails is tried once more', async () => {
+    let fails = 0;
+    await using scene = await openScene({
+      on: ({ method }) => (method === 'PATCH' && fails-- > 0 ? { status: 403 } : undefined),
+    });
+    const run = open(scene);
+    await scene.drive(announce(run, run.job('a')));
+    fails = 1;
+    run.updates.update(run.delivered('a'), NUMBER);
+    run.updates.update(run.ended('a'), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me sent/sent']);
+    expect(run.warnings).toEqual([]);
+  });
 });
