@@ -85,7 +85,7 @@ async function followUp(
   const { comment, projectId, wait } = inputs;
   const render: Parameters<typeof openUpdates>[0]['render'] = (ledger) =>
     renderLedger(ledger, info);
-  const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
+  const transport = createTransport({ ...inputs, userAgent: USER_AGENT, clock: runtime.clock });
   const context: RunContext = {
     ...work,
     agent: agentContext(work, transport),

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import type { Clock } from '../clock.ts';
 import type { ProxySettings } from '../runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 
@@ -70,6 +71,7 @@ export interface TransportOptions {
   readonly apiKey: string;
   readonly userAgent: string;
   readonly proxy: ProxySettings;
+  readonly clock: Clock;
 }
 
 export function createTransport(options: TransportOptions): Transport {
@@ -162,15 +164,21 @@ interface Outgoing {
 async function exchangeOver(
   connect: () => Dispatcher,
   outgoing: Outgoing,
-  { baseUrl, apiKey, userAgent }: TransportOptions,
+  { baseUrl, apiKey, userAgent, clock }: TransportOptions,
   { inTurn, ...limits }: Limits & { readonly inTurn: <T>(work: () => Promise<T>) => Promise<T> },
 ): Promise<Exchange> {
   const stop = new AbortController();
+  const connected = new AbortController();
+  const ended = new AbortController();
+  const stopAfter = (ms: number, reason: Stopped, unless: AbortSignal): void => {
+    clock.sleep(ms, unless).then(
+      () => stop.abort(reason),
+      () => {},
+    );
+  };
   let written = false;
   // Assigned in a callback, which the compiler does not follow.
   let head = undefined as AnswerHead | undefined;
-  let connecting: NodeJS.Timeout | undefined;
-  let deadline: NodeJS.Timeout | undefined;
   const cancel = (): void => stop.abort(new Stopped('cancelled', 'the run was cancelled'));
   if (limits.signal.aborted) cancel();
   else limits.signal.addEventListener('abort', cancel, { once: true });
@@ -181,15 +189,13 @@ async function exchangeOver(
       const timeoutMs = limits.timeoutMs();
       if (timeoutMs <= 0) throw new Stopped('deadline', 'no time was left for it');
       const late = new Stopped('deadline', `no answer within ${Math.ceil(timeoutMs / 1000)} s`);
-      deadline = setTimeout(() => stop.abort(late), timeoutMs);
-      connecting = setTimeout(
-        () => stop.abort(new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`)),
-        CONNECT_MS,
-      );
+      stopAfter(timeoutMs, late, ended.signal);
+      const lost = new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`);
+      stopAfter(CONNECT_MS, lost, connected.signal);
       const { origin, pathname } = resolvePath(baseUrl, outgoing.path);
       const dispatcher = onWrite(connect(), () => {
         written = true;
-        clearTimeout(connecting);
+        connected.abort();
       });
       const response = await untilStopped(
         dispatcher.request({
@@ -228,8 +234,8 @@ async function exchangeOver(
         };
     /* v8 ignore next -- V8 counts a way past a catch that always returns */
   } finally {
-    clearTimeout(connecting);
-    clearTimeout(deadline);
+    connected.abort();
+    ended.abort();
     limits.signal.removeEventListener('abort', cancel);
   }
 }
