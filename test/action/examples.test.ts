@@ -88,7 +88,8 @@ function playOn(
     secrets: { AGENT_API_KEY: KEY },
     outputs,
     isRun: isThisAction,
-    run: (given, job) => scene.run({ with: onlyGiven(given), step: { event, github: { job } } }),
+    run: (given, job) =>
+      scene.runHere({ with: onlyGiven(given), step: { event, github: { job } } }),
     open: (uses) => parse(read(uses.replace(`${ACTION}/`, '').replace(/@v1$/, ''))),
   });
 

@@ -28,7 +28,7 @@ const ALLOWED = {
 
 async function run(scenario: Scenario): Promise<StepResult> {
   await using scene = await stage(scenario);
-  return await scene.run();
+  return await scene.runHere();
 }
 
 /** How each of them comes about. */
