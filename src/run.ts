@@ -117,7 +117,7 @@ async function followUp(
   introduce(runtime, inputs);
   // Many jobs live for a long time, and without this the engine grows to twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
-  const transport = createTransport({ ...inputs, userAgent: USER_AGENT });
+  const transport = createTransport({ ...inputs, userAgent: USER_AGENT, clock: runtime.clock });
   const context: RunContext = {
     ...work,
     agent: agentContext(work, transport),

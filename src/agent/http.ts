@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import type { Clock } from '../clock.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { ProxySettings } from '../runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
@@ -66,6 +67,7 @@ export interface TransportOptions {
   readonly apiKey: string;
   readonly userAgent: string;
   readonly proxy: ProxySettings;
+  readonly clock: Clock;
 }
 
 export function createTransport(options: TransportOptions): Transport {
@@ -160,7 +162,7 @@ interface Outgoing extends RequestOptions {
 }
 
 async function makeRequest(outgoing: Outgoing, options: TransportOptions): Promise<Exchange> {
-  const stopper = createStopper(outgoing.signal);
+  const stopper = createStopper(outgoing.signal, options.clock);
   let written = false;
   // The compiler does not see assignments in a function that is called later.
   let head = undefined as ReturnType<typeof readHead> | undefined;
@@ -193,16 +195,19 @@ async function makeRequest(outgoing: Outgoing, options: TransportOptions): Promi
 }
 
 /** Stops a request that is cancelled, gets no connection in time or takes too long. */
-function createStopper(cancelled: AbortSignal) {
+function createStopper(cancelled: AbortSignal, clock: Clock) {
   const stop = new AbortController();
-  let connecting: NodeJS.Timeout | undefined;
-  let answering: NodeJS.Timeout | undefined;
+  const connected = new AbortController();
+  const ended = new AbortController();
   const cancel = (): void => stop.abort(new Stopped('cancelled', 'the run was cancelled'));
   if (cancelled.aborted) cancel();
   else cancelled.addEventListener('abort', cancel, { once: true });
 
-  function stopAfter(ms: number, cause: Failure['cause'], why: string): NodeJS.Timeout {
-    return setTimeout(() => stop.abort(new Stopped(cause, why)), ms);
+  function stopAfter(ms: number, unless: AbortSignal, reason: Stopped): void {
+    clock.sleep(ms, unless).then(
+      () => stop.abort(reason),
+      () => {},
+    );
   }
 
   return {
@@ -210,16 +215,17 @@ function createStopper(cancelled: AbortSignal) {
     start(timeoutMs: number): void {
       stop.signal.throwIfAborted();
       if (timeoutMs <= 0) throw new Stopped('deadline', 'no time was left for it');
-      const seconds = Math.ceil(timeoutMs / 1000);
-      answering = stopAfter(timeoutMs, 'deadline', `no answer within ${seconds} s`);
-      connecting = stopAfter(CONNECT_MS, 'network', `no connection within ${CONNECT_MS / 1000} s`);
+      const late = new Stopped('deadline', `no answer within ${Math.ceil(timeoutMs / 1000)} s`);
+      stopAfter(timeoutMs, ended.signal, late);
+      const lost = new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`);
+      stopAfter(CONNECT_MS, connected.signal, lost);
     },
     connected(): void {
-      clearTimeout(connecting);
+      connected.abort();
     },
     end(): void {
-      clearTimeout(connecting);
-      clearTimeout(answering);
+      connected.abort();
+      ended.abort();
       cancelled.removeEventListener('abort', cancel);
     },
   };

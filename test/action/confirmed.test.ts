@@ -11,8 +11,8 @@ const at = (seconds: number, status: string) => ({ afterMs: seconds * 1000, set:
 
 async function waitFor(agent: Partial<AgentOptions>, inputs: Record<string, string> = {}) {
   await using scene = await stage({ with: { wait: true, ...inputs }, agent });
-  const result = await scene.run();
-  return { result, scene, comments: commentTexts(scene.github) };
+  const result = await scene.runHere();
+  return { result, scene };
 }
 
 function job(base: JobScript['base'], ...steps: ReturnType<typeof at>[]): Partial<AgentOptions> {
@@ -135,12 +135,12 @@ describe('of a doubt of an earlier attempt', () => {
           onPost: () => ({ status, accept: false }),
         },
       });
-      expect((await scene.run()).outputs).toMatchObject({
+      expect((await scene.runHere()).outputs).toMatchObject({
         delivery: 'unknown',
         confirmed: 'false',
       });
       isLater = true;
-      expect((await scene.run(nextAttempt)).outputs.confirmed).toBe('false');
+      expect((await scene.runHere(nextAttempt)).outputs.confirmed).toBe('false');
       expect(scene.agent.posts()).toHaveLength(1);
     },
   );
@@ -156,7 +156,10 @@ it('several jobs are not confirmed where one of them is in doubt', async () => {
         path.includes('job-2') ? { status: 502, accept: false } : undefined,
     },
   });
-  expect((await scene.run()).outputs).toMatchObject({ delivery: 'unknown', confirmed: 'false' });
+  expect((await scene.runHere()).outputs).toMatchObject({
+    delivery: 'unknown',
+    confirmed: 'false',
+  });
 });
 
 describe('is said', () => {
@@ -185,7 +188,7 @@ it('a job that is wanted only in a status is polled anew after a pause, and then
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
     },
   });
-  const result = await scene.run();
+  const result = await scene.runHere();
   expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   expect(scene.agent.accepted()).toEqual([]);
 });
@@ -196,7 +199,7 @@ it('a single poll says nothing of what changed', async () => {
     with: { send: 'false', wait: true, prompt: '' },
     agent: { jobs: [{ id: JOB, base: { prLink } }] },
   });
-  const result = await scene.run();
+  const result = await scene.runHere();
   expect(result.outputs).toMatchObject({ result: 'completed', confirmed: '', reason: '' });
   expect(result.summary).not.toMatch(/Confirmed|no files changed/);
   expect(result.summary).toContain('**Completed**');

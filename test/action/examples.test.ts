@@ -101,7 +101,8 @@ function playOn(
     secrets: { AGENT_API_KEY: KEY, SLACK_WEBHOOK_URL: WEBHOOK, ...secrets },
     outputs,
     isRun: isThisAction,
-    run: (given, job) => scene.run({ with: onlyGiven(given), step: { event, github: { job } } }),
+    run: (given, job) =>
+      scene.runHere({ with: onlyGiven(given), step: { event, github: { job } } }),
     open: (uses) => parse(read(uses.replace(`${ACTION}/`, '').replace(/@v1$/, ''))),
   });
 

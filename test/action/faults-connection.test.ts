@@ -15,9 +15,11 @@ import {
 } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, IGNORES_SURPLUS_CONNECTIONS } from '../sim/platform.ts';
 import {
+  built,
   DOUBTFUL,
   type Fault,
   NOTHING,
+  play,
   REFUSED,
   type Row,
   SENT,
@@ -44,6 +46,7 @@ function named(answers: string, more: Fault = {}) {
     const server = await use(startFaultServer({ onRequest: () => answer(whole(200, RECORD)) }));
     return {
       ...more,
+      built: true,
       server,
       with: { 'base-url': `http://localhost:${server.port}` },
       step: resolver(answers),
@@ -95,10 +98,10 @@ describe('where no connection comes about, nothing is sent, and that is tried th
     ],
     [
       'refused on IPv6 and IPv4',
-      async () => ({
+      built(async () => ({
         with: { 'base-url': `http://localhost:${await closedPort()}` },
         step: resolver('::1,127.0.0.1'),
-      }),
+      })),
       { ...OUTAGE, error: /Could not reach localhost:\d+: connection refused/ },
     ],
     ['refused on IPv6, served on IPv4', named('::1,127.0.0.1'), SENT],
@@ -129,10 +132,8 @@ describe('where no connection comes about, nothing is sent, and that is tried th
       },
     ],
   ];
-  it.runIf(IGNORES_SURPLUS_CONNECTIONS).concurrent.each(silent)('%s', (_, setUp, expected) =>
-    survive(setUp, expected),
-  );
-  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
+  if (IGNORES_SURPLUS_CONNECTIONS) play(silent);
+  play(rows);
 });
 
 describe('once something was written, it is never sent again', () => {
@@ -189,7 +190,11 @@ describe('once something was written, it is never sent again', () => {
       afterRequest({ kind: 'drip', bytes: '', drop: head(102), everyMs: 50 }, SILENT),
       { ...lost, atLeastMs: 60_000, withinMs: 62_000 },
     ],
-    ['an answer that is not HTTP', afterRequest(answer('SSH-2.0-OpenSSH_9.9\r\n', 'end')), lost],
+    [
+      'an answer that is not HTTP',
+      built(afterRequest(answer('SSH-2.0-OpenSSH_9.9\r\n', 'end'))),
+      lost,
+    ],
     ['an HTTP/2 preface', afterRequest(answer('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'end')), lost],
     ['an HTTP/0.9 answer', afterRequest(answer(JSON.stringify(RECORD), 'end')), lost],
     [
@@ -199,7 +204,7 @@ describe('once something was written, it is never sent again', () => {
     ],
     ['a bare 101', afterRequest(answer(head(101), 'end')), DOUBTFUL],
   ];
-  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
+  play(rows);
 
   it.concurrent('reset at once: before or after it was written', async () => {
     // Which of the two is the race of the two systems; told is the one that came about.
@@ -221,14 +226,14 @@ describe('once something was written, it is never sent again', () => {
 describe('an unasked 100 Continue', () => {
   // The client ends the connection there, so what comes after it is never seen.
   const ok = whole(200, RECORD).toString();
-  it.concurrent.each<Row>([
+  play([
     ['leaves a message in doubt', afterRequest(answer(head(100) + ok)), DOUBTFUL],
     [
       'after another informational answer, too',
       afterRequest(answer(head(103) + head(100) + ok)),
       DOUBTFUL,
     ],
-  ])('%s', (_, setUp, expected) => survive(setUp, expected));
+  ]);
 });
 
 describe('an answer that comes in an odd way is an answer', () => {
@@ -275,11 +280,12 @@ describe('an answer that comes in an odd way is an answer', () => {
       { ...REFUSED, posts: 0, tries: 1, error: /answered 413 to the message: "too large"/ },
     ],
   ];
-  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
+  play(rows);
 });
 
 describe('over TLS', () => {
-  const trust = { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } };
+  /** Node takes authorities only from its own environment. */
+  const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
   const serve = (options: FaultServerOptions = {}): FaultServerOptions => ({
     onRequest: () => answer(whole(200, RECORD)),
     ...options,
@@ -289,7 +295,7 @@ describe('over TLS', () => {
     async (use) => ({
       ...more,
       server: await use(startFaultServer(serve({ onConnection, tls: await TRUSTED.issue() }))),
-      step: trust,
+      ...trusting,
     });
   const once = { ...NOTHING, tries: 1 } as const;
   const rows: readonly Row[] = [
@@ -297,7 +303,7 @@ describe('over TLS', () => {
       'an authority of one’s own, trusted',
       async (use) => ({
         server: await use(startFaultServer(serve({ tls: await TRUSTED.issue() }))),
-        step: trust,
+        ...trusting,
       }),
       SENT,
     ],
@@ -317,7 +323,7 @@ describe('over TLS', () => {
       'an expired certificate',
       async (use) => ({
         server: await use(startFaultServer(serve({ tls: await TRUSTED.issue({ expired: true }) }))),
-        step: trust,
+        ...trusting,
       }),
       { ...once, error: /certificate.*EXPIRED/i },
     ],
@@ -327,7 +333,7 @@ describe('over TLS', () => {
         server: await use(
           startFaultServer(serve({ tls: await TRUSTED.issue({ hosts: ['agent.example'] }) })),
         ),
-        step: trust,
+        ...trusting,
       }),
       { ...once, error: /certificate/ },
     ],
@@ -346,7 +352,7 @@ describe('over TLS', () => {
             }),
           ),
         ),
-        step: trust,
+        ...trusting,
       }),
       { ...once, error: /TLS/ },
     ],
@@ -369,7 +375,7 @@ describe('over TLS', () => {
         server: await use(
           startFaultServer({ onRequest: () => answer('', 'reset'), tls: await TRUSTED.issue() }),
         ),
-        step: trust,
+        ...trusting,
       }),
       DOUBTFUL,
     ],
@@ -379,14 +385,14 @@ describe('over TLS', () => {
         const server = await use(startHttp2Refuser(await TRUSTED.issue(), RECORD));
         return {
           with: { 'base-url': server.origin },
-          step: trust,
+          ...trusting,
           posts: () => server.posts.length,
         };
       },
       SENT,
     ],
   ];
-  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
+  play(rows);
 });
 
 /** A body whose second part comes by itself, a little later. */

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect } from 'vitest';
 import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, HAS_NAMED_PIPES } from '../sim/platform.ts';
 import type { Step } from '../sim/runner/process.ts';
-import { type Fault, NOTHING, type Row, SENT, survive } from './faults.ts';
+import { built, type Fault, NOTHING, play, type Row, SENT } from './faults.ts';
 import { KEY, TOKEN } from './scenario.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'workspace-'));
@@ -38,13 +38,16 @@ function refuses(
   more: Fault = {},
 ): readonly Row[] {
   const inputs = [names].flat();
-  return texts.map((text, index): Row => {
+  return texts.map((text): Row => {
     const bad = Object.fromEntries(inputs.map((name) => [name, text]));
     const problems = inputs.map((name) => `${name}:? [^.]*${words.source}.*`).join('');
     return [
       `${inputs.join(', ')} ${JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)}`,
-      // One of each kind runs as it is shipped.
-      { ...more, here: index > 0, with: { comment: true, ...more.with, ...bad }, also: untouched },
+      {
+        ...more,
+        with: { comment: true, ...more.with, ...bad },
+        also: untouched,
+      },
       refused(new RegExp(`^Nothing was sent\\. ${problems}`)),
     ];
   });
@@ -57,10 +60,6 @@ function file(name: string, content: string | Buffer): NonNullable<Fault['with']
 
 function inWorkspace(inputs: Step['with']): Fault {
   return { with: { ...inputs }, step: { workspace: WORKSPACE } };
-}
-
-function play(rows: readonly Row[]): void {
-  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
 }
 
 const broken = 'canary-second-line-1f9e';
@@ -177,28 +176,28 @@ describe('prompt', () => {
     ),
     [
       'prompt and prompt-file both',
-      { ...inWorkspace({ 'prompt-file': 'x.md' }), also: untouched },
+      built({ ...inWorkspace({ 'prompt-file': 'x.md' }), also: untouched }),
       refused(/prompt and prompt-file are both set/),
     ],
     [
       'with line ends, escapes, quotes and emoji',
-      {
+      built({
         with: { prompt: '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r' },
         also: received('\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r'),
-      },
+      }),
       SENT,
     ],
     [
       'of 117 KiB, or as much as the system takes',
-      { with: { prompt: long }, also: received(long) },
+      built({ with: { prompt: long }, also: received(long) }),
       SENT,
     ],
     [
       'a file of 1 MiB',
-      {
+      built({
         ...inWorkspace(file('large.md', 'x'.repeat(2 ** 20))),
         also: received('x'.repeat(2 ** 20)),
-      },
+      }),
       SENT,
     ],
     [
@@ -233,7 +232,14 @@ describe('prompt', () => {
     ).map(
       ([name, inputs]): Row => [
         name,
-        { ...inWorkspace(inputs), secrets: [CHECKOUT_TOKEN], also: untouched },
+        {
+          ...inWorkspace(inputs),
+          built: /^(a file above 1 MiB|a device|a pipe|a link to outside|what git knows)$/.test(
+            name,
+          ),
+          secrets: [CHECKOUT_TOKEN],
+          also: untouched,
+        },
         refused(/^Nothing was sent\. prompt-file: /),
       ],
     ),
@@ -341,7 +347,7 @@ describe('the environment', () => {
     ],
     [
       'all at once',
-      {
+      built({
         with: {
           'api-key': `mint_${broken}\n${broken}`,
           'job-id': '..',
@@ -352,7 +358,7 @@ describe('the environment', () => {
         },
         secrets: [broken],
         also: untouched,
-      },
+      }),
       refused(/^Nothing was sent\. project-id .*job-id .*api-key .*wait .*base-url .*prompt /),
     ],
   ]);

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect } from 'vitest';
 import {
   answer,
   closedPort,
@@ -8,14 +8,15 @@ import {
 } from '../sim/fault-server.ts';
 import { type ProxyOptions, type ProxyServer, startProxy } from '../sim/proxy.ts';
 import {
+  built,
   DONE,
   DOUBTFUL,
   type Fault,
   NOTHING,
+  play,
   type Row,
   SENT,
   SILENT,
-  survive,
   type Use,
 } from './faults.ts';
 import { JOB, KEY } from './scenario.ts';
@@ -72,6 +73,7 @@ function hidden(
       startProxy({ onConnect: () => ({ kind: 'tunnel', port: server.port }) }),
     );
     return {
+      built: true,
       server,
       with: { 'base-url': 'https://agent.invalid' },
       step: { env: { HTTPS_PROXY: `http://${proxy.host}`, ...env } },
@@ -97,7 +99,7 @@ describe('through a proxy that works', () => {
   const rows: readonly Row[] = [
     ['the message goes by CONNECT', behind({}, { connects: 1 }), SENT],
     ['so do the looks', behind({}, { with: { wait: true } }), { ...DONE, withinMs: 120_000 }],
-    ['with credentials', behind(credentials, shown), SENT],
+    ['with credentials', built(behind(credentials, shown)), SENT],
     ['with a password with spaces', behind({ credentials: `user:${SPACED}` }, spaced), SENT],
     [
       'a URL without a scheme',
@@ -140,7 +142,7 @@ describe('through a proxy that works', () => {
       { ...once, error: /agent\.invalid \(proxy 127\.0\.0\.1:\d+\): the certificate/ },
     ],
   ];
-  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
+  play(rows);
 });
 
 describe('a proxy that does not', () => {
@@ -181,7 +183,8 @@ describe('a proxy that does not', () => {
         const tls = await TRUSTED.issue({ hosts: ['proxy.example'] });
         const { port } = await use(startFaultServer({ tls }));
         const HTTP_PROXY = `https://127.0.0.1:${port}`;
-        return { step: { env: { HTTP_PROXY, NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
+        const env = { HTTP_PROXY, NODE_EXTRA_CA_CERTS: TRUSTED.file };
+        return { built: true, step: { env } };
       },
       { ...once, error: /\(proxy .*: the certificate is not trusted \(ERR_TLS_CERT_ALTNAME/ },
     ],
@@ -189,7 +192,7 @@ describe('a proxy that does not', () => {
     ['ends', behind({ onConnect: () => ({ kind: 'end' }) }, { connects: 3 }), outage],
     [
       'hangs',
-      behind({ onConnect: () => ({ kind: 'hang' }) }, { ...SILENT, connects: 3 }),
+      built(behind({ onConnect: () => ({ kind: 'hang' }) }, { ...SILENT, connects: 3 })),
       { ...outage, atLeastMs: 30_000, withinMs: 35_000, error: /no connection within 10 s/ },
     ],
     [
@@ -207,7 +210,7 @@ describe('a proxy that does not', () => {
     ],
     [
       'asks for credentials',
-      behind({ credentials: `user:${PASSWORD}` }, { connects: 1 }),
+      built(behind({ credentials: `user:${PASSWORD}` }, { connects: 1 })),
       { ...once, error: /\(proxy .*: the proxy requires other credentials \(407\)/ },
     ],
     [
@@ -242,12 +245,12 @@ describe('a proxy that does not', () => {
       SENT,
     ],
   ];
-  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
+  play(rows);
 });
 
 describe('NO_PROXY', () => {
   const dodge = (noProxy: string, connects: number): Row => [
-    noProxy,
+    `"${noProxy}": ${connects === 0 ? 'direct' : 'through the proxy'}`,
     behind(
       {},
       { env: ({ host }) => ({ HTTP_PROXY: `http://${host}`, NO_PROXY: noProxy }), connects },
@@ -255,13 +258,7 @@ describe('NO_PROXY', () => {
     SENT,
   ];
   const direct = ['127.0.0.1', '*', 'localhost, 127.0.0.1', 'example.com,127.0.0.1'];
-  it.concurrent.each(direct.map((noProxy) => dodge(noProxy, 0)))(
-    '%s: direct',
-    (_, setUp, expected) => survive(setUp, expected),
-  );
+  play(direct.map((noProxy) => dodge(noProxy, 0)));
   const through = ['example.com', '127.0.0.1:1', '127.0.0.2', ''];
-  it.concurrent.each(through.map((noProxy) => dodge(noProxy, 1)))(
-    '"%s": through the proxy',
-    (_, setUp, expected) => survive(setUp, expected),
-  );
+  play(through.map((noProxy) => dodge(noProxy, 1)));
 });

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { type PostReply, serve } from '../sim/agent.ts';
 import { answer, head, startFaultServer } from '../sim/fault-server.ts';
 import {
+  built,
   DONE,
   DOUBTFUL,
   type Expected,
   type Fault,
+  play,
   REFUSED,
   type Row,
   SENT,
@@ -31,10 +33,6 @@ const later = (status: number, retryAfter: string | readonly string[], more = {}
   body: { error: 'not now' },
 });
 
-function play(rows: readonly Row[]): void {
-  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
-}
-
 const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
 
 describe('the message is delivered', () => {
@@ -58,7 +56,7 @@ describe('the message is delivered', () => {
     ],
     [
       '204, and the wait goes on',
-      { ...always({ status: 204 }), with: looks },
+      built({ ...always({ status: 204 }), with: looks }),
       { ...DONE, warns: empty.warns, withinMs: 120_000 },
     ],
   ]);
@@ -75,10 +73,14 @@ describe('a redirect is never followed', () => {
     it.concurrent(`${status} to another host`, async () => {
       await using other = await serve(Date, () => ({ status: 200, body: { id: JOB } }));
       const host = other.origin.slice('http://'.length);
-      await survive(always({ status, headers: { location: `${other.origin}/x?${KEY}` } }), {
-        ...REFUSED,
-        error: new RegExp(`answered ${status} .*redirect to ${host}, which is never followed`),
-      });
+      await survive(
+        always({ status, headers: { location: `${other.origin}/x?${KEY}` } }),
+        {
+          ...REFUSED,
+          error: new RegExp(`answered ${status} .*redirect to ${host}, which is never followed`),
+        },
+        status === 301,
+      );
       expect(other.journal).toEqual([]);
     });
 
@@ -94,6 +96,7 @@ describe('a redirect is never followed', () => {
           also: (_, { agent }) => expect(agent.journal).toHaveLength(1),
         },
         { ...REFUSED, error: /redirect to 127\.0\.0\.1:\d+/ },
+        status === 307,
       ));
   }
 
@@ -170,19 +173,21 @@ describe('a definite no is not asked again', () => {
     ],
     [
       '400 with details that quote the key, commands, controls and a novel',
-      always(
-        {
-          status: 400,
-          body: {
-            error: 'Invalid body',
-            details: [
-              `bad key ${KEY}`,
-              '\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e',
-              ...Array.from({ length: 1000 }, () => 'x'.repeat(900)),
-            ],
+      built(
+        always(
+          {
+            status: 400,
+            body: {
+              error: 'Invalid body',
+              details: [
+                `bad key ${KEY}`,
+                '\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e',
+                ...Array.from({ length: 1000 }, () => 'x'.repeat(900)),
+              ],
+            },
           },
-        },
-        TOLD,
+          TOLD,
+        ),
       ),
       {
         ...REFUSED,
@@ -270,10 +275,10 @@ describe('refused before it was processed', () => {
         always(later(status, '1')),
         { ...REFUSED, posts: 3, error: new RegExp(`answered ${status}`) },
       ],
-      [`${status} for 120 s`, replies(later(status, '120')), again(120_000)],
+      [`${status} for 120 s`, built(replies(later(status, '120'))), again(120_000)],
       [
         `${status} for 121 s`,
-        always(later(status, '121')),
+        built(always(later(status, '121'))),
         { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
       ],
       [
@@ -306,7 +311,7 @@ describe('refused before it was processed', () => {
         { ...DOUBTFUL, posts: 2 },
       ],
     ]),
-    ['429 without a time', replies({ status: 429 }), unheard],
+    ['429 without a time', built(replies({ status: 429 })), unheard],
     [
       '429 for ever without a time',
       always({ status: 429, body: { error: 'slow down' } }),
@@ -362,7 +367,7 @@ describe('a doubtful answer is not asked again', () => {
     ),
     [
       '502, and the job turns active',
-      { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
+      built({ agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } }),
       { ...DONE, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
@@ -378,7 +383,10 @@ describe('a doubtful answer is not asked again', () => {
     ],
     [
       '502, and the job shows nothing',
-      { agent: { ...idle, onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
+      built({
+        agent: { ...idle, onPost: () => ({ status: 502, accept: true }) },
+        with: { wait: true },
+      }),
       { ...DOUBTFUL, atLeastMs: 30_000, withinMs: 40_000 },
     ],
     [
@@ -405,7 +413,7 @@ describe('a doubtful answer is not asked again', () => {
     ],
     [
       'a reset, and the job turns active',
-      { agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } },
+      built({ agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } }),
       { ...DONE, warns: [/lost after the request was written.*The job shows/], withinMs: 120_000 },
     ],
   ]);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { JobScript, Reply, TurnScript } from '../sim/agent.ts';
 import {
   answer,
@@ -9,14 +9,15 @@ import {
   whole,
 } from '../sim/fault-server.ts';
 import {
+  built,
   DONE,
   type Expected,
   type Fault,
   NOTHING,
+  play,
   type Row,
   SENT,
   SILENT,
-  survive,
 } from './faults.ts';
 import { JOB, KEY } from './scenario.ts';
 
@@ -24,10 +25,6 @@ const OLD = 'https://github.com/octo/agents/pull/1';
 const NEW = 'https://github.com/octo/agents/pull/2';
 const WAIT = { wait: true } as const;
 const RECORD = { id: JOB, source: { repository: 'https://github.com/octo/agents', ref: null } };
-
-function play(rows: readonly Row[]): void {
-  it.concurrent.each(rows)('%s', (_, setUp, expected) => survive(setUp, expected));
-}
 
 const at = (afterMs: number, status: unknown, more = {}): TurnScript['steps'][number] => ({
   afterMs,
@@ -84,7 +81,7 @@ describe('what the job shows', () => {
     ],
     [
       'completed for ever',
-      job({}),
+      built(job({})),
       { ...done, confirmed: 'false', warns: [/possibly from the earlier turn/], atLeastMs: 60_000 },
     ],
     [
@@ -160,7 +157,7 @@ describe('what the job shows', () => {
     ),
     [
       'an odd status for a while',
-      job({}, at(0, 'queued'), at(20_000, 'active'), at(40_000, 'completed')),
+      built(job({}, at(0, 'queued'), at(20_000, 'active'), at(40_000, 'completed'))),
       { ...done, warns: [/does not know/] },
     ],
   ]);
@@ -192,7 +189,7 @@ describe('a poll that fails is repeated', () => {
     broken('a body that is not UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]), headers: text }),
     [
       'nothing, for 30 s',
-      { ...looks((n) => (n === 2 ? { fault: 'hang' } : undefined)), ...SILENT },
+      built({ ...looks((n) => (n === 2 ? { fault: 'hang' } : undefined)), ...SILENT }),
       { ...done, atLeastMs: 60_000 },
     ],
     [
@@ -231,7 +228,7 @@ describe('a poll that fails is repeated', () => {
     ],
     [
       'eight times in a row, by the network',
-      looks((n) => (n > 1 ? { fault: 'reset' } : undefined)),
+      built(looks((n) => (n > 1 ? { fault: 'reset' } : undefined))),
       {
         ...done,
         result: 'error',
@@ -284,7 +281,7 @@ describe('a poll that is refused ends the wait at once', () => {
     ),
     [
       '404 for ever',
-      looks((n) => (n > 1 ? { status: 404 } : undefined)),
+      built(looks((n) => (n > 1 ? { status: 404 } : undefined))),
       {
         ...ended,
         error: /^The message was delivered, but .*404/,
@@ -317,7 +314,7 @@ describe('a baseline poll that fails', () => {
     ],
     [
       'hangs for ever: nothing is sent',
-      { ...looks(() => ({ fault: 'hang' })), ...SILENT },
+      built({ ...looks(() => ({ fault: 'hang' })), ...SILENT }),
       { ...unsent, error: /^Nothing was sent/, withinMs: 120_000 },
     ],
     [
@@ -332,7 +329,7 @@ describe('a baseline poll that fails', () => {
     ],
     [
       '500 and a reset, then a record',
-      looks((n) => (n === 1 ? { status: 500 } : n === 2 ? { fault: 'reset' } : undefined)),
+      built(looks((n) => (n === 1 ? { status: 500 } : n === 2 ? { fault: 'reset' } : undefined))),
       done,
     ],
     [
@@ -409,9 +406,11 @@ describe('the deadline is kept', () => {
     ],
     [
       'in a connection that is not taken',
-      hanging(
-        () => answer(''),
-        (n) => (n > 2 ? 'hang' : undefined),
+      built(
+        hanging(
+          () => answer(''),
+          (n) => (n > 2 ? 'hang' : undefined),
+        ),
       ),
       minute,
     ],
@@ -426,12 +425,14 @@ describe('the deadline is kept', () => {
     ],
     [
       'in a body that drips',
-      hanging(() => ({
-        kind: 'drip',
-        bytes: head(200, { 'content-type': 'application/json', 'content-length': 1e6 }),
-        drop: ' ',
-        everyMs: 30,
-      })),
+      built(
+        hanging(() => ({
+          kind: 'drip',
+          bytes: head(200, { 'content-type': 'application/json', 'content-length': 1e6 }),
+          drop: ' ',
+          everyMs: 30,
+        })),
+      ),
       minute,
     ],
     [

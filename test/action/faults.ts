@@ -1,4 +1,4 @@
-import { afterAll, expect } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import type { FaultServer } from '../sim/fault-server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { errors, KEY, type Scenario, type Stage, stage, warnings } from './scenario.ts';
@@ -8,8 +8,8 @@ export interface Fault extends Scenario {
   readonly server?: FaultServer;
   /** Complete POSTs, where neither of the two counts them. */
   readonly posts?: () => number;
-  /** Whether it needs neither time nor a process of its own. */
-  readonly here?: boolean;
+  /** Whether it runs what is built, in a process of its own. Default: the first row of a table does. */
+  readonly built?: boolean;
   /** Further promises of this case. */
   readonly also?: (result: StepResult, scene: Stage) => void;
 }
@@ -17,6 +17,14 @@ export interface Fault extends Scenario {
 /** Hands a resource to the case, which lives as long as the case does. */
 export type Use = <T extends AsyncDisposable>(resource: T | Promise<T>) => Promise<T>;
 export type SetUp = Fault | ((use: Use) => Fault | Promise<Fault>);
+
+/** On what is built, as one of each kind of row in a table. */
+export function built(setUp: SetUp): SetUp {
+  return async (use) => ({
+    ...(typeof setUp === 'function' ? await setUp(use) : setUp),
+    built: true,
+  });
+}
 
 export interface Expected {
   /** Complete POSTs that the service counted. */
@@ -59,19 +67,27 @@ export const SILENT = { time: { graceMs: 400 } } as const;
 export const TOLD = { comment: true } as const;
 
 let tried = 0;
-afterAll(() => console.info(`${tried} faults were tried.`));
+let triedBuilt = 0;
+afterAll(() => console.info(`${tried} faults were tried, ${triedBuilt} on what is built.`));
+
+/** A table of one kind of fault, one fault a row. */
+export function play(rows: readonly Row[]): void {
+  const all = rows.map((row, index) => [...row, index === 0] as const);
+  it.concurrent.each(all)('%s', (_, setUp, expected, isFirst) => survive(setUp, expected, isFirst));
+}
 
 /** Runs the step under a fault, and checks what must come of it. */
-export async function survive(setUp: SetUp, expected: Expected): Promise<void> {
-  tried += 1;
+export async function survive(setUp: SetUp, expected: Expected, isFirst = true): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const use: Use = async (resource) => resources.use(await resource);
   const fault = typeof setUp === 'function' ? await setUp(use) : setUp;
-  const { server } = fault;
+  const { server, built = isFirst } = fault;
+  tried += 1;
+  if (built) triedBuilt += 1;
   const base = server === undefined ? {} : { 'base-url': server.origin };
   await using scene = await stage({ ...fault, with: { comment: false, ...base, ...fault.with } });
   const startedAt = performance.now();
-  const run = await (fault.here ? scene.runHere() : scene.run());
+  const run = await (built ? scene.run() : scene.runHere());
   const realMs = performance.now() - startedAt;
   const posts = fault.posts?.() ?? (server ?? scene.agent).posts().length;
 

@@ -13,8 +13,8 @@ const TIMEOUT_MS = 300_000;
 const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Milliseconds that the turns take: spread log-uniformly from 20 s to 60 min. */
-const LENGTHS = Array.from({ length: JOBS }, (_, index) => 20_000 * 180 ** ((index + 0.5) / JOBS));
+/** Milliseconds that the turns take: spread log-uniformly from 20 s to 30 min. */
+const LENGTHS = Array.from({ length: JOBS }, (_, index) => 20_000 * 90 ** ((index + 0.5) / JOBS));
 const STATUSES = ['completed', 'failed', 'archived'] as const;
 
 const jobs: readonly JobScript[] = LENGTHS.map((afterMs, index) => ({
@@ -99,7 +99,8 @@ interface Told {
 
 /**
  * The share that the busiest 5 s have of the looks of their minute; 1/12 if they are spread evenly,
- * and nearly 1 if jobs with an interval of 30 s are looked at in bunches. From the tenth minute on.
+ * and nearly 1 if jobs with an interval of 30 s are looked at in bunches. From the tenth minute on,
+ * after which no interval changes any more.
  */
 function busiestShare(times: readonly number[]): number {
   const start = Math.min(...times);
@@ -108,7 +109,7 @@ function busiestShare(times: readonly number[]): number {
     const slot = Math.floor((time - start) / 5000);
     counts.set(slot, (counts.get(slot) ?? 0) + 1);
   }
-  const minutes = Array.from({ length: 40 }, (_, index) =>
+  const minutes = Array.from({ length: 18 }, (_, index) =>
     Array.from({ length: 12 }, (_, slot) => counts.get((index + 10) * 12 + slot) ?? 0),
   );
   const shares = minutes.map((slots) => Math.max(...slots) / slots.reduce((sum, n) => sum + n, 0));

@@ -436,7 +436,7 @@ it.concurrent.each([
 describe.concurrent.each([
   ['of letters', 'mint_canary-Q7xZ_b3Kp9-Vt5Rm1Ws8Yd2Hf6Jc4Ng0'],
   ['of signs', 'mint_"+/|<&>\\%\'`-5e7a9c1f3b_=~*[]()#$!:;.,?^{}'],
-])('a key %s that others say shows nowhere', (_, key) => {
+])('a key %s that others say shows nowhere', (name, key) => {
   /** What a cut would leave of it. */
   const head = key.slice(0, 24);
   const secrets = { key, token: TOKEN, more: [head] };
@@ -462,15 +462,17 @@ describe.concurrent.each([
     }),
   ];
 
-  async function traces(scenario: Scenario): Promise<readonly string[]> {
+  async function traces(scenario: Scenario, isFirst = true): Promise<readonly string[]> {
     await using scene = await stage({
       ...scenario,
       ...PATIENT,
       agent: { ...scenario.agent, apiKey: key },
       with: { 'api-key': key, ...scenario.with },
     });
-    const result = await scene.start().result;
-    runs += 1;
+    // One of each kind runs what is built.
+    const isBuilt = isFirst && name === 'of letters';
+    const result = await (isBuilt ? scene.start().result : scene.runHere());
+    if (isBuilt) runs += 1;
     expect(result.masks).toContain(key);
     expect(warnings(result).filter((text) => text.startsWith('The comment'))).toEqual([]);
     // What the workflow itself wrote goes to the service as it is.
@@ -487,7 +489,8 @@ describe.concurrent.each([
     const found: unknown[] = [];
     for (let at = 0; at < shapes.length; at += size) {
       const group = shapes.slice(at, at + size);
-      const shown = await traces(scenario((slot) => group[slot % group.length]?.[1] ?? ''));
+      const text = (slot: number): string => group[slot % group.length]?.[1] ?? '';
+      const shown = await traces(scenario(text), at === 0);
       if (shown.length > 0) found.push([group.map(([name]) => name).join(', '), ...shown]);
     }
     return found;

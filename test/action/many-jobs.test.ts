@@ -107,7 +107,7 @@ describe('several jobs', () => {
         })),
       },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([
       'The agent failed on job job-2. The service does not say why; look at the job in its dashboard. (1 of 3 jobs: failed)',
@@ -133,7 +133,7 @@ describe('several jobs', () => {
 
   it('have one heartbeat together, and a line where one changes', async () => {
     await using scene = await many({ with: { wait: true, 'timeout-minutes': '10' } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.log.match(/is delivered\.$/gm)).toHaveLength(5);
     expect(result.log.match(/^Job job-\d is completed, .* after the message\.$/gm)).toHaveLength(5);
     expect(result.log.match(/of 5 jobs have ended/g)?.length ?? 0).toBeLessThanOrEqual(2);
@@ -182,7 +182,7 @@ describe('several jobs', () => {
   });
 });
 
-describe('one job’s failure does not affect the others', () => {
+describe.concurrent('one job’s failure does not affect the others', () => {
   const good = { result: 'completed', delivery: 'sent', status: 'completed', reason: '' };
   const BAD = 'job-3';
   it.each<[string, Pick<AgentOptions, 'onPost' | 'onGet'>, Partial<Told>]>([
@@ -216,13 +216,13 @@ describe('one job’s failure does not affect the others', () => {
       { onGet: answerFor(BAD, { status: 403 }) },
       { result: 'error', delivery: 'not-sent' },
     ],
-  ])('%s', async (_, faults, expected) => {
+  ])('%s', async (name, faults, expected) => {
     await using scene = await many({
       with: { wait: true, 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
       agent: { jobs: jobs(FIVE), ...faults },
       time: { graceMs: 200 },
     });
-    const result = await scene.run();
+    const result = await (name === 'its message hangs' ? scene.run() : scene.runHere());
     for (const one of told(result.outputs)) {
       expect(one).toMatchObject(one.jobId === BAD ? expected : good);
     }
@@ -265,7 +265,7 @@ describe('one job’s failure does not affect the others', () => {
       },
       names,
     );
-    const result = await scene.run();
+    const result = await scene.runHere();
     for (const one of told(result.outputs)) {
       const expected = { result: 'timed-out', delivery: 'not-sent', polls: 1 };
       expect(one).toMatchObject(busy.has(one.jobId) ? expected : good);
@@ -314,7 +314,7 @@ describe('one job’s failure does not affect the others', () => {
       with: { comment: true, 'timeout-minutes': '5', ...scenario.with },
       agent: { jobs: jobs(FIVE, { base: { status: 'completed' } }), onGet: answerFor(BAD, later) },
     });
-    for (const one of told((await scene.run()).outputs)) {
+    for (const one of told((await scene.runHere()).outputs)) {
       expect(one).toMatchObject(one.jobId === BAD ? bad : other);
     }
   });
@@ -329,16 +329,15 @@ it('all of them end 2 s after the deadline, however slow the last looks are', as
         jobs: jobs(names, { base: { status: 'active' } }),
         onGet: () => ({ fault: 'hang' }),
       },
-      time: { graceMs: 100 },
     },
     names,
   );
-  const result = await scene.run();
+  const result = await scene.runHere();
   expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
   expect(result.virtualMs).toBeLessThan(62_500);
 });
 
-describe('the limit of the project', () => {
+describe.concurrent('the limit of the project', () => {
   it('that cannot be waited out stops all messages that are still to come', async () => {
     await using scene = await many(
       {
@@ -385,7 +384,7 @@ describe('the limit of the project', () => {
       },
       ids(2),
     );
-    const [, second] = told((await scene.run()).outputs);
+    const [, second] = told((await scene.runHere()).outputs);
     expect(second).toMatchObject({ result: 'error', reason: expect.stringContaining('401') });
   });
 
@@ -421,9 +420,9 @@ describe('the limit of the project', () => {
       // The first one goes out before the limit is met.
       ['job-2', 'job-1'],
     );
-    await scene.run();
+    await scene.runHere();
     looks = 1;
-    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+    const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
     expect(told(second.outputs)).toMatchObject([
       { result: 'completed', delivery: 'sent' },
       { result: 'error', delivery: 'not-sent' },
@@ -489,14 +488,14 @@ describe('the limit of the project', () => {
       },
       ids(12),
     );
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs.result).toBe('sent');
     expect(scene.agent.accepted()).toHaveLength(12);
     for (const id of ids(12)) expect(scene.agent.accepted(id)).toHaveLength(1);
   });
 });
 
-describe('an end before all are sent', () => {
+describe.concurrent('an end before all are sent', () => {
   it.runIf(HAS_SIGNALS)('by a cancel keeps what is true of each', async () => {
     await using scene = await many(
       {
@@ -529,7 +528,7 @@ describe('an end before all are sent', () => {
       },
       ids(8),
     );
-    const result = await scene.run();
+    const result = await scene.runHere();
     const results = told(result.outputs);
     expect(results.slice(0, 4).map(({ result }) => result)).toEqual(Array(4).fill('sent'));
     for (const { result, delivery } of results.slice(4)) {
@@ -540,7 +539,7 @@ describe('an end before all are sent', () => {
   });
 });
 
-describe('only-when', () => {
+describe.concurrent('only-when', () => {
   const statuses = ['failed', 'completed', 'active', 'archived', 'odd'];
   const mixed = statuses.map((status, index) => ({ id: `job-${index + 1}`, base: { status } }));
 
@@ -554,7 +553,7 @@ describe('only-when', () => {
       with: { 'only-when': onlyWhen },
       agent: { jobs: mixed },
     });
-    const result = await scene.run();
+    const result = await (onlyWhen === 'failed' ? scene.run() : scene.runHere());
     expect(result.conclusion).toBe('success');
     expect(
       scene.agent
@@ -582,7 +581,7 @@ describe('only-when', () => {
       with: { 'only-when': 'completed' },
       agent: { jobs: [{ id: JOB, base: { status: 'all done!' } }] },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs.result).toBe('skipped');
     expect(scene.agent.posts()).toEqual([]);
     expect(result.log).toContain(
@@ -600,7 +599,7 @@ describe('only-when', () => {
         })),
       },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.log).toContain('5 jobs: 2 sent, 3 skipped.');
   });
 
@@ -608,7 +607,7 @@ describe('only-when', () => {
     await using scene = await stage({
       with: { 'only-when': 'failed' },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
     expect(result.annotations.filter(({ type }) => type === 'notice')).toHaveLength(1);
@@ -618,7 +617,7 @@ describe('only-when', () => {
 
   it('fails the step only if fail-on says so', async () => {
     await using scene = await stage({ with: { 'only-when': 'failed', 'fail-on': 'skipped' } });
-    expect((await scene.run()).conclusion).toBe('failure');
+    expect((await scene.runHere()).conclusion).toBe('failure');
   });
 
   it('leaves in the comment only the jobs that got the message', async () => {
@@ -626,14 +625,14 @@ describe('only-when', () => {
       with: { 'only-when': 'failed', comment: true },
       agent: { jobs: mixed },
     });
-    await scene.run();
+    await scene.runHere();
     const [comment = ''] = commentTexts(scene.github).slice(-1);
     expect(comment.match(/^### Agent job `.*`$/gm)).toEqual(['### Agent job `job-1`']);
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
 });
 
-describe('the conversations of many jobs', () => {
+describe.concurrent('the conversations of many jobs', () => {
   it('is the one of the event, written three times at most', async () => {
     await using scene = await many({ with: { comment: true, wait: true } });
     const result = await scene.run();
@@ -662,7 +661,7 @@ describe('the conversations of many jobs', () => {
       },
       names,
     );
-    const result = await scene.run();
+    const result = await scene.runHere();
     for (const [index, id] of names.entries()) {
       const [comment] = scene.github.comments(11 + index);
       expect(comment?.body).toContain(`### Agent job \`${id}\``);
@@ -690,16 +689,16 @@ describe('the conversations of many jobs', () => {
         },
       },
     });
-    await scene.run();
+    await scene.runHere();
     expect(commentTexts(scene.github).at(-1)).not.toContain('The message is being sent');
-    const again = await scene.run({ step: { github: { run_attempt: '2' } } });
+    const again = await scene.runHere({ step: { github: { run_attempt: '2' } } });
     expect(told(again.outputs)[0]).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   });
 
   it('remember a re-run of them all, and nothing is sent again', async () => {
     await using scene = await many({ with: { comment: true } });
-    await scene.run();
-    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+    await scene.runHere();
+    const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(scene.agent.posts()).toHaveLength(5);
   });
@@ -793,7 +792,7 @@ describe('the conversations of many jobs', () => {
       },
       ids(3),
     );
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(scene.github.comments(PULL)).toHaveLength(1);
     const [text = ''] = commentTexts(scene.github).slice(-1);
@@ -813,11 +812,10 @@ describe('the conversations of many jobs', () => {
           })),
         },
         step: { event: schedule() },
-        time: { graceMs: 150 },
       },
       names,
     );
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(warnings(result)).toEqual([
       expect.stringMatching(/^The comment on #1\d, and those on 2 others, could not be/),

@@ -14,7 +14,7 @@ it.each<[number, RegExp, string]>([
     await using scene = await stage({
       agent: { onPost: () => ({ status, body: { error: 'no such thing' } }) },
     });
-    const result = await scene.run();
+    const result = await (status === 400 ? scene.run() : scene.runHere());
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([expect.stringMatching(message)]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery, 'job-id': JOB });
@@ -58,7 +58,7 @@ it('a key without the prefix of the service is warned of, at the service itself'
 
 it('where the poll before the message is refused, nothing is sent', async () => {
   await using scene = await stage({ with: { wait: true, 'job-id': 'another' } });
-  const result = await scene.run();
+  const result = await scene.runHere();
   expect(errors(result)).toEqual([
     expect.stringMatching(/^Nothing was sent to job another\..*404/),
   ]);

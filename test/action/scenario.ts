@@ -145,7 +145,7 @@ export function expectPromises(
 ): void {
   expect(Object.keys(result.outputs).sort()).toEqual([...OUTPUT_NAMES].sort());
   expect(errors(result).length).toBeLessThanOrEqual(1);
-  expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.js:\d+/m);
+  expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   expect(result.fileErrors).toEqual([]);
   // What this run tries again by itself is not left to anybody for later.
   const held = result.log.split('\n').filter((line) => /(Trying|Looking) again in/.test(line));

@@ -69,7 +69,8 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
         event: issueComment({ number: PULL, body: '/agent Add examples.' }),
       },
     });
-    const result = await scene.run();
+    const run = word === WORDS[0] ? scene.run : scene.runHere;
+    const result = await run();
 
     const [comment] = scene.github.comments(PULL);
     expect(result.annotations).toEqual([]);
@@ -102,7 +103,7 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
     ]);
 
     // The next run reads it, knows the job by it, and sends nothing again.
-    const again = await scene.run({
+    const again = await run({
       with: { 'job-id': '' },
       step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
     });
@@ -119,7 +120,7 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
         agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
         step: withProxyPassword(word),
       });
-      const { outputs } = await scene.run();
+      const { outputs } = await scene.runHere();
       expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'job-id': JOB });
       expect(JSON.parse(outputs.results ?? '')).toMatchObject([
         { jobId: JOB, delivery: 'not-sent', result: 'error', confirmed: null, status: null },
@@ -216,7 +217,7 @@ describe.concurrent('the password of a proxy shows nowhere, whoever says it', ()
     ],
   ])('%s', async (_, scenario) => {
     await using scene = await stage({ ...scenario, step: { ...step, ...scenario.step } });
-    const result = await scene.start().result;
+    const result = await scene.runHere();
     // What the workflow itself wrote goes to the service as it is.
     const agent = { journal: scene.agent.journal.map((request) => ({ ...request, body: '' })) };
     // Whom GitHub is asked about, it has named itself.
@@ -261,7 +262,7 @@ describe.concurrent('an input that holds a secret, and is shown as it is, is ref
   ])('%s, %s', async (name, value, holds) => {
     const inputs = { 'api-key': key, 'github-token': token, [name]: value };
     await using scene = await stage({ with: inputs });
-    const result = await scene.run();
+    const result = await (name === 'command' ? scene.run() : scene.runHere());
     expect(errors(result)).toEqual([
       expect.stringMatching(new RegExp(`^Nothing was sent\\. ${name} contains ${holds}, `)),
     ]);
@@ -276,7 +277,7 @@ describe.concurrent('an input that holds a secret, and is shown as it is, is ref
       with: { 'api-key': 'job' },
       agent: { jobs: [{ id: JOB }], apiKey: 'job' },
     });
-    const { outputs } = await scene.run();
+    const { outputs } = await scene.runHere();
     expect(outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 });

@@ -27,7 +27,7 @@ describe('send: false', () => {
       with: LOOK,
       agent: { jobs: [{ id: JOB, base: { status } }] },
     });
-    const result = await scene.run();
+    const result = await (status === 'active' ? scene.run() : scene.runHere());
     expect(result.conclusion).toBe(conclusion);
     const facts = { result: word, status, delivery: 'not-sent', confirmed: '' };
     expect(result.outputs).toMatchObject(facts);
@@ -64,7 +64,7 @@ describe('send: false', () => {
 
   it('ignores the prompt', async () => {
     await using scene = await stage({ with: { ...LOOK, 'prompt-file': '../../etc/passwd' } });
-    expect((await scene.run()).outputs.result).toBe('completed');
+    expect((await scene.runHere()).outputs.result).toBe('completed');
   });
 
   it('watches a job, and takes the first final status for the end', async () => {
@@ -76,7 +76,7 @@ describe('send: false', () => {
         onGet: () => ({ body: { id: JOB, status: ++looks > 3 ? 'completed' : 'active' } }),
       },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs).toMatchObject({
       result: 'completed',
       delivery: 'not-sent',
@@ -93,7 +93,7 @@ describe('send: false', () => {
       with: { ...LOOK, wait: true, 'timeout-minutes': '1' },
       agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
       expect.stringContaining('its status is active, and the agent keeps working'),
@@ -105,7 +105,7 @@ describe('send: false', () => {
     ['to wait', { wait: 'true' }],
   ])('tells that the job cannot be seen (%s)', async (_, more) => {
     await using scene = await stage({ with: { ...LOOK, ...more, 'job-id': 'job-2' } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(result)).toEqual([expect.stringMatching(/^Job job-2 c.*check job-id/)]);
   });
@@ -159,9 +159,9 @@ describe('a wait that goes on in a later run', () => {
       step: { event: schedule() },
       agent: { jobs: [{ id: JOB, base: { prLink } }] },
     });
-    await scene.run();
+    await scene.runHere();
     expect(commentTexts(scene.github).at(-1)).toContain('**Sent**');
-    const second = await scene.run({ with: { ...LOOK, wait: true }, step: RUN_2 });
+    const second = await scene.runHere({ with: { ...LOOK, wait: true }, step: RUN_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
     expect(commentTexts(scene.github).at(-1)).toContain('**Completed');
     expect(scene.github.comments(PULL)).toHaveLength(1);
@@ -169,11 +169,11 @@ describe('a wait that goes on in a later run', () => {
 
   it('ignores a message that has ended', async () => {
     await using scene = await stage();
-    await scene.run({ with: { wait: true } });
+    await scene.runHere({ with: { wait: true } });
     const before = commentTexts(scene.github);
-    const second = await scene.run({ with: LOOK, step: RUN_2 });
+    const second = await scene.runHere({ with: LOOK, step: RUN_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', confirmed: '' });
-    const third = await scene.run({ with: { ...LOOK, wait: true }, step: RUN_2 });
+    const third = await scene.runHere({ with: { ...LOOK, wait: true }, step: RUN_2 });
     expect(third.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
     expect(commentTexts(scene.github)).toEqual(before);
   });

@@ -25,7 +25,7 @@ const RERUN: Scenario['step'] = { github: { run_attempt: '2' } };
 
 async function run(scenario: Scenario): Promise<StepResult> {
   await using scene = await stage(scenario);
-  return await scene.run();
+  return await scene.runHere();
 }
 
 /** How each of them comes about. */

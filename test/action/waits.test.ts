@@ -14,9 +14,9 @@ const ended = (afterMs: number, status: string, prLink: string | null = null) =>
   set: { status, prLink },
 });
 
-async function wait(script: JobScript, inputs: Record<string, string> = {}) {
+async function wait(script: JobScript, inputs: Record<string, string> = {}, isBuilt = false) {
   await using scene = await stage({ with: { wait: true, ...inputs }, agent: { jobs: [script] } });
-  const result = await scene.run();
+  const result = await (isBuilt ? scene.run() : scene.runHere());
   return { result, scene, comments: commentTexts(scene.github) };
 }
 
@@ -24,6 +24,8 @@ describe('a job that is taken up and done', () => {
   it('is polled once before the message, and then until it is done', async () => {
     const { result, scene, comments } = await wait(
       job({ prLink: OLD }, active(2000), ended(300_000, 'completed', OLD)),
+      {},
+      true,
     );
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({
@@ -137,9 +139,8 @@ it('fail-on decides what fails the step', async () => {
 });
 
 it('the wait ends at its deadline, with a last poll', async () => {
-  const { result, scene, comments } = await wait(job({}, active(1000)), {
-    'timeout-minutes': '10',
-  });
+  const inputs = { 'timeout-minutes': '10' };
+  const { result, scene, comments } = await wait(job({}, active(1000)), inputs, true);
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({
     result: 'timed-out',

@@ -45,6 +45,9 @@ export interface Site extends AsyncDisposable {
   readonly maxSockets: number;
 }
 
+/** Ports of the clients that wait for an answer which will never come. */
+export const hanging: ReadonlySet<number> = new Set();
+
 /** Listens on a free port. A request that breaks off is neither recorded nor replied to. */
 export async function serve(
   clock: Clock,
@@ -77,6 +80,7 @@ export async function serve(
     if ('fault' in reply) {
       if (reply.fault === 'reset') request.socket.resetAndDestroy();
       if (reply.fault === 'end') request.socket.destroy();
+      if (reply.fault === 'hang') hang(request.socket);
       return;
     }
     entry.status = reply.status ?? 200;
@@ -104,6 +108,14 @@ export async function serve(
       await closed;
     },
   };
+}
+
+function hang(socket: Socket): void {
+  const { remotePort } = socket;
+  const ports = hanging as Set<number>;
+  if (remotePort === undefined) return;
+  ports.add(remotePort);
+  socket.once('close', () => ports.delete(remotePort));
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {

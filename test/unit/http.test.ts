@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { createTransport, type Transport } from '../../src/agent/http.ts';
+import { systemClock } from '../../src/clock.ts';
 import { startFaultServer } from '../sim/fault-server.ts';
 
 function openTransport(baseUrl: string): Transport {
@@ -10,6 +11,7 @@ function openTransport(baseUrl: string): Transport {
     apiKey: 'mint_key',
     userAgent: 'test',
     proxy: { url: '', noProxy: '' },
+    clock: systemClock,
   });
 }
 

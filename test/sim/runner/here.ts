@@ -2,7 +2,7 @@
 // Its log comes as whole lines, so what a pipe, a signal or a bundle may change is not tried by it.
 
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '../../../src/clock.ts';
+import { type Clock, systemClock } from '../../../src/clock.ts';
 import type { Runtime } from '../../../src/context.ts';
 import { readSecrets } from '../../../src/inputs.ts';
 import { serialise } from '../../../src/report/outputs.ts';
@@ -11,52 +11,41 @@ import { type Env, readRunInfo } from '../../../src/runner/environment.ts';
 import { appendAtOnce, replacer } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log } from '../../../src/runner/log.ts';
 import { type Redact, redactor } from '../../../src/runner/secrets.ts';
-import { startLog } from './commands.ts';
-import {
-  createOutputs,
-  environment,
-  makeFiles,
-  makeFolders,
-  printHeader,
-  readManifest,
-  refuseUnknownFacts,
-  removeFolder,
-  takeFiles,
-  takeInputs,
-} from './files.ts';
-import { REPOSITORY_ROOT, type Step, type StepResult } from './process.ts';
+import { getOctokit } from '../../../src/vendor/actions-github.ts';
+import { inTime } from './clock.ts';
+import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.ts';
+import { prepare } from './setup.ts';
+
+/** Loaded before: a step would wait for it in real time, and virtual time would not stand still. */
+const loaded = getOctokit('x', { baseUrl: 'https://x.example', userAgent: 'x', log: console });
 
 export async function runHere(step: Step): Promise<StepResult> {
-  const manifest = readManifest(REPOSITORY_ROOT);
-  refuseUnknownFacts(step);
-  const folders = makeFolders(step);
-  const files = makeFiles(folders, step);
-  const outputs = createOutputs(manifest);
-  const log = startLog(step, folders.workspace, outputs.set);
-  const inputs = takeInputs(manifest, step, log);
-  printHeader(step, inputs, log);
-  const startedAt = Date.now();
+  if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
+    throw new Error('What Node itself is told needs a process of its own.');
+  }
+  await loaded;
+  const { folders, env, log, finish } = prepare(step, REPOSITORY_ROOT);
+  const time = step.time === undefined ? timeIn(folders.root) : step.time;
+  const startedAt = (time ?? Date).now();
   const lines: string[] = [];
   const write = (line: string): void => {
     lines.push(line);
     log.receive(line);
   };
-  const exitCode = await run(runtimeOf(environment(step, inputs, folders, files), write));
-  const written = takeFiles(files, step, outputs, log);
-  removeFolder(folders.root);
-  const { failed, ...said } = log.report();
+  const work = (clock: Clock): Promise<number> => run(runtimeOf(env, clock, write));
+  const exitCode = await (time === null ? work(systemClock) : inTime(time, work));
+  const virtualMs = (time ?? Date).now() - startedAt;
+  const { failed, left } = finish();
   return {
     conclusion: exitCode === 0 && !failed ? 'success' : 'failure',
     ...{ exitCode, signal: null, stdout: lines.join('\n'), stderr: '' },
-    ...outputs.report(),
-    ...written,
-    ...said,
-    virtualMs: Date.now() - startedAt,
+    ...left,
+    virtualMs,
   };
 }
 
 /** As src/index.ts makes it of the process. */
-function runtimeOf(env: Env, write: (line: string) => void): Runtime {
+function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runtime {
   const secrets = readSecrets(env);
   for (const secret of secrets) write(command('add-mask', secret));
   const { serverUrl, repository } = readRunInfo(env);
@@ -66,7 +55,7 @@ function runtimeOf(env: Env, write: (line: string) => void): Runtime {
     env,
     log: logOf(redact, write),
     redact,
-    clock: systemClock,
+    clock,
     signal: new AbortController().signal,
     crashed: new Promise(() => {}),
     random: Math.random,
@@ -84,14 +73,23 @@ function logOf(redact: Redact, write: (line: string) => void): Log {
     (name: string) =>
     (text: string): void =>
       write(command(name, clean(text)));
+  let inGroup = false;
+  function endGroup(): void {
+    if (inGroup) write('::endgroup::');
+    inGroup = false;
+  }
   return {
     info: (text) => clean(text).split('\n').forEach(write),
     debug: say('debug'),
     notice: say('notice'),
     warning: say('warning'),
     error: say('error'),
-    group: say('group'),
-    endGroup: () => write('::endgroup::'),
+    group(title) {
+      endGroup();
+      write(command('group', clean(title)));
+      inGroup = true;
+    },
+    endGroup,
   };
 }
 

@@ -9,21 +9,9 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { TEMP } from '../platform.ts';
-import { type Annotation, type Command, type StepLog, startLog } from './commands.ts';
-import {
-  createOutputs,
-  environment,
-  type Folders,
-  makeFiles,
-  makeFolders,
-  printHeader,
-  readManifest,
-  refuseUnknownFacts,
-  removeFolder,
-  type Setup,
-  takeFiles,
-  takeInputs,
-} from './files.ts';
+import type { Annotation, Command, StepLog } from './commands.ts';
+import { type Folders, removeFolder, type Setup } from './files.ts';
+import { prepare } from './setup.ts';
 
 /** Time that a step's process and the servers around it share. */
 export interface VirtualTime extends TimeOptions {
@@ -33,6 +21,10 @@ export interface VirtualTime extends TimeOptions {
   now(): number;
   /** Since this virtual time was made, in milliseconds. */
   elapsed(): number;
+  /** How far virtual time is ahead of real time by now, in milliseconds. */
+  ahead(): number;
+  /** Lets so many milliseconds pass at once. */
+  skip(ms: number): void;
 }
 
 export interface TimeOptions {
@@ -125,12 +117,16 @@ export function virtualTime(options: TimeOptions = {}): VirtualTime & Disposable
   return Object.assign(timeIn(folder, options), { [Symbol.dispose]: () => removeFolder(folder) });
 }
 
-function timeIn(folder: string, { pace, graceMs, grainMs }: TimeOptions = {}): VirtualTime {
+export function timeIn(folder: string, options: TimeOptions = {}): VirtualTime {
+  const { pace, graceMs, grainMs } = options;
   const file = join(folder, 'offset');
   writeFileSync(file, '0');
   const started = Date.now();
-  const now = () => Date.now() + Number(readFileSync(file, 'utf8'));
-  return { file, pace, graceMs, grainMs, now, elapsed: () => now() - started };
+  const ahead = () => Number(readFileSync(file, 'utf8'));
+  const now = () => Date.now() + ahead();
+  const elapsed = () => now() - started;
+  const skip = (ms: number) => writeFileSync(file, String(ahead() + ms));
+  return { file, pace, graceMs, grainMs, now, elapsed, ahead, skip };
 }
 
 export function runStep(step: Step): Promise<StepResult> {
@@ -139,33 +135,23 @@ export function runStep(step: Step): Promise<StepResult> {
 
 export function startStep(step: Step): StepRun {
   const { action = REPOSITORY_ROOT } = step;
-  const manifest = readManifest(action);
-  refuseUnknownFacts(step);
-  const folders = makeFolders(step);
-  const files = makeFiles(folders, step);
+  const prepared = prepare(step, action);
+  const { manifest, folders, log } = prepared;
   const time = step.time === undefined ? timeIn(folders.root) : step.time;
   const clock = time ?? Date;
   const startedAt = clock.now();
-  const outputs = createOutputs(manifest);
-  const log = startLog(step, folders.workspace, outputs.set);
-  const inputs = takeInputs(manifest, step, log);
-  printHeader(step, inputs, log);
   const main = isCovered(step) ? SOURCE : join(action, manifest.runs.main);
-  const env = { ...environment(step, inputs, folders, files), ...ownVariables(step, time) };
+  const env = { ...prepared.env, ...ownVariables(step, time) };
   const child = launch(main, env, folders, step, time);
   const { ended, cancel, kill } = supervise(child, log, step.timeoutMs ?? 60_000);
 
   async function finish(): Promise<StepResult> {
     const { cancelled, timedOut, ...exit } = await ended;
     const virtualMs = clock.now() - startedAt;
-    const written = takeFiles(files, step, outputs, log);
-    if (cancelled) log.annotate('error', 'The operation was canceled.');
-    removeFolder(folders.root);
-    const { failed, ...said } = log.report();
-    if (timedOut) throw new Error(`The step took too long, in real time. Its log:\n${said.log}`);
+    const { failed, left } = prepared.finish(cancelled);
+    if (timedOut) throw new Error(`The step took too long, in real time. Its log:\n${left.log}`);
     const ending = exit.exitCode === 0 && !failed ? 'success' : 'failure';
-    const conclusion = cancelled ? 'cancelled' : ending;
-    return { conclusion, ...exit, ...outputs.report(), ...written, ...said, virtualMs };
+    return { conclusion: cancelled ? 'cancelled' : ending, ...exit, ...left, virtualMs };
   }
 
   return { result: finish(), pid: child instanceof Error ? 0 : (child.pid ?? 0), cancel, kill };
