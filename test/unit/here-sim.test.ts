@@ -23,7 +23,7 @@ async function ask(clock: Clock, origin: string, ms: number): Promise<string> {
   const exchange = await transport.get('/', { timeoutMs: () => ms, signal });
   await transport.close();
   if (exchange.kind === 'failure') return exchange.cause;
-  return exchange.body.kind === 'whole' ? exchange.body.text : exchange.body.why;
+  return exchange.body.kind === 'ok' ? exchange.body.value : exchange.body.problem;
 }
 
 describe('the time of steps in this process', () => {
