@@ -35,15 +35,15 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
 );
 
 it('the limit of a read begins when it is its turn', async () => {
-  // A connection each for 28 of them: the last ones wait for three rounds of 200 ms before.
-  const server = createServer((_, response) => void setTimeout(() => response.end('{}'), 200));
+  // A connection each for 28 of them: the last ones wait for three rounds of 500 ms before.
+  const server = createServer((_, response) => void setTimeout(() => response.end('{}'), 500));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const transport = openTransport(`http://127.0.0.1:${port}`);
   let started = 0;
   const timeoutMs = (): number => {
     started += 1;
-    return 580;
+    return 1450;
   };
   const { signal } = new AbortController();
   const reads = Array.from({ length: 100 }, () => transport.get('/', { timeoutMs, signal }));
