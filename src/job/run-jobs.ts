@@ -3,6 +3,7 @@ import type { RunContext } from '../context.ts';
 import { createDeadline } from '../github/deadline.ts';
 import { whyOf } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
+import { isAbout } from '../memory/ledger.ts';
 import type { Memory, Note } from '../memory/updates.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
@@ -89,12 +90,7 @@ class Fleet {
       state,
       observer: (event) => this.#observe(event, { isWritten, conversation, batch }),
     };
-    if (plan.kind === 'ended') {
-      runtime.log.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
-    }
-    if (isOfAnotherPrompt(plan, this.#own)) {
-      runtime.log.info(`What an earlier attempt sent to job ${jobId} was another prompt.`);
-    }
+    this.#say(jobId, plan);
     await runJob(job, plan, this.#message(job, plan, conversation, batch));
   }
 
@@ -128,6 +124,20 @@ class Fleet {
     return inputs.send
       ? planJob({ memory, jobId, own: this.#own, wait, isNamed, resendOnRerun })
       : planLook(memory, jobId, wait);
+  }
+
+  /** What a re-run does without its message. */
+  #say(jobId: string, plan: Plan): void {
+    const { log } = this.#context.runtime;
+    if (plan.kind !== 'ended' && plan.kind !== 'resume') return;
+    if (plan.kind === 'ended') {
+      log.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
+    }
+    if (!isAbout(plan.turn, this.#own.prompt)) {
+      log.info(
+        `The prompt to job ${jobId} was another one in the earlier attempt; this one is not sent.`,
+      );
+    }
   }
 
   /** Refused jobs are not written down: a later attempt would take them for not sent. */
@@ -205,12 +215,6 @@ class Fleet {
         'before it is sent; a re-run will not send it again.',
     );
   }
-}
-
-/** A prompt that was shortened in the comment may be the same. */
-function isOfAnotherPrompt(plan: Plan, { prompt }: Turn): boolean {
-  if (plan.kind !== 'resume' && plan.kind !== 'ended') return false;
-  return !prompt.startsWith(plan.turn.prompt.replace(/…$/, ''));
 }
 
 const CANCELLED: Located = { kind: 'not-found', ending: { kind: 'cancelled' } };

@@ -1,6 +1,6 @@
 import type { Claim } from '../github/reactions.ts';
 import type { Turn } from '../turn.ts';
-import { findJob, type Ledger, unite, weightOf, withoutOwner } from './ledger.ts';
+import { findJob, isAbout, type Ledger, unite, weightOf, withoutOwner } from './ledger.ts';
 
 // Whether a message that is to be sent is somebody else's already. All of it is pure.
 
@@ -29,7 +29,7 @@ export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
   const rankOf = (turn: Turn): number => {
     if (isCommand(own)) return -weightOf(turn);
     if (isWithdrawn(turn)) return 4;
-    if (turn.leg === own.leg) return turn.prompt === own.prompt ? 0 : 1;
+    if (turn.leg === own.leg) return isAbout(turn, own.prompt) ? 0 : 1;
     return turn.delivery === 'not-sent' ? 2 : 3;
   };
   const [first] = candidates.toSorted(

@@ -208,3 +208,8 @@ function shorten(prompt: string): string {
     ? prompt
     : `${prompt.slice(0, SHORT_PROMPT - 1).toWellFormed()}…`;
 }
+
+/** Whether a turn is about this prompt, of which it may remember the beginning only. */
+export function isAbout({ prompt: known }: Turn, prompt: string): boolean {
+  return known === prompt || known === shorten(prompt);
+}
