@@ -8,13 +8,8 @@ import { retryAfterMs } from '../../src/agent/retry.ts';
 import { isTrusted } from '../../src/github/authorize.ts';
 import { cleanText, composePrompt, readRequest } from '../../src/github/command.ts';
 import { type CommentTrigger, readTrigger, type TriggerRead } from '../../src/github/event.ts';
-import {
-  fromMarker,
-  type Ledger,
-  type LedgerJob,
-  type Marker,
-  toMarker,
-} from '../../src/memory/ledger.ts';
+import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
+import { composeText, type Remembered, readText } from '../../src/memory/text.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
 import { redactor } from '../../src/runner/secrets.ts';
@@ -332,15 +327,15 @@ describe('a pull request link', () => {
   });
 });
 
-describe('the marker', () => {
+describe('what a comment remembers', () => {
   const text = fc.option(hostileText);
-  const time = fc
-    .date({ min: new Date(0), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true })
-    .map((date) => date.getTime());
+  const EPOCH = Date.UTC(2026, 10, 21);
+  const time = fc.integer({ min: EPOCH, max: Date.UTC(2099) });
   const line = fc.option(hostileText.map((text) => oneLine(text)));
-  const digits = fc.stringMatching(/^\d{0,20}$/);
+  const digits = fc.stringMatching(/^\d{1,20}$/);
   const written = fc.record({
-    key: hostileText,
+    ...{ origin: hostileText, leg: hostileText, mark: hostileText, owner: hostileText },
+    writes: fc.nat(),
     by: text,
     prompt: hostileText,
     delivery: fc.constantFrom('sending', ...DELIVERIES),
@@ -348,13 +343,14 @@ describe('the marker', () => {
     confirmed: fc.option(fc.boolean()),
     prLinkChange: fc.constantFrom('created', 'updated', 'none'),
     reason: hostileText,
-    startedAt: time,
+    // Times count from the first beginning of a turn.
+    startedAt: fc.constant(EPOCH),
     sentAt: fc.option(time),
     endedAt: fc.option(time),
     base: fc.option(fc.record({ status: text, prLink: text, archivedAt: text })),
     evidence: fc.boolean(),
     runId: digits,
-    attempt: fc.nat(),
+    attempt: fc.nat().map((before) => before + 1),
     wasFinal: fc.constant(false),
     finalSince: fc.constant(null),
     seenAt: fc.constant(0),
@@ -371,52 +367,41 @@ describe('the marker', () => {
       source: fc.option(
         fc.record({ repository: hostileText.map((text) => oneLine(text)), ref: line }),
       ),
-      prLink: text,
+      prLink: fc.option(fc.constant('https://github.com/octo/agents/pull/7')),
     }),
     turns: fc.array(turn, { maxLength: 3 }),
   });
   const ledger: fc.Arbitrary<Ledger> = fc.record({
-    projectId: hostileText,
     jobs: fc.array(job, { maxLength: 3 }),
+    trimmed: fc.option(digits),
   });
-  const none: Marker = { kind: 'none' };
+  const none: Remembered = { kind: 'none' };
 
-  it('brings back what was put in, whatever follows it', () => {
-    always(fc.tuple(ledger, hostileText), ([put, rest]) => {
-      const marker = toMarker(put);
-      expect(marker).toMatch(/^<!-- agent-follow-up:v1 (?:(?!--)[^<>\p{Cc}\u2028\u2029])* -->$/u);
-      expect(fromMarker(marker + rest, put.projectId)).toEqual({ kind: 'ledger', ledger: put });
-      expect(fromMarker(marker + rest, `${put.projectId}x`)).toEqual(none);
+  it('comes back as it was put in, whatever people see', () => {
+    always(fc.tuple(ledger, hostileText, hostileText), ([put, project, visible]) => {
+      const body = composeText(project, put, () => visible);
+      expect(readText(body, project)).toEqual({ kind: 'ledger', ledger: put });
+      expect(readText(body, `${project}x`)).toEqual(none);
     });
   });
 
   it('is read out of no text that is not one', () => {
     always(hostileText, (body) => {
-      expect(fromMarker(body, 'proj-1')).toEqual(none);
-      for (const like of [`v1 ${body}`, `v1 {${body}} -->`, `v2 {${body}} -->`]) {
-        expect(fromMarker(`<!-- agent-follow-up:${like}`, 'proj-1').kind).not.toBe('ledger');
+      expect(readText(body, 'proj-1')).toEqual(none);
+      for (const like of [body, `data 1 ${body}`, `data 1 0123456789abcdef ${body}`]) {
+        expect(readText(`<!-- agent-follow-up ${like} -->`, 'proj-1')).toEqual(none);
       }
-    });
-    always(fc.json(), (json) => {
-      const body = `<!-- agent-follow-up:v1 ${json} -->`;
-      expect(fromMarker(body, 'proj-1').kind).not.toBe('ledger');
-    });
-    const before = hostileText.filter((text) => text !== '');
-    always(fc.tuple(before, ledger), ([something, put]) => {
-      expect(fromMarker(something + toMarker(put), put.projectId)).toEqual(none);
     });
   });
 
-  it('holds a whole ledger or none when it was tampered with', () => {
+  it('is all of it or nothing when it was tampered with', () => {
     const cut = fc.tuple(ledger, fc.nat(), fc.nat({ max: 5 }), hostileText);
     always(cut, ([put, where, count, inserted]) => {
-      const marker = toMarker(put);
-      const at = where % marker.length;
-      const changed = marker.slice(0, at) + inserted + marker.slice(at + count);
-      const read = fromMarker(changed, put.projectId);
-      if (read.kind !== 'ledger') return;
-      expect(read.ledger.projectId).toBe(put.projectId);
-      expect(fromMarker(toMarker(read.ledger), put.projectId)).toEqual(read);
+      const body = composeText('proj-1', put, () => 'What people see.');
+      const at = where % body.length;
+      const changed = body.slice(0, at) + inserted + body.slice(at + count);
+      const read = readText(changed, 'proj-1');
+      if (read.kind === 'ledger') expect(read.ledger).toEqual(put);
     });
   });
 });

@@ -4,7 +4,9 @@ import { checkPrLink, readRecord, readRefusal } from '../../src/agent/job-record
 import { retryAfterMs } from '../../src/agent/retry.ts';
 import { cleanText } from '../../src/github/command.ts';
 import { readTrigger } from '../../src/github/event.ts';
-import { fromMarker, type Ledger, toMarker } from '../../src/memory/ledger.ts';
+import { decode, encode } from '../../src/memory/data.ts';
+import type { Ledger } from '../../src/memory/ledger.ts';
+import { composeText, readText } from '../../src/memory/text.ts';
 import { code, fence, link } from '../../src/report/markdown.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
 import { redactor } from '../../src/runner/secrets.ts';
@@ -68,6 +70,10 @@ const redact = redactor(SECRETS);
 const HOW = { redact, serverUrl: 'https://github.com' };
 const GITHUB = { serverUrl: 'https://github.com', repository: 'https://github.com/octo/agents' };
 
+const [FIRST_LINE = '', DATA_LINE = ''] = composeText('proj-1', ledgerOf('x'), () => '').split(
+  /\n+/,
+);
+
 /** Each takes the text where somebody else's text comes in, and as much of it as can come. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   escapeCommands,
@@ -100,12 +106,14 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'checkPrLink of the repository': (text) =>
     checkPrLink('https://a.example/o/r/pull/1', { ...GITHUB, repository: `https://${text}` }),
   'Retry-After': (text) => retryAfterMs(refusal([text, `Mon, ${text}`], text), Date.now()),
-  'toMarker and back': (text) => fromMarker(toMarker(ledgerOf(text)), 'proj-1'),
-  'fromMarker of the text': (text) => fromMarker(text, 'proj-1'),
-  'fromMarker of what begins like one': (text) =>
-    fromMarker(`<!-- agent-follow-up:v1 {${text}`, 'proj-1'),
-  'fromMarker of what looks like one': (text) =>
-    fromMarker(`<!-- agent-follow-up:v1 {${text}} -->`, 'proj-1'),
+  'data of the text and back': (text) => decode(encode(ledgerOf(text))),
+  'readText of the text': (text) => readText(text, 'proj-1'),
+  'readText of what begins like one': (text) => readText(`${FIRST_LINE}\n${text}`, 'proj-1'),
+  'readText of what ends like one': (text) => readText(`${text}\n${DATA_LINE}`, 'proj-1'),
+  'readText of many lines like the last one': (text) =>
+    readText(`${FIRST_LINE}\n${`${DATA_LINE}\n`.repeat(text.length / 100)}${text}`, 'proj-1'),
+  'readText of other data': (text) =>
+    readText(`${FIRST_LINE}\n\n${DATA_LINE.replace(/ [^ ]+ -->$/, ` ${text} -->`)}`, 'proj-1'),
   'readTrigger of the text': (text) => readTrigger('issue_comment', Buffer.from(text)),
   'readTrigger of a branch': (text) =>
     readTrigger(
@@ -133,7 +141,7 @@ function refusal(retryAfter: readonly string[], date: string): Exchange {
 
 function ledgerOf(text: string): Ledger {
   return {
-    projectId: 'proj-1',
+    trimmed: null,
     jobs: [
       {
         id: 'job-1',

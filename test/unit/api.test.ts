@@ -1,68 +1,286 @@
-import { expect, it } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
-import { systemClock } from '../../src/clock.ts';
-import { connectGitHub, detailOf, neededFor, whyOf } from '../../src/github/api.ts';
-import { virtualClock } from '../model/clock.ts';
-import { type GitHub, startGitHub } from '../sim/github/server.ts';
+import { describe, expect, it } from 'vitest';
+import type { CommentsQuery, GitHub } from '../../src/github/api.ts';
+import type { Reply } from '../sim/agent.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
+import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
 
-const NUMBER = 7;
+const CREATE = 'POST issues/#/comments';
+const COMMENT = { kind: 'comment', nodeId: '' } as const;
 
-function connect(github: GitHub, clock: Clock = systemClock) {
-  return connectGitHub({
-    token: github.token,
-    repository: github.repository,
-    apiUrl: github.apiUrl,
-    graphqlUrl: github.graphqlUrl,
-    userAgent: 'test',
-    env: {},
-    clock,
-    redact: (text) => text,
+/** Asks for every comment of the token's own identity. */
+const ALL: CommentsQuery = {
+  ...{ nodeIds: [], isOurs: () => true, allPages: true, withVersions: false },
+};
+
+/** What comes of the work of a client. */
+async function on<T>(scene: Scene, work: (github: GitHub) => Promise<T>): Promise<T> {
+  const github = await scene.drive(scene.connect());
+  return scene.drive(work(github));
+}
+
+function read(scene: Scene, query: Partial<CommentsQuery> = {}) {
+  return on(scene, (github) => github.readComments(NUMBER, { ...ALL, ...query }));
+}
+
+function withComments(...bodies: readonly string[]): GitHubOptions {
+  const comments = bodies.map((body) => ({ author: ACTIONS, body }));
+  return { issues: [{ number: NUMBER, comments }] };
+}
+
+describe('own comments', () => {
+  it('are read with all that is to be known of them', async () => {
+    await using scene = await openScene(withComments('one'));
+    const [comment] = scene.github.comments(NUMBER);
+    expect(await read(scene)).toEqual([
+      {
+        ...{ id: comment?.id, nodeId: comment?.node_id, body: 'one', url: comment?.html_url },
+        ...{ updatedAt: Date.parse(comment?.updated_at ?? ''), versions: ['one'] },
+      },
+    ]);
   });
-}
-function start(): Promise<GitHub> {
-  return startGitHub({ issues: [{ number: NUMBER }] });
-}
 
-it('what is not there is null', async () => {
-  await using github = await start();
-  const client = await connect(github);
-  const { id } = await client.createComment(NUMBER, 'x');
-  expect(await client.readComment(id)).toMatchObject({ id, body: 'x' });
-  await client.deleteComment(id);
-  expect(await client.readComment(id)).toBeNull();
-  expect(await client.updateComment(id, 'y')).toBeNull();
-  expect(await client.collaborator('nobody')).toBeNull();
+  it('are only those of the token, and only those that are ours', async () => {
+    const comments = [
+      { author: 'mallory', body: 'ours' },
+      { author: ACTIONS, body: 'ours' },
+      { author: ACTIONS, body: 'not ours' },
+    ];
+    await using scene = await openScene({ issues: [{ number: NUMBER, comments }] });
+    const found = await read(scene, { isOurs: (body) => body === 'ours' });
+    expect(found.map(({ id }) => id)).toEqual([scene.github.comments(NUMBER)[1]?.id]);
+  });
+
+  it('come from all pages, or from the newest one that has any, the oldest first', async () => {
+    const talk = Array.from({ length: 250 }, (_, n) => ({ author: ACTIONS, body: `talk ${n}` }));
+    const ours = (body: string) => ({ author: ACTIONS, body });
+    const comments = [ours('a'), ...talk, ours('b'), ours('c'), ...talk];
+    await using scene = await openScene({ issues: [{ number: NUMBER, comments }] });
+    const isOurs = (body: string): boolean => body.length === 1;
+    const bodies = async (allPages: boolean) =>
+      (await read(scene, { isOurs, allPages })).map(({ body }) => body);
+    expect(await bodies(false)).toEqual(['b', 'c']);
+    expect(scene.names()).toHaveLength(3);
+    expect(await bodies(true)).toEqual(['a', 'b', 'c']);
+    expect(scene.names()).toHaveLength(3 + 6);
+  });
+
+  it('are read by their ids as well, once, unless they are deleted', async () => {
+    await using scene = await openScene({ trouble: { listLagMs: 60_000 } });
+    const add = (body: string) => scene.github.addComment(NUMBER, ACTIONS, body);
+    const [first, second, third] = [add('one'), add('two'), add('three')];
+    scene.github.deleteComment(second.id);
+    const nodeIds = [third, second, first].map(({ node_id }) => node_id);
+    expect(await read(scene)).toEqual([]);
+    expect((await read(scene, { nodeIds })).map(({ body }) => body)).toEqual(['one', 'three']);
+    await scene.pass(60_000);
+    expect((await read(scene, { nodeIds })).map(({ body }) => body)).toEqual(['one', 'three']);
+  });
+
+  it('have their histories, the oldest version first, if they are asked for', async () => {
+    await using scene = await openScene(withComments('one', 'only'));
+    const [first] = scene.github.comments(NUMBER);
+    for (const body of ['two', 'three']) scene.github.editComment(first?.id ?? 0, body);
+    const versions = (await read(scene, { withVersions: true })).map((one) => one.versions);
+    expect(versions).toEqual([['one', 'two', 'three'], ['only']]);
+    expect((await read(scene)).map((one) => one.versions)).toEqual([['three'], ['only']]);
+  });
+
+  it('have none on a host that keeps none, which is asked for them once', async () => {
+    await using scene = await openScene({
+      ...withComments('one'),
+      trouble: { lacks: ['userContentEdits'] },
+    });
+    const both = await on(scene, async (github) => [
+      await github.readComments(NUMBER, { ...ALL, withVersions: true }),
+      await github.readComments(NUMBER, { ...ALL, withVersions: true }),
+    ]);
+    expect(both).toMatchObject([[{ versions: ['one'] }], [{ versions: ['one'] }]]);
+    // A query that fails is tried once more.
+    expect(scene.names()).toEqual(['read+history', 'read+history', 'read', 'read']);
+  });
+
+  it('whose address names no comment are left out', async () => {
+    const node = {
+      ...{ id: 'IC_1', body: 'x', url: 'https://github.com/octo/agents/pull/7' },
+      ...{ viewerDidAuthor: true, updatedAt: '2026-11-21T12:00:00Z' },
+    };
+    const comments = { nodes: [node], pageInfo: { hasPreviousPage: false, startCursor: null } };
+    const data = { repository: { issueOrPullRequest: { comments } }, nodes: [{}, null] };
+    await using scene = await openScene({ on: () => ({ body: { data } }) });
+    expect(await read(scene)).toEqual([]);
+  });
+
+  it.each<[string, GitHubOptions, string]>([
+    [
+      'a conversation that is not there',
+      { issues: [] },
+      'GitHub answered NOT_FOUND: "Could not resolve to an issue or pull request with the number of 7."',
+    ],
+    [
+      'a host without GraphQL',
+      { graphql: false },
+      'this host has no GraphQL, by which comments are found; set comment: false',
+    ],
+    [
+      'a page of a portal',
+      { on: () => ({ body: '<html>' }) },
+      'GitHub gave an answer that is not of its API; a proxy or portal may have given it',
+    ],
+    [
+      'a part of it',
+      { on: () => ({ body: { data: { repository: null } } }) },
+      'GitHub gave an answer that is not of its API; a proxy or portal may have given it',
+    ],
+  ])('cannot be read: %s', async (_, options, why) => {
+    await using scene = await openScene(options);
+    await expect(read(scene)).rejects.toThrow(why);
+  });
 });
 
-it('once the time for the end of a run is over, nothing more is asked', async () => {
-  await using github = await start();
-  const clock = virtualClock(0);
-  const client = await connect(github, clock.seen);
-  client.hurry(1000);
-  await clock.drive(clock.sleep(1001, new AbortController().signal));
-  await expect(client.createComment(NUMBER, 'x')).rejects.toThrow('the run was ending');
-  await expect(client.readComment(1)).rejects.toThrow('the run was ending');
-  expect(github.journal).toEqual([]);
+describe('a comment', () => {
+  it('is made, changed and deleted', async () => {
+    await using scene = await openScene();
+    await on(scene, async (github) => {
+      const made = await github.createComment(NUMBER, 'one');
+      const [comment] = scene.github.comments(NUMBER);
+      expect(made).toEqual({
+        ...{ id: comment?.id, nodeId: comment?.node_id, body: 'one', url: comment?.html_url },
+        ...{ updatedAt: Date.parse(comment?.updated_at ?? ''), versions: ['one'] },
+      });
+      await scene.clock.sleep(5000, new AbortController().signal);
+      const changed = await github.updateComment(made.id, 'two');
+      expect(changed).toMatchObject({ id: made.id, body: 'two', versions: ['two'] });
+      expect(changed?.updatedAt).toBe(made.updatedAt + 5000);
+      await github.deleteComment(made.id);
+      expect(await github.updateComment(made.id, 'three')).toBeNull();
+      await expect(github.deleteComment(made.id)).rejects.toMatchObject({ status: 404 });
+    });
+    expect(scene.github.comments(NUMBER)).toEqual([]);
+  });
+
+  it('that may not be written is an error', async () => {
+    await using scene = await openScene({ ...withComments('one'), readOnly: true });
+    const [comment] = scene.github.comments(NUMBER);
+    await on(scene, async (github) => {
+      const refused = { status: 403, isRateLimit: false };
+      await expect(github.createComment(NUMBER, 'x')).rejects.toMatchObject(refused);
+      await expect(github.updateComment(comment?.id ?? 0, 'x')).rejects.toMatchObject(refused);
+    });
+  });
 });
 
-const coded = (code: unknown, cause?: unknown): Error =>
-  Object.assign(new Error('failed', { cause }), { code });
+describe('a reaction', () => {
+  it('is new to the first who gives it', async () => {
+    await using scene = await openScene(withComments('one'));
+    const id = scene.github.comments(NUMBER)[0]?.id ?? 0;
+    await on(scene, async (github) => {
+      const first = await github.react({ ...COMMENT, id }, 'rocket');
+      expect(first).toEqual({ id: expect.any(Number), isNew: true });
+      expect(await github.react({ ...COMMENT, id }, 'rocket')).toEqual({ ...first, isNew: false });
+      expect(await github.react({ ...COMMENT, id }, 'eyes')).toMatchObject({ isNew: true });
+      await github.removeReaction({ ...COMMENT, id }, first?.id ?? 0);
+    });
+    expect(scene.github.reactions.map(({ content }) => content)).toEqual(['eyes']);
+  });
 
-it.each<[unknown, string]>([
-  [coded('ECONNREFUSED'), ' (ECONNREFUSED)'],
-  [new Error('request', { cause: coded(500, coded('ENOTFOUND')) }), ' (ENOTFOUND)'],
-  [
-    coded('SELF_SIGNED_CERT_IN_CHAIN'),
-    ' (SELF_SIGNED_CERT_IN_CHAIN); NODE_EXTRA_CA_CERTS must name its authority',
-  ],
-  [coded('::error::no'), ''],
-  [new Error('no code'), ''],
-  ['no error', ''],
-])('the detail of %o is "%s"', (error, detail) => {
-  expect(detailOf(error)).toBe(detail);
+  it('to a comment on code is given and taken back there', async () => {
+    await using scene = await openScene();
+    const { id } = scene.github.addReviewComment(NUMBER, 'alice', '/agent go');
+    const to = { kind: 'review-comment', id, nodeId: '' } as const;
+    await on(scene, async (github) => {
+      const given = await github.react(to, 'rocket');
+      expect(given).toMatchObject({ isNew: true });
+      expect(scene.github.reactions).toMatchObject([{ subject: 'review_comment', id }]);
+      await github.removeReaction(to, given?.id ?? 0);
+    });
+    expect(scene.github.reactions).toEqual([]);
+  });
+
+  it('to a review tells nothing, and stays', async () => {
+    await using scene = await openScene();
+    const to = { kind: 'review', id: 1, nodeId: 'PRR_1' } as const;
+    await on(scene, async (github) => {
+      expect(await github.react(to, 'rocket')).toBeNull();
+      await github.removeReaction(to, 1);
+    });
+    expect(scene.github.reactions).toMatchObject([{ subject: 'review', id: 'PRR_1' }]);
+    expect(scene.names()).toEqual(['react']);
+  });
 });
 
-it('of what is no error of GitHub nothing is told, neither its words nor a remedy', () => {
-  const error = new TypeError('inner words');
-  expect([whyOf(error), neededFor(error)]).toEqual(['an unexpected error', '']);
+it('nobody is no collaborator', async () => {
+  await using scene = await openScene();
+  expect(await on(scene, (github) => github.collaborator('nobody'))).toBeNull();
+});
+
+describe('a call', () => {
+  /** The first calls are answered like this. */
+  function answers(...replies: readonly Reply[]): GitHubOptions {
+    let next = 0;
+    return { ...withComments('one'), on: () => replies[next++] };
+  }
+  const limit = (seconds: number): Reply => ({
+    ...{ status: 403, headers: { 'retry-after': String(seconds) } },
+    body: { message: 'You have exceeded a secondary rate limit.' },
+  });
+  const trouble: Reply = { status: 502 };
+
+  it.each<[string, Reply]>([
+    ['no answer', { fault: 'reset' }],
+    ['trouble', trouble],
+  ])('that reads is made once more after %s', async (_, reply) => {
+    await using scene = await openScene(answers(reply));
+    expect(await read(scene)).toHaveLength(1);
+    await using failing = await openScene(answers(reply, reply));
+    await expect(read(failing)).rejects.toThrow('GitHub');
+    expect(failing.names()).toHaveLength(2);
+  });
+
+  it.each<[string, Reply]>([
+    ['no answer', { fault: 'reset' }],
+    ['trouble', trouble],
+  ])('that writes is made once, whatever comes of it: %s', async (_, reply) => {
+    await using scene = await openScene(answers(reply));
+    const writing = on(scene, (github) => github.createComment(NUMBER, 'x'));
+    await expect(writing).rejects.toThrow('GitHub');
+    expect(scene.names()).toEqual([CREATE]);
+  });
+
+  it('that is refused for a short time waits for it, once', async () => {
+    await using scene = await openScene(answers(limit(4), limit(4)));
+    await on(scene, async (github) => {
+      await expect(github.createComment(NUMBER, 'x')).rejects.toMatchObject({ isRateLimit: true });
+      expect(scene.seconds()).toBe(4);
+      await github.createComment(NUMBER, 'x');
+    });
+    await using second = await openScene(answers(limit(5)));
+    await on(second, (github) => github.createComment(NUMBER, 'x'));
+    expect(second.seconds()).toBe(5);
+  });
+
+  it('that is refused for a long time does not wait', async () => {
+    await using scene = await openScene(answers(limit(6)));
+    const writing = on(scene, (github) => github.createComment(NUMBER, 'x'));
+    await expect(writing).rejects.toMatchObject({ isRateLimit: true, retryAfterMs: 6000 });
+    expect(scene.seconds()).toBe(0);
+  });
+
+  it('takes no longer than 10 s', async () => {
+    await using scene = await openScene(answers({ fault: 'hang' }));
+    const writing = on(scene, (github) => github.createComment(NUMBER, 'x'));
+    await expect(writing).rejects.toThrow('GitHub did not answer in time');
+    expect(scene.seconds()).toBe(10);
+  });
+
+  it('takes no longer than there is time at the end of a run, and then none is made', async () => {
+    await using scene = await openScene(answers({ fault: 'hang' }));
+    await on(scene, async (github) => {
+      github.hurry(3000);
+      await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('the run was ending');
+      expect(scene.seconds()).toBe(3);
+      await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('the run was ending');
+      await expect(github.readComments(NUMBER, ALL)).rejects.toThrow('the run was ending');
+    });
+    expect(scene.names()).toEqual([CREATE]);
+  });
 });

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { readRequest } from '../../src/github/command.ts';
 import type { CommentTrigger } from '../../src/github/event.ts';
-import { type Ledger, toMarker, toReportMarker } from '../../src/memory/ledger.ts';
+import { composeNotice, composeText } from '../../src/memory/text.ts';
 import { renderLedger, renderUsage } from '../../src/report/comment.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
-import { turn } from './record.ts';
+import { job, ledger, turn } from './record.ts';
 
 const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
 const ALICE = { login: 'alice', id: 1, type: 'User' };
@@ -25,17 +25,18 @@ function asEvent(body: string): CommentTrigger {
   };
 }
 
-function ledgerOf(prompt: string): Ledger {
+/** A comment of ours, and a notice that quotes as much. */
+function bodiesWith(prompt: string): readonly string[] {
   const asked = { by: 'alice', prompt, result: 'completed', confirmed: true } as const;
-  return { projectId: 'proj-1', jobs: [{ id: 'job-1', record: null, turns: [turn(asked)] }] };
+  const remembered = ledger(job('job-1', turn(asked)));
+  const visible = renderLedger(remembered, SITE);
+  return [composeText('proj-1', remembered, () => visible), composeNotice('usage', visible)];
 }
 
 it.each(FORGERIES)('our own comment asks for nothing, whatever it quotes: $name', ({ text }) => {
   for (const prompt of [text, `/agent ${text}`, `\n/agent ${text}`]) {
-    const ledger = ledgerOf(prompt.slice(0, 1000));
-    const visible = renderLedger(ledger, SITE);
-    for (const marker of [toMarker(ledger), toReportMarker('usage')]) {
-      const event = asEvent(`${marker}\n${visible}`);
+    for (const body of bodiesWith(prompt.slice(0, 1000))) {
+      const event = asEvent(body);
       expect(readRequest(event, '/agent').kind).toBe('none');
       expect(readRequest(event, null).kind).toBe('refused');
     }

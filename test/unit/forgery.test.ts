@@ -2,7 +2,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { explain } from '../../src/agent/explain.ts';
 import type { Exchange } from '../../src/agent/http.ts';
 import { checkPrLink } from '../../src/agent/job-record.ts';
-import { fromMarker, type Ledger, toMarker } from '../../src/memory/ledger.ts';
+import type { Ledger } from '../../src/memory/ledger.ts';
+import { composeText, readText } from '../../src/memory/text.ts';
 import { renderLedger } from '../../src/report/comment.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { renderSummary } from '../../src/report/summary.ts';
@@ -14,6 +15,7 @@ import { parseCommands } from '../sim/runner/commands.ts';
 import { record, START, state, turn } from './record.ts';
 
 const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
+const PROJECT = 'project_1';
 const COMMENT = 'https://github.com/octo/agents/pull/7#issuecomment-1';
 const OWN_LINK =
   /^https:\/\/github\.com\/octo\/agents\/(?:actions\/runs\/1|pull\/1|pull\/7#issuecomment-1)$/;
@@ -27,7 +29,6 @@ const RECORD = record({
   source: { repository: 'https://github.com/octo/agents', ref: 'main' },
 });
 const TURN = turn({
-  key: 'run:1:job:step:0123456789abcdef',
   by: 'alice',
   prompt: 'Say more.',
   result: 'failed',
@@ -93,12 +94,12 @@ let cases = 0;
 afterAll(() => console.info(`Forgeries: ${FORGERIES.length} texts, ${cases} cases in-process`));
 
 function ledger(seen: Partial<JobRecord>, parts: Partial<Turn> = {}, id = RECORD.id): Ledger {
-  const turns = [TURN, TURN].map((one) => ({ ...one, ...parts }));
-  return { projectId: 'project_1', jobs: [{ id, record: { ...RECORD, ...seen }, turns }] };
+  const turns = ['first', 'second'].map((mark) => ({ ...TURN, mark, ...parts }));
+  return { jobs: [{ id, record: { ...RECORD, ...seen }, turns }], trimmed: null };
 }
 
 function comment(of: Ledger): string {
-  return `${toMarker(of)}\n${renderLedger(of, SITE)}`;
+  return composeText(PROJECT, of, () => renderLedger(of, SITE));
 }
 
 function summary(parts: Partial<JobState>): string {
@@ -146,7 +147,7 @@ describe('of every text, in each field of the comment', () => {
     const found = wrong((text) => {
       const markdown = render(text);
       const shown = rendered(markdown);
-      const comments = shown.comments.slice(1);
+      const comments = shown.comments.slice(1, -1);
       const hidden = hiddenIn(markdown.replace(/^<!--.*-->\n/, ''));
       const other =
         field === 'the pull request link' || !isShown(text) ? [] : changed(shown, harmless);
@@ -155,17 +156,21 @@ describe('of every text, in each field of the comment', () => {
     expect(found).toEqual([]);
   });
 
-  it.each(Object.entries(LEDGER_FIELDS))('%s leaves the marker whole', (field, render) => {
+  it.each(Object.entries(LEDGER_FIELDS))('%s leaves whole what is remembered', (field, render) => {
     const found = wrong((text) => {
-      const [marker = '', ...rest] = render(text).split('\n');
-      const read = fromMarker(`${marker}\n${rest.join('\n')}`, 'project_1');
-      const whole = /^<!-- agent-follow-up:v1 \{[^<>\u0000-\u001f\u2028\u2029]*\} -->$/.test(
-        marker,
-      );
+      const body = render(text);
+      const [first = '', ...others] = body.split('\n');
+      const last = others.pop() ?? '';
+      const whole =
+        /^<!-- agent-follow-up [0-9a-f]{16} -->$/.test(first) &&
+        /^<!-- agent-follow-up data 1 [0-9a-f]{16} [A-Za-z0-9+/]+={0,2} -->$/.test(last);
+      const read = readText(body, PROJECT);
       // An id that is none is never written, and never read back.
       const readBack =
-        read.kind === 'ledger' ? toMarker(read.ledger) === marker : field === 'the id of the job';
-      return whole && readBack ? [] : [marker.slice(0, 200)];
+        read.kind === 'ledger'
+          ? composeText(PROJECT, read.ledger, () => '').endsWith(`\n${last}`)
+          : field === 'the id of the job';
+      return whole && readBack ? [] : [body.slice(0, 200)];
     });
     expect(found).toEqual([]);
   });

@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import {
+  detailOf,
+  GitHubError,
+  GraphQLError,
+  neededFor,
+  refuseErrors,
+  toGitHubError,
+  whyOf,
+} from '../../src/github/errors.ts';
+
+const redact = (text: string): string => text.replaceAll('s3cret', '***');
+const coded = (code: unknown, cause?: unknown): Error =>
+  Object.assign(new Error('failed', { cause }), { code });
+
+it.each<[unknown, string]>([
+  [coded('ECONNREFUSED'), ' (ECONNREFUSED)'],
+  [new Error('request', { cause: coded(500, coded('ENOTFOUND')) }), ' (ENOTFOUND)'],
+  [
+    coded('SELF_SIGNED_CERT_IN_CHAIN'),
+    ' (SELF_SIGNED_CERT_IN_CHAIN); NODE_EXTRA_CA_CERTS must name its authority',
+  ],
+  [coded('::error::no'), ''],
+  [new Error('no code'), ''],
+  ['no error', ''],
+])('the detail of %o is "%s"', (error, detail) => {
+  expect(detailOf(error)).toBe(detail);
+});
+
+it('of what is no error of GitHub nothing is told, neither its words nor a remedy', () => {
+  const error = new TypeError('inner words');
+  expect([whyOf(error), neededFor(error)]).toEqual(['an unexpected error', '']);
+});
+
+describe('what is needed after', () => {
+  it.each<[number, boolean, RegExp]>([
+    [0, false, /^$/],
+    [401, false, /^github-token has to be valid/],
+    [403, false, /`pull-requests: write`/],
+    [404, false, /`pull-requests: write`/],
+    [403, true, /rate limit of GitHub .* passes/],
+    [429, true, /rate limit of GitHub .* passes/],
+    [422, false, /^$/],
+    [500, false, /^$/],
+  ])('%i, by a limit: %s', (status, isRateLimit, words) => {
+    const error = new GitHubError(status, 'So.', { isRateLimit });
+    expect(neededFor(error)).toMatch(words);
+    expect(whyOf(error)).toBe('So.');
+  });
+});
+
+describe('a request that failed', () => {
+  const answered = (status: number, data: unknown, headers: object = {}): Error =>
+    Object.assign(new Error('inner words'), { status, response: { data, headers } });
+  const refused = { message: 'Resource not accessible by integration' };
+  const limited = { message: 'You have exceeded a secondary rate limit.' };
+
+  it.each<[string, unknown, Partial<GitHubError>]>([
+    [
+      'without an answer',
+      coded('ECONNRESET'),
+      { status: 0, message: 'GitHub could not be reached (ECONNRESET)', retryAfterMs: null },
+    ],
+    ['with what is no error', 'x', { status: 0, message: 'GitHub could not be reached' }],
+    [
+      'with a refusal',
+      answered(403, refused),
+      {
+        ...{ status: 403, isRateLimit: false, retryAfterMs: null },
+        message: 'GitHub answered 403: "Resource not accessible by integration"',
+      },
+    ],
+    [
+      'with a limit that says for how long',
+      answered(403, limited, { 'retry-after': '3' }),
+      { status: 403, isRateLimit: true, retryAfterMs: 3000 },
+    ],
+    [
+      'with a limit by its words',
+      answered(403, limited),
+      { isRateLimit: true, retryAfterMs: null },
+    ],
+    [
+      'with a limit by its headers',
+      answered(403, refused, { 'x-ratelimit-remaining': '0' }),
+      { isRateLimit: true, retryAfterMs: null },
+    ],
+    ['with a limit by its status', answered(429, {}), { status: 429, isRateLimit: true }],
+    [
+      'with a pause of no use',
+      answered(429, {}, { 'retry-after': 'soon' }),
+      { isRateLimit: true, retryAfterMs: null },
+    ],
+    [
+      'with trouble that asks for a pause: it may have been done',
+      answered(503, {}, { 'retry-after': '3' }),
+      { status: 503, isRateLimit: false, retryAfterMs: null },
+    ],
+    [
+      'with words that hold a secret, a command and no end',
+      answered(500, { message: `a s3cret\n::error::b ${'c'.repeat(500)}` }),
+      { message: expect.stringMatching(/^GitHub answered 500: "a \*\*\* ::error::b c+…"$/) },
+    ],
+    ['without words', answered(500, 'oops', {}), { message: 'GitHub answered 500' }],
+    [
+      'within, for a reason that is known',
+      new Error('wrapped', { cause: new GitHubError(0, 'So.') }),
+      { status: 0, message: 'So.' },
+    ],
+  ])('%s', (_, error, expected) => {
+    const { status, message, isRateLimit, retryAfterMs } = toGitHubError(error, redact);
+    expect({ status, message, isRateLimit, retryAfterMs }).toMatchObject(expected);
+  });
+});
+
+describe('what GraphQL answers in a body of 200', () => {
+  const refuse = (errors: unknown, headers: object = {}): GitHubError | null => {
+    try {
+      refuseErrors({ status: 200, headers, data: { data: {}, errors } }, redact);
+      return null;
+    } catch (error) {
+      expect(error).toBeInstanceOf(GraphQLError);
+      return error as GitHubError;
+    }
+  };
+  const gone = { type: 'NOT_FOUND', path: ['nodes', 0], message: 'Could not resolve to a node.' };
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['no errors', []],
+    ['comments that were deleted', [gone, gone]],
+    ['errors that are none', 'oops'],
+  ])('is fine: %s', (_, errors) => {
+    expect(refuse(errors)).toBeNull();
+  });
+
+  it.each<[string, unknown, Partial<GitHubError>]>([
+    [
+      'a conversation that is not there',
+      [{ type: 'NOT_FOUND', path: ['repository', 'issueOrPullRequest'], message: 'No s3cret.' }],
+      { status: 404, message: 'GitHub answered NOT_FOUND: "No ***."', isRateLimit: false },
+    ],
+    [
+      'one of several',
+      [gone, { type: 'FORBIDDEN', message: 'Resource not accessible' }],
+      { status: 403, message: 'GitHub answered FORBIDDEN: "Resource not accessible"' },
+    ],
+    ['a scope', [{ type: 'INSUFFICIENT_SCOPES' }], { status: 403 }],
+    ['a limit', [{ type: 'RATE_LIMITED' }], { status: 429, isRateLimit: true }],
+    ['a limit by its other name', [{ type: 'RATE_LIMIT' }], { status: 429, isRateLimit: true }],
+    [
+      'a limit by its words',
+      [{ message: 'API rate limit exceeded' }],
+      { status: 429, isRateLimit: true },
+    ],
+    [
+      'trouble without a name',
+      [{ message: 'Something went wrong.' }],
+      { status: 500, message: 'GitHub answered with an error: "Something went wrong."' },
+    ],
+    [
+      'a field that it does not know',
+      [{ message: "Field 'userContentEdits' doesn't exist" }],
+      { status: 500 },
+    ],
+    ['nothing more', [{}], { status: 500, message: 'GitHub answered with an error' }],
+  ])('is an error: %s', (_, errors, expected) => {
+    const { status, message, isRateLimit } = refuse(errors) ?? {};
+    expect({ status, message, isRateLimit }).toMatchObject(expected);
+  });
+
+  it('is a limit that says for how long', () => {
+    expect(refuse([{ type: 'RATE_LIMITED' }], { 'retry-after': '4' })?.retryAfterMs).toBe(4000);
+    expect(refuse([{ type: 'RATE_LIMITED' }])?.retryAfterMs).toBeNull();
+    expect(refuse([{ type: 'FORBIDDEN' }], { 'retry-after': '4' })?.retryAfterMs).toBeNull();
+  });
+});

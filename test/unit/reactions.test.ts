@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import type { Reactable } from '../../src/github/api.ts';
+import { GitHubError } from '../../src/github/errors.ts';
+import { type Claim, type Reactions, reactTo } from '../../src/github/reactions.ts';
+import type { Log } from '../../src/runner/log.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
+import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
+
+const REACT = 'POST issues/comments/#/reactions';
+const SILENT = (): void => {};
+
+interface Stage extends AsyncDisposable {
+  readonly scene: Scene;
+  readonly reactions: Reactions;
+  readonly said: readonly string[];
+  /** What is to be seen on the comment. */
+  shown(): readonly string[];
+}
+
+async function stage(options: GitHubOptions = {}, to?: Reactable | null): Promise<Stage> {
+  const scene = await openScene(options);
+  const { id } = scene.github.addComment(NUMBER, 'alice', '/agent go');
+  const said: string[] = [];
+  const log: Log = {
+    ...{ info: SILENT, notice: SILENT, warning: SILENT, error: SILENT, group: SILENT },
+    ...{ debug: (text) => said.push(text), endGroup: SILENT },
+  };
+  const comment = to === undefined ? ({ kind: 'comment', id, nodeId: '' } as const) : to;
+  return {
+    ...{ scene, said },
+    reactions: reactTo(comment, () => scene.connect(), log),
+    shown: () => scene.github.reactions.map(({ content }) => content),
+    [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose](),
+  };
+}
+
+describe('the claim', () => {
+  const of = ({ scene, reactions }: Stage): Promise<Claim> => scene.drive(reactions.claim());
+
+  it('is ours where the rocket is new, and asked for once', async () => {
+    await using one = await stage();
+    expect(await of(one)).toBe('ours');
+    expect(await of(one)).toBe('ours');
+    expect(one.shown()).toEqual(['rocket']);
+    expect(one.scene.names()).toEqual([REACT]);
+  });
+
+  it('is taken where the same identity has given it before', async () => {
+    await using one = await stage();
+    const [comment] = one.scene.github.comments(NUMBER);
+    const rocket = { subject: 'issue_comment', content: 'rocket', id: comment?.id ?? 0 } as const;
+    one.scene.github.addReaction({ ...rocket, user: ACTIONS });
+    expect(await of(one)).toBe('taken');
+  });
+
+  it('is ours although somebody else has given it, or another one', async () => {
+    await using one = await stage();
+    const [comment] = one.scene.github.comments(NUMBER);
+    const to = { subject: 'issue_comment', id: comment?.id ?? 0 } as const;
+    one.scene.github.addReaction({ ...to, content: 'rocket', user: 'alice' });
+    one.scene.github.addReaction({ ...to, content: 'eyes', user: ACTIONS });
+    expect(await of(one)).toBe('ours');
+  });
+
+  it('is tried once more, and then has failed', async () => {
+    let fails = 1;
+    await using one = await stage({ on: () => (fails-- > 0 ? { status: 502 } : undefined) });
+    expect(await of(one)).toBe('ours');
+    await using two = await stage({ on: () => ({ status: 502 }) });
+    expect(await of(two)).toBe('failed');
+    expect(two.scene.names()).toEqual([REACT, REACT]);
+    const why = 'The reaction rocket was not added: GitHub answered 502.';
+    expect(two.said).toEqual([why, why]);
+  });
+
+  it('is taken where the answer got lost: nobody can tell whose it is', async () => {
+    await using one = await stage({ trouble: { loses: ({ nth }) => nth === 1 } });
+    expect(await of(one)).toBe('taken');
+  });
+
+  it('is none on a review, which tells nothing, and is asked for once', async () => {
+    await using one = await stage({}, { kind: 'review', id: 1, nodeId: 'PRR_1' });
+    expect(await of(one)).toBe('none');
+    expect(one.shown()).toEqual(['rocket']);
+    await using two = await stage({ readOnly: true }, { kind: 'review', id: 1, nodeId: 'PRR_1' });
+    expect(await of(two)).toBe('none');
+    expect(two.scene.names()).toEqual(['react']);
+  });
+
+  it('is ours where nobody has written a command', async () => {
+    await using one = await stage({}, null);
+    expect(await of(one)).toBe('ours');
+    expect(one.scene.names()).toEqual([]);
+  });
+
+  it('has failed without a way to GitHub', async () => {
+    const refuse = () => Promise.reject(new GitHubError(401, 'github-token is empty'));
+    const said: string[] = [];
+    const log = { debug: (text: string) => void said.push(text) } as unknown as Log;
+    const reactions = reactTo({ kind: 'comment', id: 1, nodeId: '' }, refuse, log);
+    expect(await reactions.claim()).toBe('failed');
+    expect(said).toContain('The reaction rocket was not added: github-token is empty.');
+  });
+});
+
+describe('the rocket', () => {
+  it('is taken back if it was ours', async () => {
+    await using one = await stage();
+    await one.scene.drive(one.reactions.claim());
+    one.reactions.release();
+    await one.scene.drive(one.reactions.settled());
+    expect(one.shown()).toEqual([]);
+  });
+
+  it('stays if it was not ours', async () => {
+    await using one = await stage();
+    const [comment] = one.scene.github.comments(NUMBER);
+    const rocket = { subject: 'issue_comment', content: 'rocket', id: comment?.id ?? 0 } as const;
+    one.scene.github.addReaction({ ...rocket, user: ACTIONS });
+    await one.scene.drive(one.reactions.claim());
+    one.reactions.release();
+    await one.scene.drive(one.reactions.settled());
+    expect(one.shown()).toEqual(['rocket']);
+  });
+
+  it('is taken back only if it was given', async () => {
+    await using one = await stage();
+    one.reactions.release();
+    await one.scene.drive(one.reactions.settled());
+    expect(one.scene.names()).toEqual([]);
+  });
+
+  it('that cannot be taken back stays, and holds up nothing', async () => {
+    await using one = await stage({
+      on: ({ method }) => (method === 'DELETE' ? { status: 502 } : undefined),
+    });
+    await one.scene.drive(one.reactions.claim());
+    one.reactions.release();
+    await one.scene.drive(one.reactions.settled());
+    expect(one.said).toEqual(['The reaction rocket was not removed: GitHub answered 502.']);
+  });
+});
+
+describe('what is shown', () => {
+  it('is there once all is settled', async () => {
+    await using one = await stage();
+    one.reactions.show('eyes');
+    one.reactions.show('hooray');
+    await one.scene.drive(one.reactions.settled());
+    expect(one.shown().toSorted()).toEqual(['eyes', 'hooray']);
+  });
+
+  it('is nothing without a comment', async () => {
+    await using one = await stage({}, null);
+    one.reactions.show('eyes');
+    one.reactions.release();
+    await one.scene.drive(one.reactions.settled());
+    expect(one.scene.names()).toEqual([]);
+  });
+
+  it('changes nothing where it fails', async () => {
+    await using one = await stage({ readOnly: true });
+    one.reactions.show('confused');
+    await one.scene.drive(one.reactions.settled());
+    expect(one.said).toEqual([
+      expect.stringMatching(/^The reaction confused was not added: GitHub answered 403/),
+    ]);
+  });
+});
