@@ -1,5 +1,5 @@
-// `npm run build`: makes dist/ of src/ and of what it uses of its packages, and beside it lib/, the same in
-// a form for people to read.
+// `npm run build`: bundles src/ and the parts of packages that it uses into dist/, and into lib/ in a
+// readable form.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,33 +7,33 @@ import { type OutputChunk, rolldown } from 'rolldown';
 
 const ROOT = import.meta.dirname;
 
-/** The chunks of the action, as people read them or as runners load them. */
+/** The files with code. */
 export async function bundle(form: 'readable' | 'minified'): Promise<readonly OutputChunk[]> {
   const build = await rolldown({
     cwd: ROOT,
     input: 'src/index.ts',
     platform: 'node',
-    // Left out: what undici asks for late and does without. src/vendor/undici.ts says more.
+    // Left out: what undici loads late and works without; see src/vendor/undici.ts.
     external: ['../milo/simd.js', '../milo/no-simd.js', '../llhttp/llhttp_simd-wasm.js'],
-    // They are not to be found, in this folder as little as on a runner.
+    // Keeps the paths as they are, so that they lead nowhere here either, as on a runner.
     makeAbsoluteExternalsRelative: false,
-    // What src/ takes of the toolkit needs neither its HTTP client nor all of undici.
+    // The parts of the toolkit that src/ uses need neither its HTTP client nor all of undici.
     treeshake: { moduleSideEffects: [{ test: UNUSED, sideEffects: false }] },
   });
   const { output } = await build.generate({
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: '[name].js',
-    // With nothing but ASCII in it, Node keeps the source in half the memory.
+    // Node keeps a source with nothing but ASCII in half the memory.
     charset: 'ascii',
     minify: form === 'minified',
-    // For bench/ to tell of each piece where it comes from; it is not written.
+    // It is not written; bench/ uses it.
     sourcemap: 'hidden',
   });
   return output.filter((file) => file.type === 'chunk');
 }
 
-/** Whose imports count for nothing where nothing of them is used. */
+/** Modules that are left out if none of their exports are used. */
 const UNUSED = /node_modules[\\/](@actions[\\/]|undici[\\/]index\.js$)/;
 
 async function main(): Promise<void> {

@@ -1,4 +1,4 @@
-// Where each piece of a minified file comes from, by the map that the bundler makes on request.
+// Which package each piece of a minified file comes from, according to the source map of the bundler.
 
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { bundle } from '../build.ts';
 
 export interface Piece {
-  /** A package, or who else made it. */
+  /** A package, this action or the bundler. */
   readonly origin: string;
   readonly text: string;
 }
@@ -14,13 +14,13 @@ export interface Piece {
 const OWN = '**this action**';
 const RUNTIME = 'the bundler';
 
-/** Of each file of `dist/` with code. */
+/** The pieces of each file with code in dist/. */
 export async function originOf(root: string): Promise<ReadonlyMap<string, readonly Piece[]>> {
   const chunks = await bundle('minified');
   const pieces = chunks.map(({ fileName, code, map }) => {
     const built = readFileSync(join(root, 'dist', fileName), 'utf8');
     if (map === null || code !== built) {
-      throw new Error(`dist/${fileName} is not what the build makes of src/`);
+      throw new Error(`dist/${fileName} is not what src/ builds`);
     }
     return [fileName, piecesOf(built, new SourceMap(JSON.parse(map.toString())))] as const;
   });

@@ -3,10 +3,10 @@ import type { ProxySettings } from '../runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 import { GitHubError } from './errors.ts';
 
-// As much of `fetch` as GitHub's client needs, over the parts of undici that the messages take as well.
-// undici's own would add half as much again to what each job downloads.
+// The part of `fetch` that GitHub's client needs, made with those parts of undici that also send the
+// messages. With undici's own `fetch`, the archive that each job downloads is half as large again.
 
-/** What the client asks for. */
+/** The options that the client gives. */
 export interface FetchOptions {
   readonly method: Dispatcher.HttpMethod;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the client reads of an answer, whose body is there already. */
+/** The parts of a response that the client reads. The body is complete. */
 export interface FetchResponse {
   readonly status: number;
   readonly url: string;
@@ -25,15 +25,18 @@ export interface FetchResponse {
 
 export type Fetch = (url: string, options: FetchOptions) => Promise<FetchResponse>;
 
-/** GitHub redirects what is asked of a repository by its old name, and wants it asked again as it was. */
+/**
+ * GitHub redirects requests for a repository that was renamed. It expects the same method and body
+ * again: https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects
+ */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 const MOST_REDIRECTS = 5;
-/** Bytes of a body: a hundred long comments with all that they once were have fewer. */
+/** Bytes of a body. A hundred long comments with all their versions have fewer. */
 const SIZE_LIMIT = 64 * 1024 * 1024;
-/** Reached without a proxy, as the runner does. */
+/** The runner uses no proxy for these either. */
 const LOOPBACK = 'localhost,127.0.0.1,::1';
 
-/** It has no time limits of its own, but the signal's. */
+/** The caller limits the time by the signal. */
 export function createFetch({ url: proxy, noProxy }: ProxySettings): Fetch {
   const dispatcher = new EnvHttpProxyAgent({
     ...HTTP1_ONLY,
@@ -54,7 +57,7 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings): Fetch {
         signal,
       });
       const bytes = await readBody(response);
-      // Only then is its connection free for what may be asked next, which would open another.
+      // undici reuses the connection only after that; the next request would open another one.
       await new Promise(setImmediate);
       const { location } = response.headers;
       if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string') {
@@ -87,7 +90,7 @@ function unpack(bytes: Buffer, encoding: string): Buffer {
   try {
     if (encoding === 'gzip') return gunzipSync(bytes, { maxOutputLength: SIZE_LIMIT });
   } catch {
-    // What is damaged or becomes too large is of no more use than what was not asked for.
+    // It is damaged or too large.
   }
   throw new GitHubError(0, 'GitHub gave an answer that cannot be unpacked');
 }

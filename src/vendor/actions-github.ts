@@ -1,8 +1,8 @@
-// GitHub's client: Octokit's core, with what the toolkit knows of tokens and user agents. It is loaded
-// late, where something is said on GitHub. The public import would be
+// GitHub's client: the core of Octokit, with the toolkit's handling of tokens and user agents. It is
+// only loaded in runs that call GitHub. The public import would be
 //   export { getOctokit } from '@actions/github';
-// which brings the lists of all routes and of all that has pages, an HTTP client and all of undici:
-// dist/ has 770 instead of 433 KB, and the archive that each job downloads 86 KB more.
+// which includes the lists of all routes, an HTTP client and all of undici: dist/ has 770 KB instead
+// of 433, and the archive that each job downloads has 86 KB more.
 
 import { Octokit } from '@octokit/core';
 import {
@@ -16,7 +16,7 @@ export interface OctokitOptions {
   readonly baseUrl: string;
   readonly userAgent: string;
   readonly log: Octokit['log'];
-  /** Stands in for the toolkit's, which is all of undici. */
+  /** Replaces that of the toolkit, which is all of undici. */
   readonly fetch: unknown;
 }
 
@@ -24,7 +24,7 @@ export function getOctokit(token: string, { fetch, ...options }: OctokitOptions)
   return new Octokit({
     ...options,
     auth: getAuthString(token, {}),
-    // It is undefined only where none is given.
+    // It is only undefined if it is called without one.
     userAgent: getUserAgentWithOrchestrationId(options.userAgent) as string,
     request: { fetch, log: options.log },
   });

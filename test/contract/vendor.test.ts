@@ -65,9 +65,9 @@ describe('@actions/github', () => {
   /** With the fetch of src/github/, which takes the place of the toolkit's. */
   const setUpOwn = `${setUp}
     const [{ createFetch }, { readProxy }] = [await import(fetch), await import(environment)];
-    const read = readProxy(process.env, 'https:');
-    if (read.kind === 'invalid') throw new Error(read.problem);
-    options.fetch = createFetch(read.proxy);`;
+    const proxy = readProxy(process.env, 'https:');
+    if (proxy.kind === 'problem') throw new Error(proxy.problem);
+    options.fetch = createFetch(proxy.value);`;
   const ask = (settingUp: string): string => `
     try {
       ${settingUp}

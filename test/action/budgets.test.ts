@@ -1,0 +1,168 @@
+import { expect, it } from 'vitest';
+import type { Agent } from '../sim/agent.ts';
+import { issueComment, push } from '../sim/events.ts';
+import { JOB, PULL, type Scenario, stage } from './scenario.ts';
+
+// How many calls a run makes, and which of them wait for which. Answers are given in rounds: those of a
+// round once all of its calls have arrived, and only then can the calls of the next round begin. So a
+// call that waited for another one of its round would never be made.
+
+/** Names of calls: those of the simulated GitHub, `poll` and `message`. */
+type Round = readonly string[];
+
+const READ = 'read';
+const CREATE = 'POST issues/#/comments';
+const UPDATE = 'PATCH issues/comments/#';
+const REACT = 'POST issues/comments/#/reactions';
+const PERMISSION = 'GET collaborators/*/permission';
+const WRITES: Round = [CREATE, UPDATE];
+const POLL = 'poll';
+const MESSAGE = 'message';
+
+/** What follows the last poll, with a pause before the last call. */
+const END: readonly Round[] = [[READ], [UPDATE], [READ]];
+
+interface Case {
+  readonly name: string;
+  readonly scenario: Pick<Scenario, 'with' | 'step'>;
+  /** Up to the message, which is a round of its own. */
+  readonly before: (write: string) => readonly Round[];
+  readonly after: readonly Round[];
+  readonly calls: number;
+}
+
+/** A step that only sends, whatever the case is about. */
+const PLAIN: Scenario['with'] = {
+  prompt: 'Add error handling examples.',
+  command: '',
+  wait: false,
+  'pr-number': PULL,
+};
+
+const command = {
+  with: { command: '/agent', prompt: '' },
+  step: { event: issueComment({ number: PULL, body: '/agent Add examples.' }) },
+};
+const CASES: readonly Case[] = [
+  {
+    name: 'a run that only sends',
+    scenario: {},
+    before: (write) => [[READ], [write], [READ]],
+    after: END,
+    calls: 6,
+  },
+  {
+    name: 'a run that waits',
+    scenario: { with: { wait: true } },
+    before: (write) => [[READ, POLL], [write], [READ]],
+    after: [[UPDATE], ...END],
+    calls: 8,
+  },
+  {
+    name: 'a command that only sends',
+    scenario: command,
+    before: (write) => [
+      [READ, PERMISSION],
+      [REACT, write],
+      [READ, REACT],
+    ],
+    after: END,
+    calls: 9,
+  },
+  {
+    name: 'a command that waits',
+    scenario: { ...command, with: { ...command.with, wait: true } },
+    // The comment keeps what the poll shows, and nobody polls before the permission is known.
+    before: (write) => [[READ, PERMISSION], [REACT, POLL], [write], [READ, REACT]],
+    // The last reaction is not waited for.
+    after: [[UPDATE], [READ, REACT], [UPDATE], [READ]],
+    calls: 12,
+  },
+];
+
+/** Gives answers in rounds; polls that belong to none are answered at once. */
+function answerInRounds(rounds: readonly Round[]) {
+  const unexpected: string[] = [];
+  let done = 0;
+  let readAgain = 0;
+  let missing = [...(rounds[0] ?? [])];
+  let waiting: (() => void)[] = [];
+  return {
+    unexpected,
+    get done() {
+      return done;
+    },
+    /** Reads just before a write, because the last one is more than a second old: the machine stalled. */
+    get readAgain() {
+      return readAgain;
+    },
+    async arrive(name: string): Promise<undefined> {
+      const index = missing.indexOf(name);
+      if (index === -1) {
+        if (name === READ && missing.some((one) => WRITES.includes(one))) readAgain += 1;
+        else if (name !== POLL) unexpected.push(`${name} in round ${done + 1}`);
+        return;
+      }
+      missing.splice(index, 1);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      if (missing.length === 0) {
+        done += 1;
+        missing = [...(rounds[done] ?? [])];
+        for (const answer of waiting) answer();
+        waiting = [];
+      }
+      await promise;
+    },
+  };
+}
+
+/** Polls before the message. One more is made if the first has become old. */
+function pollsBefore({ posts, gets }: Agent): number {
+  const sentAt = posts().at(-1)?.at ?? 0;
+  return gets().filter(({ at }) => at < sentAt).length;
+}
+
+for (const { name, scenario, before, after, calls } of CASES) {
+  it.each([
+    ['a first comment', false],
+    ['a comment that is there', true],
+  ])(`${name} makes few calls, at the same time where it can: %s`, async (_, isThere) => {
+    let rounds = answerInRounds([]);
+    await using scene = await stage({
+      ...scenario,
+      github: {
+        on(request) {
+          const call = scene.github.calls().find((one) => one.request === request);
+          return rounds.arrive(call?.name ?? '');
+        },
+      },
+      agent: {
+        jobs: [{ id: JOB }],
+        onGet: () => rounds.arrive(POLL),
+        onPost: () => rounds.arrive(MESSAGE),
+      },
+    });
+    if (isThere) await scene.run({ step: { event: push(), github: { run_id: '1' } }, with: PLAIN });
+    const earlier = scene.github.calls().length;
+    const wanted = [...before(isThere ? UPDATE : CREATE), [MESSAGE], ...after];
+    rounds = answerInRounds(wanted);
+    const result = await scene.run({ step: { ...scenario.step, github: { run_id: '2' } } });
+
+    expect(result.outputs.delivery).toBe('sent');
+    expect(rounds.unexpected).toEqual([]);
+    expect(rounds.done).toBe(wanted.length);
+    const made = scene.github.calls().length - earlier - rounds.readAgain;
+    expect(rounds.readAgain).toBeLessThanOrEqual(1);
+    expect(made).toBeLessThanOrEqual(calls);
+    expect(pollsBefore(scene.agent)).toBeLessThanOrEqual(2);
+  });
+}
+
+it('a run without a comment makes no call to GitHub', async () => {
+  await using scene = await stage({ with: { comment: false, wait: true } });
+  const result = await scene.run();
+  expect(result.outputs.result).toBe('completed');
+  expect(scene.github.calls()).toEqual([]);
+  expect(pollsBefore(scene.agent)).toBe(1);
+});
