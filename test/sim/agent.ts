@@ -248,11 +248,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return Object.assign({ id: job.id, ...BASE }, job.base, ...due.map(({ set }) => set));
   }
 
+  const base = `${pathPrefix}/v2/agent/${encodeURIComponent(project)}/job/`;
+  const jobAt = new Map(options.jobs.map((job) => [base + encodeURIComponent(job.id), job]));
+
   function findJob(path: string, suffix: string): JobScript | undefined {
-    const base = `${pathPrefix}/v2/agent/${encodeURIComponent(project)}/job/`;
-    const isAt = ({ id }: JobScript): boolean =>
-      path === `${base}${encodeURIComponent(id)}${suffix}`;
-    return options.jobs.find(isAt);
+    return path.endsWith(suffix)
+      ? jobAt.get(path.slice(0, path.length - suffix.length))
+      : undefined;
   }
 
   function post(job: JobScript | undefined, request: JournalEntry): Answer {

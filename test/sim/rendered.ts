@@ -23,6 +23,8 @@ export interface Fence {
   readonly text: string;
 }
 
+const GFM = gfm();
+const GFM_HTML = gfmHtml();
 const FOLD = /^<(?:\/?details|\/?summary)>$/;
 const COMMENT = /<!--(?:>|->|.*?-->)/gs;
 /** Also `<` without an end: a browser makes a tag of it, whatever comes. */
@@ -56,9 +58,9 @@ export function rendered(markdown: string): Rendered {
 function render(markdown: string): { readonly html: string; readonly raw: string } {
   const raw: string[] = [];
   const html = micromark(markdown, {
-    extensions: [gfm()],
+    extensions: [GFM],
     htmlExtensions: [
-      gfmHtml(),
+      GFM_HTML,
       {
         // In the place of GitHub's tag filter, which would hide some tags.
         exit: {
