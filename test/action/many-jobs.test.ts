@@ -144,6 +144,7 @@ describe('several jobs', () => {
   it('have at most four messages on their way at a time', async () => {
     let open = 0;
     let most = 0;
+    let gate: PromiseWithResolvers<void> | undefined;
     await using scene = await many(
       {
         agent: {
@@ -151,7 +152,12 @@ describe('several jobs', () => {
           async onPost() {
             open += 1;
             most = Math.max(most, open);
-            await new Promise((resolve) => setTimeout(resolve, 30));
+            // None is answered before four are there, and a fifth has had the time to come.
+            gate ??= Promise.withResolvers<void>();
+            const { promise, resolve } = gate;
+            if (open === 4) wait(30).then(resolve);
+            await promise;
+            gate = undefined;
             open -= 1;
             return undefined;
           },
