@@ -1,59 +1,57 @@
-// `npm run build`: bundles src/ and the parts of packages that it uses into dist/, and into lib/ in a
-// readable form.
+// The last step of `npm run build`: ncc has bundled src/ and its packages into lib/bundle, and rolldown
+// makes dist/ of it. It takes each file on its own, removes the code that is not used and minifies the
+// rest: the minifier of ncc removes less and skips files that are loaded later. The licences are
+// collected here too, because ncc only knows those of one file.
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 
-const ROOT = import.meta.dirname;
+interface Stats {
+  readonly assets: readonly { readonly name: string }[];
+  readonly modules: readonly BundledModule[];
+}
+interface BundledModule {
+  readonly nameForCondition?: string;
+  readonly modules?: readonly BundledModule[];
+}
 
-/** The files with code. */
-export async function bundle(form: 'readable' | 'minified'): Promise<readonly OutputChunk[]> {
-  const build = await rolldown({
-    cwd: ROOT,
-    input: 'src/index.ts',
+const BUNDLE = join(import.meta.dirname, 'lib/bundle');
+const DIST = join(import.meta.dirname, 'dist');
+
+/** A file of lib/bundle, as it is in dist/. */
+export async function minify(file: string): Promise<OutputChunk> {
+  await using build = await rolldown({
+    cwd: BUNDLE,
+    input: `./${file}`,
     platform: 'node',
-    // Left out: what undici loads late and works without; see src/vendor/undici.ts.
-    external: ['../milo/simd.js', '../milo/no-simd.js', '../llhttp/llhttp_simd-wasm.js'],
-    // Keeps the paths as they are, so that they lead nowhere here either, as on a runner.
-    makeAbsoluteExternalsRelative: false,
-    // The parts of the toolkit that src/ uses need neither its HTTP client nor all of undici.
-    treeshake: { moduleSideEffects: [{ test: UNUSED, sideEffects: false }] },
+    // ncc has left these out, as src/ does not need them, but it keeps their imports.
+    external: [/^@actions\//, 'undici'],
+    treeshake: { moduleSideEffects: [{ external: true, sideEffects: false }] },
+    // ncc moves comments like these away from what they belong to.
+    checks: { invalidAnnotation: false },
   });
   const { output } = await build.generate({
     format: 'esm',
-    entryFileNames: '[name].js',
-    chunkFileNames: '[name].js',
     // Node keeps a source with nothing but ASCII in half the memory.
     charset: 'ascii',
-    minify: form === 'minified',
+    minify: true,
     // It is not written; bench/ uses it.
     sourcemap: 'hidden',
   });
-  return output.filter((file) => file.type === 'chunk');
+  return output[0];
 }
-
-/** Modules that are left out if none of their exports are used. */
-const UNUSED = /node_modules[\\/](@actions[\\/]|undici[\\/]index\.js$)/;
 
 async function main(): Promise<void> {
-  const [minified, readable] = [await bundle('minified'), await bundle('readable')];
-  const files = minified.flatMap(({ modules }) => Object.keys(modules));
-  const type = `${JSON.stringify({ type: 'module' })}\n`;
-  write('lib', readable, {});
-  write('dist', minified, { 'package.json': type, 'licenses.txt': renderLicences(files) });
-}
-
-function write(
-  name: string,
-  chunks: readonly OutputChunk[],
-  more: Readonly<Record<string, string>>,
-): void {
-  const folder = join(ROOT, name);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder);
-  for (const { fileName, code } of chunks) writeFileSync(join(folder, fileName), code);
-  for (const [file, text] of Object.entries(more)) writeFileSync(join(folder, file), text);
+  const stats: Stats = JSON.parse(
+    readFileSync(join(import.meta.dirname, 'lib/stats.json'), 'utf8'),
+  );
+  rmSync(DIST, { recursive: true, force: true });
+  mkdirSync(DIST);
+  // Not all files of the folder: those of earlier builds stay there.
+  for (const { name } of stats.assets) writeFileSync(join(DIST, name), (await minify(name)).code);
+  copyFileSync(join(BUNDLE, 'package.json'), join(DIST, 'package.json'));
+  writeFileSync(join(DIST, 'licenses.txt'), renderLicences(filesOf(stats.modules)));
 }
 
 function renderLicences(files: readonly string[]): string {
@@ -82,6 +80,13 @@ function renderLicences(files: readonly string[]): string {
     .sort()
     .join(`\n${'-'.repeat(80)}\n\n`)
     .replaceAll('\r\n', '\n');
+}
+
+/** Modules that are joined into one have no file; theirs are within. */
+function filesOf(modules: readonly BundledModule[]): readonly string[] {
+  return modules.flatMap(({ nameForCondition, modules: parts }) =>
+    parts === undefined ? [nameForCondition ?? ''] : filesOf(parts),
+  );
 }
 
 if (import.meta.main) await main();

@@ -16,8 +16,8 @@ import { layOut } from '../test/contract/build-folder.ts';
 import { table } from './table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const MADE = ['dist/index.js'];
-const MADE_OF = ['src/**/*.ts', 'build.ts', 'package.json', 'package-lock.json'];
+const MADE = ['dist/index.js', 'lib/bundle/index.js', 'lib/stats.json'];
+const MADE_OF = ['src/**/*.ts', 'build.ts', 'package.json', 'package-lock.json', 'tsconfig*.json'];
 
 /** Whether what the bench measures is older than what it is built from, or missing. */
 export function isStale(): boolean {

@@ -19,7 +19,7 @@ export async function describeWeight(): Promise<string> {
   const files = readdirSync(DIST);
   const whole = files.map((name) => [`\`dist/${name}\``, readFileSync(join(DIST, name))] as const);
   const sum = Buffer.concat(whole.map(([, bytes]) => bytes));
-  const codeFiles = files.filter((name) => name.endsWith('.js'));
+  const codeFiles = files.filter((name) => name.endsWith('.js')).toReversed();
   return `What a runner downloads, and how much of it is \`dist/\`:
 
 ${table(
@@ -41,8 +41,8 @@ ${table(['package', ...codeFiles, 'together', 'packed', 'share'], await describe
 
 async function describePackages(files: readonly string[]): Promise<readonly (readonly string[])[]> {
   const packages = new Map<string, Map<string, string>>();
-  for (const [file, pieces] of await originOf(ROOT)) {
-    for (const { origin, text } of pieces) {
+  for (const file of files) {
+    for (const { origin, text } of await originOf(ROOT, file)) {
       const code = packages.get(origin) ?? new Map<string, string>();
       code.set(file, (code.get(file) ?? '') + text);
       packages.set(origin, code);

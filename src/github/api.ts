@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { Clock } from '../clock.ts';
 import { type Env, readProxy } from '../runner/environment.ts';
 import type { Redact } from '../runner/secrets.ts';
-import type { Octokit } from '../vendor/actions-github.ts';
+import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
 import { type CallLimits, callLimits } from './call-limits.ts';
 import { type Answer, GitHubError, GraphQLError, refuseErrors } from './errors.ts';
 import { createFetch } from './fetch.ts';
@@ -428,8 +428,7 @@ async function connectClient({ token, apiUrl, userAgent, env }: GitHubOptions): 
     const read = readProxy(env, protocol === 'http:' ? 'http:' : 'https:');
     if (read.kind === 'problem') throw new Error(read.problem);
     const fetch = createFetch(read.value);
-    const { getOctokit } = await import('../vendor/actions-github.ts');
-    return getOctokit(token, { baseUrl: apiUrl, userAgent, log, fetch });
+    return await getOctokit(token, { baseUrl: apiUrl, userAgent, log, fetch });
   } catch (error) {
     throw new GitHubError(
       0,

@@ -4,11 +4,7 @@
 // which includes the lists of all routes, an HTTP client and all of undici: dist/ has 770 KB instead
 // of 433, and the archive that each job downloads has 86 KB more.
 
-import { Octokit } from '@octokit/core';
-import {
-  getAuthString,
-  getUserAgentWithOrchestrationId,
-} from '../../node_modules/@actions/github/lib/internal/utils.js';
+import type { Octokit } from '@octokit/core';
 
 export type { Octokit };
 
@@ -20,7 +16,18 @@ export interface OctokitOptions {
   readonly fetch: unknown;
 }
 
-export function getOctokit(token: string, { fetch, ...options }: OctokitOptions): Octokit {
+/**
+ * Both packages are in one file of dist/, which is only loaded here. If this whole module were imported
+ * late instead, ncc would make two files: one of the packages, and one of this module.
+ */
+export async function getOctokit(
+  token: string,
+  { fetch, ...options }: OctokitOptions,
+): Promise<Octokit> {
+  const { Octokit } = await import(/* webpackChunkName: "github" */ '@octokit/core');
+  const { getAuthString, getUserAgentWithOrchestrationId } = await import(
+    /* webpackChunkName: "github" */ '../../node_modules/@actions/github/lib/internal/utils.js'
+  );
   return new Octokit({
     ...options,
     auth: getAuthString(token, {}),

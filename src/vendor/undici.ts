@@ -3,7 +3,7 @@
 // which includes all of undici: dist/index.js has 644 KB instead of 413, the archive that each job
 // downloads has 64 KB more, and a run takes 13 % more CPU time.
 //
-// build.ts leaves out what undici loads late and works without: its experimental parser, which
+// The build leaves out what undici loads late and works without: its experimental parser, which
 // disableMilo() switches off, and the variant with SIMD of its stable one.
 
 import connect from 'undici/lib/api/api-connect.js';

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseSync } from 'rolldown/utils';
 import { expect, it } from 'vitest';
 import { HAS_POSIX_SHELL } from '../sim/platform.ts';
 import { bundledPackages, layOut } from './build-folder.ts';
@@ -23,7 +25,7 @@ it.runIf(HAS_POSIX_SHELL)('dist/ is what src/ builds, byte for byte, in another 
   } finally {
     rmSync(folder, { recursive: true });
   }
-});
+}, 180_000);
 
 it('names the licences of all that it holds, also of what is loaded later', () => {
   expect(bundled).toEqual(
@@ -32,6 +34,23 @@ it('names the licences of all that it holds, also of what is loaded later', () =
   expect(read(DIST, 'licenses.txt').match(/\bCopyright\b/gi)?.length).toBeGreaterThanOrEqual(
     bundled.length,
   );
+});
+
+it('asks for nothing but its own files and what Node has', () => {
+  const files = globSync('*.js', { cwd: DIST });
+  const names = files.flatMap((file) => {
+    const { body } = parseSync(file, read(DIST, file)).program;
+    const imports = body.flatMap((node) => ('source' in node && node.source?.value) || []);
+    const requires = read(DIST, file).matchAll(/\(import\.meta\.url\)\(`([^`]*)`\)/g);
+    return [...imports, ...[...requires].map(([, name = '']) => name)];
+  });
+  expect(names).toEqual(expect.arrayContaining(['module', 'node:http', '../milo/simd.js']));
+  expect(names.filter((name) => !isBuiltin(name)).sort()).toEqual([
+    // src/vendor/undici.ts says why these are never asked for.
+    '../llhttp/llhttp_simd-wasm.js',
+    '../milo/no-simd.js',
+    '../milo/simd.js',
+  ]);
 });
 
 it('holds undici once', () => {

@@ -1,6 +1,5 @@
 // A step that runs in this process, on src/: for tables of many rows that need no process of their own.
 // Its log comes as whole lines, so what a pipe, a signal or a bundle may change is not tried by it.
-// GitHub's client is loaded before: a step would wait for it in real time.
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../src/clock.ts';
@@ -12,10 +11,14 @@ import { type Env, readRunInfo } from '../../../src/runner/environment.ts';
 import { appendAtOnce, replacer } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log } from '../../../src/runner/log.ts';
 import { type Redact, redactor } from '../../../src/runner/secrets.ts';
-import '../../../src/vendor/actions-github.ts';
+import { getOctokit } from '../../../src/vendor/actions-github.ts';
 import { inTime } from './clock.ts';
 import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.ts';
 import { prepare } from './setup.ts';
+
+// Its packages are loaded before: a step would wait for them in real time.
+const options = { baseUrl: 'https://x.example', userAgent: 'x', log: console, fetch };
+await getOctokit('x', options);
 
 export async function runHere(step: Step): Promise<StepResult> {
   if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
