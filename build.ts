@@ -1,7 +1,7 @@
 // The last step of `npm run build`: ncc has bundled src/ and its packages into lib/bundle, and rolldown
-// makes dist/ of it. It takes each file on its own, removes the code that is not used and minifies the
-// rest: the minifier of ncc removes less and skips files that are loaded later. The licences are
-// collected here too, because ncc only knows those of one file.
+// makes dist/ of it. It takes each file on its own, removes what is not used, imports included, and
+// minifies the rest: ncc would not minify the file that is loaded later. The licences are collected here
+// too, because ncc only knows those of one file.
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -13,19 +13,23 @@ const DIST = join(ROOT, 'dist');
 
 const bundled = bundledPackages();
 
-it.runIf(HAS_POSIX_SHELL)('dist/ is what src/ builds, byte for byte, in another folder too', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'dist-'));
-  try {
-    layOut(folder);
-    execFileSync('npm', ['run', '--silent', 'build'], { cwd: folder });
-    const fresh = join(folder, 'dist');
-    expect(readdirSync(DIST).sort()).toEqual(readdirSync(fresh).sort());
-    const stale = readdirSync(fresh).filter((file) => read(DIST, file) !== read(fresh, file));
-    expect(stale).toEqual([]);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}, 180_000);
+it.runIf(HAS_POSIX_SHELL)(
+  'dist/ is what src/ builds, byte for byte, in another folder too',
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dist-'));
+    try {
+      layOut(folder);
+      execFileSync('npm', ['run', '--silent', 'build'], { cwd: folder });
+      const fresh = join(folder, 'dist');
+      expect(readdirSync(DIST).sort()).toEqual(readdirSync(fresh).sort());
+      const stale = readdirSync(fresh).filter((file) => read(DIST, file) !== read(fresh, file));
+      expect(stale).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  180_000,
+);
 
 it('names the licences of all that it holds, also of what is loaded later', () => {
   expect(bundled).toEqual(
