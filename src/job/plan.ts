@@ -226,7 +226,14 @@ export function rememberedJob(memory: Memory): Remembered {
     kind: 'unclear',
     problem:
       `job-id is empty, and this conversation remembers ${jobs.length} jobs: ` +
-      `${jobs.map(({ id }) => id).join(', ')}. Set job-id to one of them, for example ` +
+      `${listSome(jobs.map(({ id }) => id))}. Set job-id to one of them, for example ` +
       `"job-id: ${only.id}", or use one workflow with a command of its own for each.`,
   };
+}
+
+const MOST_LISTED = 10;
+
+function listSome(ids: readonly string[]): string {
+  const more = ids.length - MOST_LISTED;
+  return ids.slice(0, MOST_LISTED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -163,6 +163,7 @@ const LONGEST_USE_MS = 66 * 24 * 3_600_000;
  * The newest turn stays.
  */
 export function trim(ledger: Ledger, now: number, fits: (ledger: Ledger) => boolean): Ledger {
+  if (fits(ledger)) return ledger;
   const oldestFirst = ledger.jobs
     .flatMap(({ turns }) => turns)
     .toSorted((one, other) => one.startedAt - other.startedAt);
@@ -194,7 +195,7 @@ export function trim(ledger: Ledger, now: number, fits: (ledger: Ledger) => bool
   }
 
   // The fewest steps that are enough, found by halving.
-  let [tooFew, enough] = [-1, oldestFirst.length + seenOnly.length + droppable.length];
+  let [tooFew, enough] = [0, oldestFirst.length + seenOnly.length + droppable.length];
   while (enough - tooFew > 1) {
     const middle = Math.floor((tooFew + enough) / 2);
     if (fits(reduced(middle))) enough = middle;

@@ -1,6 +1,8 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { issueComment } from '../sim/events.ts';
 import { startProxy } from '../sim/proxy.ts';
-import { errors, JOB, KEY, stage, warnings } from './scenario.ts';
+import { callNames, errors, JOB, KEY, PULL, stage, warnings } from './scenario.ts';
 
 it.each<[number, RegExp, string]>([
   [400, /answered 400 to the message: "no such thing"/, 'not-sent'],
@@ -54,6 +56,27 @@ it('a key without the prefix of the service is warned of, at the service itself'
 
   const known = await scene.run({ with: { 'api-key': KEY } });
   expect(warnings(known)).toEqual([]);
+});
+
+it('a stranger hears nothing of what cannot be read, and costs one read at most', async () => {
+  const author = { login: 'mallory', id: 2002, type: 'User' } as const;
+  await using scene = await stage({
+    with: { command: '/agent', prompt: '' },
+    step: { event: issueComment({ number: PULL, body: '/agent go', author }) },
+    github: {
+      issues: [{ number: PULL, pullRequest: true }],
+      // It is refused at once, and the permission is told late.
+      on: async ({ path }) => {
+        if (path === '/graphql') return { status: 403, body: { message: 'no' } };
+        await wait(300);
+        return undefined;
+      },
+    },
+  });
+  const result = await scene.run();
+  expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+  expect(result.annotations).toEqual([{ type: 'notice', message: result.outputs.reason }]);
+  expect(callNames(scene.github).toSorted()).toEqual(['GET collaborators/*/permission', 'read']);
 });
 
 it('where the poll before the message is refused, nothing is sent', async () => {

@@ -1,0 +1,594 @@
+import { setTimeout as pass } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import {
+  ALICE,
+  issueComment,
+  pullRequest,
+  RENOVATE,
+  review,
+  reviewComment,
+  schedule,
+  type WebhookEvent,
+  workflowDispatch,
+} from '../sim/events.ts';
+import type { Call } from '../sim/github/call-log.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
+import { HAS_SIGNALS } from '../sim/platform.ts';
+import type { StepResult, StepRun } from '../sim/runner/process.ts';
+import {
+  callNames,
+  errors,
+  JOB,
+  ownComments,
+  PULL,
+  remembered,
+  type Scenario,
+  type Stage,
+  stage,
+  warnings,
+} from './scenario.ts';
+
+// What several runs and attempts remember together, however slow, late and lossy GitHub is: no message
+// goes out twice, and no note of one is lost.
+
+const OWN_LINK = `https://github.com/octo/agents/pull/${PULL}`;
+const ATTEMPT_2: Scenario['step'] = { github: { run_attempt: '2', triggering_actor: 'alice' } };
+const ATTEMPT_3: Scenario['step'] = { github: { run_attempt: '3', triggering_actor: 'alice' } };
+const CREATE = 'POST issues/#/comments';
+const UPDATE = 'PATCH issues/comments/#';
+const REACT = 'POST issues/comments/#/reactions';
+
+const GITHUB: GitHubOptions = {
+  issues: [{ number: PULL, pullRequest: true }],
+  collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+};
+/** A bad day. Several processes cannot share a time that jumps, so here it passes. */
+const SLOW: Scenario = {
+  github: { ...GITHUB, trouble: { latencyMs: [50, 400], listLagMs: 2500 } },
+  time: { pace: 1 },
+};
+
+/** A command, with the comment that it stands in. */
+const COMMANDS: Readonly<Record<string, (github: Stage['github']) => WebhookEvent>> = {
+  comment(github) {
+    const { id } = github.addComment(PULL, 'alice', '/agent go');
+    return issueComment({ number: PULL, body: '/agent go', id });
+  },
+  'review comment'(github) {
+    const { id } = github.addReviewComment(PULL, 'alice', '/agent go');
+    return reviewComment({ number: PULL, body: '/agent go', id });
+  },
+  review: () => review({ number: PULL, body: '/agent go' }),
+};
+
+/** How often each prompt has arrived. */
+function arrivals({ agent }: Stage): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { prompt } of agent.accepted()) counts.set(prompt, (counts.get(prompt) ?? 0) + 1);
+  return Object.fromEntries([...counts].sort());
+}
+
+/** What the comment remembers of each prompt. */
+function notes({ github }: Stage): Readonly<Record<string, string>> {
+  const turns = remembered(github).jobs.flatMap((job) => job.turns);
+  return Object.fromEntries(turns.map(({ prompt, delivery }) => [prompt, delivery]).sort());
+}
+
+describe.concurrent('the legs of a matrix that run at once', () => {
+  it.each<[number, string, (leg: number) => string]>([
+    [2, 'each on its own job', (leg) => `job-${leg}`],
+    [8, 'each on its own job', (leg) => `job-${leg}`],
+    [4, 'all on one job', () => JOB],
+  ])(
+    'send one message each, and note all of them in one comment: %i, %s',
+    async (count, _, jobOf) => {
+      const legs = Array.from({ length: count }, (_, index) => index + 1);
+      const prompts = legs.map((leg) => `Message ${leg}.`);
+      const each = <T>(value: T) => Object.fromEntries(prompts.map((prompt) => [prompt, value]));
+      await using scene = await stage({
+        ...SLOW,
+        agent: { jobs: legs.map((leg) => ({ id: `job-${leg}` })) },
+      });
+      const runAll = (step: Scenario['step'] = {}): Promise<readonly StepResult[]> =>
+        Promise.all(
+          legs.map(async (leg, index) => {
+            await pass(Math.random() * 500);
+            const inputs = { 'job-id': jobOf(leg), prompt: prompts[index] ?? '' };
+            return scene.run({ with: inputs, step: { ...step, matrix: { leg } } });
+          }),
+        );
+
+      for (const step of [{}, ATTEMPT_2]) {
+        const results = await runAll(step);
+        for (const { outputs, annotations } of results) {
+          expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+          expect(annotations).toEqual([]);
+        }
+        expect(arrivals(scene)).toEqual(each(1));
+        expect(notes(scene)).toEqual(each('sent'));
+        expect(ownComments(scene.github)).toHaveLength(1);
+      }
+    },
+  );
+});
+
+describe.concurrent('of two workflows on one command', () => {
+  it.each<[string, number]>([
+    ['comment', 0],
+    ['comment', 1000],
+    ['comment', 5000],
+    ['review comment', 0],
+    ['review', 0],
+    ['review', 700],
+  ])('one sends the message, the other is skipped: on a %s, %i ms apart', async (kind, apartMs) => {
+    await using scene = await stage({ ...SLOW, with: { command: '/agent', prompt: '' } });
+    const event = COMMANDS[kind]?.(scene.github);
+    const run = async (index: number): Promise<StepResult> => {
+      await pass(index * apartMs);
+      const step = {
+        ...(event === undefined ? {} : { event }),
+        github: { run_id: `${index + 1}` },
+      };
+      return scene.run({ step });
+    };
+    const results = await Promise.all([run(0), run(1)]);
+
+    const [sent, skipped] = results.toSorted(({ outputs }) => (outputs.result === 'sent' ? -1 : 1));
+    expect(sent?.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(skipped?.conclusion).toBe('success');
+    expect(skipped?.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect(skipped?.outputs.reason).toMatch(/: run [12] handles the same comment\.$/);
+    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(ownComments(scene.github)).toHaveLength(1);
+    const turns = remembered(scene.github).jobs.flatMap((job) => job.turns);
+    expect(turns.filter(({ delivery }) => delivery !== 'not-sent')).toMatchObject([
+      { delivery: 'sent' },
+    ]);
+    expect(scene.github.reactions.map(({ content }) => content).sort()).toEqual(['eyes', 'rocket']);
+  });
+
+  const COMMAND: Scenario = { with: { command: '/agent', prompt: '' }, github: GITHUB };
+  const otherRun = { github: { run_id: '2' } };
+
+  it('the second writes nothing where it finds the first in the comment', async () => {
+    await using scene = await stage(COMMAND);
+    const event = issueComment({ number: PULL, body: '/agent go' });
+    await scene.run({ step: { event } });
+    const before = scene.github.calls().length;
+    const second = await scene.run({ step: { ...otherRun, event } });
+    expect(second.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
+    expect(callNames(scene.github, before).toSorted()).toEqual([
+      'GET collaborators/*/permission',
+      'POST issues/comments/#/reactions',
+      'read',
+    ]);
+    expect(arrivals(scene)).toEqual({ go: 1 });
+  });
+
+  it('the second sends it where the first surely did not', async () => {
+    await using scene = await stage({
+      ...COMMAND,
+      agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
+    });
+    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    const first = await scene.run({ step: { event } });
+    expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    const second = await scene.run({ step: { ...otherRun, event } });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(arrivals(scene)).toEqual({ go: 1 });
+  });
+
+  it('none is held up by the rocket of another tool', async () => {
+    await using scene = await stage(COMMAND);
+    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    const id = scene.github.comments(PULL)[0]?.id ?? 0;
+    const user = 'github-actions[bot]';
+    scene.github.addReaction({ subject: 'issue_comment', id, content: 'rocket', user });
+    const result = await scene.run({ step: { event } });
+    expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    // It looks once more before it believes that nobody else is at work.
+    expect(scene.github.calls('read+history')).toHaveLength(1);
+    expect(result.virtualMs).toBeGreaterThan(3000);
+  });
+
+  it('the second is skipped also with comment: false, by the rocket alone', async () => {
+    await using scene = await stage({ ...COMMAND, with: { ...COMMAND.with, comment: false } });
+    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    await scene.run({ step: { event } });
+    const second = await scene.run({ step: { ...otherRun, event } });
+    expect(second.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect(arrivals(scene)).toEqual({ go: 1 });
+  });
+});
+
+/** What GitHub allows a token an hour is little: each call counts. */
+describe.concurrent('in the usual case a run makes', () => {
+  /** What is older than a second is read again before it is written to. */
+  const SEND = /^read CREATE read read UPDATE read$/;
+  const WAIT = /^read CREATE read( read)? UPDATE read UPDATE read$/;
+  const ask = { command: '/agent', prompt: '' };
+  it.each<[string, Scenario['with'], RegExp, readonly string[]]>([
+    ['six calls to send', {}, SEND, []],
+    ['eight calls at most to wait', { wait: true }, WAIT, []],
+    ['three more for a command', ask, SEND, ['ask', 'REACT', 'REACT']],
+    ['four more where it waits', { ...ask, wait: true }, WAIT, ['ask', 'REACT', 'REACT', 'REACT']],
+  ])('%s', async (_, inputs = {}, expected, others) => {
+    await using scene = await stage({ github: GITHUB, with: inputs });
+    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    const result = await scene.run({ step: 'command' in inputs ? { event } : {} });
+    expect(result.outputs.delivery).toBe('sent');
+    const shorter: Readonly<Record<string, string>> = {
+      ...{ [CREATE]: 'CREATE', [UPDATE]: 'UPDATE', [REACT]: 'REACT' },
+      'GET collaborators/*/permission': 'ask',
+    };
+    const names = callNames(scene.github).map((name) => shorter[name] ?? name);
+    const isOther = (name: string): boolean => name === 'ask' || name === 'REACT';
+    expect(names.filter((name) => !isOther(name)).join(' ')).toMatch(expected);
+    expect(names.filter(isOther)).toEqual(others);
+  });
+});
+
+describe.concurrent('a note is written again', () => {
+  it('where another run overwrites it with what it has read before', async () => {
+    let old = '';
+    let overwrites = 0;
+    await using scene = await stage({
+      with: { wait: true },
+      github: {
+        ...GITHUB,
+        trouble: {
+          meanwhile({ name }, others) {
+            const [own] = ownComments(scene.github);
+            if (own === undefined) return;
+            if (old === '') old = own.body;
+            // Just after the note of the second run, and just after its last write.
+            if (name !== 'read' || own.body === old || overwrites >= 2 || !isSecond) return;
+            overwrites += 1;
+            others.editComment(own.id, old);
+          },
+        },
+      },
+    });
+    let isSecond = false;
+    await scene.run({ with: { wait: false, prompt: 'First.' } });
+    old = ownComments(scene.github)[0]?.body ?? '';
+    isSecond = true;
+    const second = await scene.run({
+      with: { prompt: 'Second.' },
+      step: { github: { run_id: '2' } },
+    });
+    expect(overwrites).toBe(2);
+    expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(second.annotations).toEqual([]);
+    expect(notes(scene)).toEqual({ 'First.': 'sent', 'Second.': 'sent' });
+  });
+
+  it.each<[string, (call: Call) => boolean]>([
+    ['the creation', ({ name, nth }) => name === CREATE && nth === 1],
+    ['each creation', ({ name }) => name === CREATE],
+    ['every second change', ({ name, nth }) => name === UPDATE && nth % 2 === 1],
+    ['the claim', ({ name, nth }) => name === REACT && nth === 2],
+  ])('where the answer to %s gets lost, and one comment is left', async (_, loses) => {
+    await using scene = await stage({
+      with: { command: '/agent', prompt: '' },
+      github: { ...GITHUB, trouble: { listLagMs: 2500, loses } },
+    });
+    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    const first = await scene.run({ step: { event } });
+    expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(first.annotations).toEqual([]);
+    expect(notes(scene)).toEqual({ go: 'sent' });
+    const second = await scene.run({ step: { ...ATTEMPT_2, event } });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(arrivals(scene)).toEqual({ go: 1 });
+    expect(ownComments(scene.github)).toHaveLength(1);
+  });
+});
+
+describe.runIf(HAS_SIGNALS)(
+  'after a kill, a re-run sends no second message',
+  { concurrent: true },
+  () => {
+    const turns = [
+      {
+        steps: [
+          { afterMs: 2000, set: { status: 'active' } },
+          { afterMs: 60_000, set: { status: 'completed' } },
+        ],
+      },
+    ];
+    /** At which call, and whether that still takes effect. */
+    type Phase = readonly [when: 'before' | 'after', call: string];
+    const PHASES: readonly (readonly [title: string, phase: Phase])[] = [
+      ['before its note', ['before', CREATE]],
+      ['after its note', ['after', CREATE]],
+      ['while it sends, and nothing arrives', ['before', 'message']],
+      ['while it sends, and the message arrives', ['after', 'message']],
+      ['before it tells that the message is out', ['before', UPDATE]],
+      ['after it has told that the message is out', ['after', UPDATE]],
+    ];
+    const EVENTS: readonly (readonly [
+      name: string,
+      event: WebhookEvent,
+      inputs: Scenario['with'],
+    ])[] = [
+      ['pull_request', pullRequest({ number: PULL, sender: RENOVATE }), {}],
+      ['schedule', schedule(), {}],
+      ['workflow_dispatch', workflowDispatch(), {}],
+      [
+        'issue_comment',
+        issueComment({ number: PULL, body: '/agent go' }),
+        { command: '/agent', prompt: '' },
+      ],
+    ];
+    const ROWS = EVENTS.flatMap(([name, event, inputs]) =>
+      PHASES.map(([title, phase]) => ({ name, event, inputs, title, phase })),
+    );
+
+    it.each(ROWS)('$name, killed $title', async ({ name, event, inputs, phase: [when, at] }) => {
+      let run: StepRun | undefined;
+      const strikes = (call: string): boolean => {
+        const isHit = run !== undefined && call === at;
+        if (isHit) run?.kill('SIGKILL');
+        return isHit;
+      };
+      await using scene = await stage({
+        with: { wait: true, ...inputs },
+        step: { event },
+        agent: {
+          jobs: [{ id: JOB, base: { prLink: OWN_LINK }, turns }],
+          onPost: () =>
+            strikes('message') ? { fault: 'hang', accept: when === 'after' } : undefined,
+        },
+        github: {
+          ...GITHUB,
+          on(request) {
+            const { name = '' } = scene.github.calls().at(-1) ?? {};
+            const isHit = when === 'before' && request.status === null && strikes(name);
+            return isHit ? { fault: 'hang' } : undefined;
+          },
+          trouble: { meanwhile: ({ name }) => void (when === 'after' && strikes(name)) },
+        },
+      });
+      if (name === 'issue_comment') scene.github.addComment(PULL, 'alice', '/agent go');
+      run = scene.start();
+      const first = await run.result;
+      run = undefined;
+      expect(first.signal).toBe('SIGKILL');
+      const arrived = scene.agent.accepted().length;
+
+      const second = await scene.run({ step: ATTEMPT_2 });
+      const third = await scene.run({ step: ATTEMPT_3 });
+
+      const isBegun = ownComments(scene.github).length > 0;
+      // Without a note, and where only the job names the place, nobody can tell.
+      const isSent = arrived === 1 || (at === CREATE && when === 'before' && isBegun);
+      expect(scene.agent.accepted()).toHaveLength(isSent ? 1 : 0);
+      const expected = isSent
+        ? { result: 'completed', delivery: 'sent' }
+        : { result: 'error', delivery: isBegun ? 'unknown' : 'not-sent' };
+      expect(second.outputs).toMatchObject(expected);
+      expect(third.outputs).toMatchObject(expected);
+      if (at === CREATE && when === 'before') {
+        expect(isSent).toBe(name === 'pull_request' || name === 'issue_comment');
+      }
+    });
+  },
+);
+
+describe.concurrent('where only the job names its pull request, and names another one in the re-run', () => {
+  it.each<[string, string | null]>([
+    ['a later one', 'https://github.com/octo/agents/pull/8'],
+    ['none', null],
+    ['one of another repository', `https://github.com/octo/other/pull/${PULL}`],
+    ['one elsewhere', 'https://gitlab.com/octo/agents/-/merge_requests/7'],
+  ])('nothing is sent again: %s', async (_, prLink) => {
+    let isAgain = false;
+    await using scene = await stage({
+      step: { event: schedule() },
+      agent: {
+        jobs: [{ id: JOB, base: { prLink: OWN_LINK } }],
+        onGet: () => (isAgain ? { body: { id: JOB, status: 'completed', prLink } } : undefined),
+      },
+      github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
+    });
+    const first = await scene.run();
+    expect(first.outputs.delivery).toBe('sent');
+    isAgain = true;
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(errors(second)).toEqual([
+      expect.stringContaining('this re-run cannot tell whether an earlier attempt sent it'),
+    ]);
+    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(ownComments(scene.github, 8)).toEqual([]);
+  });
+
+  it('the wait goes on where the earlier attempt saw it', async () => {
+    const turns = [
+      {
+        steps: [
+          { afterMs: 0, set: { status: 'active' } },
+          { afterMs: 30_000, set: { prLink: 'https://github.com/octo/agents/pull/8' } },
+          { afterMs: 200_000, set: { status: 'completed' } },
+        ],
+      },
+    ];
+    await using scene = await stage({
+      with: { wait: true },
+      step: { event: schedule() },
+      agent: { jobs: [{ id: JOB, base: { prLink: OWN_LINK }, turns }] },
+      github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
+    });
+    const first = await scene.run({ with: { 'timeout-minutes': '1' } });
+    expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(scene.agent.accepted()).toHaveLength(1);
+  });
+});
+
+describe.concurrent('what changes between two attempts makes no other message of it', () => {
+  it.each<[string, Scenario, Scenario]>([
+    ['a prompt that holds the time', {}, { with: { prompt: 'It is noon.' } }],
+    [
+      'a matrix that is made anew',
+      { step: { matrix: { version: '1.0.1' } } },
+      { step: { matrix: { version: '1.0.2' } } },
+    ],
+    [
+      'a matrix that is gone',
+      { step: { matrix: { version: '1.0.1' } } },
+      { step: { matrix: null } },
+    ],
+  ])('%s', async (_, before, after) => {
+    await using scene = await stage();
+    await scene.run(before);
+    const step = { ...after.step, ...ATTEMPT_2 };
+    const second = await scene.run({ ...after, step });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(second.annotations).toEqual([]);
+    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(second.log.includes('was another one in the earlier attempt')).toBe(
+      after.with !== undefined,
+    );
+  });
+
+  it('where a smaller matrix has other legs, none of them is sent again', async () => {
+    await using scene = await stage();
+    const run = (leg: string, step: Scenario['step'] = {}) =>
+      scene.run({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
+    for (const leg of ['a', 'b', 'c']) await run(leg);
+    for (const leg of ['b', 'd']) {
+      const { outputs } = await run(leg, ATTEMPT_2);
+      expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    }
+    expect(scene.agent.accepted()).toHaveLength(3);
+  });
+
+  it('each use of a step goes on with its own message, and the one that was refused is sent', async () => {
+    await using scene = await stage({
+      agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 2 ? { status: 401 } : undefined) },
+    });
+    const uses = ['One.', 'Two.', 'Three.'];
+    for (const prompt of uses) await scene.run({ with: { prompt } });
+    expect(arrivals(scene)).toEqual({ 'One.': 1, 'Three.': 1 });
+    for (const prompt of uses) {
+      const { outputs } = await scene.run({ with: { prompt }, step: ATTEMPT_2 });
+      expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    }
+    for (const prompt of uses) await scene.run({ with: { prompt }, step: ATTEMPT_3 });
+    expect(arrivals(scene)).toEqual({ 'One.': 1, 'Three.': 1, 'Two.': 1 });
+  });
+});
+
+describe.concurrent('a re-run', () => {
+  it('sends once what a wrong key kept back', async () => {
+    await using scene = await stage({
+      agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
+    });
+    await scene.run();
+    const second = await scene.run({ step: ATTEMPT_2 });
+    const third = await scene.run({ step: ATTEMPT_3 });
+    for (const { outputs } of [second, third]) {
+      expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    }
+    expect(scene.agent.accepted()).toHaveLength(1);
+  });
+
+  it('sends once what did not get out in time', async () => {
+    await using scene = await stage({
+      with: { 'timeout-minutes': '1' },
+      agent: {
+        jobs: [{ id: JOB }],
+        onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '90' } } : undefined),
+      },
+    });
+    const first = await scene.run();
+    expect(first.outputs.delivery).toBe('not-sent');
+    for (const step of [ATTEMPT_2, ATTEMPT_3]) {
+      const { outputs } = await scene.run({ step });
+      expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    }
+    expect(scene.agent.accepted()).toHaveLength(1);
+  });
+
+  it('sends nothing where the token may not write and a later step has failed', async () => {
+    await using scene = await stage({ github: { ...GITHUB, readOnly: true } });
+    const first = await scene.run();
+    expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(warnings(first)).toEqual([expect.stringContaining('pull-requests: write')]);
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(errors(second)).toEqual([expect.stringContaining('pull-requests: write')]);
+    expect(scene.agent.accepted()).toHaveLength(1);
+  });
+
+  it('finds a message that was overwritten, by the history of the comment', async () => {
+    await using scene = await stage();
+    await scene.run();
+    const [comment] = ownComments(scene.github);
+    const empty = await otherComment(scene);
+    scene.github.editComment(comment?.id ?? 0, empty);
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(scene.agent.accepted()).toHaveLength(1);
+  });
+});
+
+/** A comment of ours that knows nothing of the run. */
+async function otherComment({ agent }: Stage): Promise<string> {
+  await using scene = await stage({ with: { 'base-url': agent.url } });
+  await scene.run({
+    with: { send: 'false', prompt: '' },
+  });
+  return ownComments(scene.github)[0]?.body ?? '';
+}
+
+it('500 jobs on one conversation are remembered by a re-run and by commands', async () => {
+  const names = Array.from(
+    { length: 500 },
+    (_, index) => `0b7e6f0c-5d1a-4c3e-9f2b-${String(index).padStart(12, '0')}`,
+  );
+  await using scene = await stage({
+    with: { 'job-id': names.join('\n'), prompt: 'Say more about it. '.repeat(210) },
+    agent: { jobs: names.map((id) => ({ id })), hourlyLimit: null },
+    github: GITHUB,
+  });
+  const expectRemembered = (): void => {
+    expect(ownComments(scene.github)[0]?.body.length).toBeLessThan(65_536);
+    const { jobs, trimmed } = remembered(scene.github);
+    expect(jobs.map(({ id }) => id).sort()).toEqual(names);
+    expect(trimmed).toBe(null);
+  };
+
+  const first = await scene.run();
+  expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(first.annotations).toEqual([]);
+  expectRemembered();
+  const calls = scene.github.calls().length;
+
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(scene.agent.accepted()).toHaveLength(500);
+  const callsAgain = scene.github.calls().length - calls;
+
+  const command = (jobId: string) => {
+    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    return scene.run({
+      with: { command: '/agent', prompt: '', 'job-id': jobId },
+      step: { event, github: { run_id: '2' } },
+    });
+  };
+  const unclear = await command('');
+  expect(errors(unclear)).toEqual([
+    expect.stringMatching(/ remembers 500 jobs: .* and 490 more\. Set job-id to one of them/),
+  ]);
+  const clear = await command(names[7] ?? '');
+  expect(clear.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(scene.agent.accepted()).toHaveLength(501);
+  expectRemembered();
+  console.info(`500 jobs on a conversation: ${calls} calls, ${callsAgain} of a re-run`);
+  expect(calls).toBeLessThanOrEqual(60);
+  expect(callsAgain).toBeLessThanOrEqual(6);
+});
