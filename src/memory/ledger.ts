@@ -138,8 +138,9 @@ function newestFirst(one: LedgerJob, other: LedgerJob): number {
   return startOf(other) - startOf(one);
 }
 
+/** Of two that are not the same. */
 function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
+  return one < other ? -1 : 1;
 }
 
 function newerRun(one: string | null, other: string | null): string | null {

@@ -13,10 +13,10 @@ export interface VirtualClock {
   /** Timers that nobody has called off and that have not fired. */
   pending(): number;
   /**
-   * Lets time pass until the work is done, but not while something is busy that takes real time. It is
-   * an error if nothing can bring it on.
+   * Lets time pass until the work is done, but not while something is busy that takes real time; how
+   * often that was asked since time passed is told. It is an error if nothing can bring it on.
    */
-  drive<T>(work: Promise<T>, isBusy?: () => boolean): Promise<T>;
+  drive<T>(work: Promise<T>, isBusy?: (asked: number) => boolean): Promise<T>;
 }
 
 interface Timer {
@@ -94,7 +94,9 @@ export function virtualClock(startsAt: number): VirtualClock {
       work.then(finish, finish);
       for (let jumps = 0; jumps < MOST_JUMPS; jumps++) {
         await everybodyWaits();
-        while (!done && isBusy()) await new Promise((resolve) => setTimeout(resolve, 1));
+        for (let asked = 0; !done && isBusy(asked); asked++) {
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
         if (done) return work;
         jump();
       }

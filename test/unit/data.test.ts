@@ -312,6 +312,7 @@ describe('what this action cannot have written is refused', () => {
     ['result', inTurn(10, 99), { result: 'error', endedAt: null }],
     ['answer to whether it is confirmed', inTurn(11, 99), { confirmed: null }],
     ['change of the link', inTurn(12, 99), { prLinkChange: null }],
+    ['beginning', inTurn(14, -1), { startedAt: START }],
     ['answer to whether it was seen', inTurn(17, 99), { evidence: false }],
   ])('but a word that this version does not know means the least: %s', (_, data, parts) => {
     expect(decode(data).jobs[0]?.turns[0]).toMatchObject(parts);

@@ -109,6 +109,7 @@ describe('what goes out', () => {
       { trigger: ON_COMMENT, inputs: { command: '/agent' }, text: 'Add tests.' },
       'Be brief.\n\nAdd tests.\n\nContext: this was written on the file "a.ts", line 3.',
     ],
+    ['with nothing but a command the prompt', { inputs: { command: '/agent' } }, 'Be brief.'],
   ])('%s', (_, facts, prompt) => {
     expect(promptOf(contextOf(facts))).toBe(prompt);
   });

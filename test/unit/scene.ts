@@ -39,7 +39,6 @@ export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
   });
   let underWay = 0;
   let looks = 0;
-  let lookedAt = 0;
 
   async function busy<T>(work: Promise<T>): Promise<T> {
     underWay += 1;
@@ -52,11 +51,8 @@ export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
     }
   }
 
-  function isBusy(): boolean {
-    // After a pause, a call may go on.
-    const hasJumped = clock.now() - lookedAt >= 1;
-    lookedAt = clock.now();
-    looks = hasJumped ? 0 : looks + 1;
+  function isBusy(asked: number): boolean {
+    looks = asked === 0 ? 0 : looks + 1;
     return underWay > 0 && looks < PATIENCE;
   }
 

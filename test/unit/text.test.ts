@@ -62,6 +62,17 @@ describe('is somebody else’s', () => {
   });
 });
 
+it('is read whatever its project is, if that is wanted', () => {
+  expect(readText(BODY, null)).toEqual(read);
+  expect(readText(BODY.replaceAll(HASH, OTHER), null)).toEqual(read);
+  expect(readText(BODY.replace(LAST, ''), null)).toEqual(unreadable);
+  expect(readText(BODY.replace(FIRST, ''), null)).toEqual(unreadable);
+  expect(readText(BODY.replace(FIRST, FIRST.replace(HASH, OTHER)), null)).toEqual(unreadable);
+  for (const body of ['', 'Hello.', renderUsage('/agent')]) {
+    expect(readText(body, null)).toEqual(none);
+  }
+});
+
 describe('cannot be read', () => {
   it.each<[string, string]>([
     ['without the last line', `${FIRST}\nWhat people see.`],

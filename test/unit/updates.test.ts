@@ -303,6 +303,21 @@ describe('a command', () => {
     },
   );
 
+  it('to several jobs may be another run’s for one of them, and ours for the others', async () => {
+    await using scene = await openScene(withComment(other('sent')));
+    const { claim, seen } = claims(scene, 'ours');
+    const run = open(scene, { claim }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a'), run.job('b')))).toEqual([
+      ...taken('sent'),
+      { kind: 'stands' },
+    ]);
+    expect(seen).toHaveLength(1);
+    run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
+    run.updates.update(run.ended('b'), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me not-sent/skipped: you sent', 'b: me sent/sent']);
+  });
+
   it('that another run was kept from sending is sent', async () => {
     await using scene = await openScene(withComment(other('not-sent', { endedAt: START })));
     const run = open(scene, {}, COMMAND);
@@ -508,6 +523,22 @@ describe('a note that does not stand', () => {
     expect(remembered(scene)).toEqual(['a: me sent/sent: you sent']);
   });
 
+  it('because GitHub answers late is written then, and takes nothing back', async () => {
+    let silent = 1;
+    await using scene = await openScene({
+      ...withComment(other('sent')),
+      on: ({ path }) => (path === '/graphql' && silent-- > 0 ? { fault: 'hang' } : undefined),
+    });
+    const run = open(scene, {}, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    await scene.pass(1000);
+    expect(remembered(scene)).toEqual(['a: me sending: you sent']);
+    run.updates.update(run.ended('a'), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me sent/sent: you sent']);
+    expect(run.warnings).toEqual([]);
+  });
+
   it('of a job that nobody has heard of is none', async () => {
     await using scene = await openScene();
     const run = open(scene);
@@ -543,6 +574,19 @@ describe('a re-run', () => {
       ]);
     },
   );
+
+  it('goes on with what it finds, beside its own turn that was not sent', async () => {
+    await using scene = await openScene({ trouble: { listLagMs: 2500 } });
+    const body = composeText(PROJECT, ledger(jobOf('a', early('sent'))), render);
+    scene.github.addComment(NUMBER, ACTIONS, body);
+    const run = open(scene, { attempt: 2 }, STEP);
+    await scene.drive(run.updates.load(NUMBER));
+    await scene.drive(announce(run, run.job('a')));
+    const resumed = { mark: 'early', result: 'completed' } as const;
+    run.updates.update(run.ended('a', resumed), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: early sent/completed: me not-sent/skipped']);
+  });
 
   it('finds what lists show only now', async () => {
     await using scene = await openScene({ trouble: { listLagMs: 2500 } });
@@ -676,6 +720,19 @@ describe('how far the jobs are is written', () => {
     for (const one of updates)
       writes.push(await writesAfter(scene, () => run.updates.update(one, NUMBER)));
     expect(writes).toEqual([0, 1, 0, 1]);
+  });
+
+  it('once, although there is more news before it is written', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    const ids = Array.from({ length: 20 }, (_, n) => `job-${n}`);
+    await scene.drive(announce(run, ...ids.map((id) => run.job(id))));
+    const writes = await writesAfter(scene, () => {
+      for (const id of ids) run.updates.update(run.delivered(id), NUMBER);
+      for (const id of ids.slice(0, 10)) run.updates.update(run.ended(id), NUMBER);
+    });
+    expect(writes).toBe(1);
+    expect(remembered(scene).filter((line) => line.endsWith('sent/sent'))).toHaveLength(10);
   });
 
   it('only at the end without a wait', async () => {
