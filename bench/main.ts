@@ -1,10 +1,12 @@
-// `npm run bench`: all figures, in the terminal, in results.md and in waiting.svg. `npm run bench --
-// waiting memory` takes some of them and writes nothing.
+// `npm run bench`: all figures, in the terminal and in results.md, with plots. `npm run bench -- waiting
+// memory` takes some of them and writes nothing.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeBuild, isStale, rebuild } from './build.ts';
+import { measureLatency } from './latency.ts';
+import { drawLatency } from './latency-plot.ts';
 import { describeMachine } from './machine.ts';
 import { describeManyJobs } from './many-jobs.ts';
 import { describeMemory } from './memory.ts';
@@ -17,7 +19,12 @@ interface Part {
   readonly title: string;
   /** Which of the figures differ on another machine. */
   readonly varies: string;
-  readonly describe: () => string | Promise<string>;
+  readonly describe: () => string | Section | Promise<string | Section>;
+}
+
+interface Section {
+  readonly text: string;
+  readonly plot?: { readonly file: string; readonly title: string; readonly svg: string };
 }
 
 const { values: options, positionals: names } = parseArgs({
@@ -35,6 +42,16 @@ const PARTS: Readonly<Record<string, Part>> = {
     varies: 'Milliseconds vary with the machine and its load; ratios vary little.',
     describe: () => describeStartUp(Number(options.rounds), options.entry),
   },
+  latency: {
+    title: 'Latency',
+    varies:
+      'Milliseconds vary with the machine and its load; what is counted is the same everywhere.',
+    async describe() {
+      const { text, lines } = await measureLatency(Math.ceil(Number(options.rounds) / 4));
+      const title = 'Time to the message against the latency of every answer';
+      return { text, plot: { file: 'latency.svg', title, svg: drawLatency(lines) } };
+    },
+  },
   weight: {
     title: 'Weight',
     varies: 'The same on every machine.',
@@ -43,7 +60,12 @@ const PARTS: Readonly<Record<string, Part>> = {
   waiting: {
     title: 'Waiting',
     varies: 'The same on every machine: it is computed.',
-    describe: () => describeWaiting(compareWaiting()),
+    describe() {
+      const costs = compareWaiting();
+      const title = 'Polls of a job, and the wait that is wasted after its end';
+      const plot = { file: 'waiting.svg', title, svg: drawWaiting(costs) };
+      return { text: describeWaiting(costs), plot };
+    },
   },
   'many-jobs': {
     title: 'Many jobs',
@@ -73,32 +95,39 @@ if (unknown.length > 0 || !(Number(options.rounds) >= 1)) {
 }
 
 async function main(): Promise<void> {
-  if (names.length === 0) console.log('This takes about two minutes.\n');
+  if (names.length === 0) console.log('This takes about four minutes.\n');
   if (isStale()) {
     console.log('dist/ is older than src/, so it is built again.\n');
     rebuild();
   }
-  const sections: string[] = [];
+  const sections: Section[] = [];
   for (const name of names.length === 0 ? Object.keys(PARTS) : names) {
     const { title, varies, describe } = PARTS[name] as Part;
-    const section = `## ${title}\n\n${varies}\n\n${await describe()}\n`;
-    console.log(section);
+    const found = await describe();
+    const { text, plot } = typeof found === 'string' ? { text: found } : found;
+    const image = plot === undefined ? '' : `\n![${plot.title}](${plot.file})\n`;
+    const section = {
+      text: `## ${title}\n\n${varies}\n\n${text}\n${image}`,
+      ...(plot && { plot }),
+    };
+    console.log(section.text);
     sections.push(section);
   }
   if (names.length === 0) writeResults(sections);
 }
 
-function writeResults(sections: readonly string[]): void {
+function writeResults(sections: readonly Section[]): void {
   const head = `# Results
 
 Written by \`npm run bench\`; [README.md](README.md) explains the figures, and each part says which of them vary
 with the machine.
 
 ${describeMachine()}
-
-![Polls of a job, and the wait that is wasted after its end](waiting.svg)
 `;
-  writeFileSync(join(import.meta.dirname, 'results.md'), [head, ...sections].join('\n'));
-  writeFileSync(join(import.meta.dirname, 'waiting.svg'), drawWaiting(compareWaiting()));
-  console.log('Written to bench/results.md and bench/waiting.svg.');
+  const write = (file: string, text: string): void => {
+    writeFileSync(join(import.meta.dirname, file), text);
+    console.log(`Written to bench/${file}.`);
+  };
+  write('results.md', [head, ...sections.map(({ text }) => text)].join('\n'));
+  for (const { plot } of sections) if (plot !== undefined) write(plot.file, plot.svg);
 }

@@ -1,26 +1,30 @@
-// Polls and the relative wasted wait, as an SVG that needs no script and no font of its own. It has a
-// light background, as an image on a page does not know whether the page is dark.
+// Polls and the relative wasted wait.
 
+import {
+  type Anchor,
+  type Axis,
+  COLOURS,
+  circle,
+  draw,
+  FAINT,
+  polyline,
+  text,
+  xOf,
+  yOf,
+} from './svg.ts';
 import { type Compared, costOfIntervals } from './waiting.ts';
 
-const WIDTH = 800;
-const HEIGHT = 470;
-const LEFT = 74;
-const RIGHT = WIDTH - 24;
-const TOP = 84;
-const BOTTOM = HEIGHT - 62;
-const MOST_POLLS = 160;
-const MOST_WASTE = 0.3;
-const INK = '#1f2328';
-const FAINT = '#59636e';
-const GRID = '#e4e8ec';
-/** Keeps lines away from the letters. */
-const HALO = 'paint-order="stroke" stroke="#fff" stroke-width="5" stroke-linejoin="round"';
-const COLOURS = { own: '#0969da', peer: '#bc4c00', fixed: FAINT };
 const RADII = { own: 8, peer: 5.5, fixed: 4 };
-
-const x = (polls: number): number => LEFT + (polls / MOST_POLLS) * (RIGHT - LEFT);
-const y = (waste: number): number => BOTTOM - (waste / MOST_WASTE) * (BOTTOM - TOP);
+const POLLS: Axis = {
+  title: 'polls of one job (requests)',
+  most: 160,
+  ticks: [0, 20, 40, 60, 80, 100, 120, 140, 160].map((polls) => [polls, String(polls)] as const),
+};
+const WASTE: Axis = {
+  title: 'wasted wait (% of the job’s length)',
+  most: 0.3,
+  ticks: [0, 5, 10, 15, 20, 25, 30].map((percent) => [percent / 100, `${percent} %`] as const),
+};
 
 interface Label {
   /** Whose marks lie in this place, one upon the other. */
@@ -28,7 +32,7 @@ interface Label {
   readonly text: string;
   readonly dx: number;
   readonly dy: number;
-  readonly anchor?: 'start' | 'middle' | 'end';
+  readonly anchor?: Anchor;
 }
 
 /** Each beside its mark, where nothing else is. */
@@ -72,51 +76,32 @@ const LABELS: readonly Label[] = [
 export function drawWaiting(costs: readonly Compared[]): string {
   const front = costs.filter(({ isOnFront }) => isOnFront).toSorted((a, b) => a.polls - b.polls);
   const intervals = costOfIntervals();
-  const title = 'Polls of a job, and the wait that is wasted after its end';
-  const parts = [
-    `<title id="title">${title}</title>`,
-    `<rect width="${WIDTH}" height="${HEIGHT}" rx="6" fill="#fff"/>`,
-    text(title, LEFT, 32, 'start', 'font-size="18" font-weight="600"'),
-    text(
+  const frame = {
+    title: 'Polls of a job, and the wait that is wasted after its end',
+    subtitle:
       'Average over jobs of 20 s to 60 min, log-uniform. Better is further down and to the left.',
-      ...[LEFT, 56, 'start' as const, `fill="${FAINT}"`],
-    ),
-    ...[0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3].map(gridLine),
-    ...[0, 20, 40, 60, 80, 100, 120, 140, 160].map((polls) =>
-      text(String(polls), x(polls), BOTTOM + 21, 'middle', `fill="${FAINT}"`),
-    ),
-    text('polls of one job (requests)', (LEFT + RIGHT) / 2, HEIGHT - 14, 'middle'),
-    `<text transform="translate(20 ${(TOP + BOTTOM) / 2}) rotate(-90)" text-anchor="middle">wasted wait (% of the job’s length)</text>`,
+    x: POLLS,
+    y: WASTE,
+  };
+  return draw(frame, [
     line(intervals, `stroke="${FAINT}" stroke-dasharray="2 4" stroke-width="1.5"`),
     label(intervals[0], 'every fixed interval', 12, 8, 'start', `fill="${FAINT}"`),
     line(front, `stroke="${COLOURS.own}" stroke-width="2.5" stroke-opacity="0.45"`),
     label(between(front[1], front[2]), 'Pareto front', -14, 12, 'end', `fill="${COLOURS.own}"`),
     ...costs.toSorted((a, b) => RADII[a.kind] - RADII[b.kind]).map(mark),
     ...LABELS.map((one) => labelOf(one, costs)),
-  ];
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-labelledby="title" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14" fill="${INK}">
-${parts.join('\n')}
-</svg>
-`;
+  ]);
 }
 
 type Point = Pick<Compared, 'polls' | 'waste'>;
 
-function gridLine(waste: number): string {
-  const colour = waste === 0 ? FAINT : GRID;
-  const style = `fill="${FAINT}"`;
-  const percent = text(`${Math.round(100 * waste)} %`, LEFT - 10, y(waste) + 5, 'end', style);
-  return `<path d="M${LEFT} ${round(y(waste))}H${RIGHT}" stroke="${colour}"/>${percent}`;
-}
-
 function line(points: readonly Point[], style: string): string {
-  const corners = points.map(({ polls, waste }) => `${round(x(polls))} ${round(y(waste))}`);
-  return `<path d="M${corners.join('L')}" fill="none" stroke-linejoin="round" ${style}/>`;
+  const places = points.map(({ polls, waste }) => ({ x: xOf(POLLS, polls), y: yOf(WASTE, waste) }));
+  return polyline(places, style);
 }
 
 function mark({ kind, polls, waste }: Compared): string {
-  const place = `cx="${round(x(polls))}" cy="${round(y(waste))}"`;
-  return `<circle ${place} r="${RADII[kind]}" fill="${COLOURS[kind]}" stroke="#fff"/>`;
+  return circle(xOf(POLLS, polls), yOf(WASTE, waste), RADII[kind], COLOURS[kind]);
 }
 
 function labelOf({ of, text: content, dx, dy, anchor }: Label, costs: readonly Compared[]): string {
@@ -134,29 +119,14 @@ function label(
   content: string,
   dx: number,
   dy: number,
-  anchor: Label['anchor'] = 'start',
+  anchor: Anchor = 'start',
   style = '',
 ): string {
   if (at === undefined) throw new Error(`the plot has no place for "${content}"`);
-  return text(content, x(at.polls) + dx, y(at.waste) + dy, anchor, style);
+  return text(content, xOf(POLLS, at.polls) + dx, yOf(WASTE, at.waste) + dy, anchor, style);
 }
 
 function between(one: Point | undefined, other: Point | undefined): Point | undefined {
   if (one === undefined || other === undefined) return undefined;
   return { polls: (one.polls + other.polls) / 2, waste: (one.waste + other.waste) / 2 };
-}
-
-function text(
-  content: string,
-  left: number,
-  base: number,
-  anchor: 'start' | 'middle' | 'end' = 'start',
-  style = '',
-): string {
-  const place = `x="${round(left)}" y="${round(base)}" text-anchor="${anchor}"`;
-  return `<text ${place} ${HALO} ${style}>${content}</text>`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -9,6 +9,7 @@ export const PROJECT = 'project_1';
 export const API_KEY = 'mint_0123456789abcdef';
 export const TOKEN = 'ghs_0123456789abcdef';
 export const PROMPT = 'Add error handling examples.';
+export const COMMAND = '/agent';
 /** Conversations that the simulated GitHub has: each step that comments has a fresh one. */
 export const PULLS = 10_000;
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Agent } from '../sim/agent.ts';
-import { issueComment, push } from '../sim/events.ts';
+import { ALICE, issueComment, push } from '../sim/events.ts';
 import { JOB, PULL, type Scenario, stage } from './scenario.ts';
 
 // How many calls a run makes, and which of them wait for which. Answers are given in rounds: those of a
@@ -24,7 +24,7 @@ const END: readonly Round[] = [[READ], [UPDATE], [READ]];
 
 interface Case {
   readonly name: string;
-  readonly scenario: Pick<Scenario, 'with' | 'step'>;
+  readonly with: Scenario['with'];
   /** Up to the message, which is a round of its own. */
   readonly before: (write: string) => readonly Round[];
   readonly after: readonly Round[];
@@ -39,28 +39,27 @@ const PLAIN: Scenario['with'] = {
   'pr-number': PULL,
 };
 
-const command = {
-  with: { command: '/agent', prompt: '' },
-  step: { event: issueComment({ number: PULL, body: '/agent Add examples.' }) },
-};
+const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
+const command = { command: '/agent', prompt: '' };
+
 const CASES: readonly Case[] = [
   {
     name: 'a run that only sends',
-    scenario: {},
+    with: {},
     before: (write) => [[READ], [write], [READ]],
     after: END,
     calls: 6,
   },
   {
     name: 'a run that waits',
-    scenario: { with: { wait: true } },
+    with: { wait: true },
     before: (write) => [[READ, POLL], [write], [READ]],
     after: [[UPDATE], ...END],
     calls: 8,
   },
   {
     name: 'a command that only sends',
-    scenario: command,
+    with: command,
     before: (write) => [
       [READ, PERMISSION],
       [REACT, write],
@@ -71,7 +70,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a command that waits',
-    scenario: { ...command, with: { ...command.with, wait: true } },
+    with: { ...command, wait: true },
     // The comment keeps what the poll shows, and nobody polls before the permission is known.
     before: (write) => [[READ, PERMISSION], [REACT, POLL], [write], [READ, REACT]],
     // The last reaction is not waited for.
@@ -123,15 +122,16 @@ function pollsBefore({ posts, gets }: Agent): number {
   return gets().filter(({ at }) => at < sentAt).length;
 }
 
-for (const { name, scenario, before, after, calls } of CASES) {
+for (const { name, with: inputs, before, after, calls } of CASES) {
   it.each([
     ['a first comment', false],
     ['a comment that is there', true],
   ])(`${name} makes few calls, at the same time where it can: %s`, async (_, isThere) => {
     let rounds = answerInRounds([]);
     await using scene = await stage({
-      ...scenario,
+      with: inputs ?? {},
       github: {
+        issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }],
         on(request) {
           const call = scene.github.calls().find((one) => one.request === request);
           return rounds.arrive(call?.name ?? '');
@@ -147,7 +147,15 @@ for (const { name, scenario, before, after, calls } of CASES) {
     const earlier = scene.github.calls().length;
     const wanted = [...before(isThere ? UPDATE : CREATE), [MESSAGE], ...after];
     rounds = answerInRounds(wanted);
-    const result = await scene.run({ step: { ...scenario.step, github: { run_id: '2' } } });
+    const id = scene.github.comments(PULL)[0]?.id ?? 0;
+    const event =
+      inputs?.command === undefined
+        ? push()
+        : issueComment({ number: PULL, body: COMMAND.body, id });
+    const result = await scene.run({
+      with: { 'pr-number': PULL },
+      step: { event, github: { run_id: '2' } },
+    });
 
     expect(result.outputs.delivery).toBe('sent');
     expect(rounds.unexpected).toEqual([]);
