@@ -49,7 +49,7 @@ export interface ReadOptions {
 }
 
 export interface WriteOptions extends ReadOptions {
-  /** Called after the first write, beside which it is read back. */
+  /** Called after each write that surely took place, beside which it is read back. */
   readonly onWritten?: () => void;
   /** Milliseconds until what was written first, and what was written again, is read back. */
   readonly readBackAfterMs?: number;
@@ -153,7 +153,7 @@ export class Conversation {
     const { onWritten, readBackAfterMs = 0, readAgainAfterMs = 0, inOldest = false } = options;
     for (let round = 1; ; round++) {
       const failure = await this.write(own()).then(() => null, throwUnlessUnclear);
-      if (round === 1) onWritten?.();
+      if (failure === null) onWritten?.();
       await this.#pause(round === 1 ? readBackAfterMs : readAgainAfterMs + this.#randomMs());
       const reading = await this.read(options);
       if (inOldest ? reading.standsInOldest : reading.stands) return reading;

@@ -336,11 +336,11 @@ class CommentUpdates implements Updates {
     let claiming: Promise<Claim> | undefined;
     const reading = await conversation.writeUntilItStands(own, {
       onWritten: () => {
-        claiming = this.#options.claim();
+        claiming ??= this.#options.claim();
       },
     });
     target.failure = null;
-    const claim = (await claiming) ?? 'failed';
+    const claim = await (claiming ?? this.#options.claim());
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own), claim);
     if (claim !== 'taken') return notes;
