@@ -457,7 +457,9 @@ it('a re-run whose note cannot be written sends nothing, for the next one could 
   isDown = true;
   const second = await scene.run({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(errors(second)).toEqual([expect.stringContaining('no note of the message stands in the comment')]);
+  expect(errors(second)).toEqual([
+    expect.stringContaining('no note of the message stands in the comment'),
+  ]);
   isDown = false;
   const third = await scene.run({ step: { github: { run_attempt: '3' } } });
   expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
