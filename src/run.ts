@@ -14,6 +14,7 @@ import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
 import { type Memory, openUpdates, type Updates } from './memory/updates.ts';
+import { NO_REASON, sentence } from './reason.ts';
 import { renderLedger, renderUsage } from './report/comment.ts';
 import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
 import { overallDelivery, worst } from './report/ranking.ts';
@@ -228,11 +229,11 @@ function agentContext(
 ): AgentContext {
   const { clock, signal, random, log, redact } = runtime;
   const { baseUrl, projectId, proxy, timeoutMs } = inputs;
-  const through = proxy.url === '' ? '' : ` (proxy ${new URL(proxy.url).host})`;
+  const through = proxy.url === '' ? NO_REASON : sentence` (proxy ${new URL(proxy.url).host})`;
   return {
     transport,
     queue: openSendQueue(),
-    where: `${baseUrl.host}${through}`,
+    where: sentence`${baseUrl.host}${through}`,
     projectId,
     serverUrl: info.serverUrl,
     clock,

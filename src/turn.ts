@@ -1,6 +1,7 @@
 // A turn is one message to one job and the agent's work on it. This file owns what a run knows of it,
 // the words for it, and the rule that says when it is done.
 
+import { NO_REASON, type Reason } from './reason.ts';
 import type { Redact } from './runner/secrets.ts';
 
 /** What became of the message; `unknown`: it may or may not have arrived. In order of weight. */
@@ -94,7 +95,7 @@ export interface Turn {
   /** While the turn is under way, `result` and `reason` are what is true if the run ends now. */
   readonly result: TurnResult;
   /** One sentence for every result that is not plain success; else empty. */
-  readonly reason: string;
+  readonly reason: Reason;
   /** Whether the final status surely belongs to this message; null unless waited for. */
   readonly confirmed: boolean | null;
   /** Null where it is not known what the job showed before the message. */
@@ -141,7 +142,7 @@ export function newTurn(start: TurnStart): Turn {
     finalSince: null,
     seenAt: 0,
     result: 'error',
-    reason: '',
+    reason: NO_REASON,
     confirmed: null,
     prLinkChange: null,
     endedAt: null,

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import type { JobRecord, Moment } from '../turn.ts';
 import { explain, inUtc } from './explain.ts';
@@ -19,7 +20,7 @@ export interface AgentContext {
   readonly transport: Transport;
   readonly queue: SendQueue;
   /** Names the service, and the proxy if there is one, in messages. */
-  readonly where: string;
+  readonly where: string | Reason;
   readonly projectId: string;
   /** The code host of this workflow, for the check of pull request links. */
   readonly serverUrl: string;
@@ -35,17 +36,17 @@ export interface AgentContext {
 
 /** Why polling or sending was given up. */
 export type GiveUp =
-  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'refused'; readonly why: Reason }
   /** The send queue is stopped, because of another message of this run. */
-  | { readonly kind: 'stopped'; readonly why: string }
+  | { readonly kind: 'stopped'; readonly why: Reason }
   /** `why` is the reason for the last retry, or empty. */
-  | { readonly kind: 'timed-out'; readonly why: string }
+  | { readonly kind: 'timed-out'; readonly why: Reason }
   | { readonly kind: 'cancelled' };
 
 /** The attempt had no effect and may be repeated. */
 export interface Retry {
   readonly kind: 'retry';
-  readonly why: string;
+  readonly why: Reason;
   /** Milliseconds to wait before. */
   readonly afterMs: number;
   /** Whether messages to other jobs should wait, too. */
@@ -63,7 +64,7 @@ export interface Fetched {
 export interface Missed {
   readonly kind: 'missed';
   readonly exchange: Exchange;
-  readonly why: string;
+  readonly why: Reason;
 }
 
 export type Sent =
@@ -73,7 +74,7 @@ export type Sent =
       readonly record: JobRecord | null;
       readonly warning: string;
     }
-  | { readonly kind: 'doubtful'; readonly why: string }
+  | { readonly kind: 'doubtful'; readonly why: Reason }
   | GiveUp;
 
 /** Milliseconds. */
@@ -103,7 +104,7 @@ export async function fetchJob(
       return { kind: 'fetched', record: read.value, during: { from, to: clock.now() } };
     }
     const what = read.kind === 'other-job' ? 'the record of another job' : read.problem;
-    return { kind: 'missed', exchange, why: `Polling the job returned ${what}.` };
+    return { kind: 'missed', exchange, why: ours(`Polling the job returned ${what}.`) };
   }
   const why = explain(exchange, { doing: 'poll', where, retryAt: null, isRetried: false, redact });
   return { kind: 'missed', exchange, why };
@@ -112,7 +113,7 @@ export async function fetchJob(
 export interface PollHooks {
   readonly onPoll: () => void;
   /** `afterMs` is the pause before the next poll, or null if no time is left for one. */
-  readonly onMissed: (why: string, afterMs: number | null) => void;
+  readonly onMissed: (why: Reason, afterMs: number | null) => void;
 }
 
 /**
@@ -147,8 +148,8 @@ export function pollBeforeSend(
     if (afterMs === null) return { kind: 'refused', why: poll.why };
     const isTooLate = now + afterMs >= deadline;
     const retryAt = isTooLate ? retryDate(exchange, clock) : null;
-    const asked = retryAt === null ? '' : ` The service asks to wait until ${inUtc(retryAt)}.`;
-    const why = `${poll.why}${asked}`;
+    const until = retryAt === null ? '' : `The service asks to wait until ${inUtc(retryAt)}.`;
+    const why = join([poll.why, ours(until)]);
     onMissed(why, isTooLate ? null : afterMs);
     return { kind: 'retry', why, afterMs, holdsOthers: false };
   };
@@ -194,7 +195,7 @@ export function mustGiveUp(
   neededMs: number,
 ): GiveUp | null {
   if (signal.aborted) return { kind: 'cancelled' };
-  if (deadline - clock.now() <= neededMs) return { kind: 'timed-out', why: '' };
+  if (deadline - clock.now() <= neededMs) return { kind: 'timed-out', why: NO_REASON };
   return queue.stopped.aborted ? { kind: 'stopped', why: queue.stopped.reason } : null;
 }
 
@@ -216,7 +217,7 @@ export function messageSender(
     const giveUp = mustGiveUp(context, LEAST_POST_MS);
     if (giveUp !== null) return giveUp;
     const veto = onAttempt();
-    if (veto !== undefined) return { kind: 'refused', why: veto };
+    if (veto !== undefined) return { kind: 'refused', why: ours(veto) };
     const timeoutMs = (): number => Math.min(POST_MS, deadline - clock.now());
     const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
     context.debug(describeExchange(`POST ${path}`, exchange));
@@ -253,7 +254,7 @@ function afterFailedSend(
     // All messages count against the same rate limit, so the others should wait as well.
     return { kind: 'retry', why, afterMs, holdsOthers: isLimit };
   }
-  if (isLimit) queue.stop(`The message to job ${jobId} was not accepted. ${why}`);
+  if (isLimit) queue.stop(sentence`The message to job ${jobId} was not accepted. ${why}`);
   return { kind: 'refused', why };
 }
 
@@ -282,7 +283,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
     case 'other-job':
       return {
         kind: 'doubtful',
-        why: `${context.where} answered the message with the record of another job.`,
+        why: sentence`${context.where} answered the message with the record of another job.`,
       };
     case 'problem': {
       const what = body.kind === 'ok' && body.value === '' ? 'an empty body' : read.problem;

@@ -1,3 +1,4 @@
+import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
 import type { Answer, Exchange } from './http.ts';
@@ -6,7 +7,7 @@ import { readRefusal } from './job-record.ts';
 interface Subject {
   readonly doing: 'send' | 'poll';
   /** Names the service, and the proxy if there is one. */
-  readonly where: string;
+  readonly where: string | Reason;
   /** The date until which the service asks to wait; null if it does not. */
   readonly retryAt: Date | null;
   /** Whether this run sends the message again. */
@@ -15,73 +16,79 @@ interface Subject {
 }
 
 /** One or two sentences: what the service did, and what to do about it. */
-export function explain(exchange: Exchange, subject: Subject): string {
+export function explain(exchange: Exchange, subject: Subject): Reason {
+  const { doing, where, redact } = subject;
   if (exchange.kind === 'failure') {
+    const why = ours(exchange.why);
     return exchange.written
-      ? `The connection to ${subject.where} was lost after the request was written: ${exchange.why}.`
-      : `Could not reach ${subject.where}: ${exchange.why}.`;
+      ? sentence`The connection to ${where} was lost after the request was written: ${why}.`
+      : sentence`Could not reach ${where}: ${why}.`;
   }
-  const parts = [
-    `The service answered ${exchange.status} ${subject.doing === 'send' ? 'to the message' : 'when the job was polled'}`,
-    exchange.body.kind === 'ok' ? quoteRefusal(exchange.body.value, subject.redact) : '',
-    exchange.requestId === '' ? '' : ` (request id ${subject.redact(exchange.requestId)})`,
-    '.',
-  ];
-  const advice = advise(exchange, subject);
-  return advice === '' ? parts.join('') : `${parts.join('')} ${advice}`;
+  const { status, body, requestId } = exchange;
+  const when = ours(doing === 'send' ? 'to the message' : 'when the job was polled');
+  const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : NO_REASON;
+  const id = requestId === '' ? NO_REASON : sentence` (request id ${redact(requestId)})`;
+  const answered = sentence`The service answered ${status} ${when}${said}${id}.`;
+  return join([answered, advise(exchange, subject)]);
 }
 
 /** Only this many details are shown. */
 const MOST_DETAILS = 3;
 
-function quoteRefusal(body: string, redact: Redact): string {
-  const { sentence, details } = readRefusal(body, redact);
-  if (sentence === '') return '';
-  const shown = details.slice(0, MOST_DETAILS).map((detail) => `"${oneLine(detail, 120)}"`);
-  const more = details.length > shown.length ? [`${details.length - shown.length} more`] : [];
-  const list = shown.length === 0 ? '' : ` (${[...shown, ...more].join(', ')})`;
-  return `: "${oneLine(sentence)}"${list}`;
+function quoteRefusal(body: string, redact: Redact): Reason {
+  const { sentence: refusal, details } = readRefusal(body, redact);
+  if (refusal === '') return NO_REASON;
+  const shown = details.slice(0, MOST_DETAILS).map((detail) => sentence`${oneLine(detail, 120)}`);
+  const more = ours(details.length > shown.length ? `${details.length - shown.length} more` : '');
+  const list = shown.length === 0 ? NO_REASON : sentence` (${join([...shown, more], ', ')})`;
+  return sentence`: ${oneLine(refusal)}${list}`;
 }
 
-function advise({ status, locationHost, contentType, body }: Answer, subject: Subject): string {
+function advise({ status, locationHost, contentType, body }: Answer, subject: Subject): Reason {
+  const { doing, redact } = subject;
   if (status >= 300 && status < 400) {
-    const target = locationHost === '' ? '' : ` to ${oneLine(subject.redact(locationHost))}`;
-    return `That is a redirect${target}, which is never followed; check base-url.`;
+    const target = locationHost === '' ? NO_REASON : sentence` to ${redact(locationHost)}`;
+    return sentence`That is a redirect${target}, which is never followed; check base-url.`;
   }
   switch (status) {
     case 401:
-      return 'The api-key is expired (keys live 90 days by default) or wrong; store a new admin key.';
+      return ours(
+        'The api-key is expired (keys live 90 days by default) or wrong; store a new admin key.',
+      );
     case 403:
-      return (
-        `The api-key lacks the ${subject.doing === 'send' ? 'write' : 'read'} scope, or the IP address of ` +
-        'this runner is not on the IP allow list of the key; GitHub-hosted runners rarely are.'
+      return ours(
+        `The api-key lacks the ${doing === 'send' ? 'write' : 'read'} scope, or the IP address of ` +
+          'this runner is not on the IP allow list of the key; GitHub-hosted runners rarely are.',
       );
     case 404:
-      return 'The job was not found; check job-id and project-id.';
+      return ours('The job was not found; check job-id and project-id.');
     case 429:
-      if (subject.doing === 'poll') {
-        return 'The service was polled too often; a longer poll-interval-seconds may help.';
-      }
-      return (
-        'The service accepts 100 messages per project and hour (100/h) from all senders together' +
-        (subject.isRetried
-          ? '.'
-          : subject.retryAt === null
-            ? '; try again later.'
-            : `; try again after ${inUtc(subject.retryAt)}.`)
-      );
+      return ours(adviseOnLimit(subject));
   }
   if (status >= 200 && status < 300) {
-    if (body.kind === 'problem') return `The answer had ${body.problem}.`;
+    if (body.kind === 'problem') return ours(`The answer had ${body.problem}.`);
     const type =
       contentType === ''
-        ? 'no content type'
-        : `the content type ${oneLine(subject.redact(contentType), 60)}`;
-    return `The answer, with ${type}, was not a record of this job; a proxy or captive portal may have sent it.`;
+        ? ours('no content type')
+        : sentence`the content type ${oneLine(redact(contentType), 60)}`;
+    return sentence`The answer, with ${type}, was not a record of this job; a proxy or captive portal
+      may have sent it.`;
   }
-  if (status >= 500) return 'The service itself has a problem.';
+  if (status >= 500) return ours('The service itself has a problem.');
   const isUntimely = status === 408 || status === 425;
-  return isUntimely ? '' : 'It refuses this request; check the prompt and the job.';
+  return ours(isUntimely ? '' : 'It refuses this request; check the prompt and the job.');
+}
+
+function adviseOnLimit({ doing, isRetried, retryAt }: Subject): string {
+  if (doing === 'poll') {
+    return 'The service was polled too often; a longer poll-interval-seconds may help.';
+  }
+  const limit =
+    'The service accepts 100 messages per project and hour (100/h) from all senders together';
+  if (isRetried) return `${limit}.`;
+  return retryAt === null
+    ? `${limit}; try again later.`
+    : `${limit}; try again after ${inUtc(retryAt)}.`;
 }
 
 export function inUtc(date: Date): string {

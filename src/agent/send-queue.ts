@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import type { Reason } from '../reason.ts';
 
 /** Messages that are sent at the same time. All of them count against one rate limit. */
 const MOST_AT_A_TIME = 4;
@@ -11,8 +12,8 @@ export interface SendQueue {
   /** Runs the work in the order of the calls, a few at a time. */
   limit<T>(work: () => Promise<T>): Promise<T>;
   /** Stops all messages that are not sent yet. Only the first reason counts. */
-  stop(why: string): void;
-  /** Aborted by `stop`, with its sentence as the reason. */
+  stop(why: Reason): void;
+  /** Aborted by `stop`, with its `Reason`. */
   readonly stopped: AbortSignal;
 }
 

@@ -1,4 +1,5 @@
 import type { AgentContext, Fetched, PollHooks } from '../agent/client.ts';
+import { type Reason, redactReason } from '../reason.ts';
 import {
   changeOfLink,
   isKnownStatus,
@@ -29,10 +30,10 @@ type News =
   | { readonly kind: 'status'; readonly status: string | null }
   | { readonly kind: 'sending' | 'delivered' | 'resumed' | 'unwanted' | 'ended' }
   | { readonly kind: 'waiting'; readonly nextPollMs: number; readonly remainingMs: number }
-  | { readonly kind: 'held'; readonly why: string; readonly afterMs: number }
+  | { readonly kind: 'held'; readonly why: Reason; readonly afterMs: number }
   /** `afterMs` is null if no time is left for another poll. */
-  | { readonly kind: 'missed'; readonly why: string; readonly afterMs: number | null }
-  | { readonly kind: 'doubted'; readonly why: string; readonly pollMs: number }
+  | { readonly kind: 'missed'; readonly why: Reason; readonly afterMs: number | null }
+  | { readonly kind: 'doubted'; readonly why: Reason; readonly pollMs: number }
   | { readonly kind: 'warning'; readonly text: string };
 /** `state` is what is true if the run ends here. */
 export type JobEvent = News & { readonly state: JobState };
@@ -128,11 +129,11 @@ function warningsOf({ id, status, linkProblem }: JobRecord): readonly string[] {
   ].filter((text) => text !== '');
 }
 
-/** Takes the secrets out of the reason: it may quote what others wrote. */
+/** Takes the secrets out of what the reason quotes. */
 export function endJob(job: Job, { result, reason, confirmed = null }: End): void {
   const { clock, redact } = job.context;
   mark(job, result);
-  const end = { result, reason: redact(reason), confirmed, endedAt: clock.now() };
+  const end = { result, reason: redactReason(reason, redact), confirmed, endedAt: clock.now() };
   job.state = { ...job.state, turn: { ...job.state.turn, ...end } };
   emit(job, { kind: 'ended' });
 }

@@ -2,6 +2,7 @@ import type { GiveUp } from '../agent/client.ts';
 import { findEarlier } from '../memory/claim.ts';
 import { findJob, isOvertaken, isUpTo, type LedgerJob } from '../memory/ledger.ts';
 import type { Memory } from '../memory/updates.ts';
+import { join, ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import { hasEnded, type JobState, type Turn } from '../turn.ts';
 import { type End, reasonNow } from './reasons.ts';
 
@@ -51,25 +52,31 @@ export function planJob(circumstances: Circumstances): Plan {
     case 'not-found':
       return refuseUnseen(jobId, memory.ending);
     case 'unreadable':
-      return planUntold(circumstances, `the comment cannot be read: ${memory.why}`);
+      return planUntold(circumstances, sentence`the comment cannot be read: ${memory.why}`);
     case 'none':
       return planUntold(
         circumstances,
-        isNamed ? 'comment is false' : 'there is no pull request or issue that could remember it',
+        ours(
+          isNamed ? 'comment is false' : 'there is no pull request or issue that could remember it',
+        ),
       );
     case 'read': {
       const { ledger, isWhole } = memory;
       const job = findJob(ledger, jobId);
       const earlier = findEarlier(job?.turns ?? [], own);
       if (job !== undefined && earlier !== null) return planAgain(job, earlier, own, wait);
-      if (!isWhole) return planUntold(circumstances, 'a comment of this action cannot be read');
+      if (!isWhole) {
+        return planUntold(circumstances, ours('a comment of this action cannot be read'));
+      }
       const isTrimmed = ledger.trimmed !== null && isUpTo(own.runId, ledger.trimmed);
-      if (isTrimmed) return planUntold(circumstances, 'the comment had no room for all messages');
+      if (isTrimmed) {
+        return planUntold(circumstances, ours('the comment had no room for all messages'));
+      }
       return isNamed
         ? SEND
         : planUntold(
             circumstances,
-            "the job's pull request does not show it and may have been another one before",
+            ours("the job's pull request does not show it and may have been another one before"),
           );
     }
   }
@@ -86,51 +93,51 @@ function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Pla
     : { kind: 'resume', turn: earlier, isOvertaken: isOvertaken(earlier, job.turns) };
 }
 
-const WHAT_TO_DO =
-  'To send it, start a new run, write a new comment, or set `resend-on-rerun: true`.';
+const WHAT_TO_DO = sentence`To send it, start a new run, write a new comment, or set
+  ${'resend-on-rerun: true'}.`;
 
 /** Nothing tells whether an earlier attempt sent the message. */
-function planUntold({ jobId, resendOnRerun }: Circumstances, why: string): Plan {
+function planUntold({ jobId, resendOnRerun }: Circumstances, why: Reason): Plan {
   if (resendOnRerun) {
     const warning =
       `The message to job ${jobId} is sent, although this re-run cannot tell whether an earlier ` +
-      `attempt sent it: ${why} (resend-on-rerun).`;
+      `attempt sent it: ${reasonToText(why)} (resend-on-rerun).`;
     return { kind: 'send', warning, earlier: null };
   }
   return refuse(
     'error',
-    `Nothing was sent to job ${jobId}: this re-run cannot tell whether an earlier attempt sent it, ` +
-      `because ${why}. ${WHAT_TO_DO}`,
+    sentence`Nothing was sent to job ${jobId}: this re-run cannot tell whether an earlier attempt sent
+      it, because ${why}. ${WHAT_TO_DO}`,
   );
 }
 
 /** In a re-run, a job gets nothing if the run has ended before it is known what was sent to it. */
 function refuseUnseen(jobId: string, ending: GiveUp): Plan {
-  const nothing = `Nothing was sent to job ${jobId} in this re-run: it could not be read`;
-  const unknown = 'so the action cannot tell whether an earlier attempt sent it.';
+  const nothing = sentence`Nothing was sent to job ${jobId} in this re-run: it could not be read`;
+  const unknown = ours('so the action cannot tell whether an earlier attempt sent it.');
   switch (ending.kind) {
     case 'refused':
-      return refuse('error', `${nothing}, ${unknown} ${ending.why}`);
+      return refuse('error', sentence`${nothing}, ${unknown} ${ending.why}`);
     case 'stopped':
       return refuse(
         'skipped',
-        `${nothing} before the service took no more messages. ${ending.why}`,
+        sentence`${nothing} before the service took no more messages. ${ending.why}`,
       );
     case 'timed-out':
       return refuse(
         'timed-out',
-        `${nothing} within timeout-minutes, ${unknown} ${ending.why}`.trim(),
+        join([sentence`${nothing} within timeout-minutes, ${unknown}`, ending.why]),
       );
     case 'cancelled':
       return refuse(
         'cancelled',
-        `The run was cancelled before it was known what an earlier attempt had sent to job ${jobId}; ` +
-          'nothing was sent now.',
+        sentence`The run was cancelled before it was known what an earlier attempt had sent to job
+          ${jobId}; nothing was sent now.`,
       );
   }
 }
 
-function refuse(result: End['result'], reason: string): Plan {
+function refuse(result: End['result'], reason: Reason): Plan {
   return { kind: 'refuse', end: { result, reason } };
 }
 
@@ -191,7 +198,7 @@ export function stateUnplanned(jobId: string, own: Turn, isLook: boolean): JobSt
   const unknown = {
     delivery: 'unknown',
     result: 'error',
-    reason: 'The run ended before it was known what an earlier attempt had sent.',
+    reason: ours('The run ended before it was known what an earlier attempt had sent.'),
   } as const;
   const now = isLook ? reasonNow('not-sent', isLook, true) : unknown;
   return { jobId, isLook, record: null, turn: { ...own, ...now }, polls: 0, timeline: [] };

@@ -1,38 +1,34 @@
 import { type Clock, duration } from '../clock.ts';
+import { reasonToText } from '../reason.ts';
 import type { Log } from '../runner/log.ts';
 import { elapsedMs } from '../turn.ts';
+import { FleetProgress } from './fleet-progress.ts';
 import type { JobEvent } from './job.ts';
 
 /** Milliseconds without a line after which one says that all is well. */
 const HEARTBEAT_MS = 60_000;
 
-/** Tells the log what happens: one line a change, and one heartbeat in between for all jobs. */
+/** Tells the log what happens. */
 export function createProgress(log: Log, clock: Clock, jobs: number): (event: JobEvent) => void {
+  if (jobs === 1) return createJobProgress(log, clock);
+  const fleet = new FleetProgress(log, clock, jobs);
+  return (event) => fleet.tell(event);
+}
+
+/** One line for each change, and a heartbeat in between. */
+function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
   let spokeAt = clock.now();
   let inPhase = '';
-  let ended = 0;
 
   function say(line: string): void {
     spokeAt = clock.now();
     log.info(line);
   }
 
-  /** Many jobs are in different phases at the same time: those stand under one title. */
   function enter(phase: string): void {
-    const title = jobs === 1 ? phase : `${jobs} jobs`;
-    if (title === inPhase) return;
-    inPhase = title;
-    log.group(title);
-  }
-
-  function beat(event: Extract<JobEvent, { kind: 'waiting' }>, since: string): string {
-    const { jobId, record } = event.state;
-    const status = record?.status ?? null;
-    const remain = `${seconds(event.remainingMs)} remain`;
-    return jobs === 1
-      ? `Job ${jobId} is still ${status ?? 'in an unknown status'}${since}; ${remain}, ` +
-          `the next look is in ${seconds(event.nextPollMs)}.`
-      : `${ended} of ${jobs} jobs have ended; ${remain} for the others.`;
+    if (phase === inPhase) return;
+    inPhase = phase;
+    log.group(phase);
   }
 
   return (event) => {
@@ -64,26 +60,29 @@ export function createProgress(log: Log, clock: Clock, jobs: number): (event: Jo
       }
       case 'held':
         return say(
-          `The message to job ${jobId} was not taken. ${event.why} ${next(event, 'Trying')}`,
+          `The message to job ${jobId} was not taken. ${reasonToText(event.why)} ${next(event, 'Trying')}`,
         );
       case 'doubted':
         if (inPhase === '') enter('Looking');
         return say(
-          `${event.why} Looking for up to ${seconds(event.pollMs)} whether job ${jobId} shows the message.`,
+          `${reasonToText(event.why)} Looking for up to ${seconds(event.pollMs)} whether job ${jobId} shows the message.`,
         );
       case 'missed':
-        return say(`A look at job ${jobId} failed. ${event.why} ${next(event, 'Looking')}`);
+        return say(
+          `A look at job ${jobId} failed. ${reasonToText(event.why)} ${next(event, 'Looking')}`,
+        );
       case 'warning':
         spokeAt = clock.now();
         return log.warning(event.text);
       case 'waiting':
         enter('Waiting for the agent');
-        if (clock.now() - spokeAt >= HEARTBEAT_MS) say(beat(event, since));
-        return;
+        if (clock.now() - spokeAt < HEARTBEAT_MS) return;
+        return say(
+          `Job ${jobId} is still ${status ?? 'in an unknown status'}${since}; ` +
+            `${seconds(event.remainingMs)} remain, the next look is in ${seconds(event.nextPollMs)}.`,
+        );
       case 'unwanted':
-        return;
       case 'ended':
-        ended += 1;
         return;
     }
   };

@@ -1,5 +1,6 @@
 import type { GiveUp } from '../agent/client.ts';
 import { isOvertaken, type LedgerJob } from '../memory/ledger.ts';
+import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { isFinal, type JobState, type Status, type Turn, type TurnResult } from '../turn.ts';
 
 // How a job ended, as a result and the sentence that explains it.
@@ -7,7 +8,7 @@ import { isFinal, type JobState, type Status, type Turn, type TurnResult } from 
 export interface End {
   readonly result: TurnResult;
   /** One sentence for every result that is not plain success; else empty. */
-  readonly reason: string;
+  readonly reason: Reason;
   readonly confirmed?: boolean | null;
 }
 
@@ -23,27 +24,31 @@ export interface Limits {
   readonly settleMs: number;
 }
 
-const IT_MAY_HAVE_ARRIVED =
+const IT_MAY_HAVE_ARRIVED = ours(
   'The message may or may not have been delivered; it was not sent again. Look at the job before you ' +
-  'send it once more.';
+    'send it once more.',
+);
 
 /** What is true if the process is killed now. */
 export function reasonNow(delivery: Turn['delivery'], isLook: boolean, wait: boolean): End {
-  if (isLook) return { result: 'error', reason: 'The run ended before the look at the job did.' };
+  if (isLook) {
+    return { result: 'error', reason: ours('The run ended before the look at the job did.') };
+  }
   switch (delivery) {
     case 'not-sent':
     case 'sending':
-      return { result: 'error', reason: 'The run ended before the message was sent.' };
+      return { result: 'error', reason: ours('The run ended before the message was sent.') };
     case 'unknown':
       return {
         result: 'error',
-        reason:
+        reason: ours(
           'The run ended while the message was being sent. Look at the job before you send it again.',
+        ),
       };
     case 'sent':
       return {
         result: 'sent',
-        reason: wait ? 'The run ended before the agent was done.' : '',
+        reason: ours(wait ? 'The run ended before the agent was done.' : ''),
       };
   }
 }
@@ -55,27 +60,33 @@ export function done(
   { isSure, isOvertaken }: { readonly isSure: boolean; readonly isOvertaken: boolean },
 ): End {
   const confirmed = turn.sentAt === null ? null : isSure && !isOvertaken;
-  const doubt = confirmed === false ? ` ${doubtOf(turn, settleMs, isOvertaken)}` : '';
+  const doubt = confirmed === false ? doubtOf(turn, settleMs, isOvertaken) : NO_REASON;
   switch (record?.status) {
     case 'completed':
       return {
         result: 'completed',
         confirmed,
-        reason: doubt === '' ? '' : `Job ${jobId} is completed.${doubt}`,
+        reason:
+          doubt.length === 0 ? NO_REASON : join([sentence`Job ${jobId} is completed.`, doubt]),
       };
     case 'archived':
       return {
         result: 'archived',
         confirmed,
-        reason: `Job ${jobId} was archived, so the agent does not work on it.${doubt}`,
+        reason: join([
+          sentence`Job ${jobId} was archived, so the agent does not work on it.`,
+          doubt,
+        ]),
       };
     default:
       return {
         result: 'failed',
         confirmed,
-        reason:
-          `The agent failed on job ${jobId}.${doubt} The service does not say why; look at the ` +
-          'job in its dashboard.',
+        reason: join([
+          sentence`The agent failed on job ${jobId}.`,
+          doubt,
+          ours('The service does not say why; look at the job in its dashboard.'),
+        ]),
       };
   }
 }
@@ -90,28 +101,30 @@ export function reviewState(state: JobState, { turns }: LedgerJob, limits: Limit
 
 /** Another run has the same message. */
 export function handledElsewhere(jobId: string, runId: string | null): End {
-  const who = runId === null ? 'another run' : `run ${runId}`;
+  const who = runId === null ? ours('another run') : sentence`run ${runId}`;
   return {
     result: 'skipped',
-    reason: `Nothing was sent to job ${jobId}: ${who} handles the same comment.`,
+    reason: sentence`Nothing was sent to job ${jobId}: ${who} handles the same comment.`,
   };
 }
 
 /** Why a final status may not belong to our message. */
-function doubtOf({ base }: Turn, settleMs: number, isOvertaken: boolean): string {
+function doubtOf({ base }: Turn, settleMs: number, isOvertaken: boolean): Reason {
   if (isOvertaken) {
-    return 'Another message was sent to it since: this is possibly the answer to that one.';
+    return ours('Another message was sent to it since: this is possibly the answer to that one.');
   }
   if (base === null) {
-    return (
+    return ours(
       'Its status before the message is not known: this is possibly from an earlier turn. Look at ' +
-      'the job.'
+        'the job.',
     );
   }
-  return isFinal(base.status)
-    ? `It showed that before the message, and still ${span(settleMs)} after it (settle-seconds): ` +
-        'this is possibly from the earlier turn. Look at the job.'
-    : 'The agent was already working when the message was sent: this is possibly the end of that work.';
+  return ours(
+    isFinal(base.status)
+      ? `It showed that before the message, and still ${span(settleMs)} after it (settle-seconds): ` +
+          'this is possibly from the earlier turn. Look at the job.'
+      : 'The agent was already working when the message was sent: this is possibly the end of that work.',
+  );
 }
 
 /** Where there is no message to wait for, there is nothing to confirm. */
@@ -120,36 +133,32 @@ function unconfirmed({ turn }: JobState): false | null {
 }
 
 /** The deadline came before the end of the turn. */
-export function timedOut(state: JobState, { timeoutMs }: Limits, lastMiss: string): End {
+export function timedOut(state: JobState, { timeoutMs }: Limits, lastMiss: Reason): End {
   const { jobId, record } = state;
   const status = record?.status ?? null;
-  const limit = `${span(timeoutMs)} (timeout-minutes)`;
-  const miss = lastMiss === '' ? '' : ` The last look failed: ${lastMiss}`;
-  return {
-    result: 'timed-out',
-    confirmed: unconfirmed(state),
-    reason: isFinal(status)
-      ? `Job ${jobId} is ${status}, but within ${limit} it did not become sure that this ` +
-        'answers the message. Look at the job; timeout-minutes should be well above ' +
-        `settle-seconds.${miss}`
-      : `The agent was not done with job ${jobId} within ${limit}; its status is ` +
-        `${status ?? 'not known'}, and the agent ${status === null ? 'may keep' : 'keeps'} working. ` +
-        `Raise timeout-minutes, or go on waiting in a later run with send: false and wait: true.${miss}`,
-  };
+  const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
+  const said = isFinal(status)
+    ? sentence`Job ${jobId} is ${status ?? ''}, but within ${limit} it did not become sure that this
+        answers the message. Look at the job; timeout-minutes should be well above settle-seconds.`
+    : sentence`The agent was not done with job ${jobId} within ${limit}; its status is
+        ${status ?? ours('not known')}, and the agent ${ours(status === null ? 'may keep' : 'keeps')}
+        working. Raise timeout-minutes, or go on waiting in a later run with send: false and wait: true.`;
+  const miss = lastMiss.length === 0 ? NO_REASON : sentence`The last look failed: ${lastMiss}`;
+  return { result: 'timed-out', confirmed: unconfirmed(state), reason: join([said, miss]) };
 }
 
 /** Too many polls failed. */
-export function lost(state: JobState, failures: number, why: string): End {
+export function lost(state: JobState, failures: number, why: Reason): End {
   const { jobId, isLook } = state;
-  const count = failures === 1 ? '' : ` (${failures} looks failed in a row)`;
+  const count = ours(failures === 1 ? '' : ` (${failures} looks failed in a row)`);
   return {
     result: 'error',
     confirmed: unconfirmed(state),
     reason: isLook
-      ? `Job ${jobId} cannot be watched${count}. ${why}`
-      : `The message was delivered, but job ${jobId} can no longer be watched` +
-        `${count}. ${why} The agent may keep working; look at the job, or wait in a later run with ` +
-        'send: false and wait: true.',
+      ? sentence`Job ${jobId} cannot be watched${count}. ${why}`
+      : sentence`The message was delivered, but job ${jobId} can no longer be watched${count}. ${why}
+          The agent may keep working; look at the job, or wait in a later run with send: false and
+          wait: true.`,
   };
 }
 
@@ -160,20 +169,19 @@ export function stoppedWaiting(state: JobState): End {
   return {
     result: 'cancelled',
     confirmed: unconfirmed(state),
-    reason: `The run was cancelled${when}: stopped watching; the agent keeps working.${again}`,
+    reason: ours(
+      `The run was cancelled${when}: stopped watching; the agent keeps working.${again}`,
+    ),
   };
 }
 
 /** Nobody can tell whether the message arrived. */
-export function doubtful(why: string, { wait }: { wait: boolean }, isCancelled: boolean): End {
+export function doubtful(why: Reason, { wait }: { wait: boolean }, isCancelled: boolean): End {
   const confirmed = wait ? false : null;
+  const cancelled = ours('The run was cancelled while the message was being sent.');
   return isCancelled
-    ? {
-        result: 'cancelled',
-        confirmed,
-        reason: `The run was cancelled while the message was being sent. ${IT_MAY_HAVE_ARRIVED}`,
-      }
-    : { result: 'error', confirmed, reason: `${why} ${IT_MAY_HAVE_ARRIVED}` };
+    ? { result: 'cancelled', confirmed, reason: join([cancelled, IT_MAY_HAVE_ARRIVED]) }
+    : { result: 'error', confirmed, reason: sentence`${why} ${IT_MAY_HAVE_ARRIVED}` };
 }
 
 /** The message was surely not sent, or the one look did not succeed. */
@@ -182,35 +190,35 @@ export function notSent(
   { timeoutMs }: Limits,
   ending: GiveUp | Unwanted,
 ): End {
-  const nothing = isLook ? `Job ${jobId} could not be seen` : `Nothing was sent to job ${jobId}`;
+  const nothing = isLook
+    ? sentence`Job ${jobId} could not be seen`
+    : sentence`Nothing was sent to job ${jobId}`;
   switch (ending.kind) {
     case 'refused':
-      return { result: 'error', reason: `${nothing}. ${ending.why}` };
+      return { result: 'error', reason: sentence`${nothing}. ${ending.why}` };
     case 'stopped':
       return {
         result: 'skipped',
-        reason: `${nothing}, for the service takes no more messages for now. ${ending.why}`,
+        reason: sentence`${nothing}, for the service takes no more messages for now. ${ending.why}`,
       };
     case 'unwanted': {
-      const status = record?.status ?? 'in an unknown status';
-      const wanted = [...ending.onlyWhen].join(', ');
+      const status = record?.status ?? ours('in an unknown status');
+      const wanted = ours([...ending.onlyWhen].join(', '));
       return {
         result: 'skipped',
-        reason: `${nothing}: it is ${status}, and only-when is ${wanted}.`,
+        reason: sentence`${nothing}: it is ${status}, and only-when is ${wanted}.`,
       };
     }
-    case 'timed-out':
-      return {
-        result: 'timed-out',
-        reason:
-          `${nothing}: it was not possible within ${span(timeoutMs)} (timeout-minutes).` +
-          (ending.why === '' ? '' : ` ${ending.why}`),
-      };
-    case 'cancelled':
-      return {
-        result: 'cancelled',
-        reason: `The run was cancelled before ${isLook ? `job ${jobId} was seen` : 'the message was sent'}.`,
-      };
+    case 'timed-out': {
+      const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
+      const late = sentence`${nothing}: it was not possible within ${limit}.`;
+      const { why } = ending;
+      return { result: 'timed-out', reason: why.length === 0 ? late : sentence`${late} ${why}` };
+    }
+    case 'cancelled': {
+      const what = isLook ? sentence`job ${jobId} was seen` : ours('the message was sent');
+      return { result: 'cancelled', reason: sentence`The run was cancelled before ${what}.` };
+    }
   }
 }
 

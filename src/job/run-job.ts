@@ -10,6 +10,7 @@ import {
   withRetries,
 } from '../agent/client.ts';
 import type { Note } from '../memory/updates.ts';
+import { NO_REASON, ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import { type JobState, STATUSES, type Status, type Turn } from '../turn.ts';
 import {
   emit,
@@ -47,10 +48,13 @@ export interface Message {
 /** Milliseconds for which a baseline holds: what changes later would be taken for the message's effect. */
 const FRESH_MS = 1000;
 
-const EARLIER_DOUBT = 'An earlier attempt of this run did not learn what came of its message.';
-const notNoted = (why: string): string =>
-  `This is a re-run, and no note of the message stands in the comment (${why}), so an attempt could ` +
-  'send it twice. Give the job `pull-requests: write`, start a new run, or set `resend-on-rerun: true`.';
+const EARLIER_DOUBT = ours(
+  'An earlier attempt of this run did not learn what came of its message.',
+);
+const notNoted = (why: string): Reason =>
+  sentence`This is a re-run, and no note of the message stands in the comment (${why}), so an attempt
+    could send it twice. Give the job ${'pull-requests: write'}, start a new run, or set
+    ${'resend-on-rerun: true'}.`;
 
 /** Carries out the plan of a job. */
 export async function runJob(job: Job, plan: Plan, message: Message): Promise<void> {
@@ -122,7 +126,7 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
       return doubtful(sent.why, options, context.signal.aborted);
     }
     takeDelivery(job, null);
-    const text = `${sent.why} The job shows that the message arrived.`;
+    const text = `${reasonToText(sent.why)} The job shows that the message arrived.`;
     emit(job, { kind: 'warning', text });
   } else if (sent.kind === 'delivered') {
     takeDelivery(job, sent.record);
@@ -130,7 +134,7 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
   } else {
     return withoutMessage(job, sent);
   }
-  return options.wait ? waitUntilDone(job) : { result: 'sent', reason: '' };
+  return options.wait ? waitUntilDone(job) : { result: 'sent', reason: NO_REASON };
 }
 
 function withoutMessage(job: Job, ending: GiveUp | Unwanted): End {
@@ -197,7 +201,7 @@ async function look(job: Job, isUnfinished: boolean): Promise<End> {
   const end = await pollUntilFetched(context, job.state.jobId, pollHooks(job));
   if (end.kind !== 'fetched') return notSent(job.state, options, end);
   take(job, end.record);
-  return { result: statusOf(job.state), reason: '' };
+  return { result: statusOf(job.state), reason: NO_REASON };
 }
 
 /** Goes on where an earlier attempt of the same run stopped. */
@@ -212,5 +216,5 @@ async function resume(job: Job): Promise<End> {
   }
   update(job, { delivery: 'sent', sentAt: state.turn.sentAt ?? context.clock.now() });
   emit(job, { kind: 'resumed' });
-  return options.wait ? waitUntilDone(job) : { result: 'sent', reason: '' };
+  return options.wait ? waitUntilDone(job) : { result: 'sent', reason: NO_REASON };
 }

@@ -1,5 +1,6 @@
 import { type AgentContext, fetchJob, type Missed } from '../agent/client.ts';
 import { pollRetryDelayMs } from '../agent/retry.ts';
+import { NO_REASON, type Reason } from '../reason.ts';
 import { evaluateTurn, isFinal } from '../turn.ts';
 import { countPoll, emit, type Job, takePoll } from './job.ts';
 import { done, type End, lost, stoppedWaiting, timedOut } from './reasons.ts';
@@ -17,7 +18,7 @@ const LAST_POLL_MS = 1500;
  * Polls the job to find out whether a doubtful message was delivered. A change of the job shows
  * that only if the agent had finished its work before the message.
  */
-export async function confirmDelivery(job: Job, why: string): Promise<boolean> {
+export async function confirmDelivery(job: Job, why: Reason): Promise<boolean> {
   const { context, options } = job;
   const { clock, signal } = context;
   const { jobId, turn } = job.state;
@@ -45,7 +46,7 @@ export async function confirmDelivery(job: Job, why: string): Promise<boolean> {
 /** The failed polls since the last one that succeeded. */
 interface Misses {
   readonly count: number;
-  readonly lastReason: string;
+  readonly lastReason: Reason;
   /** Milliseconds until the next poll; null leaves that to the schedule. */
   readonly retryMs: number | null;
 }
@@ -60,7 +61,7 @@ export async function waitUntilDone(job: Job): Promise<End> {
   const settleMs = turn.sentAt === null ? 0 : options.settleMs;
   // The agent may already be done with the message of an earlier attempt.
   const firstMs = record === null ? options.firstPollMs : null;
-  let misses: Misses = { count: 0, lastReason: '', retryMs: firstMs };
+  let misses: Misses = { count: 0, lastReason: NO_REASON, retryMs: firstMs };
   for (;;) {
     const now = clock.now();
     const verdict = evaluateTurn(job.state.turn, now, settleMs);
@@ -81,7 +82,7 @@ export async function waitUntilDone(job: Job): Promise<End> {
     const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, deadline));
     if (signal.aborted) return stoppedWaiting(job.state);
     if (poll.kind === 'fetched') {
-      misses = { count: 0, lastReason: '', retryMs: null };
+      misses = { count: 0, lastReason: NO_REASON, retryMs: null };
       takePoll(job, poll);
       continue;
     }

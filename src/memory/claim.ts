@@ -11,7 +11,7 @@ function isCommand({ origin }: Turn): boolean {
 
 /** Whether it was given up for that of somebody else, of which it says nothing. */
 function isWithdrawn({ delivery, result, reason }: Turn): boolean {
-  return delivery === 'not-sent' && result === 'skipped' && reason === '';
+  return delivery === 'not-sent' && result === 'skipped' && reason.length === 0;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import * as z from 'zod/mini';
+import { redactReason } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { DELIVERIES, newTurn, RESULTS, redactStatus, type Turn } from '../turn.ts';
 import type { Ledger, LedgerJob } from './ledger.ts';
@@ -42,7 +43,7 @@ const turnTuple = z.tuple([
   index, // result
   index, // confirmed
   index, // prLinkChange
-  index, // reason
+  z.array(index), // reason, in its parts
   time, // startedAt
   time, // sentAt
   time, // endedAt
@@ -95,7 +96,7 @@ function toTuple(
       isOver ? RESULTS.indexOf(turn.result) : NULL,
       turn.confirmed === null ? NULL : TRUTHS.indexOf(turn.confirmed),
       turn.prLinkChange === null ? NULL : LINK_CHANGES.indexOf(turn.prLinkChange),
-      put(isOver ? turn.reason : null),
+      isOver ? turn.reason.map(put) : [],
       ...[since(turn.startedAt), since(turn.sentAt), since(turn.endedAt)],
       TRUTHS.indexOf(turn.evidence),
       base && [put(base.status), put(base.prLink), put(base.archivedAt)],
@@ -148,7 +149,7 @@ export function decode(data: string): Ledger {
         archivedAt: getOrNull(base[2]),
       },
       result: RESULTS[result] ?? start.result,
-      reason: getOrNull(reason) ?? '',
+      reason: reason.map(get),
       endedAt: isOver ? timeOf(ended) : null,
     };
   }
@@ -181,7 +182,7 @@ export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
     ...turn,
     by: clean(turn.by),
     prompt: redact(turn.prompt),
-    reason: redact(turn.reason),
+    reason: redactReason(turn.reason, redact),
     base: base && {
       status: cleanStatus(base.status),
       prLink: clean(base.prLink),

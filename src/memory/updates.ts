@@ -4,6 +4,7 @@ import type { GitHub } from '../github/api.ts';
 import { createDeadline, type Deadline } from '../github/deadline.ts';
 import { GitHubError, neededFor, whyOf } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
+import { NO_REASON, ours } from '../reason.ts';
 import type { Log } from '../runner/log.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
@@ -382,7 +383,7 @@ class CommentUpdates implements Updates {
     const entry = this.#entries.get(jobId);
     if (entry === undefined) return;
     entry.isUnwanted = !entry.isAnnounced;
-    this.#replace(jobId, { delivery: 'not-sent', result: 'skipped', reason: '' });
+    this.#replace(jobId, { delivery: 'not-sent', result: 'skipped', reason: NO_REASON });
   }
 
   #replace(jobId: string, outcome: Pick<Turn, 'delivery' | 'result' | 'reason'>): void {
@@ -517,8 +518,9 @@ class CommentUpdates implements Updates {
 }
 
 const STANDS: Note = { kind: 'stands' };
-const CLAIMED_BEFORE =
-  'An earlier attempt has claimed the command, and nothing tells whether it sent the message.';
+const CLAIMED_BEFORE = ours(
+  'An earlier attempt has claimed the command, and nothing tells whether it sent the message.',
+);
 const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} conversations at most`;
 
 function isOver({ turn }: JobState): boolean {

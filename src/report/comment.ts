@@ -1,10 +1,27 @@
-import { duration } from '../clock.ts';
-import type { Ledger, LedgerJob } from '../memory/ledger.ts';
+import { type Label, labelOf, labelOfEarlier, labelOfStatus } from '../labels.ts';
+import type { Ledger, LedgerJob, LedgerRecord } from '../memory/ledger.ts';
 import { composeNotice } from '../memory/text.ts';
-import { elapsedMs, type Turn, type TurnResult } from '../turn.ts';
-import { code, fence, link } from './markdown.ts';
+import { NO_REASON, type Reason } from '../reason.ts';
+import type { Turn } from '../turn.ts';
+import { countsOf, type Row, renderJobs, renderSource, timeTaken, titleOf } from './job-table.ts';
+import {
+  blocks,
+  code,
+  facts,
+  fence,
+  fitting,
+  fittingBlocks,
+  folded,
+  icon,
+  isLink,
+  link,
+  pullRequestLink,
+  quotation,
+  reasonToMarkdown,
+  small,
+} from './markdown.ts';
 
-// A ledger -> the visible part of the comment.
+// A ledger -> the visible part of the comment: how it stands, the link, and then everything else.
 
 /** Links of our own are built from these facts of the runner. */
 export interface Site {
@@ -14,158 +31,185 @@ export interface Site {
   readonly repository: string;
 }
 
-/** The visible part of the comment: a section a job, in it the newest turn first. */
-export function renderLedger(ledger: Ledger, site: Site, limit = Infinity): string {
-  const jobs = ledger.jobs.map(withoutUnsent);
-  if (jobs.every(({ record, turns }) => record === null && turns.length === 0)) return NOTHING_SENT;
-  const trimmed = ledger.trimmed === null ? '' : TRIMMED;
-  let text = '';
-  for (const [index, job] of jobs.entries()) {
-    const longer = `${text}${text === '' ? '' : '\n\n'}${renderJob(job, site)}`;
-    if (longer.length > limit - ROOM_FOR_MORE) {
-      return `${text}\n\n${jobs.length - index} more jobs are not shown for lack of room.${trimmed}`;
-    }
-    text = longer;
-  }
-  return `${text}${trimmed}`;
+/** A job with its newest message, and how that stands. */
+interface Shown {
+  readonly id: string;
+  readonly record: LedgerRecord | null;
+  /** Null where nothing was sent to it. */
+  readonly turn: Turn | null;
+  readonly older: readonly Turn[];
+  readonly label: Label;
 }
 
+/** Of several jobs: how many of those that need no attention are shown unfolded. */
+const MOST_OPEN = 10;
 /** Characters that are kept for what says that something is left out. */
 const ROOM_FOR_MORE = 200;
-const TRIMMED = '\n\n<sub>Older messages were removed from this comment for lack of room.</sub>';
+/** Characters of a prompt, in a heading and in a list. */
+const HEADING_PROMPT = 120;
+const LIST_PROMPT = 50;
 
-/** A message that was withdrawn, which has no reason, is none: nobody is shown it. */
-function withoutUnsent(job: LedgerJob): LedgerJob {
-  return {
-    ...job,
-    turns: job.turns.filter(
-      ({ result, reason, endedAt }) => !(result === 'skipped' && reason === '' && endedAt !== null),
-    ),
-  };
+/** The visible part of the comment, in at most `limit` characters. */
+export function renderLedger(ledger: Ledger, site: Site, limit = Infinity): string {
+  const jobs = ledger.jobs
+    .map(toShown)
+    .filter(({ record, turn }) => record !== null || turn !== null);
+  const [only, ...others] = jobs;
+  if (only === undefined) return NOTHING_SENT;
+  const trimmed = ledger.trimmed === null ? '' : TRIMMED;
+  const room = limit - trimmed.length - ROOM_FOR_MORE;
+  const text = others.length === 0 ? renderJob(only, site, room) : renderAll(jobs, site, room);
+  return blocks([text, renderOlder(jobs, site, room - text.length), trimmed]);
 }
 
+const TRIMMED = small('Older messages were removed from this comment for lack of room.');
 /** Where a message was about to be sent, and then was not: an empty comment would be a riddle. */
 const NOTHING_SENT = 'No message was sent to an agent.';
 
-function renderJob(job: LedgerJob, site: Site): string {
-  const [newest, ...older] = job.turns;
-  const { status = null, model = null, source = null, prLink = null } = job.record ?? {};
-  const facts = [
-    code(model ?? ''),
-    source === null ? '' : renderSource(source.repository, source.ref),
-    isLink(prLink) ? link('pull request', prLink) : '',
-  ].filter((fact) => fact !== '');
-  return [
-    `### Agent job ${code(job.id)}`,
-    facts.join(' · '),
-    newest === undefined ? '' : renderTurn(newest, status, site),
-    older.length === 0 ? '' : renderOlder(older, site),
-  ]
-    .filter((block) => block !== '')
-    .join('\n\n');
+function toShown({ id, record, turns }: LedgerJob): Shown {
+  const [turn = null, ...older] = turns.filter(isMessage);
+  const status = record?.status ?? null;
+  const label = turn === null ? labelOfStatus(status) : labelOf(turn, status);
+  return { id, record, turn, older, label };
 }
 
-/** The links of a ledger were checked, but who may edit comments may have edited this one. */
-function isLink(url: string | null): url is string {
-  return url !== null && /^https:\/\/[\w.:-]+\/[\w./%-]+$/.test(url);
+/** A message that was withdrawn, which has no reason, is none: nobody is shown it. */
+function isMessage({ result, reason, endedAt }: Turn): boolean {
+  return !(result === 'skipped' && reason.length === 0 && endedAt !== null);
 }
 
-function renderSource(repository: string, ref: string | null): string {
-  const name = repository.replace(/^https?:\/\/[^/]+\//, '').replace(/\.git$/, '');
-  return code(ref === null ? name : `${name}@${ref}`);
-}
-
-function renderOlder(turns: readonly Turn[], site: Site): string {
-  const title = turns.length === 1 ? '1 earlier message' : `${turns.length} earlier messages`;
-  const body = turns.map((turn) => renderTurn(turn, null, site)).join('\n\n');
-  return `<details>\n<summary>${title}</summary>\n\n${body}\n\n</details>`;
-}
-
-/** `status` is that of the job by now, which says nothing of its older turns. */
-function renderTurn(turn: Turn, status: string | null, site: Site): string {
-  const run = `${site.serverUrl}/${site.repository}/actions/runs/${turn.runId}`;
-  const elapsed = elapsedMs(turn, null);
-  const facts = [
-    `**${headline(turn, status)}**`,
-    elapsed === null || turn.result === 'sent' ? '' : duration(elapsed / 1000),
-    turn.by === null ? '' : `asked by ${code(turn.by)}`,
-    link('run', turn.attempt === 1 ? run : `${run}/attempts/${turn.attempt}`),
-    `${new Date(turn.startedAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
-  ].filter((fact) => fact !== '');
-  const reason = turn.endedAt === null ? '' : code(turn.reason, 600);
-  return [facts.join(' · '), reason, fence(turn.prompt)]
-    .filter((block) => block !== '')
-    .join('\n\n');
-}
-
-/** In a few words what became of the turn; `isLook` if nothing was to be sent. */
-export function headline(
-  turn: Pick<Turn, 'result' | 'delivery' | 'confirmed' | 'prLinkChange' | 'endedAt'>,
-  status: string | null,
-  isLook = false,
-): string {
-  if (isLook) return LOOKED[turn.result];
-  if (turn.endedAt === null) {
-    return turn.delivery === 'sending' ? 'The message is being sent' : 'Sent, the agent is working';
+/** One job: first how it stands, then where to look, in the end what it is. */
+function renderJob(job: Shown, site: Site, room: number): string {
+  const { id, record, turn, label } = job;
+  const { model = null, source = null, prLink = null } = record ?? {};
+  const pull = isLink(prLink) ? `**${pullRequestLink(prLink)}**` : '';
+  const about = [`Job ${code(id, 256)}`, code(model ?? ''), source ? renderSource(source) : ''];
+  if (turn === null) {
+    const texts = [`### ${titleOf([label])}`, pull, 'No message was sent to it.'];
+    return fittingBlocks([...texts, small(facts(about))], room);
   }
-  switch (turn.result) {
-    case 'completed':
-      // Without a confirmation the link may be the earlier turn's.
-      return turn.confirmed === false
-        ? 'Completed, unconfirmed'
-        : turn.prLinkChange === null
-          ? 'Completed'
-          : `Completed, ${CHANGE[turn.prLinkChange]}`;
-    case 'failed':
-      return turn.confirmed ? 'Failed' : 'Failed, possibly the earlier turn';
-    case 'archived':
-      return 'Archived';
-    case 'timed-out':
-      if (turn.delivery !== 'sent') return 'Not sent in time';
-      return status === null || status === 'active'
-        ? 'Still working when the wait ended'
-        : 'Not confirmed when the wait ended';
-    case 'active':
-      return 'The agent is working';
-    case 'sent':
-      return 'Sent';
-    case 'skipped':
-      return 'Skipped';
-    case 'cancelled':
-      return CANCELLED[turn.delivery];
-    case 'error':
-      return ERROR[turn.delivery];
-  }
+  const isNew = label.kind === 'sending';
+  const texts = [
+    `### ${isNew ? asked(turn.by, 'the agent', turn.prompt) : titleOf([label])}`,
+    facts([pull, timeOf(job), isNew ? '' : askedBy(turn.by), logLink(turn, site)]),
+    reasonToMarkdown(reasonOf(turn)),
+    isNew && fitsHeading(turn.prompt) ? '' : quotation(turn.prompt),
+    small(facts([...about, inUtc(turn.startedAt)])),
+  ];
+  return fittingBlocks(texts, room);
 }
 
-const CHANGE = {
-  created: 'pull request created',
-  updated: 'pull request updated',
-  none: 'no files changed',
-} as const;
-const LOOKED: Readonly<Record<TurnResult, string>> = {
-  error: 'The job could not be seen',
-  cancelled: 'Stopped watching; the agent keeps working',
-  failed: 'Failed',
-  archived: 'Archived',
-  'timed-out': 'Still working when the wait ended',
-  active: 'The agent is working',
-  sent: 'Sent',
-  completed: 'Completed',
-  skipped: 'Skipped',
-};
-const CANCELLED = {
-  sending: 'Cancelled; the message may or may not have been delivered',
-  sent: 'Stopped watching; the agent keeps working',
-  'not-sent': 'Cancelled before the message was sent',
-  unknown: 'Cancelled; the message may or may not have been delivered',
-} as const;
-const ERROR = {
-  sending: 'The message may or may not have been delivered',
-  sent: 'Sent, but the job can no longer be watched',
-  'not-sent': 'Not sent',
-  unknown: 'The message may or may not have been delivered',
-} as const;
+/** Several jobs: first their counts and what they have in common, then a table of them. */
+function renderAll(jobs: readonly Shown[], site: Site, room: number): string {
+  const turns = jobs.flatMap(({ turn }) => turn ?? []);
+  const labels = jobs.map(({ label }) => label);
+  const by = shared(turns.map((turn) => turn.by));
+  const prompt = shared(turns.map((turn) => turn.prompt));
+  const log = shared(turns.map((turn) => logLink(turn, site)));
+  const started = shared(jobs.filter(isOpen).map(startOf));
+  const isNew = prompt !== null && labels.every(({ kind }) => kind === 'sending');
+  const head = fittingBlocks(
+    [
+      `### ${isNew ? asked(by, `${jobs.length} agent jobs`, prompt) : titleOf(labels)}`,
+      facts([isNew ? '' : countsOf(labels), started ?? '', isNew ? '' : askedBy(by), log ?? '']),
+      prompt === null || (isNew && fitsHeading(prompt)) ? '' : quotation(prompt),
+    ],
+    room,
+  );
+  const rows = jobs.map((job): Row => {
+    const { id, record, turn, label } = job;
+    const { prLink = null } = record ?? {};
+    if (turn === null) return { ...NO_TURN, jobId: id, label, prLink };
+    return {
+      ...{ jobId: id, label, prLink, reason: reasonOf(turn) },
+      time: isOpen(job) && started !== null ? '' : timeOf(job),
+      log: log === null ? logLink(turn, site) : '',
+      prompt: prompt === null ? turn.prompt : '',
+    };
+  });
+  return blocks([head, renderJobs(rows, MOST_OPEN, room - head.length)]);
+}
+
+const NO_TURN = { time: '', reason: NO_REASON, log: '', prompt: '' };
+
+/** What all have in common; null if there is no such thing. */
+function shared<T>([first, ...others]: readonly T[]): T | null {
+  return first !== undefined && others.every((value) => value === first) ? first : null;
+}
+
+/** GitHub's e-mail shows a comment as it is made: it begins with who asked what. */
+function asked(by: string | null, whom: string, prompt: string): string {
+  const who = by === null ? `${capitalised(whom)} got a message` : `${code(by)} asked ${whom}`;
+  return `${icon('⏳')} ${who}: ${code(prompt, HEADING_PROMPT)}`;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function fitsHeading(prompt: string): boolean {
+  return prompt.length <= HEADING_PROMPT && !/[\n\r]/.test(prompt.trim());
+}
+
+/** How long it took, or when it started: nobody knows yet how long it takes. */
+function timeOf(job: Shown): string {
+  if (job.turn === null) return '';
+  return isOpen(job) ? startOf(job) : timeTaken(job.turn, job.label);
+}
+
+function isOpen({ label: { kind } }: Shown): boolean {
+  return kind === 'sending' || kind === 'working';
+}
+
+function startOf({ turn }: Shown): string {
+  return turn === null ? '' : `started ${inUtc(turn.startedAt).slice(11)}`;
+}
+
+function askedBy(by: string | null): string {
+  return by === null ? '' : `asked by ${code(by)}`;
+}
+
+function logLink({ runId, attempt }: Turn, { serverUrl, repository }: Site): string {
+  const run = `${serverUrl}/${repository}/actions/runs/${runId}`;
+  return link('log', attempt === 1 ? run : `${run}/attempts/${attempt}`);
+}
+
+/** While a turn is under way, its reason is what is true if the run ends now. */
+function reasonOf({ endedAt, reason }: Turn): Reason {
+  return endedAt === null ? NO_REASON : reason;
+}
+
+/** `2026-11-21 19:32 UTC` */
+function inUtc(time: number): string {
+  return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** What was asked before, the newest first, a line each. */
+function renderOlder(jobs: readonly Shown[], site: Site, room: number): string {
+  const lines = jobs
+    .flatMap(({ id, older }) => older.map((turn) => ({ turn, id: jobs.length === 1 ? '' : id })))
+    .sort((one, other) => other.turn.startedAt - one.turn.startedAt)
+    .map(({ turn, id }) => renderOlderTurn(turn, id, site));
+  if (lines.length === 0) return '';
+  const shown = fitting(lines, room);
+  const left = lines.length - shown.length;
+  const more = left === 0 ? [] : [`- ${left} more are not shown for lack of room.`];
+  const title = lines.length === 1 ? '1 earlier message' : `${lines.length} earlier messages`;
+  return folded(title, [...shown, ...more].join('\n'));
+}
+
+function renderOlderTurn(turn: Turn, jobId: string, site: Site): string {
+  const { icon: character, word } = labelOfEarlier(turn);
+  const parts = [
+    `${icon(character)} ${word}`,
+    code(turn.prompt, LIST_PROMPT),
+    code(turn.by ?? ''),
+    code(jobId, 256),
+    inUtc(turn.startedAt).slice(0, 10),
+    logLink(turn, site),
+  ];
+  return `- ${facts(parts)}`;
+}
 
 /** The answer to a command that stands alone. It must not begin with the command itself. */
 export function renderUsage(command: string): string {

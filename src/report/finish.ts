@@ -1,11 +1,12 @@
 import type { Runtime } from '../context.ts';
+import { countLabels, inWords } from '../labels.ts';
 import type { Flushed } from '../memory/updates.ts';
+import { ours, reasonToText } from '../reason.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import { isFinal, type JobState, type TurnResult } from '../turn.ts';
-import { headline } from './comment.ts';
 import { type Ended, type Report, reasonOf, toOutputs } from './outputs.ts';
-import { countResults, failsStep, worst, worstFirst } from './ranking.ts';
+import { failsStep, labelOfState, worst, worstFirst } from './ranking.ts';
 import { renderSummary } from './summary.ts';
 
 // The ways in which a run ends, each with its annotation, outputs, summary and exit code.
@@ -20,7 +21,7 @@ export function skip(
   commentUrl = '',
   level: 'notice' | 'warning' = 'notice',
 ): 0 | 1 {
-  runtime.log[level](reason);
+  runtime.log[level](reason, 'Message skipped');
   const ended: Ended = { result: 'skipped', reason: runtime.redact(reason) };
   const report: Report = { states: [], ended, commentUrls: [commentUrl] };
   const problem = writeOutputs(runtime, report);
@@ -32,7 +33,7 @@ export function skip(
 /** It was cancelled before it came to any job. */
 export function cancelled(runtime: Runtime): 1 {
   const reason = 'The run was cancelled before anything was sent.';
-  runtime.log.error(reason);
+  runtime.log.error(reason, 'Run cancelled');
   writeOutputs(runtime, { states: [], ended: { result: 'cancelled', reason }, commentUrls: [] });
   return 1;
 }
@@ -40,7 +41,7 @@ export function cancelled(runtime: Runtime): 1 {
 /** It went wrong before it came to any job. */
 export function fail(runtime: Runtime, why: string): 1 {
   const reason = runtime.redact(why);
-  runtime.log.error(reason);
+  runtime.log.error(reason, 'Nothing was sent');
   writeOutputs(runtime, { states: [], ended: { result: 'error', reason }, commentUrls: [] });
   writeSummary(runtime, { states: [], problem: reason, commentUrls: [], unwrittenComment: '' });
   return 1;
@@ -64,7 +65,8 @@ export async function conclude(
   let problem = writeOutputs(runtime, { states: before, commentUrls: [] });
   const { urls, unwritten } = await flush();
   const changed = states().filter((state, index) => state !== before[index]);
-  for (const { turn } of changed) log.warning(turn.reason);
+  const [first] = changed;
+  if (first !== undefined) log.warning(reasonOf(first, states()), titleOf(first));
   if (urls.length > 0 || changed.length > 0) {
     problem = writeOutputs(runtime, { states: states(), commentUrls: urls });
   }
@@ -85,10 +87,10 @@ export function crash(runtime: Runtime, known: readonly JobState[], error: unkno
     `message went out. ${runtime.redact(what).slice(0, 500)}`;
   const states = known.map((state) => ({
     ...state,
-    turn: { ...state.turn, result: 'error' as const, reason },
+    turn: { ...state.turn, result: 'error' as const, reason: ours(reason) },
   }));
   runtime.log.endGroup();
-  runtime.log.error(reason);
+  runtime.log.error(reason, 'Unexpected error');
   if (error instanceof Error) runtime.log.debug(error.stack ?? '');
   writeOutputs(runtime, { states, ended: { result: 'error', reason }, commentUrls: [] });
   return 1;
@@ -112,21 +114,45 @@ function factsOf(report: Report): string {
 
 /** One annotation at most: an error if the step fails, else a warning or a notice. */
 function annotate(log: Log, states: readonly JobState[], failed: boolean): void {
-  for (const { jobId, isLook, record, turn } of worstFirst(states)) {
-    const link = record?.prLink ? ` ${record.prLink}` : '';
-    // Of several jobs the annotation names the reason of one.
-    const reason = states.length === 1 || turn.reason === '' ? '' : ` ${turn.reason}`;
-    log.info(`Job ${jobId}: ${headline(turn, record?.status ?? null, isLook)}.${reason}${link}`);
-  }
-  if (states.length > 1) log.info(`${states.length} jobs: ${countResults(states)}.`);
   const main = worst(states);
-  const reason = main === undefined ? '' : reasonOf(main, states);
-  if (main === undefined || reason === '') return;
-  if (failed) log.error(reason);
-  else if (main.turn.result === 'skipped') log.notice(reason);
+  if (main === undefined) return;
+  const { result } = main.turn;
+  const [reason, title] = [reasonOf(main, states), titleOf(main)];
+  // Of a single job the annotation has the reason.
+  if (states.length === 1) log.info(lineOf(main, ''));
+  else listStates(log, states);
+  if (reason === '') return;
+  if (failed) log.error(reason, title);
+  else if (result === 'skipped') log.notice(reason, title);
   // It could not be confirmed from the beginning, and nothing is wrong.
-  else if (main.turn.result === 'completed' && wasWorking(main)) log.info(reason);
-  else log.warning(reason);
+  else if (result === 'completed' && wasWorking(main)) log.info(reason);
+  else log.warning(reason, title);
+}
+
+function titleOf(state: JobState): string {
+  return labelOfState(state).title;
+}
+
+/** Lines in the closing list; where there are more jobs, one line for every ten of them. */
+const LISTED = 20;
+
+/** Those that are not plain success, the worst first. The end of each job is in the log already. */
+function listStates(log: Log, states: readonly JobState[]): void {
+  const explained = worstFirst(states).filter(({ turn }) => turn.reason.length > 0);
+  const most = Math.max(LISTED, Math.ceil(states.length / 10));
+  if (explained.length > 0) log.group('Reasons');
+  for (const state of explained.slice(0, most)) {
+    log.info(lineOf(state, reasonToText(state.turn.reason)));
+  }
+  const left = explained.length - most;
+  if (left > 0) log.info(`The job summary has ${left} more.`);
+  log.endGroup();
+  log.info(`${states.length} jobs: ${countLabels(states.map(labelOfState))}.`);
+}
+
+function lineOf(state: JobState, reason: string): string {
+  const ended = `Job ${state.jobId}: ${inWords(labelOfState(state))}.`;
+  return [ended, reason, state.record?.prLink ?? ''].filter((text) => text !== '').join(' ');
 }
 
 function wasWorking({ turn: { base } }: JobState): boolean {

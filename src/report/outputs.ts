@@ -1,5 +1,6 @@
+import { ours, reasonToText, sentence } from '../reason.ts';
 import { elapsedMs, type JobState } from '../turn.ts';
-import { deliveryOf, overallDelivery, worst } from './ranking.ts';
+import { deliveryOf, labelOfState, overallDelivery, worst } from './ranking.ts';
 
 // The states of all jobs -> the declared outputs, as one text.
 
@@ -68,7 +69,7 @@ function toEntry(state: JobState) {
     archivedAt: record?.archivedAt ?? null,
     elapsedSeconds: elapsed === null ? null : Math.round(elapsed / 100) / 10,
     polls,
-    reason: turn.reason,
+    reason: reasonToText(turn.reason),
   };
 }
 
@@ -138,11 +139,15 @@ function overallConfirmed(states: readonly JobState[]): string {
   return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
 }
 
-/** The sentence for all: that of the worst job, which it names, and how many share its result. */
-export function reasonOf({ jobId, turn: main }: JobState, states: readonly JobState[]): string {
-  const sharing = states.filter(({ turn }) => turn.result === main.result).length;
-  if (states.length === 1 || main.reason === '') return main.reason;
-  const namesIt = main.reason.toLowerCase().includes(`job ${jobId.toLowerCase()}`);
-  const named = namesIt ? main.reason : `Job ${jobId}: ${main.reason}`;
-  return `${named} (${sharing} of ${states.length} jobs: ${main.result})`;
+/** The sentence for all: how many jobs stand as the worst does, and the reason of the first of them. */
+export function reasonOf(main: JobState, states: readonly JobState[]): string {
+  const { reason } = main.turn;
+  if (states.length === 1 || reason.length === 0) return reasonToText(reason);
+  const { kind, phrase } = labelOfState(main);
+  const { length } = states.filter(
+    (state) => labelOfState(state).kind === kind && state.turn.reason.length > 0,
+  );
+  const counts = ours(`${length} of ${states.length} agent jobs ${phrase}, `);
+  const first = ours(length === 1 ? '' : 'first ');
+  return reasonToText(sentence`${counts}${first}${main.jobId}: ${reason}`);
 }

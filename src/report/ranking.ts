@@ -1,3 +1,4 @@
+import { type Label, labelOf } from '../labels.ts';
 import { DELIVERIES, type Delivery, type JobState, RESULTS, type TurnResult } from '../turn.ts';
 
 // Which of several jobs stands for all of them, and whether they fail the step.
@@ -13,7 +14,7 @@ export function worst(states: readonly JobState[]): JobState | undefined {
  */
 export function worstFirst(states: readonly JobState[]): readonly JobState[] {
   const rank = ({ turn: { result, reason } }: JobState): number =>
-    RESULTS.indexOf(result) + (reason === '' ? 0.5 : 0);
+    RESULTS.indexOf(result) + (reason.length === 0 ? 0.5 : 0);
   return states.toSorted((one, other) => rank(one) - rank(other));
 }
 
@@ -35,13 +36,7 @@ export function failsStep(states: readonly JobState[], failOn: ReadonlySet<TurnR
   );
 }
 
-/** How many jobs came to each result, the worst first: `1 failed, 2 skipped`. */
-export function countResults(states: readonly JobState[]): string {
-  return RESULTS.map((result) => ({
-    result,
-    count: states.filter(({ turn }) => turn.result === result).length,
-  }))
-    .filter(({ count }) => count > 0)
-    .map(({ result, count }) => `${count} ${result}`)
-    .join(', ');
+/** How a job stands, in the words for people. */
+export function labelOfState({ isLook, record, turn }: JobState): Label {
+  return labelOf(turn, record?.status ?? null, isLook);
 }

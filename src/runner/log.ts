@@ -9,9 +9,10 @@ export interface Log {
   info(text: string): void;
   /** Only shown if step debug logging is on. */
   debug(text: string): void;
-  notice(text: string): void;
-  warning(text: string): void;
-  error(text: string): void;
+  /** These three are annotations. The runner does not mask their titles, so those are constants. */
+  notice(text: string, title?: string): void;
+  warning(text: string, title?: string): void;
+  error(text: string, title?: string): void;
   /** Starts a collapsible group, and ends the one before. */
   group(title: string): void;
   endGroup(): void;
@@ -30,9 +31,9 @@ export function createLog(redact: Redact, writeLine: (line: string) => void): Lo
   return {
     info: (text) => writeLine(clean(text)),
     debug: (text) => core.debug(clean(text)),
-    notice: (text) => core.notice(clean(text)),
-    warning: (text) => core.warning(clean(text)),
-    error: (text) => core.error(clean(text)),
+    notice: (text, title) => core.notice(clean(text), title === undefined ? {} : { title }),
+    warning: (text, title) => core.warning(clean(text), title === undefined ? {} : { title }),
+    error: (text, title) => core.error(clean(text), title === undefined ? {} : { title }),
     group(title) {
       endGroup();
       core.startGroup(clean(title));

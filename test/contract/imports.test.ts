@@ -12,8 +12,9 @@ const FLOORS = [
   ['context'],
   ['memory'],
   ['agent', 'github'],
-  ['inputs'],
+  ['inputs', 'labels'],
   ['turn'],
+  ['reason'],
   ['runner'],
   ['clock', 'result', 'sanitize', 'vendor', 'version'],
 ];

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { EMPTY, type Ledger } from '../../src/memory/ledger.ts';
 import { composeText } from '../../src/memory/text.ts';
+import { sentence } from '../../src/reason.ts';
 import { newTurn } from '../../src/turn.ts';
 import { describeMemory } from './memory.ts';
 
@@ -20,7 +21,11 @@ const LEDGER: Ledger = {
         { ...TURN, delivery: 'sent', sentAt: STARTED_AT + 1500, writes: 2 },
         {
           ...{ ...TURN, mark: 'a1', delivery: 'not-sent' as const },
-          ...{ result: 'error' as const, reason: 'Nothing was sent.', endedAt: STARTED_AT },
+          ...{
+            result: 'error' as const,
+            reason: sentence`Nothing was sent to ${'j'}.`,
+            endedAt: STARTED_AT,
+          },
         },
       ],
     },
@@ -51,7 +56,7 @@ it('prints what a comment remembers, as docs/memory.md says', () => {
           sentAt: '2026-11-21T19:32:01.500Z',
           endedAt: null,
         },
-        { delivery: 'not-sent', result: 'error', reason: 'Nothing was sent.' },
+        { delivery: 'not-sent', result: 'error', reason: 'Nothing was sent to j.' },
       ],
     },
   ]);

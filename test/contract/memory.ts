@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { readText } from '../../src/memory/text.ts';
+import { reasonToText } from '../../src/reason.ts';
 import type { Turn } from '../../src/turn.ts';
 
 /** Throws on a text that remembers nothing. */
@@ -31,7 +32,9 @@ function readable(turn: Turn): object {
   const { wasFinal: _, finalSince: __, seenAt: ___, ...stored } = turn;
   return {
     ...stored,
-    ...(turn.endedAt === null ? { result: null, reason: null } : {}),
+    ...(turn.endedAt === null
+      ? { result: null, reason: null }
+      : { reason: reasonToText(turn.reason) }),
     ...{ startedAt: toIso(turn.startedAt), sentAt: toIso(turn.sentAt) },
     endedAt: toIso(turn.endedAt),
   };

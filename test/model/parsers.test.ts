@@ -348,7 +348,7 @@ describe('what a comment remembers', () => {
     result: fc.constantFrom(...RESULTS),
     confirmed: fc.option(fc.boolean()),
     prLinkChange: fc.constantFrom('created', 'updated', 'none'),
-    reason: hostileText,
+    reason: fc.array(hostileText, { maxLength: 4 }),
     // Times count from the first beginning of a turn.
     startedAt: fc.constant(EPOCH),
     sentAt: fc.option(time),
@@ -363,7 +363,7 @@ describe('what a comment remembers', () => {
   });
   /** Of what is under way no end is written down. */
   const turn: fc.Arbitrary<Turn> = written.map((one) =>
-    one.endedAt === null ? { ...one, result: 'error', reason: '' } : one,
+    one.endedAt === null ? { ...one, result: 'error', reason: [] } : one,
   );
   const job: fc.Arbitrary<LedgerJob> = fc.record({
     id: fc.stringMatching(/^[\w\-~:@]{1,256}$/),

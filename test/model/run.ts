@@ -6,6 +6,7 @@ import { type Plan, stateOf } from '../../src/job/plan.ts';
 import { type Message, runJob } from '../../src/job/run-job.ts';
 import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
 import type { Note } from '../../src/memory/updates.ts';
+import { reasonToText } from '../../src/reason.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
@@ -214,7 +215,7 @@ function said(state: JobState) {
     delivery: deliveryOf(state),
     result: turn.result,
     confirmed: turn.confirmed,
-    reason: turn.reason,
+    reason: reasonToText(turn.reason),
     base: turn.base,
     status: record?.status ?? null,
     elapsedSeconds: elapsed === null ? null : elapsed / 1000,

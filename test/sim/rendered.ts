@@ -5,7 +5,7 @@ import { gfm, gfmHtml } from 'micromark-extension-gfm';
 export interface Rendered {
   readonly links: readonly string[];
   readonly images: readonly string[];
-  /** Raw HTML, comments excepted, that is not a fold. */
+  /** Raw HTML, comments excepted, that is not ours: a fold, small print or an icon. */
   readonly tags: readonly string[];
   readonly comments: readonly string[];
   readonly mentions: readonly string[];
@@ -25,11 +25,12 @@ export interface Fence {
 
 const GFM = gfm();
 const GFM_HTML = gfmHtml();
-const FOLD = /^<(?:\/?details|\/?summary)>$/;
+const OWN_TAG = /^<(?:\/?(?:details|summary|sub)|span aria-hidden="true"|\/span)>$/;
 const COMMENT = /<!--(?:>|->|.*?-->)/gs;
 /** Also `<` without an end: a browser makes a tag of it, whatever comes. */
 const TAG = /<[a-z/!?][^>]*>?/gi;
 
+const LINK = /<a\b[^>]*>.*?<\/a>/gs;
 const MENTION = /(?<!\w)@[a-z\d][a-z\d-]*(?:\/[\w.-]+)?/gi;
 const REFERENCE =
   /(?:[\w.-]+(?:\/[\w.-]+)?)?#\d+|\bGH-\d+|(?:[\w.-]+\/[\w.-]+@)?\b[\da-f]{7,40}\b/gi;
@@ -41,13 +42,15 @@ export function rendered(markdown: string): Rendered {
   const blocks = [...visible.matchAll(/<pre><code(?: class="language-([^"]*)")?>(.*?)<\/code>/gs)];
   const skeleton = visible.replace(/<code[^>]*>.*?<\/code>/gs, '<code></code>');
   const text = decode(skeleton.replace(TAG, ''));
+  // GitHub makes nothing of what is a link already.
+  const loose = decode(skeleton.replace(LINK, '').replace(TAG, ''));
   return {
     links: attributes(visible, 'a', 'href'),
     images: attributes(visible, 'img', 'src'),
-    tags: (raw.replace(COMMENT, '').match(TAG) ?? []).filter((tag) => !FOLD.test(tag)),
+    tags: (raw.replace(COMMENT, '').match(TAG) ?? []).filter((tag) => !OWN_TAG.test(tag)),
     comments: html.match(COMMENT) ?? [],
-    mentions: text.match(MENTION) ?? [],
-    references: text.match(REFERENCE) ?? [],
+    mentions: loose.match(MENTION) ?? [],
+    references: loose.match(REFERENCE) ?? [],
     fences: blocks.map(([, language = '', code = '']) => ({ language, text: decode(code) })),
     text,
     skeleton,
@@ -95,10 +98,11 @@ function decode(html: string): string {
     .replaceAll('&amp;', '&');
 }
 
-const BAR = /^ {4}[\w.-]+ : (?:(?:active|done|crit), )?\d+, \d+$/;
+const BAR = /^ {4}[a-z]+(?: [a-z]+)? : (?:(?:active|done|crit), )?\d+, \d+$/;
 const GANTT_HEAD =
-  /^---\nconfig:\n {2}gantt:\n {4}displayMode: compact\n {4}leftPadding: \d+\n---\ngantt\n/;
-const GANTT = /^ {4}(?:dateFormat x|axisFormat %H:%M:%S|todayMarker off|section [\w.-]+)$/;
+  /^---\nconfig:\n {2}themeVariables:\n(?: {4}\w+: "(?:#[\da-f]{6}|transparent)"\n)+ {2}gantt:\n {4}displayMode: compact\n {4}leftPadding: \d+\n---\ngantt\n/;
+const GANTT =
+  /^ {4}(?:dateFormat x|axisFormat %H:%M(?::%S)?|tickInterval \d+[a-z]+|todayMarker off|section [\w.-]+)$/;
 
 /** What in a text of ours is not ours. */
 export function forgedIn(

@@ -15,7 +15,12 @@ const FULL: Turn = turn({
   ...{ origin: 'review-comment:12', leg: '0a1b2c3d', mark: 'm', owner: 'o', writes: 3 },
   ...{ by: 'alice', prompt: 'Go on.\n\u{1f680}', runId: '12345678901234567890', attempt: 7 },
   ...{ delivery: 'sent', result: 'failed', confirmed: false, prLinkChange: 'updated' },
-  ...{ reason: 'It failed.', startedAt: START, sentAt: START + 1, endedAt: START + 2 },
+  ...{
+    reason: ['Job ', 'j', ' failed: ', 'no'],
+    startedAt: START,
+    sentAt: START + 1,
+    endedAt: START + 2,
+  },
   ...{ evidence: true, base: { status: 'completed', prLink: LINK, archivedAt: '2026-11-21' } },
 });
 const RECORD = {
@@ -54,12 +59,12 @@ describe('what is remembered is read back', () => {
     ],
     [
       'empty texts',
-      ledger(job('a', turn({ prompt: '', leg: '', origin: '', reason: '', by: '' }))),
+      ledger(job('a', turn({ prompt: '', leg: '', origin: '', reason: [''], by: '' }))),
     ],
     [
       'what means something to JavaScript',
       ledger(
-        job('__proto__', turn({ prompt: '__proto__', by: 'constructor', reason: 'toString' })),
+        job('__proto__', turn({ prompt: '__proto__', by: 'constructor', reason: ['toString'] })),
         job('constructor'),
       ),
     ],
@@ -84,7 +89,7 @@ describe('what is remembered is read back', () => {
   });
 
   it('but not what would be true if the run ended now, nor what the next polls will see', () => {
-    const open = { ...FULL, result: 'sent', reason: 'The run ended.', endedAt: null } as const;
+    const open = { ...FULL, result: 'sent', reason: ['The run ended.'], endedAt: null } as const;
     const seen = { wasFinal: true, finalSince: START + 5, seenAt: START + 6 };
     const [first] = decode(encode(ledger(job('a', { ...open, ...seen })))).jobs;
     const { result, reason, wasFinal, finalSince, seenAt } = newTurn(FULL);
@@ -116,7 +121,7 @@ describe('whatever is put in', () => {
     result: fc.constantFrom(...RESULTS),
     confirmed: fc.option(fc.boolean()),
     prLinkChange: fc.option(fc.constantFrom('created', 'updated', 'none')),
-    reason: hostileText,
+    reason: fc.array(hostileText, { maxLength: 4 }),
     ...{ startedAt: time, sentAt: fc.option(time), endedAt: fc.option(time) },
     evidence: fc.boolean(),
     base: fc.option(fc.record({ status: text, prLink: text, archivedAt: text })),
@@ -124,7 +129,7 @@ describe('whatever is put in', () => {
   const turns: fc.Arbitrary<readonly Turn[]> = fc.array(
     stored.map((one) => {
       const known = { ...newTurn(one), ...one };
-      return one.endedAt === null ? { ...known, result: 'error', reason: '' } : known;
+      return one.endedAt === null ? { ...known, result: 'error', reason: [] } : known;
     }),
     { maxLength: 3 },
   );
@@ -213,7 +218,7 @@ describe('what this action cannot have written is refused', () => {
   const TEXTS = ['origin', '', 'mark', 'owner', '1', 'alice', 'Go.', 'reason', 'completed'];
   // origin, leg, mark, owner, writes, run, attempt, by, prompt, delivery, result, confirmed, change,
   // reason, started, sent, ended, evidence, base
-  const TURN = [0, 1, 2, 3, 1, 4, 1, 5, 6, 2, 7, 1, 2, 7, 0, 10, 20, 1, [8, -1, -1]];
+  const TURN = [0, 1, 2, 3, 1, 4, 1, 5, 6, 2, 7, 1, 2, [7], 0, 10, 20, 1, [8, -1, -1]];
   const PARTS = [START, TEXTS, [['job-1', [8, -1, -1, -1, ''], [TURN]]], null];
 
   /** The same with another value at a place, which is reached by these indexes. */
@@ -366,7 +371,7 @@ describe('what is a secret by now is taken out of what was read', () => {
       },
       turns: [
         turn({
-          ...{ by: held, prompt: held, reason: held },
+          ...{ by: held, prompt: held, reason: ['It said ', held] },
           base: { status: held, prLink: held, archivedAt: held },
         }),
       ],

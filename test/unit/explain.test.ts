@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { explain } from '../../src/agent/explain.ts';
 import type { Answer } from '../../src/agent/http.ts';
+import { reasonToText } from '../../src/reason.ts';
 
 type Subject = Parameters<typeof explain>[1];
 
@@ -39,5 +40,5 @@ it.each<[string, Partial<Subject>, string]>([
   ],
 ])('a 429 to %s', (_, subject, words) => {
   const said = explain(REFUSAL, { ...SUBJECT, ...subject });
-  expect(said).toBe(`The service answered 429 ${words}`);
+  expect(reasonToText(said)).toBe(`The service answered 429 ${words}`);
 });

@@ -1,51 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import type { Runtime } from '../../src/context.ts';
 import type { Flushed } from '../../src/memory/updates.ts';
 import { conclude, crash, fail, skip } from '../../src/report/finish.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
-
-/** Takes down what is said, written as `level: text`, and the outputs. */
-function stand({ canWrite = true } = {}) {
-  const said: string[] = [];
-  const outputs: Readonly<Record<string, string>>[] = [];
-  const summaries: string[] = [];
-  const say = (level: string) => (text: string) => {
-    said.push(`${level}: ${text}`);
-  };
-  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
-  function into<T>(list: T[]): (value: T) => void {
-    return (value) => {
-      if (!canWrite) throw full;
-      list.push(value);
-    };
-  }
-  const runtime: Runtime = {
-    env: {},
-    log: {
-      info: say('info'),
-      debug: say('debug'),
-      notice: say('notice'),
-      warning: say('warning'),
-      error: say('error'),
-      group: say('group'),
-      endGroup() {},
-    },
-    redact: (text) => text,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    crashed: new Promise(() => {}),
-    random: () => 0,
-    saveMemory() {},
-    deferTierUp() {},
-    writeOutputs: into(outputs),
-    writeSummary: into(summaries),
-  };
-  return { runtime, said, outputs, summaries };
-}
+import { stand } from './stand.ts';
 
 const NO_COMMENT: Flushed = { urls: [], unwritten: '', reviewed: [] };
+const FAILED = ['It failed.'];
 const ACTIVE = record({ status: 'active' });
 const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
 
@@ -57,7 +18,7 @@ describe('skip', () => {
   it('is green, with its reason and the comment', () => {
     const { runtime, said, outputs } = stand();
     expect(skip(runtime, 'Not for me.', 'https://github.com/c')).toBe(0);
-    expect(said).toEqual(['notice: Not for me.']);
+    expect(said).toEqual(['notice (Message skipped): Not for me.']);
     expect(outputs).toMatchObject([
       { result: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
     ]);
@@ -66,7 +27,7 @@ describe('skip', () => {
     const { runtime, said } = stand({ canWrite: false });
     expect(skip(runtime, 'Not for me.')).toBe(1);
     expect(said).toEqual([
-      'notice: Not for me.',
+      'notice (Message skipped): Not for me.',
       `error: ${UNWRITABLE} They are: result skipped, delivery not-sent, status unknown.`,
     ]);
   });
@@ -75,7 +36,7 @@ describe('skip', () => {
 it('fail is red in every place', () => {
   const { runtime, said, outputs, summaries } = stand();
   expect(fail(runtime, 'Bad input.')).toBe(1);
-  expect(said).toEqual(['error: Bad input.']);
+  expect(said).toEqual(['error (Nothing was sent): Bad input.']);
   expect(outputs).toMatchObject([{ result: 'error', reason: 'Bad input.' }]);
   expect(summaries).toEqual([expect.stringContaining('Bad input.')]);
 });
@@ -94,9 +55,19 @@ describe('conclude', () => {
 
   it.each<[string, Partial<Turn>, 0 | 1, readonly string[]]>([
     ['plain success', {}, 0, []],
-    ['a failure', { result: 'failed', reason: 'It failed.' }, 1, ['error: It failed.']],
-    ['what does not fail', { result: 'archived', reason: 'Gone.' }, 0, ['warning: Gone.']],
-    ['a skipped job', { result: 'skipped', reason: 'Not now.' }, 0, ['notice: Not now.']],
+    ['a failure', { result: 'failed', reason: FAILED }, 1, ['error (Agent failed): It failed.']],
+    [
+      'what does not fail',
+      { result: 'archived', reason: ['Gone.'] },
+      0,
+      ['warning (Agent job archived): Gone.'],
+    ],
+    [
+      'a skipped job',
+      { result: 'skipped', delivery: 'not-sent', reason: ['Not now.'] },
+      0,
+      ['notice (Message skipped): Not now.'],
+    ],
   ])('%s', async (_, parts, code, annotations) => {
     const { exitCode, said } = await end([job(parts)]);
     expect(exitCode).toBe(code);
@@ -105,17 +76,38 @@ describe('conclude', () => {
 
   it('of several jobs tells the reason of each, and annotates that of the worst', async () => {
     const prLink = 'https://github.com/octo/docs/pull/7';
-    const notNow = { result: 'skipped', reason: 'Not now.' } as const;
+    const notNow = { result: 'skipped', delivery: 'not-sent', reason: ['Not now.'] } as const;
     const skipped = job(notNow, { jobId: 'a', record: record({ prLink }) });
-    const failed = job({ result: 'failed', reason: 'It failed.' }, { jobId: 'b' });
+    const failed = job({ result: 'failed', reason: FAILED }, { jobId: 'b' });
     const { said } = await end([skipped, failed, job({}, { jobId: 'c' })]);
     expect(said).toEqual([
-      'info: Job b: Failed, possibly the earlier turn. It failed.',
-      'info: Job c: Sent.',
-      `info: Job a: Skipped. Not now. ${prLink}`,
+      'group: Reasons',
+      'info: Job b: failed. It failed.',
+      `info: Job a: skipped. Not now. ${prLink}`,
       'info: 3 jobs: 1 failed, 1 sent, 1 skipped.',
-      'error: Job b: It failed. (1 of 3 jobs: failed)',
+      'error (Agent failed): 1 of 3 agent jobs failed, b: It failed.',
     ]);
+  });
+
+  it.each([
+    [60, 20],
+    [500, 50],
+  ])('of %i jobs lists %i at most, and counts the others', async (count, listed) => {
+    const states = Array.from({ length: count }, (_, n) =>
+      job({ result: 'failed', reason: FAILED }, { jobId: `j${n}` }),
+    );
+    const { said } = await end(states);
+    expect(said).toHaveLength(listed + 4);
+    expect(said.slice(-3)).toEqual([
+      `info: The job summary has ${count - listed} more.`,
+      `info: ${count} jobs: ${count} failed.`,
+      `error (Agent failed): ${count} of ${count} agent jobs failed, first j0: It failed.`,
+    ]);
+  });
+
+  it('counts jobs that are plain success', async () => {
+    const { said } = await end([job({}, { jobId: 'a' }), job({}, { jobId: 'b' })]);
+    expect(said).toEqual(['info: 2 jobs: 2 sent.']);
   });
 
   it('without any job has nothing to announce', async () => {
@@ -129,10 +121,12 @@ describe('conclude', () => {
     expect(sent.exitCode).toBe(1);
     expect(sent.said).toContain(`error: ${UNWRITABLE} ${facts('sent')}.`);
 
-    const failed = job({ result: 'failed', reason: 'It failed.' }, { record: ACTIVE });
+    const failed = job({ result: 'failed', reason: FAILED }, { record: ACTIVE });
     const { said } = await end([failed], { canWrite: false });
     expect(said).toContain(`info: ${UNWRITABLE} ${facts('failed')}.`);
-    expect(said.filter((text) => text.startsWith('error'))).toEqual(['error: It failed.']);
+    expect(said.filter((text) => text.startsWith('error'))).toEqual([
+      'error (Agent failed): It failed.',
+    ]);
   });
 });
 
@@ -140,7 +134,7 @@ describe('what the comments show of other runs changes a job once more', () => {
   const sure = job({ result: 'completed', confirmed: true }, { jobId: 'a', record: record() });
   const other = job({ result: 'completed', confirmed: true }, { jobId: 'b' });
   const doubt = 'Another message was sent to it since.';
-  const unsure = { ...sure, turn: { ...sure.turn, confirmed: false, reason: doubt } };
+  const unsure = { ...sure, turn: { ...sure.turn, confirmed: false, reason: [doubt] } };
 
   it.each<[string, readonly string[]]>([
     ['with a comment', ['https://github.com/c']],
@@ -153,7 +147,9 @@ describe('what the comments show of other runs changes a job once more', () => {
       return { ...NO_COMMENT, urls, reviewed: [unsure] };
     };
     expect(await conclude(runtime, () => states, new Set(), flush)).toBe(0);
-    expect(said.filter((text) => !text.startsWith('info'))).toEqual([`warning: ${doubt}`]);
+    expect(said.filter((text) => !text.startsWith('info'))).toEqual([
+      `warning (Agent completed): 1 of 2 agent jobs completed, a: ${doubt}`,
+    ]);
     expect(outputs).toMatchObject([
       { confirmed: 'true', reason: '', 'comment-url': '' },
       { confirmed: 'false', reason: expect.stringContaining(doubt), 'comment-url': urls.join() },
@@ -185,7 +181,7 @@ describe('crash', () => {
   ])('by %s keeps what was known', (_, thrown, what) => {
     const { runtime, said, outputs } = stand();
     expect(crash(runtime, [job({}, { record: ACTIVE })], thrown)).toBe(1);
-    expect(said[0]).toBe(`error: ${PREFIX} ${what}`);
+    expect(said[0]).toBe(`error (Unexpected error): ${PREFIX} ${what}`);
     expect(outputs).toMatchObject([{ result: 'error', delivery: 'sent', status: 'active' }]);
   });
   it('shows the stack only to those who debug', () => {

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { duration } from '../../src/clock.ts';
-import { code, fence, link } from '../../src/report/markdown.ts';
+import {
+  blocks,
+  code,
+  facts,
+  fence,
+  fitting,
+  fittingBlocks,
+  link,
+  pullRequestLink,
+  quotation,
+} from '../../src/report/markdown.ts';
 
 it.each([
   ['plain', '`plain`'],
@@ -26,6 +36,52 @@ describe('fence', () => {
   it('cuts without half a character', () => {
     expect(fence(`${'x'.repeat(8)}🚀🚀`, 10)).toBe(`\`\`\`text\n${'x'.repeat(8)}\ufffd…\n\`\`\``);
   });
+});
+
+describe('quotation', () => {
+  const lines = (count: number): string =>
+    Array.from({ length: count }, (_, n) => `${n + 1}`).join('\n');
+
+  it.each([
+    ['one line', 'a', '`a`'],
+    ['one line with space around it', '\n a\r\n', '`a`'],
+    ['lines', 'a\r\nb\rc', '```text\na\nb\nc\n```'],
+    ['12 lines', lines(12), `\`\`\`text\n${lines(12)}\n\`\`\``],
+    [
+      '13 lines',
+      lines(13),
+      `\`\`\`text\n${lines(12)}\n\`\`\`\n\n<sub>Only the first 12 lines are shown.</sub>`,
+    ],
+    ['nothing', ' \n', ''],
+  ])('of %s', (_, text, expected) => {
+    expect(quotation(text)).toBe(expected);
+  });
+
+  it('of a long line is cut', () => {
+    expect(quotation('x'.repeat(1001))).toBe(`\`${'x'.repeat(999)}…\``);
+  });
+});
+
+it('what is empty leaves no mark', () => {
+  expect(facts(['a', '', 'b'])).toBe('a · b');
+  expect(blocks(['a', '', 'b'])).toBe('a\n\nb');
+});
+
+it.each([
+  [0, [], ''],
+  [3, ['aa'], ''],
+  [4, ['aa'], 'aa'],
+  [6, ['aa', 'bb'], 'aa'],
+  [8, ['aa', 'bb'], 'aa\n\nbb'],
+])('in %i characters there is room for %j and %j', (room, lines, text) => {
+  expect(fitting(['aa', 'bb'], room)).toEqual(lines);
+  expect(fittingBlocks(['aa', '', 'bb'], room)).toBe(text);
+});
+
+it('pullRequestLink leaves out a repository that is clear', () => {
+  const url = 'https://github.com/octo/docs/pull/104';
+  expect(pullRequestLink(url)).toBe(`[octo/docs#104](${url})`);
+  expect(pullRequestLink(url, true)).toBe(`[#104](${url})`);
 });
 
 it('link cannot be ended early', () => {

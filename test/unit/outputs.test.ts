@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ours, sentence } from '../../src/reason.ts';
 import { OUTPUT_NAMES, serialise, toOutputs } from '../../src/report/outputs.ts';
 import {
   deliveryOf,
@@ -26,8 +27,8 @@ describe('toOutputs', () => {
     const link = (number: number) => `https://github.com/o/r/pull/${number}`;
     const states = [
       job('a', { confirmed: true }, record({ prLink: link(1) })),
-      job('b', { result: 'failed', confirmed: false, reason: 'It failed.' }, failed),
-      job('c', { result: 'failed', confirmed: true, reason: 'It did, too.' }, failed),
+      job('b', { result: 'failed', confirmed: false, reason: ['It failed.'] }, failed),
+      job('c', { result: 'failed', confirmed: true, reason: ['It did, too.'] }, failed),
       job('d', { result: 'skipped', delivery: 'not-sent' }, record({ prLink: link(2) })),
     ];
     expect(toOutputs({ states, commentUrls: ['u1', 'u2'] })).toMatchObject({
@@ -35,11 +36,42 @@ describe('toOutputs', () => {
       result: 'failed',
       delivery: 'sent',
       confirmed: 'false',
-      reason: 'Job b: It failed. (2 of 4 jobs: failed)',
+      reason: '2 of 4 agent jobs failed, first b: It failed.',
       'pr-link': 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2',
       'job-id': 'a\nb\nc\nd',
       'comment-url': 'u1\nu2',
     });
+  });
+
+  it.each<[string, Partial<Turn>, string]>([
+    [
+      'one of them',
+      { result: 'failed', reason: ['It failed.'] },
+      '1 of 3 agent jobs failed, b: It',
+    ],
+    [
+      'one without a message',
+      { result: 'error', delivery: 'not-sent', reason: ['It is wrong.'] },
+      '1 of 3 agent jobs without a message, b: It is wrong.',
+    ],
+    [
+      'one in doubt, beside two that are sure',
+      { confirmed: false, reason: ['Possibly the earlier turn.'] },
+      '1 of 3 agent jobs completed, b: Possibly',
+    ],
+  ])('counts those that stand as the worst does: %s', (_, parts, words) => {
+    const states = [job('a', {}), job('b', parts), job('c', {})];
+    expect(toOutputs({ states, commentUrls: [] }).reason).toContain(words);
+  });
+
+  it('quotes what others wrote', () => {
+    const reason = sentence`Job ${'a'} said: ${'Go "away"'}.`;
+    const { reason: text, results } = toOutputs({
+      states: [job('a', { reason })],
+      commentUrls: [],
+    });
+    expect(text).toBe(`Job a said: "Go 'away'".`);
+    expect(JSON.parse(results)).toMatchObject([{ reason: text }]);
   });
 
   it('gives each result with just the promised fields', () => {
@@ -115,13 +147,13 @@ describe('toOutputs', () => {
       ...{ model: 'sonnet', source: null, reason: 'It failed.', prLink: 'https://a/b/c/pull/1' },
       ...{ createdAt: '2026-11-21T12:00:00Z', archivedAt: null },
     };
-    type Facts = Partial<JobRecord> & Pick<Turn, 'reason'>;
+    type Facts = Partial<JobRecord> & { readonly reason: string };
     const resultsOf = ({
       reason,
       ...facts
     }: Facts): readonly Readonly<Record<string, unknown>>[] => {
       const states = Array.from({ length: 500 }, (_, index) =>
-        job(`${'j'.repeat(253)}${index}`.slice(-256), { reason }, record(facts)),
+        job(`${'j'.repeat(253)}${index}`.slice(-256), { reason: ours(reason) }, record(facts)),
       );
       const text = toOutputs({ states, commentUrls: [] }).results;
       expect(Buffer.byteLength(text)).toBeLessThan(500_000);
@@ -210,7 +242,7 @@ it('worstFirst puts the worst result first, and jobs of the same in input order'
 });
 
 it('worstFirst puts what has a reason before plain success', () => {
-  const [sure, unsure] = [job('a', {}), job('b', { reason: 'Possibly the earlier turn.' })];
+  const [sure, unsure] = [job('a', {}), job('b', { reason: ['Possibly the earlier turn.'] })];
   expect(worstFirst([sure, unsure])).toEqual([unsure, sure]);
 });
 

@@ -11,7 +11,7 @@ import {
 import type { Ledger } from '../../src/memory/ledger.ts';
 import type { Memory } from '../../src/memory/updates.ts';
 import type { Turn } from '../../src/turn.ts';
-import { turn as endedTurn, job, ledger, START } from './record.ts';
+import { turn as endedTurn, job, ledger, readable, START } from './record.ts';
 
 const RECORD = { status: 'active', model: null, source: null, prLink: null };
 const BASE = { status: 'completed', prLink: null, archivedAt: null };
@@ -149,18 +149,18 @@ describe('in a re-run', () => {
     it.each<[string, Located, Case, string]>([
       ['no comments', NONE, {}, 'comment is false'],
       ['no conversation', NONE, { isNamed: false }, 'there is no pull request or issue'],
-      ['unreadable', UNREADABLE, {}, 'the comment cannot be read: GitHub answered 500'],
+      ['unreadable', UNREADABLE, {}, 'the comment cannot be read: "GitHub answered 500"'],
       ['unreadable in part', read(ledger(), false), {}, 'a comment of this action cannot be read'],
       ['dropped, of this run', read({ jobs: [], trimmed: '8' }), {}, 'the comment had no room'],
       ['dropped, of a later run', read({ jobs: [], trimmed: '10' }), {}, 'the comment had no room'],
       ['only the job names the place', NOTHING, { isNamed: false }, 'may have been another one'],
     ])('%s', (_, memory, more, why) => {
-      expect(plan(memory, more)).toEqual({
+      expect(readable(plan(memory, more))).toEqual({
         kind: 'refuse',
         end: {
           result: 'error',
           reason: expect.stringMatching(
-            `^Nothing was sent to job j: this re-run cannot tell whether an earlier attempt sent it, because .*${why}.*\\. To send it, start a new run, write a new comment, or set \`resend-on-rerun: true\`\\.$`,
+            `^Nothing was sent to job j: this re-run cannot tell whether an earlier attempt sent it, because .*${why}.*\\. To send it, start a new run, write a new comment, or set "resend-on-rerun: true"\\.$`,
           ),
         },
       });
@@ -178,13 +178,13 @@ describe('in a re-run', () => {
     type NotFound = Extract<Located, { kind: 'not-found' }>['ending'];
     it.each<[NotFound, string, string]>([
       [
-        { kind: 'refused', why: 'It is gone.' },
+        { kind: 'refused', why: ['It is gone.'] },
         'error',
         'so the action cannot tell .* It is gone.',
       ],
-      [{ kind: 'stopped', why: 'Too many.' }, 'skipped', 'took no more messages. Too many.'],
-      [{ kind: 'timed-out', why: 'So.' }, 'timed-out', 'within timeout-minutes, .* sent it. So.'],
-      [{ kind: 'timed-out', why: '' }, 'timed-out', 'within timeout-minutes, .* sent it.'],
+      [{ kind: 'stopped', why: ['Too many.'] }, 'skipped', 'took no more messages. Too many.'],
+      [{ kind: 'timed-out', why: ['So.'] }, 'timed-out', 'within timeout-minutes, .* sent it. So.'],
+      [{ kind: 'timed-out', why: [] }, 'timed-out', 'within timeout-minutes, .* sent it.'],
       [
         { kind: 'cancelled' },
         'cancelled',
@@ -192,7 +192,9 @@ describe('in a re-run', () => {
       ],
     ])('%j', (ending, result, words) => {
       for (const resendOnRerun of [true, false]) {
-        expect(plan({ kind: 'not-found', ending }, { resendOnRerun, isNamed: false })).toEqual({
+        expect(
+          readable(plan({ kind: 'not-found', ending }, { resendOnRerun, isNamed: false })),
+        ).toEqual({
           kind: 'refuse',
           end: {
             result,
@@ -215,7 +217,7 @@ describe('a planned job begins', () => {
       ...{ jobId: 'j', isLook: false, record: null, polls: 3, timeline: [] },
       turn: {
         ...own({ writes: 4 }),
-        ...{ result: 'error', reason: 'The run ended before the message was sent.' },
+        ...{ result: 'error', reason: ['The run ended before the message was sent.'] },
       },
     });
   });
@@ -231,7 +233,7 @@ describe('a planned job begins', () => {
   it.each(['completed', 'failed', 'archived'] as const)(
     'at its end, where an earlier attempt saw that it is %s',
     (result) => {
-      const ended = turn({ result, confirmed: true, base: BASE, evidence: true, reason: 'So.' });
+      const ended = turn({ result, confirmed: true, base: BASE, evidence: true, reason: ['So.'] });
       const memory = read(ledger({ ...job('j', ended), record: RECORD }));
       expect(begin(memory)).toEqual({
         ...{ jobId: 'j', isLook: false, polls: 3, timeline: [] },
@@ -248,7 +250,7 @@ describe('a planned job begins', () => {
       ...{ mark: 'mark-1', owner: 'own', attempt: 2, writes: 0 },
       ...{ by: 'bob', startedAt: START, sentAt: START + 5000, base: BASE, evidence: true },
       ...{ delivery: 'sent', result: 'sent', endedAt: null, confirmed: null },
-      reason: 'The run ended before the agent was done.',
+      reason: ['The run ended before the agent was done.'],
     });
   });
 
@@ -270,7 +272,7 @@ describe('a planned job begins', () => {
     ['gets a message', false, 'unknown', /before it was known what an earlier attempt had sent/],
     ['is looked at', true, 'not-sent', /before the look at the job did/],
   ])('before it is planned: one that %s', (_, isLook, delivery, reason) => {
-    expect(stateUnplanned('j', own(), isLook)).toMatchObject({
+    expect(readable(stateUnplanned('j', own(), isLook))).toMatchObject({
       ...{ jobId: 'j', isLook, record: null, polls: 0 },
       turn: { delivery, result: 'error', reason: expect.stringMatching(reason), endedAt: null },
     });
@@ -318,7 +320,7 @@ describe('planLook goes on with the newest message if it is sent and not answere
   it('and begins with it, or with none', () => {
     const begin = (memory: Located) =>
       stateOf('j', planLook(memory, 'j', true), own(), { wait: true, polls: 0 });
-    expect(begin(remembered(open))).toMatchObject({
+    expect(readable(begin(remembered(open)))).toMatchObject({
       isLook: true,
       turn: {
         ...{ ...open, owner: 'own', writes: 0, result: 'error' },

@@ -1,95 +1,263 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobEvent } from '../../src/job/job.ts';
 import { createProgress } from '../../src/job/progress.ts';
+import { ours } from '../../src/reason.ts';
+import { conclude } from '../../src/report/finish.ts';
+import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
+import { stand } from './stand.ts';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
-/** What the log gets to read of events that are a minute apart, groups as `[title]`. */
-function narrate(jobs: number, ...events: readonly JobEvent[]): readonly string[] {
+/** A log that takes down what people get to read, groups as `[title]`, and a clock that is set. */
+function takeDown() {
   const said: string[] = [];
   const log = (text: string): void => {
     said.push(text);
   };
   const group = (title: string): void => log(`[${title}]`);
-  let now = 0;
-  const tell = createProgress(
-    { info: log, debug: log, notice: log, warning: log, error: log, group, endGroup() {} },
-    { startedAt: 0, now: () => now, sleep: async () => {} },
-    jobs,
-  );
+  const all: Log = {
+    info: log,
+    debug() {},
+    notice: log,
+    warning: log,
+    error: log,
+    group,
+    endGroup() {},
+  };
+  const time = { now: 0 };
+  const clock = { startedAt: 0, now: () => time.now, sleep: async () => {} };
+  return { said, log: all, time, clock };
+}
+
+/** What the log says of events that are a minute apart. */
+function narrate(jobs: number, ...events: readonly JobEvent[]): readonly string[] {
+  const { said, log, time, clock } = takeDown();
+  const tell = createProgress(log, clock, jobs);
   for (const event of events) {
     tell(event);
-    now += MINUTE_MS;
+    time.now += MINUTE_MS;
   }
   return said;
 }
 
-function job(turn: Partial<Turn>, status: string | null = null): JobState {
+function job(turn: Partial<Turn>, status: string | null = null, jobId = 'j'): JobState {
   const open = { delivery: 'not-sent', result: 'error', endedAt: null } as const;
   const seen = status === null ? null : record({ status });
-  return state({ jobId: 'j', record: seen }, { ...open, ...turn });
+  return state({ jobId, record: seen }, { ...open, ...turn });
 }
 
 const completed = { kind: 'status', status: 'completed' } as const;
 const active = { kind: 'status', status: 'active' } as const;
 
-it('a message that may have been lost is looked for, which is neither before it nor after', () => {
-  const doubt = job({ delivery: 'unknown' }, 'active');
-  expect(
-    narrate(
-      1,
-      { ...completed, state: job({}, 'completed') },
-      { kind: 'sending', state: job({ delivery: 'unknown' }) },
-      { kind: 'doubted', why: 'It broke.', pollMs: 30_000, state: doubt },
-      { ...active, state: doubt },
-      { kind: 'delivered', state: job({ delivery: 'sent', sentAt: 4 * MINUTE_MS }) },
-    ),
-  ).toEqual([
-    '[Before the message]',
-    'Job j is completed before the message.',
-    '[Message]',
-    'Sending the message to job j.',
-    'It broke. Looking for up to 30 s whether job j shows the message.',
-    'Job j is active.',
-    'The message to job j is delivered.',
-  ]);
+describe('one job', () => {
+  it('a message that may have been lost is looked for, which is neither before it nor after', () => {
+    const doubt = job({ delivery: 'unknown' }, 'active');
+    expect(
+      narrate(
+        1,
+        { ...completed, state: job({}, 'completed') },
+        { kind: 'sending', state: job({ delivery: 'unknown' }) },
+        { kind: 'doubted', why: ours('It broke.'), pollMs: 30_000, state: doubt },
+        { ...active, state: doubt },
+        { kind: 'delivered', state: job({ delivery: 'sent', sentAt: 4 * MINUTE_MS }) },
+      ),
+    ).toEqual([
+      '[Before the message]',
+      'Job j is completed before the message.',
+      '[Message]',
+      'Sending the message to job j.',
+      'It broke. Looking for up to 30 s whether job j shows the message.',
+      'Job j is active.',
+      'The message to job j is delivered.',
+    ]);
+  });
+
+  it.each([
+    [200, ', 3 min 20 s ago'],
+    [0, ''],
+  ])('a re-run %i s after the message of an earlier attempt', (seconds, ago) => {
+    const doubt = job({ delivery: 'unknown' }, 'active');
+    const sentAt = 2 * MINUTE_MS - seconds * 1000;
+    expect(
+      narrate(
+        1,
+        { kind: 'doubted', why: ours('Nobody knows.'), pollMs: 30_000, state: doubt },
+        { ...active, state: doubt },
+        { kind: 'resumed', state: job({ delivery: 'sent', sentAt }) },
+      ),
+    ).toEqual([
+      '[Looking]',
+      'Nobody knows. Looking for up to 30 s whether job j shows the message.',
+      'Job j is active.',
+      `An earlier attempt sent the message to job j${ago}; it is not sent again.`,
+    ]);
+  });
+
+  it('has at most 25 lines in 12 minutes', () => {
+    const { said, log, time, clock } = takeDown();
+    const tell = createProgress(log, clock, 1);
+    const sent = job({ delivery: 'sent', sentAt: 0 }, 'active');
+    tell({ ...completed, state: job({}, 'completed') });
+    tell({ kind: 'sending', state: job({}) });
+    tell({ kind: 'delivered', state: sent });
+    tell({ ...active, state: sent });
+    for (; time.now < 12 * MINUTE_MS; time.now += 10_000) {
+      const remainingMs = 30 * MINUTE_MS - time.now;
+      tell({ kind: 'waiting', nextPollMs: 10_000, remainingMs, state: sent });
+    }
+    tell({ kind: 'ended', state: sent });
+    expect(said.length).toBeGreaterThan(10);
+    expect(said.length).toBeLessThanOrEqual(25);
+    expect(said.at(-1)).toBe(
+      'Job j is still active, 11 min after the message; 19 min remain, the next look is in 10 s.',
+    );
+  });
 });
 
-it.each([
-  [200, ', 3 min 20 s ago'],
-  [0, ''],
-])('a re-run %i s after the message of an earlier attempt', (seconds, ago) => {
-  const doubt = job({ delivery: 'unknown' }, 'active');
-  expect(
-    narrate(
-      1,
-      { kind: 'doubted', why: 'Nobody knows.', pollMs: 30_000, state: doubt },
-      { ...active, state: doubt },
-      { kind: 'resumed', state: job({ delivery: 'sent', sentAt: 2 * MINUTE_MS - seconds * 1000 }) },
-    ),
-  ).toEqual([
-    '[Looking]',
-    'Nobody knows. Looking for up to 30 s whether job j shows the message.',
-    'Job j is active.',
-    `An earlier attempt sent the message to job j${ago}; it is not sent again.`,
-  ]);
-});
-
-it('many jobs stand under one title, and one heartbeat counts those that have ended', () => {
-  const waiting = { kind: 'waiting', nextPollMs: 5000, remainingMs: 90_000 } as const;
+describe('many jobs', () => {
+  const waiting = { kind: 'waiting', nextPollMs: 5000, remainingMs: 10 * MINUTE_MS } as const;
   const sent = job({ delivery: 'sent', sentAt: -9000 }, 'active');
-  expect(
-    narrate(
+  const ended = (jobId: string, turn: Partial<Turn>, prLink: string | null = null): JobEvent => ({
+    kind: 'ended',
+    state: state({ jobId, record: record({ prLink }) }, turn),
+  });
+
+  it('have a line each when they end, and the counts each minute', () => {
+    const prLink = 'https://github.com/octo/docs/pull/104';
+    const took = { result: 'failed', sentAt: 0, endedAt: 474_000 } as const;
+    expect(
+      narrate(
+        3,
+        { ...active, state: sent },
+        { ...waiting, state: sent },
+        ended('a', took, prLink),
+        ended('b', { result: 'timed-out', delivery: 'not-sent' }),
+        { ...waiting, state: sent },
+        ended('c', { result: 'completed' }),
+      ),
+    ).toEqual([
+      'After 1 min: 0 of 3 done.',
+      `After 2 min: 0 of 3 done, 9 min remain.`,
+      `[1/3] failed a after 7 min 54 s ${prLink}`,
+      'After 3 min: 1 of 3 done (1 failed), 8 min remain.',
+      '[2/3] timed out b',
+      'After 4 min: 2 of 3 done (1 failed, 1 timed out), 7 min remain.',
+      'After 5 min: 2 of 3 done (1 failed, 1 timed out), 6 min remain.',
+      '[3/3] completed c',
+    ]);
+  });
+
+  const deliver = (kind: 'delivered' | 'resumed', count: number): readonly JobEvent[] =>
+    Array.from({ length: count }, (_, n) => ({ kind, state: { ...sent, jobId: `job-${n}` } }));
+  const countersOf = (jobs: number, ...events: readonly JobEvent[]): readonly string[] =>
+    narrate(jobs, ...events).filter((line) => !line.startsWith('After'));
+
+  it.each([
+    [3, ['3 of 3 sent.']],
+    [45, ['20 of 45 sent.', '40 of 45 sent.', '45 of 45 sent.']],
+  ])('count the messages of %i jobs: %j', (count, lines) => {
+    expect(countersOf(count, ...deliver('delivered', count))).toEqual(lines);
+  });
+
+  it('count a tenth of 500 messages at a time', () => {
+    expect(countersOf(500, ...deliver('delivered', 500))).toHaveLength(10);
+  });
+
+  it('count what earlier attempts sent, and those that got none', () => {
+    const events = [
+      ...deliver('resumed', 2),
+      ended('x', { result: 'skipped', delivery: 'not-sent' }),
+    ];
+    expect(countersOf(3, ...events)).toEqual([
+      '[1/3] skipped x',
+      '2 of 3 sent by an earlier attempt, and not sent again.',
+    ]);
+  });
+
+  it('only count messages that nobody waits for', () => {
+    const [one] = deliver('delivered', 1) as [JobEvent];
+    expect(countersOf(1 + 1, one, ended('job-0', { result: 'sent' }))).toEqual([]);
+  });
+
+  it('tell the first problems at once, and count the others', () => {
+    const why = ours('It is busy.');
+    const missed = { kind: 'missed', why, afterMs: 5000, state: sent } as const;
+    const problems = narrate(
       2,
-      { ...active, state: sent },
-      { kind: 'ended', state: sent },
-      { ...waiting, state: sent },
-    ),
-  ).toEqual([
-    '[2 jobs]',
-    'Job j is active, 9 s after the message.',
-    '1 of 2 jobs have ended; 1 min 30 s remain for the others.',
-  ]);
+      { kind: 'held', why, afterMs: 5000, state: sent },
+      { kind: 'warning', text: 'It is odd.', state: sent },
+      missed,
+      { kind: 'doubted', why, pollMs: 30_000, state: sent },
+      missed,
+      ended('a', {}),
+      missed,
+      missed,
+      ended('b', { result: 'failed' }),
+    );
+    expect(problems.filter((line) => !/^\[/.test(line))).toEqual([
+      'The message to job j was not accepted. It is busy.',
+      'After 1 min: 0 of 2 done.',
+      'It is odd.',
+      'After 2 min: 0 of 2 done.',
+      'After 3 min: 0 of 2 done. Polling job j failed. It is busy.',
+      'After 4 min: 0 of 2 done. It is busy. Polling to see whether job j got the message.',
+      'After 5 min: 0 of 2 done. Polling job j failed. It is busy.',
+      'After 6 min: 1 of 2 done (1 sent).',
+      'After 7 min: 1 of 2 done (1 sent). Polling job j failed. It is busy.',
+      'After 8 min: 1 of 2 done (1 sent). Polling job j failed. It is busy.',
+    ]);
+  });
+});
+
+describe('a log that can be read', () => {
+  /** All that a run says of jobs that end one after the other within an hour, all of them badly. */
+  async function linesOf(jobs: number): Promise<readonly string[]> {
+    const { said, log, time, clock } = takeDown();
+    const tell = createProgress(log, clock, jobs);
+    const ids = Array.from({ length: jobs }, (_, n) => `job-${n}`);
+    const sent = (jobId: string): JobState => job({ delivery: 'sent', sentAt: 0 }, 'active', jobId);
+    const failed = (jobId: string): JobState =>
+      state(
+        { jobId },
+        { result: 'failed', sentAt: 0, endedAt: time.now, reason: ours('It failed.') },
+      );
+    for (const id of ids) {
+      tell({ kind: 'sending', state: sent(id) });
+      tell({ kind: 'delivered', state: sent(id) });
+      tell({ ...active, state: sent(id) });
+      tell({ kind: 'missed', why: ours('Busy.'), afterMs: 1000, state: sent(id) });
+    }
+    for (const [index, id] of ids.entries()) {
+      while (time.now < ((index + 1) * HOUR_MS) / (jobs + 1)) {
+        time.now += 5000;
+        tell({ kind: 'waiting', nextPollMs: 5000, remainingMs: HOUR_MS, state: sent(id) });
+        tell({ kind: 'missed', why: ours('Busy.'), afterMs: 1000, state: sent(id) });
+      }
+      tell({ kind: 'ended', state: failed(id) });
+    }
+    const { runtime } = stand({ log });
+    const states = ids.map(failed);
+    await conclude(
+      runtime,
+      () => states,
+      new Set(['failed']),
+      async () => ({
+        ...{ urls: [], unwritten: '', reviewed: [] },
+      }),
+    );
+    return said;
+  }
+
+  it.each([
+    [60, 150],
+    [500, 800],
+  ])('%i jobs stay under %i lines', async (jobs, limit) => {
+    const lines = await linesOf(jobs);
+    expect(lines.filter((line) => /^\[\d+\/\d+\] failed/.test(line))).toHaveLength(jobs);
+    expect(lines.filter((line) => /^After \d+ min/.test(line)).length).toBeGreaterThan(57);
+    expect(lines.length).toBeLessThan(limit);
+  });
 });

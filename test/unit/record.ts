@@ -1,4 +1,5 @@
 import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
+import { reasonToText } from '../../src/reason.ts';
 import { type JobRecord, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 
 /** When the turns of a test start. */
@@ -39,6 +40,13 @@ export function state(parts: Partial<JobState> = {}, turnParts: Partial<Turn> = 
     timeline: [],
     ...parts,
   };
+}
+
+/** The same as data, in which reasons are the texts that logs and outputs show. */
+export function readable(value: unknown): unknown {
+  const toText = (key: string, part: unknown): unknown =>
+    key === 'reason' && Array.isArray(part) ? reasonToText(part) : part;
+  return JSON.parse(JSON.stringify(value, toText));
 }
 
 /** What is remembered of a job: its turns, the newest first. */

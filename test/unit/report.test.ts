@@ -1,84 +1,208 @@
 import { describe, expect, it } from 'vitest';
-import type { LedgerJob } from '../../src/memory/ledger.ts';
-import { headline, renderLedger } from '../../src/report/comment.ts';
+import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
+import { ours, sentence } from '../../src/reason.ts';
+import { renderLedger } from '../../src/report/comment.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import type { JobState, Turn, TurnResult } from '../../src/turn.ts';
-import { job, ledger, record, START, state, turn } from './record.ts';
+import { record, START, state, turn } from './record.ts';
 
-describe('headline', () => {
-  const open = { endedAt: null };
+const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
+const PULL = 'https://github.com/octo/docs/pull/12';
+const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
+const WORKING = { endedAt: null, sentAt: START } as const;
+const SENDING = { endedAt: null, delivery: 'sending' } as const;
+const SENDING_ICON = '<span aria-hidden="true">⏳</span>';
 
-  it.each<[TurnResult, Partial<Turn>, string | null, string]>([
-    ['sent', open, null, 'Sent, the agent is working'],
-    ['error', { ...open, delivery: 'sending' }, null, 'The message is being sent'],
-    ['completed', { confirmed: true }, null, 'Completed, no files changed'],
-    ['completed', { prLinkChange: 'created' }, null, 'Completed, pull request created'],
-    ['completed', { prLinkChange: 'updated' }, null, 'Completed, pull request updated'],
-    ['completed', { confirmed: false }, null, 'Completed, unconfirmed'],
-    ['failed', { confirmed: true }, null, 'Failed'],
-    ['failed', { confirmed: false }, null, 'Failed, possibly the earlier turn'],
-    ['archived', {}, null, 'Archived'],
-    ['timed-out', { delivery: 'not-sent' }, null, 'Not sent in time'],
-    ['timed-out', {}, 'active', 'Still working when the wait ended'],
-    ['timed-out', {}, null, 'Still working when the wait ended'],
-    ['timed-out', {}, 'completed', 'Not confirmed when the wait ended'],
-    ['active', {}, null, 'The agent is working'],
-    ['sent', {}, null, 'Sent'],
-    ['skipped', {}, null, 'Skipped'],
-    ['cancelled', {}, null, 'Stopped watching; the agent keeps working'],
-    ['cancelled', { delivery: 'not-sent' }, null, 'Cancelled before the message was sent'],
-    ['error', {}, null, 'Sent, but the job can no longer be watched'],
-    ['error', { delivery: 'not-sent' }, null, 'Not sent'],
-    ['error', { delivery: 'unknown' }, null, 'The message may or may not have been delivered'],
-  ])('%s, %j, %s: %s', (result, parts, status, words) => {
-    expect(headline(turn({ prLinkChange: 'none', ...parts, result }), status)).toBe(words);
+function job(turns: readonly Turn[], parts: Partial<LedgerJob> = {}): LedgerJob {
+  return { id: 'job-1', record: null, turns, ...parts };
+}
+
+function show(jobs: readonly LedgerJob[], parts: Partial<Ledger> = {}): readonly string[] {
+  return renderLedger({ jobs, trimmed: null, ...parts }, SITE).split('\n\n');
+}
+
+describe('the comment on one job', () => {
+  it('says how it stands, then where to look, and in the end what it is', () => {
+    const parts = { by: 'alice', sentAt: START, endedAt: START + 744_000, prompt: 'Say more.' };
+    const seen = record({
+      prLink: PULL,
+      source: { repository: 'https://github.com/octo/docs.git', ref: 'agent/fix' },
+    });
+    const completed = { result: 'completed', confirmed: true, prLinkChange: 'updated' } as const;
+    expect(show([job([turn({ ...parts, ...completed })], { record: seen })])).toEqual([
+      '### <span aria-hidden="true">✅</span> Agent completed: pull request updated',
+      `[octo/docs#12](${PULL}) · 12 min 24 s · asked by \`alice\` · ${LOG}`.replace(
+        /^\S+/,
+        '**$&**',
+      ),
+      '`Say more.`',
+      '<sub>Job `job-1` · `sonnet` · `octo/docs@agent/fix` · 2026-11-21 12:00 UTC</sub>',
+    ]);
   });
-});
 
-describe('the comment', () => {
-  const site = { serverUrl: 'https://github.com', repository: 'octo/agents' };
-  const render = (of: Partial<LedgerJob>, parts: Partial<Turn> = {}) =>
-    renderLedger(ledger({ ...job('job-1', turn(parts)), ...of }), site);
+  it('that is new says who asked what, for the e-mail', () => {
+    expect(show([job([turn({ ...SENDING, by: 'alice', prompt: 'Say more.' })])])).toEqual([
+      `### ${SENDING_ICON} \`alice\` asked the agent: \`Say more.\``,
+      `started 12:00 UTC · ${LOG}`,
+      '<sub>Job `job-1` · 2026-11-21 12:00 UTC</sub>',
+    ]);
+  });
 
-  it('of a job without any turn is its name and facts', () => {
-    expect(render({ turns: [], record: record({ model: 'opus' }) })).toBe(
-      '### Agent job `job-1`\n\n`opus`',
+  it.each([
+    ['is long', 'x'.repeat(130), `\`${'x'.repeat(119)}…\``, `\`${'x'.repeat(130)}\``],
+    ['has lines', 'One.\nTwo.', '`One. Two.`', '```text\nOne.\nTwo.\n```'],
+  ])('that is new shows a prompt below that %s', (_, prompt, title, quoted) => {
+    const [heading, , below] = show([job([turn({ ...SENDING, prompt })])]);
+    expect(heading).toBe(`### ${SENDING_ICON} The agent got a message: ${title}`);
+    expect(below).toBe(quoted);
+  });
+
+  it('says since when the agent works, never for how long', () => {
+    const [heading, facts] = show([job([turn(WORKING)])]);
+    expect(heading).toBe(`### ${SENDING_ICON} Agent is working`);
+    expect(facts).toBe(`started 12:00 UTC · ${LOG}`);
+  });
+
+  it.each([0, 400])('says nothing of a time of %i ms', (ms) => {
+    const [, facts] = show([job([turn({ result: 'failed', sentAt: START, endedAt: START + ms })])]);
+    expect(facts).toBe(LOG);
+  });
+
+  it('gives the reason as a sentence, once it is more than what may become true', () => {
+    const reason = sentence`The agent failed on job ${'job-1'}.`;
+    const failed = turn({ result: 'failed', reason });
+    expect(show([job([failed])])).toContain('The agent failed on job `job-1`.');
+    expect(show([job([{ ...failed, ...WORKING }])]).join()).not.toContain('failed');
+  });
+
+  it('shows at most 12 lines of a prompt, and says so', () => {
+    const prompt = Array.from({ length: 13 }, (_, n) => `line ${n + 1}`).join('\n');
+    const [, , quoted, note] = show([job([turn({ prompt })])]);
+    expect(quoted?.split('\n')).toHaveLength(14);
+    expect(quoted).toMatch(/\nline 12\n```$/);
+    expect(note).toBe('<sub>Only the first 12 lines are shown.</sub>');
+  });
+
+  it('to which nothing was sent is what was seen of it', () => {
+    expect(show([job([], { record: record({ status: 'active', prLink: PULL }) })])).toEqual([
+      `### ${SENDING_ICON} Agent is working`,
+      `**[octo/docs#12](${PULL})**`,
+      'No message was sent to it.',
+      '<sub>Job `job-1` · `sonnet`</sub>',
+    ]);
+  });
+
+  it('lists earlier messages in a line each, and claims no end that nobody saw', () => {
+    const earlier = [
+      turn({ result: 'failed', by: 'alice', prompt: 'x'.repeat(80), attempt: 2 }),
+      turn(WORKING),
+    ];
+    const [fold, list] = show([job([turn(), ...earlier])]).slice(-3);
+    expect(fold).toBe('<details>\n<summary>2 earlier messages</summary>');
+    expect(list?.split('\n')).toEqual([
+      `- <span aria-hidden="true">❌</span> failed · \`${'x'.repeat(49)}…\` · \`alice\` · 2026-11-21 · ` +
+        '[log](https://github.com/octo/agents/actions/runs/1/attempts/2)',
+      `- <span aria-hidden="true">📨</span> sent · \`Go.\` · 2026-11-21 · ${LOG}`,
+    ]);
+  });
+
+  it('shows no message that somebody else had', () => {
+    const withdrawn = turn({ result: 'skipped', delivery: 'not-sent' });
+    expect(show([job([withdrawn])])).toEqual(['No message was sent to an agent.']);
+    expect(show([job([turn(), withdrawn])]).join()).not.toContain('earlier');
+  });
+
+  it('says that it was shortened', () => {
+    expect(show([job([turn()])], { trimmed: '1' }).at(-1)).toBe(
+      '<sub>Older messages were removed from this comment for lack of room.</sub>',
     );
   });
 
   it.each([
-    ['https://github.com/octo/docs.git', 'main', '`octo/docs@main`'],
-    ['https://github.com/octo/docs', null, '`octo/docs`'],
-  ])('names the source %s, %s: %s', (repository, ref, shown) => {
-    const seen = record({ model: null, source: { repository, ref } });
-    expect(render({ turns: [], record: seen })).toContain(`\n\n${shown}`);
+    ['https://gitlab.com/a/b/c/-/merge_requests/7', 'a/b/c!7'],
+    ['https://bitbucket.org/a/b/pull-requests/7', 'a/b#7'],
+    ['https://github.com/_a_/b/pull/7', '\\_a\\_/b#7'],
+    ['https://github.com/octo/docs', 'pull request'],
+  ])('names the pull request %s: %s', (prLink, label) => {
+    const [, facts] = show([job([turn()], { record: record({ prLink }) })]);
+    expect(facts).toContain(`**[${label}](${prLink})** · `);
   });
 
-  it.each([
-    ['nobody in particular', { by: null }, '**Sent** · [run]'],
-    ['somebody', { by: 'alice' }, '**Sent** · asked by `alice` · [run]'],
-  ])('names %s who asked', (_, parts, words) => {
-    expect(render({}, parts)).toContain(words);
+  it('leaves out a link that somebody put into the comment', () => {
+    const seen = record({ prLink: 'https://evil.example/?x=(y)' });
+    expect(show([job([turn()], { record: seen })]).join()).not.toContain('evil');
   });
 });
 
-describe('of a message that somebody else had', () => {
-  const site = { serverUrl: 'https://github.com', repository: 'octo/agents' };
-  const taken = turn({ delivery: 'not-sent', result: 'skipped' });
+describe('the comment on several jobs', () => {
+  const row = (id: string, parts: Partial<Turn>, seen = record({ prLink: PULL })): LedgerJob =>
+    job([turn(parts)], { id, record: seen });
+  const failed = { result: 'failed', sentAt: START, endedAt: START + 474_000 } as const;
 
-  it('the comment says nothing', () => {
-    const older = turn({ mark: 'older', prompt: 'Older.' });
-    const text = renderLedger(ledger(job('a', taken, older)), site);
-    expect(text).not.toMatch(/Skipped|earlier message/);
-    expect(text).toContain('Older.');
+  it('has their counts, the prompt once, and a table of them, the worst first', () => {
+    const reason = sentence`The agent failed on job ${'b'}.`;
+    const jobs = [row('a', { by: 'alice' }), row('b', { ...failed, by: 'alice', reason })];
+    expect(show(jobs)).toEqual([
+      '### <span aria-hidden="true">❌</span> 1 of 2 agent jobs failed',
+      `1 failed · 1 sent · asked by \`alice\` · ${LOG}`,
+      '`Go.`',
+      [
+        '| Result | Link | Time | Job |',
+        '| --- | --- | --- | --- |',
+        `| <span aria-hidden="true">❌</span>\u00a0failed | [#12](${PULL}) | 7\u00a0min\u00a054\u00a0s | \`b\` |`,
+        `| <span aria-hidden="true">📨</span>\u00a0sent | [#12](${PULL}) |  | \`a\` |`,
+      ].join('\n'),
+      '- The agent failed on job `b`.',
+    ]);
   });
 
-  it.each([
-    ['it', ledger(job('a', taken), job('b', taken))],
-    ['a job of which nothing is known', ledger(job('a'))],
-    ['nothing', ledger()],
-  ])('a comment with nothing but %s is no riddle', (_, of) => {
-    expect(renderLedger(of, site)).toBe('No message was sent to an agent.');
+  it('that is new says who asked what', () => {
+    const jobs = ['a', 'b'].map((id) => row(id, { ...SENDING, by: 'alice' }));
+    const [heading, facts] = show(jobs);
+    expect(heading).toBe(`### ${SENDING_ICON} \`alice\` asked 2 agent jobs: \`Go.\``);
+    expect(facts).toBe(`started 12:00 UTC · ${LOG}`);
+  });
+
+  it('tells those apart that have not all in common', () => {
+    const other = { prompt: 'Stop.', runId: '2', by: 'bob', startedAt: START + 60_000 };
+    const far = record({ prLink: 'https://github.com/octo/site/pull/3' });
+    const [heading, facts, table] = show([
+      row('a', WORKING),
+      row('b', { ...WORKING, ...other }, far),
+    ]);
+    expect(heading).toBe(`### ${SENDING_ICON} 0 of 2 agent jobs done`);
+    expect(facts).toBe('2 working');
+    expect(table?.split('\n')).toEqual([
+      '| Result | Link | Time | Job | Prompt | Log |',
+      '| --- | --- | --- | --- | --- | --- |',
+      `| ${SENDING_ICON}\u00a0working | [octo/docs#12](${PULL}) | started\u00a012:00\u00a0UTC | \`a\` | \`Go.\` | ${LOG} |`,
+      `| ${SENDING_ICON}\u00a0working | [octo/site#3](https://github.com/octo/site/pull/3) | ` +
+        `started\u00a012:01\u00a0UTC | \`b\` | \`Stop.\` | ${LOG.replace('runs/1', 'runs/2')} |`,
+    ]);
+  });
+
+  it('gives one reason once', () => {
+    const reasonOf = (id: string) => sentence`Job ${id} was archived.`;
+    const jobs = ['a', 'b', 'c'].map((id) => row(id, { result: 'archived', reason: reasonOf(id) }));
+    const other = row('d', { result: 'cancelled', reason: ours('It was cancelled.') });
+    expect(show([...jobs, other]).at(-1)).toBe(
+      '- `d`: It was cancelled.\n- `a` and 2 more: Job `a` was archived.',
+    );
+  });
+
+  it('has jobs to which nothing was sent among them', () => {
+    const [heading, facts] = show([row('a', failed), job([], { id: 'b', record: record() })]);
+    expect(heading).toBe('### <span aria-hidden="true">❌</span> 1 of 2 agent jobs failed');
+    expect(facts).toBe(`1 failed · 1 completed · ${LOG}`);
+  });
+
+  it.each([10, 11])('%i that need no attention are folded above 10', (count) => {
+    const jobs = Array.from({ length: count }, (_, n) => row(`job-${n}`, { result: 'completed' }));
+    const text = show([row('x', failed), ...jobs]).join('\n\n');
+    const [open = '', folded = ''] = text.split('<details>');
+    expect(open.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? 0 : count);
+    expect(folded.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? count : 0);
+    expect(folded.includes('<summary>11 completed</summary>')).toBe(count > 10);
   });
 });
 
@@ -86,16 +210,62 @@ describe('the summary', () => {
   const parts = { states: [], problem: '', commentUrls: [], unwrittenComment: '' };
   const at = (second: number) => START + second * 1000;
 
+  it('of one job says how it ended, and then the facts', () => {
+    const source = { repository: 'https://github.com/octo/docs', ref: null };
+    const reason = sentence`The agent failed on job ${'job-1'}.`;
+    const seen = record({ prLink: PULL, source });
+    const ended = { sentAt: START, endedAt: at(0.4), confirmed: true, by: 'alice' } as const;
+    const states = [state({ record: seen, polls: 7 }, { result: 'failed', reason, ...ended })];
+    expect(renderSummary({ ...parts, states })).toBe(
+      [
+        '## <span aria-hidden="true">❌</span> Agent failed',
+        `**[octo/docs#12](${PULL})** · asked by \`alice\``,
+        'The agent failed on job `job-1`.',
+        [
+          '| Job | `job-1` |',
+          '| :-- | :-- |',
+          '| Message | delivered |',
+          '| Confirmed | yes |',
+          '| Model | `sonnet` |',
+          '| Source | `octo/docs` |',
+          '',
+        ].join('\n'),
+      ].join('\n\n'),
+    );
+  });
+
+  it('of a look says nothing of a message', () => {
+    const states = [state({ isLook: true }, { result: 'active', by: 'alice' })];
+    expect(renderSummary({ ...parts, states })).toBe(
+      `## ${SENDING_ICON} Agent is working\n\n| Job | \`job-1\` |\n| :-- | :-- |\n`,
+    );
+  });
+
+  it.each([20, 21])('of several jobs folds %i completed ones above 20', (count) => {
+    const states = Array.from({ length: count }, (_, n) =>
+      state({ jobId: `job-${n}` }, { result: 'completed' }),
+    );
+    const text = renderSummary({ ...parts, states });
+    expect(text).toMatch(
+      new RegExp(`^## <span aria-hidden="true">✅</span> ${count} agent jobs completed\n`),
+    );
+    expect(text.includes('<summary>21 completed</summary>')).toBe(count > 20);
+    expect(text.match(/\| `job-\d+` \|/g)).toHaveLength(count);
+  });
+
+  it('that came to no job says why', () => {
+    expect(renderSummary({ ...parts, problem: 'Nothing was sent. It is wrong.' })).toBe(
+      '## <span aria-hidden="true">⚠️</span> Nothing was sent\n\n`It is wrong.`\n',
+    );
+  });
+
   it('that would be too large for the runner keeps the result', () => {
     const text = renderSummary({
       ...parts,
       states: [state({ record: record({ status: 'active' }) })],
       unwrittenComment: '\u{1f680}'.repeat(300_000),
     });
-    expect(text).toMatch(
-      /^## Agent follow-up\n+\*\*Sent\*\*\n\n\| Job \| `job-1` \|\n\| :-- \| :-- \|.*\n$/s,
-    );
-    expect(text).toContain('| Status | `active` |');
+    expect(text).toMatch(/^## .+ Message sent to the agent\n\n\| Job \| `job-1` \|\n/);
     expect(text).not.toContain('\u{1f680}');
   });
 
@@ -104,82 +274,18 @@ describe('the summary', () => {
     expect(Buffer.byteLength(text)).toBeGreaterThan(900_000);
   });
 
-  it('holds no word in its timeline that Mermaid would take as syntax', () => {
-    const timeline = [
-      { at: at(0), what: 'end' },
-      { at: at(2), what: 'a: b; c#d\n' },
-      { at: at(8), what: 'constructor' },
-    ];
-    const [from, mid, to = 0] = timeline.map((one) => one.at);
-    expect(renderSummary({ ...parts, states: [state({ timeline })] })).toContain(
-      [
-        '    section job-1',
-        `    _end : ${from}, ${mid}`,
-        `    a_b_c_d_ : ${mid}, ${to}`,
-        `    constructor : ${to}, ${to + 1000}`,
-        '```',
-      ].join('\n'),
-    );
-  });
-
-  it.each([
-    [30, ''],
-    [31, 'The timeline shows the first 30 of 31 jobs.'],
-  ])('shows 30 jobs in its timeline, of %i, and says so: %j', (count, words) => {
-    const timeline = [
-      { at: at(0), what: 'sent' },
-      { at: at(8), what: 'completed' },
-    ];
-    const states = Array.from({ length: count }, (_, n) => state({ jobId: `job-${n}`, timeline }));
-    const text = renderSummary({ ...parts, states });
-    expect(text.match(/^ {4}section /gm)).toHaveLength(30);
-    expect(text.slice(text.lastIndexOf('```') + 3).trim()).toBe(words);
-  });
-
-  it('has a row for each job that got a message, and a short bar for its end', () => {
-    type Mark = readonly [second: number, what: string];
-    function job(jobId: string, result: TurnResult, marks: readonly Mark[]): JobState {
-      const timeline = marks.map(([second, what]) => ({ at: at(second), what }));
-      return state({ jobId, timeline }, { result });
-    }
-    const zero = at(0);
-    const text = renderSummary({
-      ...parts,
-      states: [
-        job('a', 'completed', [
-          [0, 'completed'],
-          [0.5, 'sent'],
-          [10, 'active'],
-          [40, 'completed'],
-          [40, 'completed'],
-        ]),
-        job('longer-id', 'failed', [
-          [0, 'sent'],
-          [5, 'active'],
-          [80, 'failed'],
-        ]),
-        job('not-sent', 'skipped', [
-          [0, 'active'],
-          [0.1, 'skipped'],
-        ]),
-      ],
+  it('of 500 jobs with the longest texts fits', () => {
+    const states = Array.from({ length: 500 }, (_, n) => {
+      const prLink = `https://github.com/o/${'r'.repeat(440)}/pull/${n}`;
+      const jobId = `${'j'.repeat(250)}${n}`;
+      return state(
+        { jobId, record: record({ prLink }) },
+        { reason: sentence`${'あ'.repeat(2000)}${jobId}` },
+      );
     });
-    expect(text).toContain('\n    leftPadding: 87\n');
-    expect(text.split('\n').filter((line) => / : |section/.test(line))).toEqual([
-      '    section longer-id',
-      `    sent : ${zero}, ${zero + 5000}`,
-      `    active : active, ${zero + 5000}, ${zero + 80_000}`,
-      `    failed : crit, ${zero + 80_000}, ${zero + 90_000}`,
-      '    section a',
-      `    sent : ${zero + 500}, ${zero + 10_000}`,
-      `    active : active, ${zero + 10_000}, ${zero + 40_000}`,
-      `    completed : done, ${zero + 40_000}, ${zero + 50_000}`,
-    ]);
-  });
-
-  it('has no timeline where nothing took any time', () => {
-    const timeline = ['sent', 'active', 'sent'].map((what) => ({ at: at(0), what }));
-    expect(renderSummary({ ...parts, states: [state({ timeline })] })).not.toContain('gantt');
+    const text = renderSummary({ ...parts, states });
+    expect(Buffer.byteLength(text)).toBeLessThan(1_000_000);
+    expect(text).toMatch(/\n\d+ more jobs are not shown for lack of room: \d+ sent\.\n/);
   });
 
   it.each([
@@ -190,5 +296,83 @@ describe('the summary', () => {
     ],
   ])('links to the comments %j', (commentUrls, words) => {
     expect(renderSummary({ ...parts, commentUrls })).toContain(words);
+  });
+
+  describe('with a timeline', () => {
+    const took = (jobId: string, result: TurnResult, from: number, to: number): JobState =>
+      state({ jobId }, { result, sentAt: at(from), endedAt: at(to) });
+    const barsOf = (states: readonly JobState[]): readonly string[] =>
+      renderSummary({ ...parts, states })
+        .split('\n')
+        .filter((line) => / : |section |leftPadding|tickInterval|axisFormat/.test(line))
+        .map((line) => line.trim());
+
+    it('has a bar a job in the colour of its result, the worst first, from the message to the end', () => {
+      const cancelled = took('c', 'cancelled', 0, 60);
+      const bars = barsOf([
+        took('a', 'completed', 0.5, 40),
+        took('longer-id', 'failed', 0, 80),
+        cancelled,
+        state({ jobId: 'not-sent' }, { result: 'skipped', delivery: 'not-sent' }),
+        took('at-once', 'sent', 0, 0),
+      ]);
+      expect(bars).toEqual([
+        'leftPadding: 87',
+        'axisFormat %H:%M:%S',
+        'tickInterval 30second',
+        'section longer-id',
+        `failed : crit, ${at(0)}, ${at(80)}`,
+        'section c',
+        `cancelled : active, ${at(0)}, ${at(60)}`,
+        'section a',
+        `completed : done, ${at(0.5)}, ${at(40)}`,
+      ]);
+    });
+
+    it('has bars for jobs that were only watched, from the first look on', () => {
+      const timeline = [{ at: at(1), what: 'active' }];
+      const turnParts = { result: 'completed', delivery: 'not-sent', endedAt: at(11) } as const;
+      const watched = state({ isLook: true, timeline }, turnParts);
+      expect(barsOf([watched])).toContain(`completed : done, ${at(1)}, ${at(11)}`);
+    });
+
+    it.each([
+      [2, '1second', '%H:%M:%S'],
+      [240, '1minute', '%H:%M'],
+      [3600, '30minute', '%H:%M'],
+      [500_000, '1day', '%H:%M'],
+    ])('has few ticks for %i s: %s', (seconds, tick, format) => {
+      expect(barsOf([took('a', 'completed', 0, seconds)])).toEqual(
+        expect.arrayContaining([`tickInterval ${tick}`, `axisFormat ${format}`]),
+      );
+    });
+
+    it.each([
+      [20, ''],
+      [21, 'The timeline shows 20 of 21 jobs.'],
+    ])('shows 20 jobs, of %i, and says so: %j', (count, words) => {
+      const states = Array.from({ length: count }, (_, n) => took(`job-${n}`, 'completed', 0, 9));
+      const text = renderSummary({ ...parts, states });
+      expect(text.match(/^ {4}section /gm)).toHaveLength(20);
+      expect(text.slice(text.lastIndexOf('```') + 3).trim()).toBe(words);
+    });
+
+    it('holds no word that Mermaid would take as syntax, and no long one', () => {
+      const states = ['end', 'a: b; c#d\n', 'x'.repeat(40)].map((id) => took(id, 'failed', 0, 9));
+      expect(barsOf(states).filter((line) => line.startsWith('section'))).toEqual([
+        'section _end',
+        'section a_b_c_d_',
+        `section ${'x'.repeat(18)}..`,
+      ]);
+    });
+
+    it.each([
+      [0, false],
+      [0.9, false],
+      [1, true],
+    ])('of %d s: %s', (seconds, isShown) => {
+      const text = renderSummary({ ...parts, states: [took('a', 'completed', 0, seconds)] });
+      expect(text.includes('gantt')).toBe(isShown);
+    });
   });
 });

@@ -293,7 +293,7 @@ describe('a command', () => {
       const run = open(scene, { claim }, COMMAND);
       expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken(delivery));
       run.updates.update(
-        run.job('a', { result: 'skipped', reason: 'Run 1 has it.', endedAt: START }),
+        run.job('a', { result: 'skipped', reason: ['Run 1 has it.'], endedAt: START }),
         NUMBER,
       );
       expect(await scene.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
@@ -634,7 +634,7 @@ describe('a re-run', () => {
       const second = open(scene, { ...claimed, attempt: 2, owner: 'second' }, COMMAND);
       await scene.drive(second.updates.load(NUMBER));
       expect(await scene.drive(announce(second, second.job('a')))).toEqual([doubt]);
-      const refused = { result: 'error', reason: 'No note.', endedAt: START } as const;
+      const refused = { result: 'error', reason: ['No note.'], endedAt: START } as const;
       second.updates.update(second.job('a', refused), NUMBER);
       await scene.drive(second.updates.flush());
 
@@ -750,7 +750,7 @@ describe('how far the jobs are is written', () => {
     const run = open(scene);
     await scene.drive(announce(run, run.job('a')));
     run.updates.update(run.job('b'), NUMBER);
-    const over = { endedAt: START, reason: 'So.' };
+    const over = { endedAt: START, reason: ['So.'] };
     run.updates.update(run.job('a', { ...over, result: 'error' }), NUMBER);
     run.updates.update(run.job('b', { ...over, result: 'skipped' }), NUMBER);
     await scene.drive(run.updates.flush());
@@ -913,7 +913,7 @@ describe('at the end', () => {
     const run = open(scene, {
       review: (seen, { turns }) =>
         turns.some(({ mark }) => mark === 'later')
-          ? { ...seen, turn: { ...seen.turn, confirmed: false, reason: 'Another one.' } }
+          ? { ...seen, turn: { ...seen.turn, confirmed: false, reason: ['Another one.'] } }
           : seen,
     });
     await scene.drive(announce(run, run.job('a'), run.job('b')));

@@ -1,8 +1,9 @@
 // `npm run demo`: the built action at work on a simulated service and a simulated GitHub, and
 // everything that a user would see of it. `npm run demo -- comment` tells another story; several
-// names tell several, in their order.
+// names tell several, in their order. `npm run demo -- gallery` shows every state of what people see.
 
 import { pathToFileURL } from 'node:url';
+import { writeGallery } from './gallery.ts';
 import { writePage } from './page.ts';
 import { stories } from './stories.ts';
 import type { Story } from './story.ts';
@@ -11,11 +12,17 @@ import { conclude, terminal } from './terminal.ts';
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !stories.has(name));
-process.exitCode = unknown.length === 0 ? await main() : refuse();
+const isGallery = names.length === 1 && names[0] === 'gallery';
+process.exitCode = isGallery ? showGallery() : unknown.length === 0 ? await main() : refuse();
+
+function showGallery(): number {
+  console.log(`Every state, as GitHub renders it: ${pathToFileURL(writeGallery())}`);
+  return 0;
+}
 
 function refuse(): number {
   console.error(
-    `There is no story "${unknown.join('", "')}". There are: ${[...stories.keys()].join(', ')}.`,
+    `There is no story "${unknown.join('", "')}". There are: ${[...stories.keys()].join(', ')}, gallery.`,
   );
   return 2;
 }

@@ -12,7 +12,13 @@ import type { Conversation, Told, ToldRun } from './tell.ts';
 /** Git ignores it. */
 export const FOLDER = join(import.meta.dirname, '../../../demo');
 const STYLE = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
-const EMOJI: Readonly<Record<string, string>> = { eyes: '👀', rocket: '🚀', confused: '😕' };
+const THEMES = ['light', 'dark'];
+const EMOJI: Readonly<Record<string, string>> = {
+  eyes: '👀',
+  rocket: '🚀',
+  hooray: '🎉',
+  confused: '😕',
+};
 
 /** Writes the page of these stories, and gives its path. */
 export function writePage(told: readonly Told[]): string {
@@ -24,10 +30,7 @@ export function writeDocument(name: string, body: string): string {
   const { resolve } = createRequire(import.meta.url);
   const file = join(FOLDER, name);
   mkdirSync(FOLDER, { recursive: true });
-  copyFileSync(
-    resolve('github-markdown-css/github-markdown-light.css'),
-    join(FOLDER, 'github.css'),
-  );
+  writeFileSync(join(FOLDER, 'github.css'), THEMES.map(readTheme).join('\n'));
   copyFileSync(resolve('@mermaid-js/tiny'), join(FOLDER, 'mermaid.js'));
   writeFileSync(
     file,
@@ -43,11 +46,15 @@ ${STYLE}</style>
 ${body}
 <script src="mermaid.js"></script>
 <script>
-mermaid.initialize({ startOnLoad: false });
-// The height is for whoever takes a picture, and then is the sign that all is drawn.
-mermaid.run().then(() => {
+async function draw() {
+  for (const [name, theme] of Object.entries({ light: 'default', dark: 'dark' })) {
+    mermaid.initialize({ startOnLoad: false, theme });
+    await mermaid.run({ querySelector: '.' + name + ' .mermaid' });
+  }
+  // For whoever takes a picture, and then the sign that all is drawn.
   document.body.dataset.height = Math.ceil(document.body.getBoundingClientRect().height);
-});
+}
+draw();
 </script>
 </body>
 </html>
@@ -56,11 +63,18 @@ mermaid.run().then(() => {
   return file;
 }
 
+/** The rules of a theme, for what stands in an element of that class. */
+function readTheme(theme: string): string {
+  const { resolve } = createRequire(import.meta.url);
+  const css = readFileSync(resolve(`github-markdown-css/github-markdown-${theme}.css`), 'utf8');
+  return css.replaceAll('.markdown-body', `.${theme} .markdown-body`);
+}
+
 function renderStory({ story, runs, conversations, checks }: Told): string {
   const checked = Object.entries(checks).map(
     ([sentence, holds]) => `<li>${holds ? '✓' : '<b>✗ Not so:</b>'} ${plain(sentence)}</li>`,
   );
-  return `<main>
+  return `<main class="light">
 <h1>${plain(story.title)}</h1>
 <pre class="starts">${plain(story.starts.join('\n'))}</pre>
 ${runs.map(renderRun).join('\n')}
@@ -116,7 +130,7 @@ ${shown.length === 0 ? '' : `<div class="reactions">${shown.join(' ')}</div>`}</
 }
 
 /** Our own texts: in those of a stranger this would let every tag through. */
-function toHtml(markdown: string): string {
+export function toHtml(markdown: string): string {
   return micromark(markdown, {
     extensions: [gfm()],
     htmlExtensions: [gfmHtml()],
@@ -127,6 +141,6 @@ function toHtml(markdown: string): string {
   );
 }
 
-function plain(text: string): string {
+export function plain(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -24,9 +24,9 @@ const COLOURS = 32;
 const chromium = findChromium();
 const { conversations } = await tell(comment);
 const said = conversations[0]?.comments.filter(({ author }) => author !== 'mallory') ?? [];
-takePicture('comment', 880, renderComments(said));
+takePictures('comment', 880, renderComments(said));
 const { runs } = await tell(nudge);
-takePicture('summary', 1000, renderSummary(runs[0]?.result.summary ?? ''));
+takePictures('summary', 1000, renderSummary(runs[0]?.result.summary ?? ''));
 
 function findChromium(): string {
   const { CHROMIUM: given, PATH = '' } = process.env;
@@ -46,8 +46,13 @@ function isProgram(file: string): boolean {
   }
 }
 
-function takePicture(name: string, width: number, body: string): void {
-  const page = writeDocument(`${name}.html`, `<div class="picture">${body}</div>`);
+function takePictures(name: string, width: number, body: string): void {
+  takePicture(name, 'light', width, body);
+  takePicture(`${name}-dark`, 'dark', width, body);
+}
+
+function takePicture(name: string, theme: string, width: number, body: string): void {
+  const page = writeDocument(`${name}.html`, `<div class="picture ${theme}">${body}</div>`);
   const drawn = browse(page, width, ROOM, '--dump-dom');
   const height = /data-height="(\d+)"/.exec(drawn)?.[1];
   if (height === undefined) throw new Error(`Chromium has not drawn ${page}.`);

@@ -1,0 +1,193 @@
+import { duration } from '../clock.ts';
+import { byAttention, countLabels, type Kind, type Label, UNCONFIRMED } from '../labels.ts';
+import type { Reason } from '../reason.ts';
+import { elapsedMs, type JobRecord, type Turn } from '../turn.ts';
+import {
+  blocks,
+  code,
+  fitting,
+  folded,
+  icon,
+  isLink,
+  pullRequestLink,
+  readPullRequest,
+  reasonToMarkdown,
+} from './markdown.ts';
+
+// How jobs stand, in the comment and in the summary: a title and, of several, their counts, a table in
+// which those that need attention come first, and the reasons below it.
+
+export interface Row {
+  readonly jobId: string;
+  readonly label: Label;
+  readonly prLink: string | null;
+  /** How long it took, or since when it goes on. */
+  readonly time: string;
+  readonly reason: Reason;
+  /** A link to the log of its run, and what it was asked; empty where that stands above for all. */
+  readonly log: string;
+  readonly prompt: string;
+}
+
+const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
+/** What needs nobody's attention, and is folded where there is much of it. */
+const CALM: ReadonlySet<Kind> = new Set(['sending', 'working', 'sent', 'completed', 'skipped']);
+
+/** How one job stands, or `38 of 60 agent jobs done`, with the icon of what needs attention most. */
+export function titleOf(labels: readonly Label[]): string {
+  const [worst, ...others] = labels.toSorted(byAttention);
+  if (worst === undefined) return '';
+  if (others.length === 0) {
+    const { title, detail } = worst;
+    return `${icon(worst.icon)} ${title}${detail === '' ? '' : `: ${detail}`}`;
+  }
+  const jobs = `${labels.length} agent jobs`;
+  const open = labels.filter(({ kind }) => OPEN.has(kind));
+  if (open[0] !== undefined) {
+    const troubles = countLabels(labels.filter(({ kind }) => !CALM.has(kind)));
+    const done = `${labels.length - open.length} of ${jobs} done`;
+    return `${icon(open[0].icon)} ${done}${troubles === '' ? '' : `: ${troubles}`}`;
+  }
+  const { length } = labels.filter(({ kind }) => kind === worst.kind);
+  const count = length === labels.length ? jobs : `${length} of ${jobs}`;
+  return `${icon(worst.icon)} ${count} ${worst.phrase}`;
+}
+
+/** `7 failed · 51 completed`, where the title does not say it already. */
+export function countsOf(labels: readonly Label[]): string {
+  const kinds = new Set(labels.map(({ kind }) => kind));
+  const isSaid = kinds.size === 1 && !kinds.isSubsetOf(OPEN);
+  return isSaid ? '' : countLabels(labels, ' · ');
+}
+
+/** How long the agent took; empty where that is not known. */
+export function timeTaken(turn: Turn, { kind }: Label): string {
+  const seconds = Math.round((elapsedMs(turn, null) ?? 0) / 1000);
+  return kind === 'sent' || seconds === 0 ? '' : duration(seconds);
+}
+
+/** `owner/name@ref` */
+export function renderSource({ repository, ref }: NonNullable<JobRecord['source']>): string {
+  const name = repository.replace(/^https?:\/\/[^/]+\//, '').replace(/\.git$/, '');
+  return code(ref === null ? name : `${name}@${ref}`);
+}
+
+/** Characters that are kept for what says that something is left out. */
+const ROOM_FOR_MORE = 300;
+
+/** Of what needs no attention, groups with more than `mostOpen` jobs are folded. */
+export function renderJobs(rows: readonly Row[], mostOpen: number, room: number): string {
+  const sorted = rows.toSorted((one, other) => byAttention(one.label, other.label));
+  const columns = columnsFor(rows);
+  const { main, groups } = split(sorted, mostOpen);
+  const reasons = renderReasons(sorted, room / 4);
+  let left = room - reasons.length - ROOM_FOR_MORE;
+  const table = renderTable(main, columns, left);
+  left -= table.text.length;
+  const hidden = [...table.hidden];
+  const folds = groups.map((group) => {
+    const title = countLabels(group.map(({ label }) => label));
+    const part = renderTable(group, columns.slice(1), left - folded(title, '').length);
+    hidden.push(...part.hidden);
+    if (part.text === '') return '';
+    const text = folded(title, part.text);
+    left -= text.length;
+    return text;
+  });
+  return blocks([table.text, reasons, ...folds, countHidden(hidden)]);
+}
+
+function countHidden(rows: readonly Row[]): string {
+  if (rows.length === 0) return '';
+  const counts = countLabels(rows.map(({ label }) => label));
+  return `${rows.length} more jobs are not shown for lack of room: ${counts}.`;
+}
+
+interface Split {
+  /** What is not folded. */
+  readonly main: readonly Row[];
+  readonly groups: readonly (readonly Row[])[];
+}
+
+function split(rows: readonly Row[], mostOpen: number): Split {
+  const groups = [...Map.groupBy(rows, ({ label }) => label.kind)]
+    .filter(([kind, { length }]) => CALM.has(kind) && length > mostOpen)
+    .map(([, group]) => group);
+  const isFolded = new Set(groups.flat());
+  return { main: rows.filter((row) => !isFolded.has(row)), groups };
+}
+
+interface Column {
+  readonly title: string;
+  /** Empty where there is nothing to say; a column without anything is left out. */
+  cell(row: Row): string;
+}
+
+/** What tells jobs apart for people stands before their ids, which may be long. */
+function columnsFor(rows: readonly Row[]): readonly Column[] {
+  const links = rows.map(({ prLink }) => prLink).filter(isLink);
+  const isClear = new Set(links.map((url) => readPullRequest(url)?.repository)).size === 1;
+  return [
+    { title: 'Result', cell: renderResult },
+    {
+      title: 'Link',
+      cell: ({ prLink }) => (isLink(prLink) ? pullRequestLink(prLink, isClear) : ''),
+    },
+    { title: 'Time', cell: ({ time }) => inOneLine(time) },
+    { title: 'Job', cell: ({ jobId }) => code(jobId, 256) },
+    { title: 'Prompt', cell: ({ prompt }) => code(prompt, LONGEST_PROMPT) },
+    { title: 'Log', cell: ({ log }) => log },
+  ];
+}
+
+const LONGEST_PROMPT = 80;
+
+function renderResult({ label }: Row): string {
+  const { word, detail } = label;
+  const words = detail === UNCONFIRMED ? `${word}, ${detail}` : word;
+  return `${icon(label.icon)}${inOneLine(` ${words}`)}`;
+}
+
+/** In a narrow column it would stand in two lines. */
+function inOneLine(text: string): string {
+  return text.replaceAll(' ', '\u00a0');
+}
+
+function renderTable(
+  rows: readonly Row[],
+  columns: readonly Column[],
+  room: number,
+): { readonly text: string; readonly hidden: readonly Row[] } {
+  const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
+  const filled = columns.map((_, index) => cells.some((line) => line[index] !== ''));
+  const pick = (line: readonly string[]): string =>
+    `| ${line.filter((_, index) => filled[index]).join(' | ')} |`;
+  const head = [pick(columns.map(({ title }) => title)), pick(columns.map(() => '---'))];
+  const shown = fitting([...head, ...cells.map(pick)], room).slice(head.length);
+  return {
+    text: shown.length === 0 ? '' : [...head, ...shown].join('\n'),
+    hidden: rows.slice(shown.length),
+  };
+}
+
+/** One item for all jobs with the same reason. */
+function renderReasons(rows: readonly Row[], room: number): string {
+  const explained = rows.filter(({ reason }) => reason.length > 0);
+  const groups = [...Map.groupBy(explained, withoutJob).values()];
+  const lines = groups.map((group) => `- ${renderReason(group)}`);
+  const shown = fitting(lines, room);
+  const rest = groups.slice(shown.length).flat().length;
+  const more = rest === 0 ? [] : [`- The reasons of ${rest} more jobs are not shown.`];
+  return [...shown, ...more].join('\n');
+}
+
+function renderReason(group: readonly Row[]): string {
+  const [first, ...others] = group as readonly [Row, ...Row[]];
+  const text = reasonToMarkdown(first.reason);
+  if (others.length > 0) return `${code(first.jobId, 256)} and ${others.length} more: ${text}`;
+  return first.reason.includes(first.jobId) ? text : `${code(first.jobId, 256)}: ${text}`;
+}
+
+function withoutJob({ reason, jobId }: Row): string {
+  return JSON.stringify(reason.map((part) => (part === jobId ? '' : part)));
+}

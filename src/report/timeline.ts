@@ -1,0 +1,140 @@
+import { byAttention, type Kind } from '../labels.ts';
+import type { JobState } from '../turn.ts';
+import { labelOfState } from './ranking.ts';
+
+// The time that jobs took, as a Gantt chart of Mermaid: one bar a job, from the message to the end, in
+// the colour of its result.
+
+const MOST_BARS = 20;
+/** Milliseconds; where all took less there is nothing to see. */
+const SHORTEST_CHART_MS = 1000;
+/** Characters of a name: the bars are to have the room. */
+const LONGEST_NAME = 20;
+/** The width of a letter of a name and of the space around it, in Mermaid's pixels. */
+const LETTER_WIDTH = 7;
+const MARGIN = 24;
+
+/** On a phone there is no room for more. */
+const MOST_TICKS = 4;
+/** In Mermaid's words, and in milliseconds. */
+const TICKS: readonly (readonly [string, number])[] = [
+  ['1second', 1000],
+  ['5second', 5000],
+  ['15second', 15_000],
+  ['30second', 30_000],
+  ['1minute', 60_000],
+  ['2minute', 120_000],
+  ['5minute', 300_000],
+  ['10minute', 600_000],
+  ['30minute', 1_800_000],
+  ['1hour', 3_600_000],
+  ['6hour', 21_600_000],
+];
+const LONGEST_TICK = ['1day', 86_400_000] as const;
+
+/** Mermaid has four kinds of bars: what is done, what needs attention, what ended early, and the rest. */
+const TAGS: Readonly<Record<Kind, 'done' | 'crit' | 'active' | ''>> = {
+  failed: 'crit',
+  unknown: 'crit',
+  'not-sent': 'crit',
+  'timed-out': 'active',
+  cancelled: 'active',
+  archived: 'active',
+  sending: '',
+  working: '',
+  sent: '',
+  completed: 'done',
+  skipped: '',
+};
+
+/** Green, red, brown and blue: white is legible on them, and they are seen on white and on black. */
+const THEME: Readonly<Record<string, string>> = {
+  doneTaskBkgColor: '#1a7f37',
+  doneTaskBorderColor: '#1a7f37',
+  critBkgColor: '#cf222e',
+  critBorderColor: '#cf222e',
+  activeTaskBkgColor: '#9a6700',
+  activeTaskBorderColor: '#9a6700',
+  taskBkgColor: '#0969da',
+  taskBorderColor: '#0969da',
+  taskTextColor: '#ffffff',
+  taskTextLightColor: '#ffffff',
+  taskTextDarkColor: '#ffffff',
+  sectionBkgColor: 'transparent',
+  sectionBkgColor2: 'transparent',
+  altSectionBkgColor: 'transparent',
+};
+
+interface Bar {
+  readonly name: string;
+  readonly word: string;
+  readonly tag: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Empty where nothing took any time. */
+export function renderTimeline(states: readonly JobState[]): string {
+  const bars = states
+    .toSorted((one, other) => byAttention(labelOfState(one), labelOfState(other)))
+    .map(toBar)
+    .filter(({ from, to }) => to > from);
+  const shown = bars.slice(0, MOST_BARS);
+  if (shown.length === 0) return '';
+  const start = Math.min(...shown.map(({ from }) => from));
+  const end = Math.max(...shown.map(({ to }) => to));
+  if (end - start < SHORTEST_CHART_MS) return '';
+  const left = bars.length - shown.length;
+  return left === 0
+    ? renderChart(shown, end - start)
+    : `${renderChart(shown, end - start)}\n\nThe timeline shows ${shown.length} of ${bars.length} jobs.`;
+}
+
+/** A job that got no message takes no time. */
+function toBar(state: JobState): Bar {
+  const { jobId, turn, timeline, isLook } = state;
+  const { kind, word } = labelOfState(state);
+  const from = turn.sentAt ?? (isLook ? timeline[0]?.at : null) ?? 0;
+  const to = from === 0 ? 0 : (turn.endedAt ?? 0);
+  return {
+    name: shorten(jobId),
+    word,
+    tag: TAGS[kind],
+    from: Math.round(from),
+    to: Math.round(to),
+  };
+}
+
+function renderChart(bars: readonly Bar[], spanMs: number): string {
+  const longest = Math.max(...bars.map(({ name }) => name.length));
+  const tick = TICKS.find(([, ms]) => spanMs / ms <= MOST_TICKS) ?? LONGEST_TICK;
+  return [
+    '```mermaid',
+    '---',
+    'config:',
+    '  themeVariables:',
+    ...Object.entries(THEME).map(([name, colour]) => `    ${name}: "${colour}"`),
+    '  gantt:',
+    '    displayMode: compact',
+    `    leftPadding: ${MARGIN + longest * LETTER_WIDTH}`,
+    '---',
+    'gantt',
+    // In milliseconds: with `X`, for seconds, Mermaid takes the starts for milliseconds all the same.
+    '    dateFormat x',
+    `    axisFormat ${tick[1] < 60_000 ? '%H:%M:%S' : '%H:%M'}`,
+    `    tickInterval ${tick[0]}`,
+    '    todayMarker off',
+    ...bars.flatMap(({ name, word, tag, from, to }) => [
+      `    section ${name}`,
+      `    ${word} : ${tag === '' ? '' : `${tag}, `}${from}, ${to}`,
+    ]),
+    '```',
+  ].join('\n');
+}
+
+/** Mermaid takes `:`, `;`, `#` and line ends as syntax, so only plain words pass. */
+function shorten(text: string): string {
+  const words = text.replace(/[^\w.-]+/g, '_');
+  const name = words.length > LONGEST_NAME ? `${words.slice(0, LONGEST_NAME - 2)}..` : words;
+  return /^(section|title|click|end|gantt)$/i.test(name) ? `_${name}` : name;
+}

@@ -1,0 +1,221 @@
+import {
+  doubtful,
+  type End,
+  type Limits,
+  lost,
+  notSent,
+  reasonNow,
+  stoppedWaiting,
+  timedOut,
+  done as toEnd,
+} from '../../../src/job/reasons.ts';
+import { KINDS, type Kind } from '../../../src/labels.ts';
+import type { Ledger, LedgerJob } from '../../../src/memory/ledger.ts';
+import { NO_REASON, ours, sentence } from '../../../src/reason.ts';
+import { renderLedger } from '../../../src/report/comment.ts';
+import { renderSummary } from '../../../src/report/summary.ts';
+import { type JobRecord, type JobState, newTurn, type Turn } from '../../../src/turn.ts';
+
+// Every state of the comment and of the summary, for any number of jobs: as Markdown, to be looked at and
+// to be tested. Their sentences are those of the action.
+
+export interface Exhibit {
+  readonly name: string;
+  readonly markdown: string;
+}
+
+export const SITE = { serverUrl: 'https://github.com', repository: 'octo-org/docs' };
+/** Characters that the data of a comment with many jobs leaves to what people see. */
+export const LEAST_ROOM = 17_900;
+
+const START = Date.UTC(2026, 10, 21, 19, 32);
+const PROMPT = 'Add error handling examples to the pages that changed.';
+const LIMITS: Limits & { wait: boolean } = { timeoutMs: 1_800_000, settleMs: 60_000, wait: true };
+const REFUSED = sentence`The service answered 400 to the message: ${'Prompt is too long: @octocat wrote 9000 characters'}.
+  It refuses this request; check the prompt and the job.`;
+const UNREADABLE = sentence`The service answered 403 to the look at the job: ${'Forbidden'} (request id
+  ${'8f41c2a7'}). The api-key lacks the read scope.`;
+const RESET = sentence`The connection to ${'api.mintlify.com'} was lost after the request was written:
+  connection reset.`;
+
+/** How a job comes to each kind, with the status that it shows then. */
+const ENDS: Readonly<
+  Record<Kind, { status: string; turn?: Partial<Turn>; end(state: JobState): End | null }>
+> = {
+  failed: { status: 'failed', end: (state) => toEnd(state, LIMITS, SURE) },
+  unknown: {
+    status: 'completed',
+    turn: { delivery: 'unknown', sentAt: null },
+    end: () => doubtful(RESET, LIMITS, false),
+  },
+  'not-sent': {
+    status: 'completed',
+    turn: { delivery: 'not-sent', sentAt: null },
+    end: (state) => notSent(state, LIMITS, { kind: 'refused', why: REFUSED }),
+  },
+  'timed-out': { status: 'active', end: (state) => timedOut(state, LIMITS, NO_REASON) },
+  cancelled: { status: 'active', end: stoppedWaiting },
+  archived: { status: 'archived', end: (state) => toEnd(state, LIMITS, SURE) },
+  sending: { status: 'completed', turn: { delivery: 'sending', sentAt: null }, end: () => null },
+  working: { status: 'active', end: () => null },
+  sent: { status: 'completed', end: () => reasonNow('sent', false, false) },
+  completed: {
+    status: 'completed',
+    turn: { prLinkChange: 'updated' },
+    end: (state) => toEnd(state, LIMITS, SURE),
+  },
+  skipped: {
+    status: 'active',
+    turn: { delivery: 'not-sent', sentAt: null },
+    end: (state) =>
+      notSent(state, LIMITS, { kind: 'unwanted', onlyWhen: new Set(['completed', 'failed']) }),
+  },
+};
+const SURE = { isSure: true, isOvertaken: false };
+
+/** Other things that may be seen of one job. */
+const VARIANTS: Readonly<Record<string, Parts>> = {
+  'completed, unconfirmed': {
+    kind: 'completed',
+    turn: {
+      confirmed: false,
+      reason: sentence`Job ${'job_8f41c2'} is completed. ${ours('Another message was sent to it since: this is possibly the answer to that one.')}`,
+    },
+  },
+  'completed, without a pull request': {
+    kind: 'completed',
+    turn: { prLinkChange: 'none' },
+    record: { prLink: null },
+  },
+  'no longer watched': { kind: 'unknown', turn: lostTurn() },
+  'a prompt of many lines': {
+    kind: 'completed',
+    turn: {
+      prompt: Array.from({ length: 20 }, (_, n) => `${n + 1}. Look at page ${n}.`).join('\n'),
+    },
+  },
+  'a long prompt in one line, being sent': {
+    kind: 'sending',
+    turn: { prompt: `${PROMPT} `.repeat(8).trim() },
+  },
+  'asked by nobody, with a long id': {
+    kind: 'working',
+    turn: { by: null },
+    id: '550e8400-e29b-41d4-a716-446655440000',
+  },
+};
+
+function lostTurn(): Partial<Turn> {
+  const { reason } = lost(stateOf('working', 0), 5, UNREADABLE);
+  return { delivery: 'sent', sentAt: START + 2000, reason };
+}
+
+interface Parts {
+  readonly kind: Kind;
+  readonly id?: string;
+  readonly turn?: Partial<Turn>;
+  readonly record?: Partial<JobRecord>;
+}
+
+/** The job by its number, as it stands. */
+export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> = {}): JobState {
+  const { status, turn, end } = ENDS[kind];
+  const jobId = parts.id ?? `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
+  const record: JobRecord = {
+    ...{ id: jobId, status, linkProblem: null, model: 'opus', createdAt: null, archivedAt: null },
+    source: { repository: `https://github.com/${SITE.repository}`, ref: 'agent/fix' },
+    prLink: `https://github.com/${SITE.repository}/pull/${12 + number}`,
+    ...parts.record,
+  };
+  const start = { origin: 'run:1:job:step', leg: '', mark: `mark-${number}`, by: 'octocat' };
+  const open: JobState = {
+    ...{ jobId, isLook: false, record, polls: 9 },
+    turn: {
+      ...newTurn({ ...start, prompt: PROMPT, startedAt: START, runId: '4711', attempt: 1 }),
+      ...{ delivery: 'sent', sentAt: START + 2000, base: record, ...turn },
+    },
+    timeline: [{ at: START, what: 'sent' }],
+  };
+  const ended = end(open);
+  const took = kind === 'timed-out' ? LIMITS.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
+  const endedAt = START + 2000 + (kind === 'sent' ? 0 : took);
+  const result = ended === null ? {} : { ...ended, confirmed: ended.confirmed ?? null, endedAt };
+  return { ...open, turn: { ...open.turn, ...result, ...parts.turn } };
+}
+
+const EARLIER = KINDS.filter((kind) => kind !== 'skipped');
+
+/** What the comment remembers of jobs, the first of them with some earlier messages. */
+export function ledgerOf(states: readonly JobState[], earlier = 0): Ledger {
+  const jobs = states.map(({ jobId, record, turn }, index): LedgerJob => {
+    const older = Array.from({ length: index === 0 ? earlier : 0 }, (_, n): Turn => {
+      const kind = EARLIER[n % EARLIER.length] ?? 'completed';
+      const prompt = `${PROMPT} This was ${n + 1} days before.`;
+      return { ...stateOf(kind, n).turn, prompt, startedAt: START - (n + 1) * 86_400_000 };
+    });
+    return {
+      id: jobId,
+      record,
+      turns: [turn, ...older.filter(({ result }) => result !== 'skipped')],
+    };
+  });
+  return { jobs, trimmed: null };
+}
+
+/** So many jobs of one kind. */
+export function fleetOf(kind: Kind, count: number): readonly JobState[] {
+  return Array.from({ length: count }, (_, number) => stateOf(kind, number));
+}
+
+/** So many jobs, of which a few did not complete; while it goes on, some are at work. */
+export function mixedFleet(count: number, isOpen = false): readonly JobState[] {
+  const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'unknown', 'not-sent'];
+  return Array.from({ length: count }, (_, number) => {
+    const trouble = troubles[(number / 9) % troubles.length];
+    const kind = number % 9 === 0 && trouble !== undefined ? trouble : 'completed';
+    return stateOf(isOpen && number % 3 === 1 ? 'working' : kind, number);
+  });
+}
+
+export function comments(): readonly Exhibit[] {
+  const comment = (states: readonly JobState[], earlier = 0): string =>
+    renderLedger(ledgerOf(states, earlier), SITE, LEAST_ROOM);
+  return [
+    ...KINDS.map((kind) => ({ name: `1 job: ${kind}`, markdown: comment([stateOf(kind, 0)]) })),
+    ...Object.entries(VARIANTS).map(([name, { kind, ...parts }]) => ({
+      name: `1 job: ${name}`,
+      markdown: comment([stateOf(kind, 0, parts)]),
+    })),
+    { name: '1 job, 10 earlier messages', markdown: comment([stateOf('completed', 0)], 10) },
+    { name: '5 jobs', markdown: comment(mixedFleet(5), 10) },
+    { name: '60 jobs: sending', markdown: comment(fleetOf('sending', 60)) },
+    { name: '60 jobs: some working', markdown: comment(mixedFleet(60, true)) },
+    { name: '60 jobs', markdown: comment(mixedFleet(60)) },
+    { name: '60 jobs: all completed', markdown: comment(fleetOf('completed', 60)) },
+    { name: '60 jobs: all failed', markdown: comment(fleetOf('failed', 60)) },
+    { name: '500 jobs: some working', markdown: comment(mixedFleet(500, true), 10) },
+    { name: '500 jobs: all timed out', markdown: comment(fleetOf('timed-out', 500)) },
+  ];
+}
+
+export function summaries(): readonly Exhibit[] {
+  const url = `https://github.com/${SITE.repository}/pull/12#issuecomment-1`;
+  const summary = (states: readonly JobState[]): string =>
+    renderSummary({ states, problem: '', commentUrls: [url], unwrittenComment: '' });
+  return [
+    {
+      name: 'No job',
+      markdown: renderSummary({
+        ...{ states: [], commentUrls: [], unwrittenComment: '' },
+        problem: 'Nothing was sent. timeout-minutes must be a number, and is "soon".',
+      }),
+    },
+    ...KINDS.filter((kind) => kind !== 'sending' && kind !== 'working').map((kind) => ({
+      name: `1 job: ${kind}`,
+      markdown: summary([stateOf(kind, 0)]),
+    })),
+    { name: '5 jobs', markdown: summary(mixedFleet(5)) },
+    { name: '60 jobs', markdown: summary(mixedFleet(60)) },
+    { name: '500 jobs', markdown: summary(mixedFleet(500)) },
+  ];
+}

@@ -1,0 +1,23 @@
+import { comments, type Exhibit, summaries } from './exhibits.ts';
+import { plain, toHtml, writeDocument } from './page.ts';
+
+// `npm run demo -- gallery`: every state of the comment and of the summary on one page, light and dark,
+// as wide as on a screen and as on a phone.
+
+export function writeGallery(): string {
+  const parts = [
+    ...comments().map((exhibit) => ({ ...exhibit, what: 'Comment' })),
+    ...summaries().map((exhibit) => ({ ...exhibit, what: 'Summary' })),
+  ];
+  const body = ['light', 'dark'].map(
+    (theme) => `<main class="gallery ${theme}">${parts.map(renderExhibit).join('\n')}</main>`,
+  );
+  return writeDocument('gallery.html', body.join('\n'));
+}
+
+function renderExhibit({ what, name, markdown }: Exhibit & { readonly what: string }): string {
+  const box = `<section class="box"><div class="markdown-body">${toHtml(markdown)}</div></section>`;
+  return `<h2>${what}, ${plain(name)}</h2>
+<div class="wide">${box}</div>
+<div class="phone">${box}</div>`;
+}

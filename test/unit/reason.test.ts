@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import {
+  join,
+  NO_REASON,
+  ours,
+  type Reason,
+  reasonToText,
+  redactReason,
+  sentence,
+} from '../../src/reason.ts';
+import { reasonToMarkdown } from '../../src/report/markdown.ts';
+import { escapeCommands } from '../../src/runner/log.ts';
+import { FORGERIES } from '../sim/forgeries.ts';
+import { forgedIn, rendered } from '../sim/rendered.ts';
+import { parseCommands } from '../sim/runner/commands.ts';
+
+it.each<[string, Reason, Reason, string, string]>([
+  ['nothing', sentence``, [], '', ''],
+  ['words of ours', sentence`It failed.`, ['It failed.'], 'It failed.', 'It failed.'],
+  [
+    'a number',
+    sentence`It failed ${3} times.`,
+    ['It failed 3 times.'],
+    'It failed 3 times.',
+    'It failed 3 times.',
+  ],
+  [
+    'a plain word',
+    sentence`Job ${'job_1'} failed.`,
+    ['Job ', 'job_1', ' failed.'],
+    'Job job_1 failed.',
+    'Job `job_1` failed.',
+  ],
+  [
+    'words of others',
+    sentence`It said: ${'Go "away"'}.`,
+    ['It said: ', 'Go "away"', '.'],
+    `It said: "Go 'away'".`,
+    'It said: `Go "away"`.',
+  ],
+  ['nothing of others', sentence`It said ${''}.`, ['It said ', '', '.'], 'It said .', 'It said .'],
+  ['two of others', sentence`${'a b'}${'c'}`, ['', 'a b', '', 'c'], '"a b"c', '`a b` `c`'],
+  [
+    'a sentence in a sentence',
+    sentence`${sentence`Job ${'j'}`} failed.`,
+    ['Job ', 'j', ' failed.'],
+    'Job j failed.',
+    'Job `j` failed.',
+  ],
+  [
+    'a part of ours',
+    sentence`It is ${ours('not known')}.`,
+    ['It is not known.'],
+    'It is not known.',
+    'It is not known.',
+  ],
+  [
+    'an empty part of ours',
+    sentence`It failed${NO_REASON}.`,
+    ['It failed.'],
+    'It failed.',
+    'It failed.',
+  ],
+])('%s', (_, reason, parts, text, markdown) => {
+  expect(reason).toEqual(parts);
+  expect(reasonToText(reason)).toBe(text);
+  expect(reasonToMarkdown(reason)).toBe(markdown);
+});
+
+it('a line break in the source is a space', () => {
+  expect(sentence`One ${'x'}
+    and two.`).toEqual(['One ', 'x', ' and two.']);
+});
+
+it('sentences are joined where they are not empty', () => {
+  expect(join([ours('One.'), NO_REASON, sentence`${'x'} two.`])).toEqual(['One. ', 'x', ' two.']);
+  expect(join([sentence`${'x'}`, sentence`${'y'}`], ', ')).toEqual(['', 'x', ', ', 'y']);
+  expect(join([NO_REASON, NO_REASON])).toEqual([]);
+});
+
+it('secrets are taken out of what others wrote, and our words stay', () => {
+  const hide = (text: string): string => text.replaceAll('sent', '***');
+  expect(redactReason(sentence`Nothing was sent to ${'sent'}.`, hide)).toEqual([
+    'Nothing was sent to ',
+    '***',
+    '.',
+  ]);
+});
+
+describe('of every text', () => {
+  const wrong = (problem: (text: string) => readonly unknown[]): readonly unknown[] =>
+    FORGERIES.flatMap(({ name, text }) => {
+      const found = problem(text);
+      return found.length === 0 ? [] : [[name, found]];
+    });
+
+  it.each<[string, (text: string) => Reason]>([
+    ['in a sentence', (text) => sentence`The service said: ${text}. Look at it.`],
+    ['at the beginning', (text) => sentence`${text} was said.`],
+    ['twice, side by side', (text) => sentence`${text}${text}`],
+    ['beside a code span', (text) => sentence`${'a`b'}${text}${'`'}`],
+    ['as words of ours, which a comment that was edited may hold', (text) => [text, text, text]],
+  ])('%s nothing is more than a text', (_, quote) => {
+    const found = wrong((text) => {
+      const shown = rendered(reasonToMarkdown(quote(text)));
+      const line = reasonToText(quote(text).map((part, index) => (index % 2 === 1 ? part : '')));
+      return [...forgedIn(shown, () => false), ...parseCommands(escapeCommands(line))];
+    });
+    expect(found).toEqual([]);
+  });
+
+  it('it leaves the sentence around it as it is', () => {
+    const skeletonOf = (text: string): string =>
+      rendered(reasonToMarkdown(sentence`It said: ${text}. Look!`)).skeleton;
+    expect(skeletonOf('https://evil.example/')).toBe('<p>It said: <code></code>. Look!</p>');
+    const found = wrong((text) => {
+      const skeleton = skeletonOf(`x${text}`);
+      return skeleton === skeletonOf('https://evil.example/') ? [] : [skeleton];
+    });
+    expect(found).toEqual([]);
+  });
+});
