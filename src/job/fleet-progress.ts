@@ -6,7 +6,7 @@ import { elapsedMs } from '../turn.ts';
 import type { JobEvent } from './job.ts';
 
 // The log of many jobs: counters while the messages go out, a line for each job that ends, and the counts
-// once a minute. 60 jobs that end within an hour stay under 150 lines.
+// once a minute. 60 jobs that end within an hour stay under 150 lines; the rest are debug lines.
 
 const HEARTBEAT_MS = 60_000;
 /** Messages for which one line is enough; where there are many jobs, a tenth of them. */
@@ -48,11 +48,16 @@ export class FleetProgress {
     this.#beat();
     switch (event.kind) {
       case 'status':
+        this.#log.debug(`Job ${jobId} is ${event.status ?? 'in a status of no known form'}.`);
+        break;
       case 'sending':
+        this.#log.debug(`Sending the message to job ${jobId}.`);
+        break;
       case 'unwanted':
         break;
       case 'delivered':
       case 'resumed':
+        this.#log.debug(`The message to job ${jobId} is ${COUNTERS[event.kind]}.`);
         this.#out[event.kind] += 1;
         this.#settle(jobId);
         break;
@@ -129,8 +134,12 @@ export class FleetProgress {
 
   #tellProblem(text: string, level: 'info' | 'warning' = 'info'): void {
     this.#problems += 1;
-    if (this.#problems <= MOST_PROBLEMS) this.#log[level](text);
-    else this.#unsaidProblems.push(text);
+    if (this.#problems <= MOST_PROBLEMS) {
+      this.#log[level](text);
+    } else {
+      this.#log.debug(text);
+      this.#unsaidProblems.push(text);
+    }
   }
 
   #takeProblems(): string {

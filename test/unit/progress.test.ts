@@ -14,13 +14,14 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** A log that takes down what people get to read, groups as `[title]`, and a clock that is set. */
 function takeDown() {
   const said: string[] = [];
+  const debugged: string[] = [];
   const log = (text: string): void => {
     said.push(text);
   };
   const group = (title: string): void => log(`[${title}]`);
   const all: Log = {
     info: log,
-    debug() {},
+    debug: (text) => debugged.push(text),
     notice: log,
     warning: log,
     error: log,
@@ -29,7 +30,7 @@ function takeDown() {
   };
   const time = { now: 0 };
   const clock = { startedAt: 0, now: () => time.now, sleep: async () => {} };
-  return { said, log: all, time, clock };
+  return { said, debugged, log: all, time, clock };
 }
 
 /** What the log says of events that are a minute apart. */
@@ -180,6 +181,23 @@ describe('many jobs', () => {
   it('only count messages that nobody waits for', () => {
     const [one] = deliver('delivered', 1) as [JobEvent];
     expect(countersOf(1 + 1, one, ended('job-0', { result: 'sent' }))).toEqual([]);
+  });
+
+  it('tell everything to those who debug', () => {
+    const { debugged, log, clock } = takeDown();
+    const tell = createProgress(log, clock, 2);
+    const busy = { kind: 'missed', why: ours('It is busy.'), afterMs: 5000, state: sent } as const;
+    for (const event of [{ kind: 'sending', state: sent }, ...deliver('delivered', 1)] as const) {
+      tell(event);
+    }
+    tell({ ...active, state: sent });
+    for (let n = 0; n < 3; n++) tell(busy);
+    expect(debugged).toEqual([
+      'Sending the message to job j.',
+      'The message to job job-0 is sent.',
+      'Job j is active.',
+      'Polling job j failed. It is busy.',
+    ]);
   });
 
   it('tell the first problems at once, and count the others', () => {
