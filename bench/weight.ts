@@ -9,7 +9,7 @@ import { table, thousands } from './table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
-const BUDGET = 160_000;
+const BUDGET = 165_000;
 const AIM = 150_000;
 
 export async function describeWeight(): Promise<string> {

@@ -35,5 +35,5 @@ it('a busy service gets the message later, once, and the comment says how it end
   expect(scene.agent.accepted()).toMatchObject([{ jobId: JOB, prompt: 'Add examples.' }]);
   expect(scene.time.elapsed()).toBeGreaterThan(1_220_000);
   expect(errors(result)).toEqual([expect.stringContaining(JOB)]);
-  expect(commentTexts(scene.github).at(-1)).toContain('**Failed**');
+  expect(commentTexts(scene.github).at(-1)).toContain('Agent failed');
 });

@@ -64,7 +64,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     expect(errors(result)).toEqual([
       expect.stringContaining('stopped watching; the agent keeps working'),
     ]);
-    expect(comments.at(-1)).toContain('**Stopped watching; the agent keeps working**');
+    expect(comments.at(-1)).toContain('Run cancelled: stopped watching, the agent keeps working');
     expect(result.virtualMs).toBeLessThan(20_000);
   });
 
@@ -85,8 +85,8 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     const result = await run.result;
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
     expect(commentTexts(scene.github)).toEqual([
-      expect.stringContaining('**The message is being sent'),
-      expect.stringContaining('**Cancelled; the message'),
+      expect.stringContaining('⏳'),
+      expect.stringContaining('Run cancelled: the message'),
     ]);
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });

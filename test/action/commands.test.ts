@@ -342,7 +342,7 @@ it('a conversation, played through', async () => {
   const fourth = await say('/agent and in Dutch', { inputs: { 'job-id': '' } });
   expect(fourth.outputs.result).toBe('completed');
   expect(own()).toHaveLength(1);
-  expect(own()[0]?.body.match(/asked by `alice`/g)).toHaveLength(4);
+  expect(own()[0]?.body.match(/`alice`/g)).toHaveLength(4);
   expect(own()[0]?.body).toContain('<summary>3 earlier messages</summary>');
 
   scene.github.deleteComment(own()[0]?.id ?? 0);
@@ -375,8 +375,8 @@ it('two commands at the same moment are sent once each, and both turns are remem
   ).toEqual(['one', 'two']);
   const own = ownComments(scene.github);
   expect(own).toHaveLength(1);
-  expect(own[0]?.body).toContain('\none\n');
-  expect(own[0]?.body).toContain('\ntwo\n');
+  expect(own[0]?.body).toContain('`one`');
+  expect(own[0]?.body).toContain('`two`');
 });
 
 describe('where the job is not named', () => {

@@ -98,7 +98,7 @@ describe('the comment', () => {
       },
     });
     await scene.run();
-    expect(scene.github.comments(PULL).at(-1)?.body).toContain('Completed');
+    expect(scene.github.comments(PULL).at(-1)?.body).toContain('Agent completed');
   });
 
   it('leaves none behind that says the agent is working, where the job makes another pull request', async () => {
@@ -139,7 +139,7 @@ describe('the comment', () => {
     await using scene = await stage({ with: { 'pr-number': String(PULL) }, step });
     await scene.run();
     const [text = ''] = commentTexts(scene.github).slice(-1);
-    expect(text).toContain('**Sent**');
+    expect(text).toContain('Message sent to the agent');
     expect(/asked by `.*?`/.exec(text)?.[0] ?? '').toBe(who);
   });
 
@@ -195,7 +195,7 @@ describe('the comment', () => {
       },
     });
     const result = await scene.run();
-    expect(before).toEqual([expect.stringContaining('The message is being sent')]);
+    expect(before).toEqual([expect.stringContaining('⏳')]);
     // The job was polled for its pull request, although nobody waits for it.
     expect(scene.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
     expect(result.annotations).toEqual([]);

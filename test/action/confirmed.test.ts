@@ -202,5 +202,5 @@ it('a single poll says nothing of what changed', async () => {
   const result = await scene.runHere();
   expect(result.outputs).toMatchObject({ result: 'completed', confirmed: '', reason: '' });
   expect(result.summary).not.toMatch(/Confirmed|no files changed/);
-  expect(result.summary).toContain('**Completed**');
+  expect(result.summary).toContain('Agent completed');
 });

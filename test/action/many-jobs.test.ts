@@ -49,12 +49,26 @@ function told(outputs: Readonly<Record<string, string>>): readonly Told[] {
   return JSON.parse(outputs.results ?? '');
 }
 
-/** Runs the step, and sends it a signal as soon as the log has these words. */
+/** Runs the step, and signals to it as soon as its log says the words. */
 async function strike(scene: Stage, words: string, signal: NodeJS.Signals): Promise<StepResult> {
   const onLine = (line: string): void => {
     if (line.includes(words)) run.kill(signal);
   };
   const run = scene.start({ step: { onLine } });
+  return run.result;
+}
+
+/** Runs the step, and signals to it as soon as the service sees the message to a job. */
+async function strikeAtMessage(
+  scene: Stage,
+  atMessage: { hook: ((jobId: string) => void) | undefined },
+  job: string,
+  signal: NodeJS.Signals,
+): Promise<StepResult> {
+  const run = scene.start();
+  atMessage.hook = (jobId) => {
+    if (jobId === job) run.kill(signal);
+  };
   return run.result;
 }
 
@@ -110,7 +124,7 @@ describe('several jobs', () => {
     const result = await scene.runHere();
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([
-      'The agent failed on job job-2. The service does not say why; look at the job in its dashboard. (1 of 3 jobs: failed)',
+      '1 of 3 agent jobs failed, job-2: The agent failed on job job-2. The service does not say why; look at the job in its dashboard.',
     ]);
     expect(result.outputs).toMatchObject({
       result: 'failed',
@@ -125,18 +139,16 @@ describe('several jobs', () => {
       'failed',
       'completed',
     ]);
-    expect(result.summary).toContain('**3 jobs:** 1 failed, 2 completed');
-    const rows = result.summary.split('\n').filter((line) => line.startsWith('| `job-'));
-    expect(rows.map((row) => row.split('|')[1]?.trim())).toEqual(['`job-2`', '`job-1`', '`job-3`']);
+    expect(result.summary).toContain('1 of 3 agent jobs failed');
+    const rows = result.summary.split('\n').filter((line) => /^\|.*`job-/.test(line));
+    expect(rows.map((row) => /`job-\d`/.exec(row)?.[0])).toEqual(['`job-2`', '`job-1`', '`job-3`']);
     expect(result.summary.match(/^ {4}section /gm)).toHaveLength(3);
   });
 
   it('have one heartbeat together, and a line where one changes', async () => {
     await using scene = await many({ with: { wait: true, 'timeout-minutes': '10' } });
     const result = await scene.runHere();
-    expect(result.log.match(/is delivered\.$/gm)).toHaveLength(5);
-    expect(result.log.match(/^Job job-\d is completed, .* after the message\.$/gm)).toHaveLength(5);
-    expect(result.log.match(/of 5 jobs have ended/g)?.length ?? 0).toBeLessThanOrEqual(2);
+    expect(result.log.match(/^\[\d\/5\] completed job-\d after /gm)).toHaveLength(5);
     const lines = result.log.split('\n').filter((line) => !/^(##|$)/.test(line));
     expect(lines.filter((line, index) => lines.indexOf(line) !== index)).toEqual([]);
   });
@@ -184,7 +196,9 @@ describe('several jobs', () => {
     expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
     expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(names);
     expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
-    expect(errors(result)).toEqual([expect.stringContaining('(200 of 200 jobs: error)')]);
+    expect(errors(result)).toEqual([
+      expect.stringContaining('200 of 200 agent jobs without a message, first job-1: '),
+    ]);
   });
 });
 
@@ -276,23 +290,26 @@ describe.concurrent('one job’s failure does not affect the others', () => {
       const expected = { result: 'timed-out', delivery: 'not-sent', polls: 1 };
       expect(one).toMatchObject(busy.has(one.jobId) ? expected : good);
     }
-    expect(
-      result.log.match(/^A look at job job-1 failed\. .* No time is left for another\.$/gm),
-    ).toHaveLength(1);
+    expect(told(result.outputs)[0]?.reason).toMatch(/timeout-minutes.*503/);
   });
 
   it.runIf(HAS_SIGNALS)(
     'a re-run that is killed does not say what it has not found out',
     async () => {
+      const messages: Parameters<typeof strikeAtMessage>[1] = { hook: undefined };
       await using scene = await many({
         with: { comment: true, 'timeout-minutes': '5', 'resend-on-rerun': true },
         step: { event: schedule(), github: { run_attempt: '2' } },
         agent: {
           jobs: jobs(FIVE),
+          onPost(_, request) {
+            messages.hook?.(jobOf(request));
+            return undefined;
+          },
           onGet: answerFor(BAD, { status: 503, headers: { 'retry-after': '200' } }),
         },
       });
-      const result = await strike(scene, 'Sending the message to job job-5', 'SIGKILL');
+      const result = await strikeAtMessage(scene, messages, 'job-5', 'SIGKILL');
       const found = told(result.outputs).find(({ jobId }) => jobId === BAD);
       expect(found).toMatchObject({ result: 'error', delivery: 'unknown' });
     },
@@ -472,7 +489,7 @@ describe.concurrent('the limit of the project', () => {
       expect(turns.filter(({ delivery }) => delivery === 'sent')).toHaveLength(3);
       expect(turns.filter(({ delivery }) => delivery === 'not-sent')).toHaveLength(count - 3);
       for (const number of numbers) {
-        expect(ownComments(scene.github, number)[0]?.body).not.toContain('is being sent');
+        expect(ownComments(scene.github, number)[0]?.body).not.toContain('⏳');
       }
 
       isLimited = false;
@@ -503,16 +520,20 @@ describe.concurrent('the limit of the project', () => {
 
 describe.concurrent('an end before all are sent', () => {
   it.runIf(HAS_SIGNALS)('by a cancel keeps what is true of each', async () => {
+    const messages: Parameters<typeof strikeAtMessage>[1] = { hook: undefined };
     await using scene = await many(
       {
         agent: {
           jobs: jobs(ids(12)),
-          onPost: (n) => (n > 4 ? { fault: 'hang', accept: true } : undefined),
+          onPost(n, request) {
+            messages.hook?.(jobOf(request));
+            return n > 4 ? { fault: 'hang', accept: true } : undefined;
+          },
         },
       },
       ids(12),
     );
-    const result = await strike(scene, 'Sending the message to job job-8', 'SIGINT');
+    const result = await strikeAtMessage(scene, messages, 'job-8', 'SIGINT');
     const by = (delivery: string) =>
       told(result.outputs).filter((one) => one.delivery === delivery);
     expect(by('sent').map(({ result }) => result)).toEqual(Array(4).fill('sent'));
@@ -633,7 +654,7 @@ describe.concurrent('only-when', () => {
     });
     await scene.runHere();
     const [comment = ''] = commentTexts(scene.github).slice(-1);
-    expect(comment.match(/^### Agent job `.*`$/gm)).toEqual(['### Agent job `job-1`']);
+    expect(comment.match(/`job-\d`/g)).toEqual(['`job-1`']);
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
 });
@@ -644,10 +665,10 @@ describe.concurrent('the conversations of many jobs', () => {
     const result = await scene.run();
     const texts = commentTexts(scene.github);
     expect(texts).toHaveLength(3);
-    expect(texts.map((text) => text.match(/^\*\*(.*?)\*\*/gm)?.length)).toEqual([5, 5, 5]);
-    expect(texts[0]).toContain('**The message is being sent**');
-    expect(texts[1]?.match(/Sent, the agent is working/g)).toHaveLength(5);
-    expect(texts[2]?.match(/Completed/g)).toHaveLength(5);
+    expect(texts.map((text) => text.match(/`job-\d`/g)?.length)).toEqual([5, 5, 5]);
+    expect(texts[0]).toContain('⏳');
+    expect(texts[1]).toContain('working');
+    expect(texts[2]).toContain('5 agent jobs completed');
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });
 
@@ -670,8 +691,8 @@ describe.concurrent('the conversations of many jobs', () => {
     const result = await scene.runHere();
     for (const [index, id] of names.entries()) {
       const [comment] = scene.github.comments(11 + index);
-      expect(comment?.body).toContain(`### Agent job \`${id}\``);
-      expect(comment?.body).toContain('**Completed');
+      expect(comment?.body).toContain(`Job \`${id}\``);
+      expect(comment?.body).toContain('completed');
       for (const other of names.filter((name) => name !== id)) {
         expect(comment?.body).not.toContain(other);
       }
@@ -696,7 +717,7 @@ describe.concurrent('the conversations of many jobs', () => {
       },
     });
     await scene.runHere();
-    expect(commentTexts(scene.github).at(-1)).not.toContain('The message is being sent');
+    expect(commentTexts(scene.github).at(-1)).not.toContain('⏳');
     const again = await scene.runHere({ step: { github: { run_attempt: '2' } } });
     expect(told(again.outputs)[0]).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   });
@@ -763,8 +784,9 @@ describe.concurrent('the conversations of many jobs', () => {
     expect(
       commentTexts(scene.github)
         .at(-1)
-        ?.match(/\*\*Completed/g),
+        ?.match(/`job-\d`/g),
     ).toHaveLength(2);
+    expect(commentTexts(scene.github).at(-1)).toContain('2 agent jobs completed');
   });
 
   it('name each job that comes late', async () => {
@@ -802,7 +824,7 @@ describe.concurrent('the conversations of many jobs', () => {
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(scene.github.comments(PULL)).toHaveLength(1);
     const [text = ''] = commentTexts(scene.github).slice(-1);
-    expect(text.match(/\*\*Completed/g)).toHaveLength(3);
+    expect(text).toContain('3 agent jobs completed');
   });
 
   it('that hang hold up no message for long, and are one warning', async () => {
@@ -826,7 +848,7 @@ describe.concurrent('the conversations of many jobs', () => {
     expect(warnings(result)).toEqual([
       expect.stringMatching(/^The comment on #1\d, and those on 2 others, could not be/),
     ]);
-    for (const id of names) expect(result.summary).toContain(`### Agent job \`${id}\``);
+    for (const id of names) expect(result.summary).toContain(`Job \`${id}\``);
   });
 });
 

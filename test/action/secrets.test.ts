@@ -98,7 +98,7 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
     expect(remembered(scene.github).jobs).toMatchObject([
       {
         ...{ id: JOB, record: { status: 'completed', prLink: LINK } },
-        turns: [{ delivery: 'sent', result: 'completed', evidence: true, reason: '' }],
+        turns: [{ delivery: 'sent', result: 'completed', evidence: true, reason: [] }],
       },
     ]);
 

@@ -145,7 +145,7 @@ describe('a wait that goes on in a later run', () => {
     expect(scene.agent.posts()).toHaveLength(1);
     expect(ownComments(scene.github)).toHaveLength(1);
     const last = commentTexts(scene.github).at(-1);
-    expect(last).toContain('**Completed');
+    expect(last).toContain('completed');
     expect(last).not.toContain('earlier message');
     const [turn, ...others] = remembered(scene.github).jobs[0]?.turns ?? [];
     expect(others).toEqual([]);
@@ -160,10 +160,10 @@ describe('a wait that goes on in a later run', () => {
       agent: { jobs: [{ id: JOB, base: { prLink } }] },
     });
     await scene.runHere();
-    expect(commentTexts(scene.github).at(-1)).toContain('**Sent**');
+    expect(commentTexts(scene.github).at(-1)).toContain('Message sent to the agent');
     const second = await scene.runHere({ with: { ...LOOK, wait: true }, step: RUN_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
-    expect(commentTexts(scene.github).at(-1)).toContain('**Completed');
+    expect(commentTexts(scene.github).at(-1)).toContain('completed');
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
 

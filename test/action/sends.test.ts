@@ -33,7 +33,7 @@ it('a send without waiting is exactly one request to the service', async () => {
     expect.objectContaining({ jobId: JOB, result: 'sent', confirmed: null, polls: 0 }),
   ]);
   expect([...errors(result), ...warnings(result)]).toEqual([]);
-  expect(commentTexts(scene.github).at(-1)).toContain('**Sent**');
+  expect(commentTexts(scene.github).at(-1)).toContain('Message sent to the agent');
 });
 
 it('a prompt goes out byte for byte', async () => {

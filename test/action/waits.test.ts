@@ -45,11 +45,11 @@ describe('a job that is taken up and done', () => {
     expect(scene.agent.posts()).toHaveLength(1);
     expect(scene.agent.gets().length).toBeLessThan(70);
     expect(comments).toHaveLength(3);
-    expect(comments[0]).toContain('**The message is being sent**');
-    expect(comments[1]).toContain('**Sent, the agent is working**');
-    expect(comments[2]).toContain('**Completed, pull request updated**');
+    expect(comments[0]).toContain('⏳');
+    expect(comments[1]).toContain('Agent is working');
+    expect(comments[2]).toContain('Agent completed: pull request updated');
     expect([...errors(result), ...warnings(result)]).toEqual([]);
-    expect(result.summary).toContain('**Completed, pull request updated**');
+    expect(result.summary).toContain('Agent completed: pull request updated');
     expect(result.summary).toContain('\ngantt\n    dateFormat x\n');
   });
 
@@ -76,7 +76,7 @@ describe('a job that is taken up and done', () => {
       'pr-link': '',
       confirmed: 'true',
     });
-    expect(result.summary).toContain('**Completed, no files changed**');
+    expect(result.summary).toContain('Agent completed: no files changed');
   });
 
   it('was still at an earlier message', async () => {
@@ -118,7 +118,7 @@ it('a job that fails, fails the step', async () => {
   expect(errors(result)).toEqual([
     `The agent failed on job ${JOB}. The service does not say why; look at the job in its dashboard.`,
   ]);
-  expect(comments.at(-1)).toContain('**Failed**');
+  expect(comments.at(-1)).toContain('Agent failed');
 });
 
 it('a job that is archived, fails the step', async () => {
@@ -153,7 +153,7 @@ it('the wait ends at its deadline, with a last poll', async () => {
   const last = scene.agent.gets().at(-1)?.at ?? 0;
   const first = scene.agent.gets()[0]?.at ?? 0;
   expect(last - first).toBeGreaterThan(595_000);
-  expect(comments.at(-1)).toContain('**Still working when the wait ended**');
+  expect(comments.at(-1)).toContain('Wait timed out: the agent is still working');
 });
 
 it('a fixed interval beats the adaptive one', async () => {
