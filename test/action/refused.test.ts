@@ -75,7 +75,9 @@ it('a stranger hears nothing of what cannot be read, and costs one read at most'
   });
   const result = await scene.run();
   expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
-  expect(result.annotations).toEqual([{ type: 'notice', message: result.outputs.reason }]);
+  expect(result.annotations).toEqual([
+    { type: 'notice', title: 'Message skipped', message: result.outputs.reason },
+  ]);
   expect(callNames(scene.github).toSorted()).toEqual(['GET collaborators/*/permission', 'read']);
 });
 
