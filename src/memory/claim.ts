@@ -61,12 +61,19 @@ export function findHolder(
   const earlier = findEarlier(turns, own);
   if (earlier === null || earlier.delivery === 'not-sent') return null;
   if (!isCommand(own) || earlier.delivery !== 'sending') return earlier;
-  // Both are about to send.
+  // Several are about to send.
   switch (claim) {
     case 'ours':
       return null;
     case 'none':
-      return comesFirst(own, earlier, versions, jobId) ? null : earlier;
+      return (
+        turns.find(
+          (turn) =>
+            turn.origin === own.origin &&
+            turn.delivery === 'sending' &&
+            !comesFirst(own, turn, versions, jobId),
+        ) ?? null
+      );
     default:
       return earlier;
   }
