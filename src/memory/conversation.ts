@@ -87,8 +87,9 @@ export class Conversation {
   #texts = new Map<string, Remembered>();
   /** Comments that GitHub does not write to any more: lists may show them for a while. */
   readonly #gone = new Set<number>();
-  /** Whether this process made a comment, as far as it knows. */
+  /** Whether this process made a comment, or wrote to one, as far as it knows. */
   #hasCreated = false;
+  #hasWritten = false;
 
   constructor(options: ConversationOptions) {
     this.number = options.number;
@@ -102,6 +103,10 @@ export class Conversation {
 
   get hasCreated(): boolean {
     return this.#hasCreated;
+  }
+
+  get hasWritten(): boolean {
+    return this.#hasWritten;
   }
 
   async read({ allPages = false, withVersions = false }: ReadOptions = {}): Promise<Reading> {
@@ -133,6 +138,7 @@ export class Conversation {
       this.#readAt = null;
       const target = this.#target();
       const body = this.#compose(own);
+      this.#hasWritten = true;
       if (target === null) {
         this.#hasCreated = true;
         return this.#keep(await github.createComment(this.number, body));

@@ -502,10 +502,9 @@ class CommentUpdates implements Updates {
 
   /** Of jobs that get no message nothing is said, unless it was said before that they would. */
   #isWorthIt(target: Target): boolean {
-    const { url, hasCreated } = target.conversation;
     const hasNews = (entry: Entry): boolean =>
       isSeenOnly(entry) || turnsOf(entry).some((turn) => turn !== entry.withdrawn);
-    return url !== '' || hasCreated || this.#entriesAt(target).some(hasNews);
+    return target.conversation.hasWritten || this.#entriesAt(target).some(hasNews);
   }
 
   #warnOfLeftOut(): void {

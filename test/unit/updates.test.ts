@@ -11,6 +11,7 @@ import {
 } from '../../src/memory/updates.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
+import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { job as jobOf, ledger, record, START, state, turn } from './record.ts';
 import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
@@ -354,6 +355,19 @@ describe('a command', () => {
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
     await scene.drive(run.updates.flush());
     expect(remembered(scene)).toEqual(['a: me not-sent/skipped: you sending']);
+  });
+
+  it('that another run has claimed is left to it as well where the answer to our note got lost', async () => {
+    const { trouble } = rival(2, 'sending');
+    const loses = ({ name, nth }: Call): boolean => name === PATCH && nth === 1;
+    const past = withComment(other('not-sent', { mark: 'past', owner: 'past', endedAt: START }));
+    await using scene = await openScene({ ...past, trouble: { ...trouble, loses } });
+    const { claim } = claims(scene, 'taken');
+    const run = open(scene, { claim }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken('sending'));
+    run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual([expect.stringContaining('me not-sent/skipped')]);
   });
 
   it('that another run has sent before we claimed it is left to it', async () => {
