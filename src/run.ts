@@ -13,6 +13,7 @@ import { DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.
 import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
+import { commentText } from './memory/text.ts';
 import { type Memory, openUpdates, type Updates } from './memory/updates.ts';
 import { NO_REASON, sentence } from './reason.ts';
 import { renderLedger, renderUsage } from './report/comment.ts';
@@ -97,8 +98,8 @@ function openMemory(
   const updates = openUpdates({
     ...runtime,
     ...{ connect, deadline, owner: mark, attempt: info.attempt },
-    ...{ comment: inputs.comment, projectId: inputs.projectId, wait: inputs.wait },
-    render: (ledger, limit) => renderLedger(ledger, info, limit),
+    ...{ comment: inputs.comment, wait: inputs.wait },
+    text: commentText(inputs.projectId, (ledger, limit) => renderLedger(ledger, info, limit)),
     review: (state, job) => reviewState(state, job, inputs),
     claim: () => reactions.claim(),
   });

@@ -5,7 +5,7 @@ import type { Redact } from '../runner/secrets.ts';
 import type { Versions } from './claim.ts';
 import { redactLedger } from './data.ts';
 import { contains, EMPTY, intersect, type Ledger, trim, unite, withoutOwner } from './ledger.ts';
-import { composeText, fits, type Remembered, readText } from './text.ts';
+import type { CommentText, Remembered } from './text.ts';
 
 // The comment on one pull request or issue, as a store that several runs write to.
 //
@@ -15,11 +15,9 @@ import { composeText, fits, type Remembered, readText } from './text.ts';
 export interface ConversationOptions {
   /** Of the pull request or issue. */
   readonly number: number;
-  readonly projectId: string;
+  readonly text: CommentText;
   /** The random name of this process. */
   readonly owner: string;
-  /** What people see of a ledger, in at most so many characters. */
-  readonly render: (ledger: Ledger, limit: number) => string;
   readonly connect: () => Promise<GitHub>;
   readonly clock: Clock;
   readonly random: () => number;
@@ -206,11 +204,11 @@ export class Conversation {
 
   /** What is remembered, with our own turns as they are now, as far as there is room for it. */
   #compose(own: Ledger): string {
-    const { clock, projectId, owner, render } = this.#options;
+    const { clock, text, owner } = this.#options;
     const all = unite([withoutOwner(this.#remembered, owner), own]);
-    const ledger = trim(all, clock.now(), fits);
+    const ledger = trim(all, clock.now(), text.fits);
     this.#written = intersect(own, ledger);
-    return composeText(projectId, ledger, render);
+    return text.compose(ledger);
   }
 
   #take(comments: readonly OwnComment[]): Reading {
@@ -235,10 +233,12 @@ export class Conversation {
   #readText(body: string): Remembered {
     const known = this.#texts.get(body);
     if (known !== undefined) return known;
-    const { projectId, redact } = this.#options;
-    const text = readText(body, projectId);
+    const { text, redact } = this.#options;
+    const found = text.read(body);
     const read: Remembered =
-      text.kind === 'ledger' ? { kind: 'ledger', ledger: redactLedger(text.ledger, redact) } : text;
+      found.kind === 'ledger'
+        ? { kind: 'ledger', ledger: redactLedger(found.ledger, redact) }
+        : found;
     if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
     this.#texts.set(body, read);
     return read;

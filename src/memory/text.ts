@@ -22,6 +22,28 @@ export type Remembered =
   /** It is no comment of this project, or one that only says something. */
   | { readonly kind: 'none' };
 
+/** How the comments of one project are read and written. */
+export interface CommentText {
+  read(body: string): Remembered;
+  compose(ledger: Ledger): string;
+  /** Whether the data of a ledger leaves room for what people see. */
+  fits(ledger: Ledger): boolean;
+  /** What people see of a ledger, however long it is. */
+  visible(ledger: Ledger): string;
+}
+
+/** What people see of a ledger, in at most so many characters. */
+export type Render = (ledger: Ledger, limit: number) => string;
+
+export function commentText(projectId: string, render: Render): CommentText {
+  return {
+    read: (body) => readText(body, projectId),
+    compose: (ledger) => composeText(projectId, ledger, render),
+    fits,
+    visible: (ledger) => render(ledger, Infinity),
+  };
+}
+
 /** `projectId` is null where the comment may be of any project. */
 export function readText(body: string, projectId: string | null): Remembered {
   // Who edits a comment on the web page sends it back with other line ends.
@@ -38,17 +60,11 @@ export function readText(body: string, projectId: string | null): Remembered {
   }
 }
 
-/** Whether the data of a ledger leaves room for what people see. */
 export function fits(ledger: Ledger): boolean {
   return encode(ledger).length <= DATA_LIMIT;
 }
 
-/** `render` makes what people see, of at most so many characters. */
-export function composeText(
-  projectId: string,
-  ledger: Ledger,
-  render: (ledger: Ledger, limit: number) => string,
-): string {
+export function composeText(projectId: string, ledger: Ledger, render: Render): string {
   const hash = hashOf(projectId);
   const first = `${OPENING}${hash} -->`;
   const data = `${OPENING}data ${VERSION} ${hash} ${encode(ledger)} -->`;

@@ -13,6 +13,7 @@ import { findHolder } from './claim.ts';
 import { Conversation, type Reading } from './conversation.ts';
 import { findJob, type Ledger, type LedgerJob, type LedgerRecord } from './ledger.ts';
 import { createPace } from './pace.ts';
+import type { CommentText } from './text.ts';
 
 // What is written to which conversation, and when. Whatever goes wrong here never changes the result of
 // what was sent.
@@ -68,13 +69,11 @@ export interface Flushed {
 export interface UpdatesOptions {
   /** Whether anything is written and remembered at all. */
   readonly comment: boolean;
-  readonly projectId: string;
+  readonly text: CommentText;
   /** The random name of this process. */
   readonly owner: string;
   readonly attempt: number;
   readonly wait: boolean;
-  /** What people see of a ledger, in at most so many characters. */
-  readonly render: (ledger: Ledger, limit: number) => string;
   /** The state of a job, once it is known what else was sent to it. */
   readonly review: (state: JobState, job: LedgerJob) => JobState;
   /** Of a command: whether this run may act on it. It never rejects. */
@@ -209,7 +208,7 @@ class CommentUpdates implements Updates {
   }
 
   async flush(): Promise<Flushed> {
-    const { deadline, render } = this.#options;
+    const { deadline, text } = this.#options;
     const targets = [...this.#targets.values()];
     for (const target of targets) if (target.isStale) this.#finish(target);
     // What is not written by then is said below.
@@ -222,7 +221,7 @@ class CommentUpdates implements Updates {
     this.#warnOfLeftOut();
     return {
       urls: targets.map(({ conversation }) => conversation.url).filter((url) => url !== ''),
-      unwritten: failed.map((target) => render(this.#own(target), Infinity)).join('\n\n'),
+      unwritten: failed.map((target) => text.visible(this.#own(target))).join('\n\n'),
       reviewed: [...this.#reviewed.values()],
     };
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GitHubError } from '../../src/github/errors.ts';
 import { Conversation, type ConversationOptions } from '../../src/memory/conversation.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
-import { composeText, readText } from '../../src/memory/text.ts';
+import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import { renderUsage } from '../../src/report/comment.ts';
 import type { Turn } from '../../src/turn.ts';
 import type { Call } from '../sim/github/call-log.ts';
@@ -38,7 +38,8 @@ function open(
   more: Partial<ConversationOptions> = {},
 ): Conversation {
   return new Conversation({
-    ...{ number: NUMBER, projectId: PROJECT, owner, render, clock: scene.clock.seen },
+    ...{ number: NUMBER, owner, clock: scene.clock.seen },
+    text: commentText(PROJECT, render),
     connect: () => scene.connect(),
     random: () => 0.5,
     redact: (text) => text,

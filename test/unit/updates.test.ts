@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createDeadline } from '../../src/github/deadline.ts';
 import { type Claim, reactTo } from '../../src/github/reactions.ts';
 import { type Ledger, unite } from '../../src/memory/ledger.ts';
-import { composeText, readText } from '../../src/memory/text.ts';
+import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import {
   type Memory,
   openUpdates,
@@ -45,8 +45,9 @@ function open(
   const clock = scene.clock.seen;
   const { owner = 'me', attempt = 1 } = more;
   const updates = openUpdates({
-    ...{ comment: true, projectId: PROJECT, owner, attempt, wait: true },
-    ...{ render, review: (same) => same, claim: async () => 'ours' },
+    ...{ comment: true, owner, attempt, wait: true },
+    text: commentText(PROJECT, render),
+    ...{ review: (same) => same, claim: async () => 'ours' },
     ...{ connect: () => scene.connect(), log, redact: (text) => text, clock },
     ...{ random: () => 0.5, signal: new AbortController().signal },
     deadline: createDeadline(clock, 30_000),
