@@ -56,8 +56,11 @@ export interface WriteOptions extends ReadOptions {
   readonly inOldest?: boolean;
 }
 
-/** Milliseconds for which a reading may be written on. */
-const FRESH_MS = 1000;
+/**
+ * Milliseconds for which a reading may be written on: with those that the write takes it is less than the
+ * second after which other runs read back what they have written.
+ */
+export const FRESH_MS = 550;
 /** How often a write is read back and made again before it counts as failed. */
 const MOST_ROUNDS = 8;
 /** Milliseconds between them: at random, so that several runs do not keep in step. */
