@@ -93,6 +93,8 @@ export interface UpdatesOptions {
 const BEFORE_MESSAGE_MS = 10_000;
 /** Milliseconds after which a list shows a comment that another run has made meanwhile. */
 const LIST_LAG_MS = 3000;
+/** The same where that run may have read a list that did not show our comment before it made its own. */
+const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
 /** Milliseconds from the last write to the last reading. */
 const LAST_READ_BACK_MS = 1000;
 /** An hour of the token is not enough for more. */
@@ -342,7 +344,7 @@ class CommentUpdates implements Updates {
     target.failure = null;
     const claim = await (claiming ?? this.#options.claim());
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
-    else check(await this.#readVersions(target, own), claim);
+    else check(await this.#readVersions(target, own, claim), claim);
     if (claim !== 'taken') return notes;
     for (const state of group) {
       if (notes.has(state.jobId) || !this.#doubt(state)) continue;
@@ -367,10 +369,15 @@ class CommentUpdates implements Updates {
   }
 
   /** What others have written, also what was overwritten, once lists show it. */
-  async #readVersions(target: Target, own: () => Ledger): Promise<readonly Ledger[]> {
+  async #readVersions(
+    target: Target,
+    own: () => Ledger,
+    claim: Claim,
+  ): Promise<readonly Ledger[]> {
     const { clock, signal } = this.#options;
     // A cancel ends the pause early, and no message goes out then.
-    await clock.sleep(LIST_LAG_MS, signal).catch(() => {});
+    const lagMs = claim === 'failed' ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
+    await clock.sleep(lagMs, signal).catch(() => {});
     const everything = { allPages: true, withVersions: true };
     const reading = await target.conversation.read(everything);
     if (reading.stands) return reading.versions;

@@ -385,6 +385,14 @@ describe('a command', () => {
     expect(scene.seconds()).toBe(3);
   });
 
+  it('whose claim failed waits until another run that did not see it must be to be seen', async () => {
+    await using scene = await openScene();
+    const { claim } = claims(scene, 'failed');
+    const run = open(scene, { claim }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(scene.seconds()).toBe(6);
+  });
+
   it.each(['failed', 'none'] as const)(
     'whose claim tells nothing is looked for in what was overwritten: %s',
     async (answer) => {
