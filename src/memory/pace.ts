@@ -7,7 +7,7 @@ const LIMITS = [
   { writes: 60, ms: 60_000 },
   { writes: 400, ms: 3_600_000 },
 ];
-/** Milliseconds between the comments on different conversations. */
+/** Milliseconds between the writes of a run that writes to several conversations. */
 const APART_MS = 1000;
 
 export interface Pace {
@@ -17,11 +17,11 @@ export interface Pace {
 
 export function createPace(clock: Clock, signal: AbortSignal): Pace {
   const writtenAt: number[] = [];
-  let last: number | null = null;
+  const conversations = new Set<number>();
   return {
     async turn(conversation) {
-      const limits = last === null || last === conversation ? LIMITS : [...LIMITS, ONE_A_SECOND];
-      last = conversation;
+      conversations.add(conversation);
+      const limits = conversations.size === 1 ? LIMITS : [...LIMITS, ONE_A_SECOND];
       const afterMs = pauseMs(writtenAt, clock.now(), limits);
       writtenAt.push(clock.now() + afterMs);
       if (afterMs > 0) await clock.sleep(afterMs, signal).catch(() => {});

@@ -136,6 +136,8 @@ class CommentUpdates implements Updates {
   readonly #leftOut = new Set<number>();
   readonly #reviewed = new Map<string, JobState>();
   readonly #pace: ReturnType<typeof createPace>;
+  /** Resolves when the last note has had its turn to be written. */
+  #lastNote: Promise<unknown> = Promise.resolve();
   /** How often our turns were put together to be written. */
   #writes = 0;
   /** GitHub did not answer in time: no message waits for its note any more. */
@@ -278,6 +280,8 @@ class CommentUpdates implements Updates {
 
   /** Where no note can be written, a command is claimed all the same. */
   async #withoutNote(why: string | null, group: readonly JobState[] = []): Promise<Note> {
+    // No message goes out after a cancel.
+    if (this.#options.signal.aborted) return UNNEEDED;
     const claim = await this.#options.claim();
     // In a re-run it may be an earlier attempt that has it.
     if (claim === 'taken' && this.#options.attempt === 1) {
@@ -297,9 +301,10 @@ class CommentUpdates implements Updates {
     target.isStale = true;
     target.failure ??= tooLate();
     const working = this.#enqueue(target, async () => {
-      await this.#pace.turn(target.conversation.number);
+      const isDue = await this.#turnToNote(target, group);
       begun.resolve();
-      return this.#noteNow(target, group, attempt);
+      // No message goes out any more; the last write says why.
+      return isDue ? this.#noteNow(target, group, attempt) : noteAll(group, UNNEEDED);
     });
     try {
       await this.#inTime(before, ms);
@@ -307,9 +312,25 @@ class CommentUpdates implements Updates {
       return await this.#inTime(working, ms);
     } catch (error) {
       attempt.isGivenUp = true;
-      const note = await this.#withoutNote(whyOf(error), group);
-      return new Map(group.map(({ jobId }) => [jobId, note]));
+      return noteAll(group, await this.#withoutNote(whyOf(error), group));
     }
+  }
+
+  /**
+   * Resolves when a note may be written, to whether it is still wanted. Only one note at a time waits for
+   * its turn: so what is written after the earlier messages comes before the notes of the later ones, and
+   * the end of the run has little left to write.
+   */
+  #turnToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
+    const isDue = (): boolean =>
+      !this.#options.signal.aborted &&
+      group.some(({ jobId, turn }) => !isOver(this.#entries.get(jobId)?.state ?? { turn }));
+    const turn = this.#lastNote.then(async () => {
+      if (isDue()) await this.#pace.turn(target.conversation.number);
+      return isDue();
+    });
+    this.#lastNote = turn;
+    return turn;
   }
 
   /** The note, the claim and what they show, in three requests where nobody else is at work. */
@@ -523,12 +544,13 @@ class CommentUpdates implements Updates {
 }
 
 const STANDS: Note = { kind: 'stands' };
+const UNNEEDED: Note = { kind: 'missing', why: 'the run was ending' };
 const CLAIMED_BEFORE = ours(
   'An earlier attempt has claimed the command, and nothing tells whether it sent the message.',
 );
 const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} conversations at most`;
 
-function isOver({ turn }: JobState): boolean {
+function isOver({ turn }: Pick<JobState, 'turn'>): boolean {
   return turn.endedAt !== null;
 }
 
@@ -564,6 +586,10 @@ function toLedgerRecord({ status, model, source, prLink }: JobRecord): LedgerRec
     source: source && { repository: oneLine(source.repository), ref: short(source.ref) },
     prLink,
   };
+}
+
+function noteAll(group: readonly JobState[], note: Note): ReadonlyMap<string, Note> {
+  return new Map(group.map(({ jobId }) => [jobId, note]));
 }
 
 function tooLate(): GitHubError {

@@ -827,6 +827,37 @@ describe.concurrent('the conversations of many jobs', () => {
     expect(text).toContain('3 agent jobs completed');
   });
 
+  it.each([50, 60])('of %i jobs each say at the end that the message is out', async (count) => {
+    const names = ids(count);
+    const numbers = names.map((_, index) => 101 + index);
+    await using scene = await many(
+      {
+        with: { comment: true, wait: false },
+        github: { issues: numbers.map((number) => ({ number, pullRequest: true })) },
+        agent: {
+          jobs: names.map((id, index) => ({
+            id,
+            base: { prLink: `https://github.com/octo/agents/pull/${numbers[index]}` },
+          })),
+        },
+        step: { event: schedule() },
+      },
+      names,
+    );
+    const result = await scene.runHere();
+    expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(warnings(result)).toEqual([]);
+    const deliveries = numbers.map(
+      (number) => remembered(scene.github, number).jobs[0]?.turns[0]?.delivery,
+    );
+    expect(deliveries).toEqual(numbers.map(() => 'sent'));
+    const times = scene.github.writes().map(({ at }) => at);
+    expect(times).toHaveLength(2 * names.length);
+    // What is sent a second apart may arrive a little closer, so ten are taken together.
+    const spans = times.slice(10).map((at, index) => at - (times[index] ?? 0));
+    expect(Math.min(...spans)).toBeGreaterThan(8000);
+  });
+
   it('that hang hold up no message for long, and are one warning', async () => {
     const names = ids(3);
     await using scene = await many(

@@ -49,7 +49,7 @@ describe('the turns of a run to write', () => {
     ['on one conversation come at once', [7, 7, 7], [0, 0, 0]],
     ['on several come one a second', [7, 8, 9], [0, 1, 2]],
     ['on several in turn come one a second', [7, 8, 7, 8], [0, 1, 2, 3]],
-    ['on the one that was written last come at once', [7, 8, 8, 8], [0, 1, 1, 1]],
+    ['on one come one a second as well once there are several', [7, 8, 8, 8], [0, 1, 2, 3]],
   ])('%s', async (_, conversations, expected) => {
     expect(await turns(conversations)).toEqual(expected);
   });

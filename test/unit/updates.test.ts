@@ -906,6 +906,54 @@ describe('many conversations', () => {
     expect(times).toEqual(numbers.map((n) => n - 1));
   });
 
+  it('take turns: what became of a message is written before the notes of later ones', async () => {
+    const numbers = Array.from({ length: 30 }, (_, n) => n + 1);
+    await using scene = await openScene(withIssues(...numbers));
+    const run = open(scene, { wait: false });
+    const states = numbers.map((n) => run.job(`job-${n}`));
+    for (const [index, one] of states.entries()) run.updates.update(one, numbers[index] ?? null);
+    const notes = run.updates.announce(states);
+    const sending = numbers.map(async (n) => {
+      await notes.get(`job-${n}`);
+      run.updates.update(run.ended(`job-${n}`), n);
+    });
+    await scene.drive(Promise.all(sending));
+    const unwritten = numbers.filter((n) => !remembered(scene, n)[0]?.includes('sent/sent'));
+    expect(unwritten.length).toBeLessThan(3);
+    await scene.drive(run.updates.flush());
+    for (const n of numbers) expect(remembered(scene, n)).toEqual([`job-${n}: me sent/sent`]);
+    expect(scene.github.writes()).toHaveLength(2 * numbers.length);
+  });
+
+  it.each(['a cancel', 'the deadline'])(
+    'are written once each after %s, for the messages that were still to come',
+    async (end) => {
+      const numbers = Array.from({ length: 20 }, (_, n) => n + 1);
+      await using scene = await openScene(withIssues(...numbers));
+      const cancel = new AbortController();
+      const claims: string[] = [];
+      const claim = async (): Promise<Claim> => {
+        claims.push('claim');
+        return 'ours';
+      };
+      const run = open(scene, { wait: false, signal: cancel.signal, claim });
+      const states = numbers.map((n) => run.job(`job-${n}`));
+      for (const [index, one] of states.entries()) run.updates.update(one, numbers[index] ?? null);
+      const notes = run.updates.announce(states);
+      await scene.pass(4500);
+      if (end === 'a cancel') cancel.abort();
+      const held = { delivery: 'not-sent', result: 'timed-out', sentAt: null } as const;
+      for (const n of numbers) run.updates.update(run.ended(`job-${n}`, held), n);
+      await scene.drive(run.updates.flush());
+      expect(await notes.get('job-20')).toEqual({ kind: 'missing', why: 'the run was ending' });
+      for (const n of numbers) {
+        expect(remembered(scene, n)).toEqual([`job-${n}: me not-sent/timed-out`]);
+      }
+      expect(scene.github.writes().length - numbers.length).toBeLessThanOrEqual(6);
+      expect(claims.length).toBeLessThanOrEqual(6);
+    },
+  );
+
   it('beyond 200 get no note, which is said once', async () => {
     const numbers = Array.from({ length: 203 }, (_, n) => n + 1);
     await using scene = await openScene(withIssues(...numbers));
