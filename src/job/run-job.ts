@@ -41,7 +41,7 @@ export interface Message {
   readonly mustBeNoted: boolean;
   /** The turn as this run would begin it. */
   readonly own: Turn;
-  /** Awaited once, before the message goes out. It never rejects. */
+  /** Awaited before the message goes out. It never rejects. */
   readonly announce: () => Promise<Note>;
 }
 
@@ -56,15 +56,20 @@ const notNoted = (why: string): Reason =>
     could send it twice. Give the job ${'pull-requests: write'}, start a new run, or set
     ${'resend-on-rerun: true'}.`;
 
-/** Carries out the plan of a job. */
-export async function runJob(job: Job, plan: Plan, message: Message): Promise<void> {
+/** Another use of the step has the turn that was to be taken over. */
+const LOST = 'lost';
+
+/** Carries out the plan of a job. Resolves to whether that was possible; else it is to be planned again. */
+export async function runJob(job: Job, plan: Plan, message: Message): Promise<boolean> {
   const end = await carryOut(job, plan, message);
+  if (end === LOST) return false;
   if (end === null) emit(job, { kind: 'ended' });
   else endJob(job, end);
+  return true;
 }
 
 /** Null where an earlier attempt saw the end already. */
-async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | null> {
+async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | null | typeof LOST> {
   switch (plan.kind) {
     case 'send':
       return send(job, message);
@@ -85,7 +90,7 @@ async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | n
  * 3. Read the baseline again if it is older than a second.
  * 4. Send the message.
  */
-async function send(job: Job, message: Message): Promise<End> {
+async function send(job: Job, message: Message): Promise<End | typeof LOST> {
   const { options, context } = job;
   const baseline = baselineReader(job, message);
   if (message.pollsFirst) {
@@ -105,15 +110,19 @@ async function send(job: Job, message: Message): Promise<End> {
   return post(job, message, baseline);
 }
 
-/** Somebody else has the message: another run, or an earlier attempt that was not known of. */
-async function leaveIt(job: Job, message: Message, turn: Turn | null): Promise<End> {
+/**
+ * Somebody else has the message: another run, an earlier attempt that was not known of, or another use of
+ * the step in this attempt.
+ */
+async function leaveIt(job: Job, { own }: Message, turn: Turn | null): Promise<End | typeof LOST> {
   const { wait } = job.options;
-  if (message.own.attempt === 1 || turn === null) {
+  if (own.attempt === 1 || turn === null) {
     return handledElsewhere(job.state.jobId, turn?.runId ?? null);
   }
+  if (turn.mark === job.state.turn.mark && turn.attempt === own.attempt) return LOST;
   const { jobId, polls } = job.state;
   const plan: Plan = { kind: 'resume', turn, isOvertaken: false };
-  job.state = stateOf(jobId, plan, message.own, { wait, polls });
+  job.state = stateOf(jobId, plan, own, { wait, polls });
   return resume(job);
 }
 

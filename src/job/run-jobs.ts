@@ -71,15 +71,28 @@ class Fleet {
   }
 
   async run(jobId: string, index: number, batch: Batch): Promise<void> {
-    const { inputs, states, updates, runtime } = this.#context;
+    const { inputs, updates } = this.#context;
     const unplanned = this.#begin(stateUnplanned(jobId, this.#own, !inputs.send), index);
     if (!inputs.send) batch.leave(jobId);
-    const { memory: found, conversation } = await this.#locate(unplanned);
-    // A cancel may be why it could not be read.
-    const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
-    const memory: Located = isCancelled ? CANCELLED : found;
+    const { memory, conversation } = await this.#locate(unplanned);
+    let job = await this.#carryOut(unplanned, { memory, conversation }, batch);
+    // Another use of the step was faster; what is left is found out anew.
+    while (job !== null) {
+      const home = placeOf(job.state, this.#context) ?? conversation;
+      const again = { conversation, memory: await updates.load(home) };
+      job = await this.#carryOut({ ...unplanned, state: job.state }, again, batch);
+    }
+  }
+
+  /** Plans a job, and carries the plan out. Resolves to the job as it is if it has to be planned again. */
+  async #carryOut(
+    unplanned: Job,
+    { conversation, memory }: Home,
+    batch: Batch,
+  ): Promise<Job | null> {
+    const { inputs, states, updates } = this.#context;
+    const { jobId, polls } = unplanned.state;
     const plan = this.#plan(jobId, memory);
-    const { polls } = unplanned.state;
     const state = stateOf(jobId, plan, this.#own, { wait: inputs.wait, polls });
     states.set(jobId, state);
     const isWritten = this.#isWritten(plan);
@@ -91,7 +104,8 @@ class Fleet {
       observer: (event) => this.#observe(event, { isWritten, conversation, batch }),
     };
     this.#say(jobId, plan);
-    await runJob(job, plan, this.#message(job, plan, conversation, batch));
+    const isDone = await runJob(job, plan, this.#message(job, plan, conversation, batch));
+    return isDone ? null : job;
   }
 
   #begin(state: JobState, index: number): Job {
@@ -117,8 +131,11 @@ class Fleet {
     return locate(job, this.#context);
   }
 
-  #plan(jobId: string, memory: Located): Plan {
-    const { inputs } = this.#context;
+  #plan(jobId: string, found: Located): Plan {
+    const { inputs, runtime } = this.#context;
+    // A cancel may be why it could not be read.
+    const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
+    const memory: Located = isCancelled ? CANCELLED : found;
     const { wait, resendOnRerun } = inputs;
     const isNamed = this.#known.conversation !== null;
     return inputs.send

@@ -106,8 +106,8 @@ interface Entry {
   isAnnounced: boolean;
   /** Its turn is none, and was never announced. */
   isUnwanted: boolean;
-  /** What stands for the turn that was announced, if its message does not go out after all. */
-  withdrawn: Turn | null;
+  /** What stands for the turns that were announced, if their messages do not go out after all. */
+  withdrawn: readonly Turn[];
   readonly conversations: Set<number>;
 }
 
@@ -154,7 +154,8 @@ class CommentUpdates implements Updates {
     const target = this.#targetAt(number);
     if (target === null) return { kind: 'unreadable', why: TOO_MANY };
     try {
-      const { ledger, isWhole } = await this.#inTime(this.#load(target));
+      const loading = target.loading ?? this.#enqueue(target, () => this.#load(target));
+      const { ledger, isWhole } = await this.#inTime(loading);
       return { kind: 'read', ledger, isWhole };
     } catch (error) {
       if (signal.aborted) return { kind: 'unreadable', why: 'the run was cancelled' };
@@ -197,7 +198,7 @@ class CommentUpdates implements Updates {
   update(state: JobState, number: number | null): void {
     const known = this.#entries.get(state.jobId);
     const entry = known ?? {
-      ...{ state, isAnnounced: false, isUnwanted: false, withdrawn: null },
+      ...{ state, isAnnounced: false, isUnwanted: false, withdrawn: [] },
       conversations: new Set<number>(),
     };
     this.#entries.set(state.jobId, entry);
@@ -348,6 +349,8 @@ class CommentUpdates implements Updates {
         if (notes.has(jobId)) continue;
         const holder = findHolder(versions, jobId, turn, claim);
         if (holder === null) continue;
+        // A re-run that goes on otherwise reads again what is remembered by then.
+        if (this.#options.attempt > 1) target.loading = null;
         this.withdraw(jobId);
         notes.set(jobId, { kind: 'taken', turn: holder });
       }
@@ -416,7 +419,9 @@ class CommentUpdates implements Updates {
   #replace(jobId: string, outcome: Pick<Turn, 'delivery' | 'result' | 'reason'>): void {
     const entry = this.#entries.get(jobId);
     if (entry === undefined || !entry.isAnnounced) return;
-    entry.withdrawn = { ...entry.state.turn, ...outcome, endedAt: this.#options.clock.now() };
+    const { turn } = entry.state;
+    const others = entry.withdrawn.filter(({ mark }) => mark !== turn.mark);
+    entry.withdrawn = [...others, { ...turn, ...outcome, endedAt: this.#options.clock.now() }];
   }
 
   #enqueue<T>(target: Target, work: () => Promise<T>): Promise<T> {
@@ -530,7 +535,7 @@ class CommentUpdates implements Updates {
   /** Of jobs that get no message nothing is said, unless it was said before that they would. */
   #isWorthIt(target: Target): boolean {
     const hasNews = (entry: Entry): boolean =>
-      isSeenOnly(entry) || turnsOf(entry).some((turn) => turn !== entry.withdrawn);
+      isSeenOnly(entry) || turnsOf(entry).some((turn) => !entry.withdrawn.includes(turn));
     return target.conversation.hasWritten || this.#entriesAt(target).some(hasNews);
   }
 
@@ -559,10 +564,10 @@ function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: Entry): readonly
   const { turn } = state;
   if (isUnwanted) return [];
   const isOut = turn.delivery === 'sent' || turn.delivery === 'unknown';
+  const same = withdrawn.find(({ mark }) => mark === turn.mark);
+  const others = withdrawn.filter((one) => one !== same);
   // It may go out all the same (resend-on-rerun), or another use of the step has the very same turn.
-  if (withdrawn === null || (isOut && turn.mark === withdrawn.mark)) return current();
-  // Where a re-run goes on with somebody else's turn, that is another one.
-  return turn.mark === withdrawn.mark ? [withdrawn] : [withdrawn, ...current()];
+  return [...others, ...(same === undefined || isOut ? current() : [same])];
 
   function current(): readonly Turn[] {
     if (state.isLook && turn.delivery === 'not-sent') return [];

@@ -466,6 +466,33 @@ describe.concurrent('what changes between two attempts makes no other message of
     expect(scene.agent.accepted()).toHaveLength(3);
   });
 
+  it.each<[string, readonly string[], readonly string[]]>([
+    ['one that was not sent', ['x'], ['y', 'z']],
+    ['two that were not sent', ['w', 'x'], ['v', 'y', 'z']],
+  ])(
+    'where all legs are new, %s is taken over once, and each is sent',
+    async (_, before, after) => {
+      let isRefused = true;
+      await using scene = await stage({
+        agent: { jobs: [{ id: JOB }], onPost: () => (isRefused ? { status: 401 } : undefined) },
+        github: { ...GITHUB, trouble: { latencyMs: [50, 400] } },
+      });
+      const run = (leg: string, step: Scenario['step'] = {}) =>
+        scene.runHere({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
+      for (const leg of before) await run(leg);
+      isRefused = false;
+      const results = await Promise.all(after.map((leg) => run(leg, ATTEMPT_2)));
+      for (const { outputs } of results) {
+        expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent', reason: '' });
+      }
+      expect(arrivals(scene)).toEqual(Object.fromEntries(after.map((leg) => [`To ${leg}.`, 1])));
+      for (const leg of after) {
+        expect((await run(leg, ATTEMPT_3)).outputs).toMatchObject({ result: 'sent' });
+      }
+      expect(scene.agent.accepted()).toHaveLength(after.length);
+    },
+  );
+
   it('each use of a step goes on with its own message, and the one that was refused is sent', async () => {
     await using scene = await stage({
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 2 ? { status: 401 } : undefined) },
