@@ -68,6 +68,8 @@ export interface Turn {
   readonly mark: string;
   /** The random name of the process that has the turn now: in a re-run another one. */
   readonly owner: string;
+  /** The leg of the owner: a leg that is new in a re-run may go on with the turn of another one. */
+  readonly ownerLeg: string;
   /** How often the owner has written it: of two copies the one with more is later. */
   readonly writes: number;
   /** Null where nobody in particular asked. */
@@ -133,6 +135,7 @@ export function newTurn(start: TurnStart): Turn {
   return {
     ...start,
     owner: start.mark,
+    ownerLeg: start.leg,
     writes: 0,
     delivery: 'not-sent',
     base: null,

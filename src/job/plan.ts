@@ -189,8 +189,8 @@ export function stateOf(
 }
 
 /** The turn of an earlier attempt, as this attempt goes on with it. */
-function takeOver(turn: Turn, { owner, attempt }: Turn): Turn {
-  return { ...turn, owner, attempt, writes: 0 };
+function takeOver(turn: Turn, { owner, ownerLeg, attempt }: Turn): Turn {
+  return { ...turn, owner, ownerLeg, attempt, writes: 0 };
 }
 
 /** The state of a job of which it is not known yet what an earlier attempt has sent. */

@@ -20,12 +20,13 @@ function isWithdrawn({ delivery, result, reason }: Turn): boolean {
  *
  * The key of a step is its run, its job, its id and the leg of the matrix, but a matrix and a prompt
  * may be made anew in each attempt: so the leg and the prompt only prefer a turn. A step that runs
- * several times takes each turn once: one that has this attempt in it is another's.
+ * several times takes each turn once: one that has this attempt in it is another's, unless a leg that
+ * had none of its own has it, and it is that of this leg.
  */
 export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
-  const candidates = turns.filter(
-    ({ origin, attempt }) => origin === own.origin && (isCommand(own) || attempt < own.attempt),
-  );
+  const isFree = ({ attempt, leg, ownerLeg }: Turn): boolean =>
+    isCommand(own) || attempt < own.attempt || (leg === own.leg && ownerLeg !== own.leg);
+  const candidates = turns.filter((turn) => turn.origin === own.origin && isFree(turn));
   const rankOf = (turn: Turn): number => {
     if (isCommand(own)) return -weightOf(turn);
     if (isWithdrawn(turn)) return 4;
@@ -81,10 +82,13 @@ export function findHolder(
 
 /** Whether a turn was written down before another one; the same for whoever reads the versions. */
 function comesFirst(own: Turn, other: Turn, versions: Versions, jobId: string): boolean {
-  const indexOf = ({ mark, owner }: Turn): number =>
-    versions.findIndex((version) =>
-      findJob(version, jobId)?.turns.some((turn) => turn.mark === mark && turn.owner === owner),
-    );
+  const indexOf = ({ mark, owner }: Turn): number => {
+    const isHere = (version: Ledger): boolean | undefined =>
+      findJob(version, jobId)?.turns.some((turn) => turn.mark === mark && turn.owner === owner);
+    const index = versions.findIndex(isHere);
+    // Nobody else can see it.
+    return index < 0 ? Infinity : index;
+  };
   const [mine, theirs] = [indexOf(own), indexOf(other)];
   return mine === theirs ? own.owner < other.owner : mine < theirs;
 }

@@ -77,7 +77,7 @@ export class Conversation {
   readonly #options: ConversationOptions;
   /** As they were read last, the oldest first. */
   #comments: readonly OwnComment[] = [];
-  /** What any reading has shown: nobody else's turn gets lost by a write of ours. */
+  /** What any reading has shown of others: none of it gets lost by a write of ours. */
   #remembered = EMPTY;
   #lastWrite: OwnComment | null = null;
   /** Our turns as they were written last, as far as there was room for them. */
@@ -207,8 +207,8 @@ export class Conversation {
 
   /** What is remembered, with our own turns as they are now, as far as there is room for it. */
   #compose(own: Ledger): string {
-    const { clock, text, owner } = this.#options;
-    const all = unite([withoutOwner(this.#remembered, owner), own]);
+    const { clock, text } = this.#options;
+    const all = unite([this.#remembered, own]);
     const ledger = trim(all, clock.now(), text.fits);
     this.#written = intersect(own, ledger);
     return text.compose(ledger);
@@ -224,7 +224,9 @@ export class Conversation {
     const ledgers = ledgersOf(comments.map(({ body }) => body));
     const ledger = unite(ledgers);
     const versions = ledgersOf(comments.flatMap((comment) => comment.versions));
-    this.#remembered = unite([this.#remembered, ledger]);
+    // Before they are united: of a turn that two processes have taken, one copy would be left.
+    const others = ledgers.map((one) => withoutOwner(one, this.#options.owner));
+    this.#remembered = unite([this.#remembered, ...others]);
     const isWhole = ledgers.length === comments.length;
     return {
       ...{ ledger, isWhole, versions },

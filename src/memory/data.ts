@@ -34,6 +34,7 @@ const turnTuple = z.tuple([
   index, // leg
   index, // mark
   index, // owner
+  index, // ownerLeg
   z.int().check(z.gte(0)), // writes
   index, // run
   z.int().check(z.gte(1)), // attempt
@@ -90,7 +91,8 @@ function toTuple(
     const isOver = turn.endedAt !== null;
     const { base } = turn;
     return [
-      ...[put(turn.origin), put(turn.leg), put(turn.mark), put(turn.owner), turn.writes],
+      ...[put(turn.origin), put(turn.leg), put(turn.mark), put(turn.owner)],
+      ...[put(turn.ownerLeg), turn.writes],
       ...[put(turn.runId), turn.attempt, put(turn.by), put(turn.prompt)],
       STORED_DELIVERIES.indexOf(turn.delivery),
       isOver ? RESULTS.indexOf(turn.result) : NULL,
@@ -128,7 +130,8 @@ export function decode(data: string): Ledger {
   const timeOf = (at: number): number | null => (at === NULL ? null : epoch + at);
 
   function toTurn(tuple: TurnTuple): Turn {
-    const [origin, leg, mark, owner, writes, run, attempt, by, prompt, ...outcome] = tuple;
+    const [origin, leg, mark, owner, ownerLeg, writes, run, attempt, by, prompt, ...outcome] =
+      tuple;
     const [delivery, result, confirmed, change, reason, started, sent, ended, ...seen] = outcome;
     const [evidence, base] = seen;
     const start = newTurn({
@@ -138,7 +141,7 @@ export function decode(data: string): Ledger {
     const isOver = ended !== NULL && RESULTS[result] !== undefined;
     return {
       ...start,
-      ...{ owner: get(owner), writes },
+      ...{ owner: get(owner), ownerLeg: get(ownerLeg), writes },
       delivery: STORED_DELIVERIES[delivery] ?? 'unknown',
       confirmed: TRUTHS[confirmed] ?? null,
       prLinkChange: LINK_CHANGES[change] ?? null,

@@ -393,11 +393,7 @@ class CommentUpdates implements Updates {
   }
 
   /** What others have written, also what was overwritten, once lists show it. */
-  async #readVersions(
-    target: Target,
-    own: () => Ledger,
-    claim: Claim,
-  ): Promise<readonly Ledger[]> {
+  async #readVersions(target: Target, own: () => Ledger, claim: Claim): Promise<readonly Ledger[]> {
     const { clock, signal } = this.#options;
     // A cancel ends the pause early, and no message goes out then.
     const lagMs = claim === 'failed' ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;

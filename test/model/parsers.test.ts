@@ -341,6 +341,7 @@ describe('what a comment remembers', () => {
   const digits = fc.stringMatching(/^\d{1,20}$/);
   const written = fc.record({
     ...{ origin: hostileText, leg: hostileText, mark: hostileText, owner: hostileText },
+    ownerLeg: hostileText,
     writes: fc.nat(),
     by: text,
     prompt: hostileText,

@@ -26,6 +26,12 @@ describe('of a step, the turn of an earlier attempt', () => {
     ['is none of another step', [early('a', { origin: 'run:1:job:other' })], null],
     ['is none of a command', [early('a', { origin: 'comment:7' })], null],
     ['is none that another use has in this attempt', [early('a', { attempt: 2 })], null],
+    [
+      'is its own, although another leg, which had none, has it in this attempt',
+      [early('a', { attempt: 2, ownerLeg: 'another' })],
+      'a',
+    ],
+    ['is none that another leg has in this attempt', [early('a', { ...other, attempt: 2 })], null],
     ['is the only one', [early('a')], 'a'],
     ['is the only one, of whatever prompt', [early('a', { prompt: 'Go, at 12:01.' })], 'a'],
     ['is the only one, of whatever leg', [early('a', other)], 'a'],
@@ -251,6 +257,11 @@ describe('whose the message of a step is', () => {
         'other',
       ],
       ['another use took it later', versions([before], [taken('own')], [taken('other')]), null],
+      [
+        'another use has taken it, and nothing ever showed that this one has',
+        versions([before], [taken('other')]),
+        'other',
+      ],
       [
         'another use took it at the same time, and comes behind by its name',
         [ledger(job(JOB, taken('own'), taken('zoe')))],

@@ -217,6 +217,21 @@ describe('a write', () => {
     expect(remembered(scene)).toEqual([['a1', 'b1', 'me2']]);
   });
 
+  it('keeps the copy of a turn that another process has taken as well', async () => {
+    const copy = (owner: string, delivery: Turn['delivery'], writes = 1): Ledger =>
+      ledger(job('a', turn({ mark: 'a', owner, writes, delivery, endedAt: null })));
+    await using scene = await openScene(withComments(bodyOf(copy('you', 'sending'))));
+    const run = open(scene, 'me');
+    await scene.drive(run.read());
+    await scene.drive(run.write(copy('me', 'sending')));
+    await scene.drive(run.read());
+    await scene.drive(run.write(copy('me', 'not-sent', 2)));
+    const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
+    expect(text).toMatchObject({
+      ledger: { jobs: [{ turns: [{ owner: 'you', delivery: 'sending' }] }] },
+    });
+  });
+
   it('knows its own turns better than the comment does', async () => {
     await using scene = await openScene(withComments(bodyOf(own('me', 9))));
     const run = open(scene, 'me');

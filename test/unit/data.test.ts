@@ -12,7 +12,14 @@ const LINK = 'https://github.com/octo/agents/pull/7';
 
 /** A turn in which nothing is as in a new one, as far as it is stored. */
 const FULL: Turn = turn({
-  ...{ origin: 'review-comment:12', leg: '0a1b2c3d', mark: 'm', owner: 'o', writes: 3 },
+  ...{
+    origin: 'review-comment:12',
+    leg: '0a1b2c3d',
+    mark: 'm',
+    owner: 'o',
+    ownerLeg: '9f',
+    writes: 3,
+  },
   ...{ by: 'alice', prompt: 'Go on.\n\u{1f680}', runId: '12345678901234567890', attempt: 7 },
   ...{ delivery: 'sent', result: 'failed', confirmed: false, prLinkChange: 'updated' },
   ...{
@@ -114,7 +121,13 @@ describe('whatever is put in', () => {
   const text = fc.option(hostileText);
   const time = fc.integer({ min: START, max: START + 1e12 });
   const stored = fc.record({
-    ...{ origin: hostileText, leg: hostileText, mark: hostileText, owner: hostileText },
+    ...{
+      origin: hostileText,
+      leg: hostileText,
+      mark: hostileText,
+      owner: hostileText,
+      ownerLeg: hostileText,
+    },
     ...{ writes: fc.nat(), by: text, prompt: hostileText, runId: hostileText },
     attempt: fc.integer({ min: 1, max: 1e9 }),
     delivery: fc.constantFrom('sending', ...DELIVERIES),
@@ -216,9 +229,9 @@ describe('what this action cannot have written is refused', () => {
   const pack = (value: unknown): string =>
     deflateSync(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64');
   const TEXTS = ['origin', '', 'mark', 'owner', '1', 'alice', 'Go.', 'reason', 'completed'];
-  // origin, leg, mark, owner, writes, run, attempt, by, prompt, delivery, result, confirmed, change,
+  // origin, leg, mark, owner, ownerLeg, writes, run, attempt, by, prompt, delivery, result, confirmed, change,
   // reason, started, sent, ended, evidence, base
-  const TURN = [0, 1, 2, 3, 1, 4, 1, 5, 6, 2, 7, 1, 2, [7], 0, 10, 20, 1, [8, -1, -1]];
+  const TURN = [0, 1, 2, 3, 1, 1, 4, 1, 5, 6, 2, 7, 1, 2, [7], 0, 10, 20, 1, [8, -1, -1]];
   const PARTS = [START, TEXTS, [['job-1', [8, -1, -1, -1, ''], [TURN]]], null];
 
   /** The same with another value at a place, which is reached by these indexes. */
@@ -295,30 +308,30 @@ describe('what this action cannot have written is refused', () => {
     ['an index that is a name', inTurn(2, 'length')],
     ['an index of a prototype', inTurn(3, '__proto__')],
     ['an index that is null', inTurn(3, null)],
-    ['a count that is none', inTurn(4, 1.5)],
-    ['a count of nothing', inTurn(4, -1)],
-    ['an attempt before the first', inTurn(6, 0)],
-    ['an attempt that no number holds', inTurn(6, 1e300)],
-    ['a delivery below all', inTurn(9, -7)],
-    ['a delivery that is a word', inTurn(9, 'sent')],
-    ['a time that is text', inTurn(14, '2026')],
-    ['a time before the epoch', inTurn(15, -2)],
-    ['a time beyond all days', inTurn(16, 9e15)],
-    ['a base that is none', inTurn(18, [8, -1])],
-    ['a base beyond all texts', inTurn(18, [8, -1, 77])],
-    ['a base of words', inTurn(18, ['completed', null, null])],
+    ['a count that is none', inTurn(5, 1.5)],
+    ['a count of nothing', inTurn(5, -1)],
+    ['an attempt before the first', inTurn(7, 0)],
+    ['an attempt that no number holds', inTurn(7, 1e300)],
+    ['a delivery below all', inTurn(10, -7)],
+    ['a delivery that is a word', inTurn(10, 'sent')],
+    ['a time that is text', inTurn(15, '2026')],
+    ['a time before the epoch', inTurn(16, -2)],
+    ['a time beyond all days', inTurn(17, 9e15)],
+    ['a base that is none', inTurn(19, [8, -1])],
+    ['a base beyond all texts', inTurn(19, [8, -1, 77])],
+    ['a base of words', inTurn(19, ['completed', null, null])],
   ])('%s', (_, data) => {
     expect(() => decode(data)).toThrow();
   });
 
   it.each<[string, string, Partial<Turn>]>([
-    ['delivery', inTurn(9, 99), { delivery: 'unknown' }],
-    ['no delivery', inTurn(9, -1), { delivery: 'unknown' }],
-    ['result', inTurn(10, 99), { result: 'error', endedAt: null }],
-    ['answer to whether it is confirmed', inTurn(11, 99), { confirmed: null }],
-    ['change of the link', inTurn(12, 99), { prLinkChange: null }],
-    ['beginning', inTurn(14, -1), { startedAt: START }],
-    ['answer to whether it was seen', inTurn(17, 99), { evidence: false }],
+    ['delivery', inTurn(10, 99), { delivery: 'unknown' }],
+    ['no delivery', inTurn(10, -1), { delivery: 'unknown' }],
+    ['result', inTurn(11, 99), { result: 'error', endedAt: null }],
+    ['answer to whether it is confirmed', inTurn(12, 99), { confirmed: null }],
+    ['change of the link', inTurn(13, 99), { prLinkChange: null }],
+    ['beginning', inTurn(15, -1), { startedAt: START }],
+    ['answer to whether it was seen', inTurn(18, 99), { evidence: false }],
   ])('but a word that this version does not know means the least: %s', (_, data, parts) => {
     expect(decode(data).jobs[0]?.turns[0]).toMatchObject(parts);
   });

@@ -26,7 +26,11 @@ export function turn(parts: Partial<Turn> = {}): Turn {
     ...{ origin: 'run:1:job:step', leg: '', mark: 'mark-1', by: null, prompt: 'Go.' },
     ...{ startedAt: START, runId: '1', attempt: 1 },
   };
-  return { ...newTurn(start), delivery: 'sent', result: 'sent', endedAt: START, ...parts };
+  const ownerLeg = parts.leg ?? start.leg;
+  return {
+    ...{ ...newTurn(start), ownerLeg, delivery: 'sent', result: 'sent', endedAt: START },
+    ...parts,
+  };
 }
 
 /** A job that nothing is known of but what the test says, with such a turn. */
