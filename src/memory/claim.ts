@@ -1,17 +1,21 @@
 import type { Claim } from '../github/reactions.ts';
 import type { Turn } from '../turn.ts';
-import { findJob, isAbout, type Ledger, unite, weightOf, withoutOwner } from './ledger.ts';
+import {
+  copiesOf,
+  findJob,
+  isAbout,
+  isWithdrawn,
+  type Ledger,
+  unite,
+  weightOf,
+  withoutOwner,
+} from './ledger.ts';
 
 // Whether a message that is to be sent is somebody else's already. All of it is pure.
 
 /** A command is the same message whichever run handles it; a step of a run is known to its run only. */
 function isCommand({ origin }: Turn): boolean {
   return !origin.startsWith('run:');
-}
-
-/** Whether it was given up for that of somebody else, of which it says nothing. */
-function isWithdrawn({ delivery, result, reason }: Turn): boolean {
-  return delivery === 'not-sent' && result === 'skipped' && reason.length === 0;
 }
 
 /**
@@ -83,9 +87,10 @@ export function findHolder(
 /** Whether a turn was written down before another one; the same for whoever reads the versions. */
 function comesFirst(own: Turn, other: Turn, versions: Versions, jobId: string): boolean {
   const indexOf = ({ mark, owner }: Turn): number => {
-    const isHere = (version: Ledger): boolean | undefined =>
-      findJob(version, jobId)?.turns.some((turn) => turn.mark === mark && turn.owner === owner);
-    const index = versions.findIndex(isHere);
+    const index = versions.findIndex((version) => {
+      const job = findJob(version, jobId);
+      return job && copiesOf(job).some((turn) => turn.mark === mark && turn.owner === owner);
+    });
     // Nobody else can see it.
     return index < 0 ? Infinity : index;
   };

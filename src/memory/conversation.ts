@@ -4,7 +4,16 @@ import { GitHubError } from '../github/errors.ts';
 import type { Redact } from '../runner/secrets.ts';
 import type { Versions } from './claim.ts';
 import { redactLedger } from './data.ts';
-import { contains, EMPTY, intersect, type Ledger, trim, unite, withoutOwner } from './ledger.ts';
+import {
+  contains,
+  copiesOf,
+  EMPTY,
+  intersect,
+  type Ledger,
+  trim,
+  unite,
+  withoutOwner,
+} from './ledger.ts';
 import type { CommentText, Remembered } from './text.ts';
 
 // The comment on one pull request or issue, as a store that several runs write to.
@@ -266,7 +275,7 @@ export class Conversation {
   /** Whether nobody but this process has written turns to it: then it was made by it. */
   #isOurs({ body }: OwnComment): boolean {
     const text = this.#readText(body);
-    const turns = text.kind === 'ledger' ? text.ledger.jobs.flatMap((job) => job.turns) : [];
+    const turns = text.kind === 'ledger' ? text.ledger.jobs.flatMap(copiesOf) : [];
     return turns.length > 0 && turns.every(({ owner }) => owner === this.#options.owner);
   }
 

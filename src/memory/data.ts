@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { redactReason } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { DELIVERIES, newTurn, RESULTS, redactStatus, type Turn } from '../turn.ts';
-import type { Ledger, LedgerJob } from './ledger.ts';
+import { copiesOf, type Ledger, type LedgerJob, type LedgerRecord, toLedgerJob } from './ledger.ts';
 
 // A ledger as data: arrays by position, in which each text stands once, deflated and in base64.
 // docs/memory.md shows the form.
@@ -67,7 +67,7 @@ type TurnTuple = z.infer<typeof turnTuple>;
 type JobTuple = z.infer<typeof jobTuple>;
 
 export function encode({ jobs, trimmed }: Ledger): string {
-  const starts = jobs.flatMap(({ turns }) => turns.map(({ startedAt }) => Math.floor(startedAt)));
+  const starts = jobs.flatMap(copiesOf).map(({ startedAt }) => Math.floor(startedAt));
   const epoch = Math.min(Date.UTC(2100), ...starts);
   const texts = new Map<string, number>();
   const put = (text: string | null): number => {
@@ -83,7 +83,7 @@ export function encode({ jobs, trimmed }: Ledger): string {
 }
 
 function toTuple(
-  { id, record, turns }: LedgerJob,
+  job: LedgerJob,
   put: (text: string | null) => number,
   since: (at: number | null) => number,
 ): JobTuple {
@@ -104,6 +104,7 @@ function toTuple(
       base && [put(base.status), put(base.prLink), put(base.archivedAt)],
     ] as TurnTuple;
   };
+  const { id, record } = job;
   const { status = null, model = null, source = null, prLink = null } = record ?? {};
   return [
     id,
@@ -112,7 +113,7 @@ function toTuple(
         ...[put(status), put(model), put(source?.repository ?? null), put(source?.ref ?? null)],
         prLink ?? '',
       ] as JobTuple[1]),
-    turns.map(turnToTuple),
+    copiesOf(job).map(turnToTuple),
   ];
 }
 
@@ -157,8 +158,8 @@ export function decode(data: string): Ledger {
     };
   }
 
-  function toJob([id, record, turns]: JobTuple): LedgerJob {
-    return { id, record: record && toRecord(record), turns: turns.map(toTurn) };
+  function toJob([id, record, copies]: JobTuple): LedgerJob {
+    return toLedgerJob(id, record && toRecord(record), copies.map(toTurn));
   }
 
   function toRecord([status, model, repository, ref, prLink]: NonNullable<JobTuple[1]>) {
@@ -192,9 +193,8 @@ export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
       archivedAt: clean(base.archivedAt),
     },
   });
-  const cleanJob = ({ id, record, turns }: LedgerJob): LedgerJob => ({
-    id,
-    record: record && {
+  const cleanRecord = (record: LedgerRecord | null): LedgerRecord | null =>
+    record && {
       status: cleanStatus(record.status),
       model: clean(record.model),
       source: record.source && {
@@ -202,8 +202,9 @@ export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
         ref: clean(record.source.ref),
       },
       prLink: clean(record.prLink),
-    },
-    turns: turns.map(cleanTurn),
-  });
-  return { ...ledger, jobs: ledger.jobs.map(cleanJob) };
+    };
+  const jobs = ledger.jobs.map((job) =>
+    toLedgerJob(job.id, cleanRecord(job.record), copiesOf(job).map(cleanTurn)),
+  );
+  return { ...ledger, jobs };
 }

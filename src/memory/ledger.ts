@@ -18,10 +18,20 @@ export interface LedgerJob {
   readonly record: LedgerRecord | null;
   /** The newest first. */
   readonly turns: readonly Turn[];
+  /**
+   * What other processes wrote of the same turns, where it counts less by now. It may count again: who wrote
+   * the copy that counts may find out that its message was refused. Absent where there is none.
+   */
+  readonly others?: readonly Turn[];
 }
 export type LedgerRecord = Pick<JobRecord, 'status' | 'model' | 'source' | 'prLink'>;
 
 export const EMPTY: Ledger = { jobs: [], trimmed: null };
+
+/** Every copy of its turns. */
+export function copiesOf({ turns, others = [] }: LedgerJob): readonly Turn[] {
+  return [...turns, ...others];
+}
 
 export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {
   return ledger.jobs.find((job) => job.id === id);
@@ -43,17 +53,20 @@ export function unite(ledgers: readonly Ledger[]): Ledger {
 }
 
 function uniteJob(id: string, copies: readonly LedgerJob[]): LedgerJob {
-  const turns = Map.groupBy(
-    copies.flatMap((copy) => copy.turns),
-    ({ mark }) => mark,
-  );
-  return {
-    id,
-    record: copies.findLast(({ record }) => record !== null)?.record ?? null,
-    turns: [...turns.values()]
-      .map(uniteTurn)
-      .sort((one, other) => other.startedAt - one.startedAt || compare(one.mark, other.mark)),
-  };
+  const record = copies.findLast((copy) => copy.record !== null)?.record ?? null;
+  return toLedgerJob(id, record, copies.flatMap(copiesOf));
+}
+
+/** A job with whatever copies of its turns there are. */
+export function toLedgerJob(
+  id: string,
+  record: LedgerRecord | null,
+  copies: readonly Turn[],
+): LedgerJob {
+  const byMark = [...Map.groupBy(copies, ({ mark }) => mark).values()].map(uniteCopies);
+  const turns = byMark.flatMap(([first]) => first ?? []).sort(newerTurn);
+  const others = byMark.flatMap(([, ...rest]) => rest).sort(newerTurn);
+  return { id, record, turns, ...(others.length === 0 ? {} : { others }) };
 }
 
 /** From what may be sent again to what surely is out. */
@@ -64,20 +77,27 @@ export function weightOf({ delivery }: Turn): number {
 }
 
 /**
- * Of copies by one process the one that it wrote last counts. Several processes have the same turn in
- * several attempts: of those what is worse for sending it again counts, and then the later attempt.
+ * The copies of one turn, the one that counts first. Of those by one process the one that it wrote last is
+ * kept. Several processes have the same turn in several attempts: of those what is worse for sending it
+ * again counts, and then the later attempt. What is sent stays so, whatever the others write.
  */
-function uniteTurn(copies: readonly Turn[]): Turn {
+function uniteCopies(copies: readonly Turn[]): readonly Turn[] {
   const byOwner = Map.groupBy(copies, ({ attempt, owner }) => `${attempt}:${owner}`);
   const latest = [...byOwner.values()].map((own) => own.reduce(laterWrite));
-  return latest.reduce((one, other) => {
-    const order =
-      weightOf(one) - weightOf(other) ||
-      Number(hasEnded(one)) - Number(hasEnded(other)) ||
-      one.attempt - other.attempt ||
-      compare(other.owner, one.owner);
-    return order >= 0 ? one : other;
-  });
+  latest.sort(
+    (one, other) =>
+      weightOf(other) - weightOf(one) ||
+      Number(hasEnded(other)) - Number(hasEnded(one)) ||
+      other.attempt - one.attempt ||
+      Number(isWithdrawn(one)) - Number(isWithdrawn(other)) ||
+      compare(one.owner, other.owner),
+  );
+  return latest[0]?.delivery === 'sent' ? latest.slice(0, 1) : latest;
+}
+
+/** Whether it was given up for that of somebody else, of which it says nothing. */
+export function isWithdrawn({ delivery, result, reason }: Turn): boolean {
+  return delivery === 'not-sent' && result === 'skipped' && reason.length === 0;
 }
 
 function laterWrite(one: Turn, other: Turn): Turn {
@@ -97,10 +117,10 @@ export function isOvertaken(turn: Turn, turns: readonly Turn[]): boolean {
 
 /** The ledger without the copies of turns that a process wrote: it knows its own turns better. */
 export function withoutOwner(ledger: Ledger, owner: string): Ledger {
-  const jobs = ledger.jobs.map((job) => ({
-    ...job,
-    turns: job.turns.filter((turn) => turn.owner !== owner),
-  }));
+  const jobs = ledger.jobs.map((job) => {
+    const copies = copiesOf(job).filter((turn) => turn.owner !== owner);
+    return toLedgerJob(job.id, job.record, copies);
+  });
   return { ...ledger, jobs };
 }
 
@@ -109,8 +129,8 @@ export function intersect(ledger: Ledger, other: Ledger): Ledger {
   const jobs = ledger.jobs.flatMap((job) => {
     const found = findJob(other, job.id);
     if (found === undefined) return [];
-    const turns = job.turns.filter((turn) => found.turns.some((one) => isCopy(one, turn)));
-    return [{ ...job, turns }];
+    const copies = copiesOf(job).filter((turn) => copiesOf(found).some((one) => isCopy(one, turn)));
+    return [toLedgerJob(job.id, job.record, copies)];
   });
   return { ...ledger, jobs };
 }
@@ -124,7 +144,7 @@ export function contains(ledger: Ledger, own: Ledger): boolean {
   return own.jobs.every((job) => {
     const found = findJob(ledger, job.id);
     if (found === undefined) return false;
-    return job.turns.every((turn) => found.turns.some((other) => isCopy(other, turn)));
+    return copiesOf(job).every((turn) => copiesOf(found).some((other) => isCopy(other, turn)));
   });
 }
 
@@ -138,9 +158,17 @@ function newestFirst(one: LedgerJob, other: LedgerJob): number {
   return startOf(other) - startOf(one);
 }
 
-/** Of two that are not the same. */
+function newerTurn(one: Turn, other: Turn): number {
+  return (
+    other.startedAt - one.startedAt ||
+    compare(one.mark, other.mark) ||
+    other.attempt - one.attempt ||
+    compare(one.owner, other.owner)
+  );
+}
+
 function compare(one: string, other: string): number {
-  return one < other ? -1 : 1;
+  return one === other ? 0 : one < other ? -1 : 1;
 }
 
 function newerRun(one: string | null, other: string | null): string | null {
@@ -183,10 +211,16 @@ export function trim(ledger: Ledger, now: number, fits: (ledger: Ledger) => bool
     const dropped = new Set(droppable.slice(0, Math.max(0, drops - seenOnly.length)));
     const jobs = ledger.jobs.flatMap((job) => {
       if (forgotten.has(job)) return [];
-      const turns = job.turns
+      const copies = job.turns
         .filter((turn) => !dropped.has(turn))
-        .map((turn) => (short.has(turn) ? { ...turn, prompt: shorten(turn.prompt) } : turn));
-      return turns.length === 0 && job.turns.length > 0 ? [] : [{ ...job, turns }];
+        .flatMap((turn) => {
+          const all = copiesOf(job).filter(({ mark }) => mark === turn.mark);
+          return short.has(turn)
+            ? all.map((copy) => ({ ...copy, prompt: shorten(copy.prompt) }))
+            : all;
+        });
+      if (copies.length === 0 && job.turns.length > 0) return [];
+      return [toLedgerJob(job.id, job.record, copies)];
     });
     const trimmed = [...dropped]
       .filter((turn) => rankOf(turn) > 0 && turn.delivery !== 'not-sent')

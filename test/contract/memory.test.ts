@@ -20,7 +20,7 @@ const LEDGER: Ledger = {
       turns: [
         { ...TURN, delivery: 'sent', sentAt: STARTED_AT + 1500, writes: 2 },
         {
-          ...{ ...TURN, mark: 'a1', delivery: 'not-sent' as const },
+          ...{ ...TURN, mark: 'm2', delivery: 'not-sent' as const },
           ...{
             result: 'error' as const,
             reason: sentence`Nothing was sent to ${'j'}.`,

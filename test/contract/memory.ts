@@ -2,7 +2,7 @@
 // reads the standard input. docs/memory.md describes the form of the comment.
 
 import { readFileSync } from 'node:fs';
-import type { Ledger } from '../../src/memory/ledger.ts';
+import { copiesOf, type Ledger } from '../../src/memory/ledger.ts';
 import { readText } from '../../src/memory/text.ts';
 import { reasonToText } from '../../src/reason.ts';
 import type { Turn } from '../../src/turn.ts';
@@ -22,7 +22,10 @@ export function describeMemory(body: string): string {
 
 function toReadable({ jobs, trimmed }: Ledger): object {
   return {
-    jobs: jobs.map(({ id, record, turns }) => ({ id, record, turns: turns.map(readable) })),
+    jobs: jobs.map((job) => ({
+      ...{ id: job.id, record: job.record },
+      turns: copiesOf(job).map(readable),
+    })),
     newestDroppedRun: trimmed,
   };
 }

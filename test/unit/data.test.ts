@@ -2,7 +2,7 @@ import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decode, encode, redactLedger } from '../../src/memory/data.ts';
-import { EMPTY, type Ledger, type LedgerJob } from '../../src/memory/ledger.ts';
+import { EMPTY, type Ledger, type LedgerJob, toLedgerJob } from '../../src/memory/ledger.ts';
 import { redactor } from '../../src/runner/secrets.ts';
 import { DELIVERIES, newTurn, RESULTS, type Turn } from '../../src/turn.ts';
 import { hostileText } from '../model/hostile.ts';
@@ -75,7 +75,7 @@ describe('what is remembered is read back', () => {
         job('constructor'),
       ),
     ],
-    ['several jobs and turns', ledger(job('a', FULL, turn()), job('b'), job('c', turn(), FULL))],
+    ['several jobs and turns', ledger(job('a', FULL, turn()), job('b'), job('c', turn()))],
   ])('%s', (_, put) => {
     expect(decode(encode(put))).toEqual(put);
   });
@@ -163,20 +163,23 @@ describe('whatever is put in', () => {
     trimmed: fc.option(fc.stringMatching(/^\d{1,20}$/)),
   });
 
-  /** Times count from the first beginning of a turn: none can lie before it. */
+  /**
+   * Times count from the first beginning of a turn: none can lie before it. Of each turn one copy counts, and
+   * the newest turn comes first.
+   */
   function inOrder({ jobs, ...rest }: Ledger): Ledger {
     const all = jobs.flatMap((one) => one.turns);
     const first = Math.min(...all.map(({ startedAt }) => startedAt));
     const since = (at: number | null): number | null => at && Math.max(at, first);
     return {
       ...rest,
-      jobs: jobs.map((one) => ({
-        ...one,
-        turns: one.turns.map((own) => ({
+      jobs: jobs.map(({ id, record, turns }) => {
+        const copies = turns.map((own) => ({
           ...own,
           ...{ sentAt: since(own.sentAt), endedAt: since(own.endedAt) },
-        })),
-      })),
+        }));
+        return toLedgerJob(id, record, copies);
+      }),
     };
   }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encode } from '../../src/memory/data.ts';
+import { decode, encode } from '../../src/memory/data.ts';
 import {
   contains,
   EMPTY,
@@ -151,6 +151,8 @@ describe('of copies of a turn', () => {
 });
 
 describe('copies of a ledger, whoever brings them together, in whatever order', () => {
+  /** Few of them show an order that matters. */
+  const RUNS = { numRuns: 2000 };
   const MARKS = ['m', 'n'];
   const JOBS = ['a', 'b'];
   const DELIVERIES = ['not-sent', 'sending', 'unknown', 'sent'] as const;
@@ -167,23 +169,22 @@ describe('copies of a ledger, whoever brings them together, in whatever order', 
     );
   const anyDelivery = fc.constantFrom(...DELIVERIES);
   const anyOrder = fc.array(anyDelivery, { minLength: 1, maxLength: 4 });
-  const upwards = anyOrder.map((all) =>
-    all.toSorted((one, other) => DELIVERIES.indexOf(one) - DELIVERIES.indexOf(other)),
-  );
-  /** By one process, whatever comes of the message; or by some of up to three attempts. */
-  const copies: fc.Arbitrary<readonly Partial<Turn>[]> = fc.oneof(
-    history(anyOrder),
-    fc
-      .array(fc.tuple(history(upwards), fc.integer({ min: 1, max: 3 })), {
-        minLength: 1,
-        maxLength: 4,
-      })
-      .map((all) =>
-        all.flatMap(([ones, attempt], index) =>
-          ones.map((one) => ({ ...one, attempt, owner: `p${index}` })),
-        ),
+  /** A doubt may end in a refusal, and a refused message may be tried again; what is out stays out. */
+  const plausible = anyOrder.map((all) => {
+    const sent = all.indexOf('sent');
+    return sent === -1 ? all : all.map((delivery, index) => (index < sent ? delivery : 'sent'));
+  });
+  /** By up to four processes in up to three attempts: two uses of a step may have taken the same turn. */
+  const copies: fc.Arbitrary<readonly Partial<Turn>[]> = fc
+    .array(fc.tuple(history(plausible), fc.integer({ min: 1, max: 3 })), {
+      minLength: 1,
+      maxLength: 4,
+    })
+    .map((all) =>
+      all.flatMap(([ones, attempt], index) =>
+        ones.map((one) => ({ ...one, attempt, owner: `p${index}` })),
       ),
-  );
+    );
   /** Three ledgers, each with at most one copy of each turn. */
   const ledgers = fc
     .record(Object.fromEntries(MARKS.flatMap((mark) => JOBS.map((id) => [mark + id, copies]))))
@@ -228,6 +229,7 @@ describe('copies of a ledger, whoever brings them together, in whatever order', 
         expect(sorted(unite([all, all, one]))).toEqual(all);
         expect(contains(all, all)).toBe(true);
       }),
+      RUNS,
     );
   });
 
@@ -248,7 +250,53 @@ describe('copies of a ledger, whoever brings them together, in whatever order', 
           }
         }
       }),
+      RUNS,
     );
+  });
+});
+
+describe('a copy that counts less', () => {
+  const mine = at(1, { mark: 'm', owner: 'p', writes: 1, delivery: 'unknown', endedAt: null });
+  const theirs = at(1, { mark: 'm', owner: 'q', writes: 1, delivery: 'sending', endedAt: null });
+  const refused: Turn = { ...mine, writes: 2, delivery: 'not-sent' };
+  const both = unite([ledger(job('a', mine)), ledger(job('a', theirs))]);
+  const counting = ({ jobs: [first] }: Ledger) =>
+    first?.turns.map(({ owner, delivery }) => `${owner} ${delivery}`);
+
+  it('counts again where the message of the other was refused', () => {
+    expect(counting(both)).toEqual(['p unknown']);
+    expect(counting(unite([both, ledger(job('a', refused))]))).toEqual(['q sending']);
+  });
+
+  it('counts again without what a process knows better itself', () => {
+    expect(counting(withoutOwner(both, 'p'))).toEqual(['q sending']);
+    expect(counting(withoutOwner(both, 'q'))).toEqual(['p unknown']);
+  });
+
+  it('stands in the comment as well', () => {
+    expect(contains(decode(encode(both)), ledger(job('a', theirs)))).toBe(true);
+    expect(counting(withoutOwner(decode(encode(both)), 'p'))).toEqual(['q sending']);
+  });
+
+  it('is shortened and dropped with its turn', () => {
+    const long = { prompt: 'x'.repeat(500) };
+    const all = unite([
+      ledger(job('a', { ...mine, ...long }), job('b', at(9, { prompt: 'y' }))),
+      ledger(job('a', { ...theirs, ...long })),
+    ]);
+    const promptsIn = (limit: number) =>
+      trim(all, START, (one) => JSON.stringify(one).length < limit)
+        .jobs.flatMap((one) => [...one.turns, ...(one.others ?? [])])
+        .map(({ prompt }) => prompt.length);
+    const { length } = JSON.stringify(all);
+    expect(promptsIn(length + 1)).toEqual([1, 500, 500]);
+    expect(promptsIn(length)).toEqual([1, 80, 80]);
+    expect(promptsIn(length - 900)).toEqual([1]);
+  });
+
+  it('is forgotten once the message is out', () => {
+    const sent = ledger(job('a', { ...theirs, writes: 2, delivery: 'sent' }));
+    expect(unite([both, sent]).jobs[0]?.others).toBeUndefined();
   });
 });
 
