@@ -32,6 +32,11 @@ interface ErrorFacts {
 /** GraphQL tells in a body of 200 what went wrong; `status` is what REST would have answered. */
 export class GraphQLError extends GitHubError {}
 
+/** Whether it may have been done all the same: no answer came, or one of a server in trouble. */
+export function isUnclear(error: unknown): error is GitHubError {
+  return error instanceof GitHubError && (error.status === 0 || error.status >= 500);
+}
+
 /** A phrase for people. What is no `GitHubError` is a bug, whose words say nothing to them. */
 export function whyOf(error: unknown): string {
   return error instanceof GitHubError ? error.message : 'an unexpected error';

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { GitHub, OwnComment } from '../github/api.ts';
-import { GitHubError } from '../github/errors.ts';
+import { GitHubError, isUnclear } from '../github/errors.ts';
 import type { Redact } from '../runner/secrets.ts';
 import type { Versions } from './claim.ts';
 import { redactLedger } from './data.ts';
@@ -43,7 +43,7 @@ export interface Reading {
   readonly isWhole: boolean;
   /** Each version of each comment, the oldest comment and version first, if they were asked for. */
   readonly versions: Versions;
-  /** Whether it shows our turns as they were written last. */
+  /** Whether it shows our turns as they were written last, and has lost nobody else's by that. */
   readonly stands: boolean;
   /** The same of the comment that stays, where two runs have made one each. */
   readonly standsInOldest: boolean;
@@ -70,6 +70,8 @@ export interface WriteOptions extends ReadOptions {
  * second after which other runs read back what they have written.
  */
 export const FRESH_MS = 550;
+/** Milliseconds after which other runs read back what they have written. */
+const READ_BACK_MS = 1000;
 /** How often a write is read back and made again before it counts as failed. */
 const MOST_ROUNDS = 8;
 /** Milliseconds between them: at random, so that several runs do not keep in step. */
@@ -100,6 +102,8 @@ export class Conversation {
   /** Whether this process made a comment, or wrote to one, as far as it knows. */
   #hasCreated = false;
   #hasWritten = false;
+  /** Whether a write took so long that nobody may have seen what it overwrote. */
+  #mayHaveOverwritten = false;
 
   constructor(options: ConversationOptions) {
     this.number = options.number;
@@ -127,7 +131,7 @@ export class Conversation {
         nodeIds: this.#comments.map(({ nodeId }) => nodeId),
         isOurs: (body) => this.#readText(body).kind !== 'none',
         allPages,
-        withVersions,
+        withVersions: withVersions || this.#mayHaveOverwritten,
       });
       const comments = found.filter(({ id }) => !this.#gone.has(id));
       if (!comments.some((comment) => this.#isStale(comment))) {
@@ -145,6 +149,7 @@ export class Conversation {
     const github = await connect();
     for (;;) {
       if (this.#readAt === null || clock.now() - this.#readAt > FRESH_MS) await this.read();
+      const readAt = this.#readAt ?? clock.now();
       this.#readAt = null;
       const target = this.#target();
       const body = this.#compose(own);
@@ -153,7 +158,9 @@ export class Conversation {
         this.#hasCreated = true;
         return this.#keep(await github.createComment(this.number, body));
       }
-      const updated = await github.updateComment(target.id, body);
+      const updated = await github.updateComment(target.id, body).finally(() => {
+        this.#mayHaveOverwritten ||= clock.now() - readAt > READ_BACK_MS;
+      });
       if (updated !== null) return this.#keep(updated);
       // Somebody deleted it in the meantime, and another run may have made a new one.
       this.#gone.add(target.id);
@@ -235,12 +242,17 @@ export class Conversation {
     const versions = ledgersOf(comments.flatMap((comment) => comment.versions));
     // Before they are united: of a turn that two processes have taken, one copy would be left.
     const others = ledgers.map((one) => withoutOwner(one, this.#options.owner));
-    this.#remembered = unite([this.#remembered, ...others]);
+    const overwritten = this.#mayHaveOverwritten
+      ? unite(versions.map((one) => withoutOwner(one, this.#options.owner)))
+      : EMPTY;
+    this.#mayHaveOverwritten = false;
+    this.#remembered = unite([this.#remembered, overwritten, ...others]);
     const isWhole = ledgers.length === comments.length;
+    const isComplete = contains(ledger, overwritten);
     return {
       ...{ ledger, isWhole, versions },
-      stands: contains(ledger, this.#written),
-      standsInOldest: contains(ledgers[0] ?? EMPTY, this.#written),
+      stands: isComplete && contains(ledger, this.#written),
+      standsInOldest: isComplete && contains(ledgers[0] ?? EMPTY, this.#written),
     };
   }
 
@@ -294,10 +306,8 @@ export class Conversation {
   }
 }
 
-/** Without an answer, or with one of a server in trouble, it may have been written. */
 function throwUnlessUnclear(error: unknown): GitHubError {
-  const isUnclear = error instanceof GitHubError && (error.status === 0 || error.status >= 500);
-  if (!isUnclear) throw error;
+  if (!isUnclear(error)) throw error;
   return error;
 }
 

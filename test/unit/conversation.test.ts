@@ -373,6 +373,24 @@ describe('until it stands', () => {
     expect(scene.names()).toEqual(['read', PATCH, 'read', PATCH, 'read']);
   });
 
+  it('what a slow write has overwritten is written again as well', async () => {
+    let lateMs = 0;
+    let act = (_: PageActions): void => {};
+    await using scene = await openScene({
+      ...withComments(bodyOf(own('you', 1))),
+      ...justBefore(PATCH, 1, (others) => act(others)),
+    });
+    act = (others) => {
+      lateMs = 3000;
+      others.editComment(scene.github.comments(NUMBER)[0]?.id ?? 0, bodyOf(own('you', 2)));
+    };
+    const { seen } = scene.clock;
+    const run = open(scene, 'me', { clock: { ...seen, now: () => seen.now() + lateMs } });
+    await scene.drive(run.writeUntilItStands(() => own('me')));
+    expect(remembered(scene)).toEqual([['me1', 'you2']]);
+    expect(scene.names()).toEqual(['read', PATCH, 'read+history', PATCH, 'read']);
+  });
+
   it('it is written eight times at most, some tenths of a second apart', async () => {
     await using scene = await openScene({
       ...withComments(bodyOf(own('a'))),
