@@ -56,6 +56,10 @@ const notNoted = (why: string): Reason =>
     could send it twice. Give the job ${'pull-requests: write'}, start a new run, or set
     ${'resend-on-rerun: true'}.`;
 
+const mayBeTaken = (why: string): Reason =>
+  sentence`It is not certain that the note of the message stands in the comment (${why}), so another
+    workflow may be sending it. Re-run the job, or write the command again.`;
+
 /** Another use of the step has the turn that was to be taken over. */
 const LOST = 'lost';
 
@@ -104,6 +108,9 @@ async function send(job: Job, message: Message): Promise<End | typeof LOST> {
   const late = mustGiveUp(context, LEAST_POST_MS);
   if (late !== null) return notSent(job.state, options, late);
   if (note.kind === 'taken') return leaveIt(job, message, note.turn);
+  if (note.kind === 'unclear') {
+    return notSent(job.state, options, { kind: 'refused', why: mayBeTaken(note.why) });
+  }
   if (note.kind === 'missing' && message.mustBeNoted) {
     return notSent(job.state, options, { kind: 'refused', why: notNoted(note.why) });
   }

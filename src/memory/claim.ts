@@ -14,7 +14,7 @@ import {
 // Whether a message that is to be sent is somebody else's already. All of it is pure.
 
 /** A command is the same message whichever run handles it; a step of a run is known to its run only. */
-function isCommand({ origin }: Turn): boolean {
+export function isCommand({ origin }: Turn): boolean {
   return !origin.startsWith('run:');
 }
 

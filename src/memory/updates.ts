@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
 import { createDeadline, type Deadline } from '../github/deadline.ts';
-import { GitHubError, neededFor, whyOf } from '../github/errors.ts';
+import { GitHubError, isUnclear, neededFor, whyOf } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
 import { NO_REASON, ours } from '../reason.ts';
 import type { Log } from '../runner/log.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
 import type { JobRecord, JobState, Turn } from '../turn.ts';
-import { findHolder } from './claim.ts';
+import { findHolder, isCommand } from './claim.ts';
 import { Conversation, type Reading } from './conversation.ts';
 import { findJob, type Ledger, type LedgerJob, type LedgerRecord } from './ledger.ts';
 import { createPace } from './pace.ts';
@@ -54,6 +54,8 @@ export type Note =
   /** It stands, or there is nowhere to write it. */
   | { readonly kind: 'stands' }
   | { readonly kind: 'missing'; readonly why: string }
+  /** GitHub does not say whether it stands, and another run may be about to send the message. */
+  | { readonly kind: 'unclear'; readonly why: string }
   /** Somebody else has this message; null if it is not known who. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
 
@@ -313,8 +315,25 @@ class CommentUpdates implements Updates {
       return await this.#inTime(working, ms);
     } catch (error) {
       attempt.isGivenUp = true;
-      return noteAll(group, await this.#withoutNote(whyOf(error), group));
+      const why = whyOf(error);
+      return noteAll(
+        group,
+        this.#mayBeTaken(group, error)
+          ? { kind: 'unclear', why }
+          : await this.#withoutNote(why, group),
+      );
     }
+  }
+
+  /**
+   * Whether another run may have the message and not know of this one. It would take our claim for that of
+   * another tool: so a command whose note may stand or not is not sent. Where GitHub refuses the note, that
+   * holds for the other runs as well, and the claim decides.
+   */
+  #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
+    const { attempt, signal } = this.#options;
+    const isAsked = attempt === 1 && !signal.aborted && isUnclear(error);
+    return isAsked && group.some(({ turn }) => isCommand(turn));
   }
 
   /**

@@ -41,8 +41,8 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
     scenario.earlier === null || service.posts.length === 0,
   'nothing is sent where the job is only polled': ({ scenario, service }) =>
     !scenario.isLook || service.posts.length === 0,
-  'nothing is sent where somebody else has the message': ({ scenario, service }) =>
-    scenario.note !== 'taken' || service.posts.length === 0,
+  'nothing is sent where somebody else has the message, or may have it': ({ scenario, service }) =>
+    !['taken', 'unclear'].includes(scenario.note) || service.posts.length === 0,
   'nothing is sent in a re-run that is not noted': ({ scenario, service }) =>
     !scenario.isRerun || scenario.note !== 'missing' || service.posts.length === 0,
   'it is sent only in a status in which it is wanted': ({ scenario: { onlyWhen }, emitted }) =>

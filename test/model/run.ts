@@ -154,6 +154,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
 const NOTES: Readonly<Record<Part['note'], Note>> = {
   stands: { kind: 'stands' },
   missing: { kind: 'missing', why: 'GitHub answered 500' },
+  unclear: { kind: 'unclear', why: 'GitHub did not answer in time' },
   taken: { kind: 'taken', turn: null },
 };
 

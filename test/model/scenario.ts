@@ -233,7 +233,7 @@ export const anyPart: fc.Arbitrary<Part> = fc.record({
   note: fc.oneof(
     { weight: 12, arbitrary: fc.constant('stands') },
     { weight: 2, arbitrary: fc.constant('missing') },
-    { weight: 1, arbitrary: fc.constant('taken') },
+    { weight: 1, arbitrary: fc.constantFrom('taken', 'unclear') },
   ),
 });
 

@@ -528,37 +528,46 @@ describe('a note that does not stand', () => {
     expect(scene.seconds()).toBe(2);
   });
 
-  it('does not change what is found later: who has given up takes nothing back', async () => {
-    let holds = true;
-    await using scene = await openScene({
-      on: async ({ path }) => (holds && path === '/graphql' ? { fault: 'hang' } : undefined),
-    });
-    const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
-    holds = false;
-    scene.github.addComment(
-      NUMBER,
-      ACTIONS,
-      composeText(PROJECT, ledger(jobOf('a', other('sent'))), render),
-    );
-    run.updates.update(run.ended('a'), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me sent/sent: you sent']);
-  });
+  it.each(['hang', 'reset'] as const)(
+    'leaves it open whether another run has the command, where GitHub does not answer: %s',
+    async (fault) => {
+      let isDown = true;
+      await using scene = await openScene({
+        on: ({ path }) => (isDown && path === '/graphql' ? { fault } : undefined),
+      });
+      let claimed = 0;
+      const claim = async (): Promise<Claim> => {
+        claimed += 1;
+        return 'ours';
+      };
+      const run = open(scene, { claim }, COMMAND);
+      expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
+      expect(claimed).toBe(0);
+      isDown = false;
+      scene.github.addComment(
+        NUMBER,
+        ACTIONS,
+        composeText(PROJECT, ledger(jobOf('a', other('sent'))), render),
+      );
+      run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
+      await scene.drive(run.updates.flush());
+      expect(remembered(scene)).toEqual(['a: me not-sent/error: you sent']);
+    },
+  );
 
-  it('because GitHub answers late is written then, and takes nothing back', async () => {
+  it('because GitHub answers late is written then, and the end says what came of it', async () => {
     let silent = 1;
     await using scene = await openScene({
       ...withComment(other('sent')),
       on: ({ path }) => (path === '/graphql' && silent-- > 0 ? { fault: 'hang' } : undefined),
     });
     const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
     await scene.pass(1000);
     expect(remembered(scene)).toEqual(['a: me sending: you sent']);
-    run.updates.update(run.ended('a'), NUMBER);
+    run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
     await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me sent/sent: you sent']);
+    expect(remembered(scene)).toEqual(['a: me not-sent/error: you sent']);
     expect(run.warnings).toEqual([]);
   });
 
