@@ -180,7 +180,7 @@ class Fleet {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
         const number = placeOf(job.state, this.#context) ?? conversation;
         updates.update(job.state, number);
-        if (number === null && takesPlace && info.attempt === 1) this.#warnOfNoPlace();
+        if (number === null && info.attempt === 1) this.#warnOfNoPlace(takesPlace);
         const noting = batch.announce(job.state);
         const leftMs = Math.max(0, agent.deadline - agent.clock.now());
         const inTime = createDeadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
@@ -224,12 +224,17 @@ class Fleet {
     say(text);
   }
 
-  #warnOfNoPlace(): void {
-    if (this.#warned.has('place')) return;
+  /** Who wants no comments, or lets re-runs send again, need not be told. */
+  #warnOfNoPlace(takesPlace: boolean): void {
+    const { inputs, runtime } = this.#context;
+    if (!inputs.comment || inputs.resendOnRerun || this.#warned.has('place')) return;
     this.#warned.add('place');
-    this.#context.runtime.log.notice(
-      'The job shows no pull request in this repository yet, so nothing is remembered of the message ' +
-        'before it is sent; a re-run will not send it again.',
+    runtime.log.notice(
+      takesPlace
+        ? 'The job shows no pull request in this repository yet, so nothing is remembered of the message ' +
+            'before it is sent; a re-run will not send it again.'
+        : 'This event belongs to no pull request or issue, so nothing is remembered of the message; ' +
+            'a re-run will not send it again. To have it remembered, set pr-number.',
     );
   }
 }

@@ -8,7 +8,9 @@ import {
   review,
   schedule,
   type WebhookEvent,
+  event as webhook,
   workflowDispatch,
+  workflowRun,
 } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
 import {
@@ -176,6 +178,44 @@ describe('the comment', () => {
     ]);
     expect(scene.github.journal).toEqual([]);
   });
+
+  describe.each([false, true])(
+    'with wait: %s, that nothing remembers the message is said once',
+    (wait) => {
+      const noJobs =
+        'The job shows no pull request in this repository yet, so nothing is remembered of the';
+      const noEvents =
+        'This event belongs to no pull request or issue, so nothing is remembered of the message;';
+      it.each<[string, WebhookEvent, string]>([
+        ['schedule', schedule(), noJobs],
+        ['workflow_dispatch', workflowDispatch(), noJobs],
+        ['push', push(), noJobs],
+        ['repository_dispatch', { ...push(), name: 'repository_dispatch' }, noJobs],
+        ['release', webhook('release'), noEvents],
+        ['create', webhook('create'), noEvents],
+        ['deployment', webhook('deployment'), noEvents],
+        ['workflow_run without a pull request', workflowRun({ startedBy: 'push' }), noEvents],
+        ['merge_group of an unknown branch', { name: 'merge_group', payload: {} }, noEvents],
+      ])('on %s', async (_, event, words) => {
+        const names = ['job-1', 'job-2'];
+        await using scene = await stage({
+          with: { 'job-id': names.join(' '), wait },
+          step: { event },
+          agent: { jobs: names.map((id) => ({ id })) },
+        });
+        const result = await scene.runHere();
+        expect(result.outputs.delivery).toBe('sent');
+        const notices = result.annotations.filter(({ type }) => type === 'notice');
+        expect(notices.map(({ message }) => message)).toEqual([expect.stringContaining(words)]);
+        expect(notices[0]?.message).toContain('a re-run will not send it again');
+        const more = [{ comment: false }, { 'resend-on-rerun': true }];
+        for (const inputs of more) {
+          const { annotations } = await scene.runHere({ with: inputs });
+          expect(annotations.filter(({ type }) => type === 'notice')).toEqual([]);
+        }
+      });
+    },
+  );
 
   it.each<[string, WebhookEvent]>([
     ['schedule', schedule()],
