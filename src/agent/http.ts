@@ -206,6 +206,7 @@ function createStopper(cancelled: AbortSignal, clock: Clock) {
   function stopAfter(ms: number, unless: AbortSignal, reason: Stopped): void {
     clock.sleep(ms, unless).then(
       () => stop.abort(reason),
+      // What it was to stop is over.
       () => {},
     );
   }

@@ -30,6 +30,7 @@ export function callLimits(clock: Clock, redact: Redact): CallLimits {
     const signal = AbortSignal.any([limit.signal, everything.signal]);
     clock.sleep(CALL_MS, finished.signal).then(
       () => limit.abort(new GitHubError(0, 'GitHub did not answer in time')),
+      // The call ended before.
       () => {},
     );
     try {
@@ -60,6 +61,7 @@ export function callLimits(clock: Clock, redact: Redact): CallLimits {
     hurry(ms) {
       clock.sleep(ms, everything.signal).then(
         () => everything.abort(new GitHubError(0, 'the run was ending')),
+        // An earlier limit was reached first.
         () => {},
       );
     },

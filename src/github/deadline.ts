@@ -24,6 +24,7 @@ export function createDeadline(clock: Clock, totalMs: number): Deadline {
       const done = new AbortController();
       const ends = signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]);
       const late = async (): Promise<never> => {
+        // The work is done, or the wait is called off: either way it is over.
         await clock.sleep(Math.max(0, leftMs - spentMs()), ends).catch(() => {});
         throw new GitHubError(0, 'GitHub did not answer in time');
       };

@@ -56,6 +56,7 @@ export class Batch {
     const { signal } = this.#timer;
     this.#clock.sleep(LONGEST_WAIT_MS, signal).then(
       () => this.#flush(),
+      // The batch was announced before.
       () => {},
     );
   }

@@ -24,6 +24,7 @@ export function createPace(clock: Clock, signal: AbortSignal): Pace {
       const limits = conversations.size === 1 ? LIMITS : [...LIMITS, ONE_A_SECOND];
       const afterMs = pauseMs(writtenAt, clock.now(), limits);
       writtenAt.push(clock.now() + afterMs);
+      // A cancel ends the pause early.
       if (afterMs > 0) await clock.sleep(afterMs, signal).catch(() => {});
     },
   };
