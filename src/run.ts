@@ -14,7 +14,7 @@ import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
 import { type Memory, openUpdates, type Updates } from './memory/updates.ts';
-import { NO_REASON, sentence } from './reason.ts';
+import { join, NO_REASON, ours, type Reason, reasonToText, sentence } from './reason.ts';
 import { renderLedger, renderUsage } from './report/comment.ts';
 import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
 import { overallDelivery, worst } from './report/ranking.ts';
@@ -47,10 +47,12 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const access = settings.kind === 'valid' ? settings.inputs : settings.access;
   const { trigger, ...event } = findTrigger(runtime);
   const trusted = isTrusted(trigger);
-  if (event.kind === 'broken' && !trusted) return fail(runtime, `Nothing was sent: ${event.why}.`);
+  if (event.kind === 'broken' && !trusted) {
+    return fail(runtime, ours(`The run does not know what started it: ${event.why}.`));
+  }
   if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(runtime, NO_SECRETS);
   // Otherwise a stranger may have started this, who must not turn the run red.
-  if (trusted && settings.kind === 'invalid') return failBecause(runtime, settings.problems);
+  if (trusted && settings.kind === 'invalid') return fail(runtime, join(settings.problems));
   if (event.kind === 'broken') {
     runtime.log.warning(`This runs as a plain step, without a conversation: ${event.why}.`);
   }
@@ -68,13 +70,13 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotAsk);
   if (runtime.signal.aborted && authorization.kind === 'failed') return cancelled(runtime);
   if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
-  if (authorization.kind === 'failed') return failBecause(runtime, [authorization.reason]);
+  if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
-  if (settings.kind === 'invalid') return complain(runtime, settings.problems, github);
+  if (settings.kind === 'invalid') return complain(runtime, join(settings.problems), github);
   if (request.kind === 'usage') return answerWithUsage(runtime, request, info, connect);
   reactions.show('eyes');
   if (settings.missing.length > 0 || memory === null) {
-    return complain(runtime, settings.missing, github);
+    return complain(runtime, join(settings.missing), github);
   }
   const { text } = request;
   const { inputs } = settings;
@@ -130,7 +132,7 @@ async function followUp(
     if (jobs.kind === 'unclear') {
       if (runtime.signal.aborted) return cancelled(runtime);
       reactions.show('confused');
-      return failBecause(runtime, [jobs.problem]);
+      return fail(runtime, jobs.problem);
     }
     await runJobs(context, jobs.jobIds, { conversation, memory });
     return await report(context, reactions);
@@ -169,26 +171,22 @@ function openGitHub(
   };
 }
 
-function failBecause(runtime: Runtime, reasons: readonly string[]): 1 {
-  return fail(runtime, `Nothing was sent. ${reasons.join(' ')}`);
-}
-
 /** A workflow whose runs are all refused is set up wrongly, unless it runs on comments: a warning. */
-function refuse(runtime: Runtime, { event }: Trigger, reason: string): 0 | 1 {
+function refuse(runtime: Runtime, { event }: Trigger, reason: Reason): 0 | 1 {
   const level = isCommentEvent(event) ? 'notice' : 'warning';
-  return skip(runtime, `Nothing was sent. ${reason}`, '', level);
+  return skip(runtime, `Nothing was sent. ${reasonToText(reason)}`, '', level);
 }
 
 /** What is wrong with the settings is said only now that a stranger cannot hear it. */
 async function complain(
   runtime: Runtime,
-  problems: readonly string[],
+  problem: Reason,
   { deadline, reactions }: GitHubSide,
 ): Promise<1> {
   reactions.show('confused');
   // The error is told with or without it.
   await deadline.waitFor(reactions.settled()).catch(() => {});
-  return failBecause(runtime, problems);
+  return fail(runtime, problem);
 }
 
 async function answerWithUsage(

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { NO_REASON, ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
 
@@ -7,17 +8,21 @@ import { oneLine } from '../sanitize.ts';
 /** A call that failed. `status` is 0 where no answer came, or none that could be read. */
 export class GitHubError extends Error {
   readonly status: number;
+  /** The same as `message`, a phrase, in parts. */
+  readonly why: Reason;
   /** How long GitHub asks to be left alone, in milliseconds; it did not do what was asked. */
   readonly retryAfterMs: number | null;
   /** The token has called too often. */
   readonly isRateLimit: boolean;
   constructor(
     status: number,
-    message: string,
+    why: string | Reason,
     { cause, retryAfterMs = null, isRateLimit = false }: ErrorFacts = {},
   ) {
-    super(message, { cause });
+    const parts = typeof why === 'string' ? ours(why) : why;
+    super(reasonToText(parts), { cause });
     this.status = status;
+    this.why = parts;
     this.retryAfterMs = retryAfterMs;
     this.isRateLimit = isRateLimit;
   }
@@ -33,8 +38,13 @@ interface ErrorFacts {
 export class GraphQLError extends GitHubError {}
 
 /** A phrase for people. What is no `GitHubError` is a bug, whose words say nothing to them. */
+export function reasonFor(error: unknown): Reason {
+  return error instanceof GitHubError ? error.why : ours('an unexpected error');
+}
+
+/** The same for the log. */
 export function whyOf(error: unknown): string {
-  return error instanceof GitHubError ? error.message : 'an unexpected error';
+  return reasonToText(reasonFor(error));
 }
 
 /**
@@ -109,7 +119,7 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   const said = response.data.message;
   // Only a refusal is repeated: what failed in another way may have been done.
   const isRefused = status === 403 || status === 429;
-  return new GitHubError(status, `GitHub answered ${status}${quote(said, redact)}`, {
+  return new GitHubError(status, sentence`GitHub answered ${status}${quote(said, redact)}`, {
     cause: error,
     retryAfterMs: isRefused ? retryAfterMsOf(response.headers) : null,
     isRateLimit: status === 429 || (isRefused && tellsOfLimit(said, response.headers)),
@@ -140,7 +150,7 @@ export function refuseErrors({ data, headers }: Answer, redact: Redact): void {
   throw new GraphQLError(
     // What has no name of its own is trouble of GitHub, or a question that it does not understand.
     isRateLimit ? 429 : (status ?? 500),
-    `GitHub answered ${name}${quote(message, redact)}`,
+    sentence`GitHub answered ${ours(name)}${quote(message, redact)}`,
     {
       isRateLimit,
       retryAfterMs: isRateLimit ? retryAfterMsOf(headersSchema.parse(headers)) : null,
@@ -148,8 +158,8 @@ export function refuseErrors({ data, headers }: Answer, redact: Redact): void {
   );
 }
 
-function quote(said: string, redact: Redact): string {
-  return said === '' ? '' : `: "${oneLine(redact(said))}"`;
+function quote(said: string, redact: Redact): Reason {
+  return said === '' ? NO_REASON : sentence`: ${oneLine(redact(said))}`;
 }
 
 function retryAfterMsOf({ 'retry-after': seconds }: Headers): number | null {

@@ -209,13 +209,14 @@ const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };
 /** The job that is meant where none is named, or why that is not clear. */
 export type Remembered =
   | { readonly kind: 'job'; readonly jobId: string }
-  | { readonly kind: 'unclear'; readonly problem: string };
+  | { readonly kind: 'unclear'; readonly problem: Reason };
 
 export function rememberedJob(memory: Memory): Remembered {
   if (memory.kind === 'unreadable') {
     return {
       kind: 'unclear',
-      problem: `job-id is empty, and what the conversation remembers cannot be read: ${memory.why}.`,
+      problem: sentence`job-id is empty, and the comment that may name the job cannot be read:
+        ${memory.why}.`,
     };
   }
   const jobs = memory.kind === 'read' ? memory.ledger.jobs : [];
@@ -224,23 +225,24 @@ export function rememberedJob(memory: Memory): Remembered {
   if (only === undefined) {
     return {
       kind: 'unclear',
-      problem:
-        'job-id is empty, and this conversation remembers no job yet; give job-id once, and ' +
-        'later runs on the same pull request or issue may leave it out.',
+      problem: ours(
+        'job-id is empty, and no comment of this action names an agent job here yet; set job-id, or ' +
+          'run a workflow with job-id for this pull request or issue once.',
+      ),
     };
   }
   return {
     kind: 'unclear',
-    problem:
-      `job-id is empty, and this conversation remembers ${jobs.length} jobs: ` +
-      `${listSome(jobs.map(({ id }) => id))}. Set job-id to one of them, for example ` +
-      `"job-id: ${only.id}", or use one workflow with a command of its own for each.`,
+    problem: sentence`job-id is empty, and the comment of this action names ${jobs.length} jobs:
+      ${listSome(jobs.map(({ id }) => id))}. Set job-id to one of them, for example
+      ${`job-id: ${only.id}`}, or use one workflow with a command of its own for each.`,
   };
 }
 
 const MOST_LISTED = 10;
 
-function listSome(ids: readonly string[]): string {
+function listSome(ids: readonly string[]): Reason {
   const more = ids.length - MOST_LISTED;
-  return ids.slice(0, MOST_LISTED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const listed = ids.slice(0, MOST_LISTED).map((id) => sentence`${id}`);
+  return sentence`${join(listed, ', ')}${ours(more > 0 ? ` and ${more} more` : '')}`;
 }

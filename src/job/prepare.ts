@@ -3,6 +3,7 @@ import type { RunContext } from '../context.ts';
 import { composePrompt } from '../github/command.ts';
 import { JOB_ID_MISSING } from '../inputs.ts';
 import type { Memory } from '../memory/updates.ts';
+import type { Reason } from '../reason.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
 import { newTurn, type Turn } from '../turn.ts';
@@ -12,7 +13,7 @@ import { rememberedJob } from './plan.ts';
 
 export type Jobs =
   | { readonly kind: 'known'; readonly jobIds: readonly string[] }
-  | { readonly kind: 'unclear'; readonly problem: string };
+  | { readonly kind: 'unclear'; readonly problem: Reason };
 
 /** The jobs that are named, or the one that the conversation remembers. */
 export async function whichJobs(

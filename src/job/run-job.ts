@@ -51,7 +51,7 @@ const FRESH_MS = 1000;
 const EARLIER_DOUBT = ours(
   'An earlier attempt of this run did not learn what came of its message.',
 );
-const notNoted = (why: string): Reason =>
+const notNoted = (why: Reason): Reason =>
   sentence`This is a re-run, and no note of the message stands in the comment (${why}), so an attempt
     could send it twice. Give the job ${'pull-requests: write'}, start a new run, or set
     ${'resend-on-rerun: true'}.`;

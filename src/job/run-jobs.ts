@@ -1,7 +1,7 @@
 import { pollUntilFetched } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { createDeadline } from '../github/deadline.ts';
-import { whyOf } from '../github/errors.ts';
+import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
 import { isAbout } from '../memory/ledger.ts';
 import type { Memory, Note } from '../memory/updates.ts';
@@ -167,7 +167,7 @@ class Fleet {
         const noting = batch.announce(job.state);
         const leftMs = Math.max(0, agent.deadline - agent.clock.now());
         const inTime = createDeadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
-        return inTime.catch((error): Note => ({ kind: 'missing', why: whyOf(error) }));
+        return inTime.catch((error): Note => ({ kind: 'missing', why: reasonFor(error) }));
       },
     };
   }

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
 import { createDeadline, type Deadline } from '../github/deadline.ts';
-import { GitHubError, neededFor, whyOf } from '../github/errors.ts';
+import { GitHubError, neededFor, reasonFor, whyOf } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
-import { NO_REASON, ours } from '../reason.ts';
+import { join, NO_REASON, ours, type Reason } from '../reason.ts';
 import type { Log } from '../runner/log.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
@@ -46,13 +46,13 @@ export type Memory =
     }
   /** There is none: no conversation, or no comments. */
   | { readonly kind: 'none' }
-  | { readonly kind: 'unreadable'; readonly why: string };
+  | { readonly kind: 'unreadable'; readonly why: Reason };
 
 /** What came of an announcement. */
 export type Note =
   /** It stands, or there is nowhere to write it. */
   | { readonly kind: 'stands' }
-  | { readonly kind: 'missing'; readonly why: string }
+  | { readonly kind: 'missing'; readonly why: Reason }
   /** Somebody else has this message; null if it is not known who. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
 
@@ -149,17 +149,15 @@ class CommentUpdates implements Updates {
     const { comment, signal } = this.#options;
     if (!comment || number === null) return { kind: 'none' };
     const target = this.#targetAt(number);
-    if (target === null) return { kind: 'unreadable', why: TOO_MANY };
+    if (target === null) return { kind: 'unreadable', why: ours(TOO_MANY) };
     try {
       const { ledger, isWhole } = await this.#inTime(this.#load(target));
       return { kind: 'read', ledger, isWhole };
     } catch (error) {
-      if (signal.aborted) return { kind: 'unreadable', why: 'the run was cancelled' };
-      // Whoever needs it says so. Where it is only written to, that will be tried anew.
-      return {
-        kind: 'unreadable',
-        why: [whyOf(error), neededFor(error)].join('. ').replace(/\. ?$/, ''),
-      };
+      if (signal.aborted) return { kind: 'unreadable', why: ours('the run was cancelled') };
+      // What needs it reports it. Where it is only written to, that is tried again.
+      const needed = ours(neededFor(error).replace(/\.$/, ''));
+      return { kind: 'unreadable', why: join([reasonFor(error), needed], '. ') };
     }
   }
 
@@ -176,7 +174,7 @@ class CommentUpdates implements Updates {
         groups.set(target, [...(groups.get(target) ?? []), state]);
       } else {
         const isLeftOut = number !== undefined && this.#leftOut.has(number);
-        notes.set(state.jobId, this.#withoutNote(isLeftOut ? TOO_MANY : null));
+        notes.set(state.jobId, this.#withoutNote(isLeftOut ? ours(TOO_MANY) : null));
       }
     }
     for (const [target, group] of groups) {
@@ -276,7 +274,7 @@ class CommentUpdates implements Updates {
   }
 
   /** Where no note can be written, a command is claimed all the same. */
-  async #withoutNote(why: string | null, group: readonly JobState[] = []): Promise<Note> {
+  async #withoutNote(why: Reason | null, group: readonly JobState[] = []): Promise<Note> {
     const claim = await this.#options.claim();
     // In a re-run it may be an earlier attempt that has it.
     if (claim === 'taken' && this.#options.attempt === 1) {
@@ -306,7 +304,7 @@ class CommentUpdates implements Updates {
       return await this.#inTime(working, ms);
     } catch (error) {
       attempt.isGivenUp = true;
-      const note = await this.#withoutNote(whyOf(error), group);
+      const note = await this.#withoutNote(reasonFor(error), group);
       return new Map(group.map(({ jobId }) => [jobId, note]));
     }
   }
@@ -349,7 +347,7 @@ class CommentUpdates implements Updates {
       if (notes.has(state.jobId) || !this.#doubt(state)) continue;
       notes.set(state.jobId, {
         kind: 'missing',
-        why: 'an earlier attempt has claimed the command',
+        why: ours('an earlier attempt has claimed the command'),
       });
     }
     return notes;
@@ -521,7 +519,7 @@ const STANDS: Note = { kind: 'stands' };
 const CLAIMED_BEFORE = ours(
   'An earlier attempt has claimed the command, and nothing tells whether it sent the message.',
 );
-const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} conversations at most`;
+const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} pull requests and issues at most`;
 
 function isOver({ turn }: JobState): boolean {
   return turn.endedAt !== null;

@@ -1,7 +1,7 @@
 import type { Runtime } from '../context.ts';
 import { countLabels, inWords } from '../labels.ts';
 import type { Flushed } from '../memory/updates.ts';
-import { ours, reasonToText } from '../reason.ts';
+import { NO_REASON, ours, type Reason, reasonToText, redactReason } from '../reason.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import { isFinal, type JobState, type TurnResult } from '../turn.ts';
@@ -39,11 +39,12 @@ export function cancelled(runtime: Runtime): 1 {
 }
 
 /** It went wrong before it came to any job. */
-export function fail(runtime: Runtime, why: string): 1 {
-  const reason = runtime.redact(why);
+export function fail(runtime: Runtime, why: Reason, commentUrls: readonly string[] = []): 1 {
+  const problem = redactReason(why, runtime.redact);
+  const reason = `Nothing was sent. ${reasonToText(problem)}`;
   runtime.log.error(reason, 'Nothing was sent');
-  writeOutputs(runtime, { states: [], ended: { result: 'error', reason }, commentUrls: [] });
-  writeSummary(runtime, { states: [], problem: reason, commentUrls: [], unwrittenComment: '' });
+  writeOutputs(runtime, { states: [], ended: { result: 'error', reason }, commentUrls });
+  writeSummary(runtime, { states: [], problem, commentUrls, unwrittenComment: '' });
   return 1;
 }
 
@@ -71,7 +72,7 @@ export async function conclude(
     problem = writeOutputs(runtime, { states: states(), commentUrls: urls });
   }
   const parts = { states: states(), commentUrls: urls };
-  writeSummary(runtime, { ...parts, problem: '', unwrittenComment: unwritten });
+  writeSummary(runtime, { ...parts, problem: NO_REASON, unwrittenComment: unwritten });
   if (problem !== undefined) {
     const say = failed ? log.info : log.error;
     say(`${problem} They are: ${factsOf(parts)}`);

@@ -1,3 +1,4 @@
+import type { Reason } from '../reason.ts';
 import type { JobState } from '../turn.ts';
 import { countsOf, renderJobs, renderSource, timeTaken, titleOf } from './job-table.ts';
 import { blocks, code, facts, icon, link, pullRequestLink, reasonToMarkdown } from './markdown.ts';
@@ -15,8 +16,8 @@ const MOST_OPEN = 20;
 
 export interface SummaryParts {
   readonly states: readonly JobState[];
-  /** Why no job was acted on; empty when there are some. */
-  readonly problem: string;
+  /** Why nothing was sent to any job; empty where there are jobs. */
+  readonly problem: Reason;
   /** Where people read more. */
   readonly commentUrls: readonly string[];
   /** What could not be written as a comment, or an empty string. */
@@ -31,7 +32,7 @@ export function renderSummary({
 }: SummaryParts): string {
   const [only, ...others] = states;
   const texts = [
-    problem === '' ? '' : renderProblem(problem),
+    problem.length === 0 ? '' : renderProblem(problem),
     only === undefined ? '' : others.length === 0 ? renderState(only) : renderStates(states),
     renderTimeline(states),
     renderComments(commentUrls),
@@ -48,10 +49,8 @@ export function renderSummary({
   return summary;
 }
 
-function renderProblem(problem: string): string {
-  // The sentence begins with what the title says.
-  const why = problem.replace(/^Nothing was sent[.:] /, '');
-  return blocks([`## ${icon('⚠️')} Nothing was sent`, code(why, 2000)]);
+function renderProblem(problem: Reason): string {
+  return blocks([`## ${icon('⚠️')} Nothing was sent`, reasonToMarkdown(problem)]);
 }
 
 /** Several are told apart by the numbers of their conversations. */

@@ -6,7 +6,7 @@ import { type Plan, stateOf } from '../../src/job/plan.ts';
 import { type Message, runJob } from '../../src/job/run-job.ts';
 import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
 import type { Note } from '../../src/memory/updates.ts';
-import { reasonToText } from '../../src/reason.ts';
+import { ours, reasonToText } from '../../src/reason.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
@@ -153,7 +153,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
 
 const NOTES: Readonly<Record<Part['note'], Note>> = {
   stands: { kind: 'stands' },
-  missing: { kind: 'missing', why: 'GitHub answered 500' },
+  missing: { kind: 'missing', why: ours('GitHub answered 500') },
   taken: { kind: 'taken', turn: null },
 };
 

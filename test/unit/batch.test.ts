@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Batch } from '../../src/job/batch.ts';
 import type { Note } from '../../src/memory/updates.ts';
+import { ours } from '../../src/reason.ts';
 import { virtualClock } from '../model/clock.ts';
 import { state } from './record.ts';
 
@@ -88,7 +89,7 @@ describe('jobs of a batch are announced', () => {
 });
 
 it('each job gets its own note, and one of which nothing is said goes on', async () => {
-  const missing: Note = { kind: 'missing', why: 'GitHub answered 500' };
+  const missing: Note = { kind: 'missing', why: ours('GitHub answered 500') };
   const taken: Note = { kind: 'taken', turn: null };
   const { clock, announce } = open(['a', 'b', 'c'], { a: missing, b: taken });
   const notes = Promise.all(['a', 'b', 'c'].map(announce));

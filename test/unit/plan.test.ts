@@ -10,6 +10,7 @@ import {
 } from '../../src/job/plan.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import type { Memory } from '../../src/memory/updates.ts';
+import { ours, reasonToText } from '../../src/reason.ts';
 import type { Turn } from '../../src/turn.ts';
 import { turn as endedTurn, job, ledger, readable, START } from './record.ts';
 
@@ -36,7 +37,7 @@ function own(parts: Partial<Turn> = {}): Turn {
 const read = (of: Ledger, isWhole = true): Memory => ({ kind: 'read', ledger: of, isWhole });
 const remembered = (...turns: readonly Turn[]): Memory => read(ledger(job('j', ...turns)));
 const NOTHING = read(ledger());
-const UNREADABLE: Memory = { kind: 'unreadable', why: 'GitHub answered 500' };
+const UNREADABLE: Memory = { kind: 'unreadable', why: ours('GitHub answered 500') };
 const NONE: Memory = { kind: 'none' };
 
 interface Case {
@@ -149,7 +150,7 @@ describe('in a re-run', () => {
     it.each<[string, Located, Case, string]>([
       ['no comments', NONE, {}, 'comment is false'],
       ['no conversation', NONE, { isNamed: false }, 'there is no pull request or issue'],
-      ['unreadable', UNREADABLE, {}, 'the comment cannot be read: "GitHub answered 500"'],
+      ['unreadable', UNREADABLE, {}, 'the comment cannot be read: GitHub answered 500'],
       ['unreadable in part', read(ledger(), false), {}, 'a comment of this action cannot be read'],
       ['dropped, of this run', read({ jobs: [], trimmed: '8' }), {}, 'the comment had no room'],
       ['dropped, of a later run', read({ jobs: [], trimmed: '10' }), {}, 'the comment had no room'],
@@ -336,15 +337,13 @@ describe('planLook goes on with the newest message if it is sent and not answere
 
 describe('where no job is named', () => {
   it.each([
-    [UNREADABLE, /what the conversation remembers cannot be read: GitHub answered 500\.$/],
-    [NOTHING, /remembers no job yet/],
-    [NONE, /remembers no job yet/],
+    [UNREADABLE, /the comment that may name the job cannot be read: GitHub answered 500\.$/],
+    [NOTHING, /names an agent job here yet/],
+    [NONE, /names an agent job here yet/],
     [read(ledger(job('a'), job('b', turn()))), /2 jobs: a, b\. .* "job-id: a"/],
   ])('it is not clear which is meant: %#', (memory, problem) => {
-    expect(rememberedJob(memory)).toEqual({
-      kind: 'unclear',
-      problem: expect.stringMatching(problem),
-    });
+    const found = rememberedJob(memory);
+    expect(found.kind === 'unclear' && reasonToText(found.problem)).toMatch(problem);
   });
 
   it.each([

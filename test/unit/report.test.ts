@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
-import { ours, sentence } from '../../src/reason.ts';
+import { NO_REASON, ours, sentence } from '../../src/reason.ts';
 import { renderLedger } from '../../src/report/comment.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import type { JobState, Turn, TurnResult } from '../../src/turn.ts';
@@ -207,7 +207,7 @@ describe('the comment on several jobs', () => {
 });
 
 describe('the summary', () => {
-  const parts = { states: [], problem: '', commentUrls: [], unwrittenComment: '' };
+  const parts = { states: [], problem: NO_REASON, commentUrls: [], unwrittenComment: '' };
   const at = (second: number) => START + second * 1000;
 
   it('of one job says how it ended, and then the facts', () => {
@@ -254,8 +254,8 @@ describe('the summary', () => {
   });
 
   it('that came to no job says why', () => {
-    expect(renderSummary({ ...parts, problem: 'Nothing was sent. It is wrong.' })).toBe(
-      '## <span aria-hidden="true">⚠️</span> Nothing was sent\n\n`It is wrong.`\n',
+    expect(renderSummary({ ...parts, problem: sentence`wait is ${'x|y'}.` })).toBe(
+      '## <span aria-hidden="true">⚠️</span> Nothing was sent\n\nwait is `x¦y`.\n',
     );
   });
 

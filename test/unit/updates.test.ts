@@ -9,6 +9,7 @@ import {
   type Updates,
   type UpdatesOptions,
 } from '../../src/memory/updates.ts';
+import { ours, reasonToText } from '../../src/reason.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
@@ -149,19 +150,23 @@ describe('what is remembered', () => {
     ['a host without GraphQL', { graphql: false }, /^this host has no GraphQL, .*comment: false$/],
   ])('cannot be read after %s, and it is said why', async (_, options, why) => {
     await using scene = await openScene(options);
-    expect(await load(scene)).toEqual({ kind: 'unreadable', why: expect.stringMatching(why) });
+    const memory = await load(scene);
+    expect(memory.kind === 'unreadable' && reasonToText(memory.why)).toMatch(why);
   });
 
   it('is waited for no longer than 10 s', async () => {
     await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
-    expect(await load(scene)).toEqual({ kind: 'unreadable', why: 'GitHub did not answer in time' });
+    expect(await load(scene)).toEqual({
+      kind: 'unreadable',
+      why: ours('GitHub did not answer in time'),
+    });
     expect(scene.seconds()).toBe(10);
   });
 
   it('is not waited for after a cancel', async () => {
     await using scene = await openScene(withComment(turn()));
     const memory = await load(scene, { signal: AbortSignal.abort() });
-    expect(memory).toEqual({ kind: 'unreadable', why: 'the run was cancelled' });
+    expect(memory).toEqual({ kind: 'unreadable', why: ours('the run was cancelled') });
   });
 
   it('is asked for once, and again only where that failed', async () => {
@@ -446,7 +451,7 @@ describe('a command', () => {
 });
 
 describe('a note that does not stand', () => {
-  const RIGHTS = { kind: 'missing', why: expect.stringMatching(/^GitHub answered 403/) };
+  const RIGHTS = { kind: 'missing', why: expect.arrayContaining(['GitHub answered 403: ']) };
 
   it('because GitHub refuses it holds up nothing, and it is said at the end', async () => {
     await using scene = await openScene({ readOnly: true });
@@ -467,7 +472,7 @@ describe('a note that does not stand', () => {
   it('because GitHub is silent holds up the message for 10 s, and the others not at all', async () => {
     await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
     const run = open(scene);
-    const late = { kind: 'missing', why: 'GitHub did not answer in time' };
+    const late = { kind: 'missing', why: ours('GitHub did not answer in time') };
     expect(await scene.drive(announce(run, run.job('a')))).toEqual([late]);
     expect(scene.seconds()).toBe(10);
     expect(await scene.drive(announce(run, run.job('b')))).toEqual([late]);
@@ -627,7 +632,7 @@ describe('a re-run', () => {
 
   describe('of a command that an earlier attempt has claimed, whose note was never written', () => {
     const claimed = { claim: async (): Promise<Claim> => 'taken' };
-    const doubt = { kind: 'missing', why: 'an earlier attempt has claimed the command' };
+    const doubt = { kind: 'missing', why: ours('an earlier attempt has claimed the command') };
 
     it('sends nothing, and neither does the next one', async () => {
       await using scene = await openScene();
@@ -655,7 +660,7 @@ describe('a re-run', () => {
         });
         const run = open(scene, { claim: async () => answer, attempt: 2 }, COMMAND);
         expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([
-          { kind: 'missing', why: 'GitHub did not answer in time' },
+          { kind: 'missing', why: ours('GitHub did not answer in time') },
         ]);
         isDown = false;
         run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
@@ -894,7 +899,8 @@ describe('many conversations', () => {
       Promise.all(states.map(async ({ jobId }) => (await notes.get(jobId))?.kind)),
     );
     expect(kinds.map((kind) => kind === 'stands')).toEqual(numbers.map((n) => n <= 200));
-    const left = { kind: 'missing', why: 'one run comments on 200 conversations at most' };
+    const why = ours('one run comments on 200 pull requests and issues at most');
+    const left = { kind: 'missing', why };
     expect(await notes.get('job-203')).toEqual(left);
     expect(await scene.drive(run.updates.load(203))).toEqual({ ...left, kind: 'unreadable' });
     await scene.pass(3_600_000);

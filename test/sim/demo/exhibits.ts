@@ -201,13 +201,14 @@ export function comments(): readonly Exhibit[] {
 export function summaries(): readonly Exhibit[] {
   const url = `https://github.com/${SITE.repository}/pull/12#issuecomment-1`;
   const summary = (states: readonly JobState[]): string =>
-    renderSummary({ states, problem: '', commentUrls: [url], unwrittenComment: '' });
+    renderSummary({ states, problem: NO_REASON, commentUrls: [url], unwrittenComment: '' });
   return [
     {
       name: 'No job',
       markdown: renderSummary({
         ...{ states: [], commentUrls: [], unwrittenComment: '' },
-        problem: 'Nothing was sent. timeout-minutes must be a number, and is "soon".',
+        problem: sentence`timeout-minutes must be a plain number, more than 0 and at most 7200; it is
+          ${'soon'}.`,
       }),
     },
     ...KINDS.filter((kind) => kind !== 'sending' && kind !== 'working').map((kind) => ({
