@@ -7,15 +7,29 @@ import { authorize, cannotAsk, getsNoSecrets, isTrusted, requestOf } from './git
 import type { Request } from './github/command.ts';
 import { createDeadline, type Deadline } from './github/deadline.ts';
 import { neededFor, whyOf } from './github/errors.ts';
-import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
-import { type Reactions, reactTo } from './github/reactions.ts';
+import {
+  type CommentTrigger,
+  isCommentEvent,
+  readTrigger,
+  type Trigger,
+  type TriggerRead,
+} from './github/event.ts';
+import { type Claim, type Reactions, reactTo } from './github/reactions.ts';
 import { DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.ts';
 import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
 import { type Memory, openUpdates, type Updates } from './memory/updates.ts';
-import { join, NO_REASON, ours, type Reason, reasonToText, sentence } from './reason.ts';
-import { renderLedger, renderUsage } from './report/comment.ts';
+import {
+  join,
+  NO_REASON,
+  ours,
+  type Reason,
+  reasonToText,
+  redactReason,
+  sentence,
+} from './reason.ts';
+import { renderLedger, renderProblem, renderUsage } from './report/comment.ts';
 import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
 import { overallDelivery, worst } from './report/ranking.ts';
 import { problemWithCertificates, type RunInfo, readRunInfo } from './runner/environment.ts';
@@ -72,11 +86,11 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
-  if (settings.kind === 'invalid') return complain(runtime, join(settings.problems), github);
-  if (request.kind === 'usage') return answerWithUsage(runtime, request, info, connect);
-  reactions.show('eyes');
+  if (settings.kind === 'invalid') return complain({ runtime, info }, settings.problems, github);
+  if (request.kind === 'usage') return answerWithUsage({ runtime, info }, request, github);
+  void reactions.show('eyes');
   if (settings.missing.length > 0 || memory === null) {
-    return complain(runtime, join(settings.missing), github);
+    return complain({ runtime, info }, settings.missing, github);
   }
   const { text } = request;
   const { inputs } = settings;
@@ -114,9 +128,10 @@ function openMemory(
 async function followUp(
   work: Omit<RunContext, 'agent' | 'updates' | 'writeOutputs'>,
   { updates, conversation, memory }: OpenedMemory,
-  { deadline, reactions }: GitHubSide,
+  github: GitHubSide,
 ): Promise<0 | 1> {
   const { runtime, inputs, states } = work;
+  const { deadline, reactions } = github;
   introduce(runtime, inputs);
   // Many jobs live for a long time, and without this the engine grows to twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
@@ -131,8 +146,7 @@ async function followUp(
     const jobs = await whichJobs(context, memory, conversation);
     if (jobs.kind === 'unclear') {
       if (runtime.signal.aborted) return cancelled(runtime);
-      reactions.show('confused');
-      return fail(runtime, jobs.problem);
+      return await complain(work, [jobs.problem], github);
     }
     await runJobs(context, jobs.jobIds, { conversation, memory });
     return await report(context, reactions);
@@ -150,6 +164,8 @@ function findTrigger({ env }: Runtime): TriggerRead {
 
 /** What a run speaks on GitHub with. */
 interface GitHubSide {
+  /** The comment with the command; null without a command. */
+  readonly comment: CommentTrigger | null;
   readonly connect: () => Promise<GitHub>;
   /** For all that the run waits for on GitHub. */
   readonly deadline: Deadline;
@@ -164,10 +180,12 @@ function openGitHub(
 ): GitHubSide {
   const unsafe = problemWithCertificates(runtime.env);
   const connect = connectOnce({ ...info, ...runtime, token, unsafe, userAgent: USER_AGENT });
+  const comment = command === null ? null : trigger.comment;
   return {
+    comment,
     connect,
     deadline: createDeadline(runtime.clock, GITHUB_MS),
-    reactions: reactTo(command === null ? null : trigger.comment, connect, runtime.log),
+    reactions: reactTo(comment, connect, runtime.log),
   };
 }
 
@@ -177,35 +195,54 @@ function refuse(runtime: Runtime, { event }: Trigger, reason: Reason): 0 | 1 {
   return skip(runtime, `Nothing was sent. ${reasonToText(reason)}`, '', level);
 }
 
-/** What is wrong with the settings is said only now that a stranger cannot hear it. */
+/**
+ * The settings of the workflow stop the run. Only now is it known that whoever started it may hear of
+ * that. Who wrote a command gets an answer, once: the reaction shows whether it was given before.
+ */
 async function complain(
-  runtime: Runtime,
-  problem: Reason,
-  { deadline, reactions }: GitHubSide,
+  { runtime, info }: Pick<RunContext, 'runtime' | 'info'>,
+  problems: readonly Reason[],
+  github: GitHubSide,
 ): Promise<1> {
-  reactions.show('confused');
-  // The error is told with or without it.
+  const { comment, deadline, reactions } = github;
+  const problem = redactReason(join(problems), runtime.redact);
+  const claim = await deadline.waitFor(reactions.show('confused')).catch((): Claim => 'failed');
+  const isFirst = claim === 'ours' || (claim !== 'taken' && info.attempt === 1);
+  const url =
+    comment !== null && isFirst
+      ? await answer(runtime, comment.conversation, renderProblem(problem, info), github)
+      : '';
+  // Reactions that are still on their way are waited for, but change nothing.
   await deadline.waitFor(reactions.settled()).catch(() => {});
-  return fail(runtime, problem);
+  return fail(runtime, problem, url);
 }
 
 async function answerWithUsage(
-  runtime: Runtime,
+  { runtime, info }: Pick<RunContext, 'runtime' | 'info'>,
   { command, conversation }: Extract<Request, { kind: 'usage' }>,
-  { attempt }: RunInfo,
-  connect: () => Promise<GitHub>,
+  github: GitHubSide,
 ): Promise<0 | 1> {
   const reason = `${command} stands alone; the prompt has to follow it in the same comment.`;
-  // An earlier attempt of this run has said it already.
-  if (attempt > 1) return skip(runtime, reason);
+  // An earlier attempt of this run has answered already.
+  if (info.attempt > 1) return skip(runtime, reason);
+  return skip(runtime, reason, await answer(runtime, conversation, renderUsage(command), github));
+}
+
+/** Posts an answer to a command. Returns its URL, or an empty text if it could not be posted. */
+async function answer(
+  { log }: Runtime,
+  conversation: number,
+  body: string,
+  { connect, deadline }: GitHubSide,
+): Promise<string> {
   try {
-    const github = await connect();
-    const { url } = await github.createComment(conversation, renderUsage(command));
-    return skip(runtime, reason, url);
+    const posting = connect().then((github) => github.createComment(conversation, body));
+    const { url } = await deadline.waitFor(posting);
+    return url;
   } catch (error) {
     const needed = neededFor(error);
-    runtime.log.warning(`The usage could not be posted: ${whyOf(error)}. ${needed}`.trim());
-    return skip(runtime, reason);
+    log.warning(`The answer could not be posted: ${whyOf(error)}. ${needed}`.trim());
+    return '';
   }
 }
 
@@ -250,9 +287,9 @@ function report(
   const all = (): readonly JobState[] => [...states.values()];
   const { result } = worst(all())?.turn ?? {};
   if (overallDelivery(all()) === 'not-sent') reactions.release();
-  if (result === 'completed') reactions.show('hooray');
+  if (result === 'completed') void reactions.show('hooray');
   if (all().some(({ turn }) => turn.result === 'error' || turn.result === 'failed')) {
-    reactions.show('confused');
+    void reactions.show('confused');
   }
   return conclude(runtime, all, inputs.failOn, async () => {
     const flushed = await updates.flush();

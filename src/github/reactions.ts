@@ -9,15 +9,20 @@ import { whyOf } from './errors.ts';
  */
 export type Claim = 'ours' | 'taken' | 'failed' | 'none';
 
-/** Shows whoever wrote a command what became of it. It never changes the result. */
+/** Shows whoever wrote a command what became of it. No call rejects or changes the result. */
 export interface Reactions {
-  show(content: Exclude<ReactionContent, 'rocket'>): void;
-  /** Adds the rocket, once: the message is about to go out. It never rejects. */
+  show(content: Exclude<ReactionContent, 'rocket'>): Promise<Claim>;
+  /** Adds the rocket, once: the message is about to go out. */
   claim(): Promise<Claim>;
   /** Takes the rocket back if this run added it: the message surely did not go out. */
   release(): void;
   /** Resolves when all that were shown have been tried. */
   settled(): Promise<void>;
+}
+
+function claimBy(added: Reaction | null, { kind }: Reactable): Claim {
+  if (added === null) return kind === 'review' ? 'none' : 'failed';
+  return added.isNew ? 'ours' : 'taken';
 }
 
 /** Reactions to a command, or none at all. */
@@ -49,16 +54,15 @@ export function reactTo(
   }
 
   return {
-    show(content) {
-      if (comment === null) return;
-      void enqueue(`${content} was not added`, (github) => github.react(comment, content));
+    async show(content) {
+      if (comment === null) return 'ours';
+      const what = `${content} was not added`;
+      return claimBy(await enqueue(what, (github) => github.react(comment, content)), comment);
     },
     async claim() {
       if (comment === null) return 'ours';
       rocket ??= addRocket(comment);
-      const added = await rocket;
-      if (added === null) return comment.kind === 'review' ? 'none' : 'failed';
-      return added.isNew ? 'ours' : 'taken';
+      return claimBy(await rocket, comment);
     },
     release() {
       if (comment === null || rocket === undefined) return;

@@ -169,7 +169,10 @@ function askedBy(by: string | null): string {
   return by === null ? '' : `asked by ${code(by)}`;
 }
 
-function logLink({ runId, attempt }: Turn, { serverUrl, repository }: Site): string {
+function logLink(
+  { runId, attempt }: Pick<Turn, 'runId' | 'attempt'>,
+  { serverUrl, repository }: Site,
+): string {
   const run = `${serverUrl}/${repository}/actions/runs/${runId}`;
   return link('log', attempt === 1 ? run : `${run}/attempts/${attempt}`);
 }
@@ -209,6 +212,17 @@ function renderOlderTurn(turn: Turn, jobId: string, site: Site): string {
     logLink(turn, site),
   ];
   return `- ${facts(parts)}`;
+}
+
+/** The answer to a command that the settings of the workflow stop, in one line. */
+export function renderProblem(
+  problem: Reason,
+  run: Site & Pick<Turn, 'runId' | 'attempt'>,
+): string {
+  const what =
+    `${icon('⚠️')} Nothing was sent to the agent. ${reasonToMarkdown(problem)} ` +
+    'Once this is fixed, repeat the command in a new comment.';
+  return composeNotice('problem', facts([what, logLink(run, run)]));
 }
 
 /** The answer to a command that stands alone. It must not begin with the command itself. */

@@ -39,8 +39,9 @@ export function cancelled(runtime: Runtime): 1 {
 }
 
 /** It went wrong before it came to any job. */
-export function fail(runtime: Runtime, why: Reason, commentUrls: readonly string[] = []): 1 {
+export function fail(runtime: Runtime, why: Reason, commentUrl = ''): 1 {
   const problem = redactReason(why, runtime.redact);
+  const commentUrls = [commentUrl].filter((url) => url !== '');
   const reason = `Nothing was sent. ${reasonToText(problem)}`;
   runtime.log.error(reason, 'Nothing was sent');
   writeOutputs(runtime, { states: [], ended: { result: 'error', reason }, commentUrls });

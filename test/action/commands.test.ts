@@ -195,7 +195,7 @@ it('a command that stands alone, where nothing can be posted, is skipped with a 
   expect(result.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
   expect(warnings(result)).toEqual([
     expect.stringMatching(
-      /^The usage could not be posted: GitHub answered 403.*pull-requests: write/,
+      /^The answer could not be posted: GitHub answered 403.*pull-requests: write/,
     ),
   ]);
   expect(notices(result)).toEqual([expect.stringContaining('stands alone')]);
@@ -226,9 +226,13 @@ describe('a command that the settings of the workflow stop is answered in one li
 
   it.each<[string, Scenario['with'], RegExp]>([
     ['no key', { 'api-key': '' }, /api-key is empty;.*check the name of the secret/],
-    ['no project', { 'project-id': '' }, /project-id is empty; give the id of the project/],
+    ['no project', { 'project-id': '' }, /project-id is empty; give the ID of the project/],
     ['a wrong setting', { wait: 'maybe' }, /wait must be true or false.*`maybe`/],
-    ['no job', { 'job-id': '' }, /no agent job.*job-id/],
+    [
+      'no job',
+      { 'job-id': '' },
+      /job-id is empty, and no comment of this action names an agent job here yet; set job-id/,
+    ],
     ['no job and no memory', { 'job-id': '', comment: 'false' }, /job-id is empty/],
   ])('%s', async (name, inputs, words) => {
     const { scene, result } = await comment('/agent add', { with: inputs }, name !== 'no key');
@@ -252,7 +256,11 @@ describe('a command that the settings of the workflow stop is answered in one li
     const body = '/agent add';
     const { id } = scene.github.addComment(PULL, 'alice', body);
     const event = issueComment({ number: PULL, body, id });
-    for (const github of [{ job: 'one' }, { job: 'two' }, { job: 'one', run_attempt: '2' }]) {
+    for (const github of [
+      { job: 'one' },
+      { job: 'two' },
+      { job: 'one', run_attempt: '2', triggering_actor: 'alice' },
+    ]) {
       const result = await scene.run({ step: { event, github } });
       expect(errors(result)).toEqual([expect.stringContaining('api-key is empty')]);
     }
@@ -452,7 +460,7 @@ describe('where the job is not named', () => {
   it('and none is remembered, the error says how to begin', async () => {
     const { scene, result } = await comment('/agent add', { with: { 'job-id': '' } });
     expect(errors(result)).toEqual([
-      expect.stringContaining('remembers no job yet; give job-id once'),
+      expect.stringContaining('names an agent job here yet; set job-id'),
     ]);
     expect(scene.agent.journal).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { checkPrLink } from '../../src/agent/job-record.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { composeText, readText } from '../../src/memory/text.ts';
 import { NO_REASON, type Reason, reasonToText, sentence } from '../../src/reason.ts';
-import { renderLedger } from '../../src/report/comment.ts';
+import { renderLedger, renderProblem } from '../../src/report/comment.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
@@ -100,6 +100,8 @@ const SUMMARY_FIELDS: Fields = {
       commentUrls: [COMMENT],
       unwrittenComment: '',
     }),
+  'the answer to a command': (text) =>
+    renderProblem(quoting(text), { ...SITE, runId: '1', attempt: 1 }).replace(/^.*\n/, ''),
   'a comment that was not written': (text) =>
     renderSummary({
       states: [state({ record: RECORD, turn: TURN })],

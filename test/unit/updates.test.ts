@@ -907,7 +907,7 @@ describe('many conversations', () => {
     for (const n of numbers) run.updates.update(run.ended(`job-${n}`), n);
     await scene.drive(run.updates.flush());
     expect(run.warnings).toContain(
-      '3 more pull requests have no comment: one run comments on 200 conversations at most. A re-run will not send to their jobs again.',
+      '3 more pull requests have no comment: one run comments on 200 pull requests and issues at most. A re-run will not send to their jobs again.',
     );
   }, 120_000);
 });
