@@ -3,7 +3,7 @@ import { createTransport, type Transport } from './agent/http.ts';
 import { openSendQueue } from './agent/send-queue.ts';
 import type { RunContext, Runtime } from './context.ts';
 import { connectOnce, type GitHub } from './github/api.ts';
-import { authorize, cannotAsk, getsNoSecrets, isTrusted, requestOf } from './github/authorize.ts';
+import { authorize, cannotCheck, getsNoSecrets, isTrusted, requestOf } from './github/authorize.ts';
 import type { Request } from './github/command.ts';
 import { createDeadline, type Deadline } from './github/deadline.ts';
 import { neededFor, whyOf } from './github/errors.ts';
@@ -39,7 +39,7 @@ import { VERSION } from './version.ts';
 
 const USER_AGENT = `agent-follow-up/${VERSION}`;
 const MANY_JOBS = 20;
-/** Names of processes: of eight runs at once two have the same one in one of 10^11 cases. */
+/** The number of possible process names: two of eight runs at once share one in 1 of 10^11 cases. */
 const MOST_MARKS = 36 ** 8;
 /** Milliseconds that a run waits for GitHub. */
 const GITHUB_MS = 30_000;
@@ -54,7 +54,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   }
 }
 
-/** The story: inputs, trigger, authorization, jobs, finish. */
+/** Inputs, trigger, authorization, jobs, finish. */
 async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
   const info = readRunInfo(runtime.env);
   const settings = readInputs(runtime.env, runtime.redact);
@@ -65,10 +65,10 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
     return fail(runtime, ours(`The run does not know what started it: ${event.why}.`));
   }
   if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(runtime, NO_SECRETS);
-  // Otherwise a stranger may have started this, who must not turn the run red.
+  // On other events, anyone may have started the run, and must not be able to make it fail.
   if (trusted && settings.kind === 'invalid') return fail(runtime, join(settings.problems));
   if (event.kind === 'broken') {
-    runtime.log.warning(`This runs as a plain step, without a conversation: ${event.why}.`);
+    runtime.log.warning(`The step runs without a pull request or issue: ${event.why}.`);
   }
   const request = requestOf(trigger, access);
   if (request.kind === 'none' || request.kind === 'refused') return skip(runtime, request.reason);
@@ -81,7 +81,7 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
       ? openMemory({ runtime, info, trigger, mark, inputs: settings.inputs }, github)
       : null;
   const asking = authorize(trigger, info, access, connect);
-  const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotAsk);
+  const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotCheck);
   if (runtime.signal.aborted && authorization.kind === 'failed') return cancelled(runtime);
   if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
@@ -104,7 +104,7 @@ interface OpenedMemory {
   readonly memory: Promise<Memory>;
 }
 
-/** Begins to read what is remembered: that takes as long as it takes to check a permission. */
+/** Starts to read the comment now, because it can be read while the permission is checked. */
 function openMemory(
   work: Pick<RunContext, 'runtime' | 'info' | 'trigger' | 'inputs' | 'mark'>,
   { connect, deadline, reactions }: GitHubSide,
@@ -119,12 +119,12 @@ function openMemory(
     claim: () => reactions.claim(),
   });
   const conversation = inputs.prNumber ?? trigger.conversation;
-  // A single poll of a job that is named needs to know nothing of what was sent before.
+  // To poll a named job once, it does not matter what was sent before.
   const isNeeded = inputs.send || inputs.wait || inputs.jobIds.length === 0;
   return { updates, conversation, memory: updates.load(isNeeded ? conversation : null) };
 }
 
-/** From here on the run is known to be allowed, and its settings to be right. */
+/** Called only if the run is allowed and its settings are valid. */
 async function followUp(
   work: Omit<RunContext, 'agent' | 'updates' | 'writeOutputs'>,
   { updates, conversation, memory }: OpenedMemory,
@@ -133,7 +133,7 @@ async function followUp(
   const { runtime, inputs, states } = work;
   const { deadline, reactions } = github;
   introduce(runtime, inputs);
-  // Many jobs live for a long time, and without this the engine grows to twice the memory.
+  // A run with many jobs takes long, and without this V8 would use twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
   const transport = createTransport({ ...inputs, userAgent: USER_AGENT, clock: runtime.clock });
   const context: RunContext = {
@@ -152,7 +152,7 @@ async function followUp(
     return await report(context, reactions);
   } finally {
     await transport.close();
-    // A reaction that is not there in time is not waited for.
+    // The run does not wait for a reaction that takes too long.
     await deadline.waitFor(reactions.settled()).catch(() => {});
   }
 }
@@ -162,12 +162,12 @@ function findTrigger({ env }: Runtime): TriggerRead {
   return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'ok' ? file.value : null);
 }
 
-/** What a run speaks on GitHub with. */
+/** What a run needs to use GitHub. */
 interface GitHubSide {
   /** The comment with the command; null without a command. */
   readonly comment: CommentTrigger | null;
   readonly connect: () => Promise<GitHub>;
-  /** For all that the run waits for on GitHub. */
+  /** Limits the time that the run waits for GitHub in all. */
   readonly deadline: Deadline;
   readonly reactions: Reactions;
 }
@@ -189,15 +189,15 @@ function openGitHub(
   };
 }
 
-/** A workflow whose runs are all refused is set up wrongly, unless it runs on comments: a warning. */
+/** On comments, a refusal is normal. On other events, the workflow probably needs a change: a warning. */
 function refuse(runtime: Runtime, { event }: Trigger, reason: Reason): 0 | 1 {
   const level = isCommentEvent(event) ? 'notice' : 'warning';
   return skip(runtime, `Nothing was sent. ${reasonToText(reason)}`, '', level);
 }
 
 /**
- * The settings of the workflow stop the run. Only now is it known that whoever started it may hear of
- * that. Who wrote a command gets an answer, once: the reaction shows whether it was given before.
+ * Ends a run that the settings of the workflow stop. It is called after the authorization, so that
+ * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
  */
 async function complain(
   { runtime, info }: Pick<RunContext, 'runtime' | 'info'>,
@@ -212,7 +212,7 @@ async function complain(
     comment !== null && isFirst
       ? await answer(runtime, comment.conversation, renderProblem(problem, info), github)
       : '';
-  // Reactions that are still on their way are waited for, but change nothing.
+  // The other reactions do not change the result.
   await deadline.waitFor(reactions.settled()).catch(() => {});
   return fail(runtime, problem, url);
 }
@@ -222,8 +222,8 @@ async function answerWithUsage(
   { command, conversation }: Extract<Request, { kind: 'usage' }>,
   github: GitHubSide,
 ): Promise<0 | 1> {
-  const reason = `${command} stands alone; the prompt has to follow it in the same comment.`;
-  // An earlier attempt of this run has answered already.
+  const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
+  // An earlier attempt of this run has already answered.
   if (info.attempt > 1) return skip(runtime, reason);
   return skip(runtime, reason, await answer(runtime, conversation, renderUsage(command), github));
 }
@@ -249,12 +249,12 @@ async function answer(
 function introduce({ log }: Runtime, { baseUrl, apiKey, repeatedIds }: Inputs): void {
   if (repeatedIds > 0) {
     const are = repeatedIds === 1 ? 'is a repetition' : 'are repetitions';
-    log.info(`${repeatedIds} of the ids in job-id ${are}; each job gets one message.`);
+    log.info(`${repeatedIds} of the IDs in job-id ${are}; each job gets one message.`);
   }
   const isDefault = baseUrl.href === new URL(DEFAULT_BASE_URL).href;
-  if (!isDefault) log.info(`The service is at ${baseUrl.host} (base-url).`);
+  if (!isDefault) log.info(`The API is at ${baseUrl.host} (base-url).`);
   if (isDefault && !apiKey.startsWith('mint_')) {
-    log.warning('api-key does not begin with "mint_"; the service may not take it.');
+    log.warning('api-key does not begin with "mint_"; the API may not accept it.');
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
-import type { JobRecord, Moment } from '../turn.ts';
+import type { Interval, JobRecord } from '../turn.ts';
 import { explain, inUtc } from './explain.ts';
 import type { Answer, Exchange, Transport } from './http.ts';
 import { readRecord } from './job-record.ts';
@@ -57,7 +57,7 @@ export interface Fetched {
   readonly kind: 'fetched';
   readonly record: JobRecord;
   /** When the job was polled. */
-  readonly during: Moment;
+  readonly during: Interval;
 }
 
 /** A poll that failed. */
@@ -148,7 +148,7 @@ export function pollBeforeSend(
     if (afterMs === null) return { kind: 'refused', why: poll.why };
     const isTooLate = now + afterMs >= deadline;
     const retryAt = isTooLate ? retryDate(exchange, clock) : null;
-    const until = retryAt === null ? '' : `The service asks to wait until ${inUtc(retryAt)}.`;
+    const until = retryAt === null ? '' : `The API asks to wait until ${inUtc(retryAt)}.`;
     const why = join([poll.why, ours(until)]);
     onMissed(why, isTooLate ? null : afterMs);
     return { kind: 'retry', why, afterMs, holdsOthers: false };
@@ -290,7 +290,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
       return {
         kind: 'delivered',
         record: null,
-        warning: `The service accepted the message (${status}), but answered with ${what}.`,
+        warning: `The API accepted the message (${status}), but answered with ${what}.`,
       };
     }
   }

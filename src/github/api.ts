@@ -4,7 +4,7 @@ import { type Env, readProxy } from '../runner/environment.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
 import { type CallLimits, callLimits } from './call-limits.ts';
-import { type Answer, GitHubError, GraphQLError, refuseErrors } from './errors.ts';
+import { type GitHubAnswer, GitHubError, GraphQLError, refuseErrors } from './errors.ts';
 import { createFetch } from './fetch.ts';
 
 // The few calls to GitHub that this action makes.
@@ -339,20 +339,20 @@ class Client implements GitHub {
     }
   }
 
-  #request(route: string, parameters: Parameters): Promise<Answer> {
+  #request(route: string, parameters: Parameters): Promise<GitHubAnswer> {
     const [owner, repo] = this.#options.repository.split('/');
     // What a route does not name would be sent along as a query or a field of the body.
     const repository = route.includes('{owner}') ? { owner, repo } : {};
     return this.#limits.withRateLimitRetry(async (signal) => {
       const headers = API_VERSION;
       const more = { ...repository, ...parameters, headers, request: { signal } };
-      const answer: Answer = await this.#octokit.request(route, more);
+      const answer: GitHubAnswer = await this.#octokit.request(route, more);
       if (route === this.#graphql) refuseErrors(answer, this.#options.redact);
       return answer;
     });
   }
 
-  #parse<T>({ data }: Answer, schema: z.ZodMiniType<T>): T {
+  #parse<T>({ data }: GitHubAnswer, schema: z.ZodMiniType<T>): T {
     const parsed = schema.safeParse(data);
     if (parsed.success) return parsed.data;
     throw new GitHubError(

@@ -93,7 +93,7 @@ export async function authorize(
   const people = found.value.filter(isPerson);
   if (minimumPermission === 'none' || people.length === 0) return { kind: 'allowed' };
   const checking = connect().then((github) => checkPermissions(github, people, minimumPermission));
-  return explained(trigger, await checking.catch(cannotAsk));
+  return explained(trigger, await checking.catch(cannotCheck));
 }
 
 /** Everybody who triggered or re-ran this run. */
@@ -133,7 +133,7 @@ function explained({ event }: Trigger, authorization: Authorization): Authorizat
   return { kind: 'denied', reason: join([authorization.reason, why]) };
 }
 
-export function cannotAsk(error: unknown): Authorization {
+export function cannotCheck(error: unknown): Authorization {
   return {
     kind: 'failed',
     reason: sentence`The permission cannot be checked: ${reasonFor(error)}.`,

@@ -17,7 +17,7 @@ export class GitHubError extends Error {
   constructor(
     status: number,
     why: string | Reason,
-    { cause, retryAfterMs = null, isRateLimit = false }: ErrorFacts = {},
+    { cause, retryAfterMs = null, isRateLimit = false }: ErrorDetails = {},
   ) {
     const parts = typeof why === 'string' ? ours(why) : why;
     super(reasonToText(parts), { cause });
@@ -28,7 +28,7 @@ export class GitHubError extends Error {
   }
 }
 
-interface ErrorFacts {
+interface ErrorDetails {
   readonly cause?: unknown;
   readonly retryAfterMs?: number | null;
   readonly isRateLimit?: boolean;
@@ -78,7 +78,7 @@ const headersSchema = z.catch(
 );
 type Headers = z.infer<typeof headersSchema>;
 /** An answer as the client gives it. */
-export interface Answer {
+export interface GitHubAnswer {
   readonly status: number;
   readonly headers: unknown;
   readonly data: unknown;
@@ -122,7 +122,7 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   return new GitHubError(status, sentence`GitHub answered ${status}${quote(said, redact)}`, {
     cause: error,
     retryAfterMs: isRefused ? retryAfterMsOf(response.headers) : null,
-    isRateLimit: status === 429 || (isRefused && tellsOfLimit(said, response.headers)),
+    isRateLimit: status === 429 || (isRefused && isAboutLimit(said, response.headers)),
   });
 }
 
@@ -139,7 +139,7 @@ const GRAPHQL_STATUS: ReadonlyMap<string, number> = new Map([
  * A part of what was asked for is not enough: what is missing may be what was sent before. But of
  * comments that are asked for by their ids some may be deleted by now.
  */
-export function refuseErrors({ data, headers }: Answer, redact: Redact): void {
+export function refuseErrors({ data, headers }: GitHubAnswer, redact: Redact): void {
   const errors = graphqlErrors.safeParse(data).data?.errors ?? [];
   const first = errors.find(({ type, path }) => type !== 'NOT_FOUND' || path[0] !== 'nodes');
   if (first === undefined) return;
@@ -167,7 +167,7 @@ function retryAfterMsOf({ 'retry-after': seconds }: Headers): number | null {
 }
 
 /** A limit is refused with 403, as a lack of permission is. */
-function tellsOfLimit(said: string, headers: Headers): boolean {
+function isAboutLimit(said: string, headers: Headers): boolean {
   return (
     headers['retry-after'] !== '' ||
     headers['x-ratelimit-remaining'] === '0' ||

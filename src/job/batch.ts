@@ -68,7 +68,7 @@ export class Batch {
     if (ready.length === 0) return;
     const notes = this.#announce(ready.map(({ state }) => state));
     for (const { state, resolve } of ready) {
-      resolve(notes.get(state.jobId) ?? Promise.resolve({ kind: 'stands' }));
+      resolve(notes.get(state.jobId) ?? Promise.resolve({ kind: 'noted' }));
     }
   }
 }

@@ -43,7 +43,7 @@ export class FleetProgress {
     this.#startedAt = clock.now();
   }
 
-  tell(event: JobEvent): void {
+  onEvent(event: JobEvent): void {
     const { jobId } = event.state;
     this.#beat();
     switch (event.kind) {
@@ -62,26 +62,26 @@ export class FleetProgress {
         this.#settle(jobId);
         break;
       case 'held':
-        this.#tellProblem(
+        this.#logProblem(
           `The message to job ${jobId} was not accepted. ${reasonToText(event.why)}`,
         );
         break;
       case 'doubted':
-        this.#tellProblem(
+        this.#logProblem(
           `${reasonToText(event.why)} Polling to see whether job ${jobId} got the message.`,
         );
         break;
       case 'missed':
-        this.#tellProblem(`Polling job ${jobId} failed. ${reasonToText(event.why)}`);
+        this.#logProblem(`Polling job ${jobId} failed. ${reasonToText(event.why)}`);
         break;
       case 'warning':
-        this.#tellProblem(event.text, 'warning');
+        this.#logProblem(event.text, 'warning');
         break;
       case 'waiting':
         this.#deadline ??= this.#clock.now() + event.remainingMs;
         break;
       case 'ended':
-        this.#tellEnd(event);
+        this.#logEnd(event);
         this.#settle(jobId);
         break;
     }
@@ -114,8 +114,8 @@ export class FleetProgress {
     }
   }
 
-  #tellEnd({ state: { jobId, isLook, record, turn } }: JobEvent): void {
-    const label = labelOf(turn, record?.status ?? null, isLook);
+  #logEnd({ state: { jobId, isReadOnly, record, turn } }: JobEvent): void {
+    const label = labelOf(turn, record?.status ?? null, isReadOnly);
     this.#ended.push(label);
     // That a message is out is counted.
     if (label.kind !== 'sent') {
@@ -132,7 +132,7 @@ export class FleetProgress {
     if (problems !== '') this.#log.info(problems);
   }
 
-  #tellProblem(text: string, level: 'info' | 'warning' = 'info'): void {
+  #logProblem(text: string, level: 'info' | 'warning' = 'info'): void {
     this.#problems += 1;
     if (this.#problems <= MOST_PROBLEMS) {
       this.#log[level](text);

@@ -26,7 +26,7 @@ export interface JobOptions {
 }
 
 /** Something that happened to a job. */
-type News =
+type JobChange =
   | { readonly kind: 'status'; readonly status: string | null }
   | { readonly kind: 'sending' | 'delivered' | 'resumed' | 'unwanted' | 'ended' }
   | { readonly kind: 'waiting'; readonly nextPollMs: number; readonly remainingMs: number }
@@ -36,7 +36,7 @@ type News =
   | { readonly kind: 'doubted'; readonly why: Reason; readonly pollMs: number }
   | { readonly kind: 'warning'; readonly text: string };
 /** `state` is what is true if the run ends here. */
-export type JobEvent = News & { readonly state: JobState };
+export type JobEvent = JobChange & { readonly state: JobState };
 
 /** Called synchronously. A sentence returned on `sending` keeps the message from going out. */
 export type Observer = (event: JobEvent) => string | undefined;
@@ -52,8 +52,8 @@ export interface Job {
   readonly warned: Set<string>;
 }
 
-export function emit(job: Job, news: News): string | undefined {
-  return job.observer({ ...news, state: job.state });
+export function emit(job: Job, change: JobChange): string | undefined {
+  return job.observer({ ...change, state: job.state });
 }
 
 /** Changes the turn. A change of the delivery changes what is true if the run ends now. */
@@ -62,7 +62,7 @@ export function update(job: Job, changes: Partial<Turn>): void {
   const now =
     changes.delivery === undefined
       ? {}
-      : reasonNow(turn.delivery, job.state.isLook, job.options.wait);
+      : reasonNow(turn.delivery, job.state.isReadOnly, job.options.wait);
   job.state = { ...job.state, turn: { ...turn, ...now } };
 }
 
@@ -97,9 +97,9 @@ export function takeDelivery(job: Job, record: JobRecord | null): void {
   const now = job.context.clock.now();
   update(job, { delivery: 'sent', sentAt: now });
   mark(job, 'sent');
-  const news = record === null ? [] : receive(job, record);
+  const changes = record === null ? [] : receive(job, record);
   emit(job, { kind: 'delivered' });
-  for (const item of news) emit(job, item);
+  for (const item of changes) emit(job, item);
 }
 
 /** Takes in a record, and says what is new in it. */
@@ -107,7 +107,7 @@ export function take(job: Job, record: JobRecord): void {
   for (const item of receive(job, record)) emit(job, item);
 }
 
-function receive(job: Job, record: JobRecord): readonly News[] {
+function receive(job: Job, record: JobRecord): readonly JobChange[] {
   const isNew = job.state.record?.status !== record.status;
   if (isNew && record.status !== null) mark(job, record.status);
   job.state = { ...job.state, record };

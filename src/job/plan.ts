@@ -9,7 +9,7 @@ import { type End, reasonNow } from './reasons.ts';
 // What to do for each job, from what is remembered of earlier attempts and runs.
 
 /** What is remembered, or why it is not known where that would stand. */
-export type Located = Memory | { readonly kind: 'not-found'; readonly ending: GiveUp };
+export type JobMemory = Memory | { readonly kind: 'not-polled'; readonly giveUp: GiveUp };
 
 /** What to do for one job, with the reason where that is not simply to send. */
 export type Plan =
@@ -25,10 +25,10 @@ export type Plan =
   | { readonly kind: 'ended'; readonly job: LedgerJob; readonly turn: Turn }
   | { readonly kind: 'refuse'; readonly end: End }
   /** Nothing is to be sent; `turn` is the message of an earlier run that is not answered yet. */
-  | { readonly kind: 'look'; readonly turn: Turn | null };
+  | { readonly kind: 'read-only'; readonly turn: Turn | null };
 
-interface Circumstances {
-  readonly memory: Located;
+interface PlanInput {
+  readonly memory: JobMemory;
   readonly jobId: string;
   /** The turn as this run would begin it. */
   readonly own: Turn;
@@ -45,17 +45,17 @@ const SEND: Plan = { kind: 'send', warning: '', earlier: null };
  * it. A re-run sends only what was surely not sent before: what an earlier attempt is known not to
  * have sent, or where the whole memory can be read and knows nothing of it.
  */
-export function planJob(circumstances: Circumstances): Plan {
-  const { memory, jobId, own, wait, isNamed } = circumstances;
+export function planJob(input: PlanInput): Plan {
+  const { memory, jobId, own, wait, isNamed } = input;
   if (own.attempt === 1) return SEND;
   switch (memory.kind) {
-    case 'not-found':
-      return refuseUnseen(jobId, memory.ending);
+    case 'not-polled':
+      return refuseUnpolled(jobId, memory.giveUp);
     case 'unreadable':
-      return planUntold(circumstances, sentence`the comment cannot be read: ${memory.why}`);
+      return planUnknown(input, sentence`the comment cannot be read: ${memory.why}`);
     case 'none':
-      return planUntold(
-        circumstances,
+      return planUnknown(
+        input,
         ours(
           isNamed ? 'comment is false' : 'there is no pull request or issue that could remember it',
         ),
@@ -66,16 +66,16 @@ export function planJob(circumstances: Circumstances): Plan {
       const earlier = findEarlier(job?.turns ?? [], own);
       if (job !== undefined && earlier !== null) return planAgain(job, earlier, own, wait);
       if (!isWhole) {
-        return planUntold(circumstances, ours('a comment of this action cannot be read'));
+        return planUnknown(input, ours('a comment of this action cannot be read'));
       }
       const isTrimmed = ledger.trimmed !== null && isUpTo(own.runId, ledger.trimmed);
       if (isTrimmed) {
-        return planUntold(circumstances, ours('the comment had no room for all messages'));
+        return planUnknown(input, ours('the comment had no room for all messages'));
       }
       return isNamed
         ? SEND
-        : planUntold(
-            circumstances,
+        : planUnknown(
+            input,
             ours("the job's pull request does not show it and may have been another one before"),
           );
     }
@@ -97,7 +97,7 @@ const WHAT_TO_DO = sentence`To send it, start a new run, write a new comment, or
   ${'resend-on-rerun: true'}.`;
 
 /** Nothing tells whether an earlier attempt sent the message. */
-function planUntold({ jobId, resendOnRerun }: Circumstances, why: Reason): Plan {
+function planUnknown({ jobId, resendOnRerun }: PlanInput, why: Reason): Plan {
   if (resendOnRerun) {
     const warning =
       `The message to job ${jobId} is sent, although this re-run cannot tell whether an earlier ` +
@@ -112,21 +112,21 @@ function planUntold({ jobId, resendOnRerun }: Circumstances, why: Reason): Plan 
 }
 
 /** In a re-run, a job gets nothing if the run has ended before it is known what was sent to it. */
-function refuseUnseen(jobId: string, ending: GiveUp): Plan {
+function refuseUnpolled(jobId: string, giveUp: GiveUp): Plan {
   const nothing = sentence`Nothing was sent to job ${jobId} in this re-run: it could not be read`;
   const unknown = ours('so the action cannot tell whether an earlier attempt sent it.');
-  switch (ending.kind) {
+  switch (giveUp.kind) {
     case 'refused':
-      return refuse('error', sentence`${nothing}, ${unknown} ${ending.why}`);
+      return refuse('error', sentence`${nothing}, ${unknown} ${giveUp.why}`);
     case 'stopped':
       return refuse(
         'skipped',
-        sentence`${nothing} before the service took no more messages. ${ending.why}`,
+        sentence`${nothing} before the API stopped accepting messages. ${giveUp.why}`,
       );
     case 'timed-out':
       return refuse(
         'timed-out',
-        join([sentence`${nothing} within timeout-minutes, ${unknown}`, ending.why]),
+        join([sentence`${nothing} within timeout-minutes, ${unknown}`, giveUp.why]),
       );
     case 'cancelled':
       return refuse(
@@ -142,11 +142,11 @@ function refuse(result: End['result'], reason: Reason): Plan {
 }
 
 /** How to poll a job without sending anything: from where the newest message that went out left it. */
-export function planLook(memory: Located, jobId: string, wait: boolean): Plan {
+export function planReadOnly(memory: JobMemory, jobId: string, wait: boolean): Plan {
   const job = memory.kind === 'read' ? findJob(memory.ledger, jobId) : undefined;
   const turn = job?.turns.find(({ delivery }) => delivery !== 'not-sent');
   const isOpen = wait && turn !== undefined && turn.delivery === 'sent' && !hasEnded(turn);
-  return { kind: 'look', turn: isOpen ? turn : null };
+  return { kind: 'read-only', turn: isOpen ? turn : null };
 }
 
 /** The state in which a planned job begins; `own` is the turn as this run would begin it. */
@@ -156,8 +156,8 @@ export function stateOf(
   own: Turn,
   { wait, polls }: { readonly wait: boolean; readonly polls: number },
 ): JobState {
-  const isLook = plan.kind === 'look';
-  const blank = { jobId, isLook, record: null, polls, timeline: [] };
+  const isReadOnly = plan.kind === 'read-only';
+  const blank = { jobId, isReadOnly, record: null, polls, timeline: [] };
   switch (plan.kind) {
     case 'ended': {
       const record = plan.job.record && { ...NO_RECORD, id: jobId, ...plan.job.record };
@@ -169,7 +169,7 @@ export function stateOf(
       const delivery = turn.delivery === 'sent' ? 'sent' : 'unknown';
       return { ...blank, turn: open({ ...turn, base }, delivery) };
     }
-    case 'look': {
+    case 'read-only': {
       // The turn of an earlier run: what this one sees of it is a copy of its own.
       const turn = plan.turn && { ...plan.turn, owner: own.owner, writes: 0 };
       return { ...blank, turn: open(turn ?? own, turn?.delivery ?? 'not-sent') };
@@ -183,7 +183,7 @@ export function stateOf(
   }
 
   function open(turn: Turn, delivery: Turn['delivery']): Turn {
-    const { result, reason } = reasonNow(delivery, isLook, wait);
+    const { result, reason } = reasonNow(delivery, isReadOnly, wait);
     return { ...turn, delivery, result, reason, confirmed: null, endedAt: null };
   }
 }
@@ -194,24 +194,24 @@ function takeOver(turn: Turn, { owner, attempt }: Turn): Turn {
 }
 
 /** The state of a job of which it is not known yet what an earlier attempt has sent. */
-export function stateUnplanned(jobId: string, own: Turn, isLook: boolean): JobState {
+export function unplannedState(jobId: string, own: Turn, isReadOnly: boolean): JobState {
   const unknown = {
     delivery: 'unknown',
     result: 'error',
     reason: ours('The run ended before it was known what an earlier attempt had sent.'),
   } as const;
-  const now = isLook ? reasonNow('not-sent', isLook, true) : unknown;
-  return { jobId, isLook, record: null, turn: { ...own, ...now }, polls: 0, timeline: [] };
+  const now = isReadOnly ? reasonNow('not-sent', isReadOnly, true) : unknown;
+  return { jobId, isReadOnly, record: null, turn: { ...own, ...now }, polls: 0, timeline: [] };
 }
 
 const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };
 
 /** The job that is meant where none is named, or why that is not clear. */
-export type Remembered =
+export type RememberedJob =
   | { readonly kind: 'job'; readonly jobId: string }
   | { readonly kind: 'unclear'; readonly problem: Reason };
 
-export function rememberedJob(memory: Memory): Remembered {
+export function rememberedJob(memory: Memory): RememberedJob {
   if (memory.kind === 'unreadable') {
     return {
       kind: 'unclear',

@@ -49,7 +49,7 @@ export interface Message {
 const FRESH_MS = 1000;
 
 const EARLIER_DOUBT = ours(
-  'An earlier attempt of this run did not learn what came of its message.',
+  'An earlier attempt of this run did not learn whether its message was delivered.',
 );
 const notNoted = (why: Reason): Reason =>
   sentence`This is a re-run, and no note of the message stands in the comment (${why}), so an attempt
@@ -70,7 +70,7 @@ async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | n
       return send(job, message);
     case 'resume':
       return resume(job);
-    case 'look':
+    case 'read-only':
       return look(job, plan.turn !== null);
     case 'refuse':
       return plan.end;
@@ -137,9 +137,9 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
   return options.wait ? waitUntilDone(job) : { result: 'sent', reason: NO_REASON };
 }
 
-function withoutMessage(job: Job, ending: GiveUp | Unwanted): End {
-  if (ending.kind === 'unwanted') emit(job, { kind: 'unwanted' });
-  return notSent(job.state, job.options, ending);
+function withoutMessage(job: Job, cause: GiveUp | Unwanted): End {
+  if (cause.kind === 'unwanted') emit(job, { kind: 'unwanted' });
+  return notSent(job.state, job.options, cause);
 }
 
 /** Reads the baseline unless it is fresh, and says what is against the message. */

@@ -8,7 +8,14 @@ import type { Memory, Note } from '../memory/updates.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
 import { type Job, type JobEvent, type JobOptions, type Observer, pollHooks } from './job.ts';
-import { type Located, type Plan, planJob, planLook, stateOf, stateUnplanned } from './plan.ts';
+import {
+  type JobMemory,
+  type Plan,
+  planJob,
+  planReadOnly,
+  stateOf,
+  unplannedState,
+} from './plan.ts';
 import { ownPullRequest, promptOf, startTurn } from './prepare.ts';
 import { createProgress } from './progress.ts';
 import { type Message, runJob } from './run-job.ts';
@@ -17,13 +24,13 @@ import { firstPollMs, paceOf } from './schedule.ts';
 // Runs all jobs of a step, each by its own clock, and keeps the output file true all the while.
 
 /** The conversation of a job, and what is remembered there. */
-interface Home {
+interface JobConversation {
   readonly conversation: number | null;
-  readonly memory: Located;
+  readonly memory: JobMemory;
 }
 
 /** The conversation that the event or `pr-number` names, and what is remembered there. */
-interface Known {
+interface NamedConversation {
   readonly conversation: number | null;
   readonly memory: Promise<Memory>;
 }
@@ -31,9 +38,9 @@ interface Known {
 export async function runJobs(
   context: RunContext,
   jobIds: readonly string[],
-  known: Known,
+  named: NamedConversation,
 ): Promise<void> {
-  const fleet = new Fleet(context, jobIds, known);
+  const fleet = new Fleet(context, jobIds, named);
   const running: Promise<void>[] = [];
   for (let from = 0; from < jobIds.length; from += BATCH_SIZE) {
     const ids = jobIds.slice(from, from + BATCH_SIZE);
@@ -48,18 +55,18 @@ export async function runJobs(
 class Fleet {
   readonly #context: RunContext;
   readonly #jobIds: readonly string[];
-  readonly #known: Known;
+  readonly #named: NamedConversation;
   readonly #prompt: string;
   readonly #own: Turn;
   readonly #progress: Observer;
   /** Warnings that many jobs have in common: only the first is an annotation. */
   readonly #warned = new Set<string>();
 
-  constructor(context: RunContext, jobIds: readonly string[], known: Known) {
+  constructor(context: RunContext, jobIds: readonly string[], named: NamedConversation) {
     const { log, clock } = context.runtime;
     this.#context = context;
     this.#jobIds = jobIds;
-    this.#known = known;
+    this.#named = named;
     this.#prompt = promptOf(context);
     this.#own = startTurn(context, this.#prompt, clock.now());
     const progress = createProgress(log, clock, jobIds.length);
@@ -72,12 +79,12 @@ class Fleet {
 
   async run(jobId: string, index: number, batch: Batch): Promise<void> {
     const { inputs, states, updates, runtime } = this.#context;
-    const unplanned = this.#begin(stateUnplanned(jobId, this.#own, !inputs.send), index);
+    const unplanned = this.#begin(unplannedState(jobId, this.#own, !inputs.send), index);
     if (!inputs.send) batch.leave(jobId);
     const { memory: found, conversation } = await this.#locate(unplanned);
     // A cancel may be why it could not be read.
     const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
-    const memory: Located = isCancelled ? CANCELLED : found;
+    const memory: JobMemory = isCancelled ? CANCELLED : found;
     const plan = this.#plan(jobId, memory);
     const { polls } = unplanned.state;
     const state = stateOf(jobId, plan, this.#own, { wait: inputs.wait, polls });
@@ -107,9 +114,9 @@ class Fleet {
   }
 
   /** What the plan needs to know; in the first attempt nothing was sent before. */
-  async #locate(job: Job): Promise<Home> {
+  async #locate(job: Job): Promise<JobConversation> {
     const { inputs, trigger, info } = this.#context;
-    const { conversation, memory } = this.#known;
+    const { conversation, memory } = this.#named;
     const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
     if (!needsMemory) return { conversation, memory: { kind: 'none' } };
     const isNamed = inputs.prNumber !== null || !takesConversationFromJob(trigger);
@@ -117,13 +124,13 @@ class Fleet {
     return locate(job, this.#context);
   }
 
-  #plan(jobId: string, memory: Located): Plan {
+  #plan(jobId: string, memory: JobMemory): Plan {
     const { inputs } = this.#context;
     const { wait, resendOnRerun } = inputs;
-    const isNamed = this.#known.conversation !== null;
+    const isNamed = this.#named.conversation !== null;
     return inputs.send
       ? planJob({ memory, jobId, own: this.#own, wait, isNamed, resendOnRerun })
-      : planLook(memory, jobId, wait);
+      : planReadOnly(memory, jobId, wait);
   }
 
   /** What a re-run does without its message. */
@@ -150,20 +157,20 @@ class Fleet {
 
   #message(job: Job, plan: Plan, conversation: number | null, batch: Batch): Message {
     const { inputs, agent, updates, info, runtime } = this.#context;
-    const takesPlace = this.#takesPlace();
+    const isFromJob = this.#conversationIsFromJob();
     return {
       prompt: this.#prompt,
       onlyWhen: inputs.onlyWhen,
-      baseline: inputs.wait || inputs.onlyWhen !== null ? 'fresh' : takesPlace ? 'once' : 'none',
+      baseline: inputs.wait || inputs.onlyWhen !== null ? 'fresh' : isFromJob ? 'once' : 'none',
       // One write covers all jobs of a batch, so only what is needed for it comes first.
-      pollsFirst: takesPlace || inputs.onlyWhen !== null || this.#jobIds.length === 1,
+      pollsFirst: isFromJob || inputs.onlyWhen !== null || this.#jobIds.length === 1,
       mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
       own: this.#own,
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
-        const number = placeOf(job.state, this.#context) ?? conversation;
+        const number = conversationOf(job.state, this.#context) ?? conversation;
         updates.update(job.state, number);
-        if (number === null && takesPlace && info.attempt === 1) this.#warnOfNoPlace();
+        if (number === null && isFromJob && info.attempt === 1) this.#warnOfNoPullRequest();
         const noting = batch.announce(job.state);
         const leftMs = Math.max(0, agent.deadline - agent.clock.now());
         const inTime = createDeadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
@@ -187,7 +194,7 @@ class Fleet {
     if (kind === 'unwanted') updates.withdraw(state.jobId);
     const isStage = kind === 'delivered' || kind === 'ended';
     if (isWritten && isStage) {
-      updates.update(state, placeOf(state, this.#context) ?? conversation);
+      updates.update(state, conversationOf(state, this.#context) ?? conversation);
     }
     // The end of a single job is written by who ends the run.
     const isDue = kind === 'ended' ? this.#jobIds.length > 1 : CHANGES_DELIVERY.has(kind);
@@ -195,7 +202,7 @@ class Fleet {
   }
 
   /** Whether only the job's own record names the conversation. */
-  #takesPlace(): boolean {
+  #conversationIsFromJob(): boolean {
     const { inputs, trigger } = this.#context;
     return inputs.comment && inputs.prNumber === null && takesConversationFromJob(trigger);
   }
@@ -207,9 +214,9 @@ class Fleet {
     say(text);
   }
 
-  #warnOfNoPlace(): void {
-    if (this.#warned.has('place')) return;
-    this.#warned.add('place');
+  #warnOfNoPullRequest(): void {
+    if (this.#warned.has('pull request')) return;
+    this.#warned.add('pull request');
     this.#context.runtime.log.notice(
       'The job shows no pull request in this repository yet, so nothing is remembered of the message ' +
         'before it is sent; a re-run will not send it again.',
@@ -217,7 +224,7 @@ class Fleet {
   }
 }
 
-const CANCELLED: Located = { kind: 'not-found', ending: { kind: 'cancelled' } };
+const CANCELLED: JobMemory = { kind: 'not-polled', giveUp: { kind: 'cancelled' } };
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
   'sending',
@@ -238,18 +245,21 @@ const LEAVES_BATCH: ReadonlySet<JobEvent['kind']> = new Set([
 const NEVER = new AbortController().signal;
 
 /** Polls the job for its pull request, for as long as that may help, and reads what stands there. */
-async function locate(job: Job, { agent, updates, info }: RunContext): Promise<Home> {
+async function locate(job: Job, { agent, updates, info }: RunContext): Promise<JobConversation> {
   const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
   const poll = await pollUntilFetched(unstopped, job.state.jobId, pollHooks(job));
   if (poll.kind !== 'fetched') {
-    return { conversation: null, memory: { kind: 'not-found', ending: poll } };
+    return { conversation: null, memory: { kind: 'not-polled', giveUp: poll } };
   }
   const conversation = ownPullRequest(poll.record.prLink, info);
   return { conversation, memory: await updates.load(conversation) };
 }
 
 /** Where no event names the conversation, the job does so as soon as it shows its pull request. */
-function placeOf({ record, turn }: JobState, { inputs, trigger, info }: RunContext): number | null {
+function conversationOf(
+  { record, turn }: JobState,
+  { inputs, trigger, info }: RunContext,
+): number | null {
   if (inputs.prNumber !== null || !takesConversationFromJob(trigger)) return null;
   // The answer to the message may do without the link that a poll has shown.
   return ownPullRequest(record?.prLink ?? turn.base?.prLink ?? null, info);

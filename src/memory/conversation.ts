@@ -5,7 +5,7 @@ import type { Redact } from '../runner/secrets.ts';
 import type { Versions } from './claim.ts';
 import { redactLedger } from './data.ts';
 import { contains, EMPTY, intersect, type Ledger, trim, unite, withoutOwner } from './ledger.ts';
-import { composeText, fits, type Remembered, readText } from './text.ts';
+import { type CommentData, composeText, fits, readText } from './text.ts';
 
 // The comment on one pull request or issue, as a store that several runs write to.
 //
@@ -37,9 +37,9 @@ export interface Reading {
   /** Each version of each comment, the oldest comment and version first, if they were asked for. */
   readonly versions: Versions;
   /** Whether it shows our turns as they were written last. */
-  readonly stands: boolean;
+  readonly isShown: boolean;
   /** The same of the comment that stays, where two runs have made one each. */
-  readonly standsInOldest: boolean;
+  readonly isInOldest: boolean;
 }
 
 export interface ReadOptions {
@@ -84,7 +84,7 @@ export class Conversation {
   /** When the reading began that may be written on; null after a write. */
   #readAt: number | null = null;
   /** By body, what the comments and their versions hold: to read it takes time. */
-  #texts = new Map<string, Remembered>();
+  #texts = new Map<string, CommentData>();
   /** Comments that GitHub does not write to any more: lists may show them for a while. */
   readonly #gone = new Set<number>();
   /** Whether this process made a comment, as far as it knows. */
@@ -149,14 +149,14 @@ export class Conversation {
    * Writes our turns and reads them back, until they stand: another run may have overwritten them, or
    * the answer to a creation got lost. `own` is asked for each time.
    */
-  async writeUntilItStands(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
+  async writeUntilItShows(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
     const { onWritten, readBackAfterMs = 0, readAgainAfterMs = 0, inOldest = false } = options;
     for (let round = 1; ; round++) {
       const failure = await this.write(own()).then(() => null, throwUnlessUnclear);
       if (failure === null) onWritten?.();
       await this.#pause(round === 1 ? readBackAfterMs : readAgainAfterMs + this.#randomMs());
       const reading = await this.read(options);
-      if (inOldest ? reading.standsInOldest : reading.stands) return reading;
+      if (inOldest ? reading.isInOldest : reading.isShown) return reading;
       if (round === MOST_ROUNDS) {
         throw failure ?? new GitHubError(0, 'other runs keep overwriting it');
       }
@@ -221,17 +221,17 @@ export class Conversation {
     const isWhole = ledgers.length === comments.length;
     return {
       ...{ ledger, isWhole, versions },
-      stands: contains(ledger, this.#written),
-      standsInOldest: contains(ledgers[0] ?? EMPTY, this.#written),
+      isShown: contains(ledger, this.#written),
+      isInOldest: contains(ledgers[0] ?? EMPTY, this.#written),
     };
   }
 
-  #readText(body: string): Remembered {
+  #readText(body: string): CommentData {
     const known = this.#texts.get(body);
     if (known !== undefined) return known;
     const { projectId, redact } = this.#options;
     const text = readText(body, projectId);
-    const read: Remembered =
+    const read: CommentData =
       text.kind === 'ledger' ? { kind: 'ledger', ledger: redactLedger(text.ledger, redact) } : text;
     if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
     this.#texts.set(body, read);
@@ -282,4 +282,4 @@ function throwUnlessUnclear(error: unknown): GitHubError {
 }
 
 const UNREADABLE =
-  'its comment was edited by hand or written by a later version of this action; delete it to begin anew';
+  'its comment was edited by hand or written by a later version of this action; delete it to start again';

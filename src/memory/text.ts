@@ -15,7 +15,7 @@ const BODY_LIMIT = 60_000;
 const DATA_LIMIT = 42_000;
 
 /** What a comment remembers for a project. */
-export type Remembered =
+export type CommentData =
   | { readonly kind: 'ledger'; readonly ledger: Ledger }
   /** By a later version of this action, or edited by hand: it is left as it is. */
   | { readonly kind: 'unreadable' }
@@ -23,7 +23,7 @@ export type Remembered =
   | { readonly kind: 'none' };
 
 /** `projectId` is null where the comment may be of any project. */
-export function readText(body: string, projectId: string | null): Remembered {
+export function readText(body: string, projectId: string | null): CommentData {
   // Who edits a comment on the web page sends it back with other line ends.
   const text = body.replaceAll('\r\n', '\n').trimEnd();
   const [, first] = FIRST_LINE.exec(text) ?? [];

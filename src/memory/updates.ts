@@ -30,7 +30,7 @@ export interface Updates {
    * brought up to date without holding up the run.
    */
   update(state: JobState, conversation: number | null): void;
-  /** The job gets no message of this run after all, and nobody is told that it did not. */
+  /** The job gets no message of this run after all, and nobody is text that it did not. */
   withdraw(jobId: string): void;
   /** Writes what is not written yet, and makes sure that it stands. It never rejects. */
   flush(): Promise<Flushed>;
@@ -51,7 +51,7 @@ export type Memory =
 /** What came of an announcement. */
 export type Note =
   /** It stands, or there is nowhere to write it. */
-  | { readonly kind: 'stands' }
+  | { readonly kind: 'noted' }
   | { readonly kind: 'missing'; readonly why: Reason }
   /** Somebody else has this message; null if it is not known who. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
@@ -100,7 +100,7 @@ const LAST_READ_BACK_MS = 1000;
 const MOST_CONVERSATIONS = 200;
 
 /** A job of this run. One that made another pull request has its turn on both. */
-interface Entry {
+interface TrackedJob {
   state: JobState;
   isAnnounced: boolean;
   /** Its turn is none, and was never announced. */
@@ -130,7 +130,7 @@ export function openUpdates(options: UpdatesOptions): Updates {
 
 class CommentUpdates implements Updates {
   readonly #options: UpdatesOptions;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, TrackedJob>();
   readonly #targets = new Map<number, Target>();
   readonly #leftOut = new Set<number>();
   readonly #reviewed = new Map<string, JobState>();
@@ -182,7 +182,7 @@ class CommentUpdates implements Updates {
       for (const { jobId } of group) {
         notes.set(
           jobId,
-          noted.then((found) => found.get(jobId) ?? STANDS),
+          noted.then((found) => found.get(jobId) ?? NOTED),
         );
       }
     }
@@ -282,7 +282,7 @@ class CommentUpdates implements Updates {
       return { kind: 'taken', turn: null };
     }
     if (claim === 'taken' || claim === 'failed') for (const state of group) this.#doubt(state);
-    return why === null ? STANDS : { kind: 'missing', why };
+    return why === null ? NOTED : { kind: 'missing', why };
   }
 
   async #note(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
@@ -333,7 +333,7 @@ class CommentUpdates implements Updates {
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;
     let claiming: Promise<Claim> | undefined;
-    const reading = await conversation.writeUntilItStands(own, {
+    const reading = await conversation.writeUntilItShows(own, {
       onWritten: () => {
         claiming ??= this.#options.claim();
       },
@@ -372,8 +372,8 @@ class CommentUpdates implements Updates {
     await clock.sleep(LIST_LAG_MS, signal).catch(() => {});
     const everything = { allPages: true, withVersions: true };
     const reading = await target.conversation.read(everything);
-    if (reading.stands) return reading.versions;
-    return (await target.conversation.writeUntilItStands(own, everything)).versions;
+    if (reading.isShown) return reading.versions;
+    return (await target.conversation.writeUntilItShows(own, everything)).versions;
   }
 
   /** A turn that others may have read stays, as one that was not sent, which nobody is shown. */
@@ -443,7 +443,7 @@ class CommentUpdates implements Updates {
         target.failure = null;
         return;
       }
-      await conversation.writeUntilItStands(() => this.#own(target), {
+      await conversation.writeUntilItShows(() => this.#own(target), {
         readBackAfterMs: conversation.hasCreated ? LIST_LAG_MS : LAST_READ_BACK_MS,
         readAgainAfterMs: LAST_READ_BACK_MS,
         inOldest: true,
@@ -482,7 +482,7 @@ class CommentUpdates implements Updates {
     }
   }
 
-  #entriesAt({ conversation: { number } }: Target): readonly Entry[] {
+  #entriesAt({ conversation: { number } }: Target): readonly TrackedJob[] {
     return [...this.#entries.values()].filter(({ conversations }) => conversations.has(number));
   }
 
@@ -492,7 +492,7 @@ class CommentUpdates implements Updates {
     const jobs = this.#entriesAt(target).flatMap((entry) => {
       const { jobId, record } = entry.state;
       const turns = turnsOf(entry).map((turn) => ({ ...turn, writes: this.#writes }));
-      if (turns.length === 0 && !isSeenOnly(entry)) return [];
+      if (turns.length === 0 && !isOnlyPolled(entry)) return [];
       return [{ id: jobId, record: record && toLedgerRecord(record), turns }];
     });
     return { jobs, trimmed: null };
@@ -501,8 +501,8 @@ class CommentUpdates implements Updates {
   /** Of jobs that get no message nothing is said, unless it was said before that they would. */
   #isWorthIt(target: Target): boolean {
     const { url, hasCreated } = target.conversation;
-    const hasNews = (entry: Entry): boolean =>
-      isSeenOnly(entry) || turnsOf(entry).some((turn) => turn !== entry.withdrawn);
+    const hasNews = (entry: TrackedJob): boolean =>
+      isOnlyPolled(entry) || turnsOf(entry).some((turn) => turn !== entry.withdrawn);
     return url !== '' || hasCreated || this.#entriesAt(target).some(hasNews);
   }
 
@@ -515,7 +515,7 @@ class CommentUpdates implements Updates {
   }
 }
 
-const STANDS: Note = { kind: 'stands' };
+const NOTED: Note = { kind: 'noted' };
 const CLAIMED_BEFORE = ours(
   'An earlier attempt has claimed the command, and nothing tells whether it sent the message.',
 );
@@ -526,7 +526,7 @@ function isOver({ turn }: JobState): boolean {
 }
 
 /** Until it is known what came of an announced message, a re-run must take it for one that may be out. */
-function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: Entry): readonly Turn[] {
+function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: TrackedJob): readonly Turn[] {
   const { turn } = state;
   if (isUnwanted) return [];
   const isOut = turn.delivery === 'sent' || turn.delivery === 'unknown';
@@ -536,7 +536,7 @@ function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: Entry): readonly
   return turn.mark === withdrawn.mark ? [withdrawn] : [withdrawn, ...current()];
 
   function current(): readonly Turn[] {
-    if (state.isLook && turn.delivery === 'not-sent') return [];
+    if (state.isReadOnly && turn.delivery === 'not-sent') return [];
     // What was held up is written down as well: a re-run sends it.
     if (isOver(state) || turn.delivery !== 'not-sent') return [turn];
     return isAnnounced ? [{ ...turn, delivery: 'sending' }] : [];
@@ -544,8 +544,8 @@ function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: Entry): readonly
 }
 
 /** Nothing is sent to it; the comment names it, so that later commands need not. */
-function isSeenOnly({ state: { isLook, record } }: Entry): boolean {
-  return isLook && record !== null;
+function isOnlyPolled({ state: { isReadOnly, record } }: TrackedJob): boolean {
+  return isReadOnly && record !== null;
 }
 
 /** What is worth remembering of a record: one line of each text. */
@@ -569,8 +569,8 @@ function unwritable([first, ...others]: readonly [Target, ...Target[]], error: u
   const remembered = [first, ...others].some(({ conversation }) => conversation.url === '')
     ? 'a re-run will not know what was sent, and may send it again'
     : 'later runs may not know how it ended';
-  const told =
+  const text =
     `The comment on #${first.conversation.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
     `summary holds its text, and ${remembered}.`;
-  return `${told} ${neededFor(error)}`.trim();
+  return `${text} ${neededFor(error)}`.trim();
 }

@@ -7,7 +7,7 @@ import { countsOf, type Row, renderJobs, renderSource, timeTaken, titleOf } from
 import {
   blocks,
   code,
-  facts,
+  dotted,
   fence,
   fitting,
   fittingBlocks,
@@ -32,7 +32,7 @@ export interface Site {
 }
 
 /** A job with its newest message, and how that stands. */
-interface Shown {
+interface ShownJob {
   readonly id: string;
   readonly record: LedgerRecord | null;
   /** Null where nothing was sent to it. */
@@ -66,7 +66,7 @@ const TRIMMED = small('Older messages were removed from this comment for lack of
 /** Where a message was about to be sent, and then was not: an empty comment would be a riddle. */
 const NOTHING_SENT = 'No message was sent to an agent.';
 
-function toShown({ id, record, turns }: LedgerJob): Shown {
+function toShown({ id, record, turns }: LedgerJob): ShownJob {
   const [turn = null, ...older] = turns.filter(isMessage);
   const status = record?.status ?? null;
   const label = turn === null ? labelOfStatus(status) : labelOf(turn, status);
@@ -79,28 +79,28 @@ function isMessage({ result, reason, endedAt }: Turn): boolean {
 }
 
 /** One job: first how it stands, then where to look, in the end what it is. */
-function renderJob(job: Shown, site: Site, room: number): string {
+function renderJob(job: ShownJob, site: Site, room: number): string {
   const { id, record, turn, label } = job;
   const { model = null, source = null, prLink = null } = record ?? {};
   const pull = isLink(prLink) ? `**${pullRequestLink(prLink)}**` : '';
   const about = [`Job ${code(id, 256)}`, code(model ?? ''), source ? renderSource(source) : ''];
   if (turn === null) {
     const texts = [`### ${titleOf([label])}`, pull, 'No message was sent to it.'];
-    return fittingBlocks([...texts, small(facts(about))], room);
+    return fittingBlocks([...texts, small(dotted(about))], room);
   }
   const isNew = label.kind === 'sending';
   const texts = [
     `### ${isNew ? asked(turn.by, 'the agent', turn.prompt) : titleOf([label])}`,
-    facts([pull, timeOf(job), isNew ? '' : askedBy(turn.by), logLink(turn, site)]),
+    dotted([pull, timeOf(job), isNew ? '' : askedBy(turn.by), logLink(turn, site)]),
     reasonToMarkdown(reasonOf(turn)),
     isNew && fitsHeading(turn.prompt) ? '' : quotation(turn.prompt),
-    small(facts([...about, inUtc(turn.startedAt)])),
+    small(dotted([...about, inUtc(turn.startedAt)])),
   ];
   return fittingBlocks(texts, room);
 }
 
 /** Several jobs: first their counts and what they have in common, then a table of them. */
-function renderAll(jobs: readonly Shown[], site: Site, room: number): string {
+function renderAll(jobs: readonly ShownJob[], site: Site, room: number): string {
   const turns = jobs.flatMap(({ turn }) => turn ?? []);
   const labels = jobs.map(({ label }) => label);
   const by = shared(turns.map((turn) => turn.by));
@@ -111,7 +111,7 @@ function renderAll(jobs: readonly Shown[], site: Site, room: number): string {
   const head = fittingBlocks(
     [
       `### ${isNew ? asked(by, `${jobs.length} agent jobs`, prompt) : titleOf(labels)}`,
-      facts([isNew ? '' : countsOf(labels), started ?? '', isNew ? '' : askedBy(by), log ?? '']),
+      dotted([isNew ? '' : countsOf(labels), started ?? '', isNew ? '' : askedBy(by), log ?? '']),
       prompt === null || (isNew && fitsHeading(prompt)) ? '' : quotation(prompt),
     ],
     room,
@@ -152,16 +152,16 @@ function fitsHeading(prompt: string): boolean {
 }
 
 /** How long it took, or when it started: nobody knows yet how long it takes. */
-function timeOf(job: Shown): string {
+function timeOf(job: ShownJob): string {
   if (job.turn === null) return '';
   return isOpen(job) ? startOf(job) : timeTaken(job.turn, job.label);
 }
 
-function isOpen({ label: { kind } }: Shown): boolean {
+function isOpen({ label: { kind } }: ShownJob): boolean {
   return kind === 'sending' || kind === 'working';
 }
 
-function startOf({ turn }: Shown): string {
+function startOf({ turn }: ShownJob): string {
   return turn === null ? '' : `started ${inUtc(turn.startedAt).slice(11)}`;
 }
 
@@ -188,7 +188,7 @@ function inUtc(time: number): string {
 }
 
 /** What was asked before, the newest first, a line each. */
-function renderOlder(jobs: readonly Shown[], site: Site, room: number): string {
+function renderOlder(jobs: readonly ShownJob[], site: Site, room: number): string {
   const lines = jobs
     .flatMap(({ id, older }) => older.map((turn) => ({ turn, id: jobs.length === 1 ? '' : id })))
     .sort((one, other) => other.turn.startedAt - one.turn.startedAt)
@@ -211,7 +211,7 @@ function renderOlderTurn(turn: Turn, jobId: string, site: Site): string {
     inUtc(turn.startedAt).slice(0, 10),
     logLink(turn, site),
   ];
-  return `- ${facts(parts)}`;
+  return `- ${dotted(parts)}`;
 }
 
 /** The answer to a command that the settings of the workflow stop, in one line. */
@@ -222,7 +222,7 @@ export function renderProblem(
   const what =
     `${icon('⚠️')} Nothing was sent to the agent. ${reasonToMarkdown(problem)} ` +
     'Once this is fixed, repeat the command in a new comment.';
-  return composeNotice('problem', facts([what, logLink(run, run)]));
+  return composeNotice('problem', dotted([what, logLink(run, run)]));
 }
 
 /** The answer to a command that stands alone. It must not begin with the command itself. */

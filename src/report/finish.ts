@@ -26,7 +26,7 @@ export function skip(
   const report: Report = { states: [], ended, commentUrls: [commentUrl] };
   const problem = writeOutputs(runtime, report);
   if (problem === undefined) return 0;
-  runtime.log.error(`${problem} They are: ${factsOf(report)}`);
+  runtime.log.error(`${problem} They are: ${mainOutputs(report)}`);
   return 1;
 }
 
@@ -76,7 +76,7 @@ export async function conclude(
   writeSummary(runtime, { ...parts, problem: NO_REASON, unwrittenComment: unwritten });
   if (problem !== undefined) {
     const say = failed ? log.info : log.error;
-    say(`${problem} They are: ${factsOf(parts)}`);
+    say(`${problem} They are: ${mainOutputs(parts)}`);
   }
   return failed || problem !== undefined || runtime.signal.aborted ? 1 : 0;
 }
@@ -109,7 +109,7 @@ export function writeOutputs(runtime: Runtime, report: Report): string | undefin
 }
 
 /** For the log, where the outputs do not reach later steps. */
-function factsOf(report: Report): string {
+function mainOutputs(report: Report): string {
   const { result, delivery, status } = toOutputs(report);
   return `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`;
 }

@@ -92,7 +92,7 @@ export function folded(title: string, body: string): string {
 }
 
 /** What is not empty, with a dot in between. */
-export function facts(texts: readonly string[]): string {
+export function dotted(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join(' · ');
 }
 

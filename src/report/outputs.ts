@@ -50,7 +50,7 @@ export function toOutputs({ states, ended, commentUrls }: Report): Outputs {
   };
 }
 
-type Entry = ReturnType<typeof toEntry>;
+type ResultEntry = ReturnType<typeof toEntry>;
 
 /** An object of `results`, with its fields in this order. */
 function toEntry(state: JobState) {
@@ -85,7 +85,7 @@ const LINE_LIMIT = 60_000;
  * One line a job. Where many long texts come together, each of them is cut; links and times are
  * whole or `null`.
  */
-function renderResults(entries: readonly Entry[]): string {
+function renderResults(entries: readonly ResultEntry[]): string {
   for (const limit of TEXT_LIMITS) {
     const lines = toLines(entries.map((entry) => shorten(entry, limit)));
     const bytes = lines.map((line) => Buffer.byteLength(line) + ',\n'.length);
@@ -102,7 +102,7 @@ function renderResults(entries: readonly Entry[]): string {
   );
 }
 
-function toLines(entries: readonly Entry[]): readonly string[] {
+function toLines(entries: readonly ResultEntry[]): readonly string[] {
   return entries.map((entry) => JSON.stringify(entry));
 }
 
@@ -110,7 +110,7 @@ function toArray(lines: readonly string[]): string {
   return `[${lines.join(',\n')}]`;
 }
 
-function shorten(entry: Entry, limit: number): Entry {
+function shorten(entry: ResultEntry, limit: number): ResultEntry {
   const cut = (text: string): string =>
     text.length <= limit ? text : `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
   const cutOrNull = (text: string | null): string | null => (text === null ? null : cut(text));

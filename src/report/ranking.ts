@@ -19,8 +19,8 @@ export function worstFirst(states: readonly JobState[]): readonly JobState[] {
 }
 
 /** What became of this run's message: a look sends none, and one that was announced is not sent. */
-export function deliveryOf({ isLook, turn: { delivery } }: JobState): Delivery {
-  return isLook || delivery === 'sending' ? 'not-sent' : delivery;
+export function deliveryOf({ isReadOnly, turn: { delivery } }: JobState): Delivery {
+  return isReadOnly || delivery === 'sending' ? 'not-sent' : delivery;
 }
 
 /** The delivery that stands for all: the first of unknown, sent, not-sent that occurs. */
@@ -37,6 +37,6 @@ export function failsStep(states: readonly JobState[], failOn: ReadonlySet<TurnR
 }
 
 /** How a job stands, in the words for people. */
-export function labelOfState({ isLook, record, turn }: JobState): Label {
-  return labelOf(turn, record?.status ?? null, isLook);
+export function labelOfState({ isReadOnly, record, turn }: JobState): Label {
+  return labelOf(turn, record?.status ?? null, isReadOnly);
 }

@@ -1,7 +1,7 @@
 import type { Reason } from '../reason.ts';
 import type { JobState } from '../turn.ts';
 import { countsOf, renderJobs, renderSource, timeTaken, titleOf } from './job-table.ts';
-import { blocks, code, facts, icon, link, pullRequestLink, reasonToMarkdown } from './markdown.ts';
+import { blocks, code, dotted, icon, link, pullRequestLink, reasonToMarkdown } from './markdown.ts';
 import { deliveryOf, labelOfState } from './ranking.ts';
 import { renderTimeline } from './timeline.ts';
 
@@ -81,12 +81,12 @@ function renderStates(states: readonly JobState[]): string {
 }
 
 function renderState(state: JobState): string {
-  const { jobId, isLook, record, turn } = state;
+  const { jobId, isReadOnly, record, turn } = state;
   const label = labelOfState(state);
   const prLink = record?.prLink ?? null;
   const rows: readonly (readonly [string, string])[] = [
     ['Job', code(jobId, 256)],
-    ['Message', isLook ? '' : DELIVERY[deliveryOf(state)]],
+    ['Message', isReadOnly ? '' : DELIVERY[deliveryOf(state)]],
     ['Confirmed', turn.confirmed === null ? '' : turn.confirmed ? 'yes' : 'no'],
     ['Model', code(record?.model ?? '')],
     ['Source', record?.source ? renderSource(record.source) : ''],
@@ -96,10 +96,10 @@ function renderState(state: JobState): string {
     .map(([name, value]) => `| ${name} | ${value} |`);
   return blocks([
     `## ${titleOf([label])}`,
-    facts([
+    dotted([
       prLink === null ? '' : `**${pullRequestLink(prLink)}**`,
       timeTaken(turn, label),
-      isLook || turn.by === null ? '' : `asked by ${code(turn.by)}`,
+      isReadOnly || turn.by === null ? '' : `asked by ${code(turn.by)}`,
     ]),
     reasonToMarkdown(turn.reason),
     // The first row stands as the heading: without one GitHub draws an empty row.

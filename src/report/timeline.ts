@@ -92,9 +92,9 @@ export function renderTimeline(states: readonly JobState[]): string {
 
 /** A job that got no message takes no time. */
 function toBar(state: JobState): Bar {
-  const { jobId, turn, timeline, isLook } = state;
+  const { jobId, turn, timeline, isReadOnly } = state;
   const { kind, word } = labelOfState(state);
-  const from = turn.sentAt ?? (isLook ? timeline[0]?.at : null) ?? 0;
+  const from = turn.sentAt ?? (isReadOnly ? timeline[0]?.at : null) ?? 0;
   const to = from === 0 ? 0 : (turn.endedAt ?? 0);
   return {
     name: shorten(jobId),

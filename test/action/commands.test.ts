@@ -198,7 +198,7 @@ it('a command that stands alone, where nothing can be posted, is skipped with a 
       /^The answer could not be posted: GitHub answered 403.*pull-requests: write/,
     ),
   ]);
-  expect(notices(result)).toEqual([expect.stringContaining('stands alone')]);
+  expect(notices(result)).toEqual([expect.stringContaining('has no prompt')]);
   expect(scene.agent.journal).toEqual([]);
 });
 

@@ -171,7 +171,7 @@ describe('the comment', () => {
       {
         type: 'notice',
         message:
-          'The job shows no pull request in this repository yet, so nothing is remembered of the message before it is sent; a re-run will not send it again.',
+          'The job has no pull request in this repository yet, so no comment can note the message before it is sent; a re-run will not send it again.',
       },
     ]);
     expect(scene.github.journal).toEqual([]);

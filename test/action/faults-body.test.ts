@@ -35,7 +35,7 @@ function raw(behaviour: Behaviour, more: Fault = {}): Row[1] {
 const odd = (words: RegExp) => ({
   ...SENT,
   warns: [
-    new RegExp(`^The service accepted the message \\(200\\), but answered with .*${words.source}`),
+    new RegExp(`^The API accepted the message \\(200\\), but answered with .*${words.source}`),
   ],
 });
 

@@ -136,7 +136,7 @@ describe('a definite no is not asked again', () => {
         {
           ...REFUSED,
           error: new RegExp(
-            `^Nothing was sent to job ${JOB}\\. The service answered ${status} to the message: "no such luck".*${hints[status]?.source ?? ''}`,
+            `^Nothing was sent to job ${JOB}\\. The API answered ${status} to the message: "no such luck".*${hints[status]?.source ?? ''}`,
           ),
         },
       ],

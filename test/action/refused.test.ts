@@ -47,7 +47,7 @@ it('a key without the prefix of the service is warned of, at the service itself'
   });
   const result = await scene.run();
   expect(warnings(result)).toEqual([
-    'api-key does not begin with "mint_"; the service may not take it.',
+    'api-key does not begin with "mint_"; the API may not accept it.',
   ]);
   expect(new Set(proxy.journal.map(({ target }) => target))).toEqual(
     new Set(['api.mintlify.com:443']),

@@ -10,7 +10,7 @@ import { ours, reasonToText } from '../../src/reason.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
-import type { Circumstances, Fleet, Part, Scenario, Script } from './scenario.ts';
+import type { Fleet, Part, PlanInput, Scenario, Script } from './scenario.ts';
 import { WELL } from './scenario.ts';
 import { recordBefore, type Service, type Span, type Step, scriptedService } from './service.ts';
 
@@ -152,13 +152,13 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
 }
 
 const NOTES: Readonly<Record<Part['note'], Note>> = {
-  stands: { kind: 'stands' },
+  noted: { kind: 'noted' },
   missing: { kind: 'missing', why: ours('GitHub answered 500') },
   taken: { kind: 'taken', turn: null },
 };
 
 /** Where nothing is compared with it, what a job shows before its message counts however old it is. */
-export function baselineOf({ order, onlyWhen, takesPlace }: Circumstances): Message['baseline'] {
+export function baselineOf({ order, onlyWhen, takesPlace }: PlanInput): Message['baseline'] {
   if (order.wait || onlyWhen !== null) return 'fresh';
   return takesPlace ? 'once' : 'none';
 }
@@ -222,9 +222,9 @@ function said(state: JobState) {
   };
 }
 
-function planOf(part: Part, { startsAt, order }: Circumstances): Plan {
+function planOf(part: Part, { startsAt, order }: PlanInput): Plan {
   const turn = leftBehind(part, startsAt);
-  if (part.isLook) return { kind: 'look', turn: order.wait ? turn : null };
+  if (part.isReadOnly) return { kind: 'read-only', turn: order.wait ? turn : null };
   return turn === null
     ? { kind: 'send', warning: '', earlier: null }
     : { kind: 'resume', turn, isOvertaken: false };
@@ -243,11 +243,11 @@ function leftBehind({ earlier, job }: Part, startsAt: number): Turn | null {
 }
 
 /** Messages of this turn that the service acted on. The one that a job without a message waits for is not counted. */
-export function acceptedBy({ isLook, earlier }: Part, service: Service): number {
-  return service.accepted() - (isLook && earlier?.wasAccepted ? 1 : 0);
+export function acceptedBy({ isReadOnly, earlier }: Part, service: Service): number {
+  return service.accepted() - (isReadOnly && earlier?.wasAccepted ? 1 : 0);
 }
 
 /** Whether a message may have been taken, for one who sees only the connection and the answers. */
-export function isPerhapsTaken({ isLook, earlier }: Part, { posts }: Service): boolean {
-  return (earlier !== null && !isLook) || posts.some(({ mayBeTaken }) => mayBeTaken);
+export function isPerhapsTaken({ isReadOnly, earlier }: Part, { posts }: Service): boolean {
+  return (earlier !== null && !isReadOnly) || posts.some(({ mayBeTaken }) => mayBeTaken);
 }

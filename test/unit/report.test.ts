@@ -235,7 +235,7 @@ describe('the summary', () => {
   });
 
   it('of a look says nothing of a message', () => {
-    const states = [state({ isLook: true }, { result: 'active', by: 'alice' })];
+    const states = [state({ isReadOnly: true }, { result: 'active', by: 'alice' })];
     expect(renderSummary({ ...parts, states })).toBe(
       `## ${SENDING_ICON} Agent is working\n\n| Job | \`job-1\` |\n| :-- | :-- |\n`,
     );
@@ -332,7 +332,7 @@ describe('the summary', () => {
     it('has bars for jobs that were only watched, from the first look on', () => {
       const timeline = [{ at: at(1), what: 'active' }];
       const turnParts = { result: 'completed', delivery: 'not-sent', endedAt: at(11) } as const;
-      const watched = state({ isLook: true, timeline }, turnParts);
+      const watched = state({ isReadOnly: true, timeline }, turnParts);
       expect(barsOf([watched])).toContain(`completed : done, ${at(1)}, ${at(11)}`);
     });
 

@@ -71,8 +71,8 @@ it('what is thrown outside of every call ends the run as an error, with all outp
 });
 
 it.each([
-  ['a b a', '1 of the ids in job-id is a repetition'],
-  ['a b a b', '2 of the ids in job-id are repetitions'],
+  ['a b a', '1 of the IDs in job-id is a repetition'],
+  ['a b a b', '2 of the IDs in job-id are repetitions'],
 ])('of the ids %s it is said: %s', async (ids, words) => {
   const { runtime, said } = stand({ 'INPUT_JOB-ID': ids });
   await run(runtime);
@@ -130,7 +130,7 @@ describe('on a command', () => {
     const env = { ...commanded('/agent', github), GITHUB_RUN_ATTEMPT: attempt };
     const { runtime, said } = stand(env);
     expect(await run(runtime)).toBe(0);
-    expect(said).toEqual([expect.stringMatching(/^\/agent stands alone;/)]);
+    expect(said).toEqual([expect.stringMatching(/^\/agent has no prompt;/)]);
     expect(github.comments(NUMBER)).toHaveLength(times);
   });
 });

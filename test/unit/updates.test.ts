@@ -186,7 +186,7 @@ describe('the calls of a run that is alone', () => {
     await using scene = await openScene(withComment(other('sent', { origin: 'comment:1' })));
     const run = open(scene, { wait: false });
     await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(scene.names()).toEqual(['read', PATCH, 'read']);
     expect(remembered(scene)).toEqual(['a: me sending: you sent']);
     run.updates.update(run.ended('a'), NUMBER);
@@ -254,7 +254,7 @@ describe('the calls of a run that is alone', () => {
   it('are none where comment is false', async () => {
     await using scene = await openScene();
     const run = open(scene, { comment: false });
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     run.updates.update(run.ended('a'), NUMBER);
     expect(await scene.drive(run.updates.flush())).toEqual({
       urls: [],
@@ -285,7 +285,7 @@ describe('a command', () => {
     await using scene = await openScene();
     const { claim, seen } = claims(scene, 'ours');
     const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(seen).toEqual([['a: me sending']]);
     expect(scene.names()).toEqual(['read', CREATE, 'read']);
   });
@@ -314,7 +314,7 @@ describe('a command', () => {
     const run = open(scene, { claim }, COMMAND);
     expect(await scene.drive(announce(run, run.job('a'), run.job('b')))).toEqual([
       ...taken('sent'),
-      { kind: 'stands' },
+      { kind: 'noted' },
     ]);
     expect(seen).toHaveLength(1);
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
@@ -326,7 +326,7 @@ describe('a command', () => {
   it('that another run was kept from sending is sent', async () => {
     await using scene = await openScene(withComment(other('not-sent', { endedAt: START })));
     const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
   });
 
   /** Another run writes its note over ours, just before the nth reading. */
@@ -345,7 +345,7 @@ describe('a command', () => {
   it('that two runs are about to send is sent by the one that claims it first', async () => {
     await using scene = await openScene(rival(2, 'sending'));
     const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(scene.seconds()).toBe(0);
   });
 
@@ -371,7 +371,7 @@ describe('a command', () => {
     await using scene = await openScene();
     const { claim } = claims(scene, 'taken');
     const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(scene.seconds()).toBe(3);
   });
 
@@ -393,7 +393,7 @@ describe('a command', () => {
       1,
       { kind: 'taken', turn: null },
     ],
-    ['in a re-run it may be an earlier attempt', 2, { kind: 'stands' }],
+    ['in a re-run it may be an earlier attempt', 2, { kind: 'noted' }],
   ])('is claimed where comment is false: %s', async (_, attempt, note) => {
     await using scene = await openScene();
     const { claim } = claims(scene, 'taken');
@@ -431,7 +431,7 @@ describe('a command', () => {
             const run = open(scene, more, COMMAND);
             await run.updates.load(NUMBER);
             const [note] = await announce(run, run.job('a'));
-            const isOurs = note?.kind === 'stands';
+            const isOurs = note?.kind === 'noted';
             const end = isOurs
               ? run.ended('a')
               : run.job('a', { result: 'skipped', endedAt: START });
@@ -441,8 +441,8 @@ describe('a command', () => {
           }),
         ),
       );
-      expect(notes.toSorted()).toEqual(['stands', 'taken']);
-      const winner = notes[0] === 'stands' ? 'me' : 'you';
+      expect(notes.toSorted()).toEqual(['noted', 'taken']);
+      const winner = notes[0] === 'noted' ? 'me' : 'you';
       const [said = ''] = remembered(scene);
       expect(said).toContain(`${winner} sent/sent`);
       expect(said.replace(/ (me|you) not-sent\/skipped:?/, '')).not.toMatch(/sending|unknown/);
@@ -548,7 +548,7 @@ describe('a note that does not stand', () => {
     await using scene = await openScene();
     const run = open(scene);
     const notes = run.updates.announce([run.job('a')]);
-    expect(await scene.drive(Promise.all(notes.values()))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(Promise.all(notes.values()))).toEqual([{ kind: 'noted' }]);
   });
 });
 
@@ -561,7 +561,7 @@ describe('a re-run', () => {
     await using scene = await openScene();
     const run = open(scene, { attempt: 2 }, STEP);
     await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(scene.seconds()).toBe(3);
     expect(scene.names()).toEqual(['read', CREATE, 'read', 'read+history']);
   });
@@ -608,7 +608,7 @@ describe('a re-run', () => {
     await using scene = await openScene(withComment(early('not-sent', { endedAt: START })));
     const run = open(scene, { attempt: 2 }, { ...STEP, mark: 'early' });
     await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     run.updates.update(run.ended('a'), NUMBER);
     await scene.drive(run.updates.flush());
     expect(remembered(scene)).toEqual(['a: early sent/sent']);
@@ -625,7 +625,7 @@ describe('a re-run', () => {
       },
     });
     const run = open(scene, { attempt: 2 }, STEP);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(remembered(scene)).toEqual(['a: me sending']);
     expect(scene.names().slice(-3)).toEqual(['read+history', PATCH, 'read+history']);
   });
@@ -685,7 +685,7 @@ describe('a re-run', () => {
       );
       const run = open(scene, { ...claimed, attempt: 2 }, { ...COMMAND, mark: 'early' });
       await scene.drive(run.updates.load(NUMBER));
-      expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+      expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     });
   });
 });
@@ -832,11 +832,11 @@ describe('how far the jobs are is written', () => {
   describe('of a job that is only looked at', () => {
     const look = (run: Run, status: string): JobState => ({
       ...run.job('a', { result: 'active', endedAt: START }),
-      ...{ isLook: true, record: record({ status }) },
+      ...{ isReadOnly: true, record: record({ status }) },
     });
     async function lookAt(scene: Scene, status: string): Promise<void> {
       const run = open(scene, { wait: false });
-      run.updates.update({ ...run.job('a'), isLook: true }, NUMBER);
+      run.updates.update({ ...run.job('a'), isReadOnly: true }, NUMBER);
       run.updates.update(look(run, status), NUMBER);
       await scene.drive(run.updates.flush());
     }
@@ -860,9 +860,9 @@ describe('how far the jobs are is written', () => {
       await using scene = await openScene(withComment(other('sent')));
       const run = open(scene);
       const now = { ...other('sent'), owner: 'me', writes: 0 };
-      run.updates.update(state({ jobId: 'a', isLook: true }, now), NUMBER);
+      run.updates.update(state({ jobId: 'a', isReadOnly: true }, now), NUMBER);
       const end = { ...now, result: 'completed', endedAt: START } as const;
-      run.updates.update(state({ jobId: 'a', isLook: true, record: record() }, end), NUMBER);
+      run.updates.update(state({ jobId: 'a', isReadOnly: true, record: record() }, end), NUMBER);
       await scene.drive(run.updates.flush());
       expect(remembered(scene)).toEqual(['a: you sent/completed']);
     });
@@ -880,7 +880,7 @@ describe('many conversations', () => {
     const times = await scene.drive(
       Promise.all(
         notes.map(async (note) => {
-          expect(await note).toEqual({ kind: 'stands' });
+          expect(await note).toEqual({ kind: 'noted' });
           return scene.seconds();
         }),
       ),
@@ -898,7 +898,7 @@ describe('many conversations', () => {
     const kinds = await scene.drive(
       Promise.all(states.map(async ({ jobId }) => (await notes.get(jobId))?.kind)),
     );
-    expect(kinds.map((kind) => kind === 'stands')).toEqual(numbers.map((n) => n <= 200));
+    expect(kinds.map((kind) => kind === 'noted')).toEqual(numbers.map((n) => n <= 200));
     const why = ours('one run comments on 200 pull requests and issues at most');
     const left = { kind: 'missing', why };
     expect(await notes.get('job-203')).toEqual(left);

@@ -31,9 +31,9 @@ export const LEAST_ROOM = 17_900;
 const START = Date.UTC(2026, 10, 21, 19, 32);
 const PROMPT = 'Add error handling examples to the pages that changed.';
 const LIMITS: Limits & { wait: boolean } = { timeoutMs: 1_800_000, settleMs: 60_000, wait: true };
-const REFUSED = sentence`The service answered 400 to the message: ${'Prompt is too long: @octocat wrote 9000 characters'}.
+const REFUSED = sentence`The API answered 400 to the message: ${'Prompt is too long: @octocat wrote 9000 characters'}.
   It refuses this request; check the prompt and the job.`;
-const UNREADABLE = sentence`The service answered 403 to the look at the job: ${'Forbidden'} (request id
+const UNREADABLE = sentence`The API answered 403 to the look at the job: ${'Forbidden'} (request id
   ${'8f41c2a7'}). The api-key lacks the read scope.`;
 const RESET = sentence`The connection to ${'api.mintlify.com'} was lost after the request was written:
   connection reset.`;
@@ -129,7 +129,7 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
   };
   const start = { origin: 'run:1:job:step', leg: '', mark: `mark-${number}`, by: 'octocat' };
   const open: JobState = {
-    ...{ jobId, isLook: false, record, polls: 9 },
+    ...{ jobId, isReadOnly: false, record, polls: 9 },
     turn: {
       ...newTurn({ ...start, prompt: PROMPT, startedAt: START, runId: '4711', attempt: 1 }),
       ...{ delivery: 'sent', sentAt: START + 2000, base: record, ...turn },
