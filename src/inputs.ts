@@ -32,14 +32,14 @@ export type Permission = (typeof PERMISSIONS)[number];
 
 export interface Inputs extends AccessInputs {
   readonly projectId: string;
-  /** Without duplicates, in the order given. Empty if the conversation has to remember the job. */
+  /** Without duplicates, in the order given. Empty if the comment must name the job. */
   readonly jobIds: readonly string[];
   /** How many duplicates were left out. */
   readonly repeatedIds: number;
   readonly apiKey: string;
-  /** Whether messages are sent; otherwise the jobs are only polled. */
+  /** Whether messages are sent; otherwise the run is read-only. */
   readonly send: boolean;
-  /** Empty if nothing is sent. With a command, it stands before the text of the comment. */
+  /** Empty if nothing is sent. With a command, it is sent before the text of the comment. */
   readonly prompt: string;
   /** The statuses in which a job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
@@ -50,9 +50,9 @@ export interface Inputs extends AccessInputs {
   readonly settleMs: number;
   readonly failOn: ReadonlySet<TurnResult>;
   readonly comment: boolean;
-  /** Whether a re-run that cannot tell what was sent before sends all the same. */
+  /** Whether a re-run sends the message even if an earlier attempt may have sent it. */
   readonly resendOnRerun: boolean;
-  /** The leg of the matrix as JSON; empty where the runner does not say it. */
+  /** The `matrix` context as JSON; empty if the runner does not provide it. */
   readonly matrixLeg: string;
   readonly prNumber: number | null;
   readonly baseUrl: URL;
@@ -65,7 +65,7 @@ export type InputsRead =
   | {
       readonly kind: 'valid';
       readonly inputs: Inputs;
-      /** What is not given, although nothing can be called without it. */
+      /** Problems with missing inputs. They only matter if the event concerns this step. */
       readonly missing: readonly Reason[];
     }
   | {
@@ -74,7 +74,7 @@ export type InputsRead =
       readonly access: AccessInputs;
     };
 
-/** Bytes. The service documents no limit, but a longer prompt is surely a mistake. */
+/** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
 export const DEFAULT_BASE_URL = 'https://api.mintlify.com';
 
@@ -137,7 +137,7 @@ function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): reado
 export const NO_SECRETS =
   'api-key is empty; secrets are not passed to runs from forks or Dependabot.';
 
-/** What is needed to call anything. Nothing is called for a comment without the command. */
+/** Inputs without which no request can be made. A comment without the command needs no request. */
 function missingInputs(env: Env, send: boolean): readonly Reason[] {
   const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
   return [

@@ -6,16 +6,16 @@ import { readRefusal } from './job-record.ts';
 
 interface Attempt {
   readonly doing: 'send' | 'poll';
-  /** Names the service, and the proxy if there is one. */
+  /** The host of the API, and the proxy if there is one. */
   readonly where: string | Reason;
-  /** The date until which the service asks to wait; null if it does not. */
+  /** The date until which the API asks to wait; null if it does not. */
   readonly retryAt: Date | null;
   /** Whether this run sends the message again. */
   readonly isRetried: boolean;
   readonly redact: Redact;
 }
 
-/** One or two sentences: what the service did, and what to do about it. */
+/** One or two sentences: how the API responded, and what to do about it. */
 export function explain(exchange: Exchange, attempt: Attempt): Reason {
   const { doing, where, redact } = attempt;
   if (exchange.kind === 'failure') {

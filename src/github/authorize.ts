@@ -58,7 +58,7 @@ export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
   return event === 'pull_request' && (!isHeadHere || isByDependabot);
 }
 
-/** What the event asks for, before any permission is checked. */
+/** What the event asks for, before a permission is checked. */
 export function requestOf(
   { comment }: Trigger,
   { command, allowedBots }: Pick<AccessInputs, 'command' | 'allowedBots'>,
@@ -96,7 +96,7 @@ export async function authorize(
   return explained(trigger, await checking.catch(cannotCheck));
 }
 
-/** Everybody who triggered or re-ran this run. */
+/** Everyone who triggered or re-ran this run. */
 function findActors(
   { event, sender, comment }: Trigger,
   { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
@@ -125,7 +125,7 @@ function sameLogin(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-/** Adds why the event needs a permission, which is obvious only on comments. */
+/** Adds why the event needs a permission, except on comments, where it is obvious. */
 function explained({ event }: Trigger, authorization: Authorization): Authorization {
   if (authorization.kind !== 'denied' || isCommentEvent(event)) return authorization;
   const why = sentence`On the event ${oneLine(event, 100)}, which people without write access can start,

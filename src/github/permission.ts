@@ -7,10 +7,10 @@ import { reasonFor } from './errors.ts';
 export type Authorization =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'denied'; readonly reason: Reason }
-  /** GitHub gave no reliable answer, so nothing is allowed. */
+  /** The permission could not be checked, so nothing is allowed. */
   | { readonly kind: 'failed'; readonly reason: Reason };
 
-/** Somebody whose permission is checked. */
+/** A person or bot whose permission is checked. */
 export interface Actor {
   readonly login: string;
   /** Null if only the login is known, as for the actor who re-ran a workflow. */
@@ -30,12 +30,12 @@ export function isBot({ login, type }: Actor): boolean {
   return type === 'Bot' && login.endsWith(BOT_SUFFIX);
 }
 
-/** Whether the workflow names this bot: GitHub's API has no permissions of bots. */
+/** Whether the workflow names this bot. GitHub's API has no permissions of bots. */
 export function isAllowedBot({ login, type }: Actor, allowedBots: ReadonlySet<string>): boolean {
   return type === 'Bot' && allowedBots.has(login);
 }
 
-/** For the actor who re-ran the workflow, of whom the runner gives only the login. */
+/** The actor who re-ran the workflow, of whom only the login is known. */
 export function actorOf(login: string): Actor {
   return { login, id: null, type: login.endsWith(BOT_SUFFIX) ? 'Bot' : 'User' };
 }

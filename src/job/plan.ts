@@ -8,23 +8,23 @@ import { type End, reasonNow } from './reasons.ts';
 
 // What to do for each job, from what is remembered of earlier attempts and runs.
 
-/** What is remembered, or why it is not known where that would stand. */
+/** What is remembered, or why the job, which names its pull request, could not be polled. */
 export type JobMemory = Memory | { readonly kind: 'not-polled'; readonly giveUp: GiveUp };
 
-/** What to do for one job, with the reason where that is not simply to send. */
+/** What to do for one job. */
 export type Plan =
   | {
       readonly kind: 'send';
       readonly warning: string;
-      /** The turn of an earlier attempt that was not sent; null if none was begun. */
+      /** The turn of an earlier attempt that was not sent; null if there is none. */
       readonly earlier: Turn | null;
     }
-  /** An earlier attempt sent the message, or may have: go on from there. */
+  /** An earlier attempt sent the message, or may have: continue from there. */
   | { readonly kind: 'resume'; readonly turn: Turn; readonly isOvertaken: boolean }
   /** An earlier attempt saw the end. */
   | { readonly kind: 'ended'; readonly job: LedgerJob; readonly turn: Turn }
   | { readonly kind: 'refuse'; readonly end: End }
-  /** Nothing is to be sent; `turn` is the message of an earlier run that is not answered yet. */
+  /** With `send: false`; `turn` is the message of an earlier run that the agent is still working on. */
   | { readonly kind: 'read-only'; readonly turn: Turn | null };
 
 interface PlanInput {
@@ -33,7 +33,7 @@ interface PlanInput {
   /** The turn as this run would begin it. */
   readonly own: Turn;
   readonly wait: boolean;
-  /** Whether the event or `pr-number` names the conversation, so that no attempt can have another. */
+  /** Whether the event or `pr-number` names the pull request, so that it is the same in all attempts. */
   readonly isNamed: boolean;
   readonly resendOnRerun: boolean;
 }
@@ -41,9 +41,9 @@ interface PlanInput {
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
 
 /**
- * Whether the message goes out. In the first attempt it does, unless somebody else turns out to have
- * it. A re-run sends only what was surely not sent before: what an earlier attempt is known not to
- * have sent, or where the whole memory can be read and knows nothing of it.
+ * Whether to send the message. The first attempt does, unless another run sends it. A re-run does only
+ * if the message was certainly not sent before: the comment must say that, or be complete and not
+ * mention the message.
  */
 export function planJob(input: PlanInput): Plan {
   const { memory, jobId, own, wait, isNamed } = input;
@@ -56,9 +56,7 @@ export function planJob(input: PlanInput): Plan {
     case 'none':
       return planUnknown(
         input,
-        ours(
-          isNamed ? 'comment is false' : 'there is no pull request or issue that could remember it',
-        ),
+        ours(isNamed ? 'comment is false' : 'there is no pull request or issue with a comment'),
       );
     case 'read': {
       const { ledger, isWhole } = memory;
@@ -70,13 +68,13 @@ export function planJob(input: PlanInput): Plan {
       }
       const isTrimmed = ledger.trimmed !== null && isUpTo(own.runId, ledger.trimmed);
       if (isTrimmed) {
-        return planUnknown(input, ours('the comment had no room for all messages'));
+        return planUnknown(input, ours('the comment has no room for all messages'));
       }
       return isNamed
         ? SEND
         : planUnknown(
             input,
-            ours("the job's pull request does not show it and may have been another one before"),
+            ours('the comment does not mention it, and the job may have had another pull request'),
           );
     }
   }
@@ -84,7 +82,7 @@ export function planJob(input: PlanInput): Plan {
 
 function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Plan {
   if (earlier.delivery === 'not-sent') {
-    // The turn of another run stays as it is; this run has one of its own.
+    // This run must not change the turn of another run, so it starts one of its own.
     const isOfRun = earlier.runId === own.runId;
     return { kind: 'send', warning: '', earlier: isOfRun ? earlier : null };
   }
@@ -96,7 +94,7 @@ function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Pla
 const WHAT_TO_DO = sentence`To send it, start a new run, write a new comment, or set
   ${'resend-on-rerun: true'}.`;
 
-/** Nothing tells whether an earlier attempt sent the message. */
+/** It is not known whether an earlier attempt sent the message. */
 function planUnknown({ jobId, resendOnRerun }: PlanInput, why: Reason): Plan {
   if (resendOnRerun) {
     const warning =
@@ -111,9 +109,9 @@ function planUnknown({ jobId, resendOnRerun }: PlanInput, why: Reason): Plan {
   );
 }
 
-/** In a re-run, a job gets nothing if the run has ended before it is known what was sent to it. */
+/** In a re-run, nothing is sent to a job if it could not be polled to find its comment. */
 function refuseUnpolled(jobId: string, giveUp: GiveUp): Plan {
-  const nothing = sentence`Nothing was sent to job ${jobId} in this re-run: it could not be read`;
+  const nothing = sentence`Nothing was sent to job ${jobId} in this re-run: it could not be polled`;
   const unknown = ours('so the action cannot tell whether an earlier attempt sent it.');
   switch (giveUp.kind) {
     case 'refused':
@@ -141,7 +139,7 @@ function refuse(result: End['result'], reason: Reason): Plan {
   return { kind: 'refuse', end: { result, reason } };
 }
 
-/** How to poll a job without sending anything: from where the newest message that went out left it. */
+/** How to poll a job without sending anything: it continues with the newest message that was sent. */
 export function planReadOnly(memory: JobMemory, jobId: string, wait: boolean): Plan {
   const job = memory.kind === 'read' ? findJob(memory.ledger, jobId) : undefined;
   const turn = job?.turns.find(({ delivery }) => delivery !== 'not-sent');
@@ -149,7 +147,7 @@ export function planReadOnly(memory: JobMemory, jobId: string, wait: boolean): P
   return { kind: 'read-only', turn: isOpen ? turn : null };
 }
 
-/** The state in which a planned job begins; `own` is the turn as this run would begin it. */
+/** The first state of a planned job; `own` is the turn as this run would start it. */
 export function stateOf(
   jobId: string,
   plan: Plan,
@@ -170,7 +168,7 @@ export function stateOf(
       return { ...blank, turn: open({ ...turn, base }, delivery) };
     }
     case 'read-only': {
-      // The turn of an earlier run: what this one sees of it is a copy of its own.
+      // A copy of the turn of an earlier run, which this run may change.
       const turn = plan.turn && { ...plan.turn, owner: own.owner, writes: 0 };
       return { ...blank, turn: open(turn ?? own, turn?.delivery ?? 'not-sent') };
     }
@@ -188,12 +186,12 @@ export function stateOf(
   }
 }
 
-/** The turn of an earlier attempt, as this attempt goes on with it. */
+/** The turn of an earlier attempt, which this attempt continues. */
 function takeOver(turn: Turn, { owner, attempt }: Turn): Turn {
   return { ...turn, owner, attempt, writes: 0 };
 }
 
-/** The state of a job of which it is not known yet what an earlier attempt has sent. */
+/** The state of a job before it is known what an earlier attempt has sent. */
 export function unplannedState(jobId: string, own: Turn, isReadOnly: boolean): JobState {
   const unknown = {
     delivery: 'unknown',
@@ -206,7 +204,7 @@ export function unplannedState(jobId: string, own: Turn, isReadOnly: boolean): J
 
 const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };
 
-/** The job that is meant where none is named, or why that is not clear. */
+/** The job if `job-id` is empty, or why it is not clear which one it is. */
 export type RememberedJob =
   | { readonly kind: 'job'; readonly jobId: string }
   | { readonly kind: 'unclear'; readonly problem: Reason };

@@ -5,10 +5,10 @@ import { elapsedMs } from '../turn.ts';
 import { FleetProgress } from './fleet-progress.ts';
 import type { JobEvent } from './job.ts';
 
-/** Milliseconds without a line after which one says that all is well. */
+/** Milliseconds without a line in the log after which a line shows that the run continues. */
 const HEARTBEAT_MS = 60_000;
 
-/** Tells the log what happens. */
+/** Writes to the log what happens. */
 export function createProgress(log: Log, clock: Clock, jobs: number): (event: JobEvent) => void {
   if (jobs === 1) return createJobProgress(log, clock);
   const fleet = new FleetProgress(log, clock, jobs);
@@ -34,7 +34,7 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
   return (event) => {
     const { jobId, isReadOnly, record, turn } = event.state;
     const status = record?.status ?? null;
-    // While it is not known what became of a message, it is neither before it nor after.
+    // If it is not known whether the message was delivered, this is neither before nor after it.
     const isBefore = !isReadOnly && turn.delivery === 'not-sent';
     const elapsed = elapsedMs(turn, clock.now());
     const since =
@@ -46,7 +46,7 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
     switch (event.kind) {
       case 'status':
         if (inPhase === '') enter(isBefore ? 'Before the message' : 'Polling');
-        return say(`Job ${jobId} is ${status ?? 'in a status of no known form'}${since}.`);
+        return say(`Job ${jobId} is ${status ?? 'in an unknown status'}${since}.`);
       case 'sending':
         enter('Message');
         return say(`Sending the message to job ${jobId}.`);

@@ -3,11 +3,11 @@ import { isOvertaken, type LedgerJob } from '../memory/ledger.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { isFinal, type JobState, type Status, type Turn, type TurnResult } from '../turn.ts';
 
-// How a job ended, as a result and the sentence that explains it.
+// The result of a job, and the sentence that explains it.
 
 export interface End {
   readonly result: TurnResult;
-  /** One sentence for every result that is not plain success; else empty. */
+  /** One sentence for every result that is not plain success; otherwise empty. */
   readonly reason: Reason;
   readonly confirmed?: boolean | null;
 }
@@ -91,7 +91,7 @@ export function done(
   }
 }
 
-/** The state once it is known what other runs have sent: another message since may be the one answered. */
+/** The state after the comment was read again: the final status may belong to a later message of another run. */
 export function reviewState(state: JobState, { turns }: LedgerJob, limits: Limits): JobState {
   const { turn } = state;
   if (turn.confirmed !== true || !isOvertaken(turn, turns)) return state;
@@ -99,7 +99,7 @@ export function reviewState(state: JobState, { turns }: LedgerJob, limits: Limit
   return { ...state, turn: { ...turn, confirmed, reason } };
 }
 
-/** Another run has the same message. */
+/** Another run sends the same message. */
 export function handledElsewhere(jobId: string, runId: string | null): End {
   const who = runId === null ? ours('another run') : sentence`run ${runId}`;
   return {
@@ -127,7 +127,7 @@ function doubtOf({ base }: Turn, settleMs: number, isOvertaken: boolean): Reason
   );
 }
 
-/** Where there is no message to wait for, there is nothing to confirm. */
+/** Null if there is no message to wait for. */
 function unconfirmed({ turn }: JobState): false | null {
   return turn.sentAt === null ? null : false;
 }
@@ -138,8 +138,8 @@ export function timedOut(state: JobState, { timeoutMs }: Limits, lastMiss: Reaso
   const status = record?.status ?? null;
   const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
   const said = isFinal(status)
-    ? sentence`Job ${jobId} is ${status ?? ''}, but within ${limit} it did not become sure that this
-        answers the message. Check the job; timeout-minutes should be well above settle-seconds.`
+    ? sentence`Job ${jobId} is ${status ?? ''}, but within ${limit} it was not confirmed that this
+        status belongs to the message. Check the job; timeout-minutes should be well above settle-seconds.`
     : sentence`The agent was not done with job ${jobId} within ${limit}; its status is
         ${status ?? ours('not known')}, and the agent ${ours(status === null ? 'may keep' : 'keeps')}
         working. Raise timeout-minutes, or wait in a later run with send: false and wait: true.`;
@@ -173,7 +173,7 @@ export function stoppedWaiting(state: JobState): End {
   };
 }
 
-/** Nobody can tell whether the message arrived. */
+/** It is not known whether the message was delivered. */
 export function doubtful(why: Reason, { wait }: { wait: boolean }, isCancelled: boolean): End {
   const confirmed = wait ? false : null;
   const cancelled = ours('The run was cancelled while the message was being sent.');
@@ -182,7 +182,7 @@ export function doubtful(why: Reason, { wait }: { wait: boolean }, isCancelled: 
     : { result: 'error', confirmed, reason: sentence`${why} ${IT_MAY_HAVE_ARRIVED}` };
 }
 
-/** The message was surely not sent, or the one look did not succeed. */
+/** The message was certainly not sent or, with `send: false`, the job could not be polled. */
 export function notSent(
   { jobId, isReadOnly, record }: JobState,
   { timeoutMs }: Limits,
@@ -209,7 +209,7 @@ export function notSent(
     }
     case 'timed-out': {
       const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
-      const late = sentence`${nothing}: it was not possible within ${limit}.`;
+      const late = sentence`${nothing} within ${limit}.`;
       const { why } = cause;
       return { result: 'timed-out', reason: why.length === 0 ? late : sentence`${late} ${why}` };
     }

@@ -21,15 +21,15 @@ import { createProgress } from './progress.ts';
 import { type Message, runJob } from './run-job.ts';
 import { firstPollMs, paceOf } from './schedule.ts';
 
-// Runs all jobs of a step, each by its own clock, and keeps the output file true all the while.
+// Runs all jobs of a step at the same time, and keeps the output file up to date.
 
-/** The conversation of a job, and what is remembered there. */
+/** The pull request or issue of a job, and what is remembered there. */
 interface JobConversation {
   readonly conversation: number | null;
   readonly memory: JobMemory;
 }
 
-/** The conversation that the event or `pr-number` names, and what is remembered there. */
+/** The pull request or issue that the event or `pr-number` names, and what is remembered there. */
 interface NamedConversation {
   readonly conversation: number | null;
   readonly memory: Promise<Memory>;
@@ -46,7 +46,7 @@ export async function runJobs(
     const ids = jobIds.slice(from, from + BATCH_SIZE);
     const batch = new Batch(ids, context.agent.clock, (states) => context.updates.announce(states));
     running.push(...ids.map((jobId, index) => fleet.run(jobId, from + index, batch)));
-    // One that fails ends the run; the others of its batch need not be waited for.
+    // A job that throws ends the run, without a wait for the rest of its batch.
     await Promise.race([batch.sent, Promise.all(running)]);
   }
   await Promise.all(running);
@@ -59,7 +59,7 @@ class Fleet {
   readonly #prompt: string;
   readonly #own: Turn;
   readonly #progress: Observer;
-  /** Warnings that many jobs have in common: only the first is an annotation. */
+  /** Warnings that many jobs have in common: only the first one is an annotation. */
   readonly #warned = new Set<string>();
 
   constructor(context: RunContext, jobIds: readonly string[], named: NamedConversation) {
@@ -82,7 +82,7 @@ class Fleet {
     const unplanned = this.#begin(unplannedState(jobId, this.#own, !inputs.send), index);
     if (!inputs.send) batch.leave(jobId);
     const { memory: found, conversation } = await this.#locate(unplanned);
-    // A cancel may be why it could not be read.
+    // It may be unreadable because the run was cancelled.
     const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
     const memory: JobMemory = isCancelled ? CANCELLED : found;
     const plan = this.#plan(jobId, memory);
@@ -113,7 +113,7 @@ class Fleet {
     return { options, context: agent, observer, isOvertaken: false, state, warned: new Set() };
   }
 
-  /** What the plan needs to know; in the first attempt nothing was sent before. */
+  /** In the first attempt the memory is not needed: nothing was sent before. */
   async #locate(job: Job): Promise<JobConversation> {
     const { inputs, trigger, info } = this.#context;
     const { conversation, memory } = this.#named;
@@ -133,7 +133,7 @@ class Fleet {
       : planReadOnly(memory, jobId, wait);
   }
 
-  /** What a re-run does without its message. */
+  /** Says why a re-run does not send the message. */
   #say(jobId: string, plan: Plan): void {
     const { log } = this.#context.runtime;
     if (plan.kind !== 'ended' && plan.kind !== 'resume') return;
@@ -147,12 +147,12 @@ class Fleet {
     }
   }
 
-  /** Refused jobs are not written down: a later attempt would take them for not sent. */
+  /** A refused job is not written to the comment: a later attempt would conclude that nothing was sent. */
   #isWritten(plan: Plan): boolean {
     if (plan.kind === 'refuse') return false;
-    const goesOn = plan.kind === 'resume' || plan.kind === 'ended';
-    // Nobody changes the turn of another run.
-    return !goesOn || plan.turn.runId === this.#own.runId;
+    const isContinued = plan.kind === 'resume' || plan.kind === 'ended';
+    // Only the run of a turn may change it.
+    return !isContinued || plan.turn.runId === this.#own.runId;
   }
 
   #message(job: Job, plan: Plan, conversation: number | null, batch: Batch): Message {
@@ -162,7 +162,7 @@ class Fleet {
       prompt: this.#prompt,
       onlyWhen: inputs.onlyWhen,
       baseline: inputs.wait || inputs.onlyWhen !== null ? 'fresh' : isFromJob ? 'once' : 'none',
-      // One write covers all jobs of a batch, so only what is needed for it comes first.
+      // A batch is announced at once, so its jobs are only polled before if the announcement needs it.
       pollsFirst: isFromJob || inputs.onlyWhen !== null || this.#jobIds.length === 1,
       mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
       own: this.#own,
@@ -196,12 +196,12 @@ class Fleet {
     if (isWritten && isStage) {
       updates.update(state, conversationOf(state, this.#context) ?? conversation);
     }
-    // The end of a single job is written by who ends the run.
+    // The end of a single job is written when the run ends.
     const isDue = kind === 'ended' ? this.#jobIds.length > 1 : CHANGES_DELIVERY.has(kind);
     return isDue ? writeOutputs() : undefined;
   }
 
-  /** Whether only the job's own record names the conversation. */
+  /** Whether only the record of the job names its pull request. */
   #conversationIsFromJob(): boolean {
     const { inputs, trigger } = this.#context;
     return inputs.comment && inputs.prNumber === null && takesConversationFromJob(trigger);
@@ -218,8 +218,8 @@ class Fleet {
     if (this.#warned.has('pull request')) return;
     this.#warned.add('pull request');
     this.#context.runtime.log.notice(
-      'The job shows no pull request in this repository yet, so nothing is remembered of the message ' +
-        'before it is sent; a re-run will not send it again.',
+      'The job has no pull request in this repository yet, so no comment can note the message before it ' +
+        'is sent; a re-run will not send it again.',
     );
   }
 }
@@ -241,10 +241,10 @@ const LEAVES_BATCH: ReadonlySet<JobEvent['kind']> = new Set([
   'ended',
 ]);
 
-/** Never aborts: polling goes on after the queue has stopped. */
+/** Never aborted: polling continues after the queue has stopped. */
 const NEVER = new AbortController().signal;
 
-/** Polls the job for its pull request, for as long as that may help, and reads what stands there. */
+/** Polls the job for its pull request, with retries, and reads what is remembered there. */
 async function locate(job: Job, { agent, updates, info }: RunContext): Promise<JobConversation> {
   const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
   const poll = await pollUntilFetched(unstopped, job.state.jobId, pollHooks(job));
@@ -255,12 +255,12 @@ async function locate(job: Job, { agent, updates, info }: RunContext): Promise<J
   return { conversation, memory: await updates.load(conversation) };
 }
 
-/** Where no event names the conversation, the job does so as soon as it shows its pull request. */
+/** The pull request of the job, if the event does not name one. */
 function conversationOf(
   { record, turn }: JobState,
   { inputs, trigger, info }: RunContext,
 ): number | null {
   if (inputs.prNumber !== null || !takesConversationFromJob(trigger)) return null;
-  // The answer to the message may do without the link that a poll has shown.
+  // The response to the message may lack the link that a poll has returned.
   return ownPullRequest(record?.prLink ?? turn.base?.prLink ?? null, info);
 }

@@ -9,8 +9,8 @@ import { type CommentData, composeText, fits, readText } from './text.ts';
 
 // The comment on one pull request or issue, as a store that several runs write to.
 //
-// A write wins over whatever stood there, a list may show a new comment late, and an answer may get
-// lost. So every write is made on what was read just before it, and is read back until it stands.
+// A write replaces whatever the comment contained, a list may show a new comment late, and a response
+// may be lost. So each write is based on what was read just before, and is read back until it shows.
 
 export interface ConversationOptions {
   /** Of the pull request or issue. */
@@ -18,7 +18,7 @@ export interface ConversationOptions {
   readonly projectId: string;
   /** The random name of this process. */
   readonly owner: string;
-  /** What people see of a ledger, in at most so many characters. */
+  /** Renders the visible part of a ledger, in at most so many characters. */
   readonly render: (ledger: Ledger, limit: number) => string;
   readonly connect: () => Promise<GitHub>;
   readonly clock: Clock;
@@ -28,17 +28,17 @@ export interface ConversationOptions {
   readonly signal: AbortSignal;
 }
 
-/** What one request has shown. */
+/** What a read has shown. */
 export interface Reading {
   /** What all comments remember together. */
   readonly ledger: Ledger;
-  /** Whether all of our comments could be read; else `ledger` may lack something. */
+  /** Whether all of our comments could be read; otherwise `ledger` may lack something. */
   readonly isWhole: boolean;
   /** Each version of each comment, the oldest comment and version first, if they were asked for. */
   readonly versions: Versions;
-  /** Whether it shows our turns as they were written last. */
+  /** Whether it contains our turns as they were written last. */
   readonly isShown: boolean;
-  /** The same of the comment that stays, where two runs have made one each. */
+  /** The same for the oldest comment, which stays if two runs have created one each. */
   readonly isInOldest: boolean;
 }
 
@@ -49,45 +49,45 @@ export interface ReadOptions {
 }
 
 export interface WriteOptions extends ReadOptions {
-  /** Called after each write that surely took place, beside which it is read back. */
+  /** Called after each write that certainly took place. The read-back does not wait for it. */
   readonly onWritten?: () => void;
-  /** Milliseconds until what was written first, and what was written again, is read back. */
+  /** Milliseconds from the first write, and from each further one, to the read-back. */
   readonly readBackAfterMs?: number;
   readonly readAgainAfterMs?: number;
-  /** Whether it has to stand in the comment that stays. */
+  /** Whether the oldest comment must contain our turns. */
   readonly inOldest?: boolean;
 }
 
-/** Milliseconds for which a reading may be written on. */
+/** Milliseconds for which a write may be based on a read. */
 const FRESH_MS = 1000;
-/** How often a write is read back and made again before it counts as failed. */
+/** How often a write is repeated before it counts as failed. */
 const MOST_ROUNDS = 8;
-/** Milliseconds between them: at random, so that several runs do not keep in step. */
+/** Milliseconds between them, at random, so that several runs do not keep in step. */
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 500;
-/** Texts that are kept with what they hold. */
+/** Bodies whose contents are cached. */
 const MOST_TEXTS = 8;
-/** Milliseconds after which nobody else is at work on a comment that is one too many. */
+/** Milliseconds after which no other run is still writing to a superfluous comment. */
 const UNTOUCHED_MS = 60_000;
 
-/** Calls are to be made one after the other. All of them reject with a `GitHubError`. */
+/** Calls must be made one after the other. All of them reject with a `GitHubError`. */
 export class Conversation {
   readonly number: number;
   readonly #options: ConversationOptions;
-  /** As they were read last, the oldest first. */
+  /** Our comments as they were read last, the oldest first. */
   #comments: readonly OwnComment[] = [];
-  /** What any reading has shown: nobody else's turn gets lost by a write of ours. */
+  /** What all reads have shown: our writes must not lose turns of other runs. */
   #remembered = EMPTY;
   #lastWrite: OwnComment | null = null;
-  /** Our turns as they were written last, as far as there was room for them. */
+  /** Our turns as they were written last, without those for which there was no room. */
   #written = EMPTY;
-  /** When the reading began that may be written on; null after a write. */
+  /** When the last read started; null after a write. */
   #readAt: number | null = null;
-  /** By body, what the comments and their versions hold: to read it takes time. */
+  /** The contents by body, because decoding takes time. */
   #texts = new Map<string, CommentData>();
-  /** Comments that GitHub does not write to any more: lists may show them for a while. */
+  /** Comments that were deleted: lists may still show them for a while. */
   readonly #gone = new Set<number>();
-  /** Whether this process made a comment, as far as it knows. */
+  /** Whether this process has tried to create a comment. */
   #hasCreated = false;
 
   constructor(options: ConversationOptions) {
@@ -95,7 +95,7 @@ export class Conversation {
     this.#options = options;
   }
 
-  /** Of the comment that was written last; empty before. */
+  /** The URL of the comment that was written last; empty before. */
   get url(): string {
     return this.#lastWrite?.url ?? '';
   }
@@ -119,12 +119,13 @@ export class Conversation {
         this.#readAt = readAt;
         return this.#take(comments);
       }
-      if (round === MOST_ROUNDS) throw new GitHubError(0, 'GitHub keeps showing an old state');
+      if (round === MOST_ROUNDS)
+        throw new GitHubError(0, 'GitHub keeps returning an old version of the comment');
       await this.#pause(this.#randomMs());
     }
   }
 
-  /** Puts our turns into the oldest comment, or makes one, on a reading that is fresh. */
+  /** Writes our turns to the oldest comment, or to a new one, based on a fresh read. */
   async write(own: Ledger): Promise<void> {
     const { connect, clock } = this.#options;
     const github = await connect();
@@ -139,15 +140,15 @@ export class Conversation {
       }
       const updated = await github.updateComment(target.id, body);
       if (updated !== null) return this.#keep(updated);
-      // Somebody deleted it in the meantime, and another run may have made a new one.
+      // It was deleted in the meantime, and another run may have created a new one.
       this.#gone.add(target.id);
       this.#comments = this.#comments.filter(({ id }) => id !== target.id);
     }
   }
 
   /**
-   * Writes our turns and reads them back, until they stand: another run may have overwritten them, or
-   * the answer to a creation got lost. `own` is asked for each time.
+   * Writes our turns until a read-back shows them: another run may have overwritten them, or the
+   * response to a creation may be lost. `own` is called for each write.
    */
   async writeUntilItShows(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
     const { onWritten, readBackAfterMs = 0, readAgainAfterMs = 0, inOldest = false } = options;
@@ -164,8 +165,8 @@ export class Conversation {
   }
 
   /**
-   * Deletes what two runs that began at the same time have made too much: the oldest comment stays. One
-   * of another run goes only when nobody can be at work on it any more.
+   * If several runs have created a comment each, keeps the oldest and deletes the others: our own at
+   * once, those of other runs only when no run can still be writing to them.
    */
   async reconcile(): Promise<void> {
     const [main, ...others] = this.#comments;
@@ -173,7 +174,7 @@ export class Conversation {
       this.#isCovered(comment, main) && (this.#isOurs(comment) || this.#isUntouched(comment));
     if (!others.some(isSpare)) return;
     const github = await this.#options.connect();
-    // Somebody may have written to it a moment ago.
+    // Another run may just have written to it.
     await this.read();
     const [stays, ...rest] = this.#comments;
     for (const comment of rest) {
@@ -191,14 +192,14 @@ export class Conversation {
     this.#comments = [...others, written].sort((one, other) => one.id - other.id);
   }
 
-  /** The oldest comment that can be read; null where there is none at all. */
+  /** The oldest readable comment; null if there is no comment at all. */
   #target(): OwnComment | null {
     const target = this.#comments.find(({ body }) => this.#readText(body).kind === 'ledger');
     if (target === undefined && this.#comments.length > 0) throw new GitHubError(409, UNREADABLE);
     return target ?? null;
   }
 
-  /** What is remembered, with our own turns as they are now, as far as there is room for it. */
+  /** The body with all that is remembered and our current turns, as far as there is room. */
   #compose(own: Ledger): string {
     const { clock, projectId, owner, render } = this.#options;
     const all = unite([withoutOwner(this.#remembered, owner), own]);
@@ -238,13 +239,13 @@ export class Conversation {
     return read;
   }
 
-  /** Whether it shows the comment as it was before our last write. */
+  /** Whether it is a version from before our last write. */
   #isStale({ id, updatedAt }: OwnComment): boolean {
     const last = this.#lastWrite;
     return last !== null && last.id === id && updatedAt < last.updatedAt;
   }
 
-  /** Whether one comment has every turn of another as it is there, or later. */
+  /** Whether `main` contains each turn of another comment in the same or a newer version. */
   #isCovered(comment: OwnComment, main: OwnComment | undefined): boolean {
     const part = this.#readText(comment.body);
     const whole = main === undefined ? part : this.#readText(main.body);
@@ -252,7 +253,7 @@ export class Conversation {
     return contains(whole.ledger, unite([whole.ledger, part.ledger]));
   }
 
-  /** Whether nobody but this process has written turns to it: then it was made by it. */
+  /** Whether all turns in it are from this process, which then has created it. */
   #isOurs({ body }: OwnComment): boolean {
     const text = this.#readText(body);
     const turns = text.kind === 'ledger' ? text.ledger.jobs.flatMap((job) => job.turns) : [];
@@ -267,14 +268,14 @@ export class Conversation {
     return SHORTEST_PAUSE_MS + this.#options.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
   }
 
-  /** A cancel ends it early. */
+  /** A cancellation ends it early. */
   async #pause(ms: number): Promise<void> {
     const { clock, signal } = this.#options;
     if (ms > 0) await clock.sleep(ms, signal).catch(() => {});
   }
 }
 
-/** Without an answer, or with one of a server in trouble, it may have been written. */
+/** Without a response, or after a server error, the comment may have been written. */
 function throwUnlessUnclear(error: unknown): GitHubError {
   const isUnclear = error instanceof GitHubError && (error.status === 0 || error.status >= 500);
   if (!isUnclear) throw error;

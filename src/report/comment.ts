@@ -21,9 +21,9 @@ import {
   small,
 } from './markdown.ts';
 
-// A ledger -> the visible part of the comment: how it stands, the link, and then everything else.
+// A ledger -> the visible part of the comment: the state, the link, and then everything else.
 
-/** Links of our own are built from these facts of the runner. */
+/** What our own links are built from. */
 export interface Site {
   /** `https://github.com`, or that of the GitHub Enterprise server. */
   readonly serverUrl: string;
@@ -31,21 +31,21 @@ export interface Site {
   readonly repository: string;
 }
 
-/** A job with its newest message, and how that stands. */
+/** A job with its newest message. */
 interface ShownJob {
   readonly id: string;
   readonly record: LedgerRecord | null;
-  /** Null where nothing was sent to it. */
+  /** Null if nothing was sent to it. */
   readonly turn: Turn | null;
   readonly older: readonly Turn[];
   readonly label: Label;
 }
 
-/** Of several jobs: how many of those that need no attention are shown unfolded. */
+/** If more jobs need no attention, they are folded. */
 const MOST_OPEN = 10;
-/** Characters that are kept for what says that something is left out. */
+/** Characters that are reserved for the note that something is left out. */
 const ROOM_FOR_MORE = 200;
-/** Characters of a prompt, in a heading and in a list. */
+/** The most characters of a prompt, in a heading and in a list. */
 const HEADING_PROMPT = 120;
 const LIST_PROMPT = 50;
 
@@ -63,7 +63,7 @@ export function renderLedger(ledger: Ledger, site: Site, limit = Infinity): stri
 }
 
 const TRIMMED = small('Older messages were removed from this comment for lack of room.');
-/** Where a message was about to be sent, and then was not: an empty comment would be a riddle. */
+/** For a comment whose announced message was not sent: it must not be empty. */
 const NOTHING_SENT = 'No message was sent to an agent.';
 
 function toShown({ id, record, turns }: LedgerJob): ShownJob {
@@ -73,12 +73,12 @@ function toShown({ id, record, turns }: LedgerJob): ShownJob {
   return { id, record, turn, older, label };
 }
 
-/** A message that was withdrawn, which has no reason, is none: nobody is shown it. */
+/** A withdrawn message, which has no reason, is not shown. */
 function isMessage({ result, reason, endedAt }: Turn): boolean {
   return !(result === 'skipped' && reason.length === 0 && endedAt !== null);
 }
 
-/** One job: first how it stands, then where to look, in the end what it is. */
+/** One job: first its state, then the links, at the end the details. */
 function renderJob(job: ShownJob, site: Site, room: number): string {
   const { id, record, turn, label } = job;
   const { model = null, source = null, prLink = null } = record ?? {};
@@ -132,12 +132,12 @@ function renderAll(jobs: readonly ShownJob[], site: Site, room: number): string 
 
 const NO_TURN = { time: '', reason: NO_REASON, log: '', prompt: '' };
 
-/** What all have in common; null if there is no such thing. */
+/** The value that all have in common; null if there is none. */
 function shared<T>([first, ...others]: readonly T[]): T | null {
   return first !== undefined && others.every((value) => value === first) ? first : null;
 }
 
-/** GitHub's e-mail shows a comment as it is made: it begins with who asked what. */
+/** GitHub's email shows a comment as it was created, so it begins with who asked for what. */
 function asked(by: string | null, whom: string, prompt: string): string {
   const who = by === null ? `${capitalised(whom)} got a message` : `${code(by)} asked ${whom}`;
   return `${icon('⏳')} ${who}: ${code(prompt, HEADING_PROMPT)}`;
@@ -151,7 +151,7 @@ function fitsHeading(prompt: string): boolean {
   return prompt.length <= HEADING_PROMPT && !/[\n\r]/.test(prompt.trim());
 }
 
-/** How long it took, or when it started: nobody knows yet how long it takes. */
+/** How long the agent took or, while it is working, when the turn started. */
 function timeOf(job: ShownJob): string {
   if (job.turn === null) return '';
   return isOpen(job) ? startOf(job) : timeTaken(job.turn, job.label);
@@ -177,7 +177,7 @@ function logLink(
   return link('log', attempt === 1 ? run : `${run}/attempts/${attempt}`);
 }
 
-/** While a turn is under way, its reason is what is true if the run ends now. */
+/** During a turn, its reason is what is true if the run ends now. */
 function reasonOf({ endedAt, reason }: Turn): Reason {
   return endedAt === null ? NO_REASON : reason;
 }
@@ -187,7 +187,7 @@ function inUtc(time: number): string {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** What was asked before, the newest first, a line each. */
+/** The earlier messages, the newest first, with a line each. */
 function renderOlder(jobs: readonly ShownJob[], site: Site, room: number): string {
   const lines = jobs
     .flatMap(({ id, older }) => older.map((turn) => ({ turn, id: jobs.length === 1 ? '' : id })))
@@ -225,7 +225,7 @@ export function renderProblem(
   return composeNotice('problem', dotted([what, logLink(run, run)]));
 }
 
-/** The answer to a command that stands alone. It must not begin with the command itself. */
+/** The answer to a command without a prompt. It must not begin with the command itself. */
 export function renderUsage(command: string): string {
   const example = `${command} also add error handling examples`;
   const visible = [

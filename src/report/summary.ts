@@ -5,22 +5,22 @@ import { blocks, code, dotted, icon, link, pullRequestLink, reasonToMarkdown } f
 import { deliveryOf, labelOfState } from './ranking.ts';
 import { renderTimeline } from './timeline.ts';
 
-// The states of all jobs -> the job summary: the result first, then the facts, then a timeline.
+// The states of all jobs -> the job summary: the result first, then the details, then a timeline.
 
 /** The runner drops a summary of more than 1,048,576 bytes as a whole. */
 const SIZE_LIMIT = 1_000_000;
-/** Characters for the table of jobs, each of which may be three bytes. */
+/** Characters of the table of jobs, each of up to three bytes. */
 const TABLE_LIMIT = 300_000;
-/** Of several jobs: how many of those that need no attention are shown unfolded. */
+/** If more jobs need no attention, they are folded. */
 const MOST_OPEN = 20;
 
 export interface SummaryParts {
   readonly states: readonly JobState[];
   /** Why nothing was sent to any job; empty where there are jobs. */
   readonly problem: Reason;
-  /** Where people read more. */
+  /** Links to the comments. */
   readonly commentUrls: readonly string[];
-  /** What could not be written as a comment, or an empty string. */
+  /** The text of comments that could not be written, or empty. */
   readonly unwrittenComment: string;
 }
 
@@ -53,15 +53,14 @@ function renderProblem(problem: Reason): string {
   return blocks([`## ${icon('⚠️')} Nothing was sent`, reasonToMarkdown(problem)]);
 }
 
-/** Several are told apart by the numbers of their conversations. */
-function renderComments([first, ...others]: readonly string[]): string {
-  if (first === undefined) return '';
-  if (others.length === 0) return link('Comment on the conversation', first);
-  const links = [first, ...others]
+/** Links with the numbers of the pull requests or issues. */
+function renderComments(urls: readonly string[]): string {
+  if (urls.length === 0) return '';
+  const links = urls
     .map((url) => ({ url, number: Number(new URL(url).pathname.split('/').at(-1)) }))
     .sort((one, other) => one.number - other.number)
     .map(({ url, number }) => link(`#${number}`, url));
-  return `Comments: ${links.join(', ')}`;
+  return `${links.length === 1 ? 'Comment' : 'Comments'}: ${links.join(', ')}`;
 }
 
 function renderStates(states: readonly JobState[]): string {
@@ -102,7 +101,7 @@ function renderState(state: JobState): string {
       isReadOnly || turn.by === null ? '' : `asked by ${code(turn.by)}`,
     ]),
     reasonToMarkdown(turn.reason),
-    // The first row stands as the heading: without one GitHub draws an empty row.
+    // The first row is the heading: without a heading, GitHub shows an empty row.
     [heading, '| :-- | :-- |', ...table].join('\n'),
   ]);
 }

@@ -270,8 +270,8 @@ describe('a secondary rate limit of GitHub', () => {
 });
 
 const PERMISSION = 'The job needs `permissions:` with `pull-requests: write`';
-const TOKEN_IS_BAD = 'github-token has to be valid; left out, it is the token of the job.';
-const LIMIT = 'That is a rate limit of GitHub for this token, and passes.';
+const TOKEN_IS_BAD = 'Check github-token, or remove it to use the token of the job.';
+const LIMIT = 'This is a rate limit of GitHub for the token; try again later.';
 const REMEDIES = [PERMISSION, TOKEN_IS_BAD, LIMIT];
 
 /** What a warning says of the cause, and which remedy it names. */
@@ -337,7 +337,7 @@ describe('a comment that cannot be written is one warning, and the summary holds
     [
       'no answer',
       { github: { on: () => ({ fault: 'hang' }) } },
-      /GitHub did not answer in time|the time for it was over/,
+      /GitHub did not answer in time|the run has at most 30 s for it/,
       '',
     ],
     [

@@ -501,7 +501,9 @@ describe('what is older than our own write', () => {
   it('is not waited out for ever', async () => {
     const { scene, run } = await stale(100);
     await using _ = scene;
-    await expect(scene.drive(run.read())).rejects.toThrow('GitHub keeps showing an old state');
+    await expect(scene.drive(run.read())).rejects.toThrow(
+      'GitHub keeps returning an old version of the comment',
+    );
     expect(scene.github.calls('read').slice(-8)).toHaveLength(8);
   });
 });

@@ -170,8 +170,8 @@ it('a comment that could not be written stands in the summary', async () => {
 
 describe('crash', () => {
   const PREFIX =
-    'An unexpected error ended the run; please report it. The output delivery tells whether the ' +
-    'message went out.';
+    'An unexpected error ended the run; please report it. The output delivery says whether the ' +
+    'message was sent.';
   const bare = new TypeError('x is not a function');
   delete bare.stack;
 

@@ -152,9 +152,14 @@ describe('in a re-run', () => {
       ['no conversation', NONE, { isNamed: false }, 'there is no pull request or issue'],
       ['unreadable', UNREADABLE, {}, 'the comment cannot be read: GitHub answered 500'],
       ['unreadable in part', read(ledger(), false), {}, 'a comment of this action cannot be read'],
-      ['dropped, of this run', read({ jobs: [], trimmed: '8' }), {}, 'the comment had no room'],
-      ['dropped, of a later run', read({ jobs: [], trimmed: '10' }), {}, 'the comment had no room'],
-      ['only the job names the place', NOTHING, { isNamed: false }, 'may have been another one'],
+      ['dropped, of this run', read({ jobs: [], trimmed: '8' }), {}, 'the comment has no room'],
+      ['dropped, of a later run', read({ jobs: [], trimmed: '10' }), {}, 'the comment has no room'],
+      [
+        'only the job names the place',
+        NOTHING,
+        { isNamed: false },
+        'may have had another pull request',
+      ],
     ])('%s', (_, memory, more, why) => {
       expect(readable(plan(memory, more))).toEqual({
         kind: 'refuse',
@@ -183,7 +188,7 @@ describe('in a re-run', () => {
         'error',
         'so the action cannot tell .* It is gone.',
       ],
-      [{ kind: 'stopped', why: ['Too many.'] }, 'skipped', 'took no more messages. Too many.'],
+      [{ kind: 'stopped', why: ['Too many.'] }, 'skipped', 'stopped accepting messages. Too many.'],
       [{ kind: 'timed-out', why: ['So.'] }, 'timed-out', 'within timeout-minutes, .* sent it. So.'],
       [{ kind: 'timed-out', why: [] }, 'timed-out', 'within timeout-minutes, .* sent it.'],
       [

@@ -289,7 +289,7 @@ describe('the summary', () => {
   });
 
   it.each([
-    [['https://github.com/o/r/pull/7#issuecomment-1'], '[Comment on the conversation]('],
+    [['https://github.com/o/r/pull/7#issuecomment-1'], 'Comment: [#7]('],
     [
       ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
       'Comments: [#8](https://github.com/o/r/issues/8#i-2), [#10](https://github.com/o/r/pull/10#',

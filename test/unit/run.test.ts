@@ -65,7 +65,7 @@ it('what is thrown outside of every call ends the run as an error, with all outp
   const { runtime, said, written } = stand({}, { crashed });
   expect(await run(runtime)).toBe(1);
   expect(said).toEqual([
-    'An unexpected error ended the run; please report it. The output delivery tells whether the message went out. TypeError: x is not a function',
+    'An unexpected error ended the run; please report it. The output delivery says whether the message was sent. TypeError: x is not a function',
   ]);
   expect(written.at(-1)).toMatchObject({ result: 'error', delivery: 'not-sent' });
 });

@@ -147,7 +147,7 @@ describe('what is remembered', () => {
       { on: () => ({ status: 403, body: { message: 'Resource not accessible' } }) },
       /^GitHub answered 403: "Resource not accessible"\. The job needs `permissions:` .*[^.]$/,
     ],
-    ['a host without GraphQL', { graphql: false }, /^this host has no GraphQL, .*comment: false$/],
+    ['a host without GraphQL', { graphql: false }, /^this host has no GraphQL API, .*comment: false$/],
   ])('cannot be read after %s, and it is said why', async (_, options, why) => {
     await using scene = await openScene(options);
     const memory = await load(scene);
@@ -989,7 +989,7 @@ describe('at the end', () => {
     expect(scene.seconds()).toBe(30);
     expect(run.warnings).toEqual([
       expect.stringMatching(
-        /^The comment on #1, and those on 2 others, could not be .*: the time for it was over, 30 s in a run\./,
+        /^The comment on #1, and those on 2 others, could not be .*: the run has at most 30 s for it\./,
       ),
     ]);
     expect(unwritten.match(/[a-d]: sent\/sent/g)).toEqual([
