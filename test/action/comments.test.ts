@@ -265,7 +265,7 @@ describe('a secondary rate limit of GitHub', () => {
     await using scene = await stage(limited(seconds, times));
     const result = await scene.run();
     expect(result.outputs.result).toBe('sent');
-    expect(warnings(result)).toEqual([expect.stringContaining('403: "secondary"')]);
+    expect(warnings(result)).toEqual([expect.stringContaining('403: secondary.')]);
   });
 });
 
@@ -319,7 +319,7 @@ describe('a comment that cannot be written is one warning, and the summary holds
     [
       'HTML',
       { github: { on: () => ({ status: 200, body: '<html>' }) } },
-      'a proxy or portal may have given it',
+      'it may be from a proxy or captive portal',
       '',
     ],
     [
@@ -346,7 +346,7 @@ describe('a comment that cannot be written is one warning, and the summary holds
       'GitHub answered 403: "You have exceeded a secondary rate limit."',
       LIMIT,
     ],
-    ['a used up limit', { github: { on: () => used } }, 'GitHub answered 403: "no"', LIMIT],
+    ['a used up limit', { github: { on: () => used } }, 'GitHub answered 403: no.', LIMIT],
     [
       'too many requests',
       { github: { on: () => ({ status: 429 }) } },

@@ -35,7 +35,7 @@ function raw(behaviour: Behaviour, more: Fault = {}): Row[1] {
 const odd = (words: RegExp) => ({
   ...SENT,
   warns: [
-    new RegExp(`^The API accepted the message \\(200\\), but answered with .*${words.source}`),
+    new RegExp(`^The API accepted the message \\(200\\), but returned .*${words.source}`),
   ],
 });
 
@@ -226,7 +226,7 @@ describe('headers that no two servers would read alike', () => {
     [
       'a reason of a megabyte',
       raw(answer(`HTTP/1.1 200 ${'x'.repeat(2 ** 20)}\r\n\r\n`, 'end')),
-      { ...SENT, warns: [/\(200\), but answered with an empty body/] },
+      { ...SENT, warns: [/\(200\), but returned an empty body/] },
     ],
     ['headers of a size within the limit', headers({ 'x-large': 'x'.repeat(40_000) }), SENT],
   ]);

@@ -39,7 +39,7 @@ describe('the message is delivered', () => {
   const record = { id: JOB, status: 'active' };
   const empty = {
     ...SENT,
-    warns: [/accepted the message \(\d+\), but answered with an empty body/],
+    warns: [/accepted the message \(\d+\), but returned an empty body/],
   };
   const looks = { wait: true };
   play([

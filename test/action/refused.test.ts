@@ -30,7 +30,7 @@ it('bad input is one error that names every input; nothing is asked of anybody',
   expect(result.conclusion).toBe('failure');
   expect(errors(result)).toEqual([
     expect.stringMatching(
-      /^Nothing was sent\. job-id contains "\.\.", which is not an id.*wait must be.*api-key is empty/,
+      /^Nothing was sent\. job-id contains "\.\.", which is not an ID.*wait must be.*api-key is empty/,
     ),
   ]);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', results: '[]' });

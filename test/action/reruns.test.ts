@@ -131,7 +131,7 @@ describe('a re-run does not send again', () => {
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([
       expect.stringMatching(
-        /cannot tell whether .* the comment cannot be read: "GitHub answered 500"\. /,
+        /cannot tell whether .* the comment cannot be read: GitHub answered 500\. /,
       ),
     ]);
     expect(warnings(second)).toEqual([]);

@@ -12,7 +12,7 @@ import {
 import { KINDS, type Kind } from '../../../src/labels.ts';
 import type { Ledger, LedgerJob } from '../../../src/memory/ledger.ts';
 import { NO_REASON, ours, sentence } from '../../../src/reason.ts';
-import { renderLedger } from '../../../src/report/comment.ts';
+import { renderLedger, renderProblem, renderUsage } from '../../../src/report/comment.ts';
 import { renderSummary } from '../../../src/report/summary.ts';
 import { type JobRecord, type JobState, newTurn, type Turn } from '../../../src/turn.ts';
 
@@ -33,7 +33,7 @@ const PROMPT = 'Add error handling examples to the pages that changed.';
 const LIMITS: Limits & { wait: boolean } = { timeoutMs: 1_800_000, settleMs: 60_000, wait: true };
 const REFUSED = sentence`The API answered 400 to the message: ${'Prompt is too long: @octocat wrote 9000 characters'}.
   It refuses this request; check the prompt and the job.`;
-const UNREADABLE = sentence`The API answered 403 to the look at the job: ${'Forbidden'} (request id
+const UNREADABLE = sentence`The API answered 403 when the job was polled: ${'Forbidden'} (request id
   ${'8f41c2a7'}). The api-key lacks the read scope.`;
 const RESET = sentence`The connection to ${'api.mintlify.com'} was lost after the request was written:
   connection reset.`;
@@ -87,7 +87,7 @@ const VARIANTS: Readonly<Record<string, Parts>> = {
     turn: { prLinkChange: 'none' },
     record: { prLink: null },
   },
-  'no longer watched': { kind: 'unknown', turn: lostTurn() },
+  'no longer polled': { kind: 'unknown', turn: lostTurn() },
   'a prompt of many lines': {
     kind: 'completed',
     turn: {
@@ -195,6 +195,16 @@ export function comments(): readonly Exhibit[] {
     { name: '60 jobs: all failed', markdown: comment(fleetOf('failed', 60)) },
     { name: '500 jobs: some working', markdown: comment(mixedFleet(500, true), 10) },
     { name: '500 jobs: all timed out', markdown: comment(fleetOf('timed-out', 500)) },
+  ];
+}
+
+/** The comments that answer a command, instead of noting it. */
+export function answers(): readonly Exhibit[] {
+  const run = { ...SITE, runId: '1658821493', attempt: 1 };
+  const problem = ours('project-id is empty; give the ID of the project.');
+  return [
+    { name: 'a workflow without project-id', markdown: renderProblem(problem, run) },
+    { name: 'a command without a prompt', markdown: renderUsage('/agent') },
   ];
 }
 
