@@ -16,19 +16,19 @@ export interface Runtime {
   readonly clock: Clock;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
-  /** Rejects with what was thrown outside of every call. */
+  /** Rejects with an error that no code has caught. */
   readonly crashed: Promise<never>;
   readonly random: () => number;
-  /** Makes the engine keep its heap small rather than collect garbage seldom. */
+  /** Makes V8 keep its heap small. */
   readonly saveMemory: () => void;
-  /** Keeps the engine from compiling in the background what a process that ends would wait for. */
+  /** Stops V8 from optimizing in the background, which delays the end of the process. */
   readonly deferTierUp: () => void;
   /** Both write synchronously, and throw where the file cannot be written. */
   readonly writeOutputs: (outputs: Readonly<Record<string, string>>) => void;
   readonly writeSummary: (markdown: string) => void;
 }
 
-/** What a run works with, once it is clear that it may. */
+/** What an authorized run works with. */
 export interface RunContext {
   readonly runtime: Runtime;
   readonly inputs: Inputs;
@@ -36,12 +36,12 @@ export interface RunContext {
   readonly trigger: Trigger;
   /** What the comment asks for; empty without a command. */
   readonly text: string;
-  /** A random name of this process, by which it knows its own turns again. */
+  /** A random name of this process, by which it recognizes its own turns. */
   readonly mark: string;
   readonly agent: AgentContext;
   readonly updates: Updates;
-  /** What is known of each job by now, in input order. */
+  /** What is known of each job so far, in input order. */
   readonly states: Map<string, JobState>;
-  /** Writes the outputs as they are by now, or says in a sentence why it cannot. */
+  /** Writes the outputs as they are now. If that fails, it returns a sentence that says why. */
   readonly writeOutputs: () => string | undefined;
 }

@@ -11,7 +11,7 @@ import { redactor } from './runner/secrets.ts';
 import { DEFER_TIER_UP, disableMilo } from './vendor/undici.ts';
 
 const { env } = process;
-// Loaded only where it is needed: few runs do.
+// Loaded only when needed, which is rare.
 const setEngineFlag = (flag: string): void =>
   process.getBuiltinModule('node:v8').setFlagsFromString(flag);
 const secrets = readSecrets(env);
@@ -29,7 +29,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGBREAK'] as const) {
 }
 
 const crashed = Promise.withResolvers<never>();
-// Without a listener of its own, a rejection of this promise would be one that nobody handles.
+// Without this listener, the rejection itself would count as unhandled.
 crashed.promise.catch(() => {});
 process.on('uncaughtException', crashed.reject);
 process.on('unhandledRejection', crashed.reject);
@@ -52,7 +52,7 @@ exit(
   }),
 );
 
-/** Ends the process once the log is out: a bare `process.exit()` loses what a pipe still holds. */
+/** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */
 function exit(code: number): void {
   process.exitCode = code;
   process.stdout.write('', () => process.exit());

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { join, ours, type Reason, sentence } from './reason.ts';
 import { ok, problem, type Result } from './result.ts';
 import {
   type Env,
@@ -31,14 +32,14 @@ export type Permission = (typeof PERMISSIONS)[number];
 
 export interface Inputs extends AccessInputs {
   readonly projectId: string;
-  /** Without duplicates, in the order given. Empty if the conversation has to remember the job. */
+  /** Without duplicates, in the order given. Empty if the comment must name the job. */
   readonly jobIds: readonly string[];
   /** How many duplicates were left out. */
   readonly repeatedIds: number;
   readonly apiKey: string;
-  /** Whether messages are sent; otherwise the jobs are only polled. */
+  /** Whether messages are sent; otherwise the run is read-only. */
   readonly send: boolean;
-  /** Empty if nothing is sent. With a command, it stands before the text of the comment. */
+  /** Empty if nothing is sent. With a command, it is sent before the text of the comment. */
   readonly prompt: string;
   /** The statuses in which a job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
@@ -49,9 +50,9 @@ export interface Inputs extends AccessInputs {
   readonly settleMs: number;
   readonly failOn: ReadonlySet<TurnResult>;
   readonly comment: boolean;
-  /** Whether a re-run that cannot tell what was sent before sends all the same. */
+  /** Whether a re-run sends the message even if an earlier attempt may have sent it. */
   readonly resendOnRerun: boolean;
-  /** The leg of the matrix as JSON; empty where the runner does not say it. */
+  /** The `matrix` context as JSON; empty if the runner does not provide it. */
   readonly matrixLeg: string;
   readonly prNumber: number | null;
   readonly baseUrl: URL;
@@ -64,16 +65,16 @@ export type InputsRead =
   | {
       readonly kind: 'valid';
       readonly inputs: Inputs;
-      /** What is not given, although nothing can be called without it. */
-      readonly missing: readonly string[];
+      /** Problems with missing inputs. They only matter if the event concerns this step. */
+      readonly missing: readonly Reason[];
     }
   | {
       readonly kind: 'invalid';
-      readonly problems: readonly string[];
+      readonly problems: readonly Reason[];
       readonly access: AccessInputs;
     };
 
-/** Bytes. The service documents no limit, but a longer prompt is surely a mistake. */
+/** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
 export const DEFAULT_BASE_URL = 'https://api.mintlify.com';
 
@@ -102,10 +103,11 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   const proxy = readProxy(env, settings?.baseUrl.protocol === 'http:' ? 'http:' : 'https:');
   const certificates = problemWithCertificates(env);
   const problems = [
-    ...(parsed.error?.issues ?? []).map(({ path, message }) => `${String(path[0])} ${message}`),
-    ...[prompt, proxy].flatMap((read) => (read.kind === 'problem' ? [read.problem] : [])),
+    ...(parsed.error?.issues ?? []).map(toProblem),
+    ...(prompt.kind === 'problem' ? [prompt.problem] : []),
+    ...(proxy.kind === 'problem' ? [ours(proxy.problem)] : []),
     ...(settings === null ? [] : [...contradictions(settings), ...shownSecrets(env, settings)]),
-    ...(certificates === undefined ? [] : [`${certificates}.`]),
+    ...(certificates === undefined ? [] : [ours(`${certificates}.`)]),
   ];
   const missing = missingInputs(env, send);
   const hasApiKey = rawInput(env, 'api-key').trim() !== '';
@@ -120,14 +122,14 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
 type Settings = Omit<Inputs, 'hasApiKey' | 'prompt' | 'proxy'>;
 
 /** These are shown in outputs, comments and errors, so they must not contain a secret. */
-function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly string[] {
+function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly Reason[] {
   const shownTexts = { 'project-id': [projectId], 'job-id': jobIds, command: [command ?? ''] };
   return ['api-key', 'github-token'].flatMap((secret) => {
     const redact = redactor([rawInput(env, secret).trim()]);
     return Object.entries(shownTexts)
       .filter(([, texts]) => texts.some((text) => redact(text) !== text))
-      .map(
-        ([name]) => `${name} contains ${secret}, which would be shown; check what is passed there.`,
+      .map(([name]) =>
+        ours(`${name} contains ${secret}, which would be shown; check what is passed there.`),
       );
   });
 }
@@ -135,31 +137,42 @@ function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): reado
 export const NO_SECRETS =
   'api-key is empty; secrets are not passed to runs from forks or Dependabot.';
 
-/** What is needed to call anything. Nothing is called for a comment without the command. */
-function missingInputs(env: Env, send: boolean): readonly string[] {
+/** Inputs without which no request can be made. A comment without the command needs no request. */
+function missingInputs(env: Env, send: boolean): readonly Reason[] {
   const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
   return [
     isEmpty('api-key') ? `${NO_SECRETS} Otherwise check the name of the secret.` : '',
     send && ['prompt', 'prompt-file', 'command'].every(isEmpty)
       ? 'prompt is empty; write what the agent should do, or name a prompt-file.'
       : '',
-  ].filter((text) => text !== '');
+  ]
+    .filter((text) => text !== '')
+    .map(ours);
 }
 
-function contradictions({ send, command, onlyWhen }: Settings): readonly string[] {
+function contradictions({ send, command, onlyWhen }: Settings): readonly Reason[] {
   return Object.entries(send ? {} : { command, 'only-when': onlyWhen })
     .filter(([, value]) => value !== null)
-    .map(([name]) => `${name} and send: false cannot be combined; remove one of them.`);
+    .map(([name]) => ours(`${name} and send: false cannot be combined; remove one of them.`));
 }
 
-/** The problem if no job id is given and no conversation remembers one. */
-export const JOB_ID_MISSING =
-  'job-id is empty; give the id that the service returned when the job was created.';
+/** The problem if no job ID is given and no comment names a job. */
+export const JOB_ID_MISSING = ours(
+  'job-id is empty; give the ID that the API returned when the job was created.',
+);
 
-/** Checks a trimmed text. A problem continues a sentence that begins with its name. */
-type Check<T> = (text: string, quote: Quote) => Result<T>;
+/** The value of an input, or a problem that continues a sentence that begins with its name. */
+type Checked<T> = Result<T, Reason>;
+/** Checks a trimmed text. */
+type Check<T> = (text: string, quote: Quote) => Checked<T>;
 /** Makes a text fit for an error: short, visible and without secrets. */
 type Quote = (text: string) => string;
+
+/** The sentence of a problem that a check has found. */
+function toProblem({ path, ...issue }: z.core.$ZodIssue): Reason {
+  const { params } = issue as z.core.$ZodIssueCustom;
+  return join([ours(String(path[0])), params?.problem]);
+}
 
 /**
  * All inputs except the prompt, with their defaults. An empty text means "not given": the runner
@@ -175,7 +188,7 @@ function createSchema(redact: Redact) {
         const quote: Quote = (part) => shown(clean === raw ? redact(part) : clean);
         const result = check(raw.trim(), quote);
         if (result.kind === 'ok') return result.value;
-        context.issues.push({ code: 'custom', message: result.problem, input: raw });
+        context.issues.push({ code: 'custom', params: { problem: result.problem }, input: raw });
         return z.NEVER;
       }),
     );
@@ -188,7 +201,10 @@ function createSchema(redact: Redact) {
     'api-key': optional('', apiKey),
     command: optional(null, command),
     'minimum-permission': optional('write', oneOf([...PERMISSIONS, 'none'])),
-    'allowed-bots': optional(new Set<string>(), listOf(isLogin, 'logins such as renovate[bot]')),
+    'allowed-bots': optional(
+      new Set<string>(),
+      listOf(isLogin, sentence`logins such as ${'renovate[bot]'}`),
+    ),
     send: optional(true, boolean),
     wait: optional(false, boolean),
     'timeout-minutes': optional(30, number({ above: 0, atMost: 7200 })),
@@ -246,35 +262,35 @@ function readAccess(
   };
 }
 
-function projectId(text: string, quote: Quote): Result<string> {
-  if (text === '') return problem('is empty; give the id of the project.');
-  if (/[\s,]/.test(text)) return problem('contains more than one id; give exactly one.');
+function projectId(text: string, quote: Quote): Checked<string> {
+  if (text === '') return problem(ours('is empty; give the ID of the project.'));
+  if (/[\s,]/.test(text)) return problem(ours('contains more than one ID; give exactly one.'));
   return isId(text) ? ok(text) : problem(notAnId(quote(text)));
 }
 
 /** More messages in one step would wait for hours, because of the rate limit. */
 const MOST_JOBS = 500;
 
-function jobIds(text: string, quote: Quote): Result<Pick<Inputs, 'jobIds' | 'repeatedIds'>> {
+function jobIds(text: string, quote: Quote): Checked<Pick<Inputs, 'jobIds' | 'repeatedIds'>> {
   const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);
   if (list === null) {
     return problem(
-      `looks like a JSON array, but not of strings, as in ["job_8f41c2"]: ${quote(text)}.`,
+      sentence`looks like a JSON array, but not of strings, as in ${'["job_8f41c2"]'}: ${quote(text)}.`,
     );
   }
   const given = list.map((id) => id.trim()).filter((id) => id !== '');
   const ids = [...new Set(given)];
-  if (ids.length === 0) return problem('contains no id, only an empty list.');
+  if (ids.length === 0) return problem(ours('contains no ID, only an empty list.'));
   if (ids.length > MOST_JOBS) {
     return problem(
-      `contains ${ids.length} ids; one step takes at most ${MOST_JOBS}. Split the list with a ` +
-        'matrix, like examples/nudge-matrix.yml of this action.',
+      sentence`contains ${ids.length} IDs; one step takes at most ${MOST_JOBS}. Split the list with a
+        matrix, like examples/nudge-matrix.yml of this action.`,
     );
   }
   const wrong = given.find((id) => !isId(id));
   if (wrong === undefined) return ok({ jobIds: ids, repeatedIds: given.length - ids.length });
   const position = ` (number ${given.indexOf(wrong) + 1} of ${given.length})`;
-  return problem(notAnId(`${quote(wrong)}${given.length === 1 ? '' : position}`));
+  return problem(notAnId(quote(wrong), given.length === 1 ? '' : position));
 }
 
 /** Null if the text is not a JSON array of strings. */
@@ -291,11 +307,9 @@ function itemsOf(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '');
 }
 
-function notAnId(given: string): string {
-  return (
-    `contains ${given}, which is not an id. An id, such as job_8f41c2, has 1 to 256 letters, digits, "-", ` +
-    '"_", ".", "~", ":" or "@", and is not "." or "..".'
-  );
+function notAnId(given: string, position = ''): Reason {
+  return sentence`contains ${given}${ours(position)}, which is not an ID. An ID, such as job_8f41c2, has 1 to
+    256 letters, digits or characters of ${'-_.~:@'}, and is not ${'.'} or ${'..'}.`;
 }
 
 /**
@@ -317,19 +331,21 @@ const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
   ],
   [/^mint_dsc_/, 'is of the wrong kind: this is an assistant key; an admin key is needed.'],
   [/^mint_us_/, 'is of the wrong kind: this is an index key; an admin key is needed.'],
-  [/^mint_$/, 'is only the prefix "mint_"; the secret part is missing.'],
+  [/^mint_$/, 'is only the prefix of a key; the secret part is missing.'],
 ];
 
 /** Never quotes the value: an error must not disclose the key. */
-function apiKey(text: string): Result<string> {
+function apiKey(text: string): Checked<string> {
   const found = KEY_PROBLEMS.find(([pattern]) => pattern.test(text));
-  return found === undefined ? ok(text) : problem(found[1]);
+  return found === undefined ? ok(text) : problem(ours(found[1]));
 }
 
 /** One word, so that the start of a comment can be compared with it. */
-function command(text: string, quote: Quote): Result<string> {
+function command(text: string, quote: Quote): Checked<string> {
   if (/^\S{1,100}$/.test(text) && hasVisibleText(text)) return ok(text);
-  return problem(`must be one word without white space, such as /agent, not ${quote(text)}.`);
+  return problem(
+    sentence`must be one word without white space, such as ${'/agent'}; it is ${quote(text)}.`,
+  );
 }
 
 /** A login of a user or an app. Only the event says which of them are bots. */
@@ -337,35 +353,38 @@ function isLogin(text: string): boolean {
   return /^[a-z\d][\w-]{0,99}(\[bot\])?$/i.test(text);
 }
 
-function listOf<T extends string>(isItem: (item: string) => boolean, form: string) {
-  return (text: string, quote: Quote): Result<ReadonlySet<T>> => {
+function listOf<T extends string>(
+  isItem: (item: string) => boolean,
+  form: Reason,
+): Check<ReadonlySet<T>> {
+  return (text, quote) => {
     const items = itemsOf(text);
     const wrong = items.find((item) => !isItem(item));
     return wrong === undefined && items.length > 0
       ? ok(new Set(items as T[]))
-      : problem(`must be a list of ${form}, not ${quote(wrong ?? text)}.`);
+      : problem(sentence`must be a list of ${form}; it contains ${quote(wrong ?? text)}.`);
   };
 }
 
 /** `alone` is a word that the list must not contain, but that may be given instead of it. */
 function wordList<T extends string>(words: readonly T[], alone: string): Check<ReadonlySet<T>> {
   const isWord = (item: string): boolean => (words as readonly string[]).includes(item);
-  return listOf<T>(isWord, `${words.join(', ')}, or ${alone} alone`);
+  return listOf<T>(isWord, ours(`${words.join(', ')}, or ${alone} alone`));
 }
 
-function failOn(text: string, quote: Quote): Result<ReadonlySet<TurnResult>> {
+function failOn(text: string, quote: Quote): Checked<ReadonlySet<TurnResult>> {
   if (text === 'none') return ok(new Set<TurnResult>());
   const needless = ['error', 'cancelled'].find((word) => itemsOf(text).includes(word));
   return needless === undefined
     ? wordList(FAIL_ON, 'none')(text, quote)
-    : problem(`does not take ${needless}: error and cancelled always fail the step.`);
+    : problem(ours(`does not take ${needless}: error and cancelled always fail the step.`));
 }
 
 /** The words of YAML 1.2, like `getBooleanInput` of the toolkit. */
-function boolean(text: string, quote: Quote): Result<boolean> {
+function boolean(text: string, quote: Quote): Checked<boolean> {
   if (/^(true|True|TRUE)$/.test(text)) return ok(true);
   if (/^(false|False|FALSE)$/.test(text)) return ok(false);
-  return problem(`must be true or false, not ${quote(text)}.`);
+  return problem(sentence`must be true or false; it is ${quote(text)}.`);
 }
 
 /** Plain ASCII decimals: `Number()` would also accept `1e3`, `0x10` and `Infinity`. */
@@ -376,32 +395,37 @@ function number(range: { above?: number; atLeast?: number; atMost: number }): Ch
     const value = /^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text) ? Number(text) : Number.NaN;
     return value > above && value >= atLeast && value <= atMost
       ? ok(value)
-      : problem(`must be a plain number, ${low} and at most ${atMost}, not ${quote(text)}.`);
+      : problem(
+          sentence`must be a plain number, ${ours(low)} and at most ${atMost}; it is ${quote(text)}.`,
+        );
   };
 }
 
-function conversationNumber(text: string, quote: Quote): Result<number> {
+function conversationNumber(text: string, quote: Quote): Checked<number> {
   if (/^[1-9][0-9]{0,9}$/.test(text)) return ok(Number(text));
-  return problem(`must be the number of a pull request or issue, not ${quote(text)}.`);
+  return problem(sentence`must be the number of a pull request or issue; it is ${quote(text)}.`);
 }
 
 function oneOf<const T extends string>(words: readonly T[]): Check<T> {
   return (text, quote) => {
     const word = words.find((candidate) => candidate === text);
-    return word ? ok(word) : problem(`must be one of ${words.join(', ')}, not ${quote(text)}.`);
+    return word
+      ? ok(word)
+      : problem(sentence`must be one of ${ours(words.join(', '))}; it is ${quote(text)}.`);
   };
 }
 
 /** The key is sent in a header, so only `https` is safe, except on localhost. */
-function baseUrl(text: string): Result<URL> {
-  const form = `a URL such as ${DEFAULT_BASE_URL}`;
+function baseUrl(text: string): Checked<URL> {
+  const form = sentence`a URL such as ${DEFAULT_BASE_URL}`;
   const url = /[\s\p{C}\\]/u.test(text) ? null : URL.parse(text);
-  if (url === null) return problem(`must be ${form}.`);
+  if (url === null) return problem(sentence`must be ${form}.`);
   const isLocal = /^(localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(url.hostname);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal)) {
-    return problem('is not safe for the key: https required (http only on localhost).');
+    return problem(ours('is not safe for the key: https required (http only on localhost).'));
   }
-  const refuse = (what: string): Result<never> => problem(`must not ${what}; give ${form}.`);
+  const refuse = (what: string): Checked<never> =>
+    problem(sentence`must not ${ours(what)}; give ${form}.`);
   if (url.username || url.password) return refuse('contain a user name or password');
   if (/[?#]/.test(text)) return refuse('have a query or fragment');
   if (url.pathname.includes('//')) return refuse('have an empty path segment');
@@ -409,25 +433,31 @@ function baseUrl(text: string): Result<URL> {
 }
 
 /** Reads the prompt of the workflow. It is checked, but never changed. */
-function readPrompt(env: Env, redact: Redact): Result<string> {
+function readPrompt(env: Env, redact: Redact): Checked<string> {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
-  if (inline && path) return problem('prompt and prompt-file are both set; set only one of them.');
-  if (path === '') return inline === '' ? ok('') : checkPrompt('prompt', inline);
-  const name = `prompt-file: ${shown(redact(path))}`;
+  if (inline && path) {
+    return problem(ours('prompt and prompt-file are both set; set only one of them.'));
+  }
+  if (path === '') return inline === '' ? ok('') : checkPrompt(ours('prompt'), inline);
+  const name = sentence`prompt-file: ${shown(redact(path))}`;
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
-  if (file.kind === 'problem') return problem(`${name} ${file.problem}.`);
+  if (file.kind === 'problem') return problem(sentence`${name} ${ours(file.problem)}.`);
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
     return checkPrompt(name, decoder.decode(file.value));
   } catch {
-    return problem(`${name} is not valid UTF-8; save it as UTF-8.`);
+    return problem(sentence`${name} is not valid UTF-8; save it as UTF-8.`);
   }
 }
 
-function checkPrompt(name: string, text: string): Result<string> {
-  if (!text.isWellFormed()) return problem(`${name} contains a lone surrogate (half a character).`);
-  return hasVisibleText(text) ? ok(text) : problem(`${name} has no visible text; write a prompt.`);
+function checkPrompt(name: Reason, text: string): Checked<string> {
+  if (!text.isWellFormed()) {
+    return problem(sentence`${name} contains a lone surrogate (half a character).`);
+  }
+  return hasVisibleText(text)
+    ? ok(text)
+    : problem(sentence`${name} has no visible text; write a prompt.`);
 }
 
 /** The runner makes the name upper case and replaces only spaces (actions/runner, Handler.cs). */
@@ -436,5 +466,5 @@ function rawInput(env: Env, name: string): string {
 }
 
 function shown(text: string): string {
-  return `"${oneLine(text, 60)}"`;
+  return oneLine(text, 60) || 'blank';
 }

@@ -1,9 +1,9 @@
 import { isFinal, type Turn } from './turn.ts';
 
-// How a job stands, in the words in which people are told of it everywhere: an icon and a word, a title
-// where it stands alone, and what more there is to say in a few words.
+// The state of a job for people to read, the same everywhere: an icon and a word, a title for a single
+// job, and a few words of detail.
 
-/** What needs attention first. */
+/** In this order: those that need attention come first. */
 export const KINDS = [
   'failed',
   'unknown',
@@ -27,7 +27,7 @@ export interface Label {
   readonly title: string;
   /** After a number of jobs. */
   readonly phrase: string;
-  /** Empty where the title says it all. */
+  /** Empty if the title says everything. */
   readonly detail: string;
 }
 
@@ -57,16 +57,16 @@ const WORDS: Readonly<Record<Kind, Omit<Label, 'kind' | 'detail'>>> = {
   skipped: { icon: '⏭️', word: 'skipped', title: 'Message skipped', phrase: 'skipped' },
 };
 
-type Facts = Pick<Turn, 'result' | 'delivery' | 'confirmed' | 'prLinkChange' | 'endedAt'>;
+type TurnEnd = Pick<Turn, 'result' | 'delivery' | 'confirmed' | 'prLinkChange' | 'endedAt'>;
 
-/** `status` is that of the job by now; `isLook` if nothing was to be sent. */
-export function labelOf(turn: Facts, status: string | null, isLook = false): Label {
-  const kind = kindOf(turn, isLook);
-  return { kind, ...WORDS[kind], detail: detailOf(kind, turn, status, isLook) };
+/** `status` is the current status of the job. */
+export function labelOf(turn: TurnEnd, status: string | null, isReadOnly = false): Label {
+  const kind = kindOf(turn, isReadOnly);
+  return { kind, ...WORDS[kind], detail: detailOf(kind, turn, status, isReadOnly) };
 }
 
-/** Of a turn that others came after. Where its end was not seen, nobody knows it any more. */
-export function labelOfEarlier(turn: Facts & Pick<Turn, 'startedAt'>): Label {
+/** The label of a turn that later turns followed. If its end was not polled, it is not known. */
+export function labelOfEarlier(turn: TurnEnd & Pick<Turn, 'startedAt'>): Label {
   const { endedAt, startedAt, delivery } = turn;
   if (endedAt !== null) return labelOf(turn, null);
   return delivery === 'sent'
@@ -74,7 +74,7 @@ export function labelOfEarlier(turn: Facts & Pick<Turn, 'startedAt'>): Label {
     : labelOf({ ...turn, endedAt: startedAt, result: 'error', delivery: 'unknown' }, null);
 }
 
-/** Of a job that nothing was sent to. */
+/** The label of a job that nothing was sent to. */
 export function labelOfStatus(status: string | null): Label {
   const kind = STATUS_KINDS.get(status) ?? 'unknown';
   return { kind, ...WORDS[kind], detail: '' };
@@ -87,35 +87,35 @@ const STATUS_KINDS: ReadonlyMap<string | null, Kind> = new Map([
   ['failed', 'failed'],
 ]);
 
-function kindOf({ result, delivery, endedAt }: Facts, isLook: boolean): Kind {
-  if (endedAt === null && !isLook) return delivery === 'sent' ? 'working' : 'sending';
+function kindOf({ result, delivery, endedAt }: TurnEnd, isReadOnly: boolean): Kind {
+  if (endedAt === null && !isReadOnly) return delivery === 'sent' ? 'working' : 'sending';
   if (result === 'active') return 'working';
   if (result !== 'error') return result;
-  return isLook || delivery === 'sent' || delivery === 'unknown' ? 'unknown' : 'not-sent';
+  return isReadOnly || delivery === 'sent' || delivery === 'unknown' ? 'unknown' : 'not-sent';
 }
 
 function detailOf(
   kind: Kind,
-  { delivery, confirmed, prLinkChange }: Facts,
+  { delivery, confirmed, prLinkChange }: TurnEnd,
   status: string | null,
-  isLook: boolean,
+  isReadOnly: boolean,
 ): string {
   switch (kind) {
     case 'completed':
-      // Without a confirmation the link may be the earlier turn's.
+      // If it is not confirmed, the link may belong to an earlier turn.
       if (confirmed === false) return UNCONFIRMED;
-      return isLook || prLinkChange === null ? '' : CHANGES[prLinkChange];
+      return isReadOnly || prLinkChange === null ? '' : CHANGES[prLinkChange];
     case 'failed':
       return confirmed === false ? 'possibly on an earlier message' : '';
     case 'timed-out':
-      if (!isLook && delivery !== 'sent') return 'message not sent';
+      if (!isReadOnly && delivery !== 'sent') return 'message not sent';
       if (status === null) return 'the agent may still be working';
       return isFinal(status) ? 'not confirmed' : 'the agent is still working';
     case 'cancelled':
-      return isLook ? STOPPED : CANCELLED[delivery];
+      return isReadOnly ? STOPPED : CANCELLED[delivery];
     case 'unknown':
-      if (isLook) return 'the job could not be read';
-      return delivery === 'sent' ? 'the job can no longer be watched' : IN_DOUBT;
+      if (isReadOnly) return 'the job could not be polled';
+      return delivery === 'sent' ? 'the job can no longer be polled' : IN_DOUBT;
     default:
       return '';
   }
@@ -127,7 +127,7 @@ const CHANGES = {
   updated: 'pull request updated',
   none: 'no files changed',
 } as const;
-const STOPPED = 'stopped watching, the agent keeps working';
+const STOPPED = 'stopped waiting, the agent keeps working';
 const IN_DOUBT = 'the message may or may not have been delivered';
 const CANCELLED = {
   sending: IN_DOUBT,
@@ -136,12 +136,12 @@ const CANCELLED = {
   unknown: IN_DOUBT,
 } as const;
 
-/** In one line: `completed, pull request updated`. */
+/** For example `completed, pull request updated`. */
 export function inWords({ word, detail }: Label): string {
   return detail === '' ? word : `${word}, ${detail}`;
 }
 
-/** How many there are of each word, what needs attention first: `7 failed, 51 completed`. */
+/** The number of jobs with each word, for example `7 failed, 51 completed`. */
 export function countLabels(labels: readonly Label[], separator = ', '): string {
   const words = labels.toSorted(byAttention).map(({ word }) => word);
   return [...Map.groupBy(words, (word) => word)]

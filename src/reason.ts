@@ -1,26 +1,26 @@
 import { oneLine } from './sanitize.ts';
 
-// A sentence that may quote others, kept in parts, so that each place can show their words safely.
+// A sentence that may quote others, in parts, so that text by others can be shown safely everywhere.
 
 /**
- * Items with an even index are our own words, those with an odd index are what others wrote: a job's
- * id, a login, an error of the service. Empty where there is nothing to say.
+ * Parts with an even index are our own words. Parts with an odd index are text by others: a job ID, a
+ * login, an error of the API. Empty if there is nothing to say.
  */
 export type Reason = readonly string[];
 
 export const NO_REASON: Reason = [];
 
-/** Characters of one part that others wrote. */
+/** The most characters that are shown of a part by others. */
 export const QUOTE_LIMIT = 300;
 
-/** Words that are surely our own. */
+/** A sentence in which nobody is quoted. */
 export function ours(text: string): Reason {
   return text === '' ? NO_REASON : [text];
 }
 
 /**
- * The tag of a sentence of ours. A text that is put into it counts as what others wrote; numbers and
- * other sentences are ours. A line break in the source is a space.
+ * A tag for template literals. A string in `${}` counts as text by others; numbers and sentences count
+ * as what they are. A line break in the template becomes a space.
  */
 export function sentence(
   words: readonly string[],
@@ -35,7 +35,7 @@ export function sentence(
   return parts;
 }
 
-/** What is not empty, one after the other. */
+/** Joins sentences, without the empty ones. */
 export function join(reasons: readonly Reason[], separator = ' '): Reason {
   const parts: string[] = [];
   for (const reason of reasons.filter(({ length }) => length > 0)) {
@@ -53,7 +53,7 @@ function append(parts: string[], [first, ...others]: Reason): void {
   parts.push(...others);
 }
 
-/** For logs, outputs and annotations: words that are more than a plain one stand in quotes. */
+/** For logs, outputs and annotations. Text by others is in quotes unless it is one plain word. */
 export function reasonToText(reason: Reason): string {
   return reason.map((part, index) => (isOurs(index) ? part : quote(part))).join('');
 }
@@ -68,7 +68,7 @@ function quote(text: string): string {
   return /^(?:\w[\w.:@~/+-]*)?$/.test(line) ? line : `"${line.replaceAll('"', "'")}"`;
 }
 
-/** Changes only what others wrote: our words may be a secret of somebody by chance. */
+/** Changes only text by others: a secret may happen to be one of our own words. */
 export function redactReason(reason: Reason, redact: (text: string) => string): Reason {
   return reason.map((part, index) => (isOurs(index) ? part : redact(part)));
 }

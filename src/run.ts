@@ -3,20 +3,34 @@ import { createTransport, type Transport } from './agent/http.ts';
 import { openSendQueue } from './agent/send-queue.ts';
 import type { RunContext, Runtime } from './context.ts';
 import { connectOnce, type GitHub } from './github/api.ts';
-import { authorize, cannotAsk, getsNoSecrets, isTrusted, requestOf } from './github/authorize.ts';
+import { authorize, cannotCheck, getsNoSecrets, isTrusted, requestOf } from './github/authorize.ts';
 import type { Request } from './github/command.ts';
 import { createDeadline, type Deadline } from './github/deadline.ts';
 import { neededFor, whyOf } from './github/errors.ts';
-import { isCommentEvent, readTrigger, type Trigger, type TriggerRead } from './github/event.ts';
-import { type Reactions, reactTo } from './github/reactions.ts';
+import {
+  type CommentTrigger,
+  isCommentEvent,
+  readTrigger,
+  type Trigger,
+  type TriggerRead,
+} from './github/event.ts';
+import { type Claim, type Reactions, reactTo } from './github/reactions.ts';
 import { DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.ts';
 import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
 import { commentText } from './memory/text.ts';
 import { type Memory, openUpdates, type Updates } from './memory/updates.ts';
-import { NO_REASON, sentence } from './reason.ts';
-import { renderLedger, renderUsage } from './report/comment.ts';
+import {
+  join,
+  NO_REASON,
+  ours,
+  type Reason,
+  reasonToText,
+  redactReason,
+  sentence,
+} from './reason.ts';
+import { renderLedger, renderProblem, renderUsage } from './report/comment.ts';
 import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
 import { overallDelivery, worst } from './report/ranking.ts';
 import { problemWithCertificates, type RunInfo, readRunInfo } from './runner/environment.ts';
@@ -26,7 +40,7 @@ import { VERSION } from './version.ts';
 
 const USER_AGENT = `agent-follow-up/${VERSION}`;
 const MANY_JOBS = 20;
-/** Names of processes: of eight runs at once two have the same one in one of 10^11 cases. */
+/** The number of possible process names: two of eight runs at once share one in 1 of 10^11 cases. */
 const MOST_MARKS = 36 ** 8;
 /** Milliseconds that a run waits for GitHub. */
 const GITHUB_MS = 30_000;
@@ -41,19 +55,21 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   }
 }
 
-/** The story: inputs, trigger, authorization, jobs, finish. */
+/** Inputs, trigger, authorization, jobs, finish. */
 async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
   const info = readRunInfo(runtime.env);
   const settings = readInputs(runtime.env, runtime.redact);
   const access = settings.kind === 'valid' ? settings.inputs : settings.access;
   const { trigger, ...event } = findTrigger(runtime);
   const trusted = isTrusted(trigger);
-  if (event.kind === 'broken' && !trusted) return fail(runtime, `Nothing was sent: ${event.why}.`);
+  if (event.kind === 'broken' && !trusted) {
+    return fail(runtime, ours(`The run does not know what started it: ${event.why}.`));
+  }
   if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(runtime, NO_SECRETS);
-  // Otherwise a stranger may have started this, who must not turn the run red.
-  if (trusted && settings.kind === 'invalid') return failBecause(runtime, settings.problems);
+  // On other events, anyone may have started the run, and must not be able to make it fail.
+  if (trusted && settings.kind === 'invalid') return fail(runtime, join(settings.problems));
   if (event.kind === 'broken') {
-    runtime.log.warning(`This runs as a plain step, without a conversation: ${event.why}.`);
+    runtime.log.warning(`The step runs without a pull request or issue: ${event.why}.`);
   }
   const request = requestOf(trigger, access);
   if (request.kind === 'none' || request.kind === 'refused') return skip(runtime, request.reason);
@@ -66,16 +82,16 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
       ? openMemory({ runtime, info, trigger, mark, inputs: settings.inputs }, github)
       : null;
   const asking = authorize(trigger, info, access, connect);
-  const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotAsk);
+  const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotCheck);
   if (runtime.signal.aborted && authorization.kind === 'failed') return cancelled(runtime);
   if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
-  if (authorization.kind === 'failed') return failBecause(runtime, [authorization.reason]);
+  if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
-  if (settings.kind === 'invalid') return complain(runtime, settings.problems, github);
-  if (request.kind === 'usage') return answerWithUsage(runtime, request, info, connect);
-  reactions.show('eyes');
+  if (settings.kind === 'invalid') return complain({ runtime, info }, settings.problems, github);
+  if (request.kind === 'usage') return answerWithUsage({ runtime, info }, request, github);
+  void reactions.show('eyes');
   if (settings.missing.length > 0 || memory === null) {
-    return complain(runtime, settings.missing, github);
+    return complain({ runtime, info }, settings.missing, github);
   }
   const { text } = request;
   const { inputs } = settings;
@@ -89,7 +105,7 @@ interface OpenedMemory {
   readonly memory: Promise<Memory>;
 }
 
-/** Begins to read what is remembered: that takes as long as it takes to check a permission. */
+/** Starts to read the comment now, because it can be read while the permission is checked. */
 function openMemory(
   work: Pick<RunContext, 'runtime' | 'info' | 'trigger' | 'inputs' | 'mark'>,
   { connect, deadline, reactions }: GitHubSide,
@@ -104,20 +120,21 @@ function openMemory(
     claim: () => reactions.claim(),
   });
   const conversation = inputs.prNumber ?? trigger.conversation;
-  // A single poll of a job that is named needs to know nothing of what was sent before.
+  // To poll a named job once, it does not matter what was sent before.
   const isNeeded = inputs.send || inputs.wait || inputs.jobIds.length === 0;
   return { updates, conversation, memory: updates.load(isNeeded ? conversation : null) };
 }
 
-/** From here on the run is known to be allowed, and its settings to be right. */
+/** Called only if the run is allowed and its settings are valid. */
 async function followUp(
   work: Omit<RunContext, 'agent' | 'updates' | 'writeOutputs'>,
   { updates, conversation, memory }: OpenedMemory,
-  { deadline, reactions }: GitHubSide,
+  github: GitHubSide,
 ): Promise<0 | 1> {
   const { runtime, inputs, states } = work;
+  const { deadline, reactions } = github;
   introduce(runtime, inputs);
-  // Many jobs live for a long time, and without this the engine grows to twice the memory.
+  // A run with many jobs takes long, and without this V8 would use twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
   const transport = createTransport({ ...inputs, userAgent: USER_AGENT, clock: runtime.clock });
   const context: RunContext = {
@@ -130,14 +147,13 @@ async function followUp(
     const jobs = await whichJobs(context, memory, conversation);
     if (jobs.kind === 'unclear') {
       if (runtime.signal.aborted) return cancelled(runtime);
-      reactions.show('confused');
-      return failBecause(runtime, [jobs.problem]);
+      return await complain(work, [jobs.problem], github);
     }
     await runJobs(context, jobs.jobIds, { conversation, memory });
     return await report(context, reactions);
   } finally {
     await transport.close();
-    // A reaction that is not there in time is not waited for.
+    // The run does not wait for a reaction that takes too long.
     await deadline.waitFor(reactions.settled()).catch(() => {});
   }
 }
@@ -147,10 +163,12 @@ function findTrigger({ env }: Runtime): TriggerRead {
   return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'ok' ? file.value : null);
 }
 
-/** What a run speaks on GitHub with. */
+/** What a run needs to use GitHub. */
 interface GitHubSide {
+  /** The comment with the command; null without a command. */
+  readonly comment: CommentTrigger | null;
   readonly connect: () => Promise<GitHub>;
-  /** For all that the run waits for on GitHub. */
+  /** Limits the time that the run waits for GitHub in all. */
   readonly deadline: Deadline;
   readonly reactions: Reactions;
 }
@@ -163,64 +181,81 @@ function openGitHub(
 ): GitHubSide {
   const unsafe = problemWithCertificates(runtime.env);
   const connect = connectOnce({ ...info, ...runtime, token, unsafe, userAgent: USER_AGENT });
+  const comment = command === null ? null : trigger.comment;
   return {
+    comment,
     connect,
     deadline: createDeadline(runtime.clock, GITHUB_MS),
-    reactions: reactTo(command === null ? null : trigger.comment, connect, runtime.log),
+    reactions: reactTo(comment, connect, runtime.log),
   };
 }
 
-function failBecause(runtime: Runtime, reasons: readonly string[]): 1 {
-  return fail(runtime, `Nothing was sent. ${reasons.join(' ')}`);
-}
-
-/** A workflow whose runs are all refused is set up wrongly, unless it runs on comments: a warning. */
-function refuse(runtime: Runtime, { event }: Trigger, reason: string): 0 | 1 {
+/** On comments, a refusal is normal. On other events, the workflow probably needs a change: a warning. */
+function refuse(runtime: Runtime, { event }: Trigger, reason: Reason): 0 | 1 {
   const level = isCommentEvent(event) ? 'notice' : 'warning';
-  return skip(runtime, `Nothing was sent. ${reason}`, '', level);
+  return skip(runtime, `Nothing was sent. ${reasonToText(reason)}`, '', level);
 }
 
-/** What is wrong with the settings is said only now that a stranger cannot hear it. */
+/**
+ * Ends a run that the settings of the workflow stop. It is called after the authorization, so that
+ * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
+ */
 async function complain(
-  runtime: Runtime,
-  problems: readonly string[],
-  { deadline, reactions }: GitHubSide,
+  { runtime, info }: Pick<RunContext, 'runtime' | 'info'>,
+  problems: readonly Reason[],
+  github: GitHubSide,
 ): Promise<1> {
-  reactions.show('confused');
-  // The error is told with or without it.
+  const { comment, deadline, reactions } = github;
+  const problem = redactReason(join(problems), runtime.redact);
+  const claim = await deadline.waitFor(reactions.show('confused')).catch((): Claim => 'failed');
+  const isFirst = claim === 'ours' || (claim !== 'taken' && info.attempt === 1);
+  const url =
+    comment !== null && isFirst
+      ? await answer(runtime, comment.conversation, renderProblem(problem, info), github)
+      : '';
+  // The other reactions do not change the result.
   await deadline.waitFor(reactions.settled()).catch(() => {});
-  return failBecause(runtime, problems);
+  return fail(runtime, problem, url);
 }
 
 async function answerWithUsage(
-  runtime: Runtime,
+  { runtime, info }: Pick<RunContext, 'runtime' | 'info'>,
   { command, conversation }: Extract<Request, { kind: 'usage' }>,
-  { attempt }: RunInfo,
-  connect: () => Promise<GitHub>,
+  github: GitHubSide,
 ): Promise<0 | 1> {
-  const reason = `${command} stands alone; the prompt has to follow it in the same comment.`;
-  // An earlier attempt of this run has said it already.
-  if (attempt > 1) return skip(runtime, reason);
+  const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
+  // An earlier attempt of this run has already answered.
+  if (info.attempt > 1) return skip(runtime, reason);
+  return skip(runtime, reason, await answer(runtime, conversation, renderUsage(command), github));
+}
+
+/** Posts an answer to a command. Returns its URL, or an empty text if it could not be posted. */
+async function answer(
+  { log }: Runtime,
+  conversation: number,
+  body: string,
+  { connect, deadline }: GitHubSide,
+): Promise<string> {
   try {
-    const github = await connect();
-    const { url } = await github.createComment(conversation, renderUsage(command));
-    return skip(runtime, reason, url);
+    const posting = connect().then((github) => github.createComment(conversation, body));
+    const { url } = await deadline.waitFor(posting);
+    return url;
   } catch (error) {
     const needed = neededFor(error);
-    runtime.log.warning(`The usage could not be posted: ${whyOf(error)}. ${needed}`.trim());
-    return skip(runtime, reason);
+    log.warning(`The answer could not be posted: ${whyOf(error)}. ${needed}`.trim());
+    return '';
   }
 }
 
 function introduce({ log }: Runtime, { baseUrl, apiKey, repeatedIds }: Inputs): void {
   if (repeatedIds > 0) {
     const are = repeatedIds === 1 ? 'is a repetition' : 'are repetitions';
-    log.info(`${repeatedIds} of the ids in job-id ${are}; each job gets one message.`);
+    log.info(`${repeatedIds} of the IDs in job-id ${are}; each job gets one message.`);
   }
   const isDefault = baseUrl.href === new URL(DEFAULT_BASE_URL).href;
-  if (!isDefault) log.info(`The service is at ${baseUrl.host} (base-url).`);
+  if (!isDefault) log.info(`The API is at ${baseUrl.host} (base-url).`);
   if (isDefault && !apiKey.startsWith('mint_')) {
-    log.warning('api-key does not begin with "mint_"; the service may not take it.');
+    log.warning('api-key does not begin with "mint_"; the API may not accept it.');
   }
 }
 
@@ -253,9 +288,9 @@ function report(
   const all = (): readonly JobState[] => [...states.values()];
   const { result } = worst(all())?.turn ?? {};
   if (overallDelivery(all()) === 'not-sent') reactions.release();
-  if (result === 'completed') reactions.show('hooray');
+  if (result === 'completed') void reactions.show('hooray');
   if (all().some(({ turn }) => turn.result === 'error' || turn.result === 'failed')) {
-    reactions.show('confused');
+    void reactions.show('confused');
   }
   return conclude(runtime, all, inputs.failOn, async () => {
     const flushed = await updates.flush();

@@ -1,4 +1,4 @@
-// Makes text that others wrote safe to show in our own sentences.
+// Makes text by others safe to show in our own sentences.
 
 /** Control, format and bidirectional characters, tags, variation selectors and blank letters. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;

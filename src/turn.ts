@@ -1,14 +1,14 @@
-// A turn is one message to one job and the agent's work on it. This file owns what a run knows of it,
-// the words for it, and the rule that says when it is done.
+// A turn is one message to one job and the agent's work on it. This file defines what a run knows of a
+// turn, the words for it, and the rule that says when it is done.
 
 import { NO_REASON, type Reason } from './reason.ts';
 import type { Redact } from './runner/secrets.ts';
 
-/** What became of the message; `unknown`: it may or may not have arrived. In order of weight. */
+/** Whether the message was delivered; `unknown`: it may or may not have been. The worst first. */
 export const DELIVERIES = ['unknown', 'sent', 'not-sent'] as const;
 export type Delivery = (typeof DELIVERIES)[number];
 
-/** What became of a job in this run, from worst to best. */
+/** How a job ended in this run, from worst to best. */
 export const RESULTS = [
   'error',
   'cancelled',
@@ -32,18 +32,18 @@ export const FAIL_ON = [
   'completed',
 ] as const satisfies readonly TurnResult[];
 
-/** The statuses that the service documents; any other counts as "not final". */
+/** The statuses that the API documents; any other counts as "not final". */
 export const STATUSES = ['active', 'completed', 'archived', 'failed'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** A job as the service showed it. Only `id` and `status` may be relied on. */
+/** A job as the API returned it. Only `id` and `status` are always there. */
 export interface JobRecord {
   readonly id: string;
-  /** The service's own word, or null where it gave none that is a plain word. */
+  /** As the API returned it, or null if it is missing or not a plain word. */
   readonly status: string | null;
   /** Checked: an https link to a pull request on a known code host. */
   readonly prLink: string | null;
-  /** Why a link that the service gave is left out; else null. */
+  /** Why the link that the API returned is left out; otherwise null. */
   readonly linkProblem: string | null;
   readonly model: string | null;
   readonly source: { readonly repository: string; readonly ref: string | null } | null;
@@ -51,30 +51,30 @@ export interface JobRecord {
   readonly archivedAt: string | null;
 }
 
-/** What of a record can show that something has changed. */
+/** The part of a record that can show that something has changed. */
 export type Base = Pick<JobRecord, 'status' | 'prLink' | 'archivedAt'>;
 
 /**
- * One message to one job, and what came of it. The service numbers neither messages nor turns, and
- * right after a send a job may still show how its *previous* turn ended, so whether a final status is
- * ours has to be inferred from what was seen before and since. Times are in milliseconds since 1970.
+ * One message to one job, and its result. The API gives neither messages nor turns an ID, and just
+ * after a send a job may still have the status of its *previous* turn. So polls before and after the
+ * message must show which message a final status belongs to. Times are in milliseconds since 1970.
  */
 export interface Turn {
-  /** Who asked: a comment or review, or else a step of a run. The same for every attempt. */
+  /** What asked for it: a comment, a review, or a step of a run. The same for every attempt. */
   readonly origin: string;
-  /** Of a step: a hash of its leg of the matrix, or empty. */
+  /** For a step in a matrix: a hash of the `matrix` context of its job; otherwise empty. */
   readonly leg: string;
-  /** A random name of the process that began the turn; it tells turns of one origin apart. */
+  /** A random name of the process that started the turn, so that turns of one origin differ. */
   readonly mark: string;
-  /** The random name of the process that has the turn now: in a re-run another one. */
+  /** The random name of the process that updates the turn now: in a re-run, another one. */
   readonly owner: string;
-  /** The leg of the owner: a leg that is new in a re-run may go on with the turn of another one. */
+  /** The leg of the owner: in a re-run, a leg without a turn may continue the turn of another leg. */
   readonly ownerLeg: string;
-  /** How often the owner has written it: of two copies the one with more is later. */
+  /** How often the owner has written it: of two copies, the one with more writes is newer. */
   readonly writes: number;
-  /** Null where nobody in particular asked. */
+  /** The login of the person who asked; null on a schedule. */
   readonly by: string | null;
-  /** The beginning of what goes out. */
+  /** The beginning of the prompt. */
   readonly prompt: string;
   readonly startedAt: number;
   readonly runId: string;
@@ -82,50 +82,50 @@ export interface Turn {
   readonly attempt: number;
   /** `sending`: announced, but no request was made yet. */
   readonly delivery: Delivery | 'sending';
-  /** What a look just before the message saw; null if there was none, or nobody remembers. */
+  /** What a poll just before the message returned; null if there was none, or it is not known. */
   readonly base: Base | null;
-  /** When the service answered the message; null if it has not. */
+  /** When the API accepted the message; null if it has not. */
   readonly sentAt: number | null;
-  /** Whether a look since the message saw what only the message can have caused. */
+  /** Whether a poll after the message showed a change that only the message can have caused. */
   readonly evidence: boolean;
-  /** Whether a look since the message saw a final status. */
+  /** Whether a poll after the message returned a final status. */
   readonly wasFinal: boolean;
   /** Since when the status has been final without a break; null while it is not. */
   readonly finalSince: number | null;
-  /** When the last look that saw the job began: what it saw may be as old as that. */
+  /** When the last successful poll started: what it returned may be as old as that. */
   readonly seenAt: number;
-  /** While the turn is under way, `result` and `reason` are what is true if the run ends now. */
+  /** During the turn, `result` and `reason` are what is true if the run ends now. */
   readonly result: TurnResult;
-  /** One sentence for every result that is not plain success; else empty. */
+  /** One sentence for every result that is not plain success; otherwise empty. */
   readonly reason: Reason;
-  /** Whether the final status surely belongs to this message; null unless waited for. */
+  /** Whether the final status certainly belongs to this message; null without a wait. */
   readonly confirmed: boolean | null;
-  /** Null where it is not known what the job showed before the message. */
+  /** Null if the link before the message is not known. */
   readonly prLinkChange: 'created' | 'updated' | 'none' | null;
-  /** When it ended, or this run ended its part of it; null while it is under way. */
+  /** When the turn ended, or this run stopped working on it; null before. */
   readonly endedAt: number | null;
 }
 
 /** All that a run knows of one job. */
 export interface JobState {
   readonly jobId: string;
-  /** Whether this run only looks at the job, and sends nothing. */
-  readonly isLook: boolean;
-  /** As the service showed it last. */
+  /** Whether this run only polls the job and sends nothing (`send: false`). */
+  readonly isReadOnly: boolean;
+  /** As the API returned it last. */
   readonly record: JobRecord | null;
   readonly turn: Turn;
-  /** How often the job was looked at. */
+  /** How often the job was polled. */
   readonly polls: number;
   readonly timeline: readonly Milestone[];
 }
 
 export interface Milestone {
   readonly at: number;
-  /** `sent`, a result, or a status of the job that was seen anew. */
+  /** `sent`, a result, or a new status of the job. */
   readonly what: string;
 }
 
-/** Who asks for what. */
+/** What is known of a turn when it starts. */
 export type TurnStart = Pick<
   Turn,
   'origin' | 'leg' | 'mark' | 'by' | 'prompt' | 'startedAt' | 'runId' | 'attempt'
@@ -156,7 +156,7 @@ export function isKnownStatus(status: string | null): boolean {
   return (STATUSES as readonly (string | null)[]).includes(status);
 }
 
-/** The statuses that the service documents are words of ours, not of others. */
+/** The documented statuses are known words, in which no secret needs to be hidden. */
 export function redactStatus(status: string, redact: Redact): string {
   return isKnownStatus(status) ? status : redact(status);
 }
@@ -166,7 +166,7 @@ export function isFinal(status: string | null): boolean {
   return isKnownStatus(status) && status !== 'active';
 }
 
-/** Whether the end of the agent's work was seen. */
+/** Whether a poll showed the end of the agent's work. */
 export function hasEnded({ result, endedAt }: Turn): boolean {
   return endedAt !== null && isFinal(result);
 }
@@ -177,10 +177,10 @@ export function elapsedMs({ sentAt, endedAt }: Turn, now: number | null): number
   return sentAt === null || until === null ? null : until - sentAt;
 }
 
-/** Stands in a base for a link that was left out or held a secret: it cannot be compared. */
+/** In a base, replaces a link that was left out or contained a secret: it cannot be compared. */
 export const LEFT_OUT = '***';
 
-/** How the link has changed since before the message; null where that cannot be told. */
+/** How the link has changed since before the message; null if that is not known. */
 export function changeOfLink(base: Base | null, record: JobRecord | null): Turn['prLinkChange'] {
   if (base === null || record === null || base.prLink?.includes(LEFT_OUT)) return null;
   if (record.prLink !== null) return record.prLink === base.prLink ? 'updated' : 'created';
@@ -189,25 +189,25 @@ export function changeOfLink(base: Base | null, record: JobRecord | null): Turn[
 
 export type Verdict =
   | { readonly kind: 'done'; readonly confirmed: boolean }
-  /** Not done; the next look is due within `pollWithinMs`, or whenever the schedule says. */
+  /** Not done; the next poll is due within `pollWithinMs`, or null if the schedule decides. */
   | { readonly kind: 'open'; readonly pollWithinMs: number | null };
 
-/** Milliseconds between looks while a final status is still distrusted. */
+/** Milliseconds between polls while a final status may still belong to an earlier turn. */
 const DOUBT_INTERVAL_MS = 5000;
 
-/** A look, from its request to its answer, in milliseconds since 1970. */
-export interface Moment {
+/** From the request of a poll to its response, in milliseconds since 1970. */
+export interface Interval {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Takes in what a look after the message saw. The answer to the message is no look: it shows that
- * the message was taken, but not that reads are up to date. Between its request and its answer a
- * look may have seen the job at any time, so windows are measured from the end of the first look to
- * the beginning of the last.
+ * The turn after a poll that followed the message. The response to the message itself is not a poll: it
+ * shows that the message was accepted, but reads may still be out of date. A record may be from any
+ * time between the request and the response of its poll, so periods are measured from the end of the
+ * first poll to the start of the last.
  */
-export function observe(turn: Turn, record: JobRecord, { from, to }: Moment): Turn {
+export function observe(turn: Turn, record: JobRecord, { from, to }: Interval): Turn {
   return {
     ...turn,
     evidence: turn.evidence || isTakenUp(turn, record),
@@ -217,7 +217,7 @@ export function observe(turn: Turn, record: JobRecord, { from, to }: Moment): Tu
   };
 }
 
-/** An agent that was at work shows the new message by ending the old one and beginning anew. */
+/** An agent that was already working has started on the message once it has ended and started again. */
 function isTakenUp({ base, wasFinal }: Turn, record: JobRecord): boolean {
   return base !== null && isFinal(base.status)
     ? isEvidence(base, record)
@@ -225,8 +225,8 @@ function isTakenUp({ base, wasFinal }: Turn, record: JobRecord): boolean {
 }
 
 /**
- * What shows that a message arrived: `active`, or anything that changed. A link or a time that is
- * gone shows nothing, for only `id` and `status` are sure to be in every answer.
+ * Whether a record shows that a message arrived: it is `active`, or something has changed. A missing
+ * link or time shows nothing, because only `id` and `status` are in every response.
  */
 export function isEvidence(base: Base, record: Base): boolean {
   return (
@@ -237,24 +237,24 @@ export function isEvidence(base: Base, record: Base): boolean {
   );
 }
 
-/** What was remembered without a secret of that time cannot be compared. */
+/** A remembered value from which a secret was removed cannot be compared. */
 function isAnother(now: string | null, before: string | null): boolean {
   return now !== null && now !== before && !before?.includes(LEFT_OUT);
 }
 
 /**
- * Whether the turn is done, and if not, when to look again from `now`. `confirmed` is whether the
- * final status surely belongs to our message.
+ * Whether the turn is done, and if not, when to poll again. `confirmed` says whether the final status
+ * certainly belongs to our message.
  *
- * - After evidence, a final status is the end at once. It is confirmed, unless what the job showed
- *   before the message is not known.
+ * - After evidence, a final status ends the turn at once. It is confirmed if the status before the
+ *   message is known.
  * - Base final, no evidence: a final status ends the turn `settleMs` after the message, unconfirmed.
- * - Base not final or not known: the first final status may end the turn before ours, so it must
- *   have stayed for `settleMs`; unconfirmed, for ours may begin later still.
- * - With a `settleMs` of 0 a final status ends the wait at once, and confirms nothing more.
+ * - Base not final or not known: the first final status may be the end of an earlier turn, so it must
+ *   last for `settleMs`. It stays unconfirmed, because our turn may start even later.
+ * - If `settleMs` is 0, a final status ends the turn at once, unconfirmed without evidence.
  *
- * With a queueing delay of typically 2 s and a tail to 45 s, a settle window of 60 s was wrong in
- * none of 200,000 simulated runs, one of 30 s in 1.8 % of them.
+ * In 200,000 simulated runs, in which messages were queued for mostly 2 s and at most 45 s, 60 s were
+ * never too short, and 30 s were in 1.8 % of the runs.
  */
 export function evaluateTurn(turn: Turn, now: number, settleMs: number): Verdict {
   const { base, sentAt, evidence, finalSince, seenAt } = turn;

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
-import type { JobRecord, Moment } from '../turn.ts';
+import type { Interval, JobRecord } from '../turn.ts';
 import { explain, inUtc } from './explain.ts';
 import type { Answer, Exchange, Transport } from './http.ts';
 import { readRecord } from './job-record.ts';
@@ -15,17 +15,17 @@ import {
 } from './retry.ts';
 import type { SendQueue } from './send-queue.ts';
 
-/** What requests to the service need; the same for every job. */
+/** What requests to the API need; the same for every job. */
 export interface AgentContext {
   readonly transport: Transport;
   readonly queue: SendQueue;
-  /** Names the service, and the proxy if there is one, in messages. */
+  /** The host of the API, and the proxy if there is one, for messages. */
   readonly where: string | Reason;
   readonly projectId: string;
   /** The code host of this workflow, for the check of pull request links. */
   readonly serverUrl: string;
   readonly clock: Clock;
-  /** A time of the clock, at which all requests to the service end. */
+  /** A time of the clock, at which all requests to the API end. */
   readonly deadline: number;
   readonly signal: AbortSignal;
   /** 0 to 1, uniform. */
@@ -39,7 +39,7 @@ export type GiveUp =
   | { readonly kind: 'refused'; readonly why: Reason }
   /** The send queue is stopped, because of another message of this run. */
   | { readonly kind: 'stopped'; readonly why: Reason }
-  /** `why` is the reason for the last retry, or empty. */
+  /** `why` is the reason of the last retry, or empty. */
   | { readonly kind: 'timed-out'; readonly why: Reason }
   | { readonly kind: 'cancelled' };
 
@@ -57,7 +57,7 @@ export interface Fetched {
   readonly kind: 'fetched';
   readonly record: JobRecord;
   /** When the job was polled. */
-  readonly during: Moment;
+  readonly during: Interval;
 }
 
 /** A poll that failed. */
@@ -148,7 +148,7 @@ export function pollBeforeSend(
     if (afterMs === null) return { kind: 'refused', why: poll.why };
     const isTooLate = now + afterMs >= deadline;
     const retryAt = isTooLate ? retryDate(exchange, clock) : null;
-    const until = retryAt === null ? '' : `The service asks to wait until ${inUtc(retryAt)}.`;
+    const until = retryAt === null ? '' : `The API asks to wait until ${inUtc(retryAt)}.`;
     const why = join([poll.why, ours(until)]);
     onMissed(why, isTooLate ? null : afterMs);
     return { kind: 'retry', why, afterMs, holdsOthers: false };
@@ -174,19 +174,19 @@ export async function withRetries<T extends { readonly kind: string }>(
   attempt: () => Promise<T | Retry>,
 ): Promise<T | GiveUp> {
   for (;;) {
-    const outcome = await context.queue.limit(async () => {
+    const result = await context.queue.limit(async () => {
       const first = await attempt();
       if (!isRetry(first) || !first.holdsOthers) return first;
       return (await pause(context, first)) ?? { ...first, afterMs: 0 };
     });
-    if (!isRetry(outcome)) return outcome;
-    const giveUp = await pause(context, outcome);
+    if (!isRetry(result)) return result;
+    const giveUp = await pause(context, result);
     if (giveUp !== null) return giveUp;
   }
 }
 
-function isRetry(outcome: { readonly kind: string }): outcome is Retry {
-  return outcome.kind === 'retry';
+function isRetry(result: { readonly kind: string }): result is Retry {
+  return result.kind === 'retry';
 }
 
 /** Why nothing that takes `neededMs` may start now, or null if it may. */
@@ -200,7 +200,7 @@ export function mustGiveUp(
 }
 
 /**
- * Returns a function that sends the message once, and says whether to retry: only if the service
+ * Returns a function that sends the message once, and says whether to retry: only if the API
  * certainly did not accept the message. `onAttempt` is called synchronously before each request; if
  * it returns a sentence, the request is not made.
  */
@@ -283,14 +283,14 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
     case 'other-job':
       return {
         kind: 'doubtful',
-        why: sentence`${context.where} answered the message with the record of another job.`,
+        why: sentence`${context.where} returned the record of another job in response to the message.`,
       };
     case 'problem': {
       const what = body.kind === 'ok' && body.value === '' ? 'an empty body' : read.problem;
       return {
         kind: 'delivered',
         record: null,
-        warning: `The service accepted the message (${status}), but answered with ${what}.`,
+        warning: `The API accepted the message (${status}), but returned ${what}.`,
       };
     }
   }
@@ -304,7 +304,7 @@ function jobPath(projectId: string, jobId: string): string {
   return `/v2/agent/${projectId}/job/${jobId}`;
 }
 
-/** The date until which the service asks to wait; null if none, or beyond the range of Date. */
+/** The date until which the API asks to wait; null if none, or beyond the range of Date. */
 function retryDate(exchange: Exchange, clock: Clock): Date | null {
   const now = clock.now();
   const ms = retryAfterMs(exchange, now);

@@ -4,20 +4,20 @@ import { oneLine } from '../sanitize.ts';
 import type { Answer, Exchange } from './http.ts';
 import { readRefusal } from './job-record.ts';
 
-interface Subject {
+interface Attempt {
   readonly doing: 'send' | 'poll';
-  /** Names the service, and the proxy if there is one. */
+  /** The host of the API, and the proxy if there is one. */
   readonly where: string | Reason;
-  /** The date until which the service asks to wait; null if it does not. */
+  /** The date until which the API asks to wait; null if it does not. */
   readonly retryAt: Date | null;
   /** Whether this run sends the message again. */
   readonly isRetried: boolean;
   readonly redact: Redact;
 }
 
-/** One or two sentences: what the service did, and what to do about it. */
-export function explain(exchange: Exchange, subject: Subject): Reason {
-  const { doing, where, redact } = subject;
+/** One or two sentences: how the API responded, and what to do about it. */
+export function explain(exchange: Exchange, attempt: Attempt): Reason {
+  const { doing, where, redact } = attempt;
   if (exchange.kind === 'failure') {
     const why = ours(exchange.why);
     return exchange.written
@@ -28,8 +28,8 @@ export function explain(exchange: Exchange, subject: Subject): Reason {
   const when = ours(doing === 'send' ? 'to the message' : 'when the job was polled');
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : NO_REASON;
   const id = requestId === '' ? NO_REASON : sentence` (request id ${redact(requestId)})`;
-  const answered = sentence`The service answered ${status} ${when}${said}${id}.`;
-  return join([answered, advise(exchange, subject)]);
+  const answered = sentence`The API answered ${status} ${when}${said}${id}.`;
+  return join([answered, advise(exchange, attempt)]);
 }
 
 /** Only this many details are shown. */
@@ -44,8 +44,8 @@ function quoteRefusal(body: string, redact: Redact): Reason {
   return sentence`: ${oneLine(refusal)}${list}`;
 }
 
-function advise({ status, locationHost, contentType, body }: Answer, subject: Subject): Reason {
-  const { doing, redact } = subject;
+function advise({ status, locationHost, contentType, body }: Answer, attempt: Attempt): Reason {
+  const { doing, redact } = attempt;
   if (status >= 300 && status < 400) {
     const target = locationHost === '' ? NO_REASON : sentence` to ${redact(locationHost)}`;
     return sentence`That is a redirect${target}, which is never followed; check base-url.`;
@@ -63,7 +63,7 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
     case 404:
       return ours('The job was not found; check job-id and project-id.');
     case 429:
-      return ours(adviseOnLimit(subject));
+      return ours(adviseOnLimit(attempt));
   }
   if (status >= 200 && status < 300) {
     if (body.kind === 'problem') return ours(`The answer had ${body.problem}.`);
@@ -74,17 +74,17 @@ function advise({ status, locationHost, contentType, body }: Answer, subject: Su
     return sentence`The answer, with ${type}, was not a record of this job; a proxy or captive portal
       may have sent it.`;
   }
-  if (status >= 500) return ours('The service itself has a problem.');
+  if (status >= 500) return ours('The API itself has a problem.');
   const isUntimely = status === 408 || status === 425;
   return ours(isUntimely ? '' : 'It refuses this request; check the prompt and the job.');
 }
 
-function adviseOnLimit({ doing, isRetried, retryAt }: Subject): string {
+function adviseOnLimit({ doing, isRetried, retryAt }: Attempt): string {
   if (doing === 'poll') {
-    return 'The service was polled too often; a longer poll-interval-seconds may help.';
+    return 'The API was polled too often; a longer poll-interval-seconds may help.';
   }
   const limit =
-    'The service accepts 100 messages per project and hour (100/h) from all senders together';
+    'The API accepts 100 messages per project and hour (100/h) from all senders together';
   if (isRetried) return `${limit}.`;
   return retryAt === null
     ? `${limit}; try again later.`

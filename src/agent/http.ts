@@ -15,7 +15,7 @@ const HEADER_LIMIT = 64 * 1024;
  */
 const MOST_READS = 28;
 
-/** The outcome of one request. Requests never throw. */
+/** The result of one request. Requests never throw. */
 export type Exchange = Answer | Failure;
 
 export interface Answer {
@@ -27,7 +27,7 @@ export interface Answer {
   readonly date: string;
   /** The host of a redirect's target, never the whole URL. */
   readonly locationHost: string;
-  /** The id of the request, for the service's support; empty if the service gives none. */
+  /** The ID of the request, for Mintlify's support; empty if the API returns none. */
   readonly requestId: string;
   /** The whole text, or a problem such as "a body that is not UTF-8". */
   readonly body: Result<string>;
@@ -37,7 +37,7 @@ export interface Failure {
   readonly kind: 'failure';
   /** Whether any byte of the request may have been sent. If so, it may have been processed. */
   readonly written: boolean;
-  /** A `setup` failure lasts until somebody changes a setting; a `network` failure may pass. */
+  /** A `setup` failure lasts until a setting is changed; a `network` failure may pass. */
   readonly cause: 'network' | 'setup' | 'deadline' | 'cancelled';
   /** A phrase for people, such as "connection refused"; without secrets. */
   readonly why: string;

@@ -101,7 +101,7 @@ const refusal = z.union([
   ),
 ]);
 
-/** How the service explains a refusal: `{"error": string, "details": [...]}`. May be empty. */
+/** How the API explains a refusal: `{"error": string, "details": [...]}`. May be empty. */
 export function readRefusal(
   body: string,
   redact: Redact,

@@ -1,7 +1,7 @@
 import type { Answer, Exchange } from './http.ts';
 
 /**
- * What the outcome of a POST says about the message. The table "Will it send twice?" in docs/delivery.md
+ * What the result of a POST says about the message. The table "Will it send twice?" in docs/delivery.md
  * is generated from these rows.
  */
 export const SEND_RULES = {
@@ -50,7 +50,7 @@ type SendRule = { readonly when: string } & (
 
 export type SendClass = keyof typeof SEND_RULES;
 
-/** The class of a POST's outcome, which decides whether the message may be sent again. */
+/** The class of a POST, which decides whether the message may be sent again. */
 export function classifySend(exchange: Exchange): SendClass {
   if (exchange.kind === 'failure') {
     if (exchange.written) return 'doubtful';
@@ -65,14 +65,14 @@ export function classifySend(exchange: Exchange): SendClass {
   return status >= 400 && status < 500 && status !== 408 ? 'refused' : 'doubtful';
 }
 
-/** Whether the service accepted the message. */
+/** Whether the API accepted the message. */
 export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
   const { status } = exchange;
   return status >= 200 && status < 300 && saysJsonOrNothing(exchange);
 }
 
-/** A captive portal answers 200 with HTML. The service answers with JSON or with an empty body. */
+/** A captive portal returns 200 with HTML. The API returns JSON or an empty body. */
 function saysJsonOrNothing({ contentType, body }: Answer): boolean {
   if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)) return true;
   if (body.kind === 'problem') return false;
@@ -90,12 +90,12 @@ interface SendHistory {
   readonly random: number;
 }
 
-/** Milliseconds. If the service asks for a longer pause, the send is given up. */
+/** Milliseconds. If the API asks for a longer pause, the send is given up. */
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /**
  * Milliseconds after which the message may be sent again, or null if it may not: it may only if the
- * service certainly did not accept it.
+ * API certainly did not accept it.
  */
 export function sendRetryDelayMs(history: SendHistory): number | null {
   const { exchange, earlier, remainingMs, random } = history;
@@ -112,7 +112,7 @@ interface PollHistory {
   /** How many polls in a row have failed, including this one; and in the network. */
   readonly failures: number;
   readonly networkErrors: number;
-  /** Milliseconds since the service accepted the message; null before it is sent. */
+  /** Milliseconds since the API accepted the message; null before it is sent. */
   readonly sinceSendMs: number | null;
   readonly now: number;
   readonly random: number;
@@ -121,7 +121,7 @@ interface PollHistory {
 /** Failed polls in a row after which polling is given up. */
 const MOST_FAILED_POLLS = 8;
 const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
-/** Milliseconds after a send in which the service may still answer 404 for the job. */
+/** Milliseconds after a send in which the API may still return 404 for the job. */
 const GRACE_FOR_404_MS = 30_000;
 
 /** Milliseconds after which a failed poll may be repeated, or null if the answer is final. */

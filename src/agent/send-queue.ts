@@ -5,7 +5,7 @@ import type { Reason } from '../reason.ts';
 const MOST_AT_A_TIME = 4;
 
 /**
- * The queue of all messages of a run. The service has one rate limit for a whole project, so once a
+ * The queue of all messages of a run. The API has one rate limit for a whole project, so once a
  * message exceeds it, the messages after it would as well.
  */
 export interface SendQueue {

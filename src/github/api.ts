@@ -4,38 +4,38 @@ import { type Env, readProxy } from '../runner/environment.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
 import { type CallLimits, callLimits } from './call-limits.ts';
-import { type Answer, GitHubError, GraphQLError, refuseErrors } from './errors.ts';
+import { type GitHubAnswer, GitHubError, GraphQLError, refuseErrors } from './errors.ts';
 import { createFetch } from './fetch.ts';
 
-// The few calls to GitHub that this action makes.
+// All calls to the API of GitHub.
 
-/** A comment that the token's own identity wrote. */
+/** A comment by the identity of the token. */
 export interface OwnComment {
   readonly id: number;
   readonly nodeId: string;
   readonly body: string;
   readonly url: string;
-  /** In milliseconds since 1970; GitHub tells whole seconds. */
+  /** In milliseconds since 1970, rounded down to seconds by GitHub. */
   readonly updatedAt: number;
-  /** Every body that it has had, the oldest first, and `body` as the last one. */
+  /** All its bodies, the oldest first; the last one is `body`. */
   readonly versions: readonly string[];
 }
 
 /** Which comments to read. */
 export interface CommentsQuery {
-  /** Of comments that are known: they are read even where the list does not show them yet. */
+  /** Known comments, which are read even if the list does not show them yet. */
   readonly nodeIds: readonly string[];
-  /** Whether a body is that of a comment to read. */
+  /** Whether a comment with this body is wanted. */
   readonly isOurs: (body: string) => boolean;
-  /** Whether to read all pages, or only up to the newest one with such a comment. */
+  /** Whether to read all pages, or only up to the newest one with a wanted comment. */
   readonly allPages: boolean;
-  /** Whether to read what was overwritten as well; else `versions` has the body only. */
+  /** Whether to read earlier bodies as well; otherwise `versions` has only the current one. */
   readonly withVersions: boolean;
 }
 
-/** What somebody may do here; `none` stands for less than triage. */
+/** The permission of a person; `none` means less than triage. */
 export interface Collaborator {
-  /** Null if GitHub has no such account any more. */
+  /** Null if the account no longer exists. */
   readonly user: { readonly id: number; readonly login: string } | null;
   readonly permission: 'none' | 'triage' | 'write' | 'maintain' | 'admin';
 }
@@ -51,24 +51,24 @@ export type ReactionContent = 'eyes' | 'rocket' | 'hooray' | 'confused';
 
 export interface Reaction {
   readonly id: number;
-  /** Whether this call added it; of several calls by one identity this is so for one only. */
+  /** Whether this call added it: of several calls by one identity, only the first one does. */
   readonly isNew: boolean;
 }
 
 /** Each call rejects with a `GitHubError`. */
 export interface GitHub {
-  /** Own comments on an issue or pull request, the oldest first, in one request for each page. */
+  /** Our comments on an issue or pull request, the oldest first. Makes one request per page. */
   readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]>;
   createComment(number: number, body: string): Promise<OwnComment>;
-  /** Null if there is no such comment any more. */
+  /** Null if the comment no longer exists. */
   updateComment(id: number, body: string): Promise<OwnComment | null>;
   deleteComment(id: number): Promise<void>;
-  /** Null for a review: GitHub does not tell whether its reaction is new. */
+  /** Null for a review: GitHub does not return whether its reaction is new. */
   react(to: Reactable, content: ReactionContent): Promise<Reaction | null>;
   removeReaction(from: Reactable, reactionId: number): Promise<void>;
-  /** Null for whoever is no collaborator. */
+  /** Null if the person is not a collaborator. */
   collaborator(login: string): Promise<Collaborator | null>;
-  /** From now on all calls together may take at most this many milliseconds. */
+  /** Limits all calls from now on to this many milliseconds in total. */
   hurry(ms: number): void;
 }
 
@@ -86,12 +86,12 @@ export interface GitHubOptions {
 }
 
 const PAGE_SIZE = 100;
-/** With the headers of every call; without it, a newer version may one day answer otherwise. */
+/** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 /** Milliseconds that all calls may take once the run is cancelled. */
 const AFTER_CANCEL_MS = 4000;
 
-/** The newest versions first; `diff` is the whole body as it stood then. */
+/** The newest first; `diff` is the whole body at that time. */
 const VERSIONS = 'userContentEdits(first: 100) { nodes { diff } }';
 const commentsQuery = (versions: string): string => `query (
   $owner: String!, $name: String!, $number: Int!, $before: String, $ids: [ID!]!
@@ -131,7 +131,7 @@ const commentsAnswer = z.object({
         }),
       }),
     }),
-    /** Null for a comment that was deleted; an object without fields for what is no comment. */
+    /** Null for a deleted comment, and an object without fields for anything but a comment. */
     nodes: z.array(z.catch(z.nullable(graphqlComment), null)),
   }),
 });
@@ -171,7 +171,7 @@ const REACTION_ROUTES = {
 interface Connection extends GitHubOptions {
   readonly signal: AbortSignal;
   readonly deferTierUp: () => void;
-  /** Why nothing may be asked of GitHub, if so. */
+  /** Why GitHub must not be called, if so. */
   readonly unsafe: string | undefined;
 }
 
@@ -187,7 +187,7 @@ export function connectOnce(connection: Connection): () => Promise<GitHub> {
 async function connect({ signal, deferTierUp, unsafe, ...options }: Connection): Promise<GitHub> {
   if (options.token === '') throw new GitHubError(401, 'github-token is empty');
   if (unsafe !== undefined) throw new GitHubError(0, unsafe);
-  // Some requests more, and it begins; at the end of the run that would cost 20 ms.
+  // After some requests V8 starts to optimize, and the end of the run would wait for that for 20 ms.
   deferTierUp();
   const github = await connectGitHub(options);
   const hurry = (): void => github.hurry(AFTER_CANCEL_MS);
@@ -196,7 +196,7 @@ async function connect({ signal, deferTierUp, unsafe, ...options }: Connection):
   return github;
 }
 
-/** Loads the client only now: a run that makes no call to GitHub does not pay for it. */
+/** Loads the client only now, because a run without calls to GitHub does not need it. */
 export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
   return new Client(await connectClient(options), options);
 }
@@ -207,7 +207,7 @@ class Client implements GitHub {
   readonly #octokit: Octokit;
   readonly #options: GitHubOptions;
   readonly #limits: CallLimits;
-  /** In the query of comments; empty on a host that does not keep what was overwritten. */
+  /** A part of the query of comments; empty on a host that does not keep earlier bodies. */
   #versions = VERSIONS;
 
   constructor(octokit: Octokit, options: GitHubOptions) {
@@ -226,7 +226,7 @@ class Client implements GitHub {
         if (query.isOurs(comment.body)) found.set(comment.id, comment);
       }
       before = page.before;
-      // They are asked for by their ids once.
+      // The first page includes them.
       nodeIds = [];
     } while (before !== null && (query.allPages || found.size === 0));
     return [...found.values()].sort((one, other) => one.id - other.id);
@@ -249,7 +249,7 @@ class Client implements GitHub {
 
   async react(to: Reactable, content: ReactionContent): Promise<Reaction | null> {
     if (to.kind === 'review') {
-      // Only GraphQL knows reactions to a review.
+      // Only GraphQL has reactions to a review.
       const variables = { id: to.nodeId, content: content.toUpperCase() };
       await this.#ask(this.#graphql, { query: ADD_REACTION, variables }, anything);
       return null;
@@ -304,14 +304,14 @@ class Client implements GitHub {
         return this.#readPage(variables, false);
       }
       if (!hasNoGraphQL(error)) throw error;
-      const why = 'this host has no GraphQL, by which comments are found; set comment: false';
+      const why = 'this host has no GraphQL API, which the comment needs; set comment: false';
       throw new GitHubError(0, why, { cause: error });
     }
   }
 
   #toOwn(comment: z.infer<typeof graphqlComment>): readonly OwnComment[] {
     const { id: nodeId, body, url, viewerDidAuthor, updatedAt, userContentEdits } = comment;
-    // `databaseId` is a 32-bit field, which the ids of comments have outgrown.
+    // `databaseId` is a 32-bit field, but the IDs of comments are larger.
     const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
     if (!viewerDidAuthor || !(id > 0)) return [];
     const edits = userContentEdits?.nodes.flatMap((edit) => edit?.diff ?? []) ?? [];
@@ -329,7 +329,7 @@ class Client implements GitHub {
     return this.#parse(await this.#request(route, parameters), schema);
   }
 
-  /** A read is tried once more. Octokit's retry plugin would do so with writes as well. */
+  /** Repeats a failed read once. The retry plugin of Octokit would repeat writes as well. */
   async #read<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>): Promise<T> {
     try {
       return await this.#ask(route, parameters, schema);
@@ -339,30 +339,30 @@ class Client implements GitHub {
     }
   }
 
-  #request(route: string, parameters: Parameters): Promise<Answer> {
+  #request(route: string, parameters: Parameters): Promise<GitHubAnswer> {
     const [owner, repo] = this.#options.repository.split('/');
-    // What a route does not name would be sent along as a query or a field of the body.
+    // A parameter that is not in the route would become part of the query or the body.
     const repository = route.includes('{owner}') ? { owner, repo } : {};
     return this.#limits.withRateLimitRetry(async (signal) => {
       const headers = API_VERSION;
       const more = { ...repository, ...parameters, headers, request: { signal } };
-      const answer: Answer = await this.#octokit.request(route, more);
+      const answer: GitHubAnswer = await this.#octokit.request(route, more);
       if (route === this.#graphql) refuseErrors(answer, this.#options.redact);
       return answer;
     });
   }
 
-  #parse<T>({ data }: Answer, schema: z.ZodMiniType<T>): T {
+  #parse<T>({ data }: GitHubAnswer, schema: z.ZodMiniType<T>): T {
     const parsed = schema.safeParse(data);
     if (parsed.success) return parsed.data;
     throw new GitHubError(
       0,
-      'GitHub gave an answer that is not of its API; a proxy or portal may have given it',
+      'GitHub returned an unexpected response; it may be from a proxy or captive portal',
     );
   }
 }
 
-/** Resolves to null where GitHub says that what was asked for is not there. */
+/** Resolves to null if GitHub returns 404. */
 async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
@@ -372,7 +372,7 @@ async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Only a host without GraphQL answers like this; what fails otherwise proves nothing. */
+/** Only a host without GraphQL responds like this. */
 function hasNoGraphQL(error: unknown): boolean {
   const isRefusal = error instanceof GitHubError && !(error instanceof GraphQLError);
   return isRefusal && error.status === 404;
@@ -383,8 +383,8 @@ function isUnknownField(error: unknown): boolean {
 }
 
 /**
- * `user.permissions` tells every level; `role_name` may be that of a custom role; `permission` is
- * the oldest field, and knows neither triage nor maintain.
+ * `user.permissions` has every level. `role_name` may be the name of a custom role. `permission` is the
+ * oldest field and has neither triage nor maintain.
  */
 function toCollaborator({
   permission,

@@ -1,10 +1,11 @@
 import type { AccessInputs } from '../inputs.ts';
+import { join, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
 import type { GitHub } from './api.ts';
 import { type Request, readRequest } from './command.ts';
-import { whyOf } from './errors.ts';
+import { reasonFor } from './errors.ts';
 import { isCommentEvent, type Trigger } from './event.ts';
 import {
   type Actor,
@@ -57,7 +58,7 @@ export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
   return event === 'pull_request' && (!isHeadHere || isByDependabot);
 }
 
-/** What the event asks for, before any permission is checked. */
+/** What the event asks for, before a permission is checked. */
 export function requestOf(
   { comment }: Trigger,
   { command, allowedBots }: Pick<AccessInputs, 'command' | 'allowedBots'>,
@@ -86,32 +87,34 @@ export async function authorize(
   );
   if (unnamed !== undefined) {
     const login = oneLine(unnamed.login, 100);
-    const reason = `${login} is a bot or app that is not in allowed-bots.`;
+    const reason = sentence`${login} is a bot or app that is not in allowed-bots.`;
     return explained(trigger, { kind: 'denied', reason });
   }
   const people = found.value.filter(isPerson);
   if (minimumPermission === 'none' || people.length === 0) return { kind: 'allowed' };
   const checking = connect().then((github) => checkPermissions(github, people, minimumPermission));
-  return explained(trigger, await checking.catch(cannotAsk));
+  return explained(trigger, await checking.catch(cannotCheck));
 }
 
-/** Everybody who triggered or re-ran this run. */
+/** Everyone who triggered or re-ran this run. */
 function findActors(
   { event, sender, comment }: Trigger,
   { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-): Result<readonly Actor[]> {
+): Result<readonly Actor[], Reason> {
   const starter = comment?.author ?? sender;
   if (starter === null) {
     return problem(
-      `The event "${oneLine(event, 100)}" does not say who started it, so no permission can be ` +
-        'checked. Use another event, such as workflow_dispatch or schedule.',
+      sentence`The event ${oneLine(event, 100)} does not say who started it, so no permission can be
+        checked. Use another event, such as workflow_dispatch or schedule.`,
     );
   }
   if (attempt === 1) return ok([starter]);
   if (triggeringActor === '') {
     return problem(
-      'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can ' +
-        'be checked. Start a new run, or write a new comment.',
+      ours(
+        'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can be ' +
+          'checked. Start a new run, or write a new comment.',
+      ),
     );
   }
   const isSame = isPerson(starter) && sameLogin(starter.login, triggeringActor);
@@ -122,15 +125,17 @@ function sameLogin(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-/** Adds why the event needs a permission, which is obvious only on comments. */
+/** Adds why the event needs a permission, except on comments, where it is obvious. */
 function explained({ event }: Trigger, authorization: Authorization): Authorization {
   if (authorization.kind !== 'denied' || isCommentEvent(event)) return authorization;
-  const why =
-    `On the event "${oneLine(event, 100)}", which people without write access can start, the ` +
-    'action sends only for people with minimum-permission and bots in allowed-bots.';
-  return { kind: 'denied', reason: `${authorization.reason} ${why}` };
+  const why = sentence`On the event ${oneLine(event, 100)}, which people without write access can start,
+    the action sends only for people with minimum-permission and bots in allowed-bots.`;
+  return { kind: 'denied', reason: join([authorization.reason, why]) };
 }
 
-export function cannotAsk(error: unknown): Authorization {
-  return { kind: 'failed', reason: `The permission cannot be checked: ${whyOf(error)}.` };
+export function cannotCheck(error: unknown): Authorization {
+  return {
+    kind: 'failed',
+    reason: sentence`The permission cannot be checked: ${reasonFor(error)}.`,
+  };
 }

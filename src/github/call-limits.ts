@@ -2,17 +2,16 @@ import type { Clock } from '../clock.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { GitHubError, toGitHubError } from './errors.ts';
 
-// How long a call to GitHub may take, and when it is made once more.
+// How long a call to GitHub may take, and when it is repeated.
 
 /** Milliseconds that one call may take. */
 const CALL_MS = 10_000;
-/** Milliseconds that a secondary rate limit is waited out, once a run. */
+/** The longest rate limit, in milliseconds, that a run waits for, once. */
 const LONGEST_PAUSE_MS = 5000;
 
 export interface CallLimits {
   /**
-   * Makes a call, and once more if GitHub refuses it for a short time. Rejects with a
-   * `GitHubError` whatever went wrong.
+   * Makes a call, and repeats it once after a short rate limit. Rejects only with a `GitHubError`.
    */
   withRateLimitRetry<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>;
   mayRepeat(error: GitHubError): boolean;
@@ -60,7 +59,7 @@ export function callLimits(clock: Clock, redact: Redact): CallLimits {
     mayRepeat: ({ status }) => !everything.signal.aborted && (status === 0 || status >= 500),
     hurry(ms) {
       clock.sleep(ms, everything.signal).then(
-        () => everything.abort(new GitHubError(0, 'the run was ending')),
+        () => everything.abort(new GitHubError(0, 'the run had no more time for it')),
         // An earlier limit was reached first.
         () => {},
       );

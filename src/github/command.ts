@@ -4,11 +4,11 @@ import { isAllowedBot, isPerson } from './permission.ts';
 
 /** GitHub's own limit for a comment, in characters. */
 const LONGEST_COMMENT = 65_536;
-/** Every comment of this action begins with it, and no comment that holds it is ever a command. */
+/** Every comment of this action begins with it, and no comment that contains it is ever a command. */
 export const OPENING = '<!-- agent-follow-up ';
 const NO_BOTS: ReadonlySet<string> = new Set();
 
-/** What a comment asks for, judging only by its text and sender. */
+/** What a comment asks for, according to its text and sender. */
 export type Request =
   | { readonly kind: 'none'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string }
@@ -18,8 +18,8 @@ export type Request =
   | { readonly kind: 'asked'; readonly text: string };
 
 /**
- * All checks of a comment that need no API call. `none` is a comment that is not meant for the
- * action. Without a command, the workflow decides what is sent, but the same checks apply.
+ * All checks of a comment that need no API call. `none` means that the comment is not for the action.
+ * Without a command, the workflow decides what is sent, but the same checks apply.
  */
 export function readRequest(
   comment: CommentTrigger,

@@ -1,16 +1,16 @@
 import type { Clock } from '../clock.ts';
 import { GitHubError } from './errors.ts';
 
-/** Time that waits for GitHub have in common: however many there are, all together take no more. */
+/** A limit for the total time of several waits for GitHub. */
 export interface Deadline {
   /**
    * Settles like the work, or rejects with a `GitHubError` once the time is used up or the signal
-   * is aborted. The work itself goes on.
+   * is aborted. The work itself continues.
    */
   waitFor<T>(work: Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-/** Waits that overlap use the same time only once. `totalMs` is in milliseconds. */
+/** Time in which several waits overlap counts once. */
 export function createDeadline(clock: Clock, totalMs: number): Deadline {
   let leftMs = totalMs;
   let waiting = 0;

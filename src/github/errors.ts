@@ -1,57 +1,67 @@
 import * as z from 'zod/mini';
+import { NO_REASON, ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
 
-// What went wrong with a call to GitHub, and what to do about it.
+// Why a call to GitHub failed, and what to do about it.
 
-/** A call that failed. `status` is 0 where no answer came, or none that could be read. */
+/** A failed call. `status` is 0 without a response, or with one that cannot be read. */
 export class GitHubError extends Error {
   readonly status: number;
-  /** How long GitHub asks to be left alone, in milliseconds; it did not do what was asked. */
+  /** The same as `message`, a phrase, in parts. */
+  readonly why: Reason;
+  /** The pause in milliseconds that GitHub asks for after it refused the call; null if none. */
   readonly retryAfterMs: number | null;
-  /** The token has called too often. */
+  /** Whether a rate limit was the reason. */
   readonly isRateLimit: boolean;
   constructor(
     status: number,
-    message: string,
-    { cause, retryAfterMs = null, isRateLimit = false }: ErrorFacts = {},
+    why: string | Reason,
+    { cause, retryAfterMs = null, isRateLimit = false }: ErrorDetails = {},
   ) {
-    super(message, { cause });
+    const parts = typeof why === 'string' ? ours(why) : why;
+    super(reasonToText(parts), { cause });
     this.status = status;
+    this.why = parts;
     this.retryAfterMs = retryAfterMs;
     this.isRateLimit = isRateLimit;
   }
 }
 
-interface ErrorFacts {
+interface ErrorDetails {
   readonly cause?: unknown;
   readonly retryAfterMs?: number | null;
   readonly isRateLimit?: boolean;
 }
 
-/** GraphQL tells in a body of 200 what went wrong; `status` is what REST would have answered. */
+/** GraphQL returns errors with status 200; `status` is the one that REST has for such an error. */
 export class GraphQLError extends GitHubError {}
 
-/** Whether it may have been done all the same: no answer came, or one of a server in trouble. */
+/** Whether GitHub may have done it: it sent no response, or a server error. */
 export function isUnclear(error: unknown): error is GitHubError {
   return error instanceof GitHubError && (error.status === 0 || error.status >= 500);
 }
 
-/** A phrase for people. What is no `GitHubError` is a bug, whose words say nothing to them. */
+/** A phrase for people. Any other error than a `GitHubError` is a bug, whose text would not help them. */
+export function reasonFor(error: unknown): Reason {
+  return error instanceof GitHubError ? error.why : ours('an unexpected error');
+}
+
+/** The same for the log. */
 export function whyOf(error: unknown): string {
-  return error instanceof GitHubError ? error.message : 'an unexpected error';
+  return reasonToText(reasonFor(error));
 }
 
 /**
- * What to do after a failure to comment, or nothing where that is not known. GitHub answers 404 as
- * well where a token may not know that something is there.
+ * What to do if a comment failed; empty if that is not known. GitHub also returns 404 if the token
+ * lacks a permission.
  */
 export function neededFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
-  if (error.isRateLimit) return 'That is a rate limit of GitHub for this token, and passes.';
+  if (error.isRateLimit) return 'This is a rate limit of GitHub for the token; try again later.';
   switch (error.status) {
     case 401:
-      return 'github-token has to be valid; left out, it is the token of the job.';
+      return 'Check github-token, or remove it to use the token of the job.';
     case 403:
     case 404:
       return (
@@ -72,8 +82,8 @@ const headersSchema = z.catch(
   { 'retry-after': '', 'x-ratelimit-remaining': '' },
 );
 type Headers = z.infer<typeof headersSchema>;
-/** An answer as the client gives it. */
-export interface Answer {
+/** A response as the client returns it. */
+export interface GitHubAnswer {
   readonly status: number;
   readonly headers: unknown;
   readonly data: unknown;
@@ -92,19 +102,19 @@ const graphqlErrors = z.object({
   errors: z.array(z.object({ type: text, message: text, path: z.catch(z.array(z.unknown()), []) })),
 });
 
-/** The code of what went wrong below, such as ECONNREFUSED, which says more than the sentence above it. */
+/** The code of the first cause that has one, such as ECONNREFUSED. */
 export function detailOf(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(code)) continue;
     const isCertificate = /CERT|SIGNATURE/.test(code);
-    return ` (${code})${isCertificate ? '; NODE_EXTRA_CA_CERTS must name its authority' : ''}`;
+    return ` (${code})${isCertificate ? '; for a private CA, set NODE_EXTRA_CA_CERTS' : ''}`;
   }
   return '';
 }
 
 export function toGitHubError(error: unknown, redact: Redact): GitHubError {
-  // The client wraps what it does not know.
+  // The client wraps unknown errors.
   if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
   const { data } = requestError.safeParse(error);
   if (data?.response === undefined) {
@@ -112,16 +122,16 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   }
   const { status, response } = data;
   const said = response.data.message;
-  // Only a refusal is repeated: what failed in another way may have been done.
+  // Only refused calls are repeated: others may have had an effect.
   const isRefused = status === 403 || status === 429;
-  return new GitHubError(status, `GitHub answered ${status}${quote(said, redact)}`, {
+  return new GitHubError(status, sentence`GitHub answered ${status}${quote(said, redact)}`, {
     cause: error,
     retryAfterMs: isRefused ? retryAfterMsOf(response.headers) : null,
-    isRateLimit: status === 429 || (isRefused && tellsOfLimit(said, response.headers)),
+    isRateLimit: status === 429 || (isRefused && isAboutLimit(said, response.headers)),
   });
 }
 
-/** The statuses that REST has for what GraphQL calls by a name. */
+/** The types of GraphQL errors, and the statuses that REST has for them. */
 const GRAPHQL_STATUS: ReadonlyMap<string, number> = new Map([
   ['NOT_FOUND', 404],
   ['FORBIDDEN', 403],
@@ -131,10 +141,10 @@ const GRAPHQL_STATUS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * A part of what was asked for is not enough: what is missing may be what was sent before. But of
- * comments that are asked for by their ids some may be deleted by now.
+ * Throws if the response has errors: in a partial result, the note of an earlier message may be missing.
+ * Only comments that are queried by their IDs may be missing, because they may be deleted.
  */
-export function refuseErrors({ data, headers }: Answer, redact: Redact): void {
+export function refuseErrors({ data, headers }: GitHubAnswer, redact: Redact): void {
   const errors = graphqlErrors.safeParse(data).data?.errors ?? [];
   const first = errors.find(({ type, path }) => type !== 'NOT_FOUND' || path[0] !== 'nodes');
   if (first === undefined) return;
@@ -143,9 +153,9 @@ export function refuseErrors({ data, headers }: Answer, redact: Redact): void {
   const isRateLimit = status === 429 || (status === undefined && /\brate limit/i.test(message));
   const name = status === undefined ? 'with an error' : type;
   throw new GraphQLError(
-    // What has no name of its own is trouble of GitHub, or a question that it does not understand.
+    // Other types are server errors, or queries that an older server does not know.
     isRateLimit ? 429 : (status ?? 500),
-    `GitHub answered ${name}${quote(message, redact)}`,
+    sentence`GitHub answered ${ours(name)}${quote(message, redact)}`,
     {
       isRateLimit,
       retryAfterMs: isRateLimit ? retryAfterMsOf(headersSchema.parse(headers)) : null,
@@ -153,16 +163,16 @@ export function refuseErrors({ data, headers }: Answer, redact: Redact): void {
   );
 }
 
-function quote(said: string, redact: Redact): string {
-  return said === '' ? '' : `: "${oneLine(redact(said))}"`;
+function quote(said: string, redact: Redact): Reason {
+  return said === '' ? NO_REASON : sentence`: ${oneLine(redact(said))}`;
 }
 
 function retryAfterMsOf({ 'retry-after': seconds }: Headers): number | null {
   return seconds === '' ? null : Number(seconds) * 1000;
 }
 
-/** A limit is refused with 403, as a lack of permission is. */
-function tellsOfLimit(said: string, headers: Headers): boolean {
+/** A rate limit may have the status 403, like a missing permission. */
+function isAboutLimit(said: string, headers: Headers): boolean {
   return (
     headers['retry-after'] !== '' ||
     headers['x-ratelimit-remaining'] === '0' ||

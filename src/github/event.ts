@@ -3,11 +3,11 @@ import * as z from 'zod/mini';
 /** The event that triggered the run. */
 export interface Trigger {
   readonly event: string;
-  /** The number of the pull request or issue that the event belongs to, if there is one. */
+  /** The number of the pull request or issue of the event, if there is one. */
   readonly conversation: number | null;
   /** Who triggered the event; null if the payload does not say so in a valid form. */
   readonly sender: Account | null;
-  /** On `pull_request` and `workflow_run`: whether the head branch is surely in this repository. */
+  /** On `pull_request` and `workflow_run`: whether the head branch is certainly in this repository. */
   readonly isHeadHere: boolean;
   /** On `workflow_run`: the event that triggered the first workflow; otherwise empty. */
   readonly causedBy: string;
@@ -55,7 +55,7 @@ const COMMENT_EVENTS: Readonly<Record<string, CommentTrigger['kind']>> = {
   pull_request_review_comment: 'review-comment',
 };
 
-/** Events that belong to no conversation, and that no comment or other text triggers. */
+/** Events without a pull request or issue, which no comment or other text triggers. */
 const EVENTS_WITHOUT_CONVERSATION: ReadonlySet<string> = new Set([
   'schedule',
   'workflow_dispatch',
@@ -63,12 +63,12 @@ const EVENTS_WITHOUT_CONVERSATION: ReadonlySet<string> = new Set([
   'repository_dispatch',
 ]);
 
-/** Whether the pull request of the job is the conversation, because the event has none. */
+/** Whether the comment belongs on the pull request of the job, because the event has none. */
 export function takesConversationFromJob({ event, conversation }: Trigger): boolean {
   return conversation === null && EVENTS_WITHOUT_CONVERSATION.has(event);
 }
 
-/** What has the wrong form counts as absent. */
+/** An invalid value counts as absent. */
 function lenient<T extends z.core.SomeType>(schema: T) {
   return z.catch(z.optional(schema), undefined);
 }
@@ -114,7 +114,7 @@ const payloadSchema = z.object({
 });
 type Payload = z.infer<typeof payloadSchema>;
 
-/** Where each event has its conversation (GitHub docs, "Webhook events and payloads"). */
+/** Where each event has its pull request or issue (GitHub docs, "Webhook events and payloads"). */
 const CONVERSATION: Readonly<Record<string, (payload: Payload) => number | undefined>> = {
   issues: ({ issue }) => issue?.number,
   issue_comment: ({ issue }) => issue?.number,
@@ -194,7 +194,7 @@ function readComment(
     body: written.body,
     author: written.user,
     sender,
-    // Fail closed: any value except null counts as an app.
+    // Any value except null counts as an app.
     viaApp: (written.performed_via_github_app ?? null) !== null,
     context:
       kind === 'review-comment'

@@ -3,10 +3,10 @@ import type { ProxySettings } from '../runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 import { GitHubError } from './errors.ts';
 
-// The part of `fetch` that GitHub's client needs, made with those parts of undici that also send the
-// messages. With undici's own `fetch`, the archive that each job downloads is half as large again.
+// The part of `fetch` that GitHub's client needs. It uses the same parts of undici as `agent/http.ts`.
+// With undici's own `fetch`, the archive that each job downloads would be half as large again.
 
-/** The options that the client gives. */
+/** The options that the client passes. */
 export interface FetchOptions {
   readonly method: Dispatcher.HttpMethod;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,15 +1,16 @@
 import { PERMISSIONS, type Permission } from '../inputs.ts';
+import { ours, type Reason, sentence } from '../reason.ts';
 import { oneLine } from '../sanitize.ts';
 import type { Collaborator, GitHub } from './api.ts';
-import { whyOf } from './errors.ts';
+import { reasonFor } from './errors.ts';
 
 export type Authorization =
   | { readonly kind: 'allowed' }
-  | { readonly kind: 'denied'; readonly reason: string }
-  /** GitHub gave no reliable answer, so nothing is allowed. */
-  | { readonly kind: 'failed'; readonly reason: string };
+  | { readonly kind: 'denied'; readonly reason: Reason }
+  /** The permission could not be checked, so nothing is allowed. */
+  | { readonly kind: 'failed'; readonly reason: Reason };
 
-/** Somebody whose permission is checked. */
+/** A person or bot whose permission is checked. */
 export interface Actor {
   readonly login: string;
   /** Null if only the login is known, as for the actor who re-ran a workflow. */
@@ -29,12 +30,12 @@ export function isBot({ login, type }: Actor): boolean {
   return type === 'Bot' && login.endsWith(BOT_SUFFIX);
 }
 
-/** Whether the workflow names this bot: GitHub's API has no permissions of bots. */
+/** Whether the workflow names this bot. GitHub's API has no permissions of bots. */
 export function isAllowedBot({ login, type }: Actor, allowedBots: ReadonlySet<string>): boolean {
   return type === 'Bot' && allowedBots.has(login);
 }
 
-/** For the actor who re-ran the workflow, of whom the runner gives only the login. */
+/** The actor who re-ran the workflow, of whom only the login is known. */
 export function actorOf(login: string): Actor {
   return { login, id: null, type: login.endsWith(BOT_SUFFIX) ? 'Bot' : 'User' };
 }
@@ -61,30 +62,33 @@ async function checkPermission(
   minimum: Permission,
 ): Promise<Authorization> {
   const name = oneLine(login, 100);
-  const needed = `${minimum} permission on this repository (minimum-permission)`;
+  const needed = ours(`${minimum} permission on this repository (minimum-permission)`);
   try {
     const found = await github.collaborator(login);
     if (found === null) {
-      return { kind: 'denied', reason: `${name} is not a collaborator and lacks the ${needed}.` };
+      return {
+        kind: 'denied',
+        reason: sentence`${name} is not a collaborator and lacks the ${needed}.`,
+      };
     }
     const { user, permission } = found;
     if (user === null) {
-      return { kind: 'denied', reason: `${name} is no longer known to GitHub.` };
+      return { kind: 'denied', reason: sentence`${name} is no longer known to GitHub.` };
     }
     const same = id === null ? user.login.toLowerCase() === login.toLowerCase() : user.id === id;
     if (!same) {
       return {
         kind: 'failed',
-        reason: `GitHub returned another user when asked for the permission of ${name}.`,
+        reason: sentence`GitHub returned another user when asked for the permission of ${name}.`,
       };
     }
     return rank(permission) >= rank(minimum)
       ? { kind: 'allowed' }
-      : { kind: 'denied', reason: `${name} lacks the ${needed}.` };
+      : { kind: 'denied', reason: sentence`${name} lacks the ${needed}.` };
   } catch (error) {
     return {
       kind: 'failed',
-      reason: `The permission of ${name} cannot be checked: ${whyOf(error)}.`,
+      reason: sentence`The permission of ${name} cannot be checked: ${reasonFor(error)}.`,
     };
   }
 }

@@ -3,24 +3,29 @@ import type { GitHub, Reactable, Reaction, ReactionContent } from './api.ts';
 import { whyOf } from './errors.ts';
 
 /**
- * Whether this run may act on a command. GitHub answers 201 to the first reaction of a kind by one
- * identity and 200 to every later one, so of several runs only one gets `ours`. `none`: no reaction
- * tells, as on a review.
+ * Whether this run may act on a command. GitHub responds with 201 to the first reaction of a kind by one
+ * identity and with 200 to later ones, so of several runs only one gets `ours`. `none`: the response
+ * does not say it, as on a review.
  */
 export type Claim = 'ours' | 'taken' | 'failed' | 'none';
 
-/** Shows whoever wrote a command what became of it. It never changes the result. */
+/** Shows the progress of a command to its author. No call rejects or changes the result. */
 export interface Reactions {
-  show(content: Exclude<ReactionContent, 'rocket'>): void;
-  /** Adds the rocket, once: the message is about to go out. It never rejects. */
+  show(content: Exclude<ReactionContent, 'rocket'>): Promise<Claim>;
+  /** Adds the rocket, once: the message is about to be sent. */
   claim(): Promise<Claim>;
-  /** Takes the rocket back if this run added it: the message surely did not go out. */
+  /** Removes the rocket if this run added it: the message was certainly not sent. */
   release(): void;
-  /** Resolves when all that were shown have been tried. */
+  /** Resolves when all reactions have been tried. */
   settled(): Promise<void>;
 }
 
-/** Reactions to a command, or none at all. */
+function claimBy(added: Reaction | null, { kind }: Reactable): Claim {
+  if (added === null) return kind === 'review' ? 'none' : 'failed';
+  return added.isNew ? 'ours' : 'taken';
+}
+
+/** Reactions to a command; without one, nothing is done. */
 export function reactTo(
   comment: Reactable | null,
   connect: () => Promise<GitHub>,
@@ -40,7 +45,7 @@ export function reactTo(
     return acted;
   }
 
-  /** Once more if it failed: another run may be able to add it where this one was not. */
+  /** Tries twice: otherwise another run could claim a command that this one failed to claim. */
   async function addRocket(to: Reactable): Promise<Reaction | null> {
     const add = (): Promise<Reaction | null> =>
       enqueue('rocket was not added', (github) => github.react(to, 'rocket'));
@@ -49,16 +54,15 @@ export function reactTo(
   }
 
   return {
-    show(content) {
-      if (comment === null) return;
-      void enqueue(`${content} was not added`, (github) => github.react(comment, content));
+    async show(content) {
+      if (comment === null) return 'ours';
+      const what = `${content} was not added`;
+      return claimBy(await enqueue(what, (github) => github.react(comment, content)), comment);
     },
     async claim() {
       if (comment === null) return 'ours';
       rocket ??= addRocket(comment);
-      const added = await rocket;
-      if (added === null) return comment.kind === 'review' ? 'none' : 'failed';
-      return added.isNew ? 'ours' : 'taken';
+      return claimBy(await rocket, comment);
     },
     release() {
       if (comment === null || rocket === undefined) return;

@@ -2,8 +2,8 @@ import type { Clock } from '../clock.ts';
 import type { Note } from '../memory/updates.ts';
 import type { JobState } from '../turn.ts';
 
-// Jobs whose messages are noted together, and sent before those of the next batch: so one write covers
-// many of them, and a run that is killed leaves few in doubt.
+// Jobs whose messages are noted together and sent before the next batch. So one write notes many of
+// them, and if the run is killed, few of them are in doubt.
 
 /** Jobs in a batch. */
 export const BATCH_SIZE = 50;
@@ -15,9 +15,9 @@ type Announce = (states: readonly JobState[]) => ReadonlyMap<string, Promise<Not
 export class Batch {
   readonly #clock: Clock;
   readonly #announce: Announce;
-  /** Jobs that have not come to their message yet. */
+  /** Jobs that have not announced their message yet. */
   readonly #coming: Set<string>;
-  /** Jobs whose message may still be on its way. */
+  /** Jobs whose message is not sent yet. */
   readonly #unsent: Set<string>;
   readonly #sent = Promise.withResolvers<void>();
   #ready: { readonly state: JobState; readonly resolve: (note: Promise<Note>) => void }[] = [];
@@ -30,12 +30,12 @@ export class Batch {
     this.#unsent = new Set(jobIds);
   }
 
-  /** Resolves once no message of the batch is still to be sent for the first time. */
+  /** Resolves when each message of the batch was tried once or will not be sent. */
   get sent(): Promise<void> {
     return this.#sent.promise;
   }
 
-  /** Announces the job's message, together with those of the others that are ready. */
+  /** Announces the message of the job, together with those of other jobs that are ready. */
   announce(state: JobState): Promise<Note> {
     const { promise, resolve } = Promise.withResolvers<Note>();
     this.#ready.push({ state, resolve });
@@ -45,7 +45,7 @@ export class Batch {
     return promise;
   }
 
-  /** The job's message is sent or held up, or it gets none. */
+  /** Called when the message of the job is sent or delayed, or the job gets none. */
   leave(jobId: string): void {
     this.#unsent.delete(jobId);
     if (this.#unsent.size === 0) this.#sent.resolve();
@@ -69,7 +69,7 @@ export class Batch {
     if (ready.length === 0) return;
     const notes = this.#announce(ready.map(({ state }) => state));
     for (const { state, resolve } of ready) {
-      resolve(notes.get(state.jobId) ?? Promise.resolve({ kind: 'stands' }));
+      resolve(notes.get(state.jobId) ?? Promise.resolve({ kind: 'noted' }));
     }
   }
 }

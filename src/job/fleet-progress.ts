@@ -9,12 +9,12 @@ import type { JobEvent } from './job.ts';
 // once a minute. 60 jobs that end within an hour stay under 150 lines; the rest are debug lines.
 
 const HEARTBEAT_MS = 60_000;
-/** Messages for which one line is enough; where there are many jobs, a tenth of them. */
+/** Messages for each line of the log; if there are many jobs, a tenth of them. */
 const COUNTED = 20;
-/** Problems that get a line of their own. The others are counted once a minute. */
+/** Problems with a line of their own. The others are counted once a minute. */
 const MOST_PROBLEMS = 2;
 
-/** How messages are counted, by the event that says that one is out. */
+/** What the counted messages are called, by the event. */
 const COUNTERS = {
   delivered: 'sent',
   resumed: 'sent by an earlier attempt, and not sent again',
@@ -27,12 +27,12 @@ export class FleetProgress {
   readonly #startedAt: number;
   readonly #out = { delivered: 0, resumed: 0 };
   readonly #said = { delivered: 0, resumed: 0 };
-  /** Jobs whose message is out, or that ended without one. */
+  /** Jobs whose message was sent, or that ended without one. */
   readonly #settled = new Set<string>();
   readonly #ended: Label[] = [];
   #beats = 0;
   #problems = 0;
-  /** Since the last line that told of them. */
+  /** Problems since the last line that counted them. */
   #unsaidProblems: string[] = [];
   #deadline: number | null = null;
 
@@ -43,12 +43,12 @@ export class FleetProgress {
     this.#startedAt = clock.now();
   }
 
-  tell(event: JobEvent): void {
+  onEvent(event: JobEvent): void {
     const { jobId } = event.state;
     this.#beat();
     switch (event.kind) {
       case 'status':
-        this.#log.debug(`Job ${jobId} is ${event.status ?? 'in a status of no known form'}.`);
+        this.#log.debug(`Job ${jobId} is ${event.status ?? 'in an unknown status'}.`);
         break;
       case 'sending':
         this.#log.debug(`Sending the message to job ${jobId}.`);
@@ -62,32 +62,32 @@ export class FleetProgress {
         this.#settle(jobId);
         break;
       case 'held':
-        this.#tellProblem(
+        this.#logProblem(
           `The message to job ${jobId} was not accepted. ${reasonToText(event.why)}`,
         );
         break;
       case 'doubted':
-        this.#tellProblem(
+        this.#logProblem(
           `${reasonToText(event.why)} Polling to see whether job ${jobId} got the message.`,
         );
         break;
       case 'missed':
-        this.#tellProblem(`Polling job ${jobId} failed. ${reasonToText(event.why)}`);
+        this.#logProblem(`Polling job ${jobId} failed. ${reasonToText(event.why)}`);
         break;
       case 'warning':
-        this.#tellProblem(event.text, 'warning');
+        this.#logProblem(event.text, 'warning');
         break;
       case 'waiting':
         this.#deadline ??= this.#clock.now() + event.remainingMs;
         break;
       case 'ended':
-        this.#tellEnd(event);
+        this.#logEnd(event);
         this.#settle(jobId);
         break;
     }
   }
 
-  /** Whether or not something was said meanwhile: it is what shows that all is well. */
+  /** Once a minute, even if there were other lines in the meantime. */
   #beat(): void {
     const beats = Math.floor((this.#clock.now() - this.#startedAt) / HEARTBEAT_MS);
     if (beats === this.#beats) return;
@@ -114,10 +114,10 @@ export class FleetProgress {
     }
   }
 
-  #tellEnd({ state: { jobId, isLook, record, turn } }: JobEvent): void {
-    const label = labelOf(turn, record?.status ?? null, isLook);
+  #logEnd({ state: { jobId, isReadOnly, record, turn } }: JobEvent): void {
+    const label = labelOf(turn, record?.status ?? null, isReadOnly);
     this.#ended.push(label);
-    // That a message is out is counted.
+    // Sent messages are counted instead.
     if (label.kind !== 'sent') {
       const elapsed = elapsedMs(turn, null);
       const words = [
@@ -132,7 +132,7 @@ export class FleetProgress {
     if (problems !== '') this.#log.info(problems);
   }
 
-  #tellProblem(text: string, level: 'info' | 'warning' = 'info'): void {
+  #logProblem(text: string, level: 'info' | 'warning' = 'info'): void {
     this.#problems += 1;
     if (this.#problems <= MOST_PROBLEMS) {
       this.#log[level](text);

@@ -11,7 +11,7 @@ import {
 } from '../turn.ts';
 import { type End, reasonNow } from './reasons.ts';
 
-// One job on its way through a run: the one place where its state changes.
+// The state of one job during a run, and all functions that change it.
 
 /** How a job is waited for. Durations are in milliseconds. */
 export interface JobOptions {
@@ -19,14 +19,14 @@ export interface JobOptions {
   readonly timeoutMs: number;
   readonly settleMs: number;
   readonly pollIntervalMs: number | null;
-  /** Where this job's polls lie among those of others. */
+  /** Spreads the polls of many jobs: see `nextPollMs`. */
   readonly pace: number;
-  /** When a job that gets no message is polled first. */
+  /** Milliseconds until the first poll of a job that gets no message. */
   readonly firstPollMs: number;
 }
 
-/** Something that happened to a job. */
-type News =
+/** What happened to a job. */
+type JobChange =
   | { readonly kind: 'status'; readonly status: string | null }
   | { readonly kind: 'sending' | 'delivered' | 'resumed' | 'unwanted' | 'ended' }
   | { readonly kind: 'waiting'; readonly nextPollMs: number; readonly remainingMs: number }
@@ -36,7 +36,7 @@ type News =
   | { readonly kind: 'doubted'; readonly why: Reason; readonly pollMs: number }
   | { readonly kind: 'warning'; readonly text: string };
 /** `state` is what is true if the run ends here. */
-export type JobEvent = News & { readonly state: JobState };
+export type JobEvent = JobChange & { readonly state: JobState };
 
 /** Called synchronously. A sentence returned on `sending` keeps the message from going out. */
 export type Observer = (event: JobEvent) => string | undefined;
@@ -48,21 +48,21 @@ export interface Job {
   /** Whether another message was sent to the job since. */
   readonly isOvertaken: boolean;
   state: JobState;
-  /** What was warned of already, so that it is said once. */
+  /** Warnings that were already logged, so that each is logged once. */
   readonly warned: Set<string>;
 }
 
-export function emit(job: Job, news: News): string | undefined {
-  return job.observer({ ...news, state: job.state });
+export function emit(job: Job, change: JobChange): string | undefined {
+  return job.observer({ ...change, state: job.state });
 }
 
-/** Changes the turn. A change of the delivery changes what is true if the run ends now. */
+/** Changes the turn. A new delivery also sets the result and reason that are true if the run ends now. */
 export function update(job: Job, changes: Partial<Turn>): void {
   const turn = { ...job.state.turn, ...changes };
   const now =
     changes.delivery === undefined
       ? {}
-      : reasonNow(turn.delivery, job.state.isLook, job.options.wait);
+      : reasonNow(turn.delivery, job.state.isReadOnly, job.options.wait);
   job.state = { ...job.state, turn: { ...turn, ...now } };
 }
 
@@ -77,7 +77,7 @@ export function countPoll(job: Job): void {
   job.state = { ...job.state, polls: job.state.polls + 1 };
 }
 
-/** Takes in what a poll before the message saw, which its effect is measured against. */
+/** Stores the result of a poll before the message, to compare later polls with. */
 export function takeBaseline(job: Job, { record }: Fetched): void {
   const { status, archivedAt } = record;
   const prLink = record.linkProblem === null ? record.prLink : LEFT_OUT;
@@ -85,29 +85,29 @@ export function takeBaseline(job: Job, { record }: Fetched): void {
   take(job, record);
 }
 
-/** Takes in what a poll since the message saw. */
+/** Stores the result of a poll after the message. */
 export function takePoll(job: Job, { record, during }: Fetched): void {
   update(job, observe(job.state.turn, record, during));
   take(job, record);
   update(job, { prLinkChange: changeOfLink(job.state.turn.base, record) });
 }
 
-/** Takes in the answer to the message, or that a poll has shown it; a record only if there is one. */
+/** Stores that the message was delivered. `record` is null if the API returned none. */
 export function takeDelivery(job: Job, record: JobRecord | null): void {
   const now = job.context.clock.now();
   update(job, { delivery: 'sent', sentAt: now });
   mark(job, 'sent');
-  const news = record === null ? [] : receive(job, record);
+  const changes = record === null ? [] : receive(job, record);
   emit(job, { kind: 'delivered' });
-  for (const item of news) emit(job, item);
+  for (const item of changes) emit(job, item);
 }
 
-/** Takes in a record, and says what is new in it. */
+/** Stores a record, and emits what is new in it. */
 export function take(job: Job, record: JobRecord): void {
   for (const item of receive(job, record)) emit(job, item);
 }
 
-function receive(job: Job, record: JobRecord): readonly News[] {
+function receive(job: Job, record: JobRecord): readonly JobChange[] {
   const isNew = job.state.record?.status !== record.status;
   if (isNew && record.status !== null) mark(job, record.status);
   job.state = { ...job.state, record };
@@ -129,7 +129,7 @@ function warningsOf({ id, status, linkProblem }: JobRecord): readonly string[] {
   ].filter((text) => text !== '');
 }
 
-/** Takes the secrets out of what the reason quotes. */
+/** Ends the job. Secrets are removed from the reason. */
 export function endJob(job: Job, { result, reason, confirmed = null }: End): void {
   const { clock, redact } = job.context;
   mark(job, result);

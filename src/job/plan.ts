@@ -8,32 +8,32 @@ import { type End, reasonNow } from './reasons.ts';
 
 // What to do for each job, from what is remembered of earlier attempts and runs.
 
-/** What is remembered, or why it is not known where that would stand. */
-export type Located = Memory | { readonly kind: 'not-found'; readonly ending: GiveUp };
+/** What is remembered, or why the job, which names its pull request, could not be polled. */
+export type JobMemory = Memory | { readonly kind: 'not-polled'; readonly giveUp: GiveUp };
 
-/** What to do for one job, with the reason where that is not simply to send. */
+/** What to do for one job. */
 export type Plan =
   | {
       readonly kind: 'send';
       readonly warning: string;
-      /** The turn of an earlier attempt that was not sent; null if none was begun. */
+      /** The turn of an earlier attempt that was not sent; null if there is none. */
       readonly earlier: Turn | null;
     }
-  /** An earlier attempt sent the message, or may have: go on from there. */
+  /** An earlier attempt sent the message, or may have: continue from there. */
   | { readonly kind: 'resume'; readonly turn: Turn; readonly isOvertaken: boolean }
   /** An earlier attempt saw the end. */
   | { readonly kind: 'ended'; readonly job: LedgerJob; readonly turn: Turn }
   | { readonly kind: 'refuse'; readonly end: End }
-  /** Nothing is to be sent; `turn` is the message of an earlier run that is not answered yet. */
-  | { readonly kind: 'look'; readonly turn: Turn | null };
+  /** With `send: false`; `turn` is the message of an earlier run that the agent is still working on. */
+  | { readonly kind: 'read-only'; readonly turn: Turn | null };
 
-interface Circumstances {
-  readonly memory: Located;
+interface PlanInput {
+  readonly memory: JobMemory;
   readonly jobId: string;
   /** The turn as this run would begin it. */
   readonly own: Turn;
   readonly wait: boolean;
-  /** Whether the event or `pr-number` names the conversation, so that no attempt can have another. */
+  /** Whether the event or `pr-number` names the pull request, so that it is the same in all attempts. */
   readonly isNamed: boolean;
   readonly resendOnRerun: boolean;
 }
@@ -41,24 +41,22 @@ interface Circumstances {
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
 
 /**
- * Whether the message goes out. In the first attempt it does, unless somebody else turns out to have
- * it. A re-run sends only what was surely not sent before: what an earlier attempt is known not to
- * have sent, or where the whole memory can be read and knows nothing of it.
+ * Whether to send the message. The first attempt does, unless another run sends it. A re-run does only
+ * if the message was certainly not sent before: the comment must say that, or be complete and not
+ * mention the message.
  */
-export function planJob(circumstances: Circumstances): Plan {
-  const { memory, jobId, own, wait, isNamed } = circumstances;
+export function planJob(input: PlanInput): Plan {
+  const { memory, jobId, own, wait, isNamed } = input;
   if (own.attempt === 1) return SEND;
   switch (memory.kind) {
-    case 'not-found':
-      return refuseUnseen(jobId, memory.ending);
+    case 'not-polled':
+      return refuseUnpolled(jobId, memory.giveUp);
     case 'unreadable':
-      return planUntold(circumstances, sentence`the comment cannot be read: ${memory.why}`);
+      return planUnknown(input, sentence`the comment cannot be read: ${memory.why}`);
     case 'none':
-      return planUntold(
-        circumstances,
-        ours(
-          isNamed ? 'comment is false' : 'there is no pull request or issue that could remember it',
-        ),
+      return planUnknown(
+        input,
+        ours(isNamed ? 'comment is false' : 'there is no pull request or issue with a comment'),
       );
     case 'read': {
       const { ledger, isWhole } = memory;
@@ -66,17 +64,17 @@ export function planJob(circumstances: Circumstances): Plan {
       const earlier = findEarlier(job?.turns ?? [], own);
       if (job !== undefined && earlier !== null) return planAgain(job, earlier, own, wait);
       if (!isWhole) {
-        return planUntold(circumstances, ours('a comment of this action cannot be read'));
+        return planUnknown(input, ours('a comment of this action cannot be read'));
       }
       const isTrimmed = ledger.trimmed !== null && isUpTo(own.runId, ledger.trimmed);
       if (isTrimmed) {
-        return planUntold(circumstances, ours('the comment had no room for all messages'));
+        return planUnknown(input, ours('the comment has no room for all messages'));
       }
       return isNamed
         ? SEND
-        : planUntold(
-            circumstances,
-            ours("the job's pull request does not show it and may have been another one before"),
+        : planUnknown(
+            input,
+            ours('the comment does not mention it, and the job may have had another pull request'),
           );
     }
   }
@@ -84,7 +82,7 @@ export function planJob(circumstances: Circumstances): Plan {
 
 function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Plan {
   if (earlier.delivery === 'not-sent') {
-    // The turn of another run stays as it is; this run has one of its own.
+    // This run must not change the turn of another run, so it starts one of its own.
     const isOfRun = earlier.runId === own.runId;
     return { kind: 'send', warning: '', earlier: isOfRun ? earlier : null };
   }
@@ -96,8 +94,8 @@ function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Pla
 const WHAT_TO_DO = sentence`To send it, start a new run, write a new comment, or set
   ${'resend-on-rerun: true'}.`;
 
-/** Nothing tells whether an earlier attempt sent the message. */
-function planUntold({ jobId, resendOnRerun }: Circumstances, why: Reason): Plan {
+/** It is not known whether an earlier attempt sent the message. */
+function planUnknown({ jobId, resendOnRerun }: PlanInput, why: Reason): Plan {
   if (resendOnRerun) {
     const warning =
       `The message to job ${jobId} is sent, although this re-run cannot tell whether an earlier ` +
@@ -111,22 +109,22 @@ function planUntold({ jobId, resendOnRerun }: Circumstances, why: Reason): Plan 
   );
 }
 
-/** In a re-run, a job gets nothing if the run has ended before it is known what was sent to it. */
-function refuseUnseen(jobId: string, ending: GiveUp): Plan {
-  const nothing = sentence`Nothing was sent to job ${jobId} in this re-run: it could not be read`;
+/** In a re-run, nothing is sent to a job if it could not be polled to find its comment. */
+function refuseUnpolled(jobId: string, giveUp: GiveUp): Plan {
+  const nothing = sentence`Nothing was sent to job ${jobId} in this re-run: it could not be polled`;
   const unknown = ours('so the action cannot tell whether an earlier attempt sent it.');
-  switch (ending.kind) {
+  switch (giveUp.kind) {
     case 'refused':
-      return refuse('error', sentence`${nothing}, ${unknown} ${ending.why}`);
+      return refuse('error', sentence`${nothing}, ${unknown} ${giveUp.why}`);
     case 'stopped':
       return refuse(
         'skipped',
-        sentence`${nothing} before the service took no more messages. ${ending.why}`,
+        sentence`${nothing} before the API stopped accepting messages. ${giveUp.why}`,
       );
     case 'timed-out':
       return refuse(
         'timed-out',
-        join([sentence`${nothing} within timeout-minutes, ${unknown}`, ending.why]),
+        join([sentence`${nothing} within timeout-minutes, ${unknown}`, giveUp.why]),
       );
     case 'cancelled':
       return refuse(
@@ -141,23 +139,23 @@ function refuse(result: End['result'], reason: Reason): Plan {
   return { kind: 'refuse', end: { result, reason } };
 }
 
-/** How to poll a job without sending anything: from where the newest message that went out left it. */
-export function planLook(memory: Located, jobId: string, wait: boolean): Plan {
+/** How to poll a job without sending anything: it continues with the newest message that was sent. */
+export function planReadOnly(memory: JobMemory, jobId: string, wait: boolean): Plan {
   const job = memory.kind === 'read' ? findJob(memory.ledger, jobId) : undefined;
   const turn = job?.turns.find(({ delivery }) => delivery !== 'not-sent');
   const isOpen = wait && turn !== undefined && turn.delivery === 'sent' && !hasEnded(turn);
-  return { kind: 'look', turn: isOpen ? turn : null };
+  return { kind: 'read-only', turn: isOpen ? turn : null };
 }
 
-/** The state in which a planned job begins; `own` is the turn as this run would begin it. */
+/** The first state of a planned job; `own` is the turn as this run would start it. */
 export function stateOf(
   jobId: string,
   plan: Plan,
   own: Turn,
   { wait, polls }: { readonly wait: boolean; readonly polls: number },
 ): JobState {
-  const isLook = plan.kind === 'look';
-  const blank = { jobId, isLook, record: null, polls, timeline: [] };
+  const isReadOnly = plan.kind === 'read-only';
+  const blank = { jobId, isReadOnly, record: null, polls, timeline: [] };
   switch (plan.kind) {
     case 'ended': {
       const record = plan.job.record && { ...NO_RECORD, id: jobId, ...plan.job.record };
@@ -169,8 +167,8 @@ export function stateOf(
       const delivery = turn.delivery === 'sent' ? 'sent' : 'unknown';
       return { ...blank, turn: open({ ...turn, base }, delivery) };
     }
-    case 'look': {
-      // The turn of an earlier run: what this one sees of it is a copy of its own.
+    case 'read-only': {
+      // A copy of the turn of an earlier run, which this run may change.
       const turn = plan.turn && { ...plan.turn, owner: own.owner, writes: 0 };
       return { ...blank, turn: open(turn ?? own, turn?.delivery ?? 'not-sent') };
     }
@@ -183,39 +181,40 @@ export function stateOf(
   }
 
   function open(turn: Turn, delivery: Turn['delivery']): Turn {
-    const { result, reason } = reasonNow(delivery, isLook, wait);
+    const { result, reason } = reasonNow(delivery, isReadOnly, wait);
     return { ...turn, delivery, result, reason, confirmed: null, endedAt: null };
   }
 }
 
-/** The turn of an earlier attempt, as this attempt goes on with it. */
+/** The turn of an earlier attempt, which this attempt continues. */
 function takeOver(turn: Turn, { owner, ownerLeg, attempt }: Turn): Turn {
   return { ...turn, owner, ownerLeg, attempt, writes: 0 };
 }
 
-/** The state of a job of which it is not known yet what an earlier attempt has sent. */
-export function stateUnplanned(jobId: string, own: Turn, isLook: boolean): JobState {
+/** The state of a job before it is known what an earlier attempt has sent. */
+export function unplannedState(jobId: string, own: Turn, isReadOnly: boolean): JobState {
   const unknown = {
     delivery: 'unknown',
     result: 'error',
     reason: ours('The run ended before it was known what an earlier attempt had sent.'),
   } as const;
-  const now = isLook ? reasonNow('not-sent', isLook, true) : unknown;
-  return { jobId, isLook, record: null, turn: { ...own, ...now }, polls: 0, timeline: [] };
+  const now = isReadOnly ? reasonNow('not-sent', isReadOnly, true) : unknown;
+  return { jobId, isReadOnly, record: null, turn: { ...own, ...now }, polls: 0, timeline: [] };
 }
 
 const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };
 
-/** The job that is meant where none is named, or why that is not clear. */
-export type Remembered =
+/** The job if `job-id` is empty, or why it is not clear which one it is. */
+export type RememberedJob =
   | { readonly kind: 'job'; readonly jobId: string }
-  | { readonly kind: 'unclear'; readonly problem: string };
+  | { readonly kind: 'unclear'; readonly problem: Reason };
 
-export function rememberedJob(memory: Memory): Remembered {
+export function rememberedJob(memory: Memory): RememberedJob {
   if (memory.kind === 'unreadable') {
     return {
       kind: 'unclear',
-      problem: `job-id is empty, and what the conversation remembers cannot be read: ${memory.why}.`,
+      problem: sentence`job-id is empty, and the comment that may name the job cannot be read:
+        ${memory.why}.`,
     };
   }
   const jobs = memory.kind === 'read' ? memory.ledger.jobs : [];
@@ -224,23 +223,24 @@ export function rememberedJob(memory: Memory): Remembered {
   if (only === undefined) {
     return {
       kind: 'unclear',
-      problem:
-        'job-id is empty, and this conversation remembers no job yet; give job-id once, and ' +
-        'later runs on the same pull request or issue may leave it out.',
+      problem: ours(
+        'job-id is empty, and no comment of this action names an agent job here yet; set job-id, or ' +
+          'run a workflow with job-id for this pull request or issue once.',
+      ),
     };
   }
   return {
     kind: 'unclear',
-    problem:
-      `job-id is empty, and this conversation remembers ${jobs.length} jobs: ` +
-      `${listSome(jobs.map(({ id }) => id))}. Set job-id to one of them, for example ` +
-      `"job-id: ${only.id}", or use one workflow with a command of its own for each.`,
+    problem: sentence`job-id is empty, and the comment of this action names ${jobs.length} jobs:
+      ${listSome(jobs.map(({ id }) => id))}. Set job-id to one of them, for example
+      ${`job-id: ${only.id}`}, or use one workflow with a command of its own for each.`,
   };
 }
 
 const MOST_LISTED = 10;
 
-function listSome(ids: readonly string[]): string {
+function listSome(ids: readonly string[]): Reason {
   const more = ids.length - MOST_LISTED;
-  return ids.slice(0, MOST_LISTED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const listed = ids.slice(0, MOST_LISTED).map((id) => sentence`${id}`);
+  return sentence`${join(listed, ', ')}${ours(more > 0 ? ` and ${more} more` : '')}`;
 }

@@ -5,14 +5,14 @@ import { elapsedMs } from '../turn.ts';
 import { FleetProgress } from './fleet-progress.ts';
 import type { JobEvent } from './job.ts';
 
-/** Milliseconds without a line after which one says that all is well. */
+/** Milliseconds without a line in the log after which a line shows that the run continues. */
 const HEARTBEAT_MS = 60_000;
 
-/** Tells the log what happens. */
+/** Writes to the log what happens. */
 export function createProgress(log: Log, clock: Clock, jobs: number): (event: JobEvent) => void {
   if (jobs === 1) return createJobProgress(log, clock);
   const fleet = new FleetProgress(log, clock, jobs);
-  return (event) => fleet.tell(event);
+  return (event) => fleet.onEvent(event);
 }
 
 /** One line for each change, and a heartbeat in between. */
@@ -32,10 +32,10 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
   }
 
   return (event) => {
-    const { jobId, isLook, record, turn } = event.state;
+    const { jobId, isReadOnly, record, turn } = event.state;
     const status = record?.status ?? null;
-    // While it is not known what became of a message, it is neither before it nor after.
-    const isBefore = !isLook && turn.delivery === 'not-sent';
+    // If it is not known whether the message was delivered, this is neither before nor after it.
+    const isBefore = !isReadOnly && turn.delivery === 'not-sent';
     const elapsed = elapsedMs(turn, clock.now());
     const since =
       elapsed !== null
@@ -45,8 +45,8 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
           : '';
     switch (event.kind) {
       case 'status':
-        if (inPhase === '') enter(isBefore ? 'Before the message' : 'Looking');
-        return say(`Job ${jobId} is ${status ?? 'in a status of no known form'}${since}.`);
+        if (inPhase === '') enter(isBefore ? 'Before the message' : 'Polling');
+        return say(`Job ${jobId} is ${status ?? 'in an unknown status'}${since}.`);
       case 'sending':
         enter('Message');
         return say(`Sending the message to job ${jobId}.`);
@@ -60,16 +60,16 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
       }
       case 'held':
         return say(
-          `The message to job ${jobId} was not taken. ${reasonToText(event.why)} ${next(event, 'Trying')}`,
+          `The message to job ${jobId} was not accepted. ${reasonToText(event.why)} ${next(event, 'Trying')}`,
         );
       case 'doubted':
-        if (inPhase === '') enter('Looking');
+        if (inPhase === '') enter('Polling');
         return say(
-          `${reasonToText(event.why)} Looking for up to ${seconds(event.pollMs)} whether job ${jobId} shows the message.`,
+          `${reasonToText(event.why)} Polling for up to ${seconds(event.pollMs)} to see whether job ${jobId} got the message.`,
         );
       case 'missed':
         return say(
-          `A look at job ${jobId} failed. ${reasonToText(event.why)} ${next(event, 'Looking')}`,
+          `Polling job ${jobId} failed. ${reasonToText(event.why)} ${next(event, 'Polling')}`,
         );
       case 'warning':
         spokeAt = clock.now();
@@ -79,7 +79,7 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
         if (clock.now() - spokeAt < HEARTBEAT_MS) return;
         return say(
           `Job ${jobId} is still ${status ?? 'in an unknown status'}${since}; ` +
-            `${seconds(event.remainingMs)} remain, the next look is in ${seconds(event.nextPollMs)}.`,
+            `${seconds(event.remainingMs)} remain, the next poll is in ${seconds(event.nextPollMs)}.`,
         );
       case 'unwanted':
       case 'ended':

@@ -3,11 +3,11 @@ import { isOvertaken, type LedgerJob } from '../memory/ledger.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { isFinal, type JobState, type Status, type Turn, type TurnResult } from '../turn.ts';
 
-// How a job ended, as a result and the sentence that explains it.
+// The result of a job, and the sentence that explains it.
 
 export interface End {
   readonly result: TurnResult;
-  /** One sentence for every result that is not plain success; else empty. */
+  /** One sentence for every result that is not plain success; otherwise empty. */
   readonly reason: Reason;
   readonly confirmed?: boolean | null;
 }
@@ -25,14 +25,14 @@ export interface Limits {
 }
 
 const IT_MAY_HAVE_ARRIVED = ours(
-  'The message may or may not have been delivered; it was not sent again. Look at the job before you ' +
-    'send it once more.',
+  'The message may or may not have been delivered; it was not sent again. Check the job before you ' +
+    'send it again.',
 );
 
 /** What is true if the process is killed now. */
-export function reasonNow(delivery: Turn['delivery'], isLook: boolean, wait: boolean): End {
-  if (isLook) {
-    return { result: 'error', reason: ours('The run ended before the look at the job did.') };
+export function reasonNow(delivery: Turn['delivery'], isReadOnly: boolean, wait: boolean): End {
+  if (isReadOnly) {
+    return { result: 'error', reason: ours('The run ended while the job was being polled.') };
   }
   switch (delivery) {
     case 'not-sent':
@@ -42,7 +42,7 @@ export function reasonNow(delivery: Turn['delivery'], isLook: boolean, wait: boo
       return {
         result: 'error',
         reason: ours(
-          'The run ended while the message was being sent. Look at the job before you send it again.',
+          'The run ended while the message was being sent. Check the job before you send it again.',
         ),
       };
     case 'sent':
@@ -85,13 +85,13 @@ export function done(
         reason: join([
           sentence`The agent failed on job ${jobId}.`,
           doubt,
-          ours('The service does not say why; look at the job in its dashboard.'),
+          ours('The API does not say why; check the job in the Mintlify dashboard.'),
         ]),
       };
   }
 }
 
-/** The state once it is known what other runs have sent: another message since may be the one answered. */
+/** The state after the comment was read again: the final status may belong to a later message of another run. */
 export function reviewState(state: JobState, { turns }: LedgerJob, limits: Limits): JobState {
   const { turn } = state;
   if (turn.confirmed !== true || !isOvertaken(turn, turns)) return state;
@@ -99,7 +99,7 @@ export function reviewState(state: JobState, { turns }: LedgerJob, limits: Limit
   return { ...state, turn: { ...turn, confirmed, reason } };
 }
 
-/** Another run has the same message. */
+/** Another run sends the same message. */
 export function handledElsewhere(jobId: string, runId: string | null): End {
   const who = runId === null ? ours('another run') : sentence`run ${runId}`;
   return {
@@ -115,19 +115,19 @@ function doubtOf({ base }: Turn, settleMs: number, isOvertaken: boolean): Reason
   }
   if (base === null) {
     return ours(
-      'Its status before the message is not known: this is possibly from an earlier turn. Look at ' +
+      'Its status before the message is not known: this is possibly from an earlier turn. Check ' +
         'the job.',
     );
   }
   return ours(
     isFinal(base.status)
       ? `It showed that before the message, and still ${span(settleMs)} after it (settle-seconds): ` +
-          'this is possibly from the earlier turn. Look at the job.'
+          'this is possibly from the earlier turn. Check the job.'
       : 'The agent was already working when the message was sent: this is possibly the end of that work.',
   );
 }
 
-/** Where there is no message to wait for, there is nothing to confirm. */
+/** Null if there is no message to wait for. */
 function unconfirmed({ turn }: JobState): false | null {
   return turn.sentAt === null ? null : false;
 }
@@ -138,44 +138,42 @@ export function timedOut(state: JobState, { timeoutMs }: Limits, lastMiss: Reaso
   const status = record?.status ?? null;
   const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
   const said = isFinal(status)
-    ? sentence`Job ${jobId} is ${status ?? ''}, but within ${limit} it did not become sure that this
-        answers the message. Look at the job; timeout-minutes should be well above settle-seconds.`
+    ? sentence`Job ${jobId} is ${status ?? ''}, but within ${limit} it was not confirmed that this
+        status belongs to the message. Check the job; timeout-minutes should be well above settle-seconds.`
     : sentence`The agent was not done with job ${jobId} within ${limit}; its status is
         ${status ?? ours('not known')}, and the agent ${ours(status === null ? 'may keep' : 'keeps')}
-        working. Raise timeout-minutes, or go on waiting in a later run with send: false and wait: true.`;
-  const miss = lastMiss.length === 0 ? NO_REASON : sentence`The last look failed: ${lastMiss}`;
+        working. Raise timeout-minutes, or wait in a later run with send: false and wait: true.`;
+  const miss = lastMiss.length === 0 ? NO_REASON : sentence`The last poll failed: ${lastMiss}`;
   return { result: 'timed-out', confirmed: unconfirmed(state), reason: join([said, miss]) };
 }
 
 /** Too many polls failed. */
 export function lost(state: JobState, failures: number, why: Reason): End {
-  const { jobId, isLook } = state;
-  const count = ours(failures === 1 ? '' : ` (${failures} looks failed in a row)`);
+  const { jobId, isReadOnly } = state;
+  const count = ours(failures === 1 ? '' : ` (${failures} polls failed in a row)`);
   return {
     result: 'error',
     confirmed: unconfirmed(state),
-    reason: isLook
-      ? sentence`Job ${jobId} cannot be watched${count}. ${why}`
-      : sentence`The message was delivered, but job ${jobId} can no longer be watched${count}. ${why}
-          The agent may keep working; look at the job, or wait in a later run with send: false and
+    reason: isReadOnly
+      ? sentence`Job ${jobId} cannot be polled${count}. ${why}`
+      : sentence`The message was delivered, but job ${jobId} can no longer be polled${count}. ${why}
+          The agent may keep working; check the job, or wait in a later run with send: false and
           wait: true.`,
   };
 }
 
 export function stoppedWaiting(state: JobState): End {
-  const { isLook } = state;
-  const when = isLook ? '' : ' after the message was delivered';
-  const again = isLook ? '' : ' A re-run goes on waiting where the comment remembers it.';
+  const { isReadOnly } = state;
+  const when = isReadOnly ? '' : ' after the message was delivered';
+  const again = isReadOnly ? '' : ' A re-run continues to wait if the comment shows the message.';
   return {
     result: 'cancelled',
     confirmed: unconfirmed(state),
-    reason: ours(
-      `The run was cancelled${when}: stopped watching; the agent keeps working.${again}`,
-    ),
+    reason: ours(`The run was cancelled${when}: stopped waiting; the agent keeps working.${again}`),
   };
 }
 
-/** Nobody can tell whether the message arrived. */
+/** It is not known whether the message was delivered. */
 export function doubtful(why: Reason, { wait }: { wait: boolean }, isCancelled: boolean): End {
   const confirmed = wait ? false : null;
   const cancelled = ours('The run was cancelled while the message was being sent.');
@@ -184,26 +182,26 @@ export function doubtful(why: Reason, { wait }: { wait: boolean }, isCancelled: 
     : { result: 'error', confirmed, reason: sentence`${why} ${IT_MAY_HAVE_ARRIVED}` };
 }
 
-/** The message was surely not sent, or the one look did not succeed. */
+/** The message was certainly not sent or, with `send: false`, the job could not be polled. */
 export function notSent(
-  { jobId, isLook, record }: JobState,
+  { jobId, isReadOnly, record }: JobState,
   { timeoutMs }: Limits,
-  ending: GiveUp | Unwanted,
+  cause: GiveUp | Unwanted,
 ): End {
-  const nothing = isLook
-    ? sentence`Job ${jobId} could not be seen`
+  const nothing = isReadOnly
+    ? sentence`Job ${jobId} could not be polled`
     : sentence`Nothing was sent to job ${jobId}`;
-  switch (ending.kind) {
+  switch (cause.kind) {
     case 'refused':
-      return { result: 'error', reason: sentence`${nothing}. ${ending.why}` };
+      return { result: 'error', reason: sentence`${nothing}. ${cause.why}` };
     case 'stopped':
       return {
         result: 'skipped',
-        reason: sentence`${nothing}, for the service takes no more messages for now. ${ending.why}`,
+        reason: sentence`${nothing}, because the API accepts no more messages for now. ${cause.why}`,
       };
     case 'unwanted': {
       const status = record?.status ?? ours('in an unknown status');
-      const wanted = ours([...ending.onlyWhen].join(', '));
+      const wanted = ours([...cause.onlyWhen].join(', '));
       return {
         result: 'skipped',
         reason: sentence`${nothing}: it is ${status}, and only-when is ${wanted}.`,
@@ -211,12 +209,12 @@ export function notSent(
     }
     case 'timed-out': {
       const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
-      const late = sentence`${nothing}: it was not possible within ${limit}.`;
-      const { why } = ending;
+      const late = sentence`${nothing} within ${limit}.`;
+      const { why } = cause;
       return { result: 'timed-out', reason: why.length === 0 ? late : sentence`${late} ${why}` };
     }
     case 'cancelled': {
-      const what = isLook ? sentence`job ${jobId} was seen` : ours('the message was sent');
+      const what = isReadOnly ? sentence`job ${jobId} was polled` : ours('the message was sent');
       return { result: 'cancelled', reason: sentence`The run was cancelled before ${what}.` };
     }
   }

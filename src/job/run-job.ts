@@ -26,44 +26,47 @@ import { type Plan, stateOf } from './plan.ts';
 import { doubtful, type End, handledElsewhere, notSent, type Unwanted } from './reasons.ts';
 import { confirmDelivery, waitUntilDone } from './wait.ts';
 
-// What is done for one job once it is planned: send, resume or look, then wait.
+// Carries out the plan of one job: send, resume or only poll, then wait.
 
 /** What a message needs. */
 export interface Message {
   readonly prompt: string;
   /** The statuses in which the job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
-  /** What the job shows before the message: of no use, to know its conversation, or to compare with. */
+  /**
+   * Whether the job is polled before the message: not at all, once to find its pull request, or just
+   * before the message, so that later polls can be compared with it.
+   */
   readonly baseline: 'none' | 'once' | 'fresh';
-  /** Whether it is read before the message is announced. */
+  /** Whether the job is polled before the message is announced. */
   readonly pollsFirst: boolean;
-  /** Whether a message that could not be announced does not go out. */
+  /** Whether the message is only sent if the comment notes it. */
   readonly mustBeNoted: boolean;
-  /** The turn as this run would begin it. */
+  /** The turn as this run would start it. */
   readonly own: Turn;
-  /** Awaited before the message goes out. It never rejects. */
+  /** Called before the message is sent. It never rejects. */
   readonly announce: () => Promise<Note>;
 }
 
-/** Milliseconds for which a baseline holds: what changes later would be taken for the message's effect. */
+/** Milliseconds. A later change would be taken for an effect of the message. */
 const FRESH_MS = 1000;
 
 const EARLIER_DOUBT = ours(
-  'An earlier attempt of this run did not learn what came of its message.',
+  'An earlier attempt of this run did not learn whether its message was delivered.',
 );
-const notNoted = (why: string): Reason =>
-  sentence`This is a re-run, and no note of the message stands in the comment (${why}), so an attempt
-    could send it twice. Give the job ${'pull-requests: write'}, start a new run, or set
+const notNoted = (why: Reason): Reason =>
+  sentence`This is a re-run, and the message could not be noted in the comment (${why}), so another
+    attempt could send it twice. Give the job ${'pull-requests: write'}, start a new run, or set
     ${'resend-on-rerun: true'}.`;
 
-const mayBeTaken = (why: string): Reason =>
-  sentence`It is not certain that the note of the message stands in the comment (${why}), so another
-    workflow may be sending it. Re-run the job, or write the command again.`;
+const mayBeTaken = (why: Reason): Reason =>
+  sentence`It is not certain that the comment notes the message (${why}), so another workflow may be
+    sending it. Re-run the job, or write the command again.`;
 
-/** Another use of the step has the turn that was to be taken over. */
+/** Another use of the step took the turn of the earlier attempt first. */
 const LOST = 'lost';
 
-/** Carries out the plan of a job. Resolves to whether that was possible; else it is to be planned again. */
+/** Carries out the plan of a job. Resolves to whether that was possible; if not, plan the job again. */
 export async function runJob(job: Job, plan: Plan, message: Message): Promise<boolean> {
   const end = await carryOut(job, plan, message);
   if (end === LOST) return false;
@@ -72,15 +75,15 @@ export async function runJob(job: Job, plan: Plan, message: Message): Promise<bo
   return true;
 }
 
-/** Null where an earlier attempt saw the end already. */
+/** Null if an earlier attempt has already seen the end. */
 async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | null | typeof LOST> {
   switch (plan.kind) {
     case 'send':
       return send(job, message);
     case 'resume':
       return resume(job);
-    case 'look':
-      return look(job, plan.turn !== null);
+    case 'read-only':
+      return pollOnly(job, plan.turn !== null);
     case 'refuse':
       return plan.end;
     case 'ended':
@@ -89,25 +92,25 @@ async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | n
 }
 
 /**
- * 1. Read the baseline, where it is needed to announce the message: the comment keeps it for a re-run.
- * 2. Announce the message, and find out whether somebody else has it.
- * 3. Read the baseline again if it is older than a second.
+ * 1. Poll the job, if the announcement needs it: the comment keeps the baseline for a re-run.
+ * 2. Announce the message, and find out whether another run sends it.
+ * 3. Poll the job again if the baseline is older than a second.
  * 4. Send the message.
  */
 async function send(job: Job, message: Message): Promise<End | typeof LOST> {
   const { options, context } = job;
   const baseline = baselineReader(job, message);
   if (message.pollsFirst) {
-    const seen = await withRetries(context, baseline);
-    if (seen.kind !== 'ready') return withoutMessage(job, seen);
+    const read = await withRetries(context, baseline);
+    if (read.kind !== 'ready') return withoutMessage(job, read);
   }
   const over = mustGiveUp(context, LEAST_POST_MS);
   if (over !== null) return notSent(job.state, options, over);
   const note = await message.announce();
-  // A cancel or the deadline may be why it was not written.
+  // A cancellation or the deadline may be the reason that there is no note.
   const late = mustGiveUp(context, LEAST_POST_MS);
   if (late !== null) return notSent(job.state, options, late);
-  if (note.kind === 'taken') return leaveIt(job, message, note.turn);
+  if (note.kind === 'taken') return leaveToOther(job, message, note.turn);
   if (note.kind === 'unclear') {
     return notSent(job.state, options, { kind: 'refused', why: mayBeTaken(note.why) });
   }
@@ -118,10 +121,13 @@ async function send(job: Job, message: Message): Promise<End | typeof LOST> {
 }
 
 /**
- * Somebody else has the message: another run, an earlier attempt that was not known of, or another use of
- * the step in this attempt.
+ * Another run or another use of the step sends the message, or an unknown earlier attempt has sent it.
  */
-async function leaveIt(job: Job, { own }: Message, turn: Turn | null): Promise<End | typeof LOST> {
+async function leaveToOther(
+  job: Job,
+  { own }: Message,
+  turn: Turn | null,
+): Promise<End | typeof LOST> {
   const { wait } = job.options;
   if (own.attempt === 1 || turn === null) {
     return handledElsewhere(job.state.jobId, turn?.runId ?? null);
@@ -137,7 +143,7 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
   const { options, context } = job;
   const sent = await withRetries(context, sendAttempt(job, message, baseline));
   if (sent.kind === 'doubtful') {
-    // Where no baseline is read, the message is the one request that is made.
+    // Without a fresh baseline, polls show nothing.
     if (message.baseline !== 'fresh' || !(await confirmDelivery(job, sent.why))) {
       return doubtful(sent.why, options, context.signal.aborted);
     }
@@ -153,12 +159,12 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
   return options.wait ? waitUntilDone(job) : { result: 'sent', reason: NO_REASON };
 }
 
-function withoutMessage(job: Job, ending: GiveUp | Unwanted): End {
-  if (ending.kind === 'unwanted') emit(job, { kind: 'unwanted' });
-  return notSent(job.state, job.options, ending);
+function withoutMessage(job: Job, cause: GiveUp | Unwanted): End {
+  if (cause.kind === 'unwanted') emit(job, { kind: 'unwanted' });
+  return notSent(job.state, job.options, cause);
 }
 
-/** Reads the baseline unless it is fresh, and says what is against the message. */
+/** Polls the job unless the baseline is fresh, and returns why the message must not be sent. */
 type BaselineReader = () => Promise<{ readonly kind: 'ready' } | GiveUp | Retry | Unwanted>;
 
 function baselineReader(job: Job, { baseline, onlyWhen }: Message): BaselineReader {
@@ -171,7 +177,7 @@ function baselineReader(job: Job, { baseline, onlyWhen }: Message): BaselineRead
     const seen = await poll();
     if (seen.kind !== 'fetched') return seen;
     takeBaseline(job, seen);
-    // What it shows may be as old as the beginning of the poll.
+    // The record may be as old as the start of the poll.
     readAt = seen.during.from;
     const isWanted = onlyWhen === null || onlyWhen.has(statusOf(job.state));
     return isWanted ? { kind: 'ready' } : { kind: 'unwanted', onlyWhen };
@@ -204,13 +210,13 @@ function sendAttempt(
   };
 }
 
-/** A status that the service does not document counts as active: the agent is not done. */
+/** An undocumented status counts as active: the agent is not done. */
 function statusOf({ record }: JobState): Status {
   return STATUSES.find((status) => status === record?.status) ?? 'active';
 }
 
-/** Sends nothing. Polls once or, if that is wanted, until the agent is done. */
-async function look(job: Job, isUnfinished: boolean): Promise<End> {
+/** Sends nothing. Polls once or, with a wait, until the agent is done. */
+async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
   const { options, context, state } = job;
   if (isUnfinished) update(job, { sentAt: state.turn.sentAt ?? context.clock.now() });
   if (options.wait) return waitUntilDone(job);
@@ -220,14 +226,14 @@ async function look(job: Job, isUnfinished: boolean): Promise<End> {
   return { result: statusOf(job.state), reason: NO_REASON };
 }
 
-/** Goes on where an earlier attempt of the same run stopped. */
+/** Continues where an earlier attempt of the same run stopped. */
 async function resume(job: Job): Promise<End> {
   const { options, context, state } = job;
   if (state.turn.delivery !== 'sent') {
     if (!(await confirmDelivery(job, EARLIER_DOUBT))) {
       return doubtful(EARLIER_DOUBT, options, context.signal.aborted);
     }
-    // It is a while ago: what has changed since may be somebody else's doing, and confirms nothing.
+    // Another message may have changed the job in the meantime, so a change confirms nothing.
     update(job, { base: null });
   }
   update(job, { delivery: 'sent', sentAt: state.turn.sentAt ?? context.clock.now() });

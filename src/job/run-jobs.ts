@@ -1,29 +1,36 @@
 import { pollUntilFetched } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { createDeadline } from '../github/deadline.ts';
-import { whyOf } from '../github/errors.ts';
+import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
 import { isAbout } from '../memory/ledger.ts';
 import type { Memory, Note } from '../memory/updates.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
 import { type Job, type JobEvent, type JobOptions, type Observer, pollHooks } from './job.ts';
-import { type Located, type Plan, planJob, planLook, stateOf, stateUnplanned } from './plan.ts';
+import {
+  type JobMemory,
+  type Plan,
+  planJob,
+  planReadOnly,
+  stateOf,
+  unplannedState,
+} from './plan.ts';
 import { ownPullRequest, promptOf, startTurn } from './prepare.ts';
 import { createProgress } from './progress.ts';
 import { type Message, runJob } from './run-job.ts';
 import { firstPollMs, paceOf } from './schedule.ts';
 
-// Runs all jobs of a step, each by its own clock, and keeps the output file true all the while.
+// Runs all jobs of a step at the same time, and keeps the output file up to date.
 
-/** The conversation of a job, and what is remembered there. */
-interface Home {
+/** The pull request or issue of a job, and what is remembered there. */
+interface JobConversation {
   readonly conversation: number | null;
-  readonly memory: Located;
+  readonly memory: JobMemory;
 }
 
-/** The conversation that the event or `pr-number` names, and what is remembered there. */
-interface Known {
+/** The pull request or issue that the event or `pr-number` names, and what is remembered there. */
+interface NamedConversation {
   readonly conversation: number | null;
   readonly memory: Promise<Memory>;
 }
@@ -31,15 +38,15 @@ interface Known {
 export async function runJobs(
   context: RunContext,
   jobIds: readonly string[],
-  known: Known,
+  named: NamedConversation,
 ): Promise<void> {
-  const fleet = new Fleet(context, jobIds, known);
+  const fleet = new Fleet(context, jobIds, named);
   const running: Promise<void>[] = [];
   for (let from = 0; from < jobIds.length; from += BATCH_SIZE) {
     const ids = jobIds.slice(from, from + BATCH_SIZE);
     const batch = new Batch(ids, context.agent.clock, (states) => context.updates.announce(states));
     running.push(...ids.map((jobId, index) => fleet.run(jobId, from + index, batch)));
-    // One that fails ends the run; the others of its batch need not be waited for.
+    // A job that throws ends the run, without a wait for the rest of its batch.
     await Promise.race([batch.sent, Promise.all(running)]);
   }
   await Promise.all(running);
@@ -48,18 +55,18 @@ export async function runJobs(
 class Fleet {
   readonly #context: RunContext;
   readonly #jobIds: readonly string[];
-  readonly #known: Known;
+  readonly #named: NamedConversation;
   readonly #prompt: string;
   readonly #own: Turn;
   readonly #progress: Observer;
-  /** Warnings that many jobs have in common: only the first is an annotation. */
+  /** Warnings that many jobs have in common: only the first one is an annotation. */
   readonly #warned = new Set<string>();
 
-  constructor(context: RunContext, jobIds: readonly string[], known: Known) {
+  constructor(context: RunContext, jobIds: readonly string[], named: NamedConversation) {
     const { log, clock } = context.runtime;
     this.#context = context;
     this.#jobIds = jobIds;
-    this.#known = known;
+    this.#named = named;
     this.#prompt = promptOf(context);
     this.#own = startTurn(context, this.#prompt, clock.now());
     const progress = createProgress(log, clock, jobIds.length);
@@ -72,13 +79,13 @@ class Fleet {
 
   async run(jobId: string, index: number, batch: Batch): Promise<void> {
     const { inputs, updates } = this.#context;
-    const unplanned = this.#begin(stateUnplanned(jobId, this.#own, !inputs.send), index);
+    const unplanned = this.#begin(unplannedState(jobId, this.#own, !inputs.send), index);
     if (!inputs.send) batch.leave(jobId);
     const { memory, conversation } = await this.#locate(unplanned);
     let job = await this.#carryOut(unplanned, { memory, conversation }, batch);
-    // Another use of the step was faster; what is left is found out anew.
+    // Another use of the step was faster, so the job is planned again without its turn.
     while (job !== null) {
-      const home = placeOf(job.state, this.#context) ?? conversation;
+      const home = conversationOf(job.state, this.#context) ?? conversation;
       const again = { conversation, memory: await updates.load(home) };
       job = await this.#carryOut({ ...unplanned, state: job.state }, again, batch);
     }
@@ -87,7 +94,7 @@ class Fleet {
   /** Plans a job, and carries the plan out. Resolves to the job as it is if it has to be planned again. */
   async #carryOut(
     unplanned: Job,
-    { conversation, memory }: Home,
+    { conversation, memory }: JobConversation,
     batch: Batch,
   ): Promise<Job | null> {
     const { inputs, states, updates } = this.#context;
@@ -120,10 +127,10 @@ class Fleet {
     return { options, context: agent, observer, isOvertaken: false, state, warned: new Set() };
   }
 
-  /** What the plan needs to know; in the first attempt nothing was sent before. */
-  async #locate(job: Job): Promise<Home> {
+  /** In the first attempt the memory is not needed: nothing was sent before. */
+  async #locate(job: Job): Promise<JobConversation> {
     const { inputs, trigger, info } = this.#context;
-    const { conversation, memory } = this.#known;
+    const { conversation, memory } = this.#named;
     const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
     if (!needsMemory) return { conversation, memory: { kind: 'none' } };
     const isNamed = inputs.prNumber !== null || !takesConversationFromJob(trigger);
@@ -131,24 +138,30 @@ class Fleet {
     return locate(job, this.#context);
   }
 
-  #plan(jobId: string, found: Located): Plan {
+  #plan(jobId: string, found: JobMemory): Plan {
     const { inputs, runtime } = this.#context;
-    // A cancel may be why it could not be read.
+    // It may be unreadable because the run was cancelled.
     const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
-    const memory: Located = isCancelled ? CANCELLED : found;
+    const memory: JobMemory = isCancelled ? CANCELLED : found;
     const { wait, resendOnRerun } = inputs;
-    const isNamed = this.#known.conversation !== null;
+    const isNamed = this.#named.conversation !== null;
     return inputs.send
       ? planJob({ memory, jobId, own: this.#own, wait, isNamed, resendOnRerun })
-      : planLook(memory, jobId, wait);
+      : planReadOnly(memory, jobId, wait);
   }
 
-  /** What a re-run does without its message. */
+  /** Says why a re-run does not send the message. */
   #say(jobId: string, plan: Plan): void {
     const { log } = this.#context.runtime;
     if (plan.kind !== 'ended' && plan.kind !== 'resume') return;
     if (plan.kind === 'ended') {
       log.info(`An earlier attempt saw the end of job ${jobId}; nothing is sent again.`);
+    }
+    if (plan.turn.leg !== this.#own.leg) {
+      log.info(
+        `In the earlier attempt, another job of the matrix sent the message to job ${jobId}; it is not ` +
+          'sent again.',
+      );
     }
     if (!isAbout(plan.turn, this.#own.prompt)) {
       log.info(
@@ -157,34 +170,34 @@ class Fleet {
     }
   }
 
-  /** Refused jobs are not written down: a later attempt would take them for not sent. */
+  /** A refused job is not written to the comment: a later attempt would conclude that nothing was sent. */
   #isWritten(plan: Plan): boolean {
     if (plan.kind === 'refuse') return false;
-    const goesOn = plan.kind === 'resume' || plan.kind === 'ended';
-    // Nobody changes the turn of another run.
-    return !goesOn || plan.turn.runId === this.#own.runId;
+    const isContinued = plan.kind === 'resume' || plan.kind === 'ended';
+    // Only the run of a turn may change it.
+    return !isContinued || plan.turn.runId === this.#own.runId;
   }
 
   #message(job: Job, plan: Plan, conversation: number | null, batch: Batch): Message {
     const { inputs, agent, updates, info, runtime } = this.#context;
-    const takesPlace = this.#takesPlace();
+    const isFromJob = this.#conversationIsFromJob();
     return {
       prompt: this.#prompt,
       onlyWhen: inputs.onlyWhen,
-      baseline: inputs.wait || inputs.onlyWhen !== null ? 'fresh' : takesPlace ? 'once' : 'none',
-      // One write covers all jobs of a batch, so only what is needed for it comes first.
-      pollsFirst: takesPlace || inputs.onlyWhen !== null || this.#jobIds.length === 1,
+      baseline: inputs.wait || inputs.onlyWhen !== null ? 'fresh' : isFromJob ? 'once' : 'none',
+      // A batch is announced at once, so its jobs are only polled before if the announcement needs it.
+      pollsFirst: isFromJob || inputs.onlyWhen !== null || this.#jobIds.length === 1,
       mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
       own: this.#own,
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
-        const number = placeOf(job.state, this.#context) ?? conversation;
+        const number = conversationOf(job.state, this.#context) ?? conversation;
         updates.update(job.state, number);
-        if (number === null && info.attempt === 1) this.#warnOfNoPlace(takesPlace);
+        if (number === null && info.attempt === 1) this.#warnOfNoPullRequest(isFromJob);
         const noting = batch.announce(job.state);
         const leftMs = Math.max(0, agent.deadline - agent.clock.now());
         const inTime = createDeadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
-        return inTime.catch((error): Note => ({ kind: 'missing', why: whyOf(error) }));
+        return inTime.catch((error): Note => ({ kind: 'missing', why: reasonFor(error) }));
       },
     };
   }
@@ -204,15 +217,15 @@ class Fleet {
     if (kind === 'unwanted') updates.withdraw(state.jobId);
     const isStage = kind === 'delivered' || kind === 'ended';
     if (isWritten && isStage) {
-      updates.update(state, placeOf(state, this.#context) ?? conversation);
+      updates.update(state, conversationOf(state, this.#context) ?? conversation);
     }
-    // The end of a single job is written by who ends the run.
+    // The end of a single job is written when the run ends.
     const isDue = kind === 'ended' ? this.#jobIds.length > 1 : CHANGES_DELIVERY.has(kind);
     return isDue ? writeOutputs() : undefined;
   }
 
-  /** Whether only the job's own record names the conversation. */
-  #takesPlace(): boolean {
+  /** Whether only the record of the job names its pull request. */
+  #conversationIsFromJob(): boolean {
     const { inputs, trigger } = this.#context;
     return inputs.comment && inputs.prNumber === null && takesConversationFromJob(trigger);
   }
@@ -224,22 +237,22 @@ class Fleet {
     say(text);
   }
 
-  /** Who wants no comments, or lets re-runs send again, need not be told. */
-  #warnOfNoPlace(takesPlace: boolean): void {
+  /** Not needed if comments are off, or if re-runs may send again anyway. */
+  #warnOfNoPullRequest(isFromJob: boolean): void {
     const { inputs, runtime } = this.#context;
-    if (!inputs.comment || inputs.resendOnRerun || this.#warned.has('place')) return;
-    this.#warned.add('place');
+    if (!inputs.comment || inputs.resendOnRerun || this.#warned.has('pull request')) return;
+    this.#warned.add('pull request');
     runtime.log.notice(
-      takesPlace
-        ? 'The job shows no pull request in this repository yet, so nothing is remembered of the message ' +
-            'before it is sent; a re-run will not send it again.'
-        : 'This event belongs to no pull request or issue, so nothing is remembered of the message; ' +
-            'a re-run will not send it again. To have it remembered, set pr-number.',
+      isFromJob
+        ? 'The job has no pull request in this repository yet, so no comment can note the message before ' +
+            'it is sent; a re-run will not send it again.'
+        : 'This event belongs to no pull request or issue, so no comment can note the message; a re-run ' +
+            'will not send it again. To change that, set pr-number.',
     );
   }
 }
 
-const CANCELLED: Located = { kind: 'not-found', ending: { kind: 'cancelled' } };
+const CANCELLED: JobMemory = { kind: 'not-polled', giveUp: { kind: 'cancelled' } };
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
   'sending',
@@ -256,23 +269,26 @@ const LEAVES_BATCH: ReadonlySet<JobEvent['kind']> = new Set([
   'ended',
 ]);
 
-/** Never aborts: polling goes on after the queue has stopped. */
+/** Never aborted: polling continues after the queue has stopped. */
 const NEVER = new AbortController().signal;
 
-/** Polls the job for its pull request, for as long as that may help, and reads what stands there. */
-async function locate(job: Job, { agent, updates, info }: RunContext): Promise<Home> {
+/** Polls the job for its pull request, with retries, and reads what is remembered there. */
+async function locate(job: Job, { agent, updates, info }: RunContext): Promise<JobConversation> {
   const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
   const poll = await pollUntilFetched(unstopped, job.state.jobId, pollHooks(job));
   if (poll.kind !== 'fetched') {
-    return { conversation: null, memory: { kind: 'not-found', ending: poll } };
+    return { conversation: null, memory: { kind: 'not-polled', giveUp: poll } };
   }
   const conversation = ownPullRequest(poll.record.prLink, info);
   return { conversation, memory: await updates.load(conversation) };
 }
 
-/** Where no event names the conversation, the job does so as soon as it shows its pull request. */
-function placeOf({ record, turn }: JobState, { inputs, trigger, info }: RunContext): number | null {
+/** The pull request of the job, if the event does not name one. */
+function conversationOf(
+  { record, turn }: JobState,
+  { inputs, trigger, info }: RunContext,
+): number | null {
   if (inputs.prNumber !== null || !takesConversationFromJob(trigger)) return null;
-  // The answer to the message may do without the link that a poll has shown.
+  // The response to the message may lack the link that a poll has returned.
   return ownPullRequest(record?.prLink ?? turn.base?.prLink ?? null, info);
 }

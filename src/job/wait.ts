@@ -57,9 +57,9 @@ export async function waitUntilDone(job: Job): Promise<End> {
   const { clock, signal, deadline } = context;
   const { jobId, turn, record } = job.state;
   const since = turn.sentAt ?? clock.now();
-  // Without a message there is no earlier turn that a final status could belong to.
+  // Without a message, any final status is the end.
   const settleMs = turn.sentAt === null ? 0 : options.settleMs;
-  // The agent may already be done with the message of an earlier attempt.
+  // After a re-run or with send: false, the agent may already be done.
   const firstMs = record === null ? options.firstPollMs : null;
   let misses: Misses = { count: 0, lastReason: NO_REASON, retryMs: firstMs };
   for (;;) {
@@ -76,7 +76,7 @@ export async function waitUntilDone(job: Job): Promise<End> {
     const pauseMs = Math.min(deadline - now, misses.retryMs ?? scheduledMs);
     emit(job, { kind: 'waiting', nextPollMs: pauseMs, remainingMs: deadline - now });
     if (!(await pause(context, pauseMs))) return stoppedWaiting(job.state);
-    // The polls of many jobs at the deadline may not all be answered in time: that is no reason.
+    // With many jobs, some of the last polls may fail for lack of time, which explains nothing.
     const isLast = clock.now() >= deadline;
     countPoll(job);
     const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, deadline));
@@ -107,17 +107,17 @@ function retryAfterMiss(
   const history = { failures: count, networkErrors: 0, sinceSendMs, now, random: random() };
   const delayMs = pollRetryDelayMs({ ...history, exchange });
   const leftMs = deadline - now;
-  // The wait has ended anyway, and its end is not this failure.
+  // The wait ends at the deadline, not because of this failure.
   if (leftMs <= 0) return 0;
   if (delayMs === null) return null;
-  // The last poll starts at the deadline, however long the service asks to wait.
+  // The last poll starts at the deadline, even if the API asks for a longer pause.
   emit(job, { kind: 'missed', why, afterMs: Math.min(delayMs, leftMs) });
   return delayMs;
 }
 
-/** Whether the run continues: a cancel ends the pause early. */
+/** Returns false if the run was cancelled, which ends the pause early. */
 async function pause({ clock, signal }: AgentContext, ms: number): Promise<boolean> {
-  // It rejects only if the run is cancelled, which the result says.
+  // It rejects only if the run is cancelled.
   await clock.sleep(ms, signal).catch(() => {});
   return !signal.aborted;
 }

@@ -11,21 +11,21 @@ import {
   withoutOwner,
 } from './ledger.ts';
 
-// Whether a message that is to be sent is somebody else's already. All of it is pure.
+// Whether another run sends a message, or has sent it. All functions here are pure.
 
-/** A command is the same message whichever run handles it; a step of a run is known to its run only. */
+/** All runs that handle a command send the same message. The message of a step belongs to its run. */
 export function isCommand({ origin }: Turn): boolean {
   return !origin.startsWith('run:');
 }
 
 /**
- * The turn that an earlier attempt, or of a command any run, has for the message of `own`; null if
+ * The turn that an earlier attempt has for the message of `own`, or for a command any run; null if
  * there is none.
  *
- * The key of a step is its run, its job, its id and the leg of the matrix, but a matrix and a prompt
- * may be made anew in each attempt: so the leg and the prompt only prefer a turn. A step that runs
- * several times takes each turn once: one that has this attempt in it is another's, unless a leg that
- * had none of its own has it, and it is that of this leg.
+ * `matrix` and `prompt` may have other values in each attempt, so turns with the same values are
+ * preferred, but not required. A step that runs several times takes each turn once: a turn of this
+ * attempt belongs to another use of the step, except if it was written by another leg than this one and
+ * continued by a leg that has no turn of its own.
  */
 export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
   const isFree = ({ attempt, leg, ownerLeg }: Turn): boolean =>
@@ -43,12 +43,12 @@ export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
   return first ?? null;
 }
 
-/** What was read to find out whose a message is: each version of each comment, in their order. */
+/** The contents of all versions of all comments, the oldest first. */
 export type Versions = readonly Ledger[];
 
 /**
- * The turn that has the message of `own`, which stands in what was read by now; null if nothing is
- * against sending it.
+ * The turn of another run or attempt for the message of `own`; null if this run may send the message.
+ * `own` is in `versions` as well.
  */
 export function findHolder(
   versions: Versions,
@@ -58,7 +58,7 @@ export function findHolder(
 ): Turn | null {
   const others = unite(versions.map((version) => withoutOwner(version, own.owner)));
   const turns = findJob(others, jobId)?.turns ?? [];
-  // Two uses of a step may have taken the same turn: the first one has it, unless it is sent by now.
+  // Two uses of a step may have taken the same turn: the first one keeps it, unless it was sent.
   const same = turns.find(({ mark, attempt }) => mark === own.mark && attempt === own.attempt);
   if (same !== undefined && same.delivery !== 'not-sent') {
     if (same.delivery !== 'sending' || !comesFirst(own, same, versions, jobId)) return same;

@@ -14,12 +14,12 @@ import {
   unite,
   withoutOwner,
 } from './ledger.ts';
-import type { CommentText, Remembered } from './text.ts';
+import type { CommentData, CommentText } from './text.ts';
 
 // The comment on one pull request or issue, as a store that several runs write to.
 //
-// A write wins over whatever stood there, a list may show a new comment late, and an answer may get
-// lost. So every write is made on what was read just before it, and is read back until it stands.
+// A write replaces whatever the comment contained, a list may show a new comment late, and a response
+// may be lost. So each write is based on what was read just before, and is read back until it shows.
 
 export interface ConversationOptions {
   /** Of the pull request or issue. */
@@ -35,18 +35,18 @@ export interface ConversationOptions {
   readonly signal: AbortSignal;
 }
 
-/** What one request has shown. */
+/** What a read has shown. */
 export interface Reading {
   /** What all comments remember together. */
   readonly ledger: Ledger;
-  /** Whether all of our comments could be read; else `ledger` may lack something. */
+  /** Whether all of our comments could be read; otherwise `ledger` may lack something. */
   readonly isWhole: boolean;
   /** Each version of each comment, the oldest comment and version first, if they were asked for. */
   readonly versions: Versions;
-  /** Whether it shows our turns as they were written last, and has lost nobody else's by that. */
-  readonly stands: boolean;
-  /** The same of the comment that stays, where two runs have made one each. */
-  readonly standsInOldest: boolean;
+  /** Whether it contains our turns as they were written last, and no turn of others was lost. */
+  readonly isShown: boolean;
+  /** The same for the oldest comment, which stays if two runs have created one each. */
+  readonly isInOldest: boolean;
 }
 
 export interface ReadOptions {
@@ -56,50 +56,50 @@ export interface ReadOptions {
 }
 
 export interface WriteOptions extends ReadOptions {
-  /** Called after each write that surely took place, beside which it is read back. */
+  /** Called after each write that certainly took place. The read-back does not wait for it. */
   readonly onWritten?: () => void;
-  /** Milliseconds until what was written first, and what was written again, is read back. */
+  /** Milliseconds from the first write, and from each further one, to the read-back. */
   readonly readBackAfterMs?: number;
   readonly readAgainAfterMs?: number;
-  /** Whether it has to stand in the comment that stays. */
+  /** Whether the oldest comment must contain our turns. */
   readonly inOldest?: boolean;
 }
 
 /**
- * Milliseconds for which a reading may be written on: with those that the write takes it is less than the
+ * Milliseconds for which a write may be based on a read: together with the write itself, less than the
  * second after which other runs read back what they have written.
  */
 export const FRESH_MS = 550;
 /** Milliseconds after which other runs read back what they have written. */
 const READ_BACK_MS = 1000;
-/** How often a write is read back and made again before it counts as failed. */
+/** How often a write is repeated before it counts as failed. */
 const MOST_ROUNDS = 8;
-/** Milliseconds between them: at random, so that several runs do not keep in step. */
+/** Milliseconds between them, at random, so that several runs do not keep in step. */
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 500;
-/** Texts that are kept with what they hold. */
+/** Bodies whose contents are cached. */
 const MOST_TEXTS = 8;
-/** Milliseconds after which nobody else is at work on a comment that is one too many. */
+/** Milliseconds after which no other run is still writing to a superfluous comment. */
 const UNTOUCHED_MS = 60_000;
 
-/** Calls are to be made one after the other. All of them reject with a `GitHubError`. */
+/** Calls must be made one after the other. All of them reject with a `GitHubError`. */
 export class Conversation {
   readonly number: number;
   readonly #options: ConversationOptions;
-  /** As they were read last, the oldest first. */
+  /** Our comments as they were read last, the oldest first. */
   #comments: readonly OwnComment[] = [];
-  /** What any reading has shown of others: none of it gets lost by a write of ours. */
+  /** What all reads have shown of other runs: our writes must not lose it. */
   #remembered = EMPTY;
   #lastWrite: OwnComment | null = null;
-  /** Our turns as they were written last, as far as there was room for them. */
+  /** Our turns as they were written last, without those for which there was no room. */
   #written = EMPTY;
-  /** When the reading began that may be written on; null after a write. */
+  /** When the last read started; null after a write. */
   #readAt: number | null = null;
-  /** By body, what the comments and their versions hold: to read it takes time. */
-  #texts = new Map<string, Remembered>();
-  /** Comments that GitHub does not write to any more: lists may show them for a while. */
+  /** The contents by body, because decoding takes time. */
+  #texts = new Map<string, CommentData>();
+  /** Comments that were deleted: lists may still show them for a while. */
   readonly #gone = new Set<number>();
-  /** Whether this process made a comment, or wrote to one, as far as it knows. */
+  /** Whether this process has tried to create a comment, or to write one. */
   #hasCreated = false;
   #hasWritten = false;
   /** Whether a write took so long that nobody may have seen what it overwrote. */
@@ -110,7 +110,7 @@ export class Conversation {
     this.#options = options;
   }
 
-  /** Of the comment that was written last; empty before. */
+  /** The URL of the comment that was written last; empty before. */
   get url(): string {
     return this.#lastWrite?.url ?? '';
   }
@@ -138,12 +138,13 @@ export class Conversation {
         this.#readAt = readAt;
         return this.#take(comments);
       }
-      if (round === MOST_ROUNDS) throw new GitHubError(0, 'GitHub keeps showing an old state');
+      if (round === MOST_ROUNDS)
+        throw new GitHubError(0, 'GitHub keeps returning an old version of the comment');
       await this.#pause(this.#randomMs());
     }
   }
 
-  /** Puts our turns into the oldest comment, or makes one, on a reading that is fresh. */
+  /** Writes our turns to the oldest comment, or to a new one, based on a fresh read. */
   async write(own: Ledger): Promise<void> {
     const { connect, clock } = this.#options;
     const github = await connect();
@@ -162,24 +163,24 @@ export class Conversation {
         this.#mayHaveOverwritten ||= clock.now() - readAt > READ_BACK_MS;
       });
       if (updated !== null) return this.#keep(updated);
-      // Somebody deleted it in the meantime, and another run may have made a new one.
+      // It was deleted in the meantime, and another run may have created a new one.
       this.#gone.add(target.id);
       this.#comments = this.#comments.filter(({ id }) => id !== target.id);
     }
   }
 
   /**
-   * Writes our turns and reads them back, until they stand: another run may have overwritten them, or
-   * the answer to a creation got lost. `own` is asked for each time.
+   * Writes our turns until a read-back shows them: another run may have overwritten them, or the
+   * response to a creation may be lost. `own` is called for each write.
    */
-  async writeUntilItStands(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
+  async writeUntilItShows(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
     const { onWritten, readBackAfterMs = 0, readAgainAfterMs = 0, inOldest = false } = options;
     for (let round = 1; ; round++) {
       const failure = await this.write(own()).then(() => null, throwUnlessUnclear);
       if (failure === null) onWritten?.();
       await this.#pause(round === 1 ? readBackAfterMs : readAgainAfterMs + this.#randomMs());
       const reading = await this.read(options);
-      if (inOldest ? reading.standsInOldest : reading.stands) return reading;
+      if (inOldest ? reading.isInOldest : reading.isShown) return reading;
       if (round === MOST_ROUNDS) {
         throw failure ?? new GitHubError(0, 'other runs keep overwriting it');
       }
@@ -187,8 +188,8 @@ export class Conversation {
   }
 
   /**
-   * Deletes what two runs that began at the same time have made too much: the oldest comment stays. One
-   * of another run goes only when nobody can be at work on it any more.
+   * If several runs have created a comment each, keeps the oldest and deletes the others: our own at
+   * once, those of other runs only when no run can still be writing to them.
    */
   async reconcile(): Promise<void> {
     const [main, ...others] = this.#comments;
@@ -196,7 +197,7 @@ export class Conversation {
       this.#isCovered(comment, main) && (this.#isOurs(comment) || this.#isUntouched(comment));
     if (!others.some(isSpare)) return;
     const github = await this.#options.connect();
-    // Somebody may have written to it a moment ago.
+    // Another run may just have written to it.
     await this.read();
     const [stays, ...rest] = this.#comments;
     for (const comment of rest) {
@@ -214,14 +215,14 @@ export class Conversation {
     this.#comments = [...others, written].sort((one, other) => one.id - other.id);
   }
 
-  /** The oldest comment that can be read; null where there is none at all. */
+  /** The oldest readable comment; null if there is no comment at all. */
   #target(): OwnComment | null {
     const target = this.#comments.find(({ body }) => this.#readText(body).kind === 'ledger');
     if (target === undefined && this.#comments.length > 0) throw new GitHubError(409, UNREADABLE);
     return target ?? null;
   }
 
-  /** What is remembered, with our own turns as they are now, as far as there is room for it. */
+  /** The body with all that is remembered and our current turns, as far as there is room. */
   #compose(own: Ledger): string {
     const { clock, text } = this.#options;
     const all = unite([this.#remembered, own]);
@@ -251,17 +252,17 @@ export class Conversation {
     const isComplete = contains(ledger, overwritten);
     return {
       ...{ ledger, isWhole, versions },
-      stands: isComplete && contains(ledger, this.#written),
-      standsInOldest: isComplete && contains(ledgers[0] ?? EMPTY, this.#written),
+      isShown: isComplete && contains(ledger, this.#written),
+      isInOldest: isComplete && contains(ledgers[0] ?? EMPTY, this.#written),
     };
   }
 
-  #readText(body: string): Remembered {
+  #readText(body: string): CommentData {
     const known = this.#texts.get(body);
     if (known !== undefined) return known;
     const { text, redact } = this.#options;
     const found = text.read(body);
-    const read: Remembered =
+    const read: CommentData =
       found.kind === 'ledger'
         ? { kind: 'ledger', ledger: redactLedger(found.ledger, redact) }
         : found;
@@ -270,13 +271,13 @@ export class Conversation {
     return read;
   }
 
-  /** Whether it shows the comment as it was before our last write. */
+  /** Whether it is a version from before our last write. */
   #isStale({ id, updatedAt }: OwnComment): boolean {
     const last = this.#lastWrite;
     return last !== null && last.id === id && updatedAt < last.updatedAt;
   }
 
-  /** Whether one comment has every turn of another as it is there, or later. */
+  /** Whether `main` contains each turn of another comment in the same or a newer version. */
   #isCovered(comment: OwnComment, main: OwnComment | undefined): boolean {
     const part = this.#readText(comment.body);
     const whole = main === undefined ? part : this.#readText(main.body);
@@ -284,7 +285,7 @@ export class Conversation {
     return contains(whole.ledger, unite([whole.ledger, part.ledger]));
   }
 
-  /** Whether nobody but this process has written turns to it: then it was made by it. */
+  /** Whether all turns in it are from this process, which then has created it. */
   #isOurs({ body }: OwnComment): boolean {
     const text = this.#readText(body);
     const turns = text.kind === 'ledger' ? text.ledger.jobs.flatMap(copiesOf) : [];
@@ -299,17 +300,18 @@ export class Conversation {
     return SHORTEST_PAUSE_MS + this.#options.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
   }
 
-  /** A cancel ends it early. */
+  /** A cancellation ends it early. */
   async #pause(ms: number): Promise<void> {
     const { clock, signal } = this.#options;
     if (ms > 0) await clock.sleep(ms, signal).catch(() => {});
   }
 }
 
+/** Without a response, or after a server error, the comment may have been written. */
 function throwUnlessUnclear(error: unknown): GitHubError {
   if (!isUnclear(error)) throw error;
   return error;
 }
 
 const UNREADABLE =
-  'its comment was edited by hand or written by a later version of this action; delete it to begin anew';
+  'its comment was edited by hand or written by a later version of this action; delete it to start again';

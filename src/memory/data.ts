@@ -5,30 +5,30 @@ import type { Redact } from '../runner/secrets.ts';
 import { DELIVERIES, newTurn, RESULTS, redactStatus, type Turn } from '../turn.ts';
 import { copiesOf, type Ledger, type LedgerJob, type LedgerRecord, toLedgerJob } from './ledger.ts';
 
-// A ledger as data: arrays by position, in which each text stands once, deflated and in base64.
-// docs/memory.md shows the form.
+// A ledger as data: arrays by position, in which each text occurs once, deflated and in base64.
+// docs/memory.md describes the format.
 
-/** `sending` is written before the message goes out: what came of it is not known yet. */
+/** `sending` is written before the message is sent. */
 const STORED_DELIVERIES = ['sending', ...DELIVERIES] as const;
 const LINK_CHANGES = ['created', 'updated', 'none'] as const;
 const TRUTHS = [false, true] as const;
-/** Stands for null, in the place of an index or a time. */
+/** Null, as an index or a time. */
 const NULL = -1;
 
-/** Bytes; what takes more is no data of ours. */
+/** Bytes. Our own data is never larger. */
 const INFLATED_LIMIT = 8 * 1024 * 1024;
 
 /** An index of a text, or of a word in a list. */
 const index = z.int().check(z.gte(NULL));
-/** Milliseconds: beyond that, an epoch and a time since it are no time that a date could show. */
+/** Milliseconds. An epoch plus a time must not exceed the range of `Date`. */
 const LAST_TIME = Date.UTC(5000);
 const epochTime = z.int().check(z.gte(0), z.lte(LAST_TIME));
 /** Milliseconds since the epoch of the data. */
 const time = z.int().check(z.gte(NULL), z.lte(LAST_TIME));
-/** Links were checked when they were read; who may edit comments may have edited this one. */
+/** The links were checked before, but people who may edit comments may have changed them. */
 const link = z.catch(z.string().check(z.regex(/^https:\/\/[\w.:-]+\/[\w./%-]+$/)), '');
 
-/** Written out, for a type of its own for each position. */
+/** One schema per position, so that each has its own type. */
 const turnTuple = z.tuple([
   index, // origin
   index, // leg
@@ -131,9 +131,8 @@ export function decode(data: string): Ledger {
   const timeOf = (at: number): number | null => (at === NULL ? null : epoch + at);
 
   function toTurn(tuple: TurnTuple): Turn {
-    const [origin, leg, mark, owner, ownerLeg, writes, run, attempt, by, prompt, ...outcome] =
-      tuple;
-    const [delivery, result, confirmed, change, reason, started, sent, ended, ...seen] = outcome;
+    const [origin, leg, mark, owner, ownerLeg, writes, run, attempt, by, prompt, ...end] = tuple;
+    const [delivery, result, confirmed, change, reason, started, sent, ended, ...seen] = end;
     const [evidence, base] = seen;
     const start = newTurn({
       ...{ origin: get(origin), leg: get(leg), mark: get(mark), runId: get(run), attempt },
@@ -175,8 +174,8 @@ export function decode(data: string): Ledger {
 }
 
 /**
- * Takes out of a ledger that was read what is a secret by now: an earlier run may not have known it,
- * and who may edit comments may have edited this one. What a run has written itself stays the same.
+ * Removes secrets from a ledger that was read: an earlier run may not have known a secret of this run,
+ * and people may have edited the comment. What a run has written itself does not change.
  */
 export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
   const clean = (text: string | null): string | null => text && redact(text);

@@ -1,12 +1,12 @@
 import { hasEnded, type JobRecord, type Turn } from '../turn.ts';
 
-// What is remembered of a conversation, and how several copies of it become one. All of it is pure.
+// What the comment remembers, and how several copies of it become one. All functions here are pure.
 
 export interface Ledger {
   readonly jobs: readonly LedgerJob[];
   /**
-   * The newest run of which a turn was dropped for lack of room; null if none was. Of that run and
-   * all before it, a turn that is not here may have been.
+   * The newest run of which a turn was dropped for lack of room; null if none was. Turns of this run and
+   * older ones may be missing.
    */
   readonly trimmed: string | null;
 }
@@ -14,13 +14,13 @@ export interface Ledger {
 /** What is remembered of a job. */
 export interface LedgerJob {
   readonly id: string;
-  /** As it was shown last; null if it never was. */
+  /** As the API returned it last; null if it never did. */
   readonly record: LedgerRecord | null;
   /** The newest first. */
   readonly turns: readonly Turn[];
   /**
-   * What other processes wrote of the same turns, where it counts less by now. It may count again: who wrote
-   * the copy that counts may find out that its message was refused. Absent where there is none.
+   * The copies of the same turns by other processes. They count if the message of the first copy turns out
+   * to be refused. Missing if there are none.
    */
   readonly others?: readonly Turn[];
 }
@@ -38,8 +38,8 @@ export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {
 }
 
 /**
- * Everything that any of the ledgers knows. Of a job's records the last one counts, so the newest
- * ledger comes last.
+ * Everything that any of the ledgers contains. If a job has several records, the last one counts, so
+ * the newest ledger must be the last.
  */
 export function unite(ledgers: readonly Ledger[]): Ledger {
   const jobs = Map.groupBy(
@@ -69,7 +69,7 @@ export function toLedgerJob(
   return { id, record, turns, ...(others.length === 0 ? {} : { others }) };
 }
 
-/** From what may be sent again to what surely is out. */
+/** From messages that may be sent again to those that were certainly sent. */
 const WEIGHTS = ['not-sent', 'sending', 'unknown', 'sent'] as const;
 
 export function weightOf({ delivery }: Turn): number {
@@ -77,9 +77,9 @@ export function weightOf({ delivery }: Turn): number {
 }
 
 /**
- * The copies of one turn, the one that counts first. Of those by one process the one that it wrote last is
- * kept. Several processes have the same turn in several attempts: of those what is worse for sending it
- * again counts, and then the later attempt. What is sent stays so, whatever the others write.
+ * The copies of one turn, the one that counts first. Of several copies by one process, only the last one is
+ * kept. In re-runs, several processes write the same turn: then the copy counts that says most clearly that
+ * the message was sent, then the later attempt. Once one copy says `sent`, the others are dropped.
  */
 function uniteCopies(copies: readonly Turn[]): readonly Turn[] {
   const byOwner = Map.groupBy(copies, ({ attempt, owner }) => `${attempt}:${owner}`);
@@ -95,7 +95,7 @@ function uniteCopies(copies: readonly Turn[]): readonly Turn[] {
   return latest[0]?.delivery === 'sent' ? latest.slice(0, 1) : latest;
 }
 
-/** Whether it was given up for that of somebody else, of which it says nothing. */
+/** Whether the turn was withdrawn because another run sends the message. */
 export function isWithdrawn({ delivery, result, reason }: Turn): boolean {
   return delivery === 'not-sent' && result === 'skipped' && reason.length === 0;
 }
@@ -104,7 +104,7 @@ function laterWrite(one: Turn, other: Turn): Turn {
   return other.writes >= one.writes ? other : one;
 }
 
-/** Milliseconds in which a message goes out that was announced, unless its run was killed. */
+/** Milliseconds from the announcement of a message until it is sent, unless its run was killed. */
 const ANNOUNCED_MS = 3_600_000;
 
 /** Whether another message was sent to the job after this one, or may have been. */
@@ -115,7 +115,7 @@ export function isOvertaken(turn: Turn, turns: readonly Turn[]): boolean {
   });
 }
 
-/** The ledger without the copies of turns that a process wrote: it knows its own turns better. */
+/** The ledger without the turns of a process, which knows their current state itself. */
 export function withoutOwner(ledger: Ledger, owner: string): Ledger {
   const jobs = ledger.jobs.map((job) => {
     const copies = copiesOf(job).filter((turn) => turn.owner !== owner);
@@ -124,7 +124,7 @@ export function withoutOwner(ledger: Ledger, owner: string): Ledger {
   return { ...ledger, jobs };
 }
 
-/** The part of a ledger whose jobs and turns another one has as well. */
+/** The jobs and turns of a ledger that another one contains as well. */
 export function intersect(ledger: Ledger, other: Ledger): Ledger {
   const jobs = ledger.jobs.flatMap((job) => {
     const found = findJob(other, job.id);
@@ -136,8 +136,8 @@ export function intersect(ledger: Ledger, other: Ledger): Ledger {
 }
 
 /**
- * Whether a ledger has each of these turns as its owner wrote it, or wrote it later, and says as much
- * of what was dropped.
+ * Whether a ledger contains each of these turns in the same or a newer version, and a `trimmed` that is
+ * not older.
  */
 export function contains(ledger: Ledger, own: Ledger): boolean {
   if (newerRun(ledger.trimmed, own.trimmed) !== ledger.trimmed) return false;
@@ -152,7 +152,7 @@ function isCopy(other: Turn, { mark, owner, writes }: Turn): boolean {
   return other.mark === mark && other.owner === owner && other.writes >= writes;
 }
 
-/** A job that no message was sent to stands behind all others. */
+/** Jobs without a message come last. */
 function newestFirst(one: LedgerJob, other: LedgerJob): number {
   const startOf = ({ turns }: LedgerJob): number => turns[0]?.startedAt ?? 0;
   return startOf(other) - startOf(one);
@@ -167,6 +167,7 @@ function newerTurn(one: Turn, other: Turn): number {
   );
 }
 
+/** The order of two different texts. */
 function compare(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }
@@ -176,20 +177,20 @@ function newerRun(one: string | null, other: string | null): string | null {
   return isUpTo(one, other) ? other : one;
 }
 
-/** Whether a run is not newer than another: ids of runs grow, beyond what a number holds exactly. */
+/** Whether a run is the same as another or older. Run IDs grow beyond the exact range of numbers. */
 export function isUpTo(runId: string, other: string): boolean {
   return runId.length === other.length ? runId <= other : runId.length < other.length;
 }
 
-/** Characters of a prompt that remain where room is scarce. */
+/** Characters of a shortened prompt. */
 const SHORT_PROMPT = 80;
 /** Milliseconds. A run can be re-run for 30 days, and then run for 35. */
 const LONGEST_USE_MS = 66 * 24 * 3_600_000;
 
 /**
- * Makes the ledger fit. First prompts are shortened, the oldest first; then jobs go that no message was
- * sent to; then turns that no run can need any more, then the oldest that have ended, then the oldest.
- * The newest turn stays.
+ * Makes the ledger fit. It shortens prompts, the oldest first. If that is not enough, it drops jobs
+ * without a message, then turns that no run can need any more, then the oldest turns that have ended,
+ * then the oldest others. The newest turn stays.
  */
 export function trim(ledger: Ledger, now: number, fits: (ledger: Ledger) => boolean): Ledger {
   if (fits(ledger)) return ledger;
@@ -245,7 +246,7 @@ function shorten(prompt: string): string {
     : `${prompt.slice(0, SHORT_PROMPT - 1).toWellFormed()}…`;
 }
 
-/** Whether a turn is about this prompt, of which it may remember the beginning only. */
+/** Whether a turn has this prompt, of which it may remember only the beginning. */
 export function isAbout({ prompt: known }: Turn, prompt: string): boolean {
   return known === prompt || known === shorten(prompt);
 }

@@ -1,17 +1,17 @@
 import type { Clock } from '../clock.ts';
 
-// When a comment may be written: all conversations of a run share what GitHub allows one author.
+// When a comment may be written: all comments of a run share the rate limits of one author.
 
-/** At the most one author's new and changed texts on GitHub are 80 a minute and 500 an hour. */
+/** GitHub accepts 80 new or changed texts of one author per minute, and 500 per hour. */
 const LIMITS = [
   { writes: 60, ms: 60_000 },
   { writes: 400, ms: 3_600_000 },
 ];
-/** Milliseconds between the writes of a run that writes to several conversations. */
+/** Milliseconds between the writes of a run that writes to several pull requests or issues. */
 const APART_MS = 1000;
 
 export interface Pace {
-  /** Resolves when this conversation may write; a cancel ends the pause early. It never rejects. */
+  /** Resolves when the comment there may be written; a cancellation ends the pause early. It never rejects. */
   turn(conversation: number): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export function createPace(clock: Clock, signal: AbortSignal): Pace {
 
 const ONE_A_SECOND = { writes: 1, ms: APART_MS };
 
-/** Milliseconds until another comment may be written, from when the earlier ones were. */
+/** Milliseconds until the next comment may be written, given the times of the earlier ones. */
 export function pauseMs(
   writtenAt: readonly number[],
   now: number,

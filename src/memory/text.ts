@@ -3,7 +3,7 @@ import { OPENING } from '../github/command.ts';
 import { decode, encode } from './data.ts';
 import type { Ledger } from './ledger.ts';
 
-// The text of a comment of ours: a first line that says whose it is, what people see, and the data.
+// The body of our comments: a first line that identifies them, what people see, and the data.
 
 const FIRST_LINE = /^<!-- agent-follow-up ([0-9a-f]{16}) -->\n/;
 const DATA_LINE = /\n<!-- agent-follow-up data (\d+) ([0-9a-f]{16}) ([A-Za-z0-9+/]+={0,2}) -->$/;
@@ -14,25 +14,25 @@ const BODY_LIMIT = 60_000;
 /** Characters that the data may take, so that there is room for what people see. */
 const DATA_LIMIT = 42_000;
 
-/** What a comment remembers for a project. */
-export type Remembered =
+/** The data that a comment holds for a project. */
+export type CommentData =
   | { readonly kind: 'ledger'; readonly ledger: Ledger }
-  /** By a later version of this action, or edited by hand: it is left as it is. */
+  /** Written by a later version of this action, or edited by hand: it is not changed. */
   | { readonly kind: 'unreadable' }
-  /** It is no comment of this project, or one that only says something. */
+  /** Not a comment for this project, or one without data. */
   | { readonly kind: 'none' };
 
-/** How the comments of one project are read and written. */
+/** Reads and writes the comments of one project. */
 export interface CommentText {
-  read(body: string): Remembered;
+  read(body: string): CommentData;
   compose(ledger: Ledger): string;
   /** Whether the data of a ledger leaves room for what people see. */
   fits(ledger: Ledger): boolean;
-  /** What people see of a ledger, however long it is. */
+  /** What people see of a ledger, without a limit. */
   visible(ledger: Ledger): string;
 }
 
-/** What people see of a ledger, in at most so many characters. */
+/** Renders the visible part of a ledger, in at most so many characters. */
 export type Render = (ledger: Ledger, limit: number) => string;
 
 export function commentText(projectId: string, render: Render): CommentText {
@@ -44,9 +44,9 @@ export function commentText(projectId: string, render: Render): CommentText {
   };
 }
 
-/** `projectId` is null where the comment may be of any project. */
-export function readText(body: string, projectId: string | null): Remembered {
-  // Who edits a comment on the web page sends it back with other line ends.
+/** If `projectId` is null, the comment may be for any project. */
+export function readText(body: string, projectId: string | null): CommentData {
+  // Editing a comment in the browser changes the line ends.
   const text = body.replaceAll('\r\n', '\n').trimEnd();
   const [, first] = FIRST_LINE.exec(text) ?? [];
   const [, version, last, data = ''] = DATA_LINE.exec(text) ?? [];
@@ -72,7 +72,7 @@ export function composeText(projectId: string, ledger: Ledger, render: Render): 
   return `${first}\n${visible}\n\n${data}`;
 }
 
-/** A comment that only says something and remembers nothing, such as the usage. */
+/** A comment without data, such as the usage. */
 export function composeNotice(kind: string, visible: string): string {
   return `${OPENING}${kind} -->\n${visible}`;
 }

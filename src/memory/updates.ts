@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
 import { createDeadline, type Deadline } from '../github/deadline.ts';
-import { GitHubError, isUnclear, neededFor, whyOf } from '../github/errors.ts';
+import { GitHubError, isUnclear, neededFor, reasonFor, whyOf } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
-import { NO_REASON, ours } from '../reason.ts';
+import { join, NO_REASON, ours, type Reason } from '../reason.ts';
 import type { Log } from '../runner/log.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
@@ -15,115 +15,116 @@ import { findJob, type Ledger, type LedgerJob, type LedgerRecord } from './ledge
 import { createPace } from './pace.ts';
 import type { CommentText } from './text.ts';
 
-// What is written to which conversation, and when. Whatever goes wrong here never changes the result of
-// what was sent.
+// Decides what is written to which comment, and when. A failure here never changes the result of a
+// message.
 
 export interface Updates {
-  /** What the conversation remembers. It never rejects. */
+  /** Reads what is remembered on a pull request or issue. It never rejects. */
   load(conversation: number | null): Promise<Memory>;
   /**
-   * Notes that messages are about to go out, and finds out whether somebody else has one of them. For
-   * each job a promise, which never rejects and takes about 10 s at most, once its turn has come.
+   * Notes in the comments that messages are about to be sent, and finds out whether another run sends one
+   * of them. Returns a promise for each job, which never rejects and takes 10 s at most once its
+   * comment may be written.
    */
   announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>>;
   /**
-   * Takes in how far a job is and, where that is new, which conversation it belongs to. The comment is
-   * brought up to date without holding up the run.
+   * Stores the state of a job and, if it is new, its pull request or issue. The comment is updated
+   * without delaying the run.
    */
   update(state: JobState, conversation: number | null): void;
-  /** The job gets no message of this run after all, and nobody is told that it did not. */
+  /** This run does not send the message to the job after all. Readers do not see the withdrawn turn. */
   withdraw(jobId: string): void;
-  /** Writes what is not written yet, and makes sure that it stands. It never rejects. */
+  /** Writes what is not written yet, until a read-back shows it. It never rejects. */
   flush(): Promise<Flushed>;
 }
 
-/** What the conversation remembers of earlier runs and attempts. */
+/** What the comment remembers of earlier runs and attempts. */
 export type Memory =
   | {
       readonly kind: 'read';
       readonly ledger: Ledger;
-      /** Whether nothing of it is missing. */
+      /** Whether it is complete. */
       readonly isWhole: boolean;
     }
-  /** There is none: no conversation, or no comments. */
+  /** There is no pull request or issue, or `comment` is `false`. */
   | { readonly kind: 'none' }
-  | { readonly kind: 'unreadable'; readonly why: string };
+  | { readonly kind: 'unreadable'; readonly why: Reason };
 
-/** What came of an announcement. */
+/** The result of an announcement. */
 export type Note =
-  /** It stands, or there is nowhere to write it. */
-  | { readonly kind: 'stands' }
-  | { readonly kind: 'missing'; readonly why: string }
-  /** GitHub does not say whether it stands, and another run may be about to send the message. */
-  | { readonly kind: 'unclear'; readonly why: string }
-  /** Somebody else has this message; null if it is not known who. */
+  /** The comment notes the message, or there is no pull request or issue for a comment. */
+  | { readonly kind: 'noted' }
+  | { readonly kind: 'missing'; readonly why: Reason }
+  /** GitHub may or may not have written the note, and another run may be about to send the message. */
+  | { readonly kind: 'unclear'; readonly why: Reason }
+  /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
 
 export interface Flushed {
-  /** Of the comments. */
+  /** The URLs of the comments. */
   readonly urls: readonly string[];
   /** The text of comments that could not be written, or empty. */
   readonly unwritten: string;
-  /** Jobs whose state is another one, now that it is known what other runs have sent to them. */
+  /** Jobs whose state has changed, because other runs have sent messages to them. */
   readonly reviewed: readonly JobState[];
 }
 
 export interface UpdatesOptions {
-  /** Whether anything is written and remembered at all. */
+  /** Whether there are comments at all. */
   readonly comment: boolean;
   readonly text: CommentText;
   /** The random name of this process. */
   readonly owner: string;
   readonly attempt: number;
   readonly wait: boolean;
-  /** The state of a job, once it is known what else was sent to it. */
+  /** The state of a job, given all messages that were sent to it. */
   readonly review: (state: JobState, job: LedgerJob) => JobState;
-  /** Of a command: whether this run may act on it. It never rejects. */
+  /** For a command: whether this run may send its message. It never rejects. */
   readonly claim: () => Promise<Claim>;
-  /** Rejects with a `GitHubError` where there is no way to GitHub. */
+  /** Rejects with a `GitHubError` if GitHub cannot be used. */
   readonly connect: () => Promise<GitHub>;
   readonly log: Log;
   readonly redact: Redact;
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** For what the end of a run waits for on GitHub. */
+  /** Limits the time that the end of a run waits for GitHub. */
   readonly deadline: Deadline;
 }
 
-/** Milliseconds that reading a conversation, and noting messages on it, may hold up a run. */
+/** Milliseconds that reading a comment, and noting messages in it, may delay a run. */
 const BEFORE_MESSAGE_MS = 10_000;
-/** Milliseconds after which a list shows a comment that another run has made meanwhile. */
+/** Milliseconds after which a list shows a comment that another run has created. */
 const LIST_LAG_MS = 3000;
-/** The same where that run may have read a list that did not show our comment before it made its own. */
+/** The same if that run may have read a list without our comment before it created its own. */
 const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
-/** Milliseconds from the last write to the last reading. */
+/** Milliseconds from the last write to the last read-back. */
 const LAST_READ_BACK_MS = 1000;
-/** An hour of the token is not enough for more. */
+/** The hourly rate limit of the token is not enough for more. */
 const MOST_CONVERSATIONS = 200;
 
-/** A job of this run. One that made another pull request has its turn on both. */
-interface Entry {
+/** A job of this run. If it gets another pull request, its turn is in both comments. */
+interface TrackedJob {
   state: JobState;
   isAnnounced: boolean;
-  /** Its turn is none, and was never announced. */
+  /** Whether it was withdrawn before it was announced: no comment mentions it. */
   isUnwanted: boolean;
-  /** What stands for the turns that were announced, if their messages do not go out after all. */
+  /** The final versions of announced turns whose messages are not sent after all. */
   withdrawn: readonly Turn[];
   readonly conversations: Set<number>;
 }
 
-/** A conversation, and what was written to it. */
+/** A pull request or issue, and what was written there. */
 interface Target {
   readonly conversation: Conversation;
   loading: Promise<Reading> | null;
-  /** The work on it, one piece after the other: each goes on from what the one before has left. */
+  /** Reads and writes of the comment, one after the other. */
   working: Promise<unknown>;
-  /** How far its jobs were when it was written last. */
+  /** The progress of its jobs at the last write. */
   written: string;
-  /** Whether something has changed since it was written. */
+  /** Whether something has changed since the last write. */
   isStale: boolean;
-  /** Why it is not up to date; null if it is, or there is nothing to write. */
+  /** Why the comment is not up to date; null if it is, or if there is nothing to write. */
   failure: unknown;
 }
 
@@ -133,16 +134,16 @@ export function openUpdates(options: UpdatesOptions): Updates {
 
 class CommentUpdates implements Updates {
   readonly #options: UpdatesOptions;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, TrackedJob>();
   readonly #targets = new Map<number, Target>();
   readonly #leftOut = new Set<number>();
   readonly #reviewed = new Map<string, JobState>();
   readonly #pace: ReturnType<typeof createPace>;
-  /** Resolves when the last note has had its turn to be written. */
+  /** Resolves when the last note may be written. */
   #lastNote: Promise<unknown> = Promise.resolve();
-  /** How often our turns were put together to be written. */
+  /** The counter in `Turn.writes`. */
   #writes = 0;
-  /** GitHub did not answer in time: no message waits for its note any more. */
+  /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
   constructor(options: UpdatesOptions) {
@@ -154,18 +155,16 @@ class CommentUpdates implements Updates {
     const { comment, signal } = this.#options;
     if (!comment || number === null) return { kind: 'none' };
     const target = this.#targetAt(number);
-    if (target === null) return { kind: 'unreadable', why: TOO_MANY };
+    if (target === null) return { kind: 'unreadable', why: ours(TOO_MANY) };
     try {
       const loading = target.loading ?? this.#enqueue(target, () => this.#load(target));
       const { ledger, isWhole } = await this.#inTime(loading);
       return { kind: 'read', ledger, isWhole };
     } catch (error) {
-      if (signal.aborted) return { kind: 'unreadable', why: 'the run was cancelled' };
-      // Whoever needs it says so. Where it is only written to, that will be tried anew.
-      return {
-        kind: 'unreadable',
-        why: [whyOf(error), neededFor(error)].join('. ').replace(/\. ?$/, ''),
-      };
+      if (signal.aborted) return { kind: 'unreadable', why: ours('the run was cancelled') };
+      // What needs it reports it. Where it is only written to, that is tried again.
+      const needed = ours(neededFor(error).replace(/\.$/, ''));
+      return { kind: 'unreadable', why: join([reasonFor(error), needed], '. ') };
     }
   }
 
@@ -182,7 +181,7 @@ class CommentUpdates implements Updates {
         groups.set(target, [...(groups.get(target) ?? []), state]);
       } else {
         const isLeftOut = number !== undefined && this.#leftOut.has(number);
-        notes.set(state.jobId, this.#withoutNote(isLeftOut ? TOO_MANY : null));
+        notes.set(state.jobId, this.#withoutNote(isLeftOut ? ours(TOO_MANY) : null));
       }
     }
     for (const [target, group] of groups) {
@@ -190,7 +189,7 @@ class CommentUpdates implements Updates {
       for (const { jobId } of group) {
         notes.set(
           jobId,
-          noted.then((found) => found.get(jobId) ?? STANDS),
+          noted.then((found) => found.get(jobId) ?? NOTED),
         );
       }
     }
@@ -206,7 +205,7 @@ class CommentUpdates implements Updates {
     this.#entries.set(state.jobId, entry);
     entry.state = state;
     if (number !== null) entry.conversations.add(number);
-    // Of a job that has only been planned nothing is new.
+    // The first state of a job, before it does anything, is not written.
     if (!this.#options.comment || known === undefined) return;
     for (const conversation of entry.conversations) {
       const target = this.#targetAt(conversation);
@@ -218,7 +217,7 @@ class CommentUpdates implements Updates {
     const { deadline, text } = this.#options;
     const targets = [...this.#targets.values()];
     for (const target of targets) if (target.isStale) this.#finish(target);
-    // What is not written by then is said below.
+    // What is not written in time is reported below.
     await deadline.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
     const failed = targets.filter(({ failure }) => failure !== null);
     const [first, ...others] = failed;
@@ -233,7 +232,7 @@ class CommentUpdates implements Updates {
     };
   }
 
-  /** Null for a conversation beyond those that the token can write to. */
+  /** Null if the run already writes to as many comments as the token allows. */
   #targetAt(number: number): Target | null {
     const known = this.#targets.get(number);
     if (known !== undefined) return known;
@@ -257,7 +256,7 @@ class CommentUpdates implements Updates {
     const allPages = this.#options.attempt > 1;
     if (target.loading === null) {
       target.loading = target.conversation.read({ allPages });
-      // Whoever asks next may have better luck.
+      // The next call tries again.
       target.loading.catch(() => {
         target.loading = null;
       });
@@ -265,38 +264,38 @@ class CommentUpdates implements Updates {
     return target.loading;
   }
 
-  /** Rejects with a `GitHubError` if it takes too long. The work itself goes on. */
+  /** Rejects with a `GitHubError` if it takes too long. The work itself continues. */
   async #inTime<T>(work: Promise<T>, ms = BEFORE_MESSAGE_MS): Promise<T> {
     const { clock, signal } = this.#options;
-    // Whoever stops waiting does not handle that it fails.
+    // If it fails after the time is over, nothing else handles the error.
     work.catch(() => {});
     const startedAt = clock.now();
     try {
       return await createDeadline(clock, ms).waitFor(work, signal);
     } catch (error) {
-      // Timers leave out the fraction of a millisecond.
+      // Timers may fire up to a millisecond early.
       const isLate = clock.now() - startedAt >= BEFORE_MESSAGE_MS - 1;
       this.#isSilent ||= !signal.aborted && isLate;
       throw error;
     }
   }
 
-  /** Where no note can be written, a command is claimed all the same. */
-  async #withoutNote(why: string | null, group: readonly JobState[] = []): Promise<Note> {
-    // No message goes out after a cancel.
+  /** Claims a command without a note. */
+  async #withoutNote(why: Reason | null, group: readonly JobState[] = []): Promise<Note> {
+    // No message is sent after a cancellation.
     if (this.#options.signal.aborted) return UNNEEDED;
     const claim = await this.#options.claim();
-    // In a re-run it may be an earlier attempt that has it.
+    // In a re-run, an earlier attempt may have claimed it.
     if (claim === 'taken' && this.#options.attempt === 1) {
       for (const { jobId } of group) this.withdraw(jobId);
       return { kind: 'taken', turn: null };
     }
     if (claim === 'taken' || claim === 'failed') for (const state of group) this.#doubt(state);
-    return why === null ? STANDS : { kind: 'missing', why };
+    return why === null ? NOTED : { kind: 'missing', why };
   }
 
   async #note(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
-    // A re-run sends nothing without its note.
+    // A re-run sends nothing without a note, so it always waits.
     const ms = this.#isSilent && this.#options.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;
     const begun = Promise.withResolvers<void>();
     const attempt = { isGivenUp: false };
@@ -315,7 +314,7 @@ class CommentUpdates implements Updates {
       return await this.#inTime(working, ms);
     } catch (error) {
       attempt.isGivenUp = true;
-      const why = whyOf(error);
+      const why = reasonFor(error);
       return noteAll(
         group,
         this.#mayBeTaken(group, error)
@@ -326,9 +325,9 @@ class CommentUpdates implements Updates {
   }
 
   /**
-   * Whether another run may have the message and not know of this one. It would take our claim for that of
-   * another tool: so a command whose note may stand or not is not sent. Where GitHub refuses the note, that
-   * holds for the other runs as well, and the claim decides.
+   * Whether another run may send the message and not know of this one. It would take our claim for the
+   * reaction of another tool, so a command is not sent if GitHub may or may not have written its note. If
+   * GitHub refuses the note, it refuses the notes of other runs as well, and the claim decides.
    */
   #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
     const { attempt, signal } = this.#options;
@@ -337,9 +336,9 @@ class CommentUpdates implements Updates {
   }
 
   /**
-   * Resolves when a note may be written, to whether it is still wanted. Only one note at a time waits for
-   * its turn: so what is written after the earlier messages comes before the notes of the later ones, and
-   * the end of the run has little left to write.
+   * Resolves when a note may be written, to whether it is still needed. Only one note at a time waits: so
+   * the results of earlier messages are written before the notes of later ones, and little is left to write
+   * at the end of the run.
    */
   #turnToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
     const isDue = (): boolean =>
@@ -353,7 +352,7 @@ class CommentUpdates implements Updates {
     return turn;
   }
 
-  /** The note, the claim and what they show, in three requests where nobody else is at work. */
+  /** Writes the note, claims the command and reads both back: three requests without other runs. */
   async #noteNow(
     target: Target,
     group: readonly JobState[],
@@ -379,7 +378,7 @@ class CommentUpdates implements Updates {
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;
     let claiming: Promise<Claim> | undefined;
-    const reading = await conversation.writeUntilItStands(own, {
+    const reading = await conversation.writeUntilItShows(own, {
       onWritten: () => {
         claiming ??= this.#options.claim();
       },
@@ -393,16 +392,16 @@ class CommentUpdates implements Updates {
       if (notes.has(state.jobId) || !this.#doubt(state)) continue;
       notes.set(state.jobId, {
         kind: 'missing',
-        why: 'an earlier attempt has claimed the command',
+        why: ours('an earlier attempt has claimed the command'),
       });
     }
     return notes;
   }
 
   /**
-   * Whether an earlier attempt may have sent the message: in a re-run, the claim that stands may be that of
-   * one whose note was never written. A message goes out only where it is known not to have been sent; and
-   * the next attempt must not take what stands of our turn for that.
+   * Whether an earlier attempt may have sent the message. In a re-run, a claim may be from an attempt
+   * whose note was never written. Our turn then becomes `unknown`, so that the next attempt does not
+   * send the message either.
    */
   #doubt({ jobId, turn }: JobState): boolean {
     const isKnown = turn.mark !== turn.owner;
@@ -411,19 +410,19 @@ class CommentUpdates implements Updates {
     return true;
   }
 
-  /** What others have written, also what was overwritten, once lists show it. */
+  /** All versions of all comments, after lists show new comments. */
   async #readVersions(target: Target, own: () => Ledger, claim: Claim): Promise<readonly Ledger[]> {
     const { clock, signal } = this.#options;
-    // A cancel ends the pause early, and no message goes out then.
+    // A cancellation ends the pause early, and then no message is sent.
     const lagMs = claim === 'failed' ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
     await clock.sleep(lagMs, signal).catch(() => {});
     const everything = { allPages: true, withVersions: true };
     const reading = await target.conversation.read(everything);
-    if (reading.stands) return reading.versions;
-    return (await target.conversation.writeUntilItStands(own, everything)).versions;
+    if (reading.isShown) return reading.versions;
+    return (await target.conversation.writeUntilItShows(own, everything)).versions;
   }
 
-  /** A turn that others may have read stays, as one that was not sent, which nobody is shown. */
+  /** Other runs may have read an announced turn, so it stays as not sent, but is not shown. */
   withdraw(jobId: string): void {
     const entry = this.#entries.get(jobId);
     if (entry === undefined) return;
@@ -431,34 +430,34 @@ class CommentUpdates implements Updates {
     this.#replace(jobId, { delivery: 'not-sent', result: 'skipped', reason: NO_REASON });
   }
 
-  #replace(jobId: string, outcome: Pick<Turn, 'delivery' | 'result' | 'reason'>): void {
+  #replace(jobId: string, end: Pick<Turn, 'delivery' | 'result' | 'reason'>): void {
     const entry = this.#entries.get(jobId);
     if (entry === undefined || !entry.isAnnounced) return;
     const { turn } = entry.state;
     const others = entry.withdrawn.filter(({ mark }) => mark !== turn.mark);
-    entry.withdrawn = [...others, { ...turn, ...outcome, endedAt: this.#options.clock.now() }];
+    entry.withdrawn = [...others, { ...turn, ...end, endedAt: this.#options.clock.now() }];
   }
 
   #enqueue<T>(target: Target, work: () => Promise<T>): Promise<T> {
     const working = target.working.then(work);
-    // Whoever asked for the work handles that it fails.
+    // The caller handles its errors.
     target.working = working.catch(() => {});
     return working;
   }
 
-  /** Writes how far the jobs of a conversation have come, if that is news. */
+  /** Writes the comment if the progress of its jobs has changed enough. */
   #refresh(target: Target): void {
     target.isStale = true;
     const states = this.#entriesAt(target).map(({ state }) => state);
     const ended = states.filter(isOver).length;
     const isLast = ended === states.length;
     const areOut = states.every((state) => isOver(state) || state.turn.delivery === 'sent');
-    // Without a wait the end follows at once.
+    // Without a wait, the end follows at once.
     if (!isLast && !(areOut && this.#options.wait)) return;
     const tenth = isLast ? 10 : states.length < 10 ? 0 : Math.floor((ended * 10) / states.length);
-    const news = `${states.length} jobs, ${tenth} tenths`;
-    if (target.written === news) return;
-    target.written = news;
+    const progress = `${states.length} jobs, ${tenth} tenths`;
+    if (target.written === progress) return;
+    target.written = progress;
     if (isLast) this.#finish(target);
     else this.#write(target);
   }
@@ -474,7 +473,7 @@ class CommentUpdates implements Updates {
     this.#keepFailure(target, writing);
   }
 
-  /** The last write to a conversation, which is read back until it stands. */
+  /** The last write of a comment, repeated until a read-back shows it. */
   #finish(target: Target): void {
     const { conversation } = target;
     const finishing = this.#enqueue(target, async () => {
@@ -492,19 +491,19 @@ class CommentUpdates implements Updates {
         target.failure = null;
         return;
       }
-      await conversation.writeUntilItStands(() => this.#own(target), {
+      await conversation.writeUntilItShows(() => this.#own(target), {
         readBackAfterMs: conversation.hasCreated ? LIST_LAG_MS : LAST_READ_BACK_MS,
         readAgainAfterMs: LAST_READ_BACK_MS,
         inOldest: true,
       });
       target.failure = null;
-      // That there is one comment too many loses nothing.
+      // A superfluous comment does no harm.
       await conversation.reconcile().catch(() => {});
     });
     this.#keepFailure(target, finishing);
   }
 
-  /** Whether jobs were only looked at, and the comment tells of them as they are. */
+  /** Whether all jobs were only polled, and the comment shows their current state. */
   #isKnown(target: Target, ledger: Ledger): boolean {
     return this.#own(target).jobs.every(
       ({ id, record, turns }) =>
@@ -531,27 +530,27 @@ class CommentUpdates implements Updates {
     }
   }
 
-  #entriesAt({ conversation: { number } }: Target): readonly Entry[] {
+  #entriesAt({ conversation: { number } }: Target): readonly TrackedJob[] {
     return [...this.#entries.values()].filter(({ conversations }) => conversations.has(number));
   }
 
-  /** Our own turns. A job that is not announced yet leaves no trace. */
+  /** Our own turns. Jobs that are not announced yet are left out. */
   #own(target: Target): Ledger {
     this.#writes += 1;
     const jobs = this.#entriesAt(target).flatMap((entry) => {
       const { jobId, record } = entry.state;
       const turns = turnsOf(entry).map((turn) => ({ ...turn, writes: this.#writes }));
-      if (turns.length === 0 && !isSeenOnly(entry)) return [];
+      if (turns.length === 0 && !isOnlyPolled(entry)) return [];
       return [{ id: jobId, record: record && toLedgerRecord(record), turns }];
     });
     return { jobs, trimmed: null };
   }
 
-  /** Of jobs that get no message nothing is said, unless it was said before that they would. */
+  /** No comment is created only for jobs that get no message. */
   #isWorthIt(target: Target): boolean {
-    const hasNews = (entry: Entry): boolean =>
-      isSeenOnly(entry) || turnsOf(entry).some((turn) => !entry.withdrawn.includes(turn));
-    return target.conversation.hasWritten || this.#entriesAt(target).some(hasNews);
+    const needsComment = (entry: TrackedJob): boolean =>
+      isOnlyPolled(entry) || turnsOf(entry).some((turn) => !entry.withdrawn.includes(turn));
+    return target.conversation.hasWritten || this.#entriesAt(target).some(needsComment);
   }
 
   #warnOfLeftOut(): void {
@@ -563,41 +562,41 @@ class CommentUpdates implements Updates {
   }
 }
 
-const STANDS: Note = { kind: 'stands' };
-const UNNEEDED: Note = { kind: 'missing', why: 'the run was ending' };
+const NOTED: Note = { kind: 'noted' };
+const UNNEEDED: Note = { kind: 'missing', why: ours('the run was ending') };
 const CLAIMED_BEFORE = ours(
-  'An earlier attempt has claimed the command, and nothing tells whether it sent the message.',
+  'An earlier attempt has claimed the command, and it is not known whether it sent the message.',
 );
-const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} conversations at most`;
+const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} pull requests and issues at most`;
 
 function isOver({ turn }: Pick<JobState, 'turn'>): boolean {
   return turn.endedAt !== null;
 }
 
-/** Until it is known what came of an announced message, a re-run must take it for one that may be out. */
-function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: Entry): readonly Turn[] {
+/** The turns that the comment must show for a job. An announced message counts as possibly sent. */
+function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: TrackedJob): readonly Turn[] {
   const { turn } = state;
   if (isUnwanted) return [];
   const isOut = turn.delivery === 'sent' || turn.delivery === 'unknown';
   const same = withdrawn.find(({ mark }) => mark === turn.mark);
   const others = withdrawn.filter((one) => one !== same);
-  // It may go out all the same (resend-on-rerun), or another use of the step has the very same turn.
+  // With resend-on-rerun, the message may be sent anyway; another use of a step may have the same turn.
   return [...others, ...(same === undefined || isOut ? current() : [same])];
 
   function current(): readonly Turn[] {
-    if (state.isLook && turn.delivery === 'not-sent') return [];
-    // What was held up is written down as well: a re-run sends it.
+    if (state.isReadOnly && turn.delivery === 'not-sent') return [];
+    // A message that was not sent is written as well: a re-run sends it.
     if (isOver(state) || turn.delivery !== 'not-sent') return [turn];
     return isAnnounced ? [{ ...turn, delivery: 'sending' }] : [];
   }
 }
 
-/** Nothing is sent to it; the comment names it, so that later commands need not. */
-function isSeenOnly({ state: { isLook, record } }: Entry): boolean {
-  return isLook && record !== null;
+/** Nothing was sent to it. The comment names it, so that later commands need no `job-id`. */
+function isOnlyPolled({ state: { isReadOnly, record } }: TrackedJob): boolean {
+  return isReadOnly && record !== null;
 }
 
-/** What is worth remembering of a record: one line of each text. */
+/** The part of a record that is remembered, with texts of one line. */
 function toLedgerRecord({ status, model, source, prLink }: JobRecord): LedgerRecord {
   const short = (text: string | null): string | null => (text === null ? null : oneLine(text));
   return {
@@ -613,7 +612,7 @@ function noteAll(group: readonly JobState[], note: Note): ReadonlyMap<string, No
 }
 
 function tooLate(): GitHubError {
-  return new GitHubError(0, 'the time for it was over, 30 s in a run');
+  return new GitHubError(0, 'the run has at most 30 s for it');
 }
 
 function unwritable([first, ...others]: readonly [Target, ...Target[]], error: unknown): string {
@@ -622,8 +621,8 @@ function unwritable([first, ...others]: readonly [Target, ...Target[]], error: u
   const remembered = [first, ...others].some(({ conversation }) => conversation.url === '')
     ? 'a re-run will not know what was sent, and may send it again'
     : 'later runs may not know how it ended';
-  const told =
+  const text =
     `The comment on #${first.conversation.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
     `summary holds its text, and ${remembered}.`;
-  return `${told} ${neededFor(error)}`.trim();
+  return `${text} ${neededFor(error)}`.trim();
 }

@@ -7,7 +7,7 @@ import { countsOf, type Row, renderJobs, renderSource, timeTaken, titleOf } from
 import {
   blocks,
   code,
-  facts,
+  dotted,
   fence,
   fitting,
   fittingBlocks,
@@ -21,9 +21,9 @@ import {
   small,
 } from './markdown.ts';
 
-// A ledger -> the visible part of the comment: how it stands, the link, and then everything else.
+// A ledger -> the visible part of the comment: the state, the link, and then everything else.
 
-/** Links of our own are built from these facts of the runner. */
+/** What our own links are built from. */
 export interface Site {
   /** `https://github.com`, or that of the GitHub Enterprise server. */
   readonly serverUrl: string;
@@ -31,21 +31,21 @@ export interface Site {
   readonly repository: string;
 }
 
-/** A job with its newest message, and how that stands. */
-interface Shown {
+/** A job with its newest message. */
+interface ShownJob {
   readonly id: string;
   readonly record: LedgerRecord | null;
-  /** Null where nothing was sent to it. */
+  /** Null if nothing was sent to it. */
   readonly turn: Turn | null;
   readonly older: readonly Turn[];
   readonly label: Label;
 }
 
-/** Of several jobs: how many of those that need no attention are shown unfolded. */
+/** If more jobs need no attention, they are folded. */
 const MOST_OPEN = 10;
-/** Characters that are kept for what says that something is left out. */
+/** Characters that are reserved for the note that something is left out. */
 const ROOM_FOR_MORE = 200;
-/** Characters of a prompt, in a heading and in a list. */
+/** The most characters of a prompt, in a heading and in a list. */
 const HEADING_PROMPT = 120;
 const LIST_PROMPT = 50;
 
@@ -63,44 +63,44 @@ export function renderLedger(ledger: Ledger, site: Site, limit = Infinity): stri
 }
 
 const TRIMMED = small('Older messages were removed from this comment for lack of room.');
-/** Where a message was about to be sent, and then was not: an empty comment would be a riddle. */
+/** For a comment whose announced message was not sent: it must not be empty. */
 const NOTHING_SENT = 'No message was sent to an agent.';
 
-function toShown({ id, record, turns }: LedgerJob): Shown {
+function toShown({ id, record, turns }: LedgerJob): ShownJob {
   const [turn = null, ...older] = turns.filter(isMessage);
   const status = record?.status ?? null;
   const label = turn === null ? labelOfStatus(status) : labelOf(turn, status);
   return { id, record, turn, older, label };
 }
 
-/** A message that was withdrawn, which has no reason, is none: nobody is shown it. */
+/** A withdrawn message, which has no reason, is not shown. */
 function isMessage({ result, reason, endedAt }: Turn): boolean {
   return !(result === 'skipped' && reason.length === 0 && endedAt !== null);
 }
 
-/** One job: first how it stands, then where to look, in the end what it is. */
-function renderJob(job: Shown, site: Site, room: number): string {
+/** One job: first its state, then the links, at the end the details. */
+function renderJob(job: ShownJob, site: Site, room: number): string {
   const { id, record, turn, label } = job;
   const { model = null, source = null, prLink = null } = record ?? {};
   const pull = isLink(prLink) ? `**${pullRequestLink(prLink)}**` : '';
   const about = [`Job ${code(id, 256)}`, code(model ?? ''), source ? renderSource(source) : ''];
   if (turn === null) {
     const texts = [`### ${titleOf([label])}`, pull, 'No message was sent to it.'];
-    return fittingBlocks([...texts, small(facts(about))], room);
+    return fittingBlocks([...texts, small(dotted(about))], room);
   }
   const isNew = label.kind === 'sending';
   const texts = [
     `### ${isNew ? asked(turn.by, 'the agent', turn.prompt) : titleOf([label])}`,
-    facts([pull, timeOf(job), isNew ? '' : askedBy(turn.by), logLink(turn, site)]),
+    dotted([pull, timeOf(job), isNew ? '' : askedBy(turn.by), logLink(turn, site)]),
     reasonToMarkdown(reasonOf(turn)),
     isNew && fitsHeading(turn.prompt) ? '' : quotation(turn.prompt),
-    small(facts([...about, inUtc(turn.startedAt)])),
+    small(dotted([...about, inUtc(turn.startedAt)])),
   ];
   return fittingBlocks(texts, room);
 }
 
 /** Several jobs: first their counts and what they have in common, then a table of them. */
-function renderAll(jobs: readonly Shown[], site: Site, room: number): string {
+function renderAll(jobs: readonly ShownJob[], site: Site, room: number): string {
   const turns = jobs.flatMap(({ turn }) => turn ?? []);
   const labels = jobs.map(({ label }) => label);
   const by = shared(turns.map((turn) => turn.by));
@@ -111,7 +111,7 @@ function renderAll(jobs: readonly Shown[], site: Site, room: number): string {
   const head = fittingBlocks(
     [
       `### ${isNew ? asked(by, `${jobs.length} agent jobs`, prompt) : titleOf(labels)}`,
-      facts([isNew ? '' : countsOf(labels), started ?? '', isNew ? '' : askedBy(by), log ?? '']),
+      dotted([isNew ? '' : countsOf(labels), started ?? '', isNew ? '' : askedBy(by), log ?? '']),
       prompt === null || (isNew && fitsHeading(prompt)) ? '' : quotation(prompt),
     ],
     room,
@@ -132,12 +132,12 @@ function renderAll(jobs: readonly Shown[], site: Site, room: number): string {
 
 const NO_TURN = { time: '', reason: NO_REASON, log: '', prompt: '' };
 
-/** What all have in common; null if there is no such thing. */
+/** The value that all have in common; null if there is none. */
 function shared<T>([first, ...others]: readonly T[]): T | null {
   return first !== undefined && others.every((value) => value === first) ? first : null;
 }
 
-/** GitHub's e-mail shows a comment as it is made: it begins with who asked what. */
+/** GitHub's email shows a comment as it was created, so it begins with who asked for what. */
 function asked(by: string | null, whom: string, prompt: string): string {
   const who = by === null ? `${capitalised(whom)} got a message` : `${code(by)} asked ${whom}`;
   return `${icon('⏳')} ${who}: ${code(prompt, HEADING_PROMPT)}`;
@@ -151,17 +151,17 @@ function fitsHeading(prompt: string): boolean {
   return prompt.length <= HEADING_PROMPT && !/[\n\r]/.test(prompt.trim());
 }
 
-/** How long it took, or when it started: nobody knows yet how long it takes. */
-function timeOf(job: Shown): string {
+/** How long the agent took or, while it is working, when the turn started. */
+function timeOf(job: ShownJob): string {
   if (job.turn === null) return '';
   return isOpen(job) ? startOf(job) : timeTaken(job.turn, job.label);
 }
 
-function isOpen({ label: { kind } }: Shown): boolean {
+function isOpen({ label: { kind } }: ShownJob): boolean {
   return kind === 'sending' || kind === 'working';
 }
 
-function startOf({ turn }: Shown): string {
+function startOf({ turn }: ShownJob): string {
   return turn === null ? '' : `started ${inUtc(turn.startedAt).slice(11)}`;
 }
 
@@ -169,12 +169,15 @@ function askedBy(by: string | null): string {
   return by === null ? '' : `asked by ${code(by)}`;
 }
 
-function logLink({ runId, attempt }: Turn, { serverUrl, repository }: Site): string {
+function logLink(
+  { runId, attempt }: Pick<Turn, 'runId' | 'attempt'>,
+  { serverUrl, repository }: Site,
+): string {
   const run = `${serverUrl}/${repository}/actions/runs/${runId}`;
   return link('log', attempt === 1 ? run : `${run}/attempts/${attempt}`);
 }
 
-/** While a turn is under way, its reason is what is true if the run ends now. */
+/** During a turn, its reason is what is true if the run ends now. */
 function reasonOf({ endedAt, reason }: Turn): Reason {
   return endedAt === null ? NO_REASON : reason;
 }
@@ -184,8 +187,8 @@ function inUtc(time: number): string {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** What was asked before, the newest first, a line each. */
-function renderOlder(jobs: readonly Shown[], site: Site, room: number): string {
+/** The earlier messages, the newest first, with a line each. */
+function renderOlder(jobs: readonly ShownJob[], site: Site, room: number): string {
   const lines = jobs
     .flatMap(({ id, older }) => older.map((turn) => ({ turn, id: jobs.length === 1 ? '' : id })))
     .sort((one, other) => other.turn.startedAt - one.turn.startedAt)
@@ -208,10 +211,21 @@ function renderOlderTurn(turn: Turn, jobId: string, site: Site): string {
     inUtc(turn.startedAt).slice(0, 10),
     logLink(turn, site),
   ];
-  return `- ${facts(parts)}`;
+  return `- ${dotted(parts)}`;
 }
 
-/** The answer to a command that stands alone. It must not begin with the command itself. */
+/** The answer to a command that the settings of the workflow stop, in one line. */
+export function renderProblem(
+  problem: Reason,
+  run: Site & Pick<Turn, 'runId' | 'attempt'>,
+): string {
+  const what =
+    `${icon('⚠️')} Nothing was sent to the agent. ${reasonToMarkdown(problem)} ` +
+    'Once this is fixed, repeat the command in a new comment.';
+  return composeNotice('problem', dotted([what, logLink(run, run)]));
+}
+
+/** The answer to a command without a prompt. It must not begin with the command itself. */
 export function renderUsage(command: string): string {
   const example = `${command} also add error handling examples`;
   const visible = [

@@ -1,7 +1,7 @@
 import type { Runtime } from '../context.ts';
 import { countLabels, inWords } from '../labels.ts';
 import type { Flushed } from '../memory/updates.ts';
-import { ours, reasonToText } from '../reason.ts';
+import { NO_REASON, ours, type Reason, reasonToText, redactReason } from '../reason.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import { isFinal, type JobState, type TurnResult } from '../turn.ts';
@@ -9,12 +9,12 @@ import { type Ended, type Report, reasonOf, toOutputs } from './outputs.ts';
 import { failsStep, labelOfState, worst, worstFirst } from './ranking.ts';
 import { renderSummary } from './summary.ts';
 
-// The ways in which a run ends, each with its annotation, outputs, summary and exit code.
+// All ways in which a run ends, each with its annotation, outputs, job summary and exit code.
 
-/** Stands in for the code of an error where the runner gave no path at all. */
+/** Used instead of the code of an error if the runner names no file. */
 const NO_FILE = 'no file is named for it';
 
-/** Nothing is to be done here: green, and with its reason, if later steps are told so. */
+/** There is nothing to do. The step succeeds if the outputs can be written. */
 export function skip(
   runtime: Runtime,
   reason: string,
@@ -26,11 +26,11 @@ export function skip(
   const report: Report = { states: [], ended, commentUrls: [commentUrl] };
   const problem = writeOutputs(runtime, report);
   if (problem === undefined) return 0;
-  runtime.log.error(`${problem} They are: ${factsOf(report)}`);
+  runtime.log.error(`${problem} They are: ${mainOutputs(report)}`);
   return 1;
 }
 
-/** It was cancelled before it came to any job. */
+/** The run was cancelled before it acted on a job. */
 export function cancelled(runtime: Runtime): 1 {
   const reason = 'The run was cancelled before anything was sent.';
   runtime.log.error(reason, 'Run cancelled');
@@ -38,18 +38,20 @@ export function cancelled(runtime: Runtime): 1 {
   return 1;
 }
 
-/** It went wrong before it came to any job. */
-export function fail(runtime: Runtime, why: string): 1 {
-  const reason = runtime.redact(why);
+/** The run failed before it acted on a job. */
+export function fail(runtime: Runtime, why: Reason, commentUrl = ''): 1 {
+  const problem = redactReason(why, runtime.redact);
+  const commentUrls = [commentUrl].filter((url) => url !== '');
+  const reason = `Nothing was sent. ${reasonToText(problem)}`;
   runtime.log.error(reason, 'Nothing was sent');
-  writeOutputs(runtime, { states: [], ended: { result: 'error', reason }, commentUrls: [] });
-  writeSummary(runtime, { states: [], problem: reason, commentUrls: [], unwrittenComment: '' });
+  writeOutputs(runtime, { states: [], ended: { result: 'error', reason }, commentUrls });
+  writeSummary(runtime, { states: [], problem, commentUrls, unwrittenComment: '' });
   return 1;
 }
 
 /**
- * Tells the end in every place. The outputs come first: a second signal may end it at once. What the
- * comments show of other runs may change a job once more.
+ * Reports the results. The outputs come first, because a second signal may end the process at once.
+ * Messages of other runs, which the comments show, may still change a result.
  */
 export async function conclude(
   runtime: Runtime,
@@ -71,20 +73,20 @@ export async function conclude(
     problem = writeOutputs(runtime, { states: states(), commentUrls: urls });
   }
   const parts = { states: states(), commentUrls: urls };
-  writeSummary(runtime, { ...parts, problem: '', unwrittenComment: unwritten });
+  writeSummary(runtime, { ...parts, problem: NO_REASON, unwrittenComment: unwritten });
   if (problem !== undefined) {
     const say = failed ? log.info : log.error;
-    say(`${problem} They are: ${factsOf(parts)}`);
+    say(`${problem} They are: ${mainOutputs(parts)}`);
   }
   return failed || problem !== undefined || runtime.signal.aborted ? 1 : 0;
 }
 
-/** A bug of ours. What was known before stays true and is kept. */
+/** A bug in this action. What is known of the jobs is reported. */
 export function crash(runtime: Runtime, known: readonly JobState[], error: unknown): 1 {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const reason =
-    'An unexpected error ended the run; please report it. The output delivery tells whether the ' +
-    `message went out. ${runtime.redact(what).slice(0, 500)}`;
+    'An unexpected error ended the run; please report it. The output delivery says whether the ' +
+    `message was sent. ${runtime.redact(what).slice(0, 500)}`;
   const states = known.map((state) => ({
     ...state,
     turn: { ...state.turn, result: 'error' as const, reason: ours(reason) },
@@ -96,7 +98,7 @@ export function crash(runtime: Runtime, known: readonly JobState[], error: unkno
   return 1;
 }
 
-/** Returns a sentence if the runner's file cannot be written. */
+/** Returns a sentence if the outputs cannot be written. */
 export function writeOutputs(runtime: Runtime, report: Report): string | undefined {
   try {
     runtime.writeOutputs(toOutputs(report));
@@ -106,8 +108,8 @@ export function writeOutputs(runtime: Runtime, report: Report): string | undefin
   }
 }
 
-/** For the log, where the outputs do not reach later steps. */
-function factsOf(report: Report): string {
+/** For the log, if the outputs cannot be written. */
+function mainOutputs(report: Report): string {
   const { result, delivery, status } = toOutputs(report);
   return `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`;
 }
@@ -118,13 +120,13 @@ function annotate(log: Log, states: readonly JobState[], failed: boolean): void 
   if (main === undefined) return;
   const { result } = main.turn;
   const [reason, title] = [reasonOf(main, states), titleOf(main)];
-  // Of a single job the annotation has the reason.
+  // The annotation has the reason of a single job.
   if (states.length === 1) log.info(lineOf(main, ''));
   else listStates(log, states);
   if (reason === '') return;
   if (failed) log.error(reason, title);
   else if (result === 'skipped') log.notice(reason, title);
-  // It could not be confirmed from the beginning, and nothing is wrong.
+  // It is unconfirmed because the agent was already working, and nothing is wrong.
   else if (result === 'completed' && wasWorking(main)) log.info(reason);
   else log.warning(reason, title);
 }
@@ -133,10 +135,10 @@ function titleOf(state: JobState): string {
   return labelOfState(state).title;
 }
 
-/** Lines in the closing list; where there are more jobs, one line for every ten of them. */
+/** The most lines in the closing list; if there are many jobs, a tenth of them. */
 const LISTED = 20;
 
-/** Those that are not plain success, the worst first. The end of each job is in the log already. */
+/** The jobs with a reason, the worst first. The end of each job is in the log already. */
 function listStates(log: Log, states: readonly JobState[]): void {
   const explained = worstFirst(states).filter(({ turn }) => turn.reason.length > 0);
   const most = Math.max(LISTED, Math.ceil(states.length / 10));

@@ -14,26 +14,26 @@ import {
   reasonToMarkdown,
 } from './markdown.ts';
 
-// How jobs stand, in the comment and in the summary: a title and, of several, their counts, a table in
-// which those that need attention come first, and the reasons below it.
+// The states of jobs, for the comment and the job summary: a title and, for several jobs, their counts,
+// a table in which those that need attention come first, and the reasons below it.
 
 export interface Row {
   readonly jobId: string;
   readonly label: Label;
   readonly prLink: string | null;
-  /** How long it took, or since when it goes on. */
+  /** How long it took, or when it started. */
   readonly time: string;
   readonly reason: Reason;
-  /** A link to the log of its run, and what it was asked; empty where that stands above for all. */
+  /** A link to the log of its run, and its prompt; empty if they are above the table, for all jobs. */
   readonly log: string;
   readonly prompt: string;
 }
 
 const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
-/** What needs nobody's attention, and is folded where there is much of it. */
+/** Jobs that need no attention, which are folded if there are many. */
 const CALM: ReadonlySet<Kind> = new Set(['sending', 'working', 'sent', 'completed', 'skipped']);
 
-/** How one job stands, or `38 of 60 agent jobs done`, with the icon of what needs attention most. */
+/** The title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention. */
 export function titleOf(labels: readonly Label[]): string {
   const [worst, ...others] = labels.toSorted(byAttention);
   if (worst === undefined) return '';
@@ -53,14 +53,14 @@ export function titleOf(labels: readonly Label[]): string {
   return `${icon(worst.icon)} ${count} ${worst.phrase}`;
 }
 
-/** `7 failed · 51 completed`, where the title does not say it already. */
+/** `7 failed · 51 completed`, unless the title says it already. */
 export function countsOf(labels: readonly Label[]): string {
   const kinds = new Set(labels.map(({ kind }) => kind));
   const isSaid = kinds.size === 1 && !kinds.isSubsetOf(OPEN);
   return isSaid ? '' : countLabels(labels, ' · ');
 }
 
-/** How long the agent took; empty where that is not known. */
+/** How long the agent took; empty if that is not known. */
 export function timeTaken(turn: Turn, { kind }: Label): string {
   const seconds = Math.round((elapsedMs(turn, null) ?? 0) / 1000);
   return kind === 'sent' || seconds === 0 ? '' : duration(seconds);
@@ -72,10 +72,10 @@ export function renderSource({ repository, ref }: NonNullable<JobRecord['source'
   return code(ref === null ? name : `${name}@${ref}`);
 }
 
-/** Characters that are kept for what says that something is left out. */
+/** Characters that are reserved for the note that something is left out. */
 const ROOM_FOR_MORE = 300;
 
-/** Of what needs no attention, groups with more than `mostOpen` jobs are folded. */
+/** Groups of more than `mostOpen` jobs that need no attention are folded. */
 export function renderJobs(rows: readonly Row[], mostOpen: number, room: number): string {
   const sorted = rows.toSorted((one, other) => byAttention(one.label, other.label));
   const columns = columnsFor(rows);
@@ -104,7 +104,7 @@ function countHidden(rows: readonly Row[]): string {
 }
 
 interface Split {
-  /** What is not folded. */
+  /** The rows that are not folded. */
   readonly main: readonly Row[];
   readonly groups: readonly (readonly Row[])[];
 }
@@ -119,11 +119,11 @@ function split(rows: readonly Row[], mostOpen: number): Split {
 
 interface Column {
   readonly title: string;
-  /** Empty where there is nothing to say; a column without anything is left out. */
+  /** May be empty. A column with only empty cells is left out. */
   cell(row: Row): string;
 }
 
-/** What tells jobs apart for people stands before their ids, which may be long. */
+/** Job IDs may be long, so they come after what people recognize jobs by. */
 function columnsFor(rows: readonly Row[]): readonly Column[] {
   const links = rows.map(({ prLink }) => prLink).filter(isLink);
   const isClear = new Set(links.map((url) => readPullRequest(url)?.repository)).size === 1;
@@ -148,7 +148,7 @@ function renderResult({ label }: Row): string {
   return `${icon(label.icon)}${inOneLine(` ${words}`)}`;
 }
 
-/** In a narrow column it would stand in two lines. */
+/** With spaces, it would wrap in a narrow column. */
 function inOneLine(text: string): string {
   return text.replaceAll(' ', '\u00a0');
 }

@@ -1,7 +1,7 @@
 import { isOurs, QUOTE_LIMIT, type Reason } from '../reason.ts';
 import { oneLine, withoutInvisible } from '../sanitize.ts';
 
-// Building blocks for Markdown. Text of others stands only in code spans and fences, where
+// Building blocks for Markdown. Text by others is only in code spans and fences, where
 // GitHub neither renders links, images and HTML nor notifies whom a mention names.
 
 /** A code span of at most `limit` characters; safe in a table cell as well. */
@@ -24,7 +24,7 @@ export function fence(text: string, limit = 1000): string {
 
 const MOST_LINES = 12;
 
-/** A text of several lines in a fence, one of a single line in a code span, which wraps. */
+/** A fence for several lines, and for one line a code span, which wraps. */
 export function quotation(text: string, limit = 1000): string {
   const lines = text.trim().split(/\r\n|[\n\r]/);
   if (lines.length === 1) return code(text, limit);
@@ -34,12 +34,12 @@ export function quotation(text: string, limit = 1000): string {
 }
 
 /**
- * What in words of ours would be more than words. They come out of comments as well, and who may edit
- * comments may have edited those.
+ * Everything that Markdown or GitHub would not show as plain text. Our own words need this check because
+ * they may come from a comment, which people may have edited.
  */
 const MARKUP = /[<>[\]@#*~|\\&`]|(?<!\w)_|_(?!\w)|:\/\/|www\.|\bgh-\d|\b[\da-f]{7,40}\b|\p{C}/iu;
 
-/** Sentences in normal type, in which only what others wrote is code. */
+/** A sentence in normal type, in which only text by others is code. */
 export function reasonToMarkdown(reason: Reason): string {
   return reason
     .map((part, index) => (isOurs(index) && !MARKUP.test(part) ? part : code(part, QUOTE_LIMIT)))
@@ -49,36 +49,36 @@ export function reasonToMarkdown(reason: Reason): string {
     );
 }
 
-/** A link of our own wording to an address that was checked before. */
+/** A link with our own label to a URL that was checked before. */
 export function link(label: string, url: string): string {
   return `[${label}](${new URL(url).href.replace(/[()]/g, percentEncode)})`;
 }
 
-/** The links of a comment were checked, but who may edit comments may have edited this one. */
+/** Links in a comment were checked before, but people may have edited the comment. */
 export function isLink(url: string | null): url is string {
   return url !== null && /^https:\/\/[\w.:-]+\/[\w./%-]+$/.test(url);
 }
 
-/** The last parts of the links that pass the check of `agent/job-record.ts`. */
+/** The paths of the links that pass the check in `agent/job-record.ts`. */
 const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d+)$/;
 
-/** The repository of a pull request, and its number with the sign of its code host. */
+/** The repository of a pull request, and its number with `#` or `!`. */
 export function readPullRequest(url: string): { repository: string; number: string } | null {
   const [, repository, kind, digits] = PULL_REQUEST.exec(new URL(url).pathname) ?? [];
   if (repository === undefined) return null;
   return { repository, number: `${kind === 'merge_requests' ? '!' : '#'}${digits}` };
 }
 
-/** A link with a pull request's number, and its repository unless that is clear. */
+/** A link with the number of a pull request, and its repository unless that is clear. */
 export function pullRequestLink(url: string, isRepositoryClear = false): string {
   const found = readPullRequest(url);
   if (found === null) return link('pull request', url);
   const { repository, number } = found;
-  // Within a word it means nothing, but a name may begin with it.
+  // A name may begin with `_`, which is Markdown there.
   return link(isRepositoryClear ? number : `${repository.replaceAll('_', '\\_')}${number}`, url);
 }
 
-/** A picture for those who see it: the words beside it say the same. */
+/** An icon, hidden from screen readers: the words next to it say the same. */
 export function icon(character: string): string {
   return `<span aria-hidden="true">${character}</span>`;
 }
@@ -91,22 +91,22 @@ export function folded(title: string, body: string): string {
   return `<details>\n<summary>${title}</summary>\n\n${body}\n\n</details>`;
 }
 
-/** What is not empty, with a dot in between. */
-export function facts(texts: readonly string[]): string {
+/** Joins the texts that are not empty with dots. */
+export function dotted(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join(' · ');
 }
 
-/** What is not empty, with an empty line in between. */
+/** Joins the texts that are not empty with blank lines. */
 export function blocks(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join('\n\n');
 }
 
-/** Of the lines the first for which there is room. */
+/** The first lines, as many as there is room for. */
 export function fitting(lines: readonly string[], room: number): readonly string[] {
   return firstThatFit(lines, '\n', room);
 }
 
-/** Those of the blocks, from the first on, for which there is room. */
+/** The first blocks, as many as there is room for. */
 export function fittingBlocks(texts: readonly string[], room: number): string {
   const separator = '\n\n';
   const shown = firstThatFit(
@@ -130,7 +130,7 @@ function firstThatFit(
   return end === -1 ? texts : texts.slice(0, end);
 }
 
-/** For what `encodeURIComponent` lets pass, but Markdown does not. */
+/** For characters that `encodeURIComponent` keeps, but that end a link in Markdown. */
 function percentEncode(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }

@@ -19,16 +19,16 @@ export const OUTPUT_NAMES = [
 ] as const;
 export type Outputs = Readonly<Record<(typeof OUTPUT_NAMES)[number], string>>;
 
-/** How a run ended that came to no job. */
+/** How a run ended that did not act on a job. */
 export interface Ended {
   readonly result: 'skipped' | 'cancelled' | 'error';
   readonly reason: string;
 }
 
-/** What a run has to tell. */
+/** What a run reports. */
 export interface Report {
   readonly states: readonly JobState[];
-  /** Counts only where there is no job. */
+  /** Only used if there is no job. */
   readonly ended?: Ended;
   readonly commentUrls: readonly string[];
 }
@@ -50,7 +50,7 @@ export function toOutputs({ states, ended, commentUrls }: Report): Outputs {
   };
 }
 
-type Entry = ReturnType<typeof toEntry>;
+type ResultEntry = ReturnType<typeof toEntry>;
 
 /** An object of `results`, with its fields in this order. */
 function toEntry(state: JobState) {
@@ -73,19 +73,19 @@ function toEntry(state: JobState) {
   };
 }
 
-/** Bytes that `results` may have; the outputs of a job may be a megabyte altogether. */
+/** Bytes of `results`. All outputs of a job may have a megabyte together. */
 const RESULTS_LIMIT = 480_000;
-/** Characters of a text in `results`, the first with which it is small enough. */
+/** Limits for texts in `results`, in characters: the first that makes it small enough is used. */
 const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
 
-/** Bytes that one line may have: other runners read no longer ones, and lose all outputs. */
+/** Bytes of one line: other runners lose all outputs if a line is longer. */
 const LINE_LIMIT = 60_000;
 
 /**
- * One line a job. Where many long texts come together, each of them is cut; links and times are
- * whole or `null`.
+ * One line per job. If there are too many long texts, each of them is cut. Links and times are complete
+ * or `null`.
  */
-function renderResults(entries: readonly Entry[]): string {
+function renderResults(entries: readonly ResultEntry[]): string {
   for (const limit of TEXT_LIMITS) {
     const lines = toLines(entries.map((entry) => shorten(entry, limit)));
     const bytes = lines.map((line) => Buffer.byteLength(line) + ',\n'.length);
@@ -102,7 +102,7 @@ function renderResults(entries: readonly Entry[]): string {
   );
 }
 
-function toLines(entries: readonly Entry[]): readonly string[] {
+function toLines(entries: readonly ResultEntry[]): readonly string[] {
   return entries.map((entry) => JSON.stringify(entry));
 }
 
@@ -110,7 +110,7 @@ function toArray(lines: readonly string[]): string {
   return `[${lines.join(',\n')}]`;
 }
 
-function shorten(entry: Entry, limit: number): Entry {
+function shorten(entry: ResultEntry, limit: number): ResultEntry {
   const cut = (text: string): string =>
     text.length <= limit ? text : `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
   const cutOrNull = (text: string | null): string | null => (text === null ? null : cut(text));
@@ -125,7 +125,7 @@ function shorten(entry: Entry, limit: number): Entry {
 
 /**
  * The text that the runner reads from the file `GITHUB_OUTPUT` names (FileCommandManager.cs):
- * `name<<DELIMITER`, the value, the delimiter. The delimiter must not stand in any value.
+ * `name<<DELIMITER`, the value, the delimiter. The delimiter must not occur in a value.
  */
 export function serialise(outputs: Outputs, delimiter: string): string {
   return OUTPUT_NAMES.map((name) => `${name}<<${delimiter}\n${outputs[name]}\n${delimiter}\n`).join(
@@ -133,13 +133,13 @@ export function serialise(outputs: Outputs, delimiter: string): string {
   );
 }
 
-/** `true` only if it is so for every job that was waited for; empty if none was. */
+/** `true` if it is true for every job with a wait; empty if there is none. */
 function overallConfirmed(states: readonly JobState[]): string {
   const waited = states.flatMap(({ turn }) => turn.confirmed ?? []);
   return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
 }
 
-/** The sentence for all: how many jobs stand as the worst does, and the reason of the first of them. */
+/** For several jobs: how many have the same label as the worst one, and the reason of the first of them. */
 export function reasonOf(main: JobState, states: readonly JobState[]): string {
   const { reason } = main.turn;
   if (states.length === 1 || reason.length === 0) return reasonToText(reason);

@@ -1,16 +1,16 @@
 import { type Label, labelOf } from '../labels.ts';
 import { DELIVERIES, type Delivery, type JobState, RESULTS, type TurnResult } from '../turn.ts';
 
-// Which of several jobs stands for all of them, and whether they fail the step.
+// Which of several jobs represents all of them, and whether they fail the step.
 
-/** The job that stands for all: the first, in input order, of the worst. */
+/** The job that represents all: the worst one, and of several the first in input order. */
 export function worst(states: readonly JobState[]): JobState | undefined {
   return worstFirst(states)[0];
 }
 
 /**
- * By result, and of the same result first what has a reason: it is not plain success. What is left
- * equal stays in input order.
+ * Sorted by result. Of the same result, jobs with a reason come first, because they are not plain
+ * success. Otherwise the input order stays.
  */
 export function worstFirst(states: readonly JobState[]): readonly JobState[] {
   const rank = ({ turn: { result, reason } }: JobState): number =>
@@ -18,12 +18,12 @@ export function worstFirst(states: readonly JobState[]): readonly JobState[] {
   return states.toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** What became of this run's message: a look sends none, and one that was announced is not sent. */
-export function deliveryOf({ isLook, turn: { delivery } }: JobState): Delivery {
-  return isLook || delivery === 'sending' ? 'not-sent' : delivery;
+/** Whether this run's message was delivered: a read-only run sends none, and `sending` means not yet. */
+export function deliveryOf({ isReadOnly, turn: { delivery } }: JobState): Delivery {
+  return isReadOnly || delivery === 'sending' ? 'not-sent' : delivery;
 }
 
-/** The delivery that stands for all: the first of unknown, sent, not-sent that occurs. */
+/** The delivery that represents all: the first of unknown, sent, not-sent that occurs. */
 export function overallDelivery(states: readonly JobState[]): Delivery {
   const found = new Set(states.map(deliveryOf));
   return DELIVERIES.find((delivery) => found.has(delivery)) ?? 'not-sent';
@@ -36,7 +36,7 @@ export function failsStep(states: readonly JobState[], failOn: ReadonlySet<TurnR
   );
 }
 
-/** How a job stands, in the words for people. */
-export function labelOfState({ isLook, record, turn }: JobState): Label {
-  return labelOf(turn, record?.status ?? null, isLook);
+/** The label of a job. */
+export function labelOfState({ isReadOnly, record, turn }: JobState): Label {
+  return labelOf(turn, record?.status ?? null, isReadOnly);
 }

@@ -1,25 +1,26 @@
+import type { Reason } from '../reason.ts';
 import type { JobState } from '../turn.ts';
 import { countsOf, renderJobs, renderSource, timeTaken, titleOf } from './job-table.ts';
-import { blocks, code, facts, icon, link, pullRequestLink, reasonToMarkdown } from './markdown.ts';
+import { blocks, code, dotted, icon, link, pullRequestLink, reasonToMarkdown } from './markdown.ts';
 import { deliveryOf, labelOfState } from './ranking.ts';
 import { renderTimeline } from './timeline.ts';
 
-// The states of all jobs -> the job summary: the result first, then the facts, then a timeline.
+// The states of all jobs -> the job summary: the result first, then the details, then a timeline.
 
 /** The runner drops a summary of more than 1,048,576 bytes as a whole. */
 const SIZE_LIMIT = 1_000_000;
-/** Characters for the table of jobs, each of which may be three bytes. */
+/** Characters of the table of jobs, each of up to three bytes. */
 const TABLE_LIMIT = 300_000;
-/** Of several jobs: how many of those that need no attention are shown unfolded. */
+/** If more jobs need no attention, they are folded. */
 const MOST_OPEN = 20;
 
 export interface SummaryParts {
   readonly states: readonly JobState[];
-  /** Why no job was acted on; empty when there are some. */
-  readonly problem: string;
-  /** Where people read more. */
+  /** Why nothing was sent to any job; empty where there are jobs. */
+  readonly problem: Reason;
+  /** Links to the comments. */
   readonly commentUrls: readonly string[];
-  /** What could not be written as a comment, or an empty string. */
+  /** The text of comments that could not be written, or empty. */
   readonly unwrittenComment: string;
 }
 
@@ -31,7 +32,7 @@ export function renderSummary({
 }: SummaryParts): string {
   const [only, ...others] = states;
   const texts = [
-    problem === '' ? '' : renderProblem(problem),
+    problem.length === 0 ? '' : renderProblem(problem),
     only === undefined ? '' : others.length === 0 ? renderState(only) : renderStates(states),
     renderTimeline(states),
     renderComments(commentUrls),
@@ -48,21 +49,18 @@ export function renderSummary({
   return summary;
 }
 
-function renderProblem(problem: string): string {
-  // The sentence begins with what the title says.
-  const why = problem.replace(/^Nothing was sent[.:] /, '');
-  return blocks([`## ${icon('⚠️')} Nothing was sent`, code(why, 2000)]);
+function renderProblem(problem: Reason): string {
+  return blocks([`## ${icon('⚠️')} Nothing was sent`, reasonToMarkdown(problem)]);
 }
 
-/** Several are told apart by the numbers of their conversations. */
-function renderComments([first, ...others]: readonly string[]): string {
-  if (first === undefined) return '';
-  if (others.length === 0) return link('Comment on the conversation', first);
-  const links = [first, ...others]
+/** Links with the numbers of the pull requests or issues. */
+function renderComments(urls: readonly string[]): string {
+  if (urls.length === 0) return '';
+  const links = urls
     .map((url) => ({ url, number: Number(new URL(url).pathname.split('/').at(-1)) }))
     .sort((one, other) => one.number - other.number)
     .map(({ url, number }) => link(`#${number}`, url));
-  return `Comments: ${links.join(', ')}`;
+  return `${links.length === 1 ? 'Comment' : 'Comments'}: ${links.join(', ')}`;
 }
 
 function renderStates(states: readonly JobState[]): string {
@@ -82,12 +80,12 @@ function renderStates(states: readonly JobState[]): string {
 }
 
 function renderState(state: JobState): string {
-  const { jobId, isLook, record, turn } = state;
+  const { jobId, isReadOnly, record, turn } = state;
   const label = labelOfState(state);
   const prLink = record?.prLink ?? null;
   const rows: readonly (readonly [string, string])[] = [
     ['Job', code(jobId, 256)],
-    ['Message', isLook ? '' : DELIVERY[deliveryOf(state)]],
+    ['Message', isReadOnly ? '' : DELIVERY[deliveryOf(state)]],
     ['Confirmed', turn.confirmed === null ? '' : turn.confirmed ? 'yes' : 'no'],
     ['Model', code(record?.model ?? '')],
     ['Source', record?.source ? renderSource(record.source) : ''],
@@ -97,13 +95,13 @@ function renderState(state: JobState): string {
     .map(([name, value]) => `| ${name} | ${value} |`);
   return blocks([
     `## ${titleOf([label])}`,
-    facts([
+    dotted([
       prLink === null ? '' : `**${pullRequestLink(prLink)}**`,
       timeTaken(turn, label),
-      isLook || turn.by === null ? '' : `asked by ${code(turn.by)}`,
+      isReadOnly || turn.by === null ? '' : `asked by ${code(turn.by)}`,
     ]),
     reasonToMarkdown(turn.reason),
-    // The first row stands as the heading: without one GitHub draws an empty row.
+    // The first row is the heading: without a heading, GitHub shows an empty row.
     [heading, '| :-- | :-- |', ...table].join('\n'),
   ]);
 }

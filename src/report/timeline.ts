@@ -2,19 +2,19 @@ import { byAttention, type Kind } from '../labels.ts';
 import type { JobState } from '../turn.ts';
 import { labelOfState } from './ranking.ts';
 
-// The time that jobs took, as a Gantt chart of Mermaid: one bar a job, from the message to the end, in
-// the colour of its result.
+// The time that jobs took, as a Gantt chart of Mermaid: one bar per job, from the message to the end, in
+// the color of its result.
 
 const MOST_BARS = 20;
-/** Milliseconds; where all took less there is nothing to see. */
+/** Milliseconds. A shorter chart would show nothing. */
 const SHORTEST_CHART_MS = 1000;
-/** Characters of a name: the bars are to have the room. */
+/** Characters of a name, so that there is room for the bars. */
 const LONGEST_NAME = 20;
 /** The width of a letter of a name and of the space around it, in Mermaid's pixels. */
 const LETTER_WIDTH = 7;
 const MARGIN = 24;
 
-/** On a phone there is no room for more. */
+/** A phone has no room for more. */
 const MOST_TICKS = 4;
 /** In Mermaid's words, and in milliseconds. */
 const TICKS: readonly (readonly [string, number])[] = [
@@ -32,7 +32,7 @@ const TICKS: readonly (readonly [string, number])[] = [
 ];
 const LONGEST_TICK = ['1day', 86_400_000] as const;
 
-/** Mermaid has four kinds of bars: what is done, what needs attention, what ended early, and the rest. */
+/** The four kinds of bars in Mermaid: done, needs attention, ended early, and others. */
 const TAGS: Readonly<Record<Kind, 'done' | 'crit' | 'active' | ''>> = {
   failed: 'crit',
   unknown: 'crit',
@@ -47,7 +47,7 @@ const TAGS: Readonly<Record<Kind, 'done' | 'crit' | 'active' | ''>> = {
   skipped: '',
 };
 
-/** Green, red, brown and blue: white is legible on them, and they are seen on white and on black. */
+/** Green, red, brown and blue: visible on white and black, with legible white text. */
 const THEME: Readonly<Record<string, string>> = {
   doneTaskBkgColor: '#1a7f37',
   doneTaskBorderColor: '#1a7f37',
@@ -73,7 +73,7 @@ interface Bar {
   readonly to: number;
 }
 
-/** Empty where nothing took any time. */
+/** Empty if no job took any time. */
 export function renderTimeline(states: readonly JobState[]): string {
   const bars = states
     .toSorted((one, other) => byAttention(labelOfState(one), labelOfState(other)))
@@ -90,11 +90,11 @@ export function renderTimeline(states: readonly JobState[]): string {
     : `${renderChart(shown, end - start)}\n\nThe timeline shows ${shown.length} of ${bars.length} jobs.`;
 }
 
-/** A job that got no message takes no time. */
+/** A job without a message takes no time. */
 function toBar(state: JobState): Bar {
-  const { jobId, turn, timeline, isLook } = state;
+  const { jobId, turn, timeline, isReadOnly } = state;
   const { kind, word } = labelOfState(state);
-  const from = turn.sentAt ?? (isLook ? timeline[0]?.at : null) ?? 0;
+  const from = turn.sentAt ?? (isReadOnly ? timeline[0]?.at : null) ?? 0;
   const to = from === 0 ? 0 : (turn.endedAt ?? 0);
   return {
     name: shorten(jobId),
@@ -119,7 +119,7 @@ function renderChart(bars: readonly Bar[], spanMs: number): string {
     `    leftPadding: ${MARGIN + longest * LETTER_WIDTH}`,
     '---',
     'gantt',
-    // In milliseconds: with `X`, for seconds, Mermaid takes the starts for milliseconds all the same.
+    // In milliseconds, because with `X`, for seconds, Mermaid reads the starts as milliseconds anyway.
     '    dateFormat x',
     `    axisFormat ${tick[1] < 60_000 ? '%H:%M:%S' : '%H:%M'}`,
     `    tickInterval ${tick[0]}`,

@@ -2,8 +2,8 @@ import * as core from '@actions/core';
 import type { Redact } from './secrets.ts';
 
 /**
- * The only way to write to the log. It escapes and redacts each text, so callers may quote what the
- * service, a commenter or a library wrote.
+ * The only way to write to the log. It escapes and redacts each text, so callers may quote text by the
+ * API, a commenter or a library.
  */
 export interface Log {
   info(text: string): void;

@@ -8,7 +8,7 @@ export type Redact = (text: string) => string;
  * byte offsets.
  *
  * The runner masks secrets only in its log, not in what is sent to an API, written to a file or
- * passed to another job. There, each value that others wrote is redacted by itself, before it
+ * passed to another job. There, each value by others is redacted by itself, before it
  * becomes a part of JSON, a marker or a comment: a secret may be a word with a meaning there, such
  * as `null`, `sent` or `2026`.
  *
@@ -42,7 +42,7 @@ function toPattern(form: string): string {
   return characters.join('[\\u200c\\u200d\\ufe0f]*');
 }
 
-/** The parts of links and times that are the same for everybody, in which no secret is found. */
+/** The constant parts of links and times, which are never redacted. */
 const HARMLESS = [
   'https?://(?:(?:github\\.com|gitlab\\.com|bitbucket\\.org)/)?',
   '/(?:pull|issues|-/merge_requests|pull-requests)/\\d{1,10}(?:#issuecomment-\\d{1,20})?(?![\\w-])',

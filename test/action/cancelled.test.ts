@@ -62,9 +62,9 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
       status: 'active',
     });
     expect(errors(result)).toEqual([
-      expect.stringContaining('stopped watching; the agent keeps working'),
+      expect.stringContaining('stopped waiting; the agent keeps working'),
     ]);
-    expect(comments.at(-1)).toContain('Run cancelled: stopped watching, the agent keeps working');
+    expect(comments.at(-1)).toContain('Run cancelled: stopped waiting, the agent keeps working');
     expect(result.virtualMs).toBeLessThan(20_000);
   });
 
@@ -165,7 +165,7 @@ it('a step killed while it sends has written that it does', async () => {
     result: 'error',
     delivery: 'unknown',
     reason:
-      'The run ended while the message was being sent. Look at the job before you send it again.',
+      'The run ended while the message was being sent. Check the job before you send it again.',
   });
 });
 

@@ -19,6 +19,7 @@ import {
   ownComments,
   PULL,
   type Scenario,
+  type Stage,
   stage,
   warnings,
 } from './scenario.ts';
@@ -33,6 +34,7 @@ function notices({ annotations }: StepResult): readonly string[] {
   return annotations.filter(({ type }) => type === 'notice').map(({ message }) => message);
 }
 
+const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
 const REACT = 'POST issues/comments/#/reactions';
 
 /** Runs a command on an event whose comment exists on the simulated GitHub as well. */
@@ -193,10 +195,10 @@ it('a command that stands alone, where nothing can be posted, is skipped with a 
   expect(result.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
   expect(warnings(result)).toEqual([
     expect.stringMatching(
-      /^The usage could not be posted: GitHub answered 403.*pull-requests: write/,
+      /^The answer could not be posted: GitHub answered 403.*pull-requests: write/,
     ),
   ]);
-  expect(notices(result)).toEqual([expect.stringContaining('stands alone')]);
+  expect(notices(result)).toEqual([expect.stringContaining('has no prompt')]);
   expect(scene.agent.journal).toEqual([]);
 });
 
@@ -210,6 +212,83 @@ it('a command that stands alone is answered with the usage, which is no command 
   expect(ownComments(scene.github)).toEqual([]);
   expect(result.outputs['comment-url']).toBe(usage?.html_url);
   expect(scene.agent.journal).toEqual([]);
+});
+
+describe('a command that the settings of the workflow stop is answered in one line', () => {
+  const answers = ({ github }: Stage): readonly string[] =>
+    github
+      .comments(PULL)
+      .filter(({ author }) => author === 'github-actions[bot]')
+      .map(({ body }) => body);
+  /** The hidden first line, and one line that people see. */
+  const answer = (words: RegExp): RegExp =>
+    new RegExp(`^<!-- agent-follow-up problem -->\\n.*${words.source}.*new comment.*$`);
+
+  it.each<[string, Scenario['with'], RegExp]>([
+    ['no key', { 'api-key': '' }, /api-key is empty;.*check the name of the secret/],
+    ['no project', { 'project-id': '' }, /project-id is empty; give the ID of the project/],
+    ['a wrong setting', { wait: 'maybe' }, /wait must be true or false.*`maybe`/],
+    [
+      'no job',
+      { 'job-id': '' },
+      /job-id is empty, and no comment of this action names an agent job here yet; set job-id/,
+    ],
+    ['no job and no memory', { 'job-id': '', comment: 'false' }, /job-id is empty/],
+  ])('%s', async (name, inputs, words) => {
+    const { scene, result } = await comment('/agent add', { with: inputs }, name !== 'no key');
+    expect(errors(result)).toHaveLength(1);
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(answers(scene)).toEqual([expect.stringMatching(answer(words))]);
+    expect(result.outputs['comment-url']).toContain('#issuecomment-');
+    expect(ownComments(scene.github)).toEqual([]);
+    expect(scene.github.reactions.map(({ content }) => content)).toContain('confused');
+    expect(scene.agent.journal).toEqual([]);
+  });
+
+  it('on a review as well', async () => {
+    await using scene = await stage({ ...COMMAND, with: { ...COMMAND.with, 'api-key': '' } });
+    await scene.runHere({ step: { event: review({ number: PULL, body: '/agent add' }) } });
+    expect(answers(scene)).toEqual([expect.stringMatching(answer(/api-key is empty/))]);
+  });
+
+  it('once, whatever else handles the command and however often it is re-run', async () => {
+    await using scene = await stage({ ...COMMAND, with: { ...COMMAND.with, 'api-key': '' } });
+    const body = '/agent add';
+    const { id } = scene.github.addComment(PULL, 'alice', body);
+    const event = issueComment({ number: PULL, body, id });
+    for (const github of [
+      { job: 'one' },
+      { job: 'two' },
+      { job: 'one', run_attempt: '2', triggering_actor: 'alice' },
+    ]) {
+      const result = await scene.run({ step: { event, github } });
+      expect(errors(result)).toEqual([expect.stringContaining('api-key is empty')]);
+    }
+    expect(answers(scene)).toHaveLength(1);
+  });
+
+  it('where nothing can be posted, the error stays the same, beside a warning', async () => {
+    const { result } = await comment('/agent add', {
+      with: { 'api-key': '' },
+      github: { ...GITHUB, readOnly: true },
+    });
+    expect(errors(result)).toEqual([expect.stringContaining('api-key is empty')]);
+    expect(warnings(result)).toEqual([
+      expect.stringMatching(/^The answer could not be posted: GitHub answered 403.*pull-requests/),
+    ]);
+    expect(result.outputs).toMatchObject({ result: 'error', 'comment-url': '' });
+  });
+
+  it.each<[string, WebhookEvent]>([
+    ['a stranger', issueComment({ number: PULL, body: '/agent add', author: MALLORY })],
+    ['a comment that is no command', issueComment({ number: PULL, body: 'Nice work!' })],
+    ['a pull request', pullRequest({ number: PULL })],
+  ])('not %s', async (name, event) => {
+    await using scene = await stage({ ...COMMAND, with: { 'api-key': '' } });
+    const inputs = name === 'a pull request' ? {} : { command: '/agent' };
+    await scene.runHere({ with: inputs, step: { event } });
+    expect(scene.github.writes()).toEqual([]);
+  });
 });
 
 describe('reactions show how far a command has come', () => {
@@ -276,8 +355,6 @@ describe('reactions show how far a command has come', () => {
     expect(result.annotations).toEqual([]);
   });
 });
-
-const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
 
 it('a conversation, played through', async () => {
   await using scene = await stage({
@@ -383,7 +460,7 @@ describe('where the job is not named', () => {
   it('and none is remembered, the error says how to begin', async () => {
     const { scene, result } = await comment('/agent add', { with: { 'job-id': '' } });
     expect(errors(result)).toEqual([
-      expect.stringContaining('remembers no job yet; give job-id once'),
+      expect.stringContaining('names an agent job here yet; set job-id'),
     ]);
     expect(scene.agent.journal).toEqual([]);
   });

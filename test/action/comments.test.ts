@@ -173,7 +173,7 @@ describe('the comment', () => {
       {
         type: 'notice',
         message:
-          'The job shows no pull request in this repository yet, so nothing is remembered of the message before it is sent; a re-run will not send it again.',
+          'The job has no pull request in this repository yet, so no comment can note the message before it is sent; a re-run will not send it again.',
       },
     ]);
     expect(scene.github.journal).toEqual([]);
@@ -305,13 +305,13 @@ describe('a secondary rate limit of GitHub', () => {
     await using scene = await stage(limited(seconds, times));
     const result = await scene.run();
     expect(result.outputs.result).toBe('sent');
-    expect(warnings(result)).toEqual([expect.stringContaining('403: "secondary"')]);
+    expect(warnings(result)).toEqual([expect.stringContaining('403: secondary.')]);
   });
 });
 
 const PERMISSION = 'The job needs `permissions:` with `pull-requests: write`';
-const TOKEN_IS_BAD = 'github-token has to be valid; left out, it is the token of the job.';
-const LIMIT = 'That is a rate limit of GitHub for this token, and passes.';
+const TOKEN_IS_BAD = 'Check github-token, or remove it to use the token of the job.';
+const LIMIT = 'This is a rate limit of GitHub for the token; try again later.';
 const REMEDIES = [PERMISSION, TOKEN_IS_BAD, LIMIT];
 
 /** What a warning says of the cause, and which remedy it names. */
@@ -359,7 +359,7 @@ describe('a comment that cannot be written is one warning, and the summary holds
     [
       'HTML',
       { github: { on: () => ({ status: 200, body: '<html>' }) } },
-      'a proxy or portal may have given it',
+      'it may be from a proxy or captive portal',
       '',
     ],
     [
@@ -377,7 +377,7 @@ describe('a comment that cannot be written is one warning, and the summary holds
     [
       'no answer',
       { github: { on: () => ({ fault: 'hang' }) } },
-      /GitHub did not answer in time|the time for it was over/,
+      /GitHub did not answer in time|the run has at most 30 s for it/,
       '',
     ],
     [
@@ -386,7 +386,7 @@ describe('a comment that cannot be written is one warning, and the summary holds
       'GitHub answered 403: "You have exceeded a secondary rate limit."',
       LIMIT,
     ],
-    ['a used up limit', { github: { on: () => used } }, 'GitHub answered 403: "no"', LIMIT],
+    ['a used up limit', { github: { on: () => used } }, 'GitHub answered 403: no.', LIMIT],
     [
       'too many requests',
       { github: { on: () => ({ status: 429 }) } },

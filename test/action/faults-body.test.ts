@@ -34,9 +34,7 @@ function raw(behaviour: Behaviour, more: Fault = {}): Row[1] {
 /** Delivered, and the warning says what was wrong with the answer. */
 const odd = (words: RegExp) => ({
   ...SENT,
-  warns: [
-    new RegExp(`^The service accepted the message \\(200\\), but answered with .*${words.source}`),
-  ],
+  warns: [new RegExp(`^The API accepted the message \\(200\\), but returned .*${words.source}`)],
 });
 
 describe('a body that is no record, after a status and type that are the service’s', () => {
@@ -226,7 +224,7 @@ describe('headers that no two servers would read alike', () => {
     [
       'a reason of a megabyte',
       raw(answer(`HTTP/1.1 200 ${'x'.repeat(2 ** 20)}\r\n\r\n`, 'end')),
-      { ...SENT, warns: [/\(200\), but answered with an empty body/] },
+      { ...SENT, warns: [/\(200\), but returned an empty body/] },
     ],
     ['headers of a size within the limit', headers({ 'x-large': 'x'.repeat(40_000) }), SENT],
   ]);

@@ -39,7 +39,7 @@ describe('the message is delivered', () => {
   const record = { id: JOB, status: 'active' };
   const empty = {
     ...SENT,
-    warns: [/accepted the message \(\d+\), but answered with an empty body/],
+    warns: [/accepted the message \(\d+\), but returned an empty body/],
   };
   const looks = { wait: true };
   play([
@@ -136,7 +136,7 @@ describe('a definite no is not asked again', () => {
         {
           ...REFUSED,
           error: new RegExp(
-            `^Nothing was sent to job ${JOB}\\. The service answered ${status} to the message: "no such luck".*${hints[status]?.source ?? ''}`,
+            `^Nothing was sent to job ${JOB}\\. The API answered ${status} to the message: "no such luck".*${hints[status]?.source ?? ''}`,
           ),
         },
       ],

@@ -58,7 +58,7 @@ export const DOUBTFUL = {
   delivery: 'unknown',
   result: 'error',
   exit: 1,
-  error: /may or may not have been delivered; it was not sent again\. Look at the job/,
+  error: /may or may not have been delivered; it was not sent again\. Check the job/,
 } as const;
 
 /** Real time that a silent connection is given: the step has nothing else to hear from. */

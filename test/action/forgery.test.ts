@@ -48,14 +48,14 @@ const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
   group: /^(?:Before the message|Message|Waiting for the agent)$/,
   endgroup: /^$/,
   error:
-    /^(?:Nothing was sent|The service answered \d{3} to the message|The permission of |The message was delivered, but job job-1 can no longer be watched\. )/,
+    /^(?:Nothing was sent|The API answered \d{3} to the message|The permission of |The message was delivered, but job job-1 can no longer be polled\. )/,
   notice: / (?:is not a collaborator and )?lacks the write permission on this repository /,
   warning:
     /^(?:Job job-1 has a status that this action does not know; it counts as not final, so a wait may last until timeout-minutes\.$|The pull request link of job job-1 is left out: [\w ]+\.$|The comment on #7 could not be read or written: )/,
 };
 /** How the lines of the log begin that are not commands. */
 const OWN_LINE =
-  /^(?: {2}\| |The service is at 127\.0\.0\.1:\d+ |Job job-1[ :]|Sending the message to job job-1\.$|The message to job job-1 (?:is delivered\.$|was not taken\. The service answered \d{3} )|A look at job job-1 failed\. The )/;
+  /^(?: {2}\| |The API is at 127\.0\.0\.1:\d+ |Job job-1[ :]|Sending the message to job job-1\.$|The message to job job-1 (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling job job-1 failed\. The )/;
 
 type Form = readonly [name: string, text: string];
 
@@ -259,7 +259,7 @@ describe.concurrent('a text in each part of a refused poll is only quoted', () =
     });
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(errors(result)).toEqual([]);
-    expect(result.stdout.match(/^A look at job job-1 failed\./gm)).toHaveLength(indices.length);
+    expect(result.stdout.match(/^Polling job job-1 failed\./gm)).toHaveLength(indices.length);
   });
 });
 

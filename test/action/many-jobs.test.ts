@@ -93,7 +93,7 @@ describe('several jobs', () => {
     expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-2', 'job-1', 'job-3']);
     expect(scene.agent.gets()).toEqual([]);
     expect(result.log).toContain(
-      '1 of the ids in job-id is a repetition; each job gets one message.',
+      '1 of the IDs in job-id is a repetition; each job gets one message.',
     );
   });
 
@@ -124,7 +124,7 @@ describe('several jobs', () => {
     const result = await scene.runHere();
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([
-      '1 of 3 agent jobs failed, job-2: The agent failed on job job-2. The service does not say why; look at the job in its dashboard.',
+      '1 of 3 agent jobs failed, job-2: The agent failed on job job-2. The API does not say why; check the job in the Mintlify dashboard.',
     ]);
     expect(result.outputs).toMatchObject({
       result: 'failed',
@@ -383,7 +383,7 @@ describe.concurrent('the limit of the project', () => {
     expect(skipped).toHaveLength(11);
     for (const { delivery, reason } of skipped) {
       expect(delivery).toBe('not-sent');
-      expect(reason).toMatch(/^Nothing was sent to job job-\d+, for the service takes no more/);
+      expect(reason).toMatch(/^Nothing was sent to job job-\d+, because the API accepts no more/);
       expect(reason).toMatch(/try again after 20\d\d-.*\(UTC\)/);
     }
     // The one that was refused, and those that were on their way with it.

@@ -30,7 +30,7 @@ it('bad input is one error that names every input; nothing is asked of anybody',
   expect(result.conclusion).toBe('failure');
   expect(errors(result)).toEqual([
     expect.stringMatching(
-      /^Nothing was sent\. job-id contains "\.\.", which is not an id.*wait must be.*api-key is empty/,
+      /^Nothing was sent\. job-id contains "\.\.", which is not an ID.*wait must be.*api-key is empty/,
     ),
   ]);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', results: '[]' });
@@ -47,7 +47,7 @@ it('a key without the prefix of the service is warned of, at the service itself'
   });
   const result = await scene.run();
   expect(warnings(result)).toEqual([
-    'api-key does not begin with "mint_"; the service may not take it.',
+    'api-key does not begin with "mint_"; the API may not accept it.',
   ]);
   expect(new Set(proxy.journal.map(({ target }) => target))).toEqual(
     new Set(['api.mintlify.com:443']),

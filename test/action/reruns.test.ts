@@ -131,7 +131,7 @@ describe('a re-run does not send again', () => {
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([
       expect.stringMatching(
-        /cannot tell whether .* the comment cannot be read: "GitHub answered 500"\. /,
+        /cannot tell whether .* the comment cannot be read: GitHub answered 500\. /,
       ),
     ]);
     expect(warnings(second)).toEqual([]);
@@ -143,7 +143,7 @@ describe('a re-run does not send again', () => {
     [
       'where no conversation is named, and the job shows no pull request',
       { step: { event: push() } },
-      'there is no pull request or issue that could remember it',
+      'there is no pull request or issue with a comment',
     ],
   ])('what nobody can have remembered: %s', async (_, scenario, why) => {
     const { first, second, posts } = await rerun(scenario);
@@ -177,7 +177,7 @@ describe('a re-run sends', () => {
     [
       'where nobody can remember it',
       { step: { event: push() } },
-      'there is no pull request or issue that could remember it',
+      'there is no pull request or issue with a comment',
     ],
     [
       'on a command with comment: false, whose rocket is there',
@@ -337,7 +337,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([
       expect.stringMatching(
-        /cannot tell whether an earlier attempt sent it\. The service answered 500/,
+        /cannot tell whether an earlier attempt sent it\. The API answered 500/,
       ),
     ]);
     expect(scene.agent.posts()).toHaveLength(1);
@@ -458,7 +458,7 @@ it('a re-run whose note cannot be written sends nothing, for the next one could 
   const second = await scene.run({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect(errors(second)).toEqual([
-    expect.stringContaining('no note of the message stands in the comment'),
+    expect.stringContaining('the message could not be noted in the comment'),
   ]);
   isDown = false;
   const third = await scene.run({ step: { github: { run_attempt: '3' } } });

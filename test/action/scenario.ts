@@ -148,7 +148,7 @@ export function expectPromises(
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   expect(result.fileErrors).toEqual([]);
   // What this run tries again by itself is not left to anybody for later.
-  const held = result.log.split('\n').filter((line) => /(Trying|Looking) again in/.test(line));
+  const held = result.log.split('\n').filter((line) => /(Trying|Polling) again in/.test(line));
   expect(held.filter((line) => /later|try again after|not available until/.test(line))).toEqual([]);
   const secrets = { key: KEY, token: TOKEN, more };
   expect(findTraces(secrets, result, agent, github)).toEqual([]);

@@ -97,12 +97,14 @@ describe.concurrent('a wrong', () => {
       const { result, scene } = await run({ ...COMMENTED, ...wrong }, says('Thanks!', MALLORY));
       expectSkipped(result, scene, 0);
     });
-    it('command of a writer is an error, with a reaction', async () => {
+    it('command of a writer is an error, with a reaction and an answer', async () => {
       const { result, scene } = await run({ ...COMMENTED, ...wrong }, says('/agent go', ALICE));
       expectError(result, scene, name);
       expect(asked(scene)).toBe(1);
-      const reactions = scene.github.writes().map(({ body }) => JSON.parse(body).content);
-      expect(reactions).toEqual(['confused']);
+      const [reaction, answer, ...others] = scene.github.writes();
+      expect(JSON.parse(reaction?.body ?? '').content).toBe('confused');
+      expect(JSON.parse(answer?.body ?? '').body).toContain(name);
+      expect(others).toEqual([]);
     });
     it('step on an issue of a stranger is skipped', async () => {
       const { result, scene } = await run(wrong, opens(MALLORY));

@@ -80,7 +80,7 @@ const PHASES: readonly Phase[] = [
     name: 'holding a message back',
     scene: (strike) => ({
       agent: { onPost: () => ({ status: 429, headers: { 'retry-after': '100' } }) },
-      step: onLine('was not taken', strike),
+      step: onLine('was not accepted', strike),
       // The signal is to come before the pause is over.
       time: { pace: 1 },
     }),

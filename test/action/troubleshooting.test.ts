@@ -35,7 +35,7 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'The api-key lacks the write scope': () =>
     run({ agent: { jobs: [], onPost: () => ({ status: 403 }) } }),
   'The job was not found': () => run({ with: { 'job-id': 'job-2' } }),
-  'The service accepts 100 messages': () =>
+  'The API accepts 100 messages': () =>
     run({ agent: { jobs: [{ id: JOB }], hourlyLimit: 0 }, with: { 'timeout-minutes': '1' } }),
   'The message may or may not': () => run({ agent: { jobs: [], onPost: () => ({ status: 502 }) } }),
   'The agent was not done': () => run({ with: { wait: true, 'timeout-minutes': '0.2' } }),

@@ -116,7 +116,7 @@ it('a job that fails, fails the step', async () => {
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({ result: 'failed', status: 'failed', confirmed: 'true' });
   expect(errors(result)).toEqual([
-    `The agent failed on job ${JOB}. The service does not say why; look at the job in its dashboard.`,
+    `The agent failed on job ${JOB}. The API does not say why; check the job in the Mintlify dashboard.`,
   ]);
   expect(comments.at(-1)).toContain('Agent failed');
 });
@@ -134,7 +134,7 @@ it('fail-on decides what fails the step', async () => {
   expect(result.conclusion).toBe('success');
   expect(result.outputs.result).toBe('failed');
   expect(warnings(result)).toEqual([
-    `The agent failed on job ${JOB}. The service does not say why; look at the job in its dashboard.`,
+    `The agent failed on job ${JOB}. The API does not say why; check the job in the Mintlify dashboard.`,
   ]);
 });
 

@@ -106,8 +106,8 @@ function total(runs: readonly Run[], count: (run: Run) => number): number {
 }
 
 /** Whether the job must wait for its turn: to send, or to poll only once. */
-function inTurn({ scenario: { isLook, earlier, order } }: Run): boolean {
-  return isLook ? !order.wait : earlier === null;
+function inTurn({ scenario: { isReadOnly, earlier, order } }: Run): boolean {
+  return isReadOnly ? !order.wait : earlier === null;
 }
 
 function requestsOf({ service }: Run): readonly Span[] {
@@ -241,7 +241,7 @@ const toSend: fc.Arbitrary<Part> = fc
 /** What a job without a message resumes is a message that was sent. */
 const toPoll: fc.Arbitrary<Part> = toSend.map((part) => ({
   ...part,
-  isLook: true,
+  isReadOnly: true,
   earlier: part.earlier && { ...part.earlier, delivery: 'sent', wasAccepted: true },
 }));
 

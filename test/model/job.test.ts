@@ -44,7 +44,7 @@ const slowScenario: fc.Arbitrary<Scenario> = fc
     cancel: { kind: 'never' },
     veto: false,
     isKnown: false,
-    note: 'stands',
+    note: 'noted',
   }));
 
 const scenarios = fc.oneof(

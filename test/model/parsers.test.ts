@@ -14,7 +14,7 @@ import {
   type TriggerRead,
 } from '../../src/github/event.ts';
 import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
-import { composeText, type Remembered, readText } from '../../src/memory/text.ts';
+import { type CommentData, composeText, readText } from '../../src/memory/text.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
 import { redactor } from '../../src/runner/secrets.ts';
@@ -382,7 +382,7 @@ describe('what a comment remembers', () => {
     jobs: fc.array(job, { maxLength: 3 }),
     trimmed: fc.option(digits),
   });
-  const none: Remembered = { kind: 'none' };
+  const none: CommentData = { kind: 'none' };
 
   it('comes back as it was put in, whatever people see', () => {
     always(fc.tuple(ledger, hostileText, hostileText), ([put, project, visible]) => {

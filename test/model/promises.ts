@@ -40,7 +40,7 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
   'nothing is sent after an attempt that may have sent it': ({ scenario, service }) =>
     scenario.earlier === null || service.posts.length === 0,
   'nothing is sent where the job is only polled': ({ scenario, service }) =>
-    !scenario.isLook || service.posts.length === 0,
+    !scenario.isReadOnly || service.posts.length === 0,
   'nothing is sent where somebody else has the message, or may have it': ({ scenario, service }) =>
     !['taken', 'unclear'].includes(scenario.note) || service.posts.length === 0,
   'nothing is sent in a re-run that is not noted': ({ scenario, service }) =>
@@ -97,7 +97,7 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
   'it is confirmed or not only if it was waited for': ({ scenario, result }) =>
     (result.confirmed !== null) ===
     (scenario.order.wait &&
-      (result.delivery !== 'not-sent' || (scenario.isLook && scenario.earlier !== null))),
+      (result.delivery !== 'not-sent' || (scenario.isReadOnly && scenario.earlier !== null))),
   'what is confirmed is the end of our turn': (run) =>
     run.result.confirmed !== true || run.service.showedOurEnd(),
   'whatever is not plain success has a reason of one line': ({ scenario, result }) =>
@@ -113,8 +113,8 @@ export function brokenPromises(run: Run): readonly string[] {
 }
 
 /** Without a wait only a doubt is settled by polling, where the baseline shows what changed. */
-function mayPoll({ isLook, earlier, onlyWhen, takesPlace }: Scenario): boolean {
-  return isLook || onlyWhen !== null || takesPlace || earlier?.delivery === 'unknown';
+function mayPoll({ isReadOnly, earlier, onlyWhen, takesPlace }: Scenario): boolean {
+  return isReadOnly || onlyWhen !== null || takesPlace || earlier?.delivery === 'unknown';
 }
 
 function lastPollAt({ service }: Run): number {
@@ -128,8 +128,8 @@ function statusBefore({ base }: Said): Status {
 
 /** Whether the baseline poll saw the job in a status in which it does not get one. */
 export function isUnwanted(run: Run): boolean {
-  const { earlier, isLook, onlyWhen } = run.scenario;
-  const wasSeen = earlier === null && !isLook && run.result.base !== null;
+  const { earlier, isReadOnly, onlyWhen } = run.scenario;
+  const wasSeen = earlier === null && !isReadOnly && run.result.base !== null;
   return wasSeen && onlyWhen !== null && !onlyWhen.has(statusBefore(run.result));
 }
 
@@ -164,7 +164,7 @@ export function findsTheEnd({ scenario, service, result }: Run, extraMs: number)
 /** Slow answers are nothing wrong. The time must be enough for both turns, the window and them. */
 function goesWell(scenario: Scenario, extraMs: number): boolean {
   const { order, startsAt, job, cancel, veto, onlyWhen } = scenario;
-  const { posts, polls, announceMs, earlier, isLook } = scenario;
+  const { posts, polls, announceMs, earlier, isReadOnly } = scenario;
   const steps = [...posts.steps, ...polls.steps];
   const isWell = ({ fault, connectMs, answerMs }: Step): boolean =>
     fault === WELL.fault && connectMs < 9900 && connectMs + answerMs < 29_500;
@@ -180,11 +180,11 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
   return (
     order.wait &&
     onlyWhen === null &&
-    (earlier !== null || isLook || scenario.note === 'stands') &&
+    (earlier !== null || isReadOnly || scenario.note === 'noted') &&
     cancel.kind === 'never' &&
     !veto &&
     earlier?.delivery !== 'unknown' &&
-    (earlier !== null || !isLook) &&
+    (earlier !== null || !isReadOnly) &&
     steps.every(isWell) &&
     order.timeoutMs > neededMs
   );
@@ -204,8 +204,8 @@ export function endsInTime({ scenario, result, service, endedAt }: Run): boolean
 function hasFittingResult(run: Run): boolean {
   const { scenario, result: job, cancelledAt } = run;
   const { result, delivery, confirmed, status, elapsedSeconds } = job;
-  const { isLook, earlier, order } = scenario;
-  const knowsMoment = delivery === 'sent' || (isLook && order.wait && earlier !== null);
+  const { isReadOnly, earlier, order } = scenario;
+  const knowsMoment = delivery === 'sent' || (isReadOnly && order.wait && earlier !== null);
   if ((elapsedSeconds !== null) !== knowsMoment) return false;
   if (confirmed === true && !FINAL.includes(result)) return false;
   switch (result) {
@@ -214,7 +214,7 @@ function hasFittingResult(run: Run): boolean {
     case 'completed':
     case 'failed':
     case 'archived':
-      return (isLook || (delivery === 'sent' && order.wait)) && status === result;
+      return (isReadOnly || (delivery === 'sent' && order.wait)) && status === result;
     case 'timed-out':
       return delivery !== 'unknown' && endsInTime(run);
     case 'cancelled':
@@ -222,17 +222,17 @@ function hasFittingResult(run: Run): boolean {
     case 'error':
       return delivery !== 'sent' || order.wait;
     case 'active':
-      return isLook && !order.wait;
+      return isReadOnly && !order.wait;
     case 'skipped':
-      return !isLook && delivery === 'not-sent';
+      return !isReadOnly && delivery === 'not-sent';
   }
 }
 
 function isPlain({ result, confirmed }: Said, scenario: Scenario): boolean {
-  const { isLook, earlier, order } = scenario;
+  const { isReadOnly, earlier, order } = scenario;
   if (result === 'sent' || (result === 'completed' && confirmed)) return true;
   // A poll without a message says no more than what it fetched.
-  if (!isLook || (order.wait && earlier !== null)) return false;
+  if (!isReadOnly || (order.wait && earlier !== null)) return false;
   return result === 'completed' || (!order.wait && STATUSES.some((status) => status === result));
 }
 

@@ -6,11 +6,11 @@ import { type Plan, stateOf } from '../../src/job/plan.ts';
 import { type Message, runJob } from '../../src/job/run-job.ts';
 import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
 import type { Note } from '../../src/memory/updates.ts';
-import { reasonToText } from '../../src/reason.ts';
+import { ours, reasonToText } from '../../src/reason.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
-import type { Circumstances, Fleet, Part, Scenario, Script } from './scenario.ts';
+import type { Fleet, Part, PlanInput, Scenario, Script } from './scenario.ts';
 import { WELL } from './scenario.ts';
 import { recordBefore, type Service, type Span, type Step, scriptedService } from './service.ts';
 
@@ -152,14 +152,14 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
 }
 
 const NOTES: Readonly<Record<Part['note'], Note>> = {
-  stands: { kind: 'stands' },
-  missing: { kind: 'missing', why: 'GitHub answered 500' },
-  unclear: { kind: 'unclear', why: 'GitHub did not answer in time' },
+  noted: { kind: 'noted' },
+  missing: { kind: 'missing', why: ours('GitHub answered 500') },
+  unclear: { kind: 'unclear', why: ours('GitHub did not answer in time') },
   taken: { kind: 'taken', turn: null },
 };
 
 /** Where nothing is compared with it, what a job shows before its message counts however old it is. */
-export function baselineOf({ order, onlyWhen, takesPlace }: Circumstances): Message['baseline'] {
+export function baselineOf({ order, onlyWhen, takesPlace }: PlanInput): Message['baseline'] {
   if (order.wait || onlyWhen !== null) return 'fresh';
   return takesPlace ? 'once' : 'none';
 }
@@ -223,9 +223,9 @@ function said(state: JobState) {
   };
 }
 
-function planOf(part: Part, { startsAt, order }: Circumstances): Plan {
+function planOf(part: Part, { startsAt, order }: PlanInput): Plan {
   const turn = leftBehind(part, startsAt);
-  if (part.isLook) return { kind: 'look', turn: order.wait ? turn : null };
+  if (part.isReadOnly) return { kind: 'read-only', turn: order.wait ? turn : null };
   return turn === null
     ? { kind: 'send', warning: '', earlier: null }
     : { kind: 'resume', turn, isOvertaken: false };
@@ -244,11 +244,11 @@ function leftBehind({ earlier, job }: Part, startsAt: number): Turn | null {
 }
 
 /** Messages of this turn that the service acted on. The one that a job without a message waits for is not counted. */
-export function acceptedBy({ isLook, earlier }: Part, service: Service): number {
-  return service.accepted() - (isLook && earlier?.wasAccepted ? 1 : 0);
+export function acceptedBy({ isReadOnly, earlier }: Part, service: Service): number {
+  return service.accepted() - (isReadOnly && earlier?.wasAccepted ? 1 : 0);
 }
 
 /** Whether a message may have been taken, for one who sees only the connection and the answers. */
-export function isPerhapsTaken({ isLook, earlier }: Part, { posts }: Service): boolean {
-  return (earlier !== null && !isLook) || posts.some(({ mayBeTaken }) => mayBeTaken);
+export function isPerhapsTaken({ isReadOnly, earlier }: Part, { posts }: Service): boolean {
+  return (earlier !== null && !isReadOnly) || posts.some(({ mayBeTaken }) => mayBeTaken);
 }

@@ -5,7 +5,7 @@ import type { Status } from '../../src/turn.ts';
 import { BODIES, type Fault, type JobScript, type Step } from './service.ts';
 
 /** What the jobs of a run have in common. */
-export interface Circumstances {
+export interface PlanInput {
   readonly order: Pick<JobOptions, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
   /** The statuses in which a job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
@@ -30,19 +30,19 @@ export interface Part {
   /** Whether the job was polled before its turn came, to find what is remembered of it. */
   readonly isKnown: boolean;
   /** Whether nothing is to be sent, and the job only polled. */
-  readonly isLook: boolean;
+  readonly isReadOnly: boolean;
   readonly earlier: EarlierAttempt | null;
   /** What comes of the announcement. */
   readonly note: Note['kind'];
 }
 
 /** Everything that one run is made of. */
-export interface Fleet extends Circumstances {
+export interface Fleet extends PlanInput {
   readonly parts: readonly Part[];
 }
 
 /** Everything that concerns one job of a run. */
-export type Scenario = Circumstances & Part;
+export type Scenario = PlanInput & Part;
 
 /** An attempt of the same run, or of an earlier run if nothing is to be sent, that sent the message or may have. */
 export interface EarlierAttempt {
@@ -228,10 +228,10 @@ export const anyPart: fc.Arbitrary<Part> = fc.record({
   posts: script(2, fc.array(step, { minLength: 1, maxLength: 4 })),
   polls: script(1, pollSteps),
   isKnown: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
-  isLook: fc.constant(false),
+  isReadOnly: fc.constant(false),
   earlier: fc.constant(null),
   note: fc.oneof(
-    { weight: 12, arbitrary: fc.constant('stands') },
+    { weight: 12, arbitrary: fc.constant('noted') },
     { weight: 2, arbitrary: fc.constant('missing') },
     { weight: 1, arbitrary: fc.constantFrom('taken', 'unclear') },
   ),

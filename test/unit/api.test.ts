@@ -119,17 +119,17 @@ describe('own comments', () => {
     [
       'a host without GraphQL',
       { graphql: false },
-      'this host has no GraphQL, by which comments are found; set comment: false',
+      'this host has no GraphQL API, which the comment needs; set comment: false',
     ],
     [
       'a page of a portal',
       { on: () => ({ body: '<html>' }) },
-      'GitHub gave an answer that is not of its API; a proxy or portal may have given it',
+      'GitHub returned an unexpected response; it may be from a proxy or captive portal',
     ],
     [
       'a part of it',
       { on: () => ({ body: { data: { repository: null } } }) },
-      'GitHub gave an answer that is not of its API; a proxy or portal may have given it',
+      'GitHub returned an unexpected response; it may be from a proxy or captive portal',
     ],
   ])('cannot be read: %s', async (_, options, why) => {
     await using scene = await openScene(options);
@@ -276,10 +276,16 @@ describe('a call', () => {
     await using scene = await openScene(answers({ fault: 'hang' }));
     await on(scene, async (github) => {
       github.hurry(3000);
-      await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('the run was ending');
+      await expect(github.createComment(NUMBER, 'x')).rejects.toThrow(
+        'the run had no more time for it',
+      );
       expect(scene.seconds()).toBe(3);
-      await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('the run was ending');
-      await expect(github.readComments(NUMBER, ALL)).rejects.toThrow('the run was ending');
+      await expect(github.createComment(NUMBER, 'x')).rejects.toThrow(
+        'the run had no more time for it',
+      );
+      await expect(github.readComments(NUMBER, ALL)).rejects.toThrow(
+        'the run had no more time for it',
+      );
     });
     expect(scene.names()).toEqual([CREATE]);
   });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Batch } from '../../src/job/batch.ts';
 import type { Note } from '../../src/memory/updates.ts';
+import { ours } from '../../src/reason.ts';
 import { virtualClock } from '../model/clock.ts';
 import { state } from './record.ts';
 
-const STANDS: Note = { kind: 'stands' };
+const NOTED: Note = { kind: 'noted' };
 
 /** A batch of jobs, with what was announced together, and when, in seconds. */
 function open(jobIds: readonly string[], notes: Readonly<Record<string, Note>> = {}) {
@@ -35,9 +36,9 @@ describe('jobs of a batch are announced', () => {
     await clock.drive(pass(4));
     expect(announced).toEqual([]);
     expect(await clock.drive(Promise.all([...notes, announce('b')]))).toEqual([
-      STANDS,
-      STANDS,
-      STANDS,
+      NOTED,
+      NOTED,
+      NOTED,
     ]);
     expect(announced).toEqual([[4, 'a', 'c', 'b']]);
     expect(clock.pending()).toBe(0);
@@ -45,7 +46,7 @@ describe('jobs of a batch are announced', () => {
 
   it('alone at once', async () => {
     const { clock, announced, announce } = open(['a']);
-    expect(await clock.drive(announce('a'))).toEqual(STANDS);
+    expect(await clock.drive(announce('a'))).toEqual(NOTED);
     expect(announced).toEqual([[0, 'a']]);
     expect(clock.pending()).toBe(0);
   });
@@ -56,7 +57,7 @@ describe('jobs of a batch are announced', () => {
     batch.leave('a');
     expect(announced).toEqual([]);
     batch.leave('c');
-    expect(await clock.drive(noted)).toEqual(STANDS);
+    expect(await clock.drive(noted)).toEqual(NOTED);
     expect(announced).toEqual([[0, 'b']]);
   });
 
@@ -88,11 +89,11 @@ describe('jobs of a batch are announced', () => {
 });
 
 it('each job gets its own note, and one of which nothing is said goes on', async () => {
-  const missing: Note = { kind: 'missing', why: 'GitHub answered 500' };
+  const missing: Note = { kind: 'missing', why: ours('GitHub answered 500') };
   const taken: Note = { kind: 'taken', turn: null };
   const { clock, announce } = open(['a', 'b', 'c'], { a: missing, b: taken });
   const notes = Promise.all(['a', 'b', 'c'].map(announce));
-  expect(await clock.drive(notes)).toEqual([missing, taken, STANDS]);
+  expect(await clock.drive(notes)).toEqual([missing, taken, NOTED]);
 });
 
 describe('the next batch may begin', () => {

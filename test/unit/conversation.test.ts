@@ -97,7 +97,7 @@ describe('a reading shows', () => {
     await using scene = await openScene(withComments(...bodies));
     const reading = await scene.drive(open(scene, 'me').read());
     expect(namesIn(reading.ledger)).toEqual(names);
-    expect(reading).toMatchObject({ isWhole, stands: true });
+    expect(reading).toMatchObject({ isWhole, isShown: true });
     expect(scene.names()).toEqual(['read']);
   });
 
@@ -169,7 +169,7 @@ describe('a reading shows', () => {
     await using scene = await openScene({ trouble: { listLagMs: 60_000 } });
     const run = open(scene, 'me');
     await scene.drive(run.write(own('me')));
-    expect(await scene.drive(run.read())).toMatchObject({ stands: true });
+    expect(await scene.drive(run.read())).toMatchObject({ isShown: true });
     expect(namesIn((await scene.drive(open(scene, 'you').read())).ledger)).toEqual([]);
   });
 });
@@ -243,7 +243,7 @@ describe('a write', () => {
     const edited = `${bodyOf(own('a'))} edited`;
     await using scene = await openScene(withComments(edited));
     await expect(scene.drive(open(scene, 'me').write(own('me')))).rejects.toThrow(
-      'its comment was edited by hand or written by a later version of this action; delete it to begin anew',
+      'its comment was edited by hand or written by a later version of this action; delete it to start again',
     );
     expect(scene.github.writes()).toEqual([]);
   });
@@ -265,7 +265,7 @@ describe('a write', () => {
     );
     await using scene = await openScene();
     const run = open(scene, 'me');
-    const reading = await scene.drive(run.writeUntilItStands(() => ledger(...jobs)));
+    const reading = await scene.drive(run.writeUntilItShows(() => ledger(...jobs)));
     expect(reading.ledger.jobs.length).toBeLessThan(600);
     expect(reading.ledger.trimmed).toBe('1');
     expect(scene.names()).toEqual(['read', CREATE, 'read']);
@@ -320,7 +320,7 @@ describe('a comment that somebody deletes', () => {
     });
     first = scene.github.comments(NUMBER)[0]?.id ?? 0;
     const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItStands(() => own('me')));
+    await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(remembered(scene)).toEqual([['a1'], ['a1', 'me1']]);
     await scene.drive(run.write(own('me', 2)));
     expect(remembered(scene)).toEqual([['a1'], ['a1', 'me2']]);
@@ -333,7 +333,7 @@ describe('until it stands', () => {
   it('it is written once where nobody else writes', async () => {
     await using scene = await openScene(withComments(bodyOf(own('a'))));
     const run = open(scene, 'me');
-    const reading = await scene.drive(run.writeUntilItStands(() => own('me')));
+    const reading = await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(namesIn(reading.ledger)).toEqual(['a1', 'me1']);
     expect(scene.names()).toEqual(['read', PATCH, 'read']);
     expect(scene.seconds()).toBe(0);
@@ -346,7 +346,7 @@ describe('until it stands', () => {
     const onWritten = (): void => {
       told.push(scene.github.comments(NUMBER).length);
     };
-    const written = run.writeUntilItStands(() => own('me'), { onWritten, readBackAfterMs: 3000 });
+    const written = run.writeUntilItShows(() => own('me'), { onWritten, readBackAfterMs: 3000 });
     await scene.drive(written);
     expect(scene.seconds()).toBe(3);
     expect(told).toEqual([1]);
@@ -363,7 +363,7 @@ describe('until it stands', () => {
     let writes = 0;
     const run = open(scene, 'me');
     const reading = await scene.drive(
-      run.writeUntilItStands(() => {
+      run.writeUntilItShows(() => {
         writes += 1;
         return own('me', writes);
       }),
@@ -386,7 +386,7 @@ describe('until it stands', () => {
     };
     const { seen } = scene.clock;
     const run = open(scene, 'me', { clock: { ...seen, now: () => seen.now() + lateMs } });
-    await scene.drive(run.writeUntilItStands(() => own('me')));
+    await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(remembered(scene)).toEqual([['me1', 'you2']]);
     expect(scene.names()).toEqual(['read', PATCH, 'read+history', PATCH, 'read']);
   });
@@ -402,7 +402,7 @@ describe('until it stands', () => {
       },
     });
     const run = open(scene, 'me', { random: () => 1 });
-    await expect(scene.drive(run.writeUntilItStands(() => own('me')))).rejects.toThrow(
+    await expect(scene.drive(run.writeUntilItShows(() => own('me')))).rejects.toThrow(
       'other runs keep overwriting it',
     );
     expect(scene.github.calls(PATCH)).toHaveLength(8);
@@ -416,7 +416,7 @@ describe('until it stands', () => {
       on: ({ method }) => (method === 'PATCH' && ++refuses <= 2 ? { status: 502 } : undefined),
     });
     const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItStands(() => own('me')));
+    await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(remembered(scene)).toEqual([['a1', 'me1']]);
     expect(scene.names()).toEqual(['read', PATCH, 'read', PATCH, 'read', PATCH, 'read']);
   });
@@ -426,13 +426,13 @@ describe('until it stands', () => {
       on: ({ method, path }) =>
         method === 'POST' && path.endsWith('/comments') ? { status: 502 } : undefined,
     });
-    const failing = open(scene, 'me').writeUntilItStands(() => own('me'));
+    const failing = open(scene, 'me').writeUntilItShows(() => own('me'));
     await expect(scene.drive(failing)).rejects.toThrow('GitHub answered 502');
   });
 
   it('what GitHub refuses is not tried again', async () => {
     await using scene = await openScene({ readOnly: true });
-    const failing = scene.drive(open(scene, 'me').writeUntilItStands(() => own('me')));
+    const failing = scene.drive(open(scene, 'me').writeUntilItShows(() => own('me')));
     await expect(failing).rejects.toThrow(GitHubError);
     await expect(failing).rejects.toMatchObject({ status: 403 });
     expect(scene.names()).toEqual(['read', CREATE]);
@@ -444,7 +444,7 @@ describe('until it stands', () => {
       on: ({ method }) => (method === 'PATCH' ? { status: 502 } : undefined),
     });
     const run = open(scene, 'me', { signal: AbortSignal.abort() });
-    const failing = run.writeUntilItStands(() => own('me'), { readBackAfterMs: 3000 });
+    const failing = run.writeUntilItShows(() => own('me'), { readBackAfterMs: 3000 });
     await expect(scene.drive(failing)).rejects.toThrow('GitHub answered 502');
     expect(scene.seconds()).toBe(0);
   });
@@ -458,7 +458,7 @@ describe('an answer that gets lost', () => {
   it('to a creation makes no second comment, where lists show the first', async () => {
     await using scene = await openScene(loses(CREATE));
     const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItStands(() => own('me')));
+    await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(remembered(scene)).toEqual([['me1']]);
     expect(run.hasCreated).toBe(true);
     await scene.drive(run.write(own('me', 2)));
@@ -470,10 +470,10 @@ describe('an answer that gets lost', () => {
     const { trouble } = loses(CREATE);
     await using scene = await openScene({ trouble: { ...trouble, listLagMs: 2500 } });
     const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItStands(() => own('me')));
+    await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(remembered(scene)).toEqual([['me1'], ['me1']]);
     await scene.pass(3000);
-    await scene.drive(run.writeUntilItStands(() => own('me', 2)));
+    await scene.drive(run.writeUntilItShows(() => own('me', 2)));
     await scene.drive(run.reconcile());
     expect(remembered(scene)).toEqual([['me2']]);
     expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
@@ -482,7 +482,7 @@ describe('an answer that gets lost', () => {
   it('to a change makes no second one', async () => {
     await using scene = await openScene({ ...withComments(bodyOf(own('a'))), ...loses(PATCH) });
     const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItStands(() => own('me')));
+    await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(remembered(scene)).toEqual([['a1', 'me1']]);
     expect(scene.github.calls(PATCH)).toHaveLength(1);
   });
@@ -527,7 +527,7 @@ describe('what is older than our own write', () => {
   it('is read again, and nothing is written on it', async () => {
     const { scene, run } = await stale(3);
     await using _ = scene;
-    expect(await scene.drive(run.read())).toMatchObject({ stands: true });
+    expect(await scene.drive(run.read())).toMatchObject({ isShown: true });
     expect(scene.names().slice(-4)).toEqual(['read', 'read', 'read', 'read']);
     expect(scene.github.writes()).toHaveLength(1);
   });
@@ -535,7 +535,9 @@ describe('what is older than our own write', () => {
   it('is not waited out for ever', async () => {
     const { scene, run } = await stale(100);
     await using _ = scene;
-    await expect(scene.drive(run.read())).rejects.toThrow('GitHub keeps showing an old state');
+    await expect(scene.drive(run.read())).rejects.toThrow(
+      'GitHub keeps returning an old version of the comment',
+    );
     expect(scene.github.calls('read').slice(-8)).toHaveLength(8);
   });
 });
@@ -556,7 +558,7 @@ describe('of several comments', () => {
     const { scene, second } = await twice();
     await using _ = scene;
     const [name] = remembered(scene)[1] ?? [];
-    await scene.drive(second.writeUntilItStands(() => own(name?.slice(0, -1) ?? '', 2)));
+    await scene.drive(second.writeUntilItShows(() => own(name?.slice(0, -1) ?? '', 2)));
     await scene.drive(second.reconcile());
     const [left, ...others] = scene.github.comments(NUMBER);
     expect(others).toEqual([]);
@@ -643,9 +645,9 @@ describe('runs that begin at the same time lose nothing', () => {
           };
           const signal = new AbortController().signal;
           await scene.clock.sleep(Math.random() * 4000, signal);
-          expect((await run.writeUntilItStands(next)).stands).toBe(true);
+          expect((await run.writeUntilItShows(next)).isShown).toBe(true);
           await scene.clock.sleep(4000 + Math.random() * 4000, signal);
-          await run.writeUntilItStands(next, { readBackAfterMs: 3000 });
+          await run.writeUntilItShows(next, { readBackAfterMs: 3000 });
           await run.reconcile();
         }),
       ),

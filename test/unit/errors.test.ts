@@ -18,7 +18,7 @@ it.each<[unknown, string]>([
   [new Error('request', { cause: coded(500, coded('ENOTFOUND')) }), ' (ENOTFOUND)'],
   [
     coded('SELF_SIGNED_CERT_IN_CHAIN'),
-    ' (SELF_SIGNED_CERT_IN_CHAIN); NODE_EXTRA_CA_CERTS must name its authority',
+    ' (SELF_SIGNED_CERT_IN_CHAIN); for a private CA, set NODE_EXTRA_CA_CERTS',
   ],
   [coded('::error::no'), ''],
   [new Error('no code'), ''],
@@ -35,11 +35,11 @@ it('of what is no error of GitHub nothing is told, neither its words nor a remed
 describe('what is needed after', () => {
   it.each<[number, boolean, RegExp]>([
     [0, false, /^$/],
-    [401, false, /^github-token has to be valid/],
+    [401, false, /^Check github-token/],
     [403, false, /`pull-requests: write`/],
     [404, false, /`pull-requests: write`/],
-    [403, true, /rate limit of GitHub .* passes/],
-    [429, true, /rate limit of GitHub .* passes/],
+    [403, true, /rate limit of GitHub .* try again later/],
+    [429, true, /rate limit of GitHub .* try again later/],
     [422, false, /^$/],
     [500, false, /^$/],
   ])('%i, by a limit: %s', (status, isRateLimit, words) => {

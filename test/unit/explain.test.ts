@@ -22,8 +22,7 @@ const SUBJECT: Subject = {
   isRetried: false,
   redact: (text) => text,
 };
-const LIMIT =
-  'The service accepts 100 messages per project and hour (100/h) from all senders together';
+const LIMIT = 'The API accepts 100 messages per project and hour (100/h) from all senders together';
 
 it.each<[string, Partial<Subject>, string]>([
   ['a message that is sent again', { isRetried: true }, `to the message. ${LIMIT}.`],
@@ -36,9 +35,9 @@ it.each<[string, Partial<Subject>, string]>([
   [
     'a poll',
     { doing: 'poll' },
-    'when the job was polled. The service was polled too often; a longer poll-interval-seconds may help.',
+    'when the job was polled. The API was polled too often; a longer poll-interval-seconds may help.',
   ],
 ])('a 429 to %s', (_, subject, words) => {
   const said = explain(REFUSAL, { ...SUBJECT, ...subject });
-  expect(reasonToText(said)).toBe(`The service answered 429 ${words}`);
+  expect(reasonToText(said)).toBe(`The API answered 429 ${words}`);
 });

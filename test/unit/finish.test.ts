@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Flushed } from '../../src/memory/updates.ts';
+import { sentence } from '../../src/reason.ts';
 import { conclude, crash, fail, skip } from '../../src/report/finish.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
@@ -35,10 +36,10 @@ describe('skip', () => {
 
 it('fail is red in every place', () => {
   const { runtime, said, outputs, summaries } = stand();
-  expect(fail(runtime, 'Bad input.')).toBe(1);
-  expect(said).toEqual(['error (Nothing was sent): Bad input.']);
-  expect(outputs).toMatchObject([{ result: 'error', reason: 'Bad input.' }]);
-  expect(summaries).toEqual([expect.stringContaining('Bad input.')]);
+  expect(fail(runtime, sentence`${'x'} is bad.`)).toBe(1);
+  expect(said).toEqual(['error (Nothing was sent): Nothing was sent. x is bad.']);
+  expect(outputs).toMatchObject([{ result: 'error', reason: 'Nothing was sent. x is bad.' }]);
+  expect(summaries).toEqual([expect.stringContaining('\n\n`x` is bad.')]);
 });
 
 describe('conclude', () => {
@@ -169,8 +170,8 @@ it('a comment that could not be written stands in the summary', async () => {
 
 describe('crash', () => {
   const PREFIX =
-    'An unexpected error ended the run; please report it. The output delivery tells whether the ' +
-    'message went out.';
+    'An unexpected error ended the run; please report it. The output delivery says whether the ' +
+    'message was sent.';
   const bare = new TypeError('x is not a function');
   delete bare.stack;
 

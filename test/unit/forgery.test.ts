@@ -4,8 +4,8 @@ import type { Exchange } from '../../src/agent/http.ts';
 import { checkPrLink } from '../../src/agent/job-record.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { composeText, readText } from '../../src/memory/text.ts';
-import { type Reason, reasonToText, sentence } from '../../src/reason.ts';
-import { renderLedger } from '../../src/report/comment.ts';
+import { NO_REASON, type Reason, reasonToText, sentence } from '../../src/reason.ts';
+import { renderLedger, renderProblem } from '../../src/report/comment.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
@@ -94,11 +94,18 @@ const SUMMARY_FIELDS: Fields = {
   'a milestone': (text) => summary({ timeline: [{ at: 0, what: text }] }),
   'the milestones': (text) => summary({ timeline: [0, 1].map((at) => ({ at, what: text })) }),
   'the problem': (text) =>
-    renderSummary({ states: [], problem: text, commentUrls: [COMMENT], unwrittenComment: '' }),
+    renderSummary({
+      states: [],
+      problem: quoting(text),
+      commentUrls: [COMMENT],
+      unwrittenComment: '',
+    }),
+  'the answer to a command': (text) =>
+    renderProblem(quoting(text), { ...SITE, runId: '1', attempt: 1 }).replace(/^.*\n/, ''),
   'a comment that was not written': (text) =>
     renderSummary({
       states: [state({ record: RECORD, turn: TURN })],
-      problem: '',
+      problem: NO_REASON,
       commentUrls: [],
       unwrittenComment: renderLedger(
         ledger({ model: text }, { prompt: text, reason: quoting(text) }),
@@ -143,7 +150,12 @@ function summary(parts: Partial<JobState>): string {
 }
 
 function summaryOf(states: readonly JobState[]): string {
-  return renderSummary({ states, problem: '', commentUrls: [COMMENT], unwrittenComment: '' });
+  return renderSummary({
+    states,
+    problem: NO_REASON,
+    commentUrls: [COMMENT],
+    unwrittenComment: '',
+  });
 }
 
 function checked(text: string): string | null {

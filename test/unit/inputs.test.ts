@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join as joinPath } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Inputs, readInputs, readSecrets } from '../../src/inputs.ts';
+import { join, reasonToText } from '../../src/reason.ts';
+import { reasonToMarkdown } from '../../src/report/markdown.ts';
 import { redactor } from '../../src/runner/secrets.ts';
 
 const GOOD = {
@@ -21,13 +23,16 @@ function env(inputs: Record<string, string>, more: Record<string, string> = {}) 
 }
 function valid(inputs: Record<string, string>, more?: Record<string, string>): Inputs {
   const read = readInputs(env(inputs, more), (text) => text);
-  if (read.kind === 'invalid') throw new Error(read.problems.join(' '));
+  if (read.kind === 'invalid') throw new Error(reasonToText(join(read.problems)));
   expect(read.missing).toEqual([]);
   return read.inputs;
 }
 function problems(inputs: Record<string, string>, more?: Record<string, string>) {
   const read = readInputs(env(inputs, more), (text) => text);
-  return read.kind === 'invalid' ? read.problems : read.missing;
+  const found = read.kind === 'invalid' ? read.problems : read.missing;
+  // What is ours is plain in Markdown, and only values stand in code.
+  for (const problem of found) expect(reasonToMarkdown(problem)).toMatch(/^[\w-]+:? /);
+  return found.map(reasonToText);
 }
 
 describe('defaults', () => {
@@ -235,45 +240,49 @@ describe('refused, each with one problem that names the input', () => {
     [
       'minimum-permission',
       'read',
-      /^minimum-permission must be one of triage, write, maintain, admin, none, not "read"/,
+      /^minimum-permission must be one of triage, write, maintain, admin, none; it is read/,
     ],
     ...[', ,', '@renovate', 'renovate[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'].map(
       (text): [string, string, RegExp] => [
         'allowed-bots',
         text,
-        /^allowed-bots must be a list of logins such as renovate\[bot\], not "/,
+        /^allowed-bots must be a list of logins such as "renovate\[bot\]"; it contains "?/,
       ],
     ),
-    ['project-id', 'a\tb', /^project-id contains more than one id/],
-    ['project-id', 'a,b', /^project-id contains more than one id/],
-    ['job-id', ', ,', /^job-id contains no id, only an empty list\.$/],
-    ['job-id', '[]', /^job-id contains no id, only an empty list\.$/],
-    ['job-id', '["a", 7]', /^job-id looks like a JSON array, but not .*: "\["a", 7\]"\.$/],
+    ['project-id', 'a\tb', /^project-id contains more than one ID/],
+    ['project-id', 'a,b', /^project-id contains more than one ID/],
+    ['job-id', ', ,', /^job-id contains no ID, only an empty list\.$/],
+    ['job-id', '[]', /^job-id contains no ID, only an empty list\.$/],
+    ['job-id', '["a", 7]', /^job-id looks like a JSON array, but not .*: "\['a', 7\]"\.$/],
     ['job-id', '["a"', /^job-id looks like a JSON array, but not of strings/],
     ['job-id', '[a, b]', /^job-id looks like a JSON array, but not of strings/],
     ['job-id', '["a", ["b"]]', /^job-id looks like a JSON array, but not of strings/],
-    ['job-id', '["a b"]', /^job-id contains "a b", which is not an id\. An id, such as job_/],
-    ['job-id', '{"a": 1}', /^job-id contains "\{"a":" \(number 1 of 2\), which is not an id/],
+    ['job-id', '["a b"]', /^job-id contains "a b", which is not an ID\. An ID, such as job_/],
+    ['job-id', '{"a": 1}', /^job-id contains "\{'a':" \(number 1 of 2\), which is not an ID/],
     [
       'job-id',
       'a, b/c',
-      /^job-id contains "b\/c" \(number 2 of 2\), which is not an id\. An id, such as job_/,
+      /^job-id contains b\/c \(number 2 of 2\), which is not an ID\. An ID, such as job_/,
     ],
-    ['job-id', manyIds(501), /^job-id contains 501 ids; one step takes at most 500\. .*matrix/],
-    ['send', 'no', /^send must be true or false, not "no"/],
-    ['only-when', 'done', /^only-when must be a list of active, .*, or any alone, not "done"/],
-    ['only-when', 'any, failed', /^only-when .*not "any"/],
-    ['only-when', 'FAILED', /^only-when .*not "FAILED"/],
+    ['job-id', manyIds(501), /^job-id contains 501 IDs; one step takes at most 500\. .*matrix/],
+    ['send', 'no', /^send must be true or false; it is no/],
+    [
+      'only-when',
+      'done',
+      /^only-when must be a list of active, .*, or any alone; it contains done/,
+    ],
+    ['only-when', 'any, failed', /^only-when .*it contains any/],
+    ['only-when', 'FAILED', /^only-when .*it contains FAILED/],
     ...['project-id', 'job-id'].flatMap((name): [string, string, RegExp][] => [
-      [name, 'x'.repeat(257), new RegExp(`^${name} contains "x{59}…", which is not an id`)],
+      [name, 'x'.repeat(257), new RegExp(`^${name} contains "x{59}…", which is not an ID`)],
       [
         name,
         'a\u202e::b##[x]',
-        new RegExp(`^${name} contains "a::b##\\[x\\]", which is not an id`),
+        new RegExp(`^${name} contains "a::b##\\[x\\]", which is not an ID`),
       ],
       ...['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b'].map(
         (id): [string, string, RegExp] => {
-          const start = `${name} contains "${id}", which is not an id. An id, such as job_8f41c2, has 1`;
+          const start = `${name} contains ${reasonToText(['', id])}, which is not an ID. An ID, such as job_8f41c2, has 1`;
           return [name, id, new RegExp(`^${RegExp.escape(start)}`)];
         },
       ),
@@ -319,17 +328,17 @@ describe('refused, each with one problem that names the input', () => {
       /^poll-interval-seconds must be a plain number, 1 or more and at most 3600/,
     ]),
     ['settle-seconds', '-1', /^settle-seconds must be a plain number, 0 or more/],
-    ['wait', 'yes', /^wait must be true or false, not "yes"/],
+    ['wait', 'yes', /^wait must be true or false; it is yes/],
     ['wait', '1', /^wait must be true or false/],
-    ['comment', 'new', /^comment must be true or false, not "new"/],
-    ['resend-on-rerun', 'always', /^resend-on-rerun must be true or false, not "always"/],
+    ['comment', 'new', /^comment must be true or false; it is new/],
+    ['resend-on-rerun', 'always', /^resend-on-rerun must be true or false; it is always/],
     ['fail-on', 'error', /^fail-on does not take error: error and cancelled always fail the step/],
     ['fail-on', 'failed, cancelled', /^fail-on does not take cancelled: error and cancelled /],
     ['fail-on', 'sent', /^fail-on must be a list of failed, archived/],
-    ['fail-on', 'none, failed', /^fail-on .*not "none"/],
-    ['fail-on', 'Failed', /^fail-on .*not "Failed"/],
+    ['fail-on', 'none, failed', /^fail-on .*it contains none/],
+    ['fail-on', 'Failed', /^fail-on .*it contains Failed/],
     ['fail-on', ',', /^fail-on must be/],
-    ['comment', 'yes', /^comment must be true or false, not "yes"/],
+    ['comment', 'yes', /^comment must be true or false; it is yes/],
     ...['0', '-3', '#3', '1.5', 'x', '99999999999'].map((text): [string, string, RegExp] => [
       'pr-number',
       text,
@@ -365,16 +374,15 @@ describe('refused, each with one problem that names the input', () => {
     const long = `${'x'.repeat(55)}mint_abc12345`;
     const given = { 'job-id': `${long}/`, wait: long, 'fail-on': long, 'pr-number': long };
     const read = readInputs(env(given), redact);
-    expect(read.kind === 'invalid' && read.problems.join(' ')).not.toContain('mint');
+    expect(read.kind === 'invalid' && reasonToText(join(read.problems))).not.toContain('mint');
   });
 
   it.each(['a, b/mint_abc,12345', '["mint_\\u0061bc,12345/"]'])(
     'quotes no part of a secret that a list took apart: %s',
     (text) => {
       const read = readInputs(env({ 'job-id': text }), redactor(['mint_abc,12345']));
-      expect(read).toMatchObject({
-        problems: [expect.stringMatching(/^job-id contains ".*\*\*\*/)],
-      });
+      const found = read.kind === 'invalid' ? reasonToText(join(read.problems)) : '';
+      expect(found).toMatch(/^job-id contains ".*\*\*\*/);
       expect(JSON.stringify(read)).not.toContain('mint');
     },
   );
@@ -390,7 +398,7 @@ describe('refused, each with one problem that names the input', () => {
 
   it('tells every problem at once', () => {
     const found = problems({ 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' });
-    expect(found.map((problem) => problem.split(' ')[0])).toEqual([
+    expect(found.map((text) => text.split(' ')[0])).toEqual([
       'job-id',
       'wait',
       'api-key',
@@ -418,19 +426,19 @@ describe('what a conversation may give', () => {
 });
 
 describe('prompt-file', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'prompt-'));
-  const outside = mkdtempSync(join(tmpdir(), 'outside-'));
+  const folder = mkdtempSync(joinPath(tmpdir(), 'prompt-'));
+  const outside = mkdtempSync(joinPath(tmpdir(), 'outside-'));
   afterAll(() => {
     for (const path of [folder, outside]) rmSync(path, { recursive: true });
   });
   const workspace = { GITHUB_WORKSPACE: folder };
-  writeFileSync(join(folder, 'good.md'), '\ufeffDo this.\r\n');
-  writeFileSync(join(folder, 'empty.md'), '');
-  writeFileSync(join(folder, 'latin1.md'), Buffer.from([0x68, 0xe9]));
-  writeFileSync(join(folder, 'large.md'), 'x'.repeat(1024 * 1024 + 1));
-  writeFileSync(join(folder, 'largest.md'), 'x'.repeat(1024 * 1024));
-  writeFileSync(join(outside, 'secret'), 'secret');
-  symlinkSync(join(outside, 'secret'), join(folder, 'link.md'));
+  writeFileSync(joinPath(folder, 'good.md'), '\ufeffDo this.\r\n');
+  writeFileSync(joinPath(folder, 'empty.md'), '');
+  writeFileSync(joinPath(folder, 'latin1.md'), Buffer.from([0x68, 0xe9]));
+  writeFileSync(joinPath(folder, 'large.md'), 'x'.repeat(1024 * 1024 + 1));
+  writeFileSync(joinPath(folder, 'largest.md'), 'x'.repeat(1024 * 1024));
+  writeFileSync(joinPath(outside, 'secret'), 'secret');
+  symlinkSync(joinPath(outside, 'secret'), joinPath(folder, 'link.md'));
 
   it('is sent byte for byte', () => {
     expect(valid({ prompt: '', 'prompt-file': 'good.md' }, workspace).prompt).toBe(
@@ -447,12 +455,14 @@ describe('prompt-file', () => {
     ['large.md', 'has more than 1048576 bytes'],
     ['link.md', 'is a symbolic link or in a linked folder'],
     ['../no-such-file', 'is outside the workspace'],
-    [join(outside, 'secret'), 'is outside the workspace'],
+    [joinPath(outside, 'secret'), 'is outside the workspace'],
     ['.git/config', 'is in a .git folder'],
     ['.', 'is not a regular file'],
   ])('%s %s', (path, expected) => {
     const found = problems({ prompt: '', 'prompt-file': path }, workspace);
-    expect(found).toEqual([expect.stringContaining(`prompt-file: "${path.slice(0, 59)}`)]);
+    expect(found).toEqual([
+      expect.stringContaining(`prompt-file: ${reasonToText(['', path]).slice(0, 60)}`),
+    ]);
     expect(found[0]).toContain(expected);
   });
 

@@ -102,8 +102,8 @@ describe('a message', () => {
       'cancelled',
       {},
       null,
-      '⏹️ Run cancelled: stopped watching, the agent keeps working',
-      'cancelled, stopped watching, the agent keeps working',
+      '⏹️ Run cancelled: stopped waiting, the agent keeps working',
+      'cancelled, stopped waiting, the agent keeps working',
     ],
     [
       'cancelled',
@@ -123,8 +123,8 @@ describe('a message', () => {
       'error',
       {},
       null,
-      '⚠️ Result unknown: the job can no longer be watched',
-      'unknown, the job can no longer be watched',
+      '⚠️ Result unknown: the job can no longer be polled',
+      'unknown, the job can no longer be polled',
     ],
     ['error', { delivery: 'not-sent' }, null, '⚠️ Message not sent', 'not sent'],
     ['error', { delivery: 'sending' }, null, '⚠️ Message not sent', 'not sent'],
@@ -143,11 +143,11 @@ describe('a message', () => {
 });
 
 it.each<[TurnResult, string | null, string]>([
-  ['error', null, '⚠️ Result unknown: the job could not be read'],
+  ['error', null, '⚠️ Result unknown: the job could not be polled'],
   ['active', 'active', '⏳ Agent is working'],
   ['completed', 'completed', '✅ Agent completed'],
   ['timed-out', 'active', '⏱️ Wait timed out: the agent is still working'],
-  ['cancelled', null, '⏹️ Run cancelled: stopped watching, the agent keeps working'],
+  ['cancelled', null, '⏹️ Run cancelled: stopped waiting, the agent keeps working'],
 ])('a look that ended as %s, %s: %s', (result, status, heading) => {
   const seen = turn({ result, delivery: 'not-sent', prLinkChange: 'updated' });
   expect(say(labelOf(seen, status, true))).toBe(heading);

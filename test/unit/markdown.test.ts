@@ -3,7 +3,7 @@ import { duration } from '../../src/clock.ts';
 import {
   blocks,
   code,
-  facts,
+  dotted,
   fence,
   fitting,
   fittingBlocks,
@@ -63,7 +63,7 @@ describe('quotation', () => {
 });
 
 it('what is empty leaves no mark', () => {
-  expect(facts(['a', '', 'b'])).toBe('a · b');
+  expect(dotted(['a', '', 'b'])).toBe('a · b');
   expect(blocks(['a', '', 'b'])).toBe('a\n\nb');
 });
 

@@ -260,6 +260,6 @@ it.each([
   ['a message that was only announced', { delivery: 'sending' }, false, 'not-sent'],
   ['the message of another run, in a look', { delivery: 'sent' }, true, 'not-sent'],
   ['its own message', { delivery: 'unknown' }, false, 'unknown'],
-] as const)('of %s a run says what became of it', (_, turn, isLook, expected) => {
-  expect(deliveryOf(state({ isLook }, turn))).toBe(expected);
+] as const)('of %s a run says what became of it', (_, turn, isReadOnly, expected) => {
+  expect(deliveryOf(state({ isReadOnly }, turn))).toBe(expected);
 });

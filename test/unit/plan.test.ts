@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Located,
+  type JobMemory,
   type Plan,
   planJob,
-  planLook,
+  planReadOnly,
   rememberedJob,
   stateOf,
-  stateUnplanned,
+  unplannedState,
 } from '../../src/job/plan.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import type { Memory } from '../../src/memory/updates.ts';
+import { ours, reasonToText } from '../../src/reason.ts';
 import type { Turn } from '../../src/turn.ts';
 import { turn as endedTurn, job, ledger, readable, START } from './record.ts';
 
@@ -36,7 +37,7 @@ function own(parts: Partial<Turn> = {}): Turn {
 const read = (of: Ledger, isWhole = true): Memory => ({ kind: 'read', ledger: of, isWhole });
 const remembered = (...turns: readonly Turn[]): Memory => read(ledger(job('j', ...turns)));
 const NOTHING = read(ledger());
-const UNREADABLE: Memory = { kind: 'unreadable', why: 'GitHub answered 500' };
+const UNREADABLE: Memory = { kind: 'unreadable', why: ours('GitHub answered 500') };
 const NONE: Memory = { kind: 'none' };
 
 interface Case {
@@ -47,20 +48,20 @@ interface Case {
   readonly own?: Partial<Turn>;
 }
 
-function plan(memory: Located, { attempt = 2, own: parts = {}, ...more }: Case = {}): Plan {
+function plan(memory: JobMemory, { attempt = 2, own: parts = {}, ...more }: Case = {}): Plan {
   const usual = { wait: true, isNamed: true, resendOnRerun: false };
   return planJob({ ...usual, ...more, memory, jobId: 'j', own: own({ attempt, ...parts }) });
 }
 
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
-const ANYTHING: readonly (readonly [string, Located])[] = [
+const ANYTHING: readonly (readonly [string, JobMemory])[] = [
   ['nowhere', NONE],
   ['a comment that cannot be read', UNREADABLE],
   ['a comment of which a part cannot be read', read(ledger(), false)],
   ['a comment that had no room', read({ jobs: [], trimmed: '9' })],
   ['nothing', NOTHING],
   ['what was sent', remembered(turn())],
-  ['a job that cannot be read', { kind: 'not-found', ending: { kind: 'cancelled' } }],
+  ['a job that cannot be read', { kind: 'not-polled', giveUp: { kind: 'cancelled' } }],
 ];
 
 describe('in the first attempt', () => {
@@ -146,14 +147,19 @@ describe('in a re-run', () => {
   });
 
   describe('without any, nothing is sent where the memory tells too little', () => {
-    it.each<[string, Located, Case, string]>([
+    it.each<[string, JobMemory, Case, string]>([
       ['no comments', NONE, {}, 'comment is false'],
       ['no conversation', NONE, { isNamed: false }, 'there is no pull request or issue'],
-      ['unreadable', UNREADABLE, {}, 'the comment cannot be read: "GitHub answered 500"'],
+      ['unreadable', UNREADABLE, {}, 'the comment cannot be read: GitHub answered 500'],
       ['unreadable in part', read(ledger(), false), {}, 'a comment of this action cannot be read'],
-      ['dropped, of this run', read({ jobs: [], trimmed: '8' }), {}, 'the comment had no room'],
-      ['dropped, of a later run', read({ jobs: [], trimmed: '10' }), {}, 'the comment had no room'],
-      ['only the job names the place', NOTHING, { isNamed: false }, 'may have been another one'],
+      ['dropped, of this run', read({ jobs: [], trimmed: '8' }), {}, 'the comment has no room'],
+      ['dropped, of a later run', read({ jobs: [], trimmed: '10' }), {}, 'the comment has no room'],
+      [
+        'only the job names the place',
+        NOTHING,
+        { isNamed: false },
+        'may have had another pull request',
+      ],
     ])('%s', (_, memory, more, why) => {
       expect(readable(plan(memory, more))).toEqual({
         kind: 'refuse',
@@ -175,14 +181,14 @@ describe('in a re-run', () => {
   });
 
   describe('a job that does not show where it is remembered gets nothing', () => {
-    type NotFound = Extract<Located, { kind: 'not-found' }>['ending'];
+    type NotFound = Extract<JobMemory, { kind: 'not-polled' }>['giveUp'];
     it.each<[NotFound, string, string]>([
       [
         { kind: 'refused', why: ['It is gone.'] },
         'error',
         'so the action cannot tell .* It is gone.',
       ],
-      [{ kind: 'stopped', why: ['Too many.'] }, 'skipped', 'took no more messages. Too many.'],
+      [{ kind: 'stopped', why: ['Too many.'] }, 'skipped', 'stopped accepting messages. Too many.'],
       [{ kind: 'timed-out', why: ['So.'] }, 'timed-out', 'within timeout-minutes, .* sent it. So.'],
       [{ kind: 'timed-out', why: [] }, 'timed-out', 'within timeout-minutes, .* sent it.'],
       [
@@ -190,10 +196,10 @@ describe('in a re-run', () => {
         'cancelled',
         'before it was known what .* had sent to job j; nothing was sent now.',
       ],
-    ])('%j', (ending, result, words) => {
+    ])('%j', (giveUp, result, words) => {
       for (const resendOnRerun of [true, false]) {
         expect(
-          readable(plan({ kind: 'not-found', ending }, { resendOnRerun, isNamed: false })),
+          readable(plan({ kind: 'not-polled', giveUp }, { resendOnRerun, isNamed: false })),
         ).toEqual({
           kind: 'refuse',
           end: {
@@ -207,14 +213,14 @@ describe('in a re-run', () => {
 });
 
 describe('a planned job begins', () => {
-  const begin = (memory: Located, { wait = true, ...more }: Case = {}) => {
+  const begin = (memory: JobMemory, { wait = true, ...more }: Case = {}) => {
     const start = own({ writes: 4 });
     return stateOf('j', plan(memory, { wait, ...more }), start, { wait, polls: 3 });
   };
 
   it('with a turn of this run, where nothing was sent before', () => {
     expect(begin(NOTHING)).toEqual({
-      ...{ jobId: 'j', isLook: false, record: null, polls: 3, timeline: [] },
+      ...{ jobId: 'j', isReadOnly: false, record: null, polls: 3, timeline: [] },
       turn: {
         ...own({ writes: 4 }),
         ...{ result: 'error', reason: ['The run ended before the message was sent.'] },
@@ -236,7 +242,7 @@ describe('a planned job begins', () => {
       const ended = turn({ result, confirmed: true, base: BASE, evidence: true, reason: ['So.'] });
       const memory = read(ledger({ ...job('j', ended), record: RECORD }));
       expect(begin(memory)).toEqual({
-        ...{ jobId: 'j', isLook: false, polls: 3, timeline: [] },
+        ...{ jobId: 'j', isReadOnly: false, polls: 3, timeline: [] },
         record: { ...RECORD, id: 'j', linkProblem: null, createdAt: null, archivedAt: null },
         turn: { ...ended, owner: 'own', attempt: 2, writes: 0 },
       });
@@ -270,21 +276,21 @@ describe('a planned job begins', () => {
 
   it.each([
     ['gets a message', false, 'unknown', /before it was known what an earlier attempt had sent/],
-    ['is looked at', true, 'not-sent', /before the look at the job did/],
-  ])('before it is planned: one that %s', (_, isLook, delivery, reason) => {
-    expect(readable(stateUnplanned('j', own(), isLook))).toMatchObject({
-      ...{ jobId: 'j', isLook, record: null, polls: 0 },
+    ['is looked at', true, 'not-sent', /while the job was being polled/],
+  ])('before it is planned: one that %s', (_, isReadOnly, delivery, reason) => {
+    expect(readable(unplannedState('j', own(), isReadOnly))).toMatchObject({
+      ...{ jobId: 'j', isReadOnly, record: null, polls: 0 },
       turn: { delivery, result: 'error', reason: expect.stringMatching(reason), endedAt: null },
     });
   });
 });
 
 describe('planLook goes on with the newest message if it is sent and not answered', () => {
-  const nothing = { kind: 'look', turn: null };
+  const nothing = { kind: 'read-only', turn: null };
   const open = turn({ base: BASE, evidence: true });
-  const goesOn = { kind: 'look', turn: open };
+  const goesOn = { kind: 'read-only', turn: open };
 
-  it.each<[string, Located, object]>([
+  it.each<[string, JobMemory, object]>([
     ['no memory', NONE, nothing],
     ['an unreadable one', UNREADABLE, nothing],
     ['no comment yet', NOTHING, nothing],
@@ -306,29 +312,31 @@ describe('planLook goes on with the newest message if it is sent and not answere
       nothing,
     ]),
   ])('%s', (_, memory, expected) => {
-    expect(planLook(memory, 'j', true)).toEqual(expected);
+    expect(planReadOnly(memory, 'j', true)).toEqual(expected);
   });
 
   it.each(['sent', 'timed-out', 'cancelled', 'error'] as const)('%s is not the end', (result) => {
-    expect(planLook(remembered(turn({ result })), 'j', true)).toMatchObject({ turn: { result } });
+    expect(planReadOnly(remembered(turn({ result })), 'j', true)).toMatchObject({
+      turn: { result },
+    });
   });
 
   it('but a single poll needs no earlier message', () => {
-    expect(planLook(remembered(turn()), 'j', false)).toEqual(nothing);
+    expect(planReadOnly(remembered(turn()), 'j', false)).toEqual(nothing);
   });
 
   it('and begins with it, or with none', () => {
-    const begin = (memory: Located) =>
-      stateOf('j', planLook(memory, 'j', true), own(), { wait: true, polls: 0 });
+    const begin = (memory: JobMemory) =>
+      stateOf('j', planReadOnly(memory, 'j', true), own(), { wait: true, polls: 0 });
     expect(readable(begin(remembered(open)))).toMatchObject({
-      isLook: true,
+      isReadOnly: true,
       turn: {
         ...{ ...open, owner: 'own', writes: 0, result: 'error' },
-        reason: expect.stringContaining('before the look'),
+        reason: expect.stringContaining('was being polled'),
       },
     });
     expect(begin(NOTHING)).toMatchObject({
-      isLook: true,
+      isReadOnly: true,
       turn: { mark: 'own', delivery: 'not-sent', sentAt: null },
     });
   });
@@ -336,15 +344,13 @@ describe('planLook goes on with the newest message if it is sent and not answere
 
 describe('where no job is named', () => {
   it.each([
-    [UNREADABLE, /what the conversation remembers cannot be read: GitHub answered 500\.$/],
-    [NOTHING, /remembers no job yet/],
-    [NONE, /remembers no job yet/],
+    [UNREADABLE, /the comment that may name the job cannot be read: GitHub answered 500\.$/],
+    [NOTHING, /names an agent job here yet/],
+    [NONE, /names an agent job here yet/],
     [read(ledger(job('a'), job('b', turn()))), /2 jobs: a, b\. .* "job-id: a"/],
   ])('it is not clear which is meant: %#', (memory, problem) => {
-    expect(rememberedJob(memory)).toEqual({
-      kind: 'unclear',
-      problem: expect.stringMatching(problem),
-    });
+    const found = rememberedJob(memory);
+    expect(found.kind === 'unclear' && reasonToText(found.problem)).toMatch(problem);
   });
 
   it.each([

@@ -70,7 +70,7 @@ describe('one job', () => {
       'Job j is completed before the message.',
       '[Message]',
       'Sending the message to job j.',
-      'It broke. Looking for up to 30 s whether job j shows the message.',
+      'It broke. Polling for up to 30 s to see whether job j got the message.',
       'Job j is active.',
       'The message to job j is delivered.',
     ]);
@@ -90,8 +90,8 @@ describe('one job', () => {
         { kind: 'resumed', state: job({ delivery: 'sent', sentAt }) },
       ),
     ).toEqual([
-      '[Looking]',
-      'Nobody knows. Looking for up to 30 s whether job j shows the message.',
+      '[Polling]',
+      'Nobody knows. Polling for up to 30 s to see whether job j got the message.',
       'Job j is active.',
       `An earlier attempt sent the message to job j${ago}; it is not sent again.`,
     ]);
@@ -113,7 +113,7 @@ describe('one job', () => {
     expect(said.length).toBeGreaterThan(10);
     expect(said.length).toBeLessThanOrEqual(25);
     expect(said.at(-1)).toBe(
-      'Job j is still active, 11 min after the message; 19 min remain, the next look is in 10 s.',
+      'Job j is still active, 11 min after the message; 19 min remain, the next poll is in 10 s.',
     );
   });
 });

@@ -103,6 +103,17 @@ describe('the claim', () => {
   });
 });
 
+it('another reaction says whether it was there before as well', async () => {
+  await using one = await stage();
+  const [comment] = one.scene.github.comments(NUMBER);
+  const again = { kind: 'comment', id: comment?.id ?? 0, nodeId: '' } as const;
+  const log = { debug: SILENT } as unknown as Log;
+  const next = reactTo(again, () => one.scene.connect(), log);
+  expect(await one.scene.drive(one.reactions.show('confused'))).toBe('ours');
+  expect(await one.scene.drive(next.show('confused'))).toBe('taken');
+  expect(await reactTo(null, () => one.scene.connect(), log).show('confused')).toBe('ours');
+});
+
 describe('the rocket', () => {
   it('is taken back if it was ours', async () => {
     await using one = await stage();
@@ -144,15 +155,15 @@ describe('the rocket', () => {
 describe('what is shown', () => {
   it('is there once all is settled', async () => {
     await using one = await stage();
-    one.reactions.show('eyes');
-    one.reactions.show('hooray');
+    void one.reactions.show('eyes');
+    void one.reactions.show('hooray');
     await one.scene.drive(one.reactions.settled());
     expect(one.shown().toSorted()).toEqual(['eyes', 'hooray']);
   });
 
   it('is nothing without a comment', async () => {
     await using one = await stage({}, null);
-    one.reactions.show('eyes');
+    void one.reactions.show('eyes');
     one.reactions.release();
     await one.scene.drive(one.reactions.settled());
     expect(one.scene.names()).toEqual([]);
@@ -160,7 +171,7 @@ describe('what is shown', () => {
 
   it('changes nothing where it fails', async () => {
     await using one = await stage({ readOnly: true });
-    one.reactions.show('confused');
+    void one.reactions.show('confused');
     await one.scene.drive(one.reactions.settled());
     expect(one.said).toEqual([
       expect.stringMatching(/^The reaction confused was not added: GitHub answered 403/),

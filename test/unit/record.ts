@@ -37,7 +37,7 @@ export function turn(parts: Partial<Turn> = {}): Turn {
 export function state(parts: Partial<JobState> = {}, turnParts: Partial<Turn> = {}): JobState {
   return {
     jobId: 'job-1',
-    isLook: false,
+    isReadOnly: false,
     record: null,
     turn: turn(turnParts),
     polls: 0,

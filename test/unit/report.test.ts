@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
-import { ours, sentence } from '../../src/reason.ts';
+import { NO_REASON, ours, sentence } from '../../src/reason.ts';
 import { renderLedger } from '../../src/report/comment.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import type { JobState, Turn, TurnResult } from '../../src/turn.ts';
@@ -207,7 +207,7 @@ describe('the comment on several jobs', () => {
 });
 
 describe('the summary', () => {
-  const parts = { states: [], problem: '', commentUrls: [], unwrittenComment: '' };
+  const parts = { states: [], problem: NO_REASON, commentUrls: [], unwrittenComment: '' };
   const at = (second: number) => START + second * 1000;
 
   it('of one job says how it ended, and then the facts', () => {
@@ -235,7 +235,7 @@ describe('the summary', () => {
   });
 
   it('of a look says nothing of a message', () => {
-    const states = [state({ isLook: true }, { result: 'active', by: 'alice' })];
+    const states = [state({ isReadOnly: true }, { result: 'active', by: 'alice' })];
     expect(renderSummary({ ...parts, states })).toBe(
       `## ${SENDING_ICON} Agent is working\n\n| Job | \`job-1\` |\n| :-- | :-- |\n`,
     );
@@ -254,8 +254,8 @@ describe('the summary', () => {
   });
 
   it('that came to no job says why', () => {
-    expect(renderSummary({ ...parts, problem: 'Nothing was sent. It is wrong.' })).toBe(
-      '## <span aria-hidden="true">⚠️</span> Nothing was sent\n\n`It is wrong.`\n',
+    expect(renderSummary({ ...parts, problem: sentence`wait is ${'x|y'}.` })).toBe(
+      '## <span aria-hidden="true">⚠️</span> Nothing was sent\n\nwait is `x¦y`.\n',
     );
   });
 
@@ -289,7 +289,7 @@ describe('the summary', () => {
   });
 
   it.each([
-    [['https://github.com/o/r/pull/7#issuecomment-1'], '[Comment on the conversation]('],
+    [['https://github.com/o/r/pull/7#issuecomment-1'], 'Comment: [#7]('],
     [
       ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
       'Comments: [#8](https://github.com/o/r/issues/8#i-2), [#10](https://github.com/o/r/pull/10#',
@@ -332,7 +332,7 @@ describe('the summary', () => {
     it('has bars for jobs that were only watched, from the first look on', () => {
       const timeline = [{ at: at(1), what: 'active' }];
       const turnParts = { result: 'completed', delivery: 'not-sent', endedAt: at(11) } as const;
-      const watched = state({ isLook: true, timeline }, turnParts);
+      const watched = state({ isReadOnly: true, timeline }, turnParts);
       expect(barsOf([watched])).toContain(`completed : done, ${at(1)}, ${at(11)}`);
     });
 

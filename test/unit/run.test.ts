@@ -65,14 +65,14 @@ it('what is thrown outside of every call ends the run as an error, with all outp
   const { runtime, said, written } = stand({}, { crashed });
   expect(await run(runtime)).toBe(1);
   expect(said).toEqual([
-    'An unexpected error ended the run; please report it. The output delivery tells whether the message went out. TypeError: x is not a function',
+    'An unexpected error ended the run; please report it. The output delivery says whether the message was sent. TypeError: x is not a function',
   ]);
   expect(written.at(-1)).toMatchObject({ result: 'error', delivery: 'not-sent' });
 });
 
 it.each([
-  ['a b a', '1 of the ids in job-id is a repetition'],
-  ['a b a b', '2 of the ids in job-id are repetitions'],
+  ['a b a', '1 of the IDs in job-id is a repetition'],
+  ['a b a b', '2 of the IDs in job-id are repetitions'],
 ])('of the ids %s it is said: %s', async (ids, words) => {
   const { runtime, said } = stand({ 'INPUT_JOB-ID': ids });
   await run(runtime);
@@ -83,7 +83,7 @@ it('a run of which nobody says what has started it sends nothing', async () => {
   const { runtime, said, written } = stand({ GITHUB_EVENT_NAME: undefined });
   expect(await run(runtime)).toBe(1);
   expect(said).toEqual([
-    expect.stringMatching(/^Nothing was sent: the event file cannot be read\.$/),
+    'Nothing was sent. The run does not know what started it: the event file cannot be read.',
   ]);
   expect(written).toMatchObject([{ result: 'error', delivery: 'not-sent' }]);
 });
@@ -130,7 +130,7 @@ describe('on a command', () => {
     const env = { ...commanded('/agent', github), GITHUB_RUN_ATTEMPT: attempt };
     const { runtime, said } = stand(env);
     expect(await run(runtime)).toBe(0);
-    expect(said).toEqual([expect.stringMatching(/^\/agent stands alone;/)]);
+    expect(said).toEqual([expect.stringMatching(/^\/agent has no prompt;/)]);
     expect(github.comments(NUMBER)).toHaveLength(times);
   });
 });

@@ -10,8 +10,8 @@ function part(id: string, parts: Partial<Part> = {}): Part {
       ...{ queueMs: 0, showsQueue: false, joins: false, workMs: 5000 },
       ...{ ends: 'completed', newLink: false },
     },
-    ...{ posts: ALL_WELL, polls: ALL_WELL, isKnown: false, isLook: false, earlier: null },
-    note: 'stands',
+    ...{ posts: ALL_WELL, polls: ALL_WELL, isKnown: false, isReadOnly: false, earlier: null },
+    note: 'noted',
     ...parts,
   };
 }
@@ -34,6 +34,6 @@ it('once the limit is reached, jobs that have not started are not even polled', 
     ...[4, 5].map(() => ['skipped', 0, 0]),
   ]);
   expect(runs.at(-1)?.result.reason).toMatch(
-    /^Nothing was sent to job f, for the service takes no more messages for now\. The message to job a was not accepted\. .*; try again after 2026-11-21T13:00:00Z \(UTC\)\.$/,
+    /^Nothing was sent to job f, because the API accepts no more messages for now\. The message to job a was not accepted\. .*; try again after 2026-11-21T13:00:00Z \(UTC\)\.$/,
   );
 });

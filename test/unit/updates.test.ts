@@ -9,6 +9,7 @@ import {
   type Updates,
   type UpdatesOptions,
 } from '../../src/memory/updates.ts';
+import { ours, reasonToText } from '../../src/reason.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import type { Call } from '../sim/github/call-log.ts';
@@ -148,22 +149,30 @@ describe('what is remembered', () => {
       { on: () => ({ status: 403, body: { message: 'Resource not accessible' } }) },
       /^GitHub answered 403: "Resource not accessible"\. The job needs `permissions:` .*[^.]$/,
     ],
-    ['a host without GraphQL', { graphql: false }, /^this host has no GraphQL, .*comment: false$/],
+    [
+      'a host without GraphQL',
+      { graphql: false },
+      /^this host has no GraphQL API, .*comment: false$/,
+    ],
   ])('cannot be read after %s, and it is said why', async (_, options, why) => {
     await using scene = await openScene(options);
-    expect(await load(scene)).toEqual({ kind: 'unreadable', why: expect.stringMatching(why) });
+    const memory = await load(scene);
+    expect(memory.kind === 'unreadable' && reasonToText(memory.why)).toMatch(why);
   });
 
   it('is waited for no longer than 10 s', async () => {
     await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
-    expect(await load(scene)).toEqual({ kind: 'unreadable', why: 'GitHub did not answer in time' });
+    expect(await load(scene)).toEqual({
+      kind: 'unreadable',
+      why: ours('GitHub did not answer in time'),
+    });
     expect(scene.seconds()).toBe(10);
   });
 
   it('is not waited for after a cancel', async () => {
     await using scene = await openScene(withComment(turn()));
     const memory = await load(scene, { signal: AbortSignal.abort() });
-    expect(memory).toEqual({ kind: 'unreadable', why: 'the run was cancelled' });
+    expect(memory).toEqual({ kind: 'unreadable', why: ours('the run was cancelled') });
   });
 
   it('is asked for once, and again only where that failed', async () => {
@@ -183,7 +192,7 @@ describe('the calls of a run that is alone', () => {
     await using scene = await openScene(withComment(other('sent', { origin: 'comment:1' })));
     const run = open(scene, { wait: false });
     await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(scene.names()).toEqual(['read', PATCH, 'read']);
     expect(remembered(scene)).toEqual(['a: me sending: you sent']);
     run.updates.update(run.ended('a'), NUMBER);
@@ -251,7 +260,7 @@ describe('the calls of a run that is alone', () => {
   it('are none where comment is false', async () => {
     await using scene = await openScene();
     const run = open(scene, { comment: false });
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     run.updates.update(run.ended('a'), NUMBER);
     expect(await scene.drive(run.updates.flush())).toEqual({
       urls: [],
@@ -282,7 +291,7 @@ describe('a command', () => {
     await using scene = await openScene();
     const { claim, seen } = claims(scene, 'ours');
     const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(seen).toEqual([['a: me sending']]);
     expect(scene.names()).toEqual(['read', CREATE, 'read']);
   });
@@ -311,7 +320,7 @@ describe('a command', () => {
     const run = open(scene, { claim }, COMMAND);
     expect(await scene.drive(announce(run, run.job('a'), run.job('b')))).toEqual([
       ...taken('sent'),
-      { kind: 'stands' },
+      { kind: 'noted' },
     ]);
     expect(seen).toHaveLength(1);
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
@@ -323,7 +332,7 @@ describe('a command', () => {
   it('that another run was kept from sending is sent', async () => {
     await using scene = await openScene(withComment(other('not-sent', { endedAt: START })));
     const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
   });
 
   /** Another run writes its note over ours, just before the nth reading. */
@@ -342,7 +351,7 @@ describe('a command', () => {
   it('that two runs are about to send is sent by the one that claims it first', async () => {
     await using scene = await openScene(rival(2, 'sending'));
     const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(scene.seconds()).toBe(0);
   });
 
@@ -381,7 +390,7 @@ describe('a command', () => {
     await using scene = await openScene();
     const { claim } = claims(scene, 'taken');
     const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(scene.seconds()).toBe(3);
   });
 
@@ -389,7 +398,7 @@ describe('a command', () => {
     await using scene = await openScene();
     const { claim } = claims(scene, 'failed');
     const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(scene.seconds()).toBe(6);
   });
 
@@ -411,7 +420,7 @@ describe('a command', () => {
       1,
       { kind: 'taken', turn: null },
     ],
-    ['in a re-run it may be an earlier attempt', 2, { kind: 'stands' }],
+    ['in a re-run it may be an earlier attempt', 2, { kind: 'noted' }],
   ])('is claimed where comment is false: %s', async (_, attempt, note) => {
     await using scene = await openScene();
     const { claim } = claims(scene, 'taken');
@@ -449,7 +458,7 @@ describe('a command', () => {
             const run = open(scene, more, COMMAND);
             await run.updates.load(NUMBER);
             const [note] = await announce(run, run.job('a'));
-            const isOurs = note?.kind === 'stands';
+            const isOurs = note?.kind === 'noted';
             const end = isOurs
               ? run.ended('a')
               : run.job('a', { result: 'skipped', endedAt: START });
@@ -459,8 +468,8 @@ describe('a command', () => {
           }),
         ),
       );
-      expect(notes.toSorted()).toEqual(['stands', 'taken']);
-      const winner = notes[0] === 'stands' ? 'me' : 'you';
+      expect(notes.toSorted()).toEqual(['noted', 'taken']);
+      const winner = notes[0] === 'noted' ? 'me' : 'you';
       const [said = ''] = remembered(scene);
       expect(said).toContain(`${winner} sent/sent`);
       expect(said.replace(/ (me|you) not-sent\/skipped:?/, '')).not.toMatch(/sending|unknown/);
@@ -469,7 +478,7 @@ describe('a command', () => {
 });
 
 describe('a note that does not stand', () => {
-  const RIGHTS = { kind: 'missing', why: expect.stringMatching(/^GitHub answered 403/) };
+  const RIGHTS = { kind: 'missing', why: expect.arrayContaining(['GitHub answered 403: ']) };
 
   it('because GitHub refuses it holds up nothing, and it is said at the end', async () => {
     await using scene = await openScene({ readOnly: true });
@@ -490,7 +499,7 @@ describe('a note that does not stand', () => {
   it('because GitHub is silent holds up the message for 10 s, and the others not at all', async () => {
     await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
     const run = open(scene);
-    const late = { kind: 'missing', why: 'GitHub did not answer in time' };
+    const late = { kind: 'missing', why: ours('GitHub did not answer in time') };
     expect(await scene.drive(announce(run, run.job('a')))).toEqual([late]);
     expect(scene.seconds()).toBe(10);
     expect(await scene.drive(announce(run, run.job('b')))).toEqual([late]);
@@ -575,7 +584,7 @@ describe('a note that does not stand', () => {
     await using scene = await openScene();
     const run = open(scene);
     const notes = run.updates.announce([run.job('a')]);
-    expect(await scene.drive(Promise.all(notes.values()))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(Promise.all(notes.values()))).toEqual([{ kind: 'noted' }]);
   });
 });
 
@@ -588,7 +597,7 @@ describe('a re-run', () => {
     await using scene = await openScene();
     const run = open(scene, { attempt: 2 }, STEP);
     await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(scene.seconds()).toBe(3);
     expect(scene.names()).toEqual(['read', CREATE, 'read', 'read+history']);
   });
@@ -635,7 +644,7 @@ describe('a re-run', () => {
     await using scene = await openScene(withComment(early('not-sent', { endedAt: START })));
     const run = open(scene, { attempt: 2 }, { ...STEP, mark: 'early' });
     await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     run.updates.update(run.ended('a'), NUMBER);
     await scene.drive(run.updates.flush());
     expect(remembered(scene)).toEqual(['a: early sent/sent']);
@@ -652,14 +661,14 @@ describe('a re-run', () => {
       },
     });
     const run = open(scene, { attempt: 2 }, STEP);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(remembered(scene)).toEqual(['a: me sending']);
     expect(scene.names().slice(-3)).toEqual(['read+history', PATCH, 'read+history']);
   });
 
   describe('of a command that an earlier attempt has claimed, whose note was never written', () => {
     const claimed = { claim: async (): Promise<Claim> => 'taken' };
-    const doubt = { kind: 'missing', why: 'an earlier attempt has claimed the command' };
+    const doubt = { kind: 'missing', why: ours('an earlier attempt has claimed the command') };
 
     it('sends nothing, and neither does the next one', async () => {
       await using scene = await openScene();
@@ -687,7 +696,7 @@ describe('a re-run', () => {
         });
         const run = open(scene, { claim: async () => answer, attempt: 2 }, COMMAND);
         expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([
-          { kind: 'missing', why: 'GitHub did not answer in time' },
+          { kind: 'missing', why: ours('GitHub did not answer in time') },
         ]);
         isDown = false;
         run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
@@ -712,7 +721,7 @@ describe('a re-run', () => {
       );
       const run = open(scene, { ...claimed, attempt: 2 }, { ...COMMAND, mark: 'early' });
       await scene.drive(run.updates.load(NUMBER));
-      expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'stands' }]);
+      expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     });
   });
 });
@@ -859,11 +868,11 @@ describe('how far the jobs are is written', () => {
   describe('of a job that is only looked at', () => {
     const look = (run: Run, status: string): JobState => ({
       ...run.job('a', { result: 'active', endedAt: START }),
-      ...{ isLook: true, record: record({ status }) },
+      ...{ isReadOnly: true, record: record({ status }) },
     });
     async function lookAt(scene: Scene, status: string): Promise<void> {
       const run = open(scene, { wait: false });
-      run.updates.update({ ...run.job('a'), isLook: true }, NUMBER);
+      run.updates.update({ ...run.job('a'), isReadOnly: true }, NUMBER);
       run.updates.update(look(run, status), NUMBER);
       await scene.drive(run.updates.flush());
     }
@@ -887,9 +896,9 @@ describe('how far the jobs are is written', () => {
       await using scene = await openScene(withComment(other('sent')));
       const run = open(scene);
       const now = { ...other('sent'), owner: 'me', writes: 0 };
-      run.updates.update(state({ jobId: 'a', isLook: true }, now), NUMBER);
+      run.updates.update(state({ jobId: 'a', isReadOnly: true }, now), NUMBER);
       const end = { ...now, result: 'completed', endedAt: START } as const;
-      run.updates.update(state({ jobId: 'a', isLook: true, record: record() }, end), NUMBER);
+      run.updates.update(state({ jobId: 'a', isReadOnly: true, record: record() }, end), NUMBER);
       await scene.drive(run.updates.flush());
       expect(remembered(scene)).toEqual(['a: you sent/completed']);
     });
@@ -907,7 +916,7 @@ describe('many conversations', () => {
     const times = await scene.drive(
       Promise.all(
         notes.map(async (note) => {
-          expect(await note).toEqual({ kind: 'stands' });
+          expect(await note).toEqual({ kind: 'noted' });
           return scene.seconds();
         }),
       ),
@@ -954,7 +963,7 @@ describe('many conversations', () => {
       const held = { delivery: 'not-sent', result: 'timed-out', sentAt: null } as const;
       for (const n of numbers) run.updates.update(run.ended(`job-${n}`, held), n);
       await scene.drive(run.updates.flush());
-      expect(await notes.get('job-20')).toEqual({ kind: 'missing', why: 'the run was ending' });
+      expect(await notes.get('job-20')).toEqual({ kind: 'missing', why: ['the run was ending'] });
       for (const n of numbers) {
         expect(remembered(scene, n)).toEqual([`job-${n}: me not-sent/timed-out`]);
       }
@@ -973,15 +982,16 @@ describe('many conversations', () => {
     const kinds = await scene.drive(
       Promise.all(states.map(async ({ jobId }) => (await notes.get(jobId))?.kind)),
     );
-    expect(kinds.map((kind) => kind === 'stands')).toEqual(numbers.map((n) => n <= 200));
-    const left = { kind: 'missing', why: 'one run comments on 200 conversations at most' };
+    expect(kinds.map((kind) => kind === 'noted')).toEqual(numbers.map((n) => n <= 200));
+    const why = ours('one run comments on 200 pull requests and issues at most');
+    const left = { kind: 'missing', why };
     expect(await notes.get('job-203')).toEqual(left);
     expect(await scene.drive(run.updates.load(203))).toEqual({ ...left, kind: 'unreadable' });
     await scene.pass(3_600_000);
     for (const n of numbers) run.updates.update(run.ended(`job-${n}`), n);
     await scene.drive(run.updates.flush());
     expect(run.warnings).toContain(
-      '3 more pull requests have no comment: one run comments on 200 conversations at most. A re-run will not send to their jobs again.',
+      '3 more pull requests have no comment: one run comments on 200 pull requests and issues at most. A re-run will not send to their jobs again.',
     );
   }, 120_000);
 });
@@ -1063,7 +1073,7 @@ describe('at the end', () => {
     expect(scene.seconds()).toBe(30);
     expect(run.warnings).toEqual([
       expect.stringMatching(
-        /^The comment on #1, and those on 2 others, could not be .*: the time for it was over, 30 s in a run\./,
+        /^The comment on #1, and those on 2 others, could not be .*: the run has at most 30 s for it\./,
       ),
     ]);
     expect(unwritten.match(/[a-d]: sent\/sent/g)).toEqual([

@@ -12,7 +12,7 @@ import {
 import { KINDS, type Kind } from '../../../src/labels.ts';
 import type { Ledger, LedgerJob } from '../../../src/memory/ledger.ts';
 import { NO_REASON, ours, sentence } from '../../../src/reason.ts';
-import { renderLedger } from '../../../src/report/comment.ts';
+import { renderLedger, renderProblem, renderUsage } from '../../../src/report/comment.ts';
 import { renderSummary } from '../../../src/report/summary.ts';
 import { type JobRecord, type JobState, newTurn, type Turn } from '../../../src/turn.ts';
 
@@ -31,9 +31,9 @@ export const LEAST_ROOM = 17_900;
 const START = Date.UTC(2026, 10, 21, 19, 32);
 const PROMPT = 'Add error handling examples to the pages that changed.';
 const LIMITS: Limits & { wait: boolean } = { timeoutMs: 1_800_000, settleMs: 60_000, wait: true };
-const REFUSED = sentence`The service answered 400 to the message: ${'Prompt is too long: @octocat wrote 9000 characters'}.
+const REFUSED = sentence`The API answered 400 to the message: ${'Prompt is too long: @octocat wrote 9000 characters'}.
   It refuses this request; check the prompt and the job.`;
-const UNREADABLE = sentence`The service answered 403 to the look at the job: ${'Forbidden'} (request id
+const UNREADABLE = sentence`The API answered 403 when the job was polled: ${'Forbidden'} (request id
   ${'8f41c2a7'}). The api-key lacks the read scope.`;
 const RESET = sentence`The connection to ${'api.mintlify.com'} was lost after the request was written:
   connection reset.`;
@@ -87,7 +87,7 @@ const VARIANTS: Readonly<Record<string, Parts>> = {
     turn: { prLinkChange: 'none' },
     record: { prLink: null },
   },
-  'no longer watched': { kind: 'unknown', turn: lostTurn() },
+  'no longer polled': { kind: 'unknown', turn: lostTurn() },
   'a prompt of many lines': {
     kind: 'completed',
     turn: {
@@ -129,7 +129,7 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
   };
   const start = { origin: 'run:1:job:step', leg: '', mark: `mark-${number}`, by: 'octocat' };
   const open: JobState = {
-    ...{ jobId, isLook: false, record, polls: 9 },
+    ...{ jobId, isReadOnly: false, record, polls: 9 },
     turn: {
       ...newTurn({ ...start, prompt: PROMPT, startedAt: START, runId: '4711', attempt: 1 }),
       ...{ delivery: 'sent', sentAt: START + 2000, base: record, ...turn },
@@ -198,16 +198,27 @@ export function comments(): readonly Exhibit[] {
   ];
 }
 
+/** The comments that answer a command, instead of noting it. */
+export function answers(): readonly Exhibit[] {
+  const run = { ...SITE, runId: '1658821493', attempt: 1 };
+  const problem = ours('project-id is empty; give the ID of the project.');
+  return [
+    { name: 'a workflow without project-id', markdown: renderProblem(problem, run) },
+    { name: 'a command without a prompt', markdown: renderUsage('/agent') },
+  ];
+}
+
 export function summaries(): readonly Exhibit[] {
   const url = `https://github.com/${SITE.repository}/pull/12#issuecomment-1`;
   const summary = (states: readonly JobState[]): string =>
-    renderSummary({ states, problem: '', commentUrls: [url], unwrittenComment: '' });
+    renderSummary({ states, problem: NO_REASON, commentUrls: [url], unwrittenComment: '' });
   return [
     {
       name: 'No job',
       markdown: renderSummary({
         ...{ states: [], commentUrls: [], unwrittenComment: '' },
-        problem: 'Nothing was sent. timeout-minutes must be a number, and is "soon".',
+        problem: sentence`timeout-minutes must be a plain number, more than 0 and at most 7200; it is
+          ${'soon'}.`,
       }),
     },
     ...KINDS.filter((kind) => kind !== 'sending' && kind !== 'working').map((kind) => ({

@@ -1,4 +1,4 @@
-import { comments, type Exhibit, summaries } from './exhibits.ts';
+import { answers, comments, type Exhibit, summaries } from './exhibits.ts';
 import { plain, toHtml, writeDocument } from './page.ts';
 
 // `npm run demo -- gallery`: every state of the comment and of the summary on one page, light and dark,
@@ -7,6 +7,7 @@ import { plain, toHtml, writeDocument } from './page.ts';
 export function writeGallery(): string {
   const parts = [
     ...comments().map((exhibit) => ({ ...exhibit, what: 'Comment' })),
+    ...answers().map((exhibit) => ({ ...exhibit, what: 'Answer' })),
     ...summaries().map((exhibit) => ({ ...exhibit, what: 'Summary' })),
   ];
   const body = ['light', 'dark'].map(
