@@ -57,12 +57,15 @@ export function findHolder(
   claim: Claim,
 ): Turn | null {
   const others = unite(versions.map((version) => withoutOwner(version, own.owner)));
-  const turns = findJob(others, jobId)?.turns ?? [];
-  // Two uses of a step may have taken the same turn: the first one keeps it, unless it was sent.
-  const same = turns.find(({ mark, attempt }) => mark === own.mark && attempt === own.attempt);
-  if (same !== undefined && same.delivery !== 'not-sent') {
-    if (same.delivery !== 'sending' || !comesFirst(own, same, versions, jobId)) return same;
-  }
+  const job = findJob(others, jobId);
+  if (job === undefined) return null;
+  const isBehind = (other: Turn): boolean => !comesFirst(own, other, versions, jobId);
+  // Several uses of a step may have taken the same turn: the first one keeps it, unless it was sent.
+  const same = copiesOf(job)
+    .filter(({ mark, attempt }) => mark === own.mark && attempt === own.attempt)
+    .find((copy) => (copy.delivery === 'sending' ? isBehind(copy) : copy.delivery !== 'not-sent'));
+  if (same !== undefined) return same;
+  const { turns } = job;
   const earlier = findEarlier(turns, own);
   if (earlier === null || earlier.delivery === 'not-sent') return null;
   if (!isCommand(own) || earlier.delivery !== 'sending') return earlier;
@@ -73,10 +76,7 @@ export function findHolder(
     case 'none':
       return (
         turns.find(
-          (turn) =>
-            turn.origin === own.origin &&
-            turn.delivery === 'sending' &&
-            !comesFirst(own, turn, versions, jobId),
+          (turn) => turn.origin === own.origin && turn.delivery === 'sending' && isBehind(turn),
         ) ?? null
       );
     default:

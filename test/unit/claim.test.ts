@@ -294,19 +294,30 @@ describe('whose the message of a step is', () => {
   });
 });
 
-it('of several runs whose reactions tell nothing just one sends, whatever was overwritten', () => {
-  // Neither by its name nor by its start the first one is always the same.
-  const all = [2, 0, 1].map((later, index) =>
-    command('pqr'.charAt(index), { delivery: 'sending', startedAt: START + later }),
-  );
-  // Each has read its own back before.
-  const seen = fc
-    .array(fc.subarray(all), { maxLength: 6 })
-    .map((before) => versions(...before, all));
-  fc.assert(
-    fc.property(seen, (read) => {
-      const holders = all.map((own) => findHolder(read, JOB, own, 'none'));
-      expect(holders.filter((holder) => holder === null)).toHaveLength(1);
-    }),
-  );
+describe('of three that are about to send just one does, whatever was overwritten', () => {
+  const OWNERS = ['p', 'q', 'r'];
+  const early = open('early', { delivery: 'not-sent', endedAt: START });
+
+  it.each<[string, readonly Turn[]]>([
+    [
+      'runs whose reactions tell nothing',
+      OWNERS.map((mark, at) => command(mark, { delivery: 'sending', startedAt: START - at })),
+    ],
+    [
+      'uses of a step that took the same turn',
+      OWNERS.map(
+        (owner): Turn => ({ ...early, delivery: 'sending', endedAt: null, owner, attempt: 2 }),
+      ),
+    ],
+  ])('%s', (_, all) => {
+    const version = fc.subarray([...all]);
+    // Each has read its own back before.
+    const seen = fc.array(version, { maxLength: 6 }).map((some) => versions([early], ...some, all));
+    fc.assert(
+      fc.property(seen, (known) => {
+        const holders = all.map((own) => findHolder(known, JOB, own, 'none'));
+        expect(holders.filter((holder) => holder === null)).toHaveLength(1);
+      }),
+    );
+  });
 });
