@@ -5,7 +5,10 @@ import { DELIVERIES, type Delivery, type JobState, RESULTS, type TurnResult } fr
 
 /** The job that stands for all: the first, in input order, of the worst. */
 export function worst(states: readonly JobState[]): JobState | undefined {
-  return worstFirst(states)[0];
+  return states.reduce<JobState | undefined>(
+    (found, state) => (found === undefined || rank(state) < rank(found) ? state : found),
+    undefined,
+  );
 }
 
 /**
@@ -13,9 +16,11 @@ export function worst(states: readonly JobState[]): JobState | undefined {
  * equal stays in input order.
  */
 export function worstFirst(states: readonly JobState[]): readonly JobState[] {
-  const rank = ({ turn: { result, reason } }: JobState): number =>
-    RESULTS.indexOf(result) + (reason.length === 0 ? 0.5 : 0);
   return states.toSorted((one, other) => rank(one) - rank(other));
+}
+
+function rank({ turn: { result, reason } }: JobState): number {
+  return RESULTS.indexOf(result) + (reason.length === 0 ? 0.5 : 0);
 }
 
 /** What became of this run's message: a look sends none, and one that was announced is not sent. */
