@@ -35,6 +35,7 @@ export async function runJobs(
 ): Promise<void> {
   const fleet = new Fleet(context, jobIds, known);
   const running: Promise<void>[] = [];
+  context.updates.expectMore(true);
   for (let from = 0; from < jobIds.length; from += BATCH_SIZE) {
     const ids = jobIds.slice(from, from + BATCH_SIZE);
     const batch = new Batch(ids, context.agent.clock, (states) => context.updates.announce(states));
@@ -42,6 +43,7 @@ export async function runJobs(
     // One that fails ends the run; the others of its batch need not be waited for.
     await Promise.race([batch.sent, Promise.all(running)]);
   }
+  context.updates.expectMore(false);
   await Promise.all(running);
 }
 

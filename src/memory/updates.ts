@@ -31,6 +31,11 @@ export interface Updates {
    * brought up to date without holding up the run.
    */
   update(state: JobState, conversation: number | null): void;
+  /**
+   * Whether more jobs will be announced. As long as that is so, a conversation of several jobs is only
+   * written to for announcements, each of which also writes how far the other jobs are.
+   */
+  expectMore(more: boolean): void;
   /** The job gets no message of this run after all, and nobody is told that it did not. */
   withdraw(jobId: string): void;
   /** Writes what is not written yet, and makes sure that it stands. It never rejects. */
@@ -140,6 +145,7 @@ class CommentUpdates implements Updates {
   #lastNote: Promise<unknown> = Promise.resolve();
   /** How often our turns were put together to be written. */
   #writes = 0;
+  #expectsMore = false;
   /** GitHub did not answer in time: no message waits for its note any more. */
   #isSilent = false;
 
@@ -210,6 +216,12 @@ class CommentUpdates implements Updates {
       const target = this.#targetAt(conversation);
       if (target !== null) this.#refresh(target);
     }
+  }
+
+  expectMore(more: boolean): void {
+    this.#expectsMore = more;
+    if (more) return;
+    for (const target of this.#targets.values()) if (target.isStale) this.#refresh(target);
   }
 
   async flush(): Promise<Flushed> {
@@ -431,6 +443,7 @@ class CommentUpdates implements Updates {
   #refresh(target: Target): void {
     target.isStale = true;
     const states = this.#entriesAt(target).map(({ state }) => state);
+    if (this.#expectsMore && states.length > 1) return;
     const ended = states.filter(isOver).length;
     const isLast = ended === states.length;
     const areOut = states.every((state) => isOver(state) || state.turn.delivery === 'sent');
