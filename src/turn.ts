@@ -193,7 +193,7 @@ export type Verdict =
   | { readonly kind: 'open'; readonly pollWithinMs: number | null };
 
 /** Milliseconds between looks while a final status is still distrusted. */
-const DOUBT_INTERVAL_MS = 5000;
+export const DOUBT_INTERVAL_MS = 5000;
 
 /** A look, from its request to its answer, in milliseconds since 1970. */
 export interface Moment {
