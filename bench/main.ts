@@ -90,7 +90,7 @@ if (unknown.length > 0 || !(Number(options.rounds) >= 1)) {
 }
 
 async function main(): Promise<void> {
-  if (names.length === 0) console.log('This takes about four minutes.\n');
+  if (names.length === 0) console.log('This takes four to five minutes.\n');
   if (isStale()) {
     console.log('dist/ is older than src/, so it is built again.\n');
     rebuild();
