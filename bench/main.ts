@@ -1,5 +1,5 @@
 // `npm run bench`: all figures, in the terminal and in results.md, with plots. `npm run bench -- waiting
-// memory` takes some of them and writes nothing.
+// weight` takes some of them and writes nothing.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,6 @@ import { measureLatency } from './latency.ts';
 import { drawLatency } from './latency-plot.ts';
 import { describeMachine } from './machine.ts';
 import { describeManyJobs } from './many-jobs.ts';
-import { describeMemory } from './memory.ts';
 import { drawWaiting } from './plot.ts';
 import { describeStartUp } from './start-up.ts';
 import { compareWaiting, describeWaiting } from './waiting.ts';
@@ -69,13 +68,9 @@ const PARTS: Readonly<Record<string, Part>> = {
   },
   'many-jobs': {
     title: 'Many jobs',
-    varies: 'The same on every machine: it is computed.',
+    varies:
+      'Minutes and calls are the same everywhere; memory and processor time vary with the machine.',
     describe: describeManyJobs,
-  },
-  memory: {
-    title: 'Memory',
-    varies: 'Varies with the machine by some MiB.',
-    describe: describeMemory,
   },
   build: {
     title: 'Build',
@@ -95,7 +90,7 @@ if (unknown.length > 0 || !(Number(options.rounds) >= 1)) {
 }
 
 async function main(): Promise<void> {
-  if (names.length === 0) console.log('This takes about four minutes.\n');
+  if (names.length === 0) console.log('This takes four to five minutes.\n');
   if (isStale()) {
     console.log('dist/ is older than src/, so it is built again.\n');
     rebuild();

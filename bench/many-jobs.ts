@@ -1,6 +1,8 @@
-// The runner minutes of one step that waits for many jobs, compared with a matrix with a job for each.
+// The runner minutes of one step that waits for many jobs, compared with a matrix with a job for each, and
+// what such a step costs.
 
 import { nextPollMs, paceOf } from '../src/job/schedule.ts';
+import { describeCost } from './cost.ts';
 import { jobLengths } from './lengths.ts';
 import { table, thousands } from './table.ts';
 
@@ -8,7 +10,7 @@ import { table, thousands } from './table.ts';
 const COUNTS = [1, 2, 5, 10, 20, 50, 100, 256, 500];
 const JOBS_OF_A_MATRIX = 256;
 
-export function describeManyJobs(): string {
+export async function describeManyJobs(): Promise<string> {
   const rows = COUNTS.map((count) => {
     const lengths = jobLengths(count);
     const ends = lengths.map((length, index) => seenEnd(length, paceOf(index, count)));
@@ -25,7 +27,9 @@ export function describeManyJobs(): string {
   return `Billed minutes, each rounded up, for jobs of 20 s to 60 min, log-uniformly. The set-up time of the runners is left
 out, which favors the matrix. A matrix has at most ${JOBS_OF_A_MATRIX} jobs.
 
-${table(['jobs', 'waiting: one step', 'a matrix', 'ratio', 'only sending: one step', 'a matrix', 'ratio'], rows)}`;
+${table(['jobs', 'waiting: one step', 'a matrix', 'ratio', 'only sending: one step', 'a matrix', 'ratio'], rows)}
+
+${await describeCost()}`;
 }
 
 /** When the end of a job that takes so many seconds is seen, in seconds. */

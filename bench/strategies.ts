@@ -1,6 +1,7 @@
 // When to poll a job next: as this action does, at fixed intervals, and as comparable actions do.
 
 import { nextPollMs } from '../src/job/schedule.ts';
+import { DOUBT_INTERVAL_MS } from '../src/turn.ts';
 
 /** In seconds. */
 export interface Strategy {
@@ -20,6 +21,14 @@ export const OWN: Strategy = {
   how: 'a twentieth of the time so far, from 2 to 30 s',
   next: (elapsed) =>
     nextPollMs({ sinceSendMs: elapsed * 1000, pollWithinMs: null, fixedMs: null, pace: 1 }) / 1000,
+};
+
+/**
+ * The same, but never sooner than a job is polled that has not started on the message: that one cannot
+ * end yet, so to see later that it has started wastes nothing.
+ */
+export const AT_LEAST_5_S: Pick<Strategy, 'next'> = {
+  next: (elapsed, polls) => Math.max(DOUBT_INTERVAL_MS / 1000, OWN.next(elapsed, polls)),
 };
 
 // What each does if no interval is set, as its code says at the commit named. Jitter is left

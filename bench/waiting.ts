@@ -2,7 +2,7 @@
 // compared with fixed intervals and with other actions.
 
 import { jobLengths } from './lengths.ts';
-import { fixed, STRATEGIES, type Strategy } from './strategies.ts';
+import { AT_LEAST_5_S, fixed, STRATEGIES, type Strategy } from './strategies.ts';
 import { table } from './table.ts';
 
 export interface Cost {
@@ -70,6 +70,7 @@ export function describeWaiting(costs: readonly Compared[]): string {
   const [own] = costs;
   const ten = costs.find(({ name }) => name === 'a fixed 10 s');
   if (own === undefined || ten === undefined) throw new Error('nothing to compare');
+  const rarer = costOf(AT_LEAST_5_S);
   const rows = costs.map(({ name, how, polls, late, waste, isOnFront }) => [
     name === own.name ? `**${name}**` : name,
     how,
@@ -89,5 +90,9 @@ until the step acts on it. Wasted: the same, as a share of the length of the job
 
 ${table(head, rows, 2)}
 
-Compared with a fixed 10 s, this action wastes ${(own.waste / ten.waste).toFixed(2)} times as much with ${(own.polls / ten.polls).toFixed(2)} times the polls.`;
+Compared with a fixed 10 s, this action wastes ${(own.waste / ten.waste).toFixed(2)} times as much with ${(own.polls / ten.polls).toFixed(2)} times the polls.
+
+A job that has not started on the message yet is polled every 5 s, because it cannot end before it starts. One that has
+started is polled every 2 s at first: with at least 5 s, it would be polled ${rarer.polls.toFixed(1)} times, and ${(100 * rarer.waste).toFixed(1)} % would be wasted,
+${(rarer.waste / own.waste).toFixed(2)} times as much.`;
 }

@@ -45,7 +45,8 @@ exit(
     signal: cancel.signal,
     crashed: crashed.promise,
     random: Math.random,
-    saveMemory: () => setEngineFlag('--optimize-for-size'),
+    // The second one keeps the space for new objects as small as it is at the start.
+    saveMemory: () => setEngineFlag('--optimize-for-size --semi-space-growth-factor=1'),
     deferTierUp: () => setEngineFlag(DEFER_TIER_UP),
     writeOutputs: (outputs) => replaceOutputs(serialise(outputs, `end_${randomUUID()}`)),
     writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, markdown),

@@ -193,7 +193,7 @@ export type Verdict =
   | { readonly kind: 'open'; readonly pollWithinMs: number | null };
 
 /** Milliseconds between polls while a final status may still belong to an earlier turn. */
-const DOUBT_INTERVAL_MS = 5000;
+export const DOUBT_INTERVAL_MS = 5000;
 
 /** From the request of a poll to its response, in milliseconds since 1970. */
 export interface Interval {

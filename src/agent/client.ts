@@ -3,7 +3,7 @@ import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import type { Interval, JobRecord } from '../turn.ts';
 import { explain, inUtc } from './explain.ts';
-import type { Answer, Exchange, Transport } from './http.ts';
+import type { Answer, Exchange, ReadOptions, Transport } from './http.ts';
 import { readRecord } from './job-record.ts';
 import {
   classifySend,
@@ -91,12 +91,13 @@ export async function fetchJob(
   context: AgentContext,
   jobId: string,
   remainingMs: () => number,
+  order: Pick<ReadOptions, 'isBeforeMessage'> = {},
 ): Promise<Fetched | Missed> {
   const { transport, clock, signal, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
   const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
-  const exchange = await transport.get(path, { timeoutMs, signal });
+  const exchange = await transport.get(path, { timeoutMs, signal, ...order });
   context.debug(describeExchange(`GET ${path}`, exchange));
   if (isSuccess(exchange) && exchange.body.kind === 'ok') {
     const read = readRecord(exchange.body.value, jobId, context);
@@ -132,7 +133,8 @@ export function pollBeforeSend(
     const giveUp = mustGiveUp(context, 0);
     if (giveUp !== null) return giveUp;
     onPoll();
-    const poll = await fetchJob(context, jobId, () => deadline - clock.now());
+    const remainingMs = (): number => deadline - clock.now();
+    const poll = await fetchJob(context, jobId, remainingMs, { isBeforeMessage: true });
     if (poll.kind === 'fetched') {
       failures = 0;
       networkErrors = 0;

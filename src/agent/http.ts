@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { ProxySettings } from '../runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
+import { MOST_AT_A_TIME } from './send-queue.ts';
 
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
@@ -10,10 +11,11 @@ const CONNECT_MS = 10_000;
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
 /**
- * Reads at the same time, each on a connection of its own. While the connections of failed reads
- * are being closed, twice as many may be open.
+ * Reads at the same time after a message, and at all, each on a connection of its own. While the
+ * connections of failed reads are being closed, twice as many may be open.
  */
-const MOST_READS = 28;
+const MOST_AFTER_MESSAGE = 24;
+const MOST_READS = MOST_AFTER_MESSAGE + MOST_AT_A_TIME;
 
 /** The result of one request. Requests never throw. */
 export type Exchange = Answer | Failure;
@@ -52,10 +54,15 @@ export interface RequestOptions {
   readonly signal: AbortSignal;
 }
 
+export interface ReadOptions extends RequestOptions {
+  /** Whether a message waits for it: then it waits for no other read, as the send queue allows few. */
+  readonly isBeforeMessage?: boolean;
+}
+
 /** The two kinds of request that this action makes. Neither is retried here: see retry.ts. */
 export interface Transport {
   /** Reads; connections are kept alive between calls. */
-  get(path: string, options: RequestOptions): Promise<Exchange>;
+  get(path: string, options: ReadOptions): Promise<Exchange>;
   /** Sends exactly one request, on a connection of its own. */
   postOnce(path: string, json: unknown, options: RequestOptions): Promise<Exchange>;
   /** Closes every connection at once. */
@@ -72,7 +79,7 @@ export interface TransportOptions {
 
 export function createTransport(options: TransportOptions): Transport {
   const open = new Set<Dispatcher>();
-  const limit = pLimit(MOST_READS);
+  const afterMessage = pLimit(MOST_AFTER_MESSAGE);
   let shared: Dispatcher | undefined;
 
   function connect(): Dispatcher {
@@ -93,7 +100,8 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    async get(path, { timeoutMs, signal }) {
+    async get(path, { timeoutMs, signal, isBeforeMessage = false }) {
+      const limit = isBeforeMessage ? atOnce : afterMessage;
       let used: Dispatcher | undefined;
       const connectShared = (): Dispatcher => {
         shared ??= connect();
@@ -194,6 +202,9 @@ async function makeRequest(outgoing: Outgoing, options: TransportOptions): Promi
   }
 }
 
+/** Why a limit on time is lifted. Without a reason, each would make an exception with its stack. */
+const DONE = 'done';
+
 /** Stops a request that is cancelled, gets no connection in time or takes too long. */
 function createStopper(cancelled: AbortSignal, clock: Clock) {
   const stop = new AbortController();
@@ -222,11 +233,11 @@ function createStopper(cancelled: AbortSignal, clock: Clock) {
       stopAfter(CONNECT_MS, connected.signal, lost);
     },
     connected(): void {
-      connected.abort();
+      connected.abort(DONE);
     },
     end(): void {
-      connected.abort();
-      ended.abort();
+      connected.abort(DONE);
+      ended.abort(DONE);
       cancelled.removeEventListener('abort', cancel);
     },
   };

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { Reason } from '../reason.ts';
 
 /** Messages that are sent at the same time. All of them count against one rate limit. */
-const MOST_AT_A_TIME = 4;
+export const MOST_AT_A_TIME = 4;
 
 /**
  * The queue of all messages of a run. The API has one rate limit for a whole project, so once a

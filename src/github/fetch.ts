@@ -101,7 +101,7 @@ function toResponse(
   bytes: Buffer,
 ): FetchResponse {
   const pairs = Object.entries(headers).map(
-    ([name, value]) => [name, [value ?? ''].flat().join(', ')] as const,
+    ([name, value]) => [name, [value].flat().join(', ')] as const,
   );
   return {
     status: statusCode,

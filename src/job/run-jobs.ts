@@ -42,6 +42,7 @@ export async function runJobs(
 ): Promise<void> {
   const fleet = new Fleet(context, jobIds, named);
   const running: Promise<void>[] = [];
+  context.updates.expectMore(true);
   for (let from = 0; from < jobIds.length; from += BATCH_SIZE) {
     const ids = jobIds.slice(from, from + BATCH_SIZE);
     const batch = new Batch(ids, context.agent.clock, (states) => context.updates.announce(states));
@@ -49,6 +50,7 @@ export async function runJobs(
     // A job that throws ends the run, without a wait for the rest of its batch.
     await Promise.race([batch.sent, Promise.all(running)]);
   }
+  context.updates.expectMore(false);
   await Promise.all(running);
 }
 

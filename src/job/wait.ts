@@ -76,8 +76,6 @@ export async function waitUntilDone(job: Job): Promise<End> {
     const pauseMs = Math.min(deadline - now, misses.retryMs ?? scheduledMs);
     emit(job, { kind: 'waiting', nextPollMs: pauseMs, remainingMs: deadline - now });
     if (!(await pause(context, pauseMs))) return stoppedWaiting(job.state);
-    // With many jobs, some of the last polls may fail for lack of time, which explains nothing.
-    const isLast = clock.now() >= deadline;
     countPoll(job);
     const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, deadline));
     if (signal.aborted) return stoppedWaiting(job.state);
@@ -89,7 +87,9 @@ export async function waitUntilDone(job: Job): Promise<End> {
     const count = misses.count + 1;
     const retryMs = retryAfterMiss(job, poll, count, clock.now() - since);
     if (retryMs === null) return lost(job.state, count, poll.why);
-    misses = { count, lastReason: isLast ? misses.lastReason : poll.why, retryMs };
+    // What the deadline has cut off may have had no time for an answer: that is no reason.
+    const isCutOff = clock.now() >= deadline;
+    misses = { count, lastReason: isCutOff ? misses.lastReason : poll.why, retryMs };
   }
 }
 

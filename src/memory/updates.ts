@@ -32,6 +32,11 @@ export interface Updates {
    * without delaying the run.
    */
   update(state: JobState, conversation: number | null): void;
+  /**
+   * Whether more jobs will be announced. Until then, a pull request with several jobs is written only for
+   * announcements, which also contain the progress of the other jobs.
+   */
+  expectMore(more: boolean): void;
   /** This run does not send the message to the job after all. Readers do not see the withdrawn turn. */
   withdraw(jobId: string): void;
   /** Writes what is not written yet, until a read-back shows it. It never rejects. */
@@ -143,6 +148,7 @@ class CommentUpdates implements Updates {
   #lastNote: Promise<unknown> = Promise.resolve();
   /** The counter in `Turn.writes`. */
   #writes = 0;
+  #expectsMore = false;
   /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
@@ -211,6 +217,12 @@ class CommentUpdates implements Updates {
       const target = this.#targetAt(conversation);
       if (target !== null) this.#refresh(target);
     }
+  }
+
+  expectMore(more: boolean): void {
+    this.#expectsMore = more;
+    if (more) return;
+    for (const target of this.#targets.values()) if (target.isStale) this.#refresh(target);
   }
 
   async flush(): Promise<Flushed> {
@@ -449,6 +461,7 @@ class CommentUpdates implements Updates {
   #refresh(target: Target): void {
     target.isStale = true;
     const states = this.#entriesAt(target).map(({ state }) => state);
+    if (this.#expectsMore && states.length > 1) return;
     const ended = states.filter(isOver).length;
     const isLast = ended === states.length;
     const areOut = states.every((state) => isOver(state) || state.turn.delivery === 'sent');

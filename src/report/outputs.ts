@@ -45,7 +45,7 @@ export function toOutputs({ states, ended, commentUrls }: Report): Outputs {
     confirmed: overallConfirmed(states),
     reason: main === undefined ? (ended?.reason ?? '') : reasonOf(main, states),
     'job-id': states.map(({ jobId }) => jobId).join('\n'),
-    results: renderResults(states.map(toEntry)),
+    results: renderResults(states),
     'comment-url': commentUrls.join('\n'),
   };
 }
@@ -75,7 +75,7 @@ function toEntry(state: JobState) {
 
 /** Bytes of `results`. All outputs of a job may have a megabyte together. */
 const RESULTS_LIMIT = 480_000;
-/** Limits for texts in `results`, in characters: the first that makes it small enough is used. */
+/** Limits for texts in `results`, in characters: the first that makes it small enough, else 0 without links. */
 const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
 
 /** Bytes of one line: other runners lose all outputs if a line is longer. */
@@ -85,29 +85,37 @@ const LINE_LIMIT = 60_000;
  * One line per job. If there are too many long texts, each of them is cut. Links and times are complete
  * or `null`.
  */
-function renderResults(entries: readonly ResultEntry[]): string {
-  for (const limit of TEXT_LIMITS) {
-    const lines = toLines(entries.map((entry) => shorten(entry, limit)));
-    const bytes = lines.map((line) => Buffer.byteLength(line) + ',\n'.length);
-    const total = bytes.reduce((sum, count) => sum + count, 0);
-    if (total <= RESULTS_LIMIT && Math.max(0, ...bytes) <= LINE_LIMIT) return toArray(lines);
-  }
-  return toArray(
-    toLines(
-      entries.map((entry) => ({
-        ...shorten(entry, 0),
-        ...{ prLink: null, createdAt: null, archivedAt: null },
-      })),
-    ),
-  );
+function renderResults(states: readonly JobState[]): string {
+  const linesAt = (limit: number): readonly Line[] => states.map((state) => lineOf(state, limit));
+  const limit = TEXT_LIMITS.find((one) => isSmall(linesAt(one))) ?? 0;
+  const texts = linesAt(limit).map(({ text }) => text);
+  return `[${texts.join(',\n')}]`;
 }
 
-function toLines(entries: readonly ResultEntry[]): readonly string[] {
-  return entries.map((entry) => JSON.stringify(entry));
+function isSmall(lines: readonly Line[]): boolean {
+  const total = lines.reduce((sum, { bytes }) => sum + bytes, 0);
+  return total <= RESULTS_LIMIT && lines.every(({ bytes }) => bytes <= LINE_LIMIT);
 }
 
-function toArray(lines: readonly string[]): string {
-  return `[${lines.join(',\n')}]`;
+interface Line {
+  readonly text: string;
+  /** With what separates it from the next line. */
+  readonly bytes: number;
+}
+
+/**
+ * Lines by their state, which never changes, and by limit. The outputs are written whenever one of up to
+ * 500 jobs changes, and only its line is made again.
+ */
+const LINES = new WeakMap<JobState, Map<number, Line>>();
+
+function lineOf(state: JobState, limit: number): Line {
+  const known = LINES.get(state)?.get(limit);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(shorten(toEntry(state), limit));
+  const line = { text, bytes: Buffer.byteLength(text) + ',\n'.length };
+  LINES.set(state, (LINES.get(state) ?? new Map()).set(limit, line));
+  return line;
 }
 
 function shorten(entry: ResultEntry, limit: number): ResultEntry {
@@ -120,6 +128,7 @@ function shorten(entry: ResultEntry, limit: number): ResultEntry {
     model: cutOrNull(entry.model),
     source: source && { repository: cut(source.repository), ref: cutOrNull(source.ref) },
     reason: cut(entry.reason),
+    ...(limit === 0 ? { prLink: null, createdAt: null, archivedAt: null } : {}),
   };
 }
 

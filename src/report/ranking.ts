@@ -5,7 +5,10 @@ import { DELIVERIES, type Delivery, type JobState, RESULTS, type TurnResult } fr
 
 /** The job that represents all: the worst one, and of several the first in input order. */
 export function worst(states: readonly JobState[]): JobState | undefined {
-  return worstFirst(states)[0];
+  return states.reduce<JobState | undefined>(
+    (found, state) => (found === undefined || rank(state) < rank(found) ? state : found),
+    undefined,
+  );
 }
 
 /**
@@ -13,9 +16,11 @@ export function worst(states: readonly JobState[]): JobState | undefined {
  * success. Otherwise the input order stays.
  */
 export function worstFirst(states: readonly JobState[]): readonly JobState[] {
-  const rank = ({ turn: { result, reason } }: JobState): number =>
-    RESULTS.indexOf(result) + (reason.length === 0 ? 0.5 : 0);
   return states.toSorted((one, other) => rank(one) - rank(other));
+}
+
+function rank({ turn: { result, reason } }: JobState): number {
+  return RESULTS.indexOf(result) + (reason.length === 0 ? 0.5 : 0);
 }
 
 /** Whether this run's message was delivered: a read-only run sends none, and `sending` means not yet. */

@@ -123,7 +123,10 @@ export function replacer(path: string | undefined): (text: string) => void {
       const stats = fstatSync(file);
       start ??= stats.size;
       const bytes = Buffer.from(text);
-      const padded = Buffer.concat([bytes, Buffer.alloc(Math.max(0, length - bytes.length), '\n')]);
+      const isShorter = bytes.length < length;
+      const padded = isShorter
+        ? Buffer.concat([bytes, Buffer.alloc(length - bytes.length, '\n')])
+        : bytes;
       writeAll(file, padded, stats.isFile() ? start : null);
       // Never cut off what another process has appended.
       const mayTruncate = stats.isFile() && stats.size <= start + length;

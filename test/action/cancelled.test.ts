@@ -149,6 +149,37 @@ it('a killed step has already written that the message is out', async () => {
   });
 });
 
+it.each([JOB, `${JOB} job-2`])(
+  'a step killed after its last poll has already written how the agent ended: %s',
+  async (ids) => {
+    let run: StepRun | undefined;
+    let isOver = false;
+    await using scene = await stage({
+      with: { wait: true, 'job-id': ids },
+      agent: {
+        jobs: ids.split(' ').map((id) => ({ id })),
+        onGet() {
+          isOver = scene.agent.accepted().some(({ at }) => scene.time.now() - at > 60_000);
+          return undefined;
+        },
+      },
+      github: {
+        issues: [{ number: PULL, pullRequest: true }],
+        // The first call after the last poll is for the comment.
+        on() {
+          if (!isOver) return undefined;
+          run?.kill('SIGKILL');
+          return { fault: 'hang' };
+        },
+      },
+    });
+    run = scene.start();
+    const { outputs } = await run.result;
+    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
+    expect(outputs['comment-url']).toBe('');
+  },
+);
+
 it('a step killed while it sends has written that it does', async () => {
   let run: StepRun | undefined;
   await using scene = await stage({

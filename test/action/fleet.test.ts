@@ -4,9 +4,14 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { nextPollMs } from '../../src/job/schedule.ts';
 import type { JobScript } from '../sim/agent.ts';
-import { stage } from './scenario.ts';
+import { ALICE, issueComment, schedule } from '../sim/events.ts';
+import type { StepResult } from '../sim/runner/process.ts';
+import { LONG_TURN, ownComments, PULL, remembered, stage } from './scenario.ts';
 
 const JOBS = 500;
+const CONVERSATIONS = 60;
+/** New and changed texts. */
+const TEXTS = ['POST issues/#/comments', 'PATCH issues/comments/#'];
 const KIB_IN_MIB = 1024;
 /** Of real time, for a machine that has much else to do. */
 const TIMEOUT_MS = 300_000;
@@ -29,6 +34,8 @@ const jobs: readonly JobScript[] = LENGTHS.map((afterMs, index) => ({
   ],
 }));
 
+const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
+
 /** The looks that a job alone would need, the one before the message included. */
 function looksAlone(lengthMs: number): number {
   let looks = 1;
@@ -41,20 +48,31 @@ function looksAlone(lengthMs: number): number {
 it(
   `${JOBS} jobs at once: each is right, and together they cost little`,
   async () => {
-    const peak = join(folder, 'peak');
-    const preload = `${new URL('../sim/memory.mjs', import.meta.url)}?${encodeURIComponent(peak)}`;
+    const usage = join(folder, 'usage');
+    const preload = `${new URL('../sim/usage.mjs', import.meta.url)}?${encodeURIComponent(usage)}`;
     await using scene = await stage({
       with: {
         'job-id': jobs.map(({ id }) => id).join('\n'),
         wait: true,
-        comment: false,
         'timeout-minutes': '120',
       },
       agent: { jobs, hourlyLimit: null },
+      github: { issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }] },
       step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },
       time: { grainMs: 1500 },
     });
-    const result = await scene.run();
+    /** Runs it; the comment always shows and remembers all jobs, and the memory is small. */
+    const run = async (more?: Parameters<typeof scene.run>[0]): Promise<StepResult> => {
+      const result = await scene.run(more);
+      const [comment] = ownComments(scene.github);
+      expect(comment?.body.length).toBeLessThan(65_536);
+      expect(comment?.body).toContain('| Job |');
+      expect(remembered(scene.github).jobs).toHaveLength(JOBS);
+      const { peakKib } = JSON.parse(readFileSync(usage, 'utf8'));
+      expect(peakKib).toBeLessThan(150 * KIB_IN_MIB);
+      return result;
+    };
+    const result = await run();
     const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
 
     expect(results.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id));
@@ -70,7 +88,8 @@ it(
     for (const { id } of jobs) expect(scene.agent.accepted(id)).toHaveLength(1);
 
     expect(scene.agent.maxSockets).toBeLessThanOrEqual(64);
-    expect(Number(readFileSync(peak, 'utf8'))).toBeLessThan(150 * KIB_IN_MIB);
+    const calls = scene.github.calls().length;
+    expect(calls).toBeLessThanOrEqual(60);
     expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
     for (const [index, { polls }] of results.entries()) {
       expect(polls).toBeLessThanOrEqual(1.1 * looksAlone(LENGTHS[index] ?? 0) + 1);
@@ -80,11 +99,64 @@ it(
     const share = busiestShare(scene.agent.gets().map(({ at }) => at));
     console.info(
       `${JOBS} jobs: ${total} looks (${alone} if each were alone), ${scene.agent.maxSockets} sockets, ` +
-        `${Math.round(Number(readFileSync(peak, 'utf8')) / KIB_IN_MIB)} MiB, ` +
+        `${calls} calls to GitHub, ` +
         `at most ${Math.round(100 * share)} % of a minute's looks within 5 s`,
     );
     expect(total).toBeLessThanOrEqual(1.1 * alone);
     expect(share).toBeLessThan(0.5);
+
+    const again = await run({ step: { github: { run_attempt: '2' } } });
+    expect(again.outputs.result).toBe(result.outputs.result);
+    expect(scene.agent.accepted()).toHaveLength(JOBS);
+    const command = await run({
+      with: { 'job-id': 'job-7', command: '/agent', prompt: '' },
+      step: {
+        event: issueComment({
+          number: PULL,
+          body: COMMAND.body,
+          id: scene.github.comments(PULL)[0]?.id ?? 0,
+        }),
+        github: { run_id: '2' },
+      },
+    });
+    expect(command.outputs).toMatchObject({ delivery: 'sent' });
+    expect(scene.agent.accepted('job-7')).toHaveLength(2);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'jobs on many conversations call GitHub sparingly, and write once a second on average',
+  async () => {
+    const names = Array.from({ length: CONVERSATIONS }, (_, index) => `job-${index}`);
+    const pullOf = (index: number): number => 100 + index;
+    await using scene = await stage({
+      with: { 'job-id': names.join('\n'), wait: true, 'poll-interval-seconds': '60' },
+      agent: {
+        jobs: names.map((id, index) => ({
+          id,
+          base: { prLink: `https://github.com/octo/agents/pull/${pullOf(index)}` },
+          turns: [LONG_TURN],
+        })),
+      },
+      github: { issues: names.map((_, index) => ({ number: pullOf(index), pullRequest: true })) },
+      step: { event: schedule(), timeoutMs: TIMEOUT_MS },
+    });
+    const { outputs } = await scene.run();
+    expect(outputs.result).toBe('completed');
+    const calls = scene.github.calls();
+    expect(calls.length).toBeLessThanOrEqual(500);
+    for (const [index] of names.entries()) {
+      expect(scene.github.comments(pullOf(index))).toHaveLength(1);
+    }
+    const texts = calls.filter(({ name }) => TEXTS.includes(name)).map(({ request }) => request.at);
+    const busiest = texts.map(
+      (at) => texts.filter((other) => other >= at && other < at + 10_000).length,
+    );
+    console.info(
+      `${CONVERSATIONS} conversations: ${calls.length} calls to GitHub, at most ${Math.max(...busiest)} texts in 10 s`,
+    );
+    expect(Math.max(...busiest)).toBeLessThanOrEqual(11);
   },
   TIMEOUT_MS,
 );

@@ -23,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** The most memory that a step took whose POST, and every look after it, is answered like this. */
 async function peakKib(behaviour: Behaviour, scenario: Scenario = {}): Promise<number> {
   const path = join(folder, String(++runs));
-  const preload = `${new URL('../sim/memory.mjs', import.meta.url)}?${encodeURIComponent(path)}`;
+  const preload = `${new URL('../sim/usage.mjs', import.meta.url)}?${encodeURIComponent(path)}`;
   await using server = await startFaultServer({
     onRequest: ({ method, n }) =>
       method === 'GET' && n === 1
@@ -36,7 +36,7 @@ async function peakKib(behaviour: Behaviour, scenario: Scenario = {}): Promise<n
     step: { nodeArgs: ['--import', preload] },
   });
   await scene.run();
-  return Number(readFileSync(path, 'utf8'));
+  return JSON.parse(readFileSync(path, 'utf8')).peakKib;
 }
 
 const flood = (status: number, headers: Readonly<Record<string, string>> = TYPE): Behaviour => ({

@@ -156,6 +156,20 @@ it('the wait ends at its deadline, with a last poll', async () => {
   expect(comments.at(-1)).toContain('Wait timed out: the agent is still working');
 });
 
+it('a poll that the deadline cuts off is no reason', async () => {
+  await using scene = await stage({
+    with: { wait: true, 'timeout-minutes': '1', 'poll-interval-seconds': '50' },
+    agent: {
+      jobs: [job({}, active(1000))],
+      // Of those after the message, the first one gets 10 s.
+      onGet: (n) => (n === 1 ? undefined : { fault: 'hang' }),
+    },
+  });
+  const { outputs } = await scene.runHere();
+  expect(outputs.result).toBe('timed-out');
+  expect(outputs.reason).not.toContain('failed');
+});
+
 it('a fixed interval beats the adaptive one', async () => {
   const { scene } = await wait(job({}, active(0), ended(300_000, 'completed')), {
     'poll-interval-seconds': '50',

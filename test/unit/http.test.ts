@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { createTransport, type Transport } from '../../src/agent/http.ts';
@@ -35,7 +35,7 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
 );
 
 it('the limit of a read begins when it is its turn', async () => {
-  // A connection each for 28 of them: the last ones wait for three rounds of 500 ms before.
+  // A connection each for 24 of them: the last ones wait for four rounds of 500 ms before.
   const server = createServer((_, response) => void setTimeout(() => response.end('{}'), 500));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -48,10 +48,31 @@ it('the limit of a read begins when it is its turn', async () => {
   const { signal } = new AbortController();
   const reads = Array.from({ length: 100 }, () => transport.get('/', { timeoutMs, signal }));
   await new Promise(setImmediate);
-  expect(started).toBe(28);
+  expect(started).toBe(24);
   const exchanges = await Promise.all(reads);
   expect(started).toBe(100);
   expect(exchanges.filter(({ kind }) => kind === 'failure')).toEqual([]);
+  await transport.close();
+  server.close();
+});
+
+it('a read before a message waits for no other read', async () => {
+  const held: ServerResponse[] = [];
+  const server = createServer(({ url }, response) => {
+    if (url === '/first') response.end('{}');
+    else held.push(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const transport = openTransport(`http://127.0.0.1:${port}`);
+  const cancel = new AbortController();
+  const limits = { timeoutMs: () => 30_000, signal: cancel.signal };
+  const others = Array.from({ length: 100 }, () => transport.get('/other', limits));
+  const first = await transport.get('/first', { ...limits, isBeforeMessage: true });
+  expect(first.kind).toBe('answer');
+  expect(held.length).toBeLessThanOrEqual(24);
+  cancel.abort();
+  await Promise.all(others);
   await transport.close();
   server.close();
 });

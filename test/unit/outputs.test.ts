@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ours, sentence } from '../../src/reason.ts';
 import { OUTPUT_NAMES, serialise, toOutputs } from '../../src/report/outputs.ts';
 import {
@@ -206,6 +206,18 @@ describe('toOutputs', () => {
     expect(lines).toHaveLength(2);
     expect(Math.max(...lines)).toBeLessThan(64 * 1024);
     expect(JSON.parse(results)).toMatchObject([{ jobId: 'a' }, { jobId: 'b' }]);
+  });
+
+  it('makes only the lines of jobs that have changed', () => {
+    const states = Array.from({ length: 500 }, (_, index) => job(`job-${index}`, {}));
+    const stringify = vi.spyOn(JSON, 'stringify');
+    toOutputs({ states, commentUrls: [] });
+    expect(stringify).toHaveBeenCalledTimes(500);
+    const changed = states.with(7, job('job-7', { result: 'failed' }));
+    const { results } = toOutputs({ states: changed, commentUrls: [] });
+    expect(stringify).toHaveBeenCalledTimes(501);
+    stringify.mockRestore();
+    expect(JSON.parse(results)[7]).toMatchObject({ jobId: 'job-7', result: 'failed' });
   });
 
   it('is serialised in one piece', () => {

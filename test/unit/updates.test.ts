@@ -752,6 +752,24 @@ describe('how far the jobs are is written', () => {
     expect(remembered(scene).every((line) => line.endsWith(': me sent/sent'))).toBe(true);
   });
 
+  it('only with the notes of further jobs, as long as there are more to come', async () => {
+    await using scene = await openScene();
+    const run = open(scene);
+    const writes: number[] = [];
+    const count = async (act: () => void): Promise<void> => {
+      writes.push(await writesAfter(scene, act));
+    };
+    run.updates.expectMore(true);
+    await scene.drive(announce(run, run.job('a'), run.job('b')));
+    await count(() => run.updates.update(run.delivered('a'), NUMBER));
+    await count(() => run.updates.update(run.ended('b'), NUMBER));
+    await scene.drive(announce(run, run.job('c')));
+    expect(remembered(scene)).toEqual(['a: me sent', 'b: me sent/sent', 'c: me sending']);
+    await count(() => run.updates.update(run.delivered('c'), NUMBER));
+    await count(() => run.updates.expectMore(false));
+    expect(writes).toEqual([0, 0, 0, 1]);
+  });
+
   it('once for few jobs, and at the end', async () => {
     await using scene = await openScene();
     const run = open(scene);

@@ -1,17 +1,19 @@
-// The most memory that a step takes, for one job and for the most that one step may have.
+// What a step for many jobs costs: the most memory that it takes, processor time, and calls to GitHub.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type JobScript, startAgent } from '../test/sim/agent.ts';
+import { push } from '../test/sim/events.ts';
+import { startGitHub } from '../test/sim/github/server.ts';
 import { startStep, virtualTime } from '../test/sim/runner/process.ts';
 import { jobLengths } from './lengths.ts';
-import { API_KEY, PROJECT, PROMPT } from './step.ts';
+import { API_KEY, PROJECT, PROMPT, TOKEN } from './step.ts';
 import { table } from './table.ts';
 
-const MEMORY = new URL('../test/sim/memory.mjs', import.meta.url);
+const USAGE = new URL('../test/sim/usage.mjs', import.meta.url);
 const KIB_IN_MIB = 1024;
-const MANY = 500;
+const PULL = 7;
 /** Of real time, for an hour of virtual time. */
 const LIMIT_MS = 300_000;
 
@@ -23,26 +25,42 @@ interface Case {
   readonly action: string | null;
 }
 
-export async function describeMemory(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-memory-'));
+interface Cost {
+  readonly peakKib: number;
+  readonly cpuMs: number;
+  /** To GitHub. */
+  readonly calls: number;
+}
+
+export async function describeCost(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-cost-'));
   try {
+    const waiting = [1, 60, 500].map((jobs) => {
+      const name = `${jobs} ${jobs === 1 ? 'job' : 'jobs'}, waiting`;
+      return { name, jobs, wait: true, action: null };
+    });
     const cases: readonly Case[] = [
       { name: 'an action that does nothing', jobs: 1, wait: false, action: idleAction(folder) },
       { name: '1 job, only sending', jobs: 1, wait: false, action: null },
-      { name: '1 job, waiting', jobs: 1, wait: true, action: null },
-      { name: `${MANY} jobs, waiting`, jobs: MANY, wait: true, action: null },
+      ...waiting,
     ];
     const rows: string[][] = [];
     let idle = Number.NaN;
     for (const one of cases) {
-      const mib = (await peakKib(one, join(folder, 'peak'))) / KIB_IN_MIB;
-      if (Number.isNaN(idle)) idle = mib;
-      rows.push([one.name, `${mib.toFixed(0)} MiB`, (mib / idle).toFixed(2)]);
+      const { peakKib, cpuMs, calls } = await costOf(one, join(folder, 'usage'));
+      if (Number.isNaN(idle)) idle = peakKib;
+      rows.push([
+        one.name,
+        `${(peakKib / KIB_IN_MIB).toFixed(0)} MiB`,
+        (peakKib / idle).toFixed(2),
+        `${(cpuMs / 1000).toFixed(1)} s`,
+        String(calls),
+      ]);
     }
-    return `The peak of the resident memory of a step, in a simulated service and runner; jobs take 20 s to 60 min,
-log-uniformly, in simulated time. What simulates the time is in each figure.
+    return `The peak of the resident memory of a step, its processor time and its calls to GitHub, all jobs on one conversation.
+Jobs take 20 s to 60 min, log-uniformly, in simulated time. What simulates the time is in each figure.
 
-${table(['memory', 'peak', 'ratio'], rows)}`;
+${table(['cost', 'peak', 'ratio', 'processor', 'calls'], rows)}`;
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -56,7 +74,7 @@ function idleAction(parent: string): string {
   return folder;
 }
 
-async function peakKib({ name, jobs, wait, action }: Case, peak: string): Promise<number> {
+async function costOf({ name, jobs, wait, action }: Case, usage: string): Promise<Cost> {
   using time = virtualTime({ grainMs: 1000 });
   const scripts = jobLengths(jobs).map(jobScript);
   await using agent = await startAgent({
@@ -66,24 +84,33 @@ async function peakKib({ name, jobs, wait, action }: Case, peak: string): Promis
     clock: time,
     hourlyLimit: null,
   });
+  await using github = await startGitHub({
+    token: TOKEN,
+    issues: [{ number: PULL, pullRequest: true }],
+    clock: time,
+  });
   const inputs = {
     'project-id': PROJECT,
     'job-id': scripts.map(({ id }) => id).join('\n'),
     'api-key': API_KEY,
     prompt: PROMPT,
     'base-url': agent.url,
-    comment: false,
+    'pr-number': PULL,
     'timeout-minutes': '120',
     wait,
   };
   const { conclusion, log } = await startStep({
     ...(action === null ? { with: inputs } : { action }),
-    time,
-    nodeArgs: ['--import', `${MEMORY}?${encodeURIComponent(peak)}`],
-    timeoutMs: LIMIT_MS,
+    ...{ time, token: TOKEN, event: push(), timeoutMs: LIMIT_MS },
+    github: {
+      ...{ api_url: github.apiUrl, graphql_url: github.graphqlUrl },
+      ...{ server_url: github.serverUrl, repository: github.repository },
+    },
+    nodeArgs: ['--import', `${USAGE}?${encodeURIComponent(usage)}`],
   }).result;
   if (conclusion !== 'success') throw new Error(`${name} went wrong:\n${log}`);
-  return Number(readFileSync(peak, 'utf8'));
+  const used: Omit<Cost, 'calls'> = JSON.parse(readFileSync(usage, 'utf8'));
+  return { ...used, calls: github.calls().length };
 }
 
 function jobScript(seconds: number, index: number): JobScript {
