@@ -70,6 +70,8 @@ export interface WriteOptions extends ReadOptions {
  * second after which other runs read back what they have written.
  */
 export const FRESH_MS = 550;
+/** Milliseconds after which lists show a comment that was just created. */
+export const LIST_LAG_MS = 3000;
 /** Milliseconds after which other runs read back what they have written. */
 const READ_BACK_MS = 1000;
 /** How often a write is repeated before it counts as failed. */
@@ -179,7 +181,12 @@ export class Conversation {
       const failure = await this.write(own()).then(() => null, throwUnlessUnclear);
       if (failure === null) onWritten?.();
       await this.#pause(round === 1 ? readBackAfterMs : readAgainAfterMs + this.#randomMs());
-      const reading = await this.read(options);
+      let reading = await this.read(options);
+      if (failure !== null && this.#comments.length === 0) {
+        // It may have been created all the same: a second one is only created if no list ever shows it.
+        await this.#pause(LIST_LAG_MS);
+        reading = await this.read(options);
+      }
       if (inOldest ? reading.isInOldest : reading.isShown) return reading;
       if (round === MOST_ROUNDS) {
         throw failure ?? new GitHubError(0, 'other runs keep overwriting it');

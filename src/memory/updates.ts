@@ -10,7 +10,7 @@ import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
 import type { JobRecord, JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
-import { Conversation, type Reading } from './conversation.ts';
+import { Conversation, LIST_LAG_MS, type Reading } from './conversation.ts';
 import { findJob, type Ledger, type LedgerJob, type LedgerRecord } from './ledger.ts';
 import { createPace } from './pace.ts';
 import type { CommentText } from './text.ts';
@@ -99,9 +99,7 @@ export interface UpdatesOptions {
 
 /** Milliseconds that reading a comment, and noting messages in it, may delay a run. */
 const BEFORE_MESSAGE_MS = 10_000;
-/** Milliseconds after which a list shows a comment that another run has created. */
-const LIST_LAG_MS = 3000;
-/** The same if that run may have read a list without our comment before it created its own. */
+/** Milliseconds after which lists show a comment by a run that may have read a list without ours before. */
 const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
 /** Milliseconds from the last write to the last read-back. */
 const LAST_READ_BACK_MS = 1000;

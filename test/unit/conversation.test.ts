@@ -466,13 +466,21 @@ describe('an answer that gets lost', () => {
     expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
   });
 
-  it('to a creation that lists do not show yet makes one too many, which goes in the end', async () => {
+  it('to a creation makes no second comment, where lists show the first 3 s later', async () => {
     const { trouble } = loses(CREATE);
     await using scene = await openScene({ trouble: { ...trouble, listLagMs: 2500 } });
+    await scene.drive(open(scene, 'me').writeUntilItShows(() => own('me')));
+    expect(remembered(scene)).toEqual([['me1']]);
+    expect(scene.seconds()).toBe(3);
+  });
+
+  it('to a creation that lists show later still makes one too many, which goes in the end', async () => {
+    const { trouble } = loses(CREATE);
+    await using scene = await openScene({ trouble: { ...trouble, listLagMs: 5000 } });
     const run = open(scene, 'me');
     await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(remembered(scene)).toEqual([['me1'], ['me1']]);
-    await scene.pass(3000);
+    await scene.pass(5000);
     await scene.drive(run.writeUntilItShows(() => own('me', 2)));
     await scene.drive(run.reconcile());
     expect(remembered(scene)).toEqual([['me2']]);
