@@ -34,9 +34,7 @@ function raw(behaviour: Behaviour, more: Fault = {}): Row[1] {
 /** Delivered, and the warning says what was wrong with the answer. */
 const odd = (words: RegExp) => ({
   ...SENT,
-  warns: [
-    new RegExp(`^The API accepted the message \\(200\\), but returned .*${words.source}`),
-  ],
+  warns: [new RegExp(`^The API accepted the message \\(200\\), but returned .*${words.source}`)],
 });
 
 describe('a body that is no record, after a status and type that are the service’s', () => {

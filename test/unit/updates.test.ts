@@ -147,7 +147,11 @@ describe('what is remembered', () => {
       { on: () => ({ status: 403, body: { message: 'Resource not accessible' } }) },
       /^GitHub answered 403: "Resource not accessible"\. The job needs `permissions:` .*[^.]$/,
     ],
-    ['a host without GraphQL', { graphql: false }, /^this host has no GraphQL API, .*comment: false$/],
+    [
+      'a host without GraphQL',
+      { graphql: false },
+      /^this host has no GraphQL API, .*comment: false$/,
+    ],
   ])('cannot be read after %s, and it is said why', async (_, options, why) => {
     await using scene = await openScene(options);
     const memory = await load(scene);
