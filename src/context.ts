@@ -23,7 +23,7 @@ export interface Runtime {
   readonly saveMemory: () => void;
   /** Stops V8 from optimizing in the background, which delays the end of the process. */
   readonly deferTierUp: () => void;
-  /** Both write synchronously, and throw where the file cannot be written. */
+  /** Both write synchronously, and throw if the file cannot be written. */
   readonly writeOutputs: (outputs: Readonly<Record<string, string>>) => void;
   readonly writeSummary: (markdown: string) => void;
 }

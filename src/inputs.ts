@@ -17,7 +17,7 @@ import { FAIL_ON, STATUSES, type Status, type TurnResult } from './turn.ts';
 export interface AccessInputs {
   /** The word that a comment must start with; null acts on every event. */
   readonly command: string | null;
-  /** `none` checks nobody's permission. */
+  /** With `none`, no permission is checked. */
   readonly minimumPermission: Permission | 'none';
   /** Logins, as GitHub spells them. */
   readonly allowedBots: ReadonlySet<string>;

@@ -110,7 +110,7 @@ export function createTransport(options: TransportOptions): Transport {
       };
       const request = { method: 'GET', path, body: null, timeoutMs, signal, limit } as const;
       const exchange = await makeRequest({ ...request, connect: connectShared }, options);
-      // A request that hangs may block its connection for ever, and all requests that wait for it.
+      // A request that hangs may block its connection forever, and with it all requests that wait for it.
       if (exchange.kind === 'failure' && used !== undefined && shared === used) {
         shared = undefined;
         retire(used);

@@ -37,7 +37,7 @@ export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether certainly nobody without push access triggered the run. Anyone can open a pull request
+ * Whether the run was certainly triggered by someone with push access. Anyone can open a pull request
  * between branches of this repository, but a bot only if it is installed here. On a `workflow_run`,
  * the event of the first workflow must itself be trusted, because its sender is not known.
  */

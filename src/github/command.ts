@@ -67,7 +67,7 @@ function isByAllowedBot({ author, sender }: CommentTrigger, allowed: ReadonlySet
 }
 
 /**
- * Nothing may stand before the command, and only white space after it. Case is ignored, because
+ * The comment must begin with the command, and white space must follow it. Case is ignored, because
  * phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
  */
 function startsWithCommand(body: string, command: string): boolean {

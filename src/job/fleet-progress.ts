@@ -5,7 +5,7 @@ import type { Log } from '../runner/log.ts';
 import { elapsedMs } from '../turn.ts';
 import type { JobEvent } from './job.ts';
 
-// The log of many jobs: counters while the messages go out, a line for each job that ends, and the counts
+// The log of many jobs: counters while the messages are sent, a line for each job that ends, and the counts
 // once a minute. 60 jobs that end within an hour stay under 150 lines; the rest are debug lines.
 
 const HEARTBEAT_MS = 60_000;

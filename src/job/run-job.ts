@@ -48,7 +48,7 @@ export interface Message {
   readonly announce: () => Promise<Note>;
 }
 
-/** Milliseconds. A later change would be taken for an effect of the message. */
+/** Milliseconds. A change after the baseline counts as an effect of the message. */
 const FRESH_MS = 1000;
 
 const EARLIER_DOUBT = ours(

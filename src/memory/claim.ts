@@ -84,7 +84,7 @@ export function findHolder(
   }
 }
 
-/** Whether a turn was written down before another one; the same for whoever reads the versions. */
+/** Whether a turn was written before another one. Every run that reads the versions gets the same answer. */
 function comesFirst(own: Turn, other: Turn, versions: Versions, jobId: string): boolean {
   const indexOf = ({ mark, owner }: Turn): number => {
     const index = versions.findIndex((version) => {

@@ -50,7 +50,7 @@ export interface Reading {
 }
 
 export interface ReadOptions {
-  /** Whether to read beyond the newest page with a comment of ours. */
+  /** Whether to read beyond the newest page with one of our comments. */
   readonly allPages?: boolean;
   readonly withVersions?: boolean;
 }

@@ -166,7 +166,7 @@ class CommentUpdates implements Updates {
       return { kind: 'read', ledger, isWhole };
     } catch (error) {
       if (signal.aborted) return { kind: 'unreadable', why: ours('the run was cancelled') };
-      // What needs it reports it. Where it is only written to, that is tried again.
+      // The caller reports it if it matters. Writing the comment is tried again.
       const needed = ours(neededFor(error).replace(/\.$/, ''));
       return { kind: 'unreadable', why: join([reasonFor(error), needed], '. ') };
     }

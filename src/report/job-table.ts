@@ -1,6 +1,6 @@
 import { duration } from '../clock.ts';
 import { byAttention, countLabels, type Kind, type Label, UNCONFIRMED } from '../labels.ts';
-import type { Reason } from '../reason.ts';
+import { isOurs, type Reason } from '../reason.ts';
 import { elapsedMs, type JobRecord, type Turn } from '../turn.ts';
 import {
   blocks,
@@ -181,11 +181,14 @@ function renderReasons(rows: readonly Row[], room: number): string {
   return [...shown, ...more].join('\n');
 }
 
+/** If several jobs have the same reason, the first one is named, and the others are counted. */
 function renderReason(group: readonly Row[]): string {
-  const [first, ...others] = group as readonly [Row, ...Row[]];
-  const text = reasonToMarkdown(first.reason);
-  if (others.length > 0) return `${code(first.jobId, 256)} and ${others.length} more: ${text}`;
-  return first.reason.includes(first.jobId) ? text : `${code(first.jobId, 256)}: ${text}`;
+  const [{ reason, jobId }, ...others] = group as readonly [Row, ...Row[]];
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  const at = reason.findIndex((part, index) => !isOurs(index) && part === jobId);
+  if (at === -1) return `${code(jobId, 256)}${more}: ${reasonToMarkdown(reason)}`;
+  const [next = '', ...rest] = reason.slice(at + 1);
+  return reasonToMarkdown([...reason.slice(0, at + 1), `${more}${next}`, ...rest]);
 }
 
 function withoutJob({ reason, jobId }: Row): string {

@@ -2,14 +2,14 @@ import { isOurs, QUOTE_LIMIT, type Reason } from '../reason.ts';
 import { oneLine, withoutInvisible } from '../sanitize.ts';
 
 // Building blocks for Markdown. Text by others is only in code spans and fences, where
-// GitHub neither renders links, images and HTML nor notifies whom a mention names.
+// GitHub neither renders links, images and HTML nor notifies people who are mentioned.
 
 /** A code span of at most `limit` characters; safe in a table cell as well. */
 export function code(text: string, limit = 200): string {
   const line = oneLine(text, limit).replaceAll('|', '¦');
   if (line === '') return '';
   const ticks = '`'.repeat(longestRun(line) + 1);
-  // A space at both ends is taken away again by the renderer (CommonMark, 6.1).
+  // Renderers remove one space at both ends (CommonMark, 6.1).
   const pad = /^[` ]|[` ]$/.test(line) ? ' ' : '';
   return `${ticks}${pad}${line}${pad}${ticks}`;
 }

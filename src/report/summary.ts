@@ -16,7 +16,7 @@ const MOST_OPEN = 20;
 
 export interface SummaryParts {
   readonly states: readonly JobState[];
-  /** Why nothing was sent to any job; empty where there are jobs. */
+  /** Why nothing was sent to any job; empty if there are jobs. */
   readonly problem: Reason;
   /** Links to the comments. */
   readonly commentUrls: readonly string[];

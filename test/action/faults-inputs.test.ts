@@ -144,7 +144,7 @@ describe('ids', () => {
   play(
     refuses('job-id', ['job-1\na\u001b[2Jb'], /contains "a \[2Jb" \(number 2 of 2\), which is not/),
   );
-  play(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one id/));
+  play(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one ID/));
   play(
     ['a.b', '...', '-', 'A_b~c:d@e', '::error::x', 'x'.repeat(256)].map(
       (id): Row => [

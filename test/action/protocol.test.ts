@@ -609,7 +609,7 @@ it('500 jobs on one conversation are remembered by a re-run and by commands', as
   };
   const unclear = await command('');
   expect(errors(unclear)).toEqual([
-    expect.stringMatching(/ remembers 500 jobs: .* and 490 more\. Set job-id to one of them/),
+    expect.stringMatching(/ names 500 jobs: .* and 490 more\. Set job-id to one of them/),
   ]);
   const clear = await command(names[7] ?? '');
   expect(clear.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });

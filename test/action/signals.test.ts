@@ -32,7 +32,7 @@ const PHASES: readonly Phase[] = [
     name: 'before any request',
     scene: (strike) => ({
       with: waiting,
-      step: onLine('The service is at', strike),
+      step: onLine('The API is at', strike),
       agent: { onGet: () => HANG },
     }),
     delivery: 'not-sent',

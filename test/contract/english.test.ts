@@ -9,7 +9,6 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bbefalls?\b/i, 'happens to, affects'],
   [/\bleaves? the others alone\b/i, 'does not affect the others'],
   [/\bthose still to come\b/i, 'the remaining ones'],
-  [/\bwhoever may\b/i, 'anyone with ... access'],
   [/\bagent (itself )?goes on\b/i, 'the agent keeps working'],
   [/\bbut for\b/i, 'except'],
   [/\banswered the (job|id)\b/i, 'the API returned'],
@@ -40,6 +39,8 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bdo without\b/i, 'leave out'],
   [/\bhangs? on\b/i, 'is on'],
   [/\bcosts? no\b/i, 'does not use'],
+  [/\bthe service (answer|say|accept|take|show|ask|document)/i, 'the API'],
+  [/\b(stopped watching|no longer watched)\b/i, 'stopped waiting, no longer polled'],
   [/\b(legs? of (a|the) matrix|legs that)\b/i, 'the jobs of a matrix'],
 ];
 

@@ -186,7 +186,7 @@ describe('the comment on several jobs', () => {
     const jobs = ['a', 'b', 'c'].map((id) => row(id, { result: 'archived', reason: reasonOf(id) }));
     const other = row('d', { result: 'cancelled', reason: ours('It was cancelled.') });
     expect(show([...jobs, other]).at(-1)).toBe(
-      '- `d`: It was cancelled.\n- `a` and 2 more: Job `a` was archived.',
+      '- `d`: It was cancelled.\n- Job `a` (and 2 more) was archived.',
     );
   });
 
