@@ -50,7 +50,7 @@ it(
       IDS.map((_, index) => `${isOver(index) ? 'completed' : 'timed-out'}, sent`),
     );
     expect(scene.agent.accepted()).toHaveLength(JOBS);
-    expect(result.log).not.toMatch(/Polling job|look failed/);
+    expect(result.log).not.toMatch(/Polling job|last poll failed/);
     const lateMs = results.map(({ elapsedSeconds }, index) =>
       isOver(index) ? (elapsedSeconds ?? Infinity) * 1000 - lengthOf(index) : 0,
     );

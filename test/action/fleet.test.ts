@@ -36,13 +36,13 @@ const jobs: readonly JobScript[] = LENGTHS.map((afterMs, index) => ({
 
 const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
 
-/** The looks that a job alone would need, the one before the message included. */
-function looksAlone(lengthMs: number): number {
-  let looks = 1;
-  for (let at = 0; at < lengthMs; looks++) {
+/** The polls that a job alone would need, the one before the message included. */
+function pollsAlone(lengthMs: number): number {
+  let polls = 1;
+  for (let at = 0; at < lengthMs; polls++) {
     at += nextPollMs({ sinceSendMs: at, pollWithinMs: null, fixedMs: null, pace: 1 });
   }
-  return looks;
+  return polls;
 }
 
 it(
@@ -92,15 +92,15 @@ it(
     expect(calls).toBeLessThanOrEqual(60);
     expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
     for (const [index, { polls }] of results.entries()) {
-      expect(polls).toBeLessThanOrEqual(1.1 * looksAlone(LENGTHS[index] ?? 0) + 1);
+      expect(polls).toBeLessThanOrEqual(1.1 * pollsAlone(LENGTHS[index] ?? 0) + 1);
     }
     const total = scene.agent.gets().length;
-    const alone = LENGTHS.reduce((sum, length) => sum + looksAlone(length), 0);
+    const alone = LENGTHS.reduce((sum, length) => sum + pollsAlone(length), 0);
     const share = busiestShare(scene.agent.gets().map(({ at }) => at));
     console.info(
-      `${JOBS} jobs: ${total} looks (${alone} if each were alone), ${scene.agent.maxSockets} sockets, ` +
+      `${JOBS} jobs: ${total} polls (${alone} if each were alone), ${scene.agent.maxSockets} sockets, ` +
         `${calls} calls to GitHub, ` +
-        `at most ${Math.round(100 * share)} % of a minute's looks within 5 s`,
+        `at most ${Math.round(100 * share)} % of a minute's polls within 5 s`,
     );
     expect(total).toBeLessThanOrEqual(1.1 * alone);
     expect(share).toBeLessThan(0.5);
@@ -170,7 +170,7 @@ interface Told {
 }
 
 /**
- * The share that the busiest 5 s have of the looks of their minute; 1/12 if they are spread evenly,
+ * The share that the busiest 5 s have of the polls of their minute; 1/12 if they are spread evenly,
  * and nearly 1 if jobs with an interval of 30 s are looked at in bunches. From the tenth minute on,
  * after which no interval changes any more.
  */
