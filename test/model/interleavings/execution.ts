@@ -1,0 +1,666 @@
+import type { Clock } from '../../../src/clock.ts';
+import type { OwnComment, Reaction } from '../../../src/github/api.ts';
+import { FRESH_MS } from '../../../src/memory/conversation.ts';
+import type { Ledger } from '../../../src/memory/ledger.ts';
+import { EPOCH } from '../clock.ts';
+import { ServerState, type StoredComment } from './server-state.ts';
+import {
+  type Call,
+  type Kind,
+  type Network,
+  type Overrides,
+  type RunSetup,
+  type SimulatedRun,
+  startRun,
+} from './simulated-run.ts';
+import { TimeBounds } from './time-bounds.ts';
+
+// One execution of a few runs in which the caller decides what happens next. Only the order is known, and
+// with it when everything may have happened: a call takes any time up to a limit, a sleep just its own.
+// An order that needs a slower call than that does not happen.
+
+export interface Scenario {
+  readonly name: string;
+  readonly runs: readonly RunSetup[];
+  /** By the name of a run the runs before it: it begins when those are over, or killed. */
+  readonly after?: Readonly<Record<string, readonly string[]>>;
+  /** Whether a list may lack a comment for 2.5 s. */
+  readonly lags: boolean;
+  /** The comment that exists at first; null for none. */
+  readonly existing: Ledger | null;
+  /** Whether somebody deletes all comments between two attempts. */
+  readonly isDeleted?: boolean;
+  /** Whether GitHub keeps no versions of comments. */
+  readonly lacksHistory?: boolean;
+  /** By job: the number of its pull request, if it shows one. */
+  readonly pullRequests?: ReadonlyMap<string, number>;
+  /** Runs that may be killed, each at any point. */
+  readonly kills?: readonly string[];
+  /** Runs that may be cancelled, each at any point. */
+  readonly cancels?: readonly string[];
+  readonly troubles?: readonly Trouble[];
+  /** Calls, by their names, that may take longer than the run waits for them. */
+  readonly slow?: readonly string[];
+  /** Whether polls of a job may take longer than a write may be based on a read. */
+  readonly slowPolls?: boolean;
+  /** Whether all answers have a point of their own. */
+  readonly isSplit?: boolean;
+}
+
+/** Calls that may get no answer. */
+export interface Trouble {
+  readonly run: string;
+  readonly kind: Kind;
+  /** Whether they take effect all the same. */
+  readonly takesEffect: boolean;
+  /** To how many of its calls that may happen, at most. */
+  readonly most: number;
+}
+
+/** Something that may happen next. */
+export interface Transition {
+  /** The same in every execution that starts with the same transitions. */
+  readonly key: string;
+  readonly actor: number;
+  readonly accesses: readonly Access[];
+  /** Finds out when it happens; null if it cannot any more. */
+  readonly schedule: (bounds: TimeBounds) => Scheduled | null;
+  readonly make: (scheduled: Scheduled) => void;
+}
+
+/** Points in time. */
+interface Scheduled {
+  /** Of the step of the run. */
+  readonly at: number;
+  /** When it was done to what it touches. */
+  readonly effectAt: number;
+}
+
+export interface Access {
+  readonly what: string;
+  /** Two that read, or two that add, may change places. */
+  readonly how: 'reads' | 'adds' | 'writes';
+}
+
+export const CONVERSATION = 7;
+
+const HOW: Readonly<Record<Kind, Access['how']>> = {
+  read: 'reads',
+  create: 'writes',
+  update: 'writes',
+  delete: 'writes',
+  react: 'writes',
+  unreact: 'writes',
+  post: 'adds',
+  poll: 'reads',
+};
+
+/** Milliseconds that a call may take, and those that a slow one takes at least and at most. */
+const CALL_MS = 400;
+const SHORTEST_SLOW_CALL_MS = 1100;
+const SLOW_CALL_MS = 9900;
+const SLOW_POLL_MS = 2000;
+/** Milliseconds for which a list may not show a comment. */
+const LAG_MS = 2500;
+const SLOWEST_WORTH_TELLING_MS = 1000;
+/** From the end of an attempt to the next one. */
+const UNTIL_RERUN_MS = 300_000;
+
+interface Pending {
+  readonly name: string;
+  readonly call: Call<unknown>;
+  readonly madeAt: number;
+  readonly mostMs: number;
+  /** Set once it has taken effect, with when it did. */
+  outcome: { readonly at: number; readonly settle: () => void } | null;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Timer {
+  readonly name: string;
+  readonly ms: number;
+  readonly due: number;
+  readonly since: number;
+  readonly fire: () => void;
+}
+
+/** A run. Its own clock does not move while it waits for calls. */
+interface Actor {
+  readonly index: number;
+  readonly setup: RunSetup;
+  phase: 'waiting' | 'running' | 'over' | 'killed';
+  run: SimulatedRun | null;
+  clock: number;
+  made: number;
+  calls: Pending[];
+  timers: Timer[];
+  /** Points in time: of its last step, and of the reading that it may write on. */
+  at: number;
+  readAt: number | null;
+  /** Whether it may be killed right here. */
+  isAtRisk: boolean;
+  /** Whether it would have done something else, had it known the time. */
+  isImpossible: boolean;
+  readonly troubles: Map<Trouble, number>;
+  points: number;
+}
+
+/** What was done to something, and when. */
+interface Effect extends Access {
+  readonly actor: number;
+  readonly at: number;
+}
+
+export class Execution {
+  readonly scenario: Scenario;
+  readonly server: ServerState;
+  readonly trace: string[] = [];
+  readonly failures: unknown[] = [];
+  readonly #actors: readonly Actor[];
+  readonly #overrides: Overrides;
+  readonly #isTraced: boolean;
+  readonly #bounds = TimeBounds.startRun();
+  /** The last of each kind by each run. */
+  #effects: readonly Effect[] = [];
+  /** By the id of a comment when it was made. */
+  readonly #createdAt = new Map<number, number>();
+
+  constructor(scenario: Scenario, overrides: Overrides = {}, isTraced = false) {
+    this.scenario = scenario;
+    this.#overrides = overrides;
+    this.#isTraced = isTraced;
+    this.server = new ServerState(scenario.pullRequests ?? new Map());
+    this.server.keepsHistory = scenario.lacksHistory !== true;
+    const { existing, runs } = scenario;
+    if (existing !== null) {
+      this.server.create(CONVERSATION, this.server.text.compose(existing), '', EPOCH - 3_600_000);
+    }
+    this.#actors = runs.map((setup, index) => ({
+      ...{ index, setup, phase: 'waiting', run: null, clock: EPOCH, made: 0, points: 0 },
+      ...{ calls: [], timers: [], isAtRisk: false, isImpossible: false, at: 0, readAt: null },
+      troubles: new Map(
+        (scenario.troubles ?? [])
+          .filter(({ run }) => run === setup.name)
+          .map((trouble) => [trouble, trouble.most]),
+      ),
+    }));
+  }
+
+  /** Null if it has not begun. */
+  run(name: string): SimulatedRun | null {
+    return this.#actors.find(({ setup }) => setup.name === name)?.run ?? null;
+  }
+
+  isOver(name: string): boolean {
+    return this.#actors.some(({ setup, phase }) => setup.name === name && phase === 'over');
+  }
+
+  /** How many points each of the runs has come to that all begin at once. */
+  points(): readonly number[] {
+    const { after = {} } = this.scenario;
+    return this.#actors.filter(({ setup }) => !(setup.name in after)).map(({ points }) => points);
+  }
+
+  /** Does one thing, and lets everybody go on until all wait again. */
+  async make(transition: Transition): Promise<void> {
+    const actor = this.#actors[transition.actor] as Actor;
+    actor.isAtRisk = false;
+    const scheduled = transition.schedule(this.#bounds);
+    if (scheduled === null) throw new Error(`It cannot be that ${transition.key} now.`);
+    actor.at = scheduled.at;
+    // The effect of a call and its answer are two.
+    actor.points += transition.accesses.length + 1;
+    for (const access of transition.accesses)
+      this.#note({ ...access, actor: transition.actor, at: scheduled.effectAt });
+    transition.make(scheduled);
+    await everybodyWaits();
+    this.#bounds.keepOnly(this.#neededTimes());
+  }
+
+  /**
+   * What may happen next, or as much of it as is enough: what concerns one run only can neither help
+   * nor hinder another one, so it comes at once, before anything that concerns several. Null if
+   * something would have had to happen before.
+   */
+  transitions(): readonly Transition[] | null {
+    const all = this.#movesByActor();
+    const own = all?.find(
+      (transitions) =>
+        transitions.length > 0 && transitions.every(({ accesses }) => accesses.length === 0),
+    );
+    return own ?? all?.flat() ?? null;
+  }
+
+  /** All that may happen next. */
+  allTransitions(): readonly Transition[] | null {
+    return this.#movesByActor()?.flat() ?? null;
+  }
+
+  #movesByActor(): readonly (readonly Transition[])[] | null {
+    const all = this.#actors.map((actor) => this.#movesOf(actor));
+    const isOver = this.#actors.some(
+      (actor, index) => actor.isImpossible || isTooLate(actor, all[index] ?? []),
+    );
+    return isOver ? null : all;
+  }
+
+  /** Repeats a transition that another execution made after the same ones. */
+  async repeat(key: string): Promise<void> {
+    const transition = this.#actors
+      .flatMap((actor) => this.#thinkable(actor))
+      .find((one) => one.key === key);
+    if (transition === undefined)
+      throw new Error(`There is no transition ${key}: a execution is not repeatable.`);
+    await this.make(transition);
+  }
+
+  #movesOf(actor: Actor): readonly Transition[] {
+    return this.#thinkable(actor).filter(({ schedule }) => schedule(this.#bounds.copy()) !== null);
+  }
+
+  /** Whether or not there is time for it. */
+  #thinkable(actor: Actor): readonly Transition[] {
+    switch (actor.phase) {
+      case 'waiting':
+        return this.#start(actor);
+      case 'running':
+        return [
+          ...actor.calls.flatMap((pending) => this.#callMoves(actor, pending)),
+          ...actor.timers.map((timer) => this.#end(actor, timer)),
+          ...this.#mishaps(actor),
+        ];
+      default:
+        return [];
+    }
+  }
+
+  #start(actor: Actor): readonly Transition[] {
+    const { index, setup } = actor;
+    const names = this.scenario.after?.[setup.name] ?? [];
+    const before = this.#actors.filter(({ setup }) => names.includes(setup.name));
+    if (before.some(({ phase }) => phase === 'waiting' || phase === 'running')) return [];
+    const schedule = (bounds: TimeBounds): Scheduled | null => {
+      const at = bounds.point();
+      const isAfter = before.every((one) => bounds.isAtLeast(at, one.at, UNTIL_RERUN_MS));
+      return isAfter ? { at, effectAt: at } : null;
+    };
+    const make = (): void => {
+      if (before.length > 0) {
+        if (this.scenario.isDeleted) this.server.comments.splice(0);
+        actor.clock = Math.max(...before.map(({ clock }) => clock)) + UNTIL_RERUN_MS;
+      }
+      actor.phase = 'running';
+      actor.isAtRisk = mayBe(this.scenario.kills, actor);
+      this.#log(actor, 'begins');
+      actor.run = startRun(setup, this.#network(actor), this.server, this.#overrides);
+      const end = (): void => {
+        leave(actor, 'over');
+      };
+      actor.run.over.then(end, (error) => {
+        end();
+        this.failures.push(error);
+      });
+    };
+    return [{ key: `${setup.name} begins`, actor: index, accesses: [], schedule, make }];
+  }
+
+  #callMoves(actor: Actor, pending: Pending): readonly Transition[] {
+    const { name, call, outcome } = pending;
+    if (outcome !== null) return [this.#arrive(actor, pending, outcome)];
+    const base = { actor: actor.index, accesses: [{ what: call.on, how: HOW[call.kind] }] };
+    const young = this.#young(call);
+    const goesWell = subsets(young).map((hidden): Transition => {
+      const isListed = ({ id }: StoredComment): boolean => !hidden.includes(id);
+      return {
+        ...base,
+        key: `${name} without ${hidden.join('+')}`,
+        schedule: (bounds) => this.#placeCall(actor, pending, hidden, bounds),
+        make: ({ effectAt }) => this.#takeEffect(actor, pending, isListed, effectAt),
+      };
+    });
+    if (call.kind === 'poll' && this.scenario.slowPolls) {
+      goesWell.push({
+        ...base,
+        key: `${name} takes long`,
+        schedule: (bounds) => this.#placeCall(actor, pending, [], bounds, FRESH_MS),
+        make: ({ effectAt }) => {
+          // So that the run knows how long it took.
+          actor.clock += SLOW_POLL_MS;
+          this.#takeEffect(actor, pending, () => true, effectAt);
+        },
+      });
+    }
+    const trouble = [...actor.troubles].find(([{ kind }, left]) => kind === call.kind && left > 0);
+    if (trouble === undefined) return goesWell;
+    const [{ takesEffect }, left] = trouble;
+    const schedule = (bounds: TimeBounds): Scheduled | null =>
+      this.#placeCall(actor, pending, [], bounds);
+    const make = ({ effectAt }: Scheduled): void => {
+      actor.troubles.set(trouble[0], left - 1);
+      const answer = (): void => settleBy(pending, call.unanswered);
+      if (takesEffect) this.#takeEffect(actor, pending, () => true, effectAt, answer);
+      else this.#settle(actor, pending, answer, effectAt);
+      this.#log(actor, takesEffect ? 'gets no answer' : `fails to ${call.kind} ${call.on}`);
+    };
+    return [...goesWell, { ...base, key: `${name} fails`, schedule, make }];
+  }
+
+  /** Comments that a list may show already, or not yet. */
+  #young({ query }: Call<unknown>): readonly number[] {
+    if (query === undefined || !this.scenario.lags) return [];
+    return this.server
+      .unknownTo(query)
+      .map(({ id }) => id)
+      .filter((id) => this.#createdAt.has(id));
+  }
+
+  /** Its answer arrives right after its effect, unless it is slow: nothing is left out by that. */
+  #placeCall(
+    actor: Actor,
+    pending: Pending,
+    hidden: readonly number[],
+    bounds: TimeBounds,
+    leastMs = 0,
+  ): Scheduled | null {
+    const { call, madeAt } = pending;
+    const mostMs = leastMs > 0 ? SLOW_POLL_MS : pending.mostMs;
+    const at = bounds.point();
+    const conflicts = this.#effects.filter((effect) =>
+      isConflict(effect, { what: call.on, how: HOW[call.kind] }),
+    );
+    const isInTime =
+      bounds.isAtLeast(at, madeAt, 0) &&
+      bounds.isAtMost(at, madeAt, mostMs) &&
+      conflicts.every((effect) => bounds.isAtLeast(at, effect.at, 0)) &&
+      hidden.every((id) => bounds.isAtMost(at, this.#createdAt.get(id) ?? at, LAG_MS));
+    if (!isInTime) return null;
+    if (this.#isSplit(pending)) return { at: actor.at, effectAt: at };
+    const scheduled = this.#placeArrival(actor, { ...pending, mostMs }, at, bounds);
+    return scheduled && bounds.isAtLeast(scheduled.at, madeAt, leastMs) ? scheduled : null;
+  }
+
+  #placeArrival(
+    actor: Actor,
+    pending: Pending,
+    effectAt: number,
+    bounds: TimeBounds,
+  ): Scheduled | null {
+    const { name, madeAt, mostMs } = pending;
+    const at = this.#placeStep(actor, name, bounds);
+    const isInTime =
+      at !== null && bounds.isAtLeast(at, effectAt, 0) && bounds.isAtMost(at, madeAt, mostMs);
+    return isInTime ? { at, effectAt } : null;
+  }
+
+  /** What a run waits for comes in its order: nothing else that it waits for is over by then. */
+  #placeStep(actor: Actor, name: string, bounds: TimeBounds): number | null {
+    const at = bounds.point();
+    const isInTime =
+      bounds.isAtLeast(at, actor.at, 0) &&
+      actor.calls.every(
+        (call) => call.name === name || bounds.isAtMost(at, call.madeAt, call.mostMs),
+      ) &&
+      actor.timers.every(
+        (timer) => timer.name === name || bounds.isAtMost(at, timer.since, timer.ms),
+      );
+    return isInTime ? at : null;
+  }
+
+  #takeEffect(
+    actor: Actor,
+    pending: Pending,
+    isListed: (comment: StoredComment) => boolean,
+    at: number,
+    instead: (() => void) | null = null,
+  ): void {
+    const { call, resolve, reject } = pending;
+    let detail = '';
+    let settle: () => void;
+    try {
+      const value = call.act(isListed);
+      settle = () => resolve(value);
+      if (call.kind === 'create') this.#createdAt.set((value as { id: number }).id, at);
+      if (this.#isTraced) detail = describe(call, value, this.server);
+    } catch (error) {
+      settle = () => reject(error);
+      detail = ` -> ${error}`;
+    }
+    actor.isAtRisk = HOW[call.kind] !== 'reads' && mayBe(this.scenario.kills, actor);
+    this.#log(actor, `${call.kind} ${call.on}${detail}`);
+    this.#settle(actor, pending, instead ?? settle, at);
+  }
+
+  #settle(actor: Actor, pending: Pending, settle: () => void, at: number): void {
+    if (this.#isSplit(pending)) {
+      pending.outcome = { at, settle };
+      return;
+    }
+    actor.calls = actor.calls.filter((one) => one !== pending);
+    if (pending.call.kind === 'read') actor.readAt = pending.madeAt;
+    settle();
+  }
+
+  #isSplit(pending: Pending): boolean {
+    return this.scenario.isSplit === true || isSlow(pending);
+  }
+
+  #arrive(actor: Actor, pending: Pending, outcome: NonNullable<Pending['outcome']>): Transition {
+    return {
+      ...{ key: `${pending.name} arrives`, actor: actor.index, accesses: [] },
+      schedule: (bounds) => {
+        const scheduled = this.#placeArrival(actor, pending, outcome.at, bounds);
+        const leastMs = isSlow(pending) ? SHORTEST_SLOW_CALL_MS : 0;
+        return scheduled && bounds.isAtLeast(scheduled.at, pending.madeAt, leastMs)
+          ? scheduled
+          : null;
+      },
+      make: () => {
+        // So that the run knows how long it took.
+        if (isSlow(pending)) actor.clock += SHORTEST_SLOW_CALL_MS;
+        this.#log(actor, `hears of ${pending.call.kind} ${pending.call.on}`);
+        actor.calls = actor.calls.filter((one) => one !== pending);
+        if (pending.call.kind === 'read') actor.readAt = pending.madeAt;
+        outcome.settle();
+      },
+    };
+  }
+
+  #end(actor: Actor, timer: Timer): Transition {
+    return {
+      ...{ key: `${timer.name} ends`, actor: actor.index, accesses: [] },
+      schedule: (bounds) => {
+        const at = this.#placeStep(actor, timer.name, bounds);
+        const isInTime =
+          at !== null &&
+          bounds.isAtLeast(at, timer.since, timer.ms) &&
+          bounds.isAtMost(at, timer.since, timer.ms);
+        return isInTime ? { at, effectAt: at } : null;
+      },
+      make: () => {
+        if (timer.ms >= SLOWEST_WORTH_TELLING_MS) this.#log(actor, `has waited for ${timer.ms} ms`);
+        actor.timers = actor.timers.filter((one) => one !== timer);
+        actor.clock = Math.max(actor.clock, timer.due);
+        timer.fire();
+      },
+    };
+  }
+
+  #mishaps(actor: Actor): readonly Transition[] {
+    const { index, setup, run } = actor;
+    const base = { actor: index, accesses: [] };
+    const transitions: Transition[] = [];
+    if (actor.isAtRisk) {
+      const make = (): void => {
+        leave(actor, 'killed');
+        this.#log(actor, 'is killed');
+      };
+      const schedule = (): Scheduled => ({ at: actor.at, effectAt: actor.at });
+      transitions.push({ ...base, key: `${setup.name} is killed`, schedule, make });
+    }
+    if (mayBe(this.scenario.cancels, actor) && run?.cancel.signal.aborted === false) {
+      const make = (): void => {
+        this.#log(actor, 'is cancelled');
+        run.cancel.abort(new Error('cancelled'));
+      };
+      const schedule = (bounds: TimeBounds): Scheduled | null => {
+        const at = this.#placeStep(actor, '', bounds);
+        return at === null ? null : { at, effectAt: at };
+      };
+      transitions.push({ ...base, key: `${setup.name} is cancelled`, schedule, make });
+    }
+    return transitions;
+  }
+
+  #network(actor: Actor): Network {
+    const counts = new Map<string, number>();
+    const nameOf = (what: string): string => {
+      const count = (counts.get(what) ?? 0) + 1;
+      counts.set(what, count);
+      return `${actor.setup.name} ${what} ${count}`;
+    };
+    const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) {
+          reject(signal.reason);
+          return;
+        }
+        const stop = (): void => {
+          actor.timers = actor.timers.filter((one) => one !== timer);
+          reject(signal.reason);
+        };
+        const fire = (): void => {
+          signal.removeEventListener('abort', stop);
+          resolve();
+        };
+        const timer = { name: nameOf('sleep'), ms, due: actor.clock + ms, since: actor.at, fire };
+        actor.timers.push(timer);
+        signal.addEventListener('abort', stop, { once: true });
+      });
+    const clock: Clock = { startedAt: actor.clock, now: () => actor.clock, sleep };
+    const call = <T>(made: Call<T>): Promise<T> =>
+      new Promise<T>((resolve, reject) => {
+        const name = nameOf(made.kind);
+        if (made.kind === 'create' || made.kind === 'update') this.#isFresh(actor);
+        actor.calls.push({
+          ...{ name, call: made, madeAt: actor.at, outcome: null, reject },
+          mostMs: this.#mostMs(name, made),
+          resolve: resolve as (value: unknown) => void,
+        });
+      });
+    return { clock, random: () => 0.5, call };
+  }
+
+  #mostMs(name: string, { kind }: Call<unknown>): number {
+    if (this.scenario.slow?.includes(name)) return SLOW_CALL_MS;
+    return kind === 'poll' && this.scenario.slowPolls ? FRESH_MS : CALL_MS;
+  }
+
+  /** The clock of a run does not move here, so the age of a read is checked here. */
+  #isFresh(actor: Actor): void {
+    const { at, readAt } = actor;
+    actor.readAt = null;
+    actor.isImpossible ||= readAt !== null && !this.#bounds.isAtMost(at, readAt, FRESH_MS);
+  }
+
+  #note(effect: Effect): void {
+    this.#effects = [
+      ...this.#effects.filter(
+        ({ actor, what, how }) =>
+          actor !== effect.actor || what !== effect.what || how !== effect.how,
+      ),
+      effect,
+    ];
+  }
+
+  #neededTimes(): ReadonlySet<number> {
+    return new Set([
+      ...this.#effects.map(({ at }) => at),
+      ...this.#createdAt.values(),
+      ...this.#actors.flatMap(({ at, readAt, calls, timers }) => [
+        at,
+        ...(readAt === null ? [] : [readAt]),
+        ...calls.flatMap(({ madeAt, outcome }) => (outcome ? [madeAt, outcome.at] : [madeAt])),
+        ...timers.map(({ since }) => since),
+      ]),
+    ]);
+  }
+
+  #log({ setup }: Actor, what: string): void {
+    if (this.#isTraced) this.trace.push(`${setup.name} ${what}`);
+  }
+}
+
+/** Whether something that a run waits for cannot happen any more. */
+function isTooLate({ phase, calls }: Actor, transitions: readonly Transition[]): boolean {
+  if (phase !== 'running') return false;
+  const isPossible = ({ name, outcome }: Pending): boolean =>
+    outcome !== null || transitions.some(({ key }) => key.startsWith(`${name} without`));
+  return transitions.length === 0 || !calls.every(isPossible);
+}
+
+function isSlow({ mostMs }: Pending): boolean {
+  return mostMs === SLOW_CALL_MS;
+}
+
+function leave(actor: Actor, phase: 'over' | 'killed'): void {
+  actor.phase = phase;
+  actor.calls = [];
+  actor.timers = [];
+}
+
+function mayBe(names: readonly string[] | undefined, { setup }: Actor): boolean {
+  return names?.includes(setup.name) === true;
+}
+
+export function isConflict(one: Access, other: Access): boolean {
+  return one.what === other.what && (one.how !== other.how || one.how === 'writes');
+}
+
+function subsets(ids: readonly number[]): readonly (readonly number[])[] {
+  const [first, ...others] = ids;
+  if (first === undefined) return [[]];
+  return subsets(others).flatMap((subset) => [subset, [first, ...subset]]);
+}
+
+function settleBy({ resolve, reject }: Pending, make: () => unknown): void {
+  try {
+    resolve(make());
+  } catch (error) {
+    reject(error);
+  }
+}
+
+/** For traces: what a call has shown. */
+export function describe({ kind }: Call<unknown>, value: unknown, server: ServerState): string {
+  const sayComment = ({ id, versions }: OwnComment): string =>
+    `${id}: ${versions.map((body) => say(server.ledgerOf(body))).join(' / ')}`;
+  switch (kind) {
+    case 'read': {
+      const comments = value as readonly OwnComment[];
+      return ` -> ${comments.map(sayComment).join('; ') || 'nothing'}`;
+    }
+    case 'create':
+    case 'update':
+      return ` -> ${value === null ? 'gone' : sayComment(value as OwnComment)}`;
+    case 'react':
+      return (value as Reaction).isNew ? ' -> 201' : ' -> 200';
+    default:
+      return '';
+  }
+}
+
+function say({ jobs }: Ledger): string {
+  return jobs
+    .flatMap(({ turns }) => turns)
+    .map(({ mark, owner, delivery, endedAt }) => {
+      const who = mark === owner ? mark : `${mark} by ${owner}`;
+      return `${who} ${delivery}${endedAt === null ? '…' : ''}`;
+    })
+    .join(', ');
+}
+
+/** All that can go on without time goes on before the next turn of the event loop. */
+export function everybodyWaits(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,192 @@
+import { Execution, isConflict, type Scenario, type Transition } from './execution.ts';
+import { randomFrom } from './random-round.ts';
+import type { Overrides } from './simulated-run.ts';
+
+// Executes a scenario in every order in which its events can follow each other, but each order that makes a
+// difference only once. What is left out, and why it makes no difference:
+//
+// - A response arrives right after its call has taken effect: then the run makes its next calls, which can
+//   take effect at any later time. A run that waits for two responses does nothing before it has both. With
+//   a slow call, during which something else can happen to the same run, effect and response are apart.
+// - What concerns only one run happens at once (a persistent set), such as the end of a sleep or a kill.
+//   Other runs do not notice whether it happens before or after their own transitions.
+// - Two transitions of different runs that access different things, or only read the same thing, have the
+//   same result in both orders. The one that was tried first is not tried again after the other, until
+//   something accesses the same (sleep sets). So all calls to the API are independent of all calls to GitHub.
+// - A run is killed right after a call that changes something, or before its first call: until its next
+//   change, no other run can see when it was killed.
+// - Orders in which a call takes longer than its limit, or a list is later than its limit, cannot happen.
+
+/** How an execution ended. */
+export interface Verdict {
+  readonly wrong: readonly string[];
+  /** What has gone otherwise than everybody would like, though nothing is wrong; else empty. */
+  readonly leftover: string;
+  /** Names the way in which it ended. */
+  readonly end: string;
+}
+
+export interface Exploration {
+  /** How many executions were started. */
+  readonly executions: number;
+  /** How many came to an end; the others turned out to be the same as one before, or impossible. */
+  readonly ended: number;
+  /** Orders of the events of the longest execution: without pruning, there are at least as many. */
+  readonly orders: bigint;
+  /** By name how often each was met, with the moves of the first one. */
+  readonly ends: ReadonlyMap<string, Occurrence>;
+  readonly leftovers: ReadonlyMap<string, Occurrence>;
+  readonly wrong: ReadonlyMap<string, Occurrence>;
+  readonly isComplete: boolean;
+}
+
+export interface Occurrence {
+  count: number;
+  readonly transitions: readonly string[];
+}
+
+export interface ExploreOptions {
+  readonly overrides?: Overrides;
+  /** Stops after so many executions, which are chosen at random. */
+  readonly most?: number;
+  readonly stopsAtWrong?: boolean;
+}
+
+type Sleeping = Pick<Transition, 'key' | 'actor' | 'accesses'>;
+
+interface Branch {
+  readonly transitions: readonly string[];
+  /** Moves that were tried before, in an order that comes to the same. */
+  readonly asleep: readonly Sleeping[];
+}
+
+export async function explore(
+  scenario: Scenario,
+  check: (execution: Execution) => Verdict,
+  { overrides, most = Infinity, stopsAtWrong = false }: ExploreOptions = {},
+): Promise<Exploration> {
+  const random = most === Infinity ? () => 0.999 : randomFrom(1);
+  const branches: Branch[] = [{ transitions: [], asleep: [] }];
+  const [ends, leftovers, wrong] = [newMap(), newMap(), newMap()];
+  let [executions, ended, orders] = [0, 0, 0n];
+  while (branches.length > 0 && executions < most && !(stopsAtWrong && wrong.size > 0)) {
+    const { transitions, asleep } = take(branches, random);
+    const execution = new Execution(scenario, overrides);
+    executions += 1;
+    for (const key of transitions) await execution.repeat(key);
+    const played = await playOn(execution, transitions, asleep, branches);
+    if (played === null) continue;
+    ended += 1;
+    orders = max(orders, multinomial(execution.points()));
+    const verdict = check(execution);
+    note(ends, verdict.end, played);
+    if (verdict.leftover !== '') note(leftovers, verdict.leftover, played);
+    for (const what of verdict.wrong) note(wrong, what, played);
+  }
+  return { executions, ended, orders, ends, leftovers, wrong, isComplete: branches.length === 0 };
+}
+
+/** To the end, or null if there is none of its own. Leaves what else was possible on the way. */
+async function playOn(
+  execution: Execution,
+  before: readonly string[],
+  asleepBefore: readonly Sleeping[],
+  branches: Branch[],
+): Promise<readonly string[] | null> {
+  const transitions = [...before];
+  let asleep = asleepBefore;
+  for (;;) {
+    const possible = execution.transitions();
+    if (possible === null) return null;
+    if (possible.length === 0) return transitions;
+    const [next, ...others] = possible.filter(({ key }) => !asleep.some((one) => one.key === key));
+    if (next === undefined) return null;
+    let tried = [...asleep, sleeping(next)];
+    for (const other of others) {
+      branches.push({
+        transitions: [...transitions, other.key],
+        asleep: stillAsleep(tried, other),
+      });
+      tried = [...tried, sleeping(other)];
+    }
+    asleep = stillAsleep(asleep, next);
+    transitions.push(next.key);
+    await execution.make(next);
+  }
+}
+
+function sleeping({ key, actor, accesses }: Transition): Sleeping {
+  return { key, actor, accesses };
+}
+
+/** Of moves those that sleep on after another one. */
+function stillAsleep(asleep: readonly Sleeping[], made: Transition): readonly Sleeping[] {
+  return asleep.filter(
+    ({ actor, accesses }) =>
+      actor !== made.actor &&
+      accesses.every((access) => made.accesses.every((its) => !isConflict(access, its))),
+  );
+}
+
+/** Plays at random, and leaves nothing out: whatever may happen next has the same chance. */
+export async function walkAtRandom(
+  scenario: Scenario,
+  check: (execution: Execution) => Verdict,
+  seed: number,
+): Promise<Verdict | null> {
+  const random = randomFrom(seed);
+  const execution = new Execution(scenario);
+  for (;;) {
+    const possible = execution.allTransitions();
+    if (possible === null) return null;
+    const next = possible[Math.floor(random() * possible.length)];
+    if (next === undefined) return check(execution);
+    await execution.make(next);
+  }
+}
+
+/** Repeats an execution, and returns what happened. */
+export async function traceOf(
+  scenario: Scenario,
+  transitions: readonly string[],
+  overrides?: Overrides,
+): Promise<readonly string[]> {
+  const execution = new Execution(scenario, overrides, true);
+  for (const key of transitions) await execution.repeat(key);
+  return execution.trace;
+}
+
+function take(branches: Branch[], random: () => number): Branch {
+  const index = Math.floor(random() * branches.length);
+  const taken = branches[index];
+  const last = branches.pop();
+  if (taken === undefined || last === undefined) throw new Error('There is no branch left.');
+  if (taken !== last) branches[index] = last;
+  return taken;
+}
+
+function newMap(): Map<string, Occurrence> {
+  return new Map();
+}
+
+function note(met: Map<string, Occurrence>, what: string, transitions: readonly string[]): void {
+  const known = met.get(what);
+  if (known === undefined) met.set(what, { count: 1, transitions });
+  else known.count += 1;
+}
+
+/** In how many orders so many points of each can follow each other. */
+function multinomial(points: readonly number[]): bigint {
+  let [all, orders] = [0n, 1n];
+  for (const count of points) {
+    for (let index = 1n; index <= BigInt(count); index++) {
+      all += 1n;
+      orders = (orders * all) / index;
+    }
+  }
+  return orders;
+}
+
+function max(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
+}

@@ -1,0 +1,104 @@
+import type { OwnComment } from '../../../src/github/api.ts';
+import { Conversation, type Reading } from '../../../src/memory/conversation.ts';
+import type { Note } from '../../../src/memory/updates.ts';
+import { commands, type Group, legs, reruns, rerunsOfLegs, type Single } from './scenarios.ts';
+import type { Overrides } from './simulated-run.ts';
+
+// Faults that the exploration must find: each leaves out one part of the protocol. They replace what a run
+// is given, or a method of `Conversation`.
+
+export interface Fault extends Single {
+  readonly overrides: Overrides;
+  /** Puts something in the place of a method, and returns what puts the method back. */
+  readonly plant?: () => () => void;
+}
+
+const { read, writeUntilItShows } = Conversation.prototype;
+
+export const FAULTS: readonly Fault[] = [
+  {
+    name: 'no read-back',
+    ...single(legs, 'two legs; a comment exists'),
+    overrides: {},
+    plant() {
+      Conversation.prototype.writeUntilItShows = async function (own, { onWritten } = {}) {
+        const ledger = own();
+        await this.write(ledger);
+        onWritten?.();
+        const shown = { isShown: true, isInOldest: true };
+        return { ledger, isWhole: true, versions: [], ...shown };
+      };
+      return () => {
+        Conversation.prototype.writeUntilItShows = writeUntilItShows;
+      };
+    },
+  },
+  {
+    name: 'the smaller run id sends',
+    ...single(commands, 'a comment; no comment yet, lists lag'),
+    overrides: { claim: async ({ runId }) => (runId === '1001' ? 'ours' : 'taken') },
+  },
+  {
+    name: 'a message without a note',
+    ...single(reruns, 'pull_request, is killed; a comment exists'),
+    overrides: {
+      updates: (updates) => ({
+        load: (number) => updates.load(number),
+        announce: (states) => new Map(states.map(({ jobId }) => [jobId, NOTED])),
+        update: (state, number) => updates.update(state, number),
+        expectMore: (more) => updates.expectMore(more),
+        withdraw: (jobId) => updates.withdraw(jobId),
+        flush: () => updates.flush(),
+      }),
+    },
+  },
+  {
+    name: 'no claim',
+    ...single(commands, 'a comment; a comment exists'),
+    overrides: { claim: async () => 'ours' },
+  },
+  {
+    name: 'no history in a re-run',
+    ...single(rerunsOfLegs, 'two runs; a comment exists'),
+    overrides: {},
+    plant() {
+      Conversation.prototype.read = async function (options): Promise<Reading> {
+        const reading = await read.call(this, options);
+        return { ...reading, versions: [reading.ledger] };
+      };
+      return () => {
+        Conversation.prototype.read = read;
+      };
+    },
+  },
+  {
+    name: 'a write based on an old read',
+    ...single(legs, 'two legs; a comment exists'),
+    overrides: {
+      github(github) {
+        let reads = 0;
+        let before: readonly OwnComment[] = [];
+        return {
+          ...github,
+          async readComments(number, query) {
+            reads += 1;
+            // The first one is made at the beginning, the second one after the note.
+            if (reads !== 3) before = await github.readComments(number, query);
+            return before;
+          },
+        };
+      },
+    },
+  },
+];
+
+function single(
+  { messages, scenarios }: Group,
+  name: string,
+): Pick<Single, 'messages' | 'scenario'> {
+  const scenario = scenarios.find((one) => one.name === name);
+  if (scenario === undefined) throw new Error(`There is no scenario "${name}".`);
+  return { messages, scenario };
+}
+
+const NOTED: Promise<Note> = Promise.resolve({ kind: 'noted' });

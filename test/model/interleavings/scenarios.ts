@@ -1,0 +1,285 @@
+import type { Ledger } from '../../../src/memory/ledger.ts';
+import { newTurn } from '../../../src/turn.ts';
+import { EPOCH } from '../clock.ts';
+import { CONVERSATION, type Scenario, type Trouble } from './execution.ts';
+import type { RunSetup } from './simulated-run.ts';
+
+// Runs that write to the same pull request at the same time or one after the other.
+
+export interface Group {
+  readonly name: string;
+  /** Messages that are to be sent, all runs together. */
+  readonly messages: number;
+  readonly scenarios: readonly Scenario[];
+}
+
+export const JOB = 'job-1';
+const PULL_REQUESTS = new Map([[JOB, CONVERSATION]]);
+
+/** One scenario for itself. */
+export interface Single extends Pick<Group, 'name' | 'messages'> {
+  readonly scenario: Scenario;
+}
+
+export const A: RunSetup = {
+  ...{ name: 'A', runId: '1001', attempt: 1, step: 'follow-up:one', leg: 'null' },
+  ...{ event: 'pull_request', conversation: CONVERSATION, jobIds: [JOB], wait: false },
+  reply: 'accepts',
+};
+
+/** Another run of another workflow. */
+const B: RunSetup = { ...A, name: 'B', runId: '1002' };
+
+function rerunOf(setup: RunSetup): RunSetup {
+  return { ...setup, name: `${setup.name}2`, attempt: 2, reply: 'accepts' };
+}
+
+/** What an older run has left behind. */
+export const EXISTING: Ledger = {
+  jobs: [
+    {
+      id: JOB,
+      record: null,
+      turns: [
+        {
+          ...newTurn({
+            ...{ origin: 'run:1:x:y', leg: '', mark: 'old', by: null, prompt: 'x' },
+            ...{ startedAt: EPOCH - 4_000_000, runId: '1', attempt: 1 },
+          }),
+          ...{ delivery: 'sent', result: 'sent', sentAt: EPOCH - 3_900_000 },
+          endedAt: EPOCH - 3_800_000,
+        },
+      ],
+    },
+  ],
+  trimmed: null,
+};
+
+interface Start {
+  readonly where: string;
+  readonly existing: Ledger | null;
+  readonly lags: boolean;
+}
+
+/** Only new comments are listed late: if a comment exists, none is created. */
+const STARTS: readonly Start[] = [
+  { where: 'a comment exists', existing: EXISTING, lags: false },
+  { where: 'no comment yet', existing: null, lags: false },
+  { where: 'no comment yet, lists lag', existing: null, lags: true },
+];
+
+function everywhere(
+  name: string,
+  scenario: Omit<Scenario, 'name' | 'lags' | 'existing'>,
+): readonly Scenario[] {
+  return STARTS.map(({ where, ...schedule }) => ({
+    ...scenario,
+    ...schedule,
+    name: `${name}; ${where}`,
+  }));
+}
+
+/** Only where there is no comment one is created. */
+function wherever(
+  name: string,
+  scenario: Omit<Scenario, 'name' | 'lags' | 'existing'>,
+): readonly Scenario[] {
+  return everywhere(name, scenario).filter(({ existing }) => existing === null);
+}
+
+const leg = (setup: RunSetup, number: number): RunSetup => ({
+  ...setup,
+  leg: `{"part":${number}}`,
+});
+const LEGS = [leg(A, 1), leg({ ...B, runId: A.runId }, 2)];
+const EMPTY_LEGS = [A, { ...B, runId: A.runId }];
+const on = (event: RunSetup['event'], runs: readonly RunSetup[]): readonly RunSetup[] =>
+  runs.map((setup) => ({
+    ...setup,
+    event,
+    conversation: event === 'schedule' || event === 'workflow_dispatch' ? null : CONVERSATION,
+  }));
+const waiting = (runs: readonly RunSetup[]): readonly RunSetup[] =>
+  runs.map((setup) => ({ ...setup, wait: true }));
+
+const trouble = (kind: Trouble['kind'], takesEffect: boolean, most = 1): readonly Trouble[] => [
+  { run: 'A', kind, takesEffect, most },
+];
+
+const COMMANDS = on('issue_comment', [A, B]);
+const REVIEWS = on('pull_request_review', [A, B]);
+
+export const legs: Group = {
+  name: 'two legs of a matrix',
+  messages: 2,
+  scenarios: [
+    ...everywhere('two legs', { runs: LEGS }),
+    ...everywhere('the same with an empty leg', { runs: EMPTY_LEGS }),
+    ...wherever('the answer to a creation gets lost', {
+      ...{ runs: LEGS, troubles: trouble('create', true) },
+    }),
+    ...wherever('a creation fails', { runs: LEGS, troubles: trouble('create', false) }),
+  ],
+};
+
+export const commands: Group = {
+  name: 'two workflows on one command',
+  messages: 1,
+  scenarios: [
+    ...everywhere('a comment', { runs: COMMANDS }),
+    ...everywhere('a review', { runs: REVIEWS }),
+    ...everywhere('a reaction fails once', { runs: COMMANDS, troubles: trouble('react', false) }),
+    ...everywhere('a reaction fails twice', {
+      ...{ runs: COMMANDS, troubles: trouble('react', false, 2) },
+    }),
+    ...wherever('the answer to a creation gets lost', {
+      ...{ runs: COMMANDS, troubles: trouble('create', true) },
+    }),
+    ...wherever('the same on a review', { runs: REVIEWS, troubles: trouble('create', true) }),
+    ...wherever('a creation fails', { runs: COMMANDS, troubles: trouble('create', false) }),
+    ...wherever('the same on a review', { runs: REVIEWS, troubles: trouble('create', false) }),
+  ],
+};
+
+export const lostReactions: Group = {
+  name: 'two workflows on one command, and the answer to a reaction gets lost',
+  messages: 1,
+  scenarios: everywhere('a comment', { runs: COMMANDS, troubles: trouble('react', true) }),
+};
+
+const EVENTS = [
+  ...(['pull_request', 'issue_comment', 'pull_request_review'] as const),
+  ...(['schedule', 'workflow_dispatch'] as const),
+] as const;
+
+export const reruns: Group = {
+  name: 'a run and its re-run',
+  messages: 1,
+  scenarios: EVENTS.flatMap((event) =>
+    [[A], waiting([A]), [{ ...A, reply: 'refuses' } as const]].flatMap((first, index) => {
+      const runs = on(event, [...first, ...first.map(rerunOf)]);
+      const name = `${event}${['', ', waits', ', is refused first'][index]}`;
+      const base = { runs, after: { A2: ['A'] }, pullRequests: PULL_REQUESTS };
+      return [
+        ...everywhere(`${name}, is killed`, { ...base, kills: ['A'] }),
+        ...everywhere(`${name}, is cancelled`, { ...base, cancels: ['A'] }),
+        ...wherever(`${name}, is killed, and the answer to its creation gets lost`, {
+          ...{ ...base, kills: ['A'], troubles: trouble('create', true) },
+        }),
+      ];
+    }),
+  ),
+};
+
+export const placeless: Group = {
+  name: 'a run and its re-run, and the job shows no pull request',
+  messages: 1,
+  scenarios: everywhere('schedule', {
+    runs: on('schedule', [A, rerunOf(A)]),
+    ...{ after: { A2: ['A'] }, kills: ['A'] },
+  }),
+};
+
+export const rerunsBesides: Group = {
+  name: 'a run that is killed beside another one, and its re-run',
+  messages: 1,
+  scenarios: [
+    ...everywhere('a comment', {
+      runs: [...COMMANDS, ...COMMANDS.slice(0, 1).map(rerunOf)],
+      ...{ after: { A2: ['A'] }, kills: ['A'] },
+    }),
+    ...everywhere('a review', {
+      runs: [...REVIEWS, ...REVIEWS.slice(0, 1).map(rerunOf)],
+      ...{ after: { A2: ['A'] }, kills: ['A'] },
+    }),
+  ],
+};
+
+export const rerunsOfLegs: Group = {
+  name: 'a leg that is killed beside another one, and its re-run',
+  messages: 2,
+  scenarios: [
+    ...everywhere('two legs', {
+      runs: [...LEGS, ...LEGS.slice(0, 1).map(rerunOf)],
+      ...{ after: { A2: ['A', 'B'] }, kills: ['A'] },
+    }),
+    ...everywhere('two runs', {
+      runs: [A, B, rerunOf(A)],
+      ...{ after: { A2: ['A'] }, kills: ['A'] },
+    }),
+  ],
+};
+
+/** Attempt 1 of both one after the other, then both re-runs at the same time. */
+export const rerunsTogether: Group = {
+  name: 'two legs that are re-run together',
+  messages: 2,
+  scenarios: [LEGS, EMPTY_LEGS].flatMap((runs, index) =>
+    (['accepts', 'refuses'] as const).flatMap((reply) => {
+      const first = runs.map((setup, at) => (at === 1 ? { ...setup, reply } : setup));
+      const name = `${index === 0 ? 'two legs' : 'empty legs'}${reply === 'refuses' ? ', one is refused first' : ''}`;
+      return everywhere(name, {
+        runs: [...first, ...first.map(rerunOf)],
+        ...{ after: { B: ['A'], A2: ['A', 'B'], B2: ['A', 'B'] }, kills: ['A'] },
+      });
+    }),
+  ),
+};
+
+/** Each of the calls before the message. */
+export const slowCommands: Group = {
+  name: 'two workflows on one command, and GitHub is slow for one of them',
+  messages: 1,
+  scenarios: ['A read 1', 'A create 1', 'A update 1', 'A react 1', 'A read 2'].flatMap((call) =>
+    everywhere(call, { runs: COMMANDS, slow: [call] }).filter(
+      ({ existing }) => !call.includes(existing === null ? 'update' : 'create'),
+    ),
+  ),
+};
+
+export const slowLegs: Group = {
+  name: 'two legs of a matrix, and GitHub is slow for one of them',
+  messages: 2,
+  scenarios: ['A read 1', 'A create 1', 'A update 1', 'A read 2'].flatMap((call) =>
+    everywhere(call, { runs: LEGS, slow: [call] }).filter(
+      ({ existing }) => !call.includes(existing === null ? 'update' : 'create'),
+    ),
+  ),
+};
+
+export const slowPolls: Group = {
+  name: 'two runs, and the service is slow before the message',
+  messages: 2,
+  scenarios: everywhere('legs that wait', { runs: waiting(LEGS), slowPolls: true }),
+};
+
+/** What no protocol on GitHub can prevent. */
+export const LIMITS: readonly Single[] = [
+  {
+    name: 'the comment is deleted between two attempts',
+    messages: 1,
+    scenario: {
+      ...{ name: 'deleted', runs: [A, rerunOf(A)], after: { A2: ['A'] } },
+      ...{ isDeleted: true, existing: null, lags: false },
+    },
+  },
+  {
+    name: 'a run is killed and another one overwrites its note, on a server without edit histories',
+    messages: 2,
+    scenario: {
+      ...{ name: 'no history', runs: [A, B, rerunOf(A)], after: { A2: ['A'] }, kills: ['A'] },
+      ...{ lacksHistory: true, existing: EXISTING, lags: false },
+    },
+  },
+];
+
+export const GROUPS: readonly Group[] = [
+  ...[legs, commands, lostReactions, reruns, placeless, rerunsBesides, rerunsOfLegs],
+  ...[rerunsTogether, slowCommands, slowLegs, slowPolls],
+];
+
+/** Small ones, in which much happens. */
+export const WALKED: readonly Scenario[] = [
+  ...commands.scenarios.filter(({ name }) => name.startsWith('a review')),
+  ...reruns.scenarios.filter(({ name }) => name.startsWith('issue_comment, is killed')),
+];

@@ -1,0 +1,289 @@
+import type { Exchange, Transport } from '../../../src/agent/http.ts';
+import { openSendQueue } from '../../../src/agent/send-queue.ts';
+import type { Clock } from '../../../src/clock.ts';
+import type { RunContext, Runtime } from '../../../src/context.ts';
+import type { GitHub } from '../../../src/github/api.ts';
+import { createDeadline } from '../../../src/github/deadline.ts';
+import { GitHubError } from '../../../src/github/errors.ts';
+import type { CommentTrigger, Trigger } from '../../../src/github/event.ts';
+import { type Claim, reactTo } from '../../../src/github/reactions.ts';
+import type { Inputs } from '../../../src/inputs.ts';
+import { whichJobs } from '../../../src/job/prepare.ts';
+import { reviewState } from '../../../src/job/reasons.ts';
+import { runJobs } from '../../../src/job/run-jobs.ts';
+import { openUpdates, type Updates } from '../../../src/memory/updates.ts';
+import { overallDelivery } from '../../../src/report/ranking.ts';
+import type { RunInfo } from '../../../src/runner/environment.ts';
+import type { JobState } from '../../../src/turn.ts';
+import {
+  PROJECT,
+  type Query,
+  REPOSITORY,
+  type Reply,
+  SERVER_URL,
+  type ServerState,
+  type StoredComment,
+} from './server-state.ts';
+
+// A run of the real code, from `followUp` in src/run.ts on. Its calls go to a `Network`, which decides
+// when they take effect.
+
+/** The settings of a run. */
+export interface RunSetup {
+  /** Names it in traces, and its process: attempts of one run have different names. */
+  readonly name: string;
+  readonly runId: string;
+  readonly attempt: number;
+  /** Names the step; legs of a matrix have it in common. */
+  readonly step: string;
+  /** As the runner gives it; `null` without a matrix. */
+  readonly leg: string;
+  readonly event:
+    | 'pull_request'
+    | 'issue_comment'
+    | 'pull_request_review'
+    | 'schedule'
+    | 'workflow_dispatch';
+  /** Of the pull request that the event names; null if it names none. */
+  readonly conversation: number | null;
+  readonly jobIds: readonly string[];
+  readonly wait: boolean;
+  readonly reply: Reply;
+}
+
+export type Kind = 'read' | 'create' | 'update' | 'delete' | 'react' | 'unreact' | 'post' | 'poll';
+
+/** A call to GitHub or the API. */
+export interface Call<T> {
+  readonly kind: Kind;
+  /** What it is about: calls about different things have nothing to do with each other. */
+  readonly on: string;
+  /** Of a read. */
+  readonly query?: Query;
+  /** What it does at the moment it takes effect. */
+  readonly act: (isListed: (comment: StoredComment) => boolean) => T;
+  /** What is known of it where no answer came. */
+  readonly unanswered: () => T;
+}
+
+/** The way of one run to everything outside of it. */
+export interface Network {
+  readonly clock: Clock;
+  readonly random: () => number;
+  call<T>(call: Call<T>): Promise<T>;
+}
+
+/** What a test may put in the place of a part, to see that its fault is found. */
+export interface Overrides {
+  readonly claim?: (setup: RunSetup, claim: () => Promise<Claim>) => Promise<Claim>;
+  readonly updates?: (updates: Updates) => Updates;
+  readonly github?: (github: GitHub) => GitHub;
+}
+
+export interface SimulatedRun {
+  readonly setup: RunSetup;
+  readonly states: Map<string, JobState>;
+  readonly cancel: AbortController;
+  /** Resolves when the run is over. */
+  readonly over: Promise<void>;
+}
+
+const TIMEOUT_MS = 600_000;
+const COMMENT_ID = 99;
+
+export function startRun(
+  setup: RunSetup,
+  network: Network,
+  server: ServerState,
+  overrides: Overrides = {},
+): SimulatedRun {
+  const states = new Map<string, JobState>();
+  const cancel = new AbortController();
+  const over = followUp(setup, { network, server, states, cancel, overrides });
+  return { setup, states, cancel, over };
+}
+
+interface Wiring {
+  readonly network: Network;
+  readonly server: ServerState;
+  readonly states: Map<string, JobState>;
+  readonly cancel: AbortController;
+  readonly overrides: Overrides;
+}
+
+/** The same as `openMemory`, `followUp` and `report` in src/run.ts, without log, outputs and summary. */
+async function followUp(
+  setup: RunSetup,
+  { network, server, states, cancel, overrides }: Wiring,
+): Promise<void> {
+  const { clock, random } = network;
+  const runtime: Runtime = { ...RUNTIME, clock, random, signal: cancel.signal };
+  const { info, trigger, inputs } = settingsOf(setup);
+  const own = openGitHub(network, server, setup);
+  const github = overrides.github?.(own) ?? own;
+  const connect = (): Promise<GitHub> => Promise.resolve(github);
+  const deadline = createDeadline(clock, 30_000);
+  const command = inputs.command === null ? null : trigger.comment;
+  const reactions = reactTo(command, connect, runtime.log);
+  const claim = (): Promise<Claim> =>
+    overrides.claim?.(setup, () => reactions.claim()) ?? reactions.claim();
+  const opened = openUpdates({
+    ...runtime,
+    ...{ connect, deadline, claim, owner: setup.name, attempt: info.attempt },
+    ...{ comment: inputs.comment, wait: inputs.wait, text: server.text },
+    review: (state, job) => reviewState(state, job, inputs),
+  });
+  const updates = overrides.updates?.(opened) ?? opened;
+  const memory = updates.load(trigger.conversation);
+  const context: RunContext = {
+    ...{ runtime, info, trigger, inputs, updates, states, text: 'go on', mark: setup.name },
+    agent: {
+      transport: openTransport(network, server, setup),
+      queue: openSendQueue(),
+      where: 'api.example',
+      projectId: PROJECT,
+      serverUrl: SERVER_URL,
+      ...{ clock, random, signal: cancel.signal, deadline: clock.startedAt + TIMEOUT_MS },
+      debug: () => {},
+      redact: runtime.redact,
+    },
+    writeOutputs: () => undefined,
+  };
+  const jobs = await whichJobs(context, memory, trigger.conversation);
+  if (jobs.kind === 'unclear') throw new Error(jobs.problem.join(''));
+  await runJobs(context, jobs.jobIds, { conversation: trigger.conversation, memory });
+  if (overallDelivery([...states.values()]) === 'not-sent') reactions.release();
+  const { reviewed } = await updates.flush();
+  for (const state of reviewed) states.set(state.jobId, state);
+  await deadline.waitFor(reactions.settled()).catch(() => {});
+}
+
+const nothing = (): void => {};
+const RUNTIME: Omit<Runtime, 'clock' | 'random' | 'signal'> = {
+  env: {},
+  log: {
+    debug: nothing,
+    info: nothing,
+    notice: nothing,
+    warning: nothing,
+    error: nothing,
+    group: nothing,
+    endGroup: nothing,
+  } as unknown as Runtime['log'],
+  redact: (text) => text,
+  crashed: new Promise<never>(() => {}),
+  saveMemory: nothing,
+  deferTierUp: nothing,
+  writeOutputs: nothing,
+  writeSummary: nothing,
+};
+
+const ALICE = { login: 'alice', id: 1, type: 'User' };
+const COMMENT_KINDS = { issue_comment: 'comment', pull_request_review: 'review' } as const;
+
+function settingsOf(setup: RunSetup): Pick<RunContext, 'info' | 'trigger' | 'inputs'> {
+  const { runId, attempt, step, leg, event, conversation, jobIds, wait } = setup;
+  const isComment = event === 'issue_comment' || event === 'pull_request_review';
+  const comment: CommentTrigger | null =
+    isComment && conversation !== null
+      ? {
+          ...{ kind: COMMENT_KINDS[event], action: 'created', conversation },
+          ...{ id: COMMENT_ID, nodeId: 'C_99', body: '/agent go on', author: ALICE },
+          ...{ sender: ALICE, viaApp: false, context: null },
+        }
+      : null;
+  const trigger: Trigger = {
+    ...{ event, conversation, comment, sender: ALICE, isHeadHere: true, causedBy: '' },
+  };
+  const info: RunInfo = {
+    serverUrl: SERVER_URL,
+    apiUrl: '',
+    graphqlUrl: '',
+    repository: REPOSITORY,
+    ...{ runId, attempt, origin: `run:${runId}:${step}`, actor: 'alice', triggeringActor: 'alice' },
+  };
+  const inputs: Inputs = {
+    ...{ command: isComment ? '/agent' : null, minimumPermission: 'none' },
+    ...{ allowedBots: new Set<string>(), githubToken: 't', hasApiKey: true, apiKey: 'mint_' },
+    ...{ projectId: PROJECT, jobIds, repeatedIds: 0, send: true, prompt: 'go on', wait },
+    ...{ onlyWhen: null, timeoutMs: TIMEOUT_MS, pollIntervalMs: 2000, settleMs: 0 },
+    ...{ failOn: new Set<never>(), comment: true, resendOnRerun: false, matrixLeg: leg },
+    ...{ prNumber: null, baseUrl: new URL('https://api.example'), proxy: { url: '', noProxy: '' } },
+  };
+  return { info, trigger, inputs };
+}
+
+function openGitHub(network: Network, server: ServerState, { name }: RunSetup): GitHub {
+  const at = (): number => network.clock.now();
+  const unanswered = (): never => {
+    throw new GitHubError(0, 'GitHub did not answer in time');
+  };
+  return {
+    async readComments(conversation, { nodeIds, isOurs, withVersions }) {
+      const query = { conversation, nodeIds, withVersions };
+      const comments = await network.call({
+        ...{ kind: 'read', on: `#${conversation}`, unanswered, query },
+        act: (isListed) => server.read(query, isListed),
+      });
+      return comments.filter(({ body }) => isOurs(body));
+    },
+    createComment: (number, body) =>
+      network.call({
+        ...{ kind: 'create', on: `#${number}`, unanswered },
+        act: () => server.create(number, body, name, at()),
+      }),
+    updateComment: (id, body) =>
+      network.call({
+        ...{ kind: 'update', on: placeOf(server, id), unanswered },
+        act: () => server.update(id, body, at()),
+      }),
+    deleteComment: (id) =>
+      network.call({
+        ...{ kind: 'delete', on: placeOf(server, id), unanswered },
+        act: () => server.remove(id),
+      }),
+    react: ({ kind, id }, content) =>
+      kind === 'review'
+        ? Promise.resolve(null)
+        : network.call({
+            ...{ kind: 'react', on: `${content} on ${kind} ${id}`, unanswered },
+            act: () => server.react(`${content} on ${kind} ${id}`, name),
+          }),
+    removeReaction: ({ kind, id }) =>
+      network.call({
+        ...{ kind: 'unreact', on: `rocket on ${kind} ${id}`, unanswered },
+        act: () => server.unreact(`rocket on ${kind} ${id}`, name),
+      }),
+    collaborator: () => Promise.reject(new Error('Nobody asks for a permission here.')),
+    hurry: nothing,
+  };
+}
+
+/** The conversation of a comment, which may be gone by now. */
+function placeOf(server: ServerState, id: number): string {
+  return `#${server.conversationOf(id)}`;
+}
+
+function openTransport(
+  network: Network,
+  server: ServerState,
+  { name, reply }: RunSetup,
+): Transport {
+  const jobOf = (path: string): string => /\/job\/([^/]+)/.exec(path)?.[1] ?? '';
+  const unanswered = (): Exchange => ({
+    ...{ kind: 'failure', written: true, cause: 'network', why: 'connection lost' },
+  });
+  return {
+    get: (path) =>
+      network.call({
+        ...{ kind: 'poll', on: jobOf(path), unanswered },
+        act: () => server.poll(jobOf(path), name),
+      }),
+    postOnce: (path) =>
+      network.call({
+        ...{ kind: 'post', on: jobOf(path), unanswered },
+        act: () => server.post(jobOf(path), name, reply),
+      }),
+    close: () => Promise.resolve(),
+  };
+}
