@@ -13,7 +13,7 @@ import {
   type Trigger,
   type TriggerRead,
 } from '../../src/github/event.ts';
-import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
+import { type Ledger, type LedgerJob, toLedgerJob } from '../../src/memory/ledger.ts';
 import { type CommentData, composeText, readText } from '../../src/memory/text.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
@@ -366,18 +366,22 @@ describe('what a comment remembers', () => {
   const turn: fc.Arbitrary<Turn> = written.map((one) =>
     one.endedAt === null ? { ...one, result: 'error', reason: [] } : one,
   );
-  const job: fc.Arbitrary<LedgerJob> = fc.record({
-    id: fc.stringMatching(/^[\w\-~:@]{1,256}$/),
-    record: fc.record({
-      status: text,
-      model: line,
-      source: fc.option(
-        fc.record({ repository: hostileText.map((text) => oneLine(text)), ref: line }),
-      ),
-      prLink: fc.option(fc.constant('https://github.com/octo/agents/pull/7')),
-    }),
-    turns: fc.array(turn, { maxLength: 3 }),
-  });
+  /** Of each turn one copy counts, and the newest turn comes first. */
+  const inOrder = ({ id, record, turns }: LedgerJob): LedgerJob => toLedgerJob(id, record, turns);
+  const job: fc.Arbitrary<LedgerJob> = fc
+    .record<LedgerJob>({
+      id: fc.stringMatching(/^[\w\-~:@]{1,256}$/),
+      record: fc.record({
+        status: text,
+        model: line,
+        source: fc.option(
+          fc.record({ repository: hostileText.map((text) => oneLine(text)), ref: line }),
+        ),
+        prLink: fc.option(fc.constant('https://github.com/octo/agents/pull/7')),
+      }),
+      turns: fc.array(turn, { maxLength: 3 }),
+    })
+    .map(inOrder);
   const ledger: fc.Arbitrary<Ledger> = fc.record({
     jobs: fc.array(job, { maxLength: 3 }),
     trimmed: fc.option(digits),

@@ -127,7 +127,11 @@ function ledger(seen: Partial<JobRecord>, parts: Partial<Turn> = {}, id = RECORD
 function fleet(parts: Partial<Turn>, id = RECORD.id): Ledger {
   const one = { ...TURN, ...parts };
   const jobs = [
-    { id: `a${id}`, record: RECORD, turns: [one, one] },
+    {
+      id: `a${id}`,
+      record: RECORD,
+      turns: [one, { ...one, startedAt: one.startedAt - 1, mark: 'earlier' }],
+    },
     { id: `b${id}`, record: null, turns: [{ ...one, prompt: `${one.prompt}!`, by: 'bob' }] },
   ];
   return { jobs, trimmed: null };
