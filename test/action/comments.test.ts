@@ -180,12 +180,12 @@ describe('the comment', () => {
   });
 
   describe.each([false, true])(
-    'with wait: %s, that nothing remembers the message is said once',
+    'with wait: %s, that no comment notes the message is said once',
     (wait) => {
       const noJobs =
-        'The job shows no pull request in this repository yet, so nothing is remembered of the';
+        'The job has no pull request in this repository yet, so no comment can note the';
       const noEvents =
-        'This event belongs to no pull request or issue, so nothing is remembered of the message;';
+        'This event belongs to no pull request or issue, so no comment can note the message;';
       it.each<[string, WebhookEvent, string]>([
         ['schedule', schedule(), noJobs],
         ['workflow_dispatch', workflowDispatch(), noJobs],
