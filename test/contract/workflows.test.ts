@@ -2,6 +2,7 @@ import { createRequire, registerHooks } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { HAS_POSIX_SHELL } from '../sim/platform.ts';
+import { evaluate } from '../sim/workflow.ts';
 import { action } from './readme.ts';
 import { playShell } from './stand-ins.ts';
 import {
@@ -158,6 +159,16 @@ describe('action.yml', () => {
 
   it('is valid by GitHub’s own parser', () => {
     expect(errorsOf(read('action.yml'))).toEqual([]);
+  });
+
+  it.each([
+    ['a job without a matrix', null],
+    ['a job with one', { os: 'linux', node: [20, 24], include: { 'a b': "it's" } }],
+  ])('gets the leg of %s by its default, as the simulated runner gives it', (_, matrix) => {
+    const [, expression = ''] =
+      /^\$\{\{(.*)\}\}$/.exec(action.inputs['matrix-leg']?.default ?? '') ?? [];
+    const leg = evaluate(expression, { matrix });
+    expect(leg).toBe(JSON.stringify(matrix, null, 2));
   });
 
   it.each([

@@ -188,7 +188,8 @@ function evaluateDeep(value: unknown, context: Values): unknown {
   return value.replaceAll(/\$\{\{(.*?)\}\}/gs, (_, part) => String(evaluate(part, context) ?? ''));
 }
 
-function evaluate(expression: string, context: Values, status: Status = 'success'): unknown {
+/** By GitHub's own package. */
+export function evaluate(expression: string, context: Values, status: Status = 'success'): unknown {
   const answers = {
     success: status === 'success',
     failure: status === 'failure',
