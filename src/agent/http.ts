@@ -11,8 +11,8 @@ const CONNECT_MS = 10_000;
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
 /**
- * Reads at the same time after a message, and at all, each on a connection of its own. While the
- * connections of failed reads are being closed, twice as many may be open.
+ * How many reads may run at once: after a message, and in all. Each has a connection of its own. While
+ * the connections of failed reads are being closed, twice as many may be open.
  */
 const MOST_AFTER_MESSAGE = 24;
 const MOST_READS = MOST_AFTER_MESSAGE + MOST_AT_A_TIME;
@@ -55,7 +55,7 @@ export interface RequestOptions {
 }
 
 export interface ReadOptions extends RequestOptions {
-  /** Whether a message waits for it: then it waits for no other read, as the send queue allows few. */
+  /** Whether a message waits for it. Such a read skips the limit: the send queue already limits it. */
   readonly isBeforeMessage?: boolean;
 }
 

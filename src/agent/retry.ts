@@ -1,5 +1,8 @@
 import type { Answer, Exchange } from './http.ts';
 
+/** Milliseconds. If the API asks for a longer pause, the send is given up. */
+const LONGEST_RETRY_AFTER_MS = 120_000;
+
 /**
  * What the result of a POST says about the message. The table "Will it send twice?" in docs/delivery.md
  * is generated from these rows.
@@ -25,7 +28,7 @@ export const SEND_RULES = {
     repeats: 0,
   },
   'rate-limited': {
-    when: '429, if the pause that the API asks for is 2 minutes or less',
+    when: `429, if the pause that the API asks for is ${LONGEST_RETRY_AFTER_MS / 60_000} minutes or less`,
     delivery: 'not-sent',
     repeats: 2,
   },
@@ -90,8 +93,11 @@ interface SendHistory {
   readonly random: number;
 }
 
-/** Milliseconds. If the API asks for a longer pause, the send is given up. */
-const LONGEST_RETRY_AFTER_MS = 120_000;
+/** Milliseconds. The pause doubles with each retry, and a random part of it is waited for. */
+const FIRST_BACKOFF_MS = 500;
+const LONGEST_BACKOFF_MS = 8000;
+/** Milliseconds, if a 429 does not say how long to wait. */
+const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 
 /**
  * Milliseconds after which the message may be sent again, or null if it may not: it may only if the
@@ -101,8 +107,9 @@ export function sendRetryDelayMs(history: SendHistory): number | null {
   const { exchange, earlier, remainingMs, random } = history;
   const sendClass = classifySend(exchange);
   if (earlier >= SEND_RULES[sendClass].repeats) return null;
-  if (sendClass !== 'rate-limited') return random * Math.min(8000, 500 * 2 ** earlier);
-  const pause = retryAfterMs(exchange, history.now) ?? 15_000 * 2 ** earlier;
+  if (sendClass !== 'rate-limited')
+    return random * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** earlier);
+  const pause = retryAfterMs(exchange, history.now) ?? FIRST_RATE_LIMIT_PAUSE_MS * 2 ** earlier;
   const isTooLong = pause > Math.min(LONGEST_RETRY_AFTER_MS, remainingMs);
   return isTooLong ? null : pause + random * 1000;
 }

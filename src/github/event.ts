@@ -55,8 +55,11 @@ const COMMENT_EVENTS: Readonly<Record<string, CommentTrigger['kind']>> = {
   pull_request_review_comment: 'review-comment',
 };
 
-/** Events without a pull request or issue, which no comment or other text triggers. */
-const EVENTS_WITHOUT_CONVERSATION: ReadonlySet<string> = new Set([
+/**
+ * Events on which people send follow-ups to jobs that have pull requests of their own. Others without a pull
+ * request or issue, such as `release`, get no comment, so that their runs make no further request.
+ */
+const EVENTS_ABOUT_JOBS: ReadonlySet<string> = new Set([
   'schedule',
   'workflow_dispatch',
   'push',
@@ -65,7 +68,7 @@ const EVENTS_WITHOUT_CONVERSATION: ReadonlySet<string> = new Set([
 
 /** Whether the comment belongs on the pull request of the job, because the event has none. */
 export function takesConversationFromJob({ event, conversation }: Trigger): boolean {
-  return conversation === null && EVENTS_WITHOUT_CONVERSATION.has(event);
+  return conversation === null && EVENTS_ABOUT_JOBS.has(event);
 }
 
 /** An invalid value counts as absent. */

@@ -96,7 +96,7 @@ export function takePoll(job: Job, { record, during }: Fetched): void {
 export function takeDelivery(job: Job, record: JobRecord | null): void {
   const now = job.context.clock.now();
   update(job, { delivery: 'sent', sentAt: now });
-  mark(job, 'sent');
+  addMilestone(job, 'sent');
   const changes = record === null ? [] : receive(job, record);
   emit(job, { kind: 'delivered' });
   for (const item of changes) emit(job, item);
@@ -109,7 +109,7 @@ export function take(job: Job, record: JobRecord): void {
 
 function receive(job: Job, record: JobRecord): readonly JobChange[] {
   const isNew = job.state.record?.status !== record.status;
-  if (isNew && record.status !== null) mark(job, record.status);
+  if (isNew && record.status !== null) addMilestone(job, record.status);
   job.state = { ...job.state, record };
   const warnings = warningsOf(record).filter((text) => !job.warned.has(text));
   for (const text of warnings) job.warned.add(text);
@@ -132,13 +132,13 @@ function warningsOf({ id, status, linkProblem }: JobRecord): readonly string[] {
 /** Ends the job. Secrets are removed from the reason. */
 export function endJob(job: Job, { result, reason, confirmed = null }: End): void {
   const { clock, redact } = job.context;
-  mark(job, result);
+  addMilestone(job, result);
   const end = { result, reason: redactReason(reason, redact), confirmed, endedAt: clock.now() };
   job.state = { ...job.state, turn: { ...job.state.turn, ...end } };
   emit(job, { kind: 'ended' });
 }
 
-function mark(job: Job, what: string): void {
+function addMilestone(job: Job, what: string): void {
   const at = job.context.clock.now();
   job.state = { ...job.state, timeline: [...job.state.timeline, { at, what }] };
 }

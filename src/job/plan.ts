@@ -1,6 +1,6 @@
 import type { GiveUp } from '../agent/client.ts';
 import { findEarlier } from '../memory/claim.ts';
-import { findJob, isOvertaken, isUpTo, type LedgerJob } from '../memory/ledger.ts';
+import { findJob, isOvertaken, isSameOrOlderRun, type LedgerJob } from '../memory/ledger.ts';
 import type { Memory } from '../memory/updates.ts';
 import { join, ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import { hasEnded, type JobState, type Turn } from '../turn.ts';
@@ -66,7 +66,7 @@ export function planJob(input: PlanInput): Plan {
       if (!isWhole) {
         return planUnknown(input, ours('a comment of this action cannot be read'));
       }
-      const isTrimmed = ledger.trimmed !== null && isUpTo(own.runId, ledger.trimmed);
+      const isTrimmed = ledger.trimmed !== null && isSameOrOlderRun(own.runId, ledger.trimmed);
       if (isTrimmed) {
         return planUnknown(input, ours('the comment has no room for all messages'));
       }

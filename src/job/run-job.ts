@@ -49,7 +49,7 @@ export interface Message {
 }
 
 /** Milliseconds. A change after the baseline counts as an effect of the message. */
-const FRESH_MS = 1000;
+const FRESH_BASELINE_MS = 1000;
 
 const EARLIER_DOUBT = ours(
   'An earlier attempt of this run did not learn whether its message was delivered.',
@@ -184,7 +184,7 @@ function baselineReader(job: Job, { baseline, onlyWhen }: Message): BaselineRead
   };
 
   function isFresh(at: number): boolean {
-    return context.clock.now() - at <= FRESH_MS;
+    return context.clock.now() - at <= FRESH_BASELINE_MS;
   }
 }
 

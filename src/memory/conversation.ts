@@ -69,7 +69,7 @@ export interface WriteOptions extends ReadOptions {
  * Milliseconds for which a write may be based on a read: together with the write itself, less than the
  * second after which other runs read back what they have written.
  */
-export const FRESH_MS = 550;
+export const FRESH_READ_MS = 550;
 /** Milliseconds after which lists show a comment that was just created. */
 export const LIST_LAG_MS = 3000;
 /** Milliseconds after which other runs read back what they have written. */
@@ -151,7 +151,7 @@ export class Conversation {
     const { connect, clock } = this.#options;
     const github = await connect();
     for (;;) {
-      if (this.#readAt === null || clock.now() - this.#readAt > FRESH_MS) await this.read();
+      if (this.#readAt === null || clock.now() - this.#readAt > FRESH_READ_MS) await this.read();
       const readAt = this.#readAt ?? clock.now();
       this.#readAt = null;
       const target = this.#target();

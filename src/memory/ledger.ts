@@ -19,8 +19,8 @@ export interface LedgerJob {
   /** The newest first. */
   readonly turns: readonly Turn[];
   /**
-   * The copies of the same turns by other processes. They count if the message of the first copy turns out
-   * to be refused. Missing if there are none.
+   * The copies of the same turns by other processes. One of them takes over if the message of the first
+   * copy was refused. Undefined if there are none.
    */
   readonly others?: readonly Turn[];
 }
@@ -174,11 +174,11 @@ function compare(one: string, other: string): number {
 
 function newerRun(one: string | null, other: string | null): string | null {
   if (one === null || other === null) return one ?? other;
-  return isUpTo(one, other) ? other : one;
+  return isSameOrOlderRun(one, other) ? other : one;
 }
 
 /** Whether a run is the same as another or older. Run IDs grow beyond the exact range of numbers. */
-export function isUpTo(runId: string, other: string): boolean {
+export function isSameOrOlderRun(runId: string, other: string): boolean {
   return runId.length === other.length ? runId <= other : runId.length < other.length;
 }
 

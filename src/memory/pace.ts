@@ -12,14 +12,14 @@ const APART_MS = 1000;
 
 export interface Pace {
   /** Resolves when the comment there may be written; a cancellation ends the pause early. It never rejects. */
-  turn(conversation: number): Promise<void>;
+  wait(conversation: number): Promise<void>;
 }
 
 export function createPace(clock: Clock, signal: AbortSignal): Pace {
   const writtenAt: number[] = [];
   const conversations = new Set<number>();
   return {
-    async turn(conversation) {
+    async wait(conversation) {
       conversations.add(conversation);
       const limits = conversations.size === 1 ? LIMITS : [...LIMITS, ONE_A_SECOND];
       const afterMs = pauseMs(writtenAt, clock.now(), limits);

@@ -142,7 +142,7 @@ class CommentUpdates implements Updates {
   readonly #leftOut = new Set<number>();
   readonly #reviewed = new Map<string, JobState>();
   readonly #pace: ReturnType<typeof createPace>;
-  /** Resolves when the last note may be written. */
+  /** Resolves when the latest note in the queue may be written. */
   #lastNote: Promise<unknown> = Promise.resolve();
   /** The counter in `Turn.writes`. */
   #writes = 0;
@@ -313,7 +313,7 @@ class CommentUpdates implements Updates {
     target.isStale = true;
     target.failure ??= tooLate();
     const working = this.#enqueue(target, async () => {
-      const isDue = await this.#turnToNote(target, group);
+      const isDue = await this.#waitToNote(target, group);
       begun.resolve();
       // No message goes out any more; the last write says why.
       return isDue ? this.#noteNow(target, group, attempt) : noteAll(group, UNNEEDED);
@@ -335,8 +335,9 @@ class CommentUpdates implements Updates {
   }
 
   /**
-   * Whether another run may send the message and not know of this one. It would take our claim for the
-   * reaction of another tool, so a command is not sent if GitHub may or may not have written its note. If
+   * Whether another run may send the message and not know of this one. It would mistake our
+   * reaction for that of another tool and send it, too. So a command is not sent if GitHub may or may not
+   * have written its note. If
    * GitHub refuses the note, it refuses the notes of other runs as well, and the claim decides.
    */
   #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
@@ -350,16 +351,16 @@ class CommentUpdates implements Updates {
    * the results of earlier messages are written before the notes of later ones, and little is left to write
    * at the end of the run.
    */
-  #turnToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
+  #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
     const isDue = (): boolean =>
       !this.#options.signal.aborted &&
       group.some(({ jobId, turn }) => !isOver(this.#entries.get(jobId)?.state ?? { turn }));
-    const turn = this.#lastNote.then(async () => {
-      if (isDue()) await this.#pace.turn(target.conversation.number);
+    const wait = this.#lastNote.then(async () => {
+      if (isDue()) await this.#pace.wait(target.conversation.number);
       return isDue();
     });
-    this.#lastNote = turn;
-    return turn;
+    this.#lastNote = wait;
+    return wait;
   }
 
   /** Writes the note, claims the command and reads both back: three requests without other runs. */
@@ -476,7 +477,7 @@ class CommentUpdates implements Updates {
   #write(target: Target): void {
     const writing = this.#enqueue(target, async () => {
       if (!target.isStale) return;
-      await this.#pace.turn(target.conversation.number);
+      await this.#pace.wait(target.conversation.number);
       target.isStale = false;
       await target.conversation.write(this.#own(target));
       target.failure = null;
@@ -494,7 +495,7 @@ class CommentUpdates implements Updates {
         target.failure = null;
         return;
       }
-      await this.#pace.turn(conversation.number);
+      await this.#pace.wait(conversation.number);
       const { ledger } = await conversation.read();
       this.#review(target, ledger);
       target.isStale = false;

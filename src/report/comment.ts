@@ -3,7 +3,7 @@ import type { Ledger, LedgerJob, LedgerRecord } from '../memory/ledger.ts';
 import { composeNotice } from '../memory/text.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
 import type { Turn } from '../turn.ts';
-import { countsOf, type Row, renderJobs, renderSource, timeTaken, titleOf } from './job-table.ts';
+import { countsOf, headingOf, type Row, renderJobs, renderSource, timeTaken } from './job-table.ts';
 import {
   blocks,
   code,
@@ -85,12 +85,12 @@ function renderJob(job: ShownJob, site: Site, room: number): string {
   const pull = isLink(prLink) ? `**${pullRequestLink(prLink)}**` : '';
   const about = [`Job ${code(id, 256)}`, code(model ?? ''), source ? renderSource(source) : ''];
   if (turn === null) {
-    const texts = [`### ${titleOf([label])}`, pull, 'No message was sent to it.'];
+    const texts = [`### ${headingOf([label])}`, pull, 'No message was sent to it.'];
     return fittingBlocks([...texts, small(dotted(about))], room);
   }
   const isNew = label.kind === 'sending';
   const texts = [
-    `### ${isNew ? asked(turn.by, 'the agent', turn.prompt) : titleOf([label])}`,
+    `### ${isNew ? asked(turn.by, 'the agent', turn.prompt) : headingOf([label])}`,
     dotted([pull, timeOf(job), isNew ? '' : askedBy(turn.by), logLink(turn, site)]),
     reasonToMarkdown(reasonOf(turn)),
     isNew && fitsHeading(turn.prompt) ? '' : quotation(turn.prompt),
@@ -110,7 +110,7 @@ function renderAll(jobs: readonly ShownJob[], site: Site, room: number): string 
   const isNew = prompt !== null && labels.every(({ kind }) => kind === 'sending');
   const head = fittingBlocks(
     [
-      `### ${isNew ? asked(by, `${jobs.length} agent jobs`, prompt) : titleOf(labels)}`,
+      `### ${isNew ? asked(by, `${jobs.length} agent jobs`, prompt) : headingOf(labels)}`,
       dotted([isNew ? '' : countsOf(labels), started ?? '', isNew ? '' : askedBy(by), log ?? '']),
       prompt === null || (isNew && fitsHeading(prompt)) ? '' : quotation(prompt),
     ],

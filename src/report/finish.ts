@@ -68,7 +68,7 @@ export async function conclude(
   const { urls, unwritten } = await flush();
   const changed = states().filter((state, index) => state !== before[index]);
   const [first] = changed;
-  if (first !== undefined) log.warning(reasonOf(first, states()), titleOf(first));
+  if (first !== undefined) log.warning(reasonOf(first, states()), annotationTitle(first));
   if (urls.length > 0 || changed.length > 0) {
     problem = writeOutputs(runtime, { states: states(), commentUrls: urls });
   }
@@ -119,7 +119,7 @@ function annotate(log: Log, states: readonly JobState[], failed: boolean): void 
   const main = worst(states);
   if (main === undefined) return;
   const { result } = main.turn;
-  const [reason, title] = [reasonOf(main, states), titleOf(main)];
+  const [reason, title] = [reasonOf(main, states), annotationTitle(main)];
   // The annotation has the reason of a single job.
   if (states.length === 1) log.info(lineOf(main, ''));
   else listStates(log, states);
@@ -131,7 +131,7 @@ function annotate(log: Log, states: readonly JobState[], failed: boolean): void 
   else log.warning(reason, title);
 }
 
-function titleOf(state: JobState): string {
+function annotationTitle(state: JobState): string {
   return labelOfState(state).title;
 }
 

@@ -34,7 +34,7 @@ const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
 const CALM: ReadonlySet<Kind> = new Set(['sending', 'working', 'sent', 'completed', 'skipped']);
 
 /** The title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention. */
-export function titleOf(labels: readonly Label[]): string {
+export function headingOf(labels: readonly Label[]): string {
   const [worst, ...others] = labels.toSorted(byAttention);
   if (worst === undefined) return '';
   if (others.length === 0) {

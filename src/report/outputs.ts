@@ -75,7 +75,7 @@ function toEntry(state: JobState) {
 
 /** Bytes of `results`. All outputs of a job may have a megabyte together. */
 const RESULTS_LIMIT = 480_000;
-/** Limits for texts in `results`, in characters: the first that makes it small enough, else 0 without links. */
+/** Characters of a text in `results`, tried in this order; if none is enough, texts, links and times go. */
 const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
 
 /** Bytes of one line: other runners lose all outputs if a line is longer. */

@@ -1,6 +1,6 @@
 import type { Reason } from '../reason.ts';
 import type { JobState } from '../turn.ts';
-import { countsOf, renderJobs, renderSource, timeTaken, titleOf } from './job-table.ts';
+import { countsOf, headingOf, renderJobs, renderSource, timeTaken } from './job-table.ts';
 import { blocks, code, dotted, icon, link, pullRequestLink, reasonToMarkdown } from './markdown.ts';
 import { deliveryOf, labelOfState } from './ranking.ts';
 import { renderTimeline } from './timeline.ts';
@@ -73,7 +73,7 @@ function renderStates(states: readonly JobState[]): string {
     return { jobId, label, prLink, time, reason: turn.reason, log: '', prompt: '' };
   });
   return blocks([
-    `## ${titleOf(labels)}`,
+    `## ${headingOf(labels)}`,
     countsOf(labels),
     renderJobs(rows, MOST_OPEN, TABLE_LIMIT),
   ]);
@@ -94,7 +94,7 @@ function renderState(state: JobState): string {
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `| ${name} | ${value} |`);
   return blocks([
-    `## ${titleOf([label])}`,
+    `## ${headingOf([label])}`,
     dotted([
       prLink === null ? '' : `**${pullRequestLink(prLink)}**`,
       timeTaken(turn, label),

@@ -7,7 +7,7 @@ import {
   findJob,
   intersect,
   isOvertaken,
-  isUpTo,
+  isSameOrOlderRun,
   type Ledger,
   type LedgerJob,
   type LedgerRecord,
@@ -358,7 +358,7 @@ it.each([
   ['12345678901234567890', '12345678901234567891', true],
   ['12345678901234567891', '12345678901234567890', false],
 ])('run %s is no newer than %s: %s', (run, other, expected) => {
-  expect(isUpTo(run, other)).toBe(expected);
+  expect(isSameOrOlderRun(run, other)).toBe(expected);
 });
 
 it('without its owner a ledger keeps the jobs, and the turns of all others', () => {

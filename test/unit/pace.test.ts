@@ -36,7 +36,7 @@ describe('the turns of a run to write', () => {
     const last = new Map<number, Promise<unknown>>();
     const times = conversations.map((conversation) => {
       const time = (last.get(conversation) ?? Promise.resolve()).then(async () => {
-        await pace.turn(conversation);
+        await pace.wait(conversation);
         return Math.round(clock.now() / 1000);
       });
       last.set(conversation, time);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/clock.ts';
 import type { OwnComment, Reaction } from '../../../src/github/api.ts';
-import { FRESH_MS } from '../../../src/memory/conversation.ts';
+import { FRESH_READ_MS } from '../../../src/memory/conversation.ts';
 import type { Ledger } from '../../../src/memory/ledger.ts';
 import { EPOCH } from '../clock.ts';
 import { ServerState, type StoredComment } from './server-state.ts';
@@ -323,7 +323,7 @@ export class Execution {
       goesWell.push({
         ...base,
         key: `${name} takes long`,
-        schedule: (bounds) => this.#placeCall(actor, pending, [], bounds, FRESH_MS),
+        schedule: (bounds) => this.#placeCall(actor, pending, [], bounds, FRESH_READ_MS),
         make: ({ effectAt }) => {
           // So that the run knows how long it took.
           actor.clock += SLOW_POLL_MS;
@@ -553,14 +553,14 @@ export class Execution {
 
   #mostMs(name: string, { kind }: Call<unknown>): number {
     if (this.scenario.slow?.includes(name)) return SLOW_CALL_MS;
-    return kind === 'poll' && this.scenario.slowPolls ? FRESH_MS : CALL_MS;
+    return kind === 'poll' && this.scenario.slowPolls ? FRESH_READ_MS : CALL_MS;
   }
 
   /** The clock of a run does not move here, so the age of a read is checked here. */
   #isFresh(actor: Actor): void {
     const { at, readAt } = actor;
     actor.readAt = null;
-    actor.isImpossible ||= readAt !== null && !this.#bounds.isAtMost(at, readAt, FRESH_MS);
+    actor.isImpossible ||= readAt !== null && !this.#bounds.isAtMost(at, readAt, FRESH_READ_MS);
   }
 
   #note(effect: Effect): void {
