@@ -512,3 +512,13 @@ it('what somebody deletes between two attempts is forgotten, and is sent again',
   expect(second.outputs.result).toBe('sent');
   expect(scene.agent.accepted()).toHaveLength(2);
 });
+
+it('what somebody replaces by another text is found in the history of the comment', async () => {
+  await using scene = await stage();
+  await scene.run();
+  scene.github.editComment(scene.github.comments(PULL)[0]?.id ?? 0, 'Done, thank you.');
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(scene.agent.accepted()).toHaveLength(1);
+  expect(scene.github.comments(PULL).map(({ body }) => body)).toContain('Done, thank you.');
+});
