@@ -60,8 +60,8 @@ const notNoted = (why: Reason): Reason =>
     ${'resend-on-rerun: true'}.`;
 
 const mayBeTaken = (why: Reason): Reason =>
-  sentence`It is not certain that the comment notes the message (${why}), so another workflow may be
-    sending it. Re-run the job, or write the command again.`;
+  sentence`The comment may not note the message (${why}), so another workflow may be sending it.
+    Re-run the job, or write the command again.`;
 
 /** Another use of the step took the turn of the earlier attempt first. */
 const LOST = 'lost';

@@ -60,7 +60,7 @@ export type Note =
   /** The comment notes the message, or there is no pull request or issue for a comment. */
   | { readonly kind: 'noted' }
   | { readonly kind: 'missing'; readonly why: Reason }
-  /** GitHub may or may not have written the note, and another run may be about to send the message. */
+  /** The note may not be written, and another run, whose note is, may be about to send the message. */
   | { readonly kind: 'unclear'; readonly why: Reason }
   /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
@@ -336,13 +336,16 @@ class CommentUpdates implements Updates {
 
   /**
    * Whether another run may send the message and not know of this one. It would take our claim for the
-   * reaction of another tool, so a command is not sent if GitHub may or may not have written its note. If
-   * GitHub refuses the note, it refuses the notes of other runs as well, and the claim decides.
+   * reaction of another tool, so a command is not sent if GitHub may or may not have written its note, or
+   * refused it for a rate limit, which may be over when another run writes its own. If GitHub refuses the
+   * note for another reason, it refuses the notes of other runs as well, and the claim decides.
    */
   #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
     const { attempt, signal } = this.#options;
-    const isAsked = attempt === 1 && !signal.aborted && isUnclear(error);
-    return isAsked && group.some(({ turn }) => isCommand(turn));
+    const isPassing = isUnclear(error) || (error instanceof GitHubError && error.isRateLimit);
+    return (
+      attempt === 1 && !signal.aborted && isPassing && group.some(({ turn }) => isCommand(turn))
+    );
   }
 
   /**

@@ -178,6 +178,35 @@ describe.concurrent('of two workflows on one command', () => {
     expect(arrivals(scene)).toEqual({ go: 1 });
   });
 
+  it('the second sends it where a rate limit kept the first from noting it', async () => {
+    let isLimited = true;
+    const refusal = {
+      status: 403,
+      headers: { 'retry-after': '60' },
+      body: { message: 'You have exceeded a secondary rate limit.' },
+    };
+    await using scene = await stage({
+      ...COMMAND,
+      github: {
+        ...GITHUB,
+        on: ({ method, path }) =>
+          isLimited && method === 'POST' && path.endsWith(`/issues/${PULL}/comments`)
+            ? refusal
+            : undefined,
+      },
+    });
+    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    const first = await scene.run({ step: { event } });
+    expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(first.outputs.reason).toMatch(/rate limit.*so another workflow may be sending it/);
+    isLimited = false;
+    const second = await scene.run({ step: { ...otherRun, event } });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    const again = await scene.run({ step: { ...ATTEMPT_2, event } });
+    expect(again.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(arrivals(scene)).toEqual({ go: 1 });
+  });
+
   it('none is held up by the rocket of another tool', async () => {
     await using scene = await stage(COMMAND);
     const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
