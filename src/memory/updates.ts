@@ -147,6 +147,8 @@ class CommentUpdates implements Updates {
   /** The counter in `Turn.writes`. */
   #writes = 0;
   #expectsMore = false;
+  /** Whether the command was claimed, if there is one. */
+  #hasClaimed = false;
   /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
@@ -290,11 +292,16 @@ class CommentUpdates implements Updates {
     }
   }
 
+  #claim(): Promise<Claim> {
+    this.#hasClaimed = true;
+    return this.#options.claim();
+  }
+
   /** Claims a command without a note. */
   async #withoutNote(why: Reason | null, group: readonly JobState[] = []): Promise<Note> {
     // No message is sent after a cancellation.
     if (this.#options.signal.aborted) return UNNEEDED;
-    const claim = await this.#options.claim();
+    const claim = await this.#claim();
     // In a re-run, an earlier attempt may have claimed it.
     if (claim === 'taken' && this.#options.attempt === 1) {
       for (const { jobId } of group) this.withdraw(jobId);
@@ -387,17 +394,22 @@ class CommentUpdates implements Updates {
       }
     };
 
+    const isLater = this.#hasClaimed && group.some(({ turn }) => isCommand(turn));
+    // Another run may have noted its messages to these jobs in the meantime.
+    if (isLater) target.loading = null;
     const first = await this.#load(target);
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;
     let claiming: Promise<Claim> | undefined;
     const reading = await conversation.writeUntilItShows(own, {
       onWritten: () => {
-        claiming ??= this.#options.claim();
+        claiming ??= this.#claim();
       },
     });
     target.failure = null;
-    const claim = await (claiming ?? this.#options.claim());
+    const claimed = await (claiming ?? this.#claim());
+    // It was ours before these jobs were noted, so another run may not have seen that we handle them.
+    const claim = isLater && claimed === 'ours' ? 'none' : claimed;
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);
     if (claim !== 'taken') return notes;
