@@ -51,9 +51,8 @@ export interface Message {
 /** Milliseconds. A change after the baseline counts as an effect of the message. */
 const FRESH_MS = 1000;
 
-const EARLIER_DOUBT = ours(
-  'An earlier attempt of this run did not learn whether its message was delivered.',
-);
+/** An earlier attempt or, for a command, another run did not write it. */
+const EARLIER_DOUBT = ours('The comment does not say whether the message was delivered.');
 const notNoted = (why: Reason): Reason =>
   sentence`This is a re-run, and the message could not be noted in the comment (${why}), so another
     attempt could send it twice. Give the job ${'pull-requests: write'}, start a new run, or set
@@ -129,8 +128,14 @@ async function leaveToOther(
   turn: Turn | null,
 ): Promise<End | typeof LOST> {
   const { wait } = job.options;
-  if (own.attempt === 1 || turn === null) {
-    return handledElsewhere(job.state.jobId, turn?.runId ?? null);
+  // Only the run of a turn may change it.
+  if (
+    turn === null ||
+    own.runId !== turn.runId ||
+    own.attempt < turn.attempt ||
+    own.attempt === 1
+  ) {
+    return handledElsewhere(job.state.jobId, own, turn);
   }
   if (turn.mark === job.state.turn.mark && turn.attempt === own.attempt) return LOST;
   const { jobId, polls } = job.state;

@@ -60,6 +60,15 @@ export function findHolder(
   const others = unite(versions.map((version) => withoutOwner(version, own.owner)));
   const job = findJob(others, jobId);
   if (job === undefined) return null;
+  // GitHub may start another attempt when it has lost the runner of this one, which continues.
+  const successor = job.turns.find(
+    (turn) =>
+      turn.origin === own.origin &&
+      turn.leg === own.leg &&
+      turn.runId === own.runId &&
+      turn.attempt > own.attempt,
+  );
+  if (successor !== undefined) return successor;
   const isBehind = (other: Turn): boolean => !comesFirst(own, other, versions, jobId);
   // Several uses of a step may have taken the same turn: the first one keeps it, unless it was sent.
   const same = copiesOf(job)

@@ -522,3 +522,20 @@ it('what somebody replaces by another text is found in the history of the commen
   expect(scene.agent.accepted()).toHaveLength(1);
   expect(scene.github.comments(PULL).map(({ body }) => body)).toContain('Done, thank you.');
 });
+
+it('an attempt that continues after GitHub has started the next one leaves the message to it', async () => {
+  await using scene = await stage();
+  // GitHub has lost the runner of the first attempt before its note.
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  const first = await scene.run();
+  expect(first.outputs).toMatchObject({
+    result: 'skipped',
+    delivery: 'not-sent',
+    reason: 'Nothing was sent to job job-1: a later attempt of this run has its message.',
+  });
+  expect(scene.agent.accepted()).toHaveLength(1);
+  const third = await scene.run({ step: { github: { run_attempt: '3' } } });
+  expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(scene.agent.accepted()).toHaveLength(1);
+});
