@@ -181,6 +181,14 @@ describe.concurrent('of two workflows on one command', () => {
     expect(arrivals(scene)).toEqual({ go: 1 });
   });
 
+  it('both send it where the first has comment: false, and the second does not', async () => {
+    await using scene = await stage(COMMAND);
+    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    await scene.run({ with: { comment: false }, step: { event } });
+    await scene.run({ step: { ...otherRun, event } });
+    expect(arrivals(scene)).toEqual({ go: 2 });
+  });
+
   it('the second sends it where a rate limit kept the first from noting it', async () => {
     let isLimited = true;
     const refusal = {

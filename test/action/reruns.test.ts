@@ -513,6 +513,38 @@ it('what somebody deletes between two attempts is forgotten, and is sent again',
   expect(scene.agent.accepted()).toHaveLength(2);
 });
 
+it('what a first attempt could not note is sent again, and the first attempt says so', async () => {
+  let isDown = true;
+  await using scene = await stage({
+    github: {
+      issues: [{ number: PULL }],
+      on: ({ method, path }) =>
+        isDown && method === 'POST' && path.endsWith('/comments') ? { status: 403 } : undefined,
+    },
+  });
+  const first = await scene.run();
+  expect(warnings(first)).toEqual([
+    expect.stringContaining('a re-run will not know what was sent, and may send it again'),
+  ]);
+  isDown = false;
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs.result).toBe('sent');
+  expect(scene.agent.accepted()).toHaveLength(2);
+});
+
+it.each<[string, Scenario]>([
+  ['on another pull request', { with: { 'pr-number': '8' } }],
+  ['by a step that has another name now', { step: { github: { action: 'follow-up-2' } } }],
+])('what was noted %s is sent again', async (_, before) => {
+  await using scene = await stage({
+    github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
+  });
+  await scene.run(before);
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs.result).toBe('sent');
+  expect(scene.agent.accepted()).toHaveLength(2);
+});
+
 it('what somebody replaces by another text is found in the history of the comment', async () => {
   await using scene = await stage();
   await scene.run();
