@@ -181,11 +181,14 @@ describe.concurrent('of two workflows on one command', () => {
     expect(arrivals(scene)).toEqual({ go: 1 });
   });
 
-  it('both send it where the first has comment: false, and the second does not', async () => {
+  it.each<[string, string, boolean]>([
+    ['where the first has comment: false, and the second does not', 'comment', true],
+    ['on a review, where both have comment: false', 'review', false],
+  ])('both send it %s', async (_, kind, comment) => {
     await using scene = await stage(COMMAND);
-    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    const event = COMMANDS[kind]?.(scene.github) as WebhookEvent;
     await scene.run({ with: { comment: false }, step: { event } });
-    await scene.run({ step: { ...otherRun, event } });
+    await scene.run({ with: { comment }, step: { ...otherRun, event } });
     expect(arrivals(scene)).toEqual({ go: 2 });
   });
 
