@@ -25,7 +25,7 @@ export interface OwnComment {
 export interface CommentsQuery {
   /** Known comments, which are read even if the list does not show them yet. */
   readonly nodeIds: readonly string[];
-  /** Whether a comment with this body is wanted. */
+  /** Whether a comment with this body is wanted; of those that are read, an earlier one is enough. */
   readonly isOurs: (body: string) => boolean;
   /** Whether to read all pages, or only up to the newest one with a wanted comment. */
   readonly allPages: boolean;
@@ -223,7 +223,8 @@ class Client implements GitHub {
     do {
       const page = await this.#readPage({ number, before, ids: nodeIds }, query.withVersions);
       for (const comment of page.comments) {
-        if (query.isOurs(comment.body)) found.set(comment.id, comment);
+        // Someone may have replaced its whole text.
+        if (comment.versions.some(query.isOurs)) found.set(comment.id, comment);
       }
       before = page.before;
       // The first page includes them.

@@ -1,6 +1,14 @@
 import type { GiveUp } from '../agent/client.ts';
-import { findEarlier } from '../memory/claim.ts';
-import { findJob, isOvertaken, isSameOrOlderRun, type LedgerJob } from '../memory/ledger.ts';
+import { findEarlier, isCommand } from '../memory/claim.ts';
+import {
+  findJob,
+  isAbout,
+  isOvertaken,
+  isSameOrOlderRun,
+  isWithdrawn,
+  type Ledger,
+  type LedgerJob,
+} from '../memory/ledger.ts';
 import type { Memory } from '../memory/updates.ts';
 import { join, ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import { hasEnded, type JobState, type Turn } from '../turn.ts';
@@ -62,12 +70,14 @@ export function planJob(input: PlanInput): Plan {
       const { ledger, isWhole } = memory;
       const job = findJob(ledger, jobId);
       const earlier = findEarlier(job?.turns ?? [], own);
-      if (job !== undefined && earlier !== null) return planAgain(job, earlier, own, wait);
+      const isComplete = isWhole && !isTrimmed(ledger, own);
+      if (job !== undefined && earlier !== null && (isComplete || isSure(earlier, own))) {
+        return planAgain(job, earlier, own, wait);
+      }
       if (!isWhole) {
         return planUnknown(input, ours('a comment of this action cannot be read'));
       }
-      const isTrimmed = ledger.trimmed !== null && isSameOrOlderRun(own.runId, ledger.trimmed);
-      if (isTrimmed) {
+      if (isTrimmed(ledger, own)) {
         return planUnknown(input, ours('the comment has no room for all messages'));
       }
       return isNamed
@@ -80,10 +90,26 @@ export function planJob(input: PlanInput): Plan {
   }
 }
 
+/** Whether turns for the message may be missing because there was no room. Those for a command are of any run. */
+function isTrimmed({ trimmed }: Ledger, own: Turn): boolean {
+  return trimmed !== null && (isCommand(own) || isSameOrOlderRun(own.runId, trimmed));
+}
+
+/**
+ * Whether a turn says what became of the message, even if other turns are missing. One of another use of
+ * the step or of another leg may have been sent, and one that was withdrawn was left to another run.
+ */
+function isSure(earlier: Turn, own: Turn): boolean {
+  if (earlier.delivery !== 'not-sent') return true;
+  const isSame = earlier.runId === own.runId && earlier.leg === own.leg;
+  return isSame && isAbout(earlier, own.prompt) && !isWithdrawn(earlier);
+}
+
 function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Plan {
   if (earlier.delivery === 'not-sent') {
-    // This run must not change the turn of another run, so it starts one of its own.
-    const isOfRun = earlier.runId === own.runId;
+    // This run must not change the turn of another run, and what was left to another run may have been
+    // sent by it, so it starts one of its own.
+    const isOfRun = earlier.runId === own.runId && !isWithdrawn(earlier);
     return { kind: 'send', warning: '', earlier: isOfRun ? earlier : null };
   }
   return wait && hasEnded(earlier)

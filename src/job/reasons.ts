@@ -99,13 +99,14 @@ export function reviewState(state: JobState, { turns }: LedgerJob, limits: Limit
   return { ...state, turn: { ...turn, confirmed, reason } };
 }
 
-/** Another run sends the same message. */
-export function handledElsewhere(jobId: string, runId: string | null): End {
-  const who = runId === null ? ours('another run') : sentence`run ${runId}`;
-  return {
-    result: 'skipped',
-    reason: sentence`Nothing was sent to job ${jobId}: ${who} handles the same comment.`,
-  };
+/** Another run or a later attempt sends the same message; `other` is null if it is not known which one. */
+export function handledElsewhere(jobId: string, own: Turn, other: Turn | null): End {
+  const isLater = other !== null && other.runId === own.runId && other.attempt > own.attempt;
+  const who = other === null ? ours('another run') : sentence`run ${other.runId}`;
+  const why = isLater
+    ? ours('a later attempt of this run has its message')
+    : sentence`${who} handles the same comment`;
+  return { result: 'skipped', reason: sentence`Nothing was sent to job ${jobId}: ${why}.` };
 }
 
 /** Why a final status may not belong to our message. */

@@ -51,17 +51,16 @@ export interface Message {
 /** Milliseconds. A change after the baseline counts as an effect of the message. */
 const FRESH_BASELINE_MS = 1000;
 
-const EARLIER_DOUBT = ours(
-  'An earlier attempt of this run did not learn whether its message was delivered.',
-);
+/** An earlier attempt or, for a command, another run did not write it. */
+const EARLIER_DOUBT = ours('The comment does not say whether the message was delivered.');
 const notNoted = (why: Reason): Reason =>
   sentence`This is a re-run, and the message could not be noted in the comment (${why}), so another
     attempt could send it twice. Give the job ${'pull-requests: write'}, start a new run, or set
     ${'resend-on-rerun: true'}.`;
 
 const mayBeTaken = (why: Reason): Reason =>
-  sentence`It is not certain that the comment notes the message (${why}), so another workflow may be
-    sending it. Re-run the job, or write the command again.`;
+  sentence`The comment may not note the message (${why}), so another workflow may be sending it.
+    Re-run the job, or write the command again.`;
 
 /** Another use of the step took the turn of the earlier attempt first. */
 const LOST = 'lost';
@@ -129,8 +128,14 @@ async function leaveToOther(
   turn: Turn | null,
 ): Promise<End | typeof LOST> {
   const { wait } = job.options;
-  if (own.attempt === 1 || turn === null) {
-    return handledElsewhere(job.state.jobId, turn?.runId ?? null);
+  // Only the run of a turn may change it.
+  if (
+    turn === null ||
+    own.runId !== turn.runId ||
+    own.attempt < turn.attempt ||
+    own.attempt === 1
+  ) {
+    return handledElsewhere(job.state.jobId, own, turn);
   }
   if (turn.mark === job.state.turn.mark && turn.attempt === own.attempt) return LOST;
   const { jobId, polls } = job.state;

@@ -6,6 +6,7 @@ import {
   isAbout,
   isWithdrawn,
   type Ledger,
+  type LedgerJob,
   unite,
   weightOf,
   withoutOwner,
@@ -59,6 +60,15 @@ export function findHolder(
   const others = unite(versions.map((version) => withoutOwner(version, own.owner)));
   const job = findJob(others, jobId);
   if (job === undefined) return null;
+  // GitHub may start another attempt when it has lost the runner of this one, which continues.
+  const successor = job.turns.find(
+    (turn) =>
+      turn.origin === own.origin &&
+      turn.leg === own.leg &&
+      turn.runId === own.runId &&
+      turn.attempt > own.attempt,
+  );
+  if (successor !== undefined) return successor;
   const isBehind = (other: Turn): boolean => !comesFirst(own, other, versions, jobId);
   // Several uses of a step may have taken the same turn: the first one keeps it, unless it was sent.
   const same = copiesOf(job)
@@ -70,18 +80,28 @@ export function findHolder(
   if (earlier === null || earlier.delivery === 'not-sent') return null;
   if (!isCommand(own) || earlier.delivery !== 'sending') return earlier;
   // Several are about to send.
-  switch (claim) {
-    case 'ours':
-      return null;
-    case 'none':
-      return (
-        turns.find(
-          (turn) => turn.origin === own.origin && turn.delivery === 'sending' && isBehind(turn),
-        ) ?? null
-      );
-    default:
-      return earlier;
-  }
+  if (claim === 'ours') return null;
+  const isDecidedByOrder = (other: Turn): boolean =>
+    claim === 'none' || isNotedLater(other, versions, jobId);
+  return (
+    turns.find(
+      (turn) =>
+        turn.origin === own.origin &&
+        turn.delivery === 'sending' &&
+        (isBehind(turn) || !isDecidedByOrder(turn)),
+    ) ?? null
+  );
+}
+
+/**
+ * Whether the owner of a turn has noted messages of the same command to other jobs before. Its claim
+ * was decided then, so it says nothing about this turn.
+ */
+function isNotedLater({ origin, owner }: Turn, versions: Versions, jobId: string): boolean {
+  const has = (job: LedgerJob): boolean =>
+    copiesOf(job).some((turn) => turn.origin === origin && turn.owner === owner);
+  const first = versions.find(({ jobs }) => jobs.some(has));
+  return first !== undefined && !first.jobs.some((job) => job.id === jobId && has(job));
 }
 
 /** Whether a turn was written before another one. Every run that reads the versions gets the same answer. */

@@ -60,7 +60,7 @@ export type Note =
   /** The comment notes the message, or there is no pull request or issue for a comment. */
   | { readonly kind: 'noted' }
   | { readonly kind: 'missing'; readonly why: Reason }
-  /** GitHub may or may not have written the note, and another run may be about to send the message. */
+  /** The note may not be written, and another run, whose note is, may be about to send the message. */
   | { readonly kind: 'unclear'; readonly why: Reason }
   /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
@@ -147,6 +147,8 @@ class CommentUpdates implements Updates {
   /** The counter in `Turn.writes`. */
   #writes = 0;
   #expectsMore = false;
+  /** Whether the command was claimed, if there is one. */
+  #hasClaimed = false;
   /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
@@ -290,11 +292,16 @@ class CommentUpdates implements Updates {
     }
   }
 
+  #claim(): Promise<Claim> {
+    this.#hasClaimed = true;
+    return this.#options.claim();
+  }
+
   /** Claims a command without a note. */
   async #withoutNote(why: Reason | null, group: readonly JobState[] = []): Promise<Note> {
     // No message is sent after a cancellation.
     if (this.#options.signal.aborted) return UNNEEDED;
-    const claim = await this.#options.claim();
+    const claim = await this.#claim();
     // In a re-run, an earlier attempt may have claimed it.
     if (claim === 'taken' && this.#options.attempt === 1) {
       for (const { jobId } of group) this.withdraw(jobId);
@@ -336,14 +343,17 @@ class CommentUpdates implements Updates {
 
   /**
    * Whether another run may send the message and not know of this one. It would mistake our
-   * reaction for that of another tool and send it, too. So a command is not sent if GitHub may or may not
-   * have written its note. If
-   * GitHub refuses the note, it refuses the notes of other runs as well, and the claim decides.
+   * reaction for that of another tool and send it, too. So a command is not sent if GitHub may or may not have
+   * written its note, or refused it for a rate limit, which may be over when another run writes its own. If
+   * GitHub refuses the note for another reason, it refuses the notes of other runs as well, and the claim
+   * decides.
    */
   #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
     const { attempt, signal } = this.#options;
-    const isAsked = attempt === 1 && !signal.aborted && isUnclear(error);
-    return isAsked && group.some(({ turn }) => isCommand(turn));
+    const isPassing = isUnclear(error) || (error instanceof GitHubError && error.isRateLimit);
+    return (
+      attempt === 1 && !signal.aborted && isPassing && group.some(({ turn }) => isCommand(turn))
+    );
   }
 
   /**
@@ -385,17 +395,22 @@ class CommentUpdates implements Updates {
       }
     };
 
+    const isLater = this.#hasClaimed && group.some(({ turn }) => isCommand(turn));
+    // Another run may have noted its messages to these jobs in the meantime.
+    if (isLater) target.loading = null;
     const first = await this.#load(target);
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;
     let claiming: Promise<Claim> | undefined;
     const reading = await conversation.writeUntilItShows(own, {
       onWritten: () => {
-        claiming ??= this.#options.claim();
+        claiming ??= this.#claim();
       },
     });
     target.failure = null;
-    const claim = await (claiming ?? this.#options.claim());
+    const claimed = await (claiming ?? this.#claim());
+    // It was ours before these jobs were noted, so another run may not have seen that we handle them.
+    const claim = isLater && claimed === 'ours' ? 'none' : claimed;
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);
     if (claim !== 'taken') return notes;

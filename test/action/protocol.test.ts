@@ -1,5 +1,7 @@
 import { setTimeout as pass } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { copiesOf, toLedgerJob } from '../../src/memory/ledger.ts';
+import { composeText } from '../../src/memory/text.ts';
 import {
   ALICE,
   issueComment,
@@ -20,6 +22,7 @@ import {
   errors,
   JOB,
   ownComments,
+  PROJECT,
   PULL,
   remembered,
   type Scenario,
@@ -176,6 +179,94 @@ describe.concurrent('of two workflows on one command', () => {
     const second = await scene.run({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(arrivals(scene)).toEqual({ go: 1 });
+  });
+
+  it.each<[string, string, boolean]>([
+    ['where the first has comment: false, and the second does not', 'comment', true],
+    ['on a review, where both have comment: false', 'review', false],
+  ])('both send it %s', async (_, kind, comment) => {
+    await using scene = await stage(COMMAND);
+    const event = COMMANDS[kind]?.(scene.github) as WebhookEvent;
+    await scene.run({ with: { comment: false }, step: { event } });
+    await scene.run({ with: { comment }, step: { ...otherRun, event } });
+    expect(arrivals(scene)).toEqual({ go: 2 });
+  });
+
+  it('the second sends it where a rate limit kept the first from noting it', async () => {
+    let isLimited = true;
+    const refusal = {
+      status: 403,
+      headers: { 'retry-after': '60' },
+      body: { message: 'You have exceeded a secondary rate limit.' },
+    };
+    await using scene = await stage({
+      ...COMMAND,
+      github: {
+        ...GITHUB,
+        on: ({ method, path }) =>
+          isLimited && method === 'POST' && path.endsWith(`/issues/${PULL}/comments`)
+            ? refusal
+            : undefined,
+      },
+    });
+    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    const first = await scene.run({ step: { event } });
+    expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(first.outputs.reason).toMatch(/rate limit.*so another workflow may be sending it/);
+    isLimited = false;
+    const second = await scene.run({ step: { ...otherRun, event } });
+    expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    const again = await scene.run({ step: { ...ATTEMPT_2, event } });
+    expect(again.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(arrivals(scene)).toEqual({ go: 1 });
+  });
+
+  it('a re-run leaves it to the re-run of the other one, and changes nothing of its turn', async () => {
+    let isAgain = false;
+    await using scene = await stage({
+      ...COMMAND,
+      agent: { jobs: [{ id: JOB }], onPost: () => ({ status: 401 }) },
+      github: {
+        ...GITHUB,
+        trouble: {
+          // Just before the note of the one, the other has noted and claimed it.
+          meanwhile({ name }, others) {
+            if (!isAgain || name !== UPDATE) return;
+            isAgain = false;
+            const [own] = ownComments(scene.github);
+            const [job] = remembered(scene.github).jobs;
+            const theirs = job?.turns.find(({ runId }) => runId === '1');
+            if (own === undefined || job === undefined || theirs === undefined) return;
+            const sending = { owner: 'theirs', attempt: 2, delivery: 'sending' as const };
+            const turns = [...copiesOf(job), { ...theirs, ...sending, endedAt: null }];
+            const ledger = { jobs: [toLedgerJob(JOB, null, turns)], trimmed: null };
+            others.editComment(
+              own.id,
+              composeText(PROJECT, ledger, () => 'Text.'),
+            );
+            const user = 'github-actions[bot]';
+            const rocket = { subject: 'issue_comment', id, content: 'rocket', user } as const;
+            scene.github.addReaction(rocket);
+          },
+        },
+      },
+    });
+    const { id } = scene.github.addComment(PULL, 'alice', '/agent go');
+    const event = issueComment({ number: PULL, body: '/agent go', id });
+    await scene.run({ step: { event, github: { run_id: '1' } } });
+    await scene.run({ step: { event, ...otherRun } });
+    isAgain = true;
+    const github = { ...otherRun.github, ...ATTEMPT_2.github };
+    const again = await scene.run({ with: { wait: true }, step: { event, github } });
+    expect(isAgain).toBe(false);
+    expect(again.outputs).toMatchObject({
+      result: 'skipped',
+      delivery: 'not-sent',
+      reason: 'Nothing was sent to job job-1: run 1 handles the same comment.',
+    });
+    const copies = remembered(scene.github).jobs.flatMap(copiesOf);
+    expect(copies.filter(({ runId }) => runId === '1')).toMatchObject([{ attempt: 1 }]);
+    expect(scene.agent.posts()).toHaveLength(2);
   });
 
   it('none is held up by the rocket of another tool', async () => {

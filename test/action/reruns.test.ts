@@ -512,3 +512,62 @@ it('what somebody deletes between two attempts is forgotten, and is sent again',
   expect(second.outputs.result).toBe('sent');
   expect(scene.agent.accepted()).toHaveLength(2);
 });
+
+it('what a first attempt could not note is sent again, and the first attempt says so', async () => {
+  let isDown = true;
+  await using scene = await stage({
+    github: {
+      issues: [{ number: PULL }],
+      on: ({ method, path }) =>
+        isDown && method === 'POST' && path.endsWith('/comments') ? { status: 403 } : undefined,
+    },
+  });
+  const first = await scene.run();
+  expect(warnings(first)).toEqual([
+    expect.stringContaining('a re-run will not know what was sent, and may send it again'),
+  ]);
+  isDown = false;
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs.result).toBe('sent');
+  expect(scene.agent.accepted()).toHaveLength(2);
+});
+
+it.each<[string, Scenario]>([
+  ['on another pull request', { with: { 'pr-number': '8' } }],
+  ['by a step that has another name now', { step: { github: { action: 'follow-up-2' } } }],
+])('what was noted %s is sent again', async (_, before) => {
+  await using scene = await stage({
+    github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
+  });
+  await scene.run(before);
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs.result).toBe('sent');
+  expect(scene.agent.accepted()).toHaveLength(2);
+});
+
+it('what somebody replaces by another text is found in the history of the comment', async () => {
+  await using scene = await stage();
+  await scene.run();
+  scene.github.editComment(scene.github.comments(PULL)[0]?.id ?? 0, 'Done, thank you.');
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(scene.agent.accepted()).toHaveLength(1);
+  expect(scene.github.comments(PULL).map(({ body }) => body)).toContain('Done, thank you.');
+});
+
+it('an attempt that continues after GitHub has started the next one leaves the message to it', async () => {
+  await using scene = await stage();
+  // GitHub has lost the runner of the first attempt before its note.
+  const second = await scene.run({ step: ATTEMPT_2 });
+  expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  const first = await scene.run();
+  expect(first.outputs).toMatchObject({
+    result: 'skipped',
+    delivery: 'not-sent',
+    reason: 'Nothing was sent to job job-1: a later attempt of this run has its message.',
+  });
+  expect(scene.agent.accepted()).toHaveLength(1);
+  const third = await scene.run({ step: { github: { run_attempt: '3' } } });
+  expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(scene.agent.accepted()).toHaveLength(1);
+});

@@ -75,7 +75,7 @@ describe('in a re-run', () => {
   describe('an earlier attempt’s turn decides', () => {
     it.each<[string, Partial<Turn>, Plan['kind'], Case]>([
       ['not sent', { delivery: 'not-sent', result: 'error' }, 'send', {}],
-      ['held back', { delivery: 'not-sent', result: 'skipped' }, 'send', {}],
+      ['held back', { delivery: 'not-sent', result: 'skipped', reason: ['Too many.'] }, 'send', {}],
       ['being sent', { delivery: 'sending' }, 'resume', {}],
       ['of unknown fate', { delivery: 'unknown', result: 'error' }, 'resume', {}],
       ['sent', {}, 'resume', {}],
@@ -106,6 +106,24 @@ describe('in a re-run', () => {
       const command = { origin: 'comment:1' };
       const theirs = turn({ ...command, delivery: 'not-sent', runId: '7' });
       expect(plan(remembered(theirs), { own: command })).toEqual(SEND);
+    });
+
+    it.each<[string, Partial<Turn>]>([
+      ['another leg', { leg: 'another' }],
+      ['another use of the step', { prompt: 'Stop.' }],
+      ['what was left to another run', { result: 'skipped' }],
+      ['another run', { runId: '7' }],
+    ])('that was not sent tells nothing where others may be missing: %s', (_, parts) => {
+      const unsent = job('j', turn({ origin: 'comment:1', delivery: 'not-sent', ...parts }));
+      const command = { own: { origin: 'comment:1' } };
+      expect(plan(read(ledger(unsent)), command).kind).toBe('send');
+      expect(plan(read(ledger(unsent), false), command).kind).toBe('refuse');
+      expect(plan(read({ jobs: [unsent], trimmed: '8' }), command).kind).toBe('refuse');
+    });
+
+    it('that was left to another run does not go on: that run may have sent it', () => {
+      const left = turn({ delivery: 'not-sent', result: 'skipped' });
+      expect(plan(remembered(left))).toEqual(SEND);
     });
 
     it('is the one that this attempt has not taken yet', () => {
@@ -154,6 +172,12 @@ describe('in a re-run', () => {
       ['unreadable in part', read(ledger(), false), {}, 'a comment of this action cannot be read'],
       ['dropped, of this run', read({ jobs: [], trimmed: '8' }), {}, 'the comment has no room'],
       ['dropped, of a later run', read({ jobs: [], trimmed: '10' }), {}, 'the comment has no room'],
+      [
+        'dropped, of an older run, which may have handled the same command',
+        read({ jobs: [], trimmed: '7' }),
+        { own: { origin: 'review:1' } },
+        'the comment has no room',
+      ],
       [
         'only the job names the place',
         NOTHING,

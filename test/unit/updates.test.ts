@@ -438,6 +438,30 @@ describe('a command', () => {
     expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind }]);
   });
 
+  it('to several jobs that are noted one after the other is sent once to each of them', async () => {
+    for (const lateMs of [0, 1500, 4500]) {
+      await using scene = await openScene();
+      const { id } = scene.github.addComment(NUMBER, 'alice', '/agent go');
+      const runOf = (owner: string): Run => {
+        const reactions = reactTo({ ...COMMENT, id }, () => scene.connect(), LOG);
+        return open(scene, { owner, claim: () => reactions.claim() }, COMMAND);
+      };
+      const [first, second] = [runOf('me'), runOf('you')];
+      expect(await scene.drive(announce(first, first.job('a')))).toEqual([{ kind: 'noted' }]);
+      const [ofSecond, ofFirst] = await scene.drive(
+        Promise.all([
+          announce(second, second.job('a'), second.job('b')),
+          scene.clock
+            .sleep(lateMs, new AbortController().signal)
+            .then(() => announce(first, first.job('b'))),
+        ]),
+      );
+      expect(ofSecond?.[0]?.kind).toBe('taken');
+      // As long as the second run says nothing else, its message to b may be on its way.
+      expect([ofSecond?.[1]?.kind, ofFirst[0]?.kind].toSorted()).toEqual(['noted', 'taken']);
+    }
+  });
+
   it.each([
     ['at once', 0, 0],
     ['one after the other', 0, 300],
