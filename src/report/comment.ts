@@ -1,6 +1,7 @@
 import { type Label, labelOf, labelOfEarlier, labelOfStatus } from '../labels.ts';
 import type { Ledger, LedgerJob, LedgerRecord } from '../memory/ledger.ts';
 import { composeNotice } from '../memory/text.ts';
+import { isLink } from '../pull-request-link.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
 import type { Turn } from '../turn.ts';
 import { countsOf, headingOf, type Row, renderJobs, renderSource, timeTaken } from './job-table.ts';
@@ -13,7 +14,6 @@ import {
   fittingBlocks,
   folded,
   icon,
-  isLink,
   link,
   pullRequestLink,
   quotation,

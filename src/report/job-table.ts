@@ -1,5 +1,6 @@
 import { duration } from '../clock.ts';
 import { byAttention, countLabels, type Kind, type Label, UNCONFIRMED } from '../labels.ts';
+import { isLink, readPullRequest } from '../pull-request-link.ts';
 import { isOurs, type Reason } from '../reason.ts';
 import { elapsedMs, type JobRecord, type Turn } from '../turn.ts';
 import {
@@ -8,9 +9,7 @@ import {
   fitting,
   folded,
   icon,
-  isLink,
   pullRequestLink,
-  readPullRequest,
   reasonToMarkdown,
 } from './markdown.ts';
 
