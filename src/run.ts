@@ -286,9 +286,8 @@ function report(
   reactions: Reactions,
 ): Promise<0 | 1> {
   const all = (): readonly JobState[] => [...states.values()];
-  const { result } = worst(all())?.turn ?? {};
   if (overallDelivery(all()) === 'not-sent') reactions.release();
-  if (result === 'completed') void reactions.show('hooray');
+  if (worst(all())?.turn.result === 'completed') void reactions.show('hooray');
   if (all().some(({ turn }) => turn.result === 'error' || turn.result === 'failed')) {
     void reactions.show('confused');
   }

@@ -162,7 +162,7 @@ export function redactStatus(status: string, redact: Redact): string {
 }
 
 /** completed, archived and failed are final; an unknown or missing status never is. */
-export function isFinal(status: string | null): boolean {
+export function isFinal(status: string | null): status is Exclude<Status, 'active'> {
   return isKnownStatus(status) && status !== 'active';
 }
 

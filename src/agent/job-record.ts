@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { checkPrLink } from '../pull-request-link.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { type JobRecord, redactStatus } from '../turn.ts';
@@ -112,46 +113,6 @@ export function readRefusal(
     sentence: redact(data.error),
     details: data.details.filter((text) => text !== '').map(redact),
   };
-}
-
-const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
-
-/** `/owner/repo/pull/N`, `/group/.../-/merge_requests/N` and `/owner/repo/pull-requests/N`. */
-const PULL_REQUEST_PATHS = [
-  /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
-  /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,
-  /^(\/(?:[\w.-]|%7[bd])+){2,4}\/pull-requests\/[1-9]\d{0,9}$/i,
-];
-
-/**
- * Accepts only https without user info, to the host of the job's own repository or a known code
- * host, and with the path of a pull request. The link is rebuilt from these parts, so nothing else
- * in it is passed on. It is never fetched.
- */
-export function checkPrLink(
-  link: string | null,
-  { serverUrl, repository }: { readonly serverUrl: string; readonly repository: string | null },
-): Result<string | null> {
-  if (link === null || link === '') return ok(null);
-  if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) return problem('it is not a URL');
-  const url = new URL(link);
-  if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
-    return problem('it is not a plain https link');
-  }
-  const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
-  if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
-    return problem('it does not lead to a known code host');
-  }
-  const path = url.pathname.replace(/\/$/, '');
-  const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
-  if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
-    return problem('it does not lead to a pull request');
-  }
-  return ok(`https://${url.host}${path}`);
-}
-
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : '';
 }
 
 function parseJson(body: string): unknown {

@@ -47,7 +47,7 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings): Fetch {
   });
   return async (address, { method, headers, body = null, signal = null }) => {
     let url = new URL(address);
-    for (let redirects = 0; ; redirects++) {
+    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
       const response = await dispatcher.request({
         origin: url.origin,
         path: url.pathname + url.search,
@@ -67,9 +67,9 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings): Fetch {
       if (target.origin !== url.origin) {
         throw new GitHubError(0, 'GitHub redirects to another host, which never gets the token');
       }
-      if (redirects === MOST_REDIRECTS) throw new GitHubError(0, 'GitHub redirects in circles');
       url = target;
     }
+    throw new GitHubError(0, 'GitHub redirects in circles');
   };
 }
 

@@ -4,7 +4,6 @@ import { composePrompt } from '../github/command.ts';
 import { JOB_ID_MISSING } from '../inputs.ts';
 import type { Memory } from '../memory/updates.ts';
 import type { Reason } from '../reason.ts';
-import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
 import { newTurn, type Turn } from '../turn.ts';
 import { rememberedJob } from './plan.ts';
@@ -64,15 +63,4 @@ export function startTurn(
 function legOf(matrixLeg: string): string {
   if (['', 'null', '{}'].includes(matrixLeg.trim())) return '';
   return createHash('sha256').update(matrixLeg).digest('hex').slice(0, 8);
-}
-
-/** The number of a pull request in this repository; null for any other link. */
-export function ownPullRequest(
-  prLink: string | null,
-  { serverUrl, repository }: RunInfo,
-): number | null {
-  const prefix = `${serverUrl}/${repository}/pull/`.toLowerCase();
-  if (prLink === null || !prLink.toLowerCase().startsWith(prefix)) return null;
-  const number = /^[1-9]\d{0,9}$/.exec(prLink.slice(prefix.length));
-  return number === null ? null : Number(number[0]);
 }

@@ -139,7 +139,7 @@ export function timedOut(state: JobState, { timeoutMs }: Limits, lastMiss: Reaso
   const status = record?.status ?? null;
   const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
   const said = isFinal(status)
-    ? sentence`Job ${jobId} is ${status ?? ''}, but within ${limit} it was not confirmed that this
+    ? sentence`Job ${jobId} is ${status}, but within ${limit} it was not confirmed that this
         status belongs to the message. Check the job; timeout-minutes should be well above settle-seconds.`
     : sentence`The agent was not done with job ${jobId} within ${limit}; its status is
         ${status ?? ours('not known')}, and the agent ${ours(status === null ? 'may keep' : 'keeps')}

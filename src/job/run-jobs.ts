@@ -5,6 +5,7 @@ import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
 import { isAbout } from '../memory/ledger.ts';
 import type { Memory, Note } from '../memory/updates.ts';
+import { ownPullRequest } from '../pull-request-link.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
 import { type Job, type JobEvent, type JobOptions, type Observer, pollHooks } from './job.ts';
@@ -16,7 +17,7 @@ import {
   stateOf,
   unplannedState,
 } from './plan.ts';
-import { ownPullRequest, promptOf, startTurn } from './prepare.ts';
+import { promptOf, startTurn } from './prepare.ts';
 import { createProgress } from './progress.ts';
 import { type Message, runJob } from './run-job.ts';
 import { firstPollMs, paceOf } from './schedule.ts';

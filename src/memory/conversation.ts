@@ -92,11 +92,11 @@ export class Conversation {
   #comments: readonly OwnComment[] = [];
   /** What all reads have shown of other runs: our writes must not lose it. */
   #remembered = EMPTY;
-  #lastWrite: OwnComment | null = null;
+  #lastWrite: OwnComment | undefined;
   /** Our turns as they were written last, without those for which there was no room. */
   #written = EMPTY;
-  /** When the last read started; null after a write. */
-  #readAt: number | null = null;
+  /** When the last read started, unless something was written since. */
+  #readAt = -Infinity;
   /** The contents by body, because decoding takes time. */
   #texts = new Map<string, CommentData>();
   /** Comments that were deleted: lists may still show them for a while. */
@@ -151,9 +151,9 @@ export class Conversation {
     const { connect, clock } = this.#options;
     const github = await connect();
     for (;;) {
-      if (this.#readAt === null || clock.now() - this.#readAt > FRESH_READ_MS) await this.read();
-      const readAt = this.#readAt ?? clock.now();
-      this.#readAt = null;
+      if (clock.now() - this.#readAt > FRESH_READ_MS) await this.read();
+      const readAt = this.#readAt;
+      this.#readAt = -Infinity;
       const target = this.#target();
       const body = this.#compose(own);
       this.#hasWritten = true;
@@ -199,21 +199,31 @@ export class Conversation {
    * once, those of other runs only when no run can still be writing to them.
    */
   async reconcile(): Promise<void> {
-    const [main, ...others] = this.#comments;
-    const isSpare = (comment: OwnComment): boolean =>
-      this.#isCovered(comment, main) && (this.#isOurs(comment) || this.#isUntouched(comment));
-    if (!others.some(isSpare)) return;
+    if (this.#spares().length === 0) return;
     const github = await this.#options.connect();
     // Another run may just have written to it.
     await this.read();
-    const [stays, ...rest] = this.#comments;
-    for (const comment of rest) {
-      if (!this.#isCovered(comment, stays)) continue;
-      if (!this.#isOurs(comment) && !this.#isUntouched(comment)) continue;
-      await github.deleteComment(comment.id);
-      this.#comments = this.#comments.filter(({ id }) => id !== comment.id);
-      if (this.#lastWrite?.id === comment.id) this.#lastWrite = stays ?? null;
+    for (const spare of this.#spares()) {
+      await github.deleteComment(spare.id);
+      this.#comments = this.#comments.filter(({ id }) => id !== spare.id);
+      if (this.#lastWrite?.id === spare.id) this.#lastWrite = this.#comments[0];
     }
+  }
+
+  /** The comments whose turns are all in the oldest one, in the same or a newer version. */
+  #spares(): readonly OwnComment[] {
+    const [main, ...others] = this.#comments;
+    if (main === undefined || others.length === 0) return [];
+    const whole = this.#readText(main.body);
+    return others.filter(({ body, updatedAt }) => {
+      const part = this.#readText(body);
+      if (part.kind !== 'ledger' || whole.kind !== 'ledger') return false;
+      if (!contains(whole.ledger, unite([whole.ledger, part.ledger]))) return false;
+      const turns = part.ledger.jobs.flatMap(copiesOf);
+      // Then this process has created it.
+      const isOurs = turns.length > 0 && turns.every(({ owner }) => owner === this.#options.owner);
+      return isOurs || this.#options.clock.now() - updatedAt > UNTOUCHED_MS;
+    });
   }
 
   #keep(written: OwnComment): void {
@@ -281,26 +291,7 @@ export class Conversation {
   /** Whether it is a version from before our last write. */
   #isStale({ id, updatedAt }: OwnComment): boolean {
     const last = this.#lastWrite;
-    return last !== null && last.id === id && updatedAt < last.updatedAt;
-  }
-
-  /** Whether `main` contains each turn of another comment in the same or a newer version. */
-  #isCovered(comment: OwnComment, main: OwnComment | undefined): boolean {
-    const part = this.#readText(comment.body);
-    const whole = main === undefined ? part : this.#readText(main.body);
-    if (main?.id === comment.id || part.kind !== 'ledger' || whole.kind !== 'ledger') return false;
-    return contains(whole.ledger, unite([whole.ledger, part.ledger]));
-  }
-
-  /** Whether all turns in it are from this process, which then has created it. */
-  #isOurs({ body }: OwnComment): boolean {
-    const text = this.#readText(body);
-    const turns = text.kind === 'ledger' ? text.ledger.jobs.flatMap(copiesOf) : [];
-    return turns.length > 0 && turns.every(({ owner }) => owner === this.#options.owner);
-  }
-
-  #isUntouched({ updatedAt }: OwnComment): boolean {
-    return this.#options.clock.now() - updatedAt > UNTOUCHED_MS;
+    return last?.id === id && updatedAt < last.updatedAt;
   }
 
   #randomMs(): number {

@@ -64,8 +64,8 @@ export function toLedgerJob(
   copies: readonly Turn[],
 ): LedgerJob {
   const byMark = [...Map.groupBy(copies, ({ mark }) => mark).values()].map(uniteCopies);
-  const turns = byMark.flatMap(([first]) => first ?? []).sort(newerTurn);
-  const others = byMark.flatMap(([, ...rest]) => rest).sort(newerTurn);
+  const turns = byMark.flatMap((same) => same.slice(0, 1)).sort(newerTurn);
+  const others = byMark.flatMap((same) => same.slice(1)).sort(newerTurn);
   return { id, record, turns, ...(others.length === 0 ? {} : { others }) };
 }
 

@@ -364,7 +364,7 @@ class CommentUpdates implements Updates {
   #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
     const isDue = (): boolean =>
       !this.#options.signal.aborted &&
-      group.some(({ jobId, turn }) => !isOver(this.#entries.get(jobId)?.state ?? { turn }));
+      group.some(({ jobId }) => this.#entries.get(jobId)?.state.turn.endedAt === null);
     const wait = this.#lastNote.then(async () => {
       if (isDue()) await this.#pace.wait(target.conversation.number);
       return isDue();

@@ -1,6 +1,7 @@
 import { type Label, labelOf, labelOfEarlier, labelOfStatus } from '../labels.ts';
 import type { Ledger, LedgerJob, LedgerRecord } from '../memory/ledger.ts';
 import { composeNotice } from '../memory/text.ts';
+import { isLink } from '../pull-request-link.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
 import type { Turn } from '../turn.ts';
 import { countsOf, headingOf, type Row, renderJobs, renderSource, timeTaken } from './job-table.ts';
@@ -13,7 +14,6 @@ import {
   fittingBlocks,
   folded,
   icon,
-  isLink,
   link,
   pullRequestLink,
   quotation,
@@ -91,7 +91,7 @@ function renderJob(job: ShownJob, site: Site, room: number): string {
   const isNew = label.kind === 'sending';
   const texts = [
     `### ${isNew ? asked(turn.by, 'the agent', turn.prompt) : headingOf([label])}`,
-    dotted([pull, timeOf(job), isNew ? '' : askedBy(turn.by), logLink(turn, site)]),
+    dotted([pull, timeOf(turn, label), isNew ? '' : askedBy(turn.by), logLink(turn, site)]),
     reasonToMarkdown(reasonOf(turn)),
     isNew && fitsHeading(turn.prompt) ? '' : quotation(turn.prompt),
     small(dotted([...about, inUtc(turn.startedAt)])),
@@ -106,7 +106,9 @@ function renderAll(jobs: readonly ShownJob[], site: Site, room: number): string 
   const by = shared(turns.map((turn) => turn.by));
   const prompt = shared(turns.map((turn) => turn.prompt));
   const log = shared(turns.map((turn) => logLink(turn, site)));
-  const started = shared(jobs.filter(isOpen).map(startOf));
+  const started = shared(
+    jobs.filter(({ label }) => isOpen(label)).map(({ turn }) => startOf(turn)),
+  );
   const isNew = prompt !== null && labels.every(({ kind }) => kind === 'sending');
   const head = fittingBlocks(
     [
@@ -116,13 +118,12 @@ function renderAll(jobs: readonly ShownJob[], site: Site, room: number): string 
     ],
     room,
   );
-  const rows = jobs.map((job): Row => {
-    const { id, record, turn, label } = job;
+  const rows = jobs.map(({ id, record, turn, label }): Row => {
     const { prLink = null } = record ?? {};
     if (turn === null) return { ...NO_TURN, jobId: id, label, prLink };
     return {
       ...{ jobId: id, label, prLink, reason: reasonOf(turn) },
-      time: isOpen(job) && started !== null ? '' : timeOf(job),
+      time: isOpen(label) && started !== null ? '' : timeOf(turn, label),
       log: log === null ? logLink(turn, site) : '',
       prompt: prompt === null ? turn.prompt : '',
     };
@@ -152,16 +153,15 @@ function fitsHeading(prompt: string): boolean {
 }
 
 /** How long the agent took or, while it is working, when the turn started. */
-function timeOf(job: ShownJob): string {
-  if (job.turn === null) return '';
-  return isOpen(job) ? startOf(job) : timeTaken(job.turn, job.label);
+function timeOf(turn: Turn, label: Label): string {
+  return isOpen(label) ? startOf(turn) : timeTaken(turn, label);
 }
 
-function isOpen({ label: { kind } }: ShownJob): boolean {
+function isOpen({ kind }: Label): boolean {
   return kind === 'sending' || kind === 'working';
 }
 
-function startOf({ turn }: ShownJob): string {
+function startOf(turn: Turn | null): string {
   return turn === null ? '' : `started ${inUtc(turn.startedAt).slice(11)}`;
 }
 

@@ -1,5 +1,6 @@
 import { duration } from '../clock.ts';
 import { byAttention, countLabels, type Kind, type Label, UNCONFIRMED } from '../labels.ts';
+import { isLink, readPullRequest } from '../pull-request-link.ts';
 import { isOurs, type Reason } from '../reason.ts';
 import { elapsedMs, type JobRecord, type Turn } from '../turn.ts';
 import {
@@ -8,9 +9,7 @@ import {
   fitting,
   folded,
   icon,
-  isLink,
   pullRequestLink,
-  readPullRequest,
   reasonToMarkdown,
 } from './markdown.ts';
 
@@ -33,11 +32,13 @@ const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
 /** Jobs that need no attention, which are folded if there are many. */
 const CALM: ReadonlySet<Kind> = new Set(['sending', 'working', 'sent', 'completed', 'skipped']);
 
-/** The title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention. */
+/**
+ * The title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention. There is at
+ * least one label.
+ */
 export function headingOf(labels: readonly Label[]): string {
-  const [worst, ...others] = labels.toSorted(byAttention);
-  if (worst === undefined) return '';
-  if (others.length === 0) {
+  const worst = labels.reduce((one, other) => (byAttention(one, other) <= 0 ? one : other));
+  if (labels.length === 1) {
     const { title, detail } = worst;
     return `${icon(worst.icon)} ${title}${detail === '' ? '' : `: ${detail}`}`;
   }

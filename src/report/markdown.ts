@@ -1,3 +1,4 @@
+import { readPullRequest } from '../pull-request-link.ts';
 import { isOurs, QUOTE_LIMIT, type Reason } from '../reason.ts';
 import { oneLine, withoutInvisible } from '../sanitize.ts';
 
@@ -52,21 +53,6 @@ export function reasonToMarkdown(reason: Reason): string {
 /** A link with our own label to a URL that was checked before. */
 export function link(label: string, url: string): string {
   return `[${label}](${new URL(url).href.replace(/[()]/g, percentEncode)})`;
-}
-
-/** Links in a comment were checked before, but people may have edited the comment. */
-export function isLink(url: string | null): url is string {
-  return url !== null && /^https:\/\/[\w.:-]+\/[\w./%-]+$/.test(url);
-}
-
-/** The paths of the links that pass the check in `agent/job-record.ts`. */
-const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d+)$/;
-
-/** The repository of a pull request, and its number with `#` or `!`. */
-export function readPullRequest(url: string): { repository: string; number: string } | null {
-  const [, repository, kind, digits] = PULL_REQUEST.exec(new URL(url).pathname) ?? [];
-  if (repository === undefined) return null;
-  return { repository, number: `${kind === 'merge_requests' ? '!' : '#'}${digits}` };
 }
 
 /** A link with the number of a pull request, and its repository unless that is clear. */

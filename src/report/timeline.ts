@@ -77,7 +77,7 @@ interface Bar {
 export function renderTimeline(states: readonly JobState[]): string {
   const bars = states
     .toSorted((one, other) => byAttention(labelOfState(one), labelOfState(other)))
-    .map(toBar)
+    .flatMap(toBars)
     .filter(({ from, to }) => to > from);
   const shown = bars.slice(0, MOST_BARS);
   if (shown.length === 0) return '';
@@ -90,19 +90,15 @@ export function renderTimeline(states: readonly JobState[]): string {
     : `${renderChart(shown, end - start)}\n\nThe timeline shows ${shown.length} of ${bars.length} jobs.`;
 }
 
-/** A job without a message takes no time. */
-function toBar(state: JobState): Bar {
+/** A job without a message has no bar. */
+function toBars(state: JobState): readonly Bar[] {
   const { jobId, turn, timeline, isReadOnly } = state;
   const { kind, word } = labelOfState(state);
-  const from = turn.sentAt ?? (isReadOnly ? timeline[0]?.at : null) ?? 0;
-  const to = from === 0 ? 0 : (turn.endedAt ?? 0);
-  return {
-    name: shorten(jobId),
-    word,
-    tag: TAGS[kind],
-    from: Math.round(from),
-    to: Math.round(to),
-  };
+  const from = turn.sentAt ?? (isReadOnly ? timeline[0]?.at : null) ?? null;
+  const to = turn.endedAt;
+  if (from === null || to === null) return [];
+  const times = { from: Math.round(from), to: Math.round(to) };
+  return [{ name: shorten(jobId), word, tag: TAGS[kind], ...times }];
 }
 
 function renderChart(bars: readonly Bar[], spanMs: number): string {

@@ -1,3 +1,4 @@
+import { COMMON_PARTS } from '../pull-request-link.ts';
 import { withoutInvisible } from '../sanitize.ts';
 
 /** Replaces every secret in a text with `***`. */
@@ -19,7 +20,7 @@ export function redactor(secrets: readonly string[], ownUrls: readonly string[] 
   if (forms.length === 0) return (text) => text;
   const pattern = new RegExp(forms.map(toPattern).join('|'), 'g');
   const own = ownUrls.map((url) => `${RegExp.escape(url)}(?![\\w.-])`);
-  const harmless = new RegExp([...own, ...HARMLESS].join('|'), 'g');
+  const harmless = new RegExp([...own, ...COMMON_PARTS, TIME].join('|'), 'g');
   const redact = (text: string): string => {
     let isHarmless: ReturnType<typeof within> | undefined;
     return text.replace(pattern, (hit: string, at: number) => {
@@ -42,12 +43,9 @@ function toPattern(form: string): string {
   return characters.join('[\\u200c\\u200d\\ufe0f]*');
 }
 
-/** The constant parts of links and times, which are never redacted. */
-const HARMLESS = [
-  'https?://(?:(?:github\\.com|gitlab\\.com|bitbucket\\.org)/)?',
-  '/(?:pull|issues|-/merge_requests|pull-requests)/\\d{1,10}(?:#issuecomment-\\d{1,20})?(?![\\w-])',
-  '(?<!\\w)\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)(?!\\w)',
-];
+/** Times are never redacted, and neither are the common parts of links. */
+const TIME =
+  '(?<!\\w)\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d{1,9})?(?:Z|[+-]\\d\\d:\\d\\d)(?!\\w)';
 
 /** Whether a range is inside a match of the pattern. Ranges must be given in ascending order. */
 function within(text: string, pattern: RegExp): (from: number, to: number) => boolean {

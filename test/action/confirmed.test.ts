@@ -1,7 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Ledger } from '../../src/memory/ledger.ts';
+import { composeText } from '../../src/memory/text.ts';
 import type { AgentOptions, JobScript, PostReply } from '../sim/agent.ts';
-import { commentTexts, errors, JOB, stage, warnings } from './scenario.ts';
+import {
+  commentTexts,
+  errors,
+  JOB,
+  ownComments,
+  PROJECT,
+  remembered,
+  stage,
+  warnings,
+} from './scenario.ts';
 
 // `confirmed` is true only after a look since the message that shows what only it can have caused.
 
@@ -160,6 +171,40 @@ it('several jobs are not confirmed where one of them is in doubt', async () => {
     delivery: 'unknown',
     confirmed: 'false',
   });
+});
+
+it('a message that another run sends to the job during the wait takes it back', async () => {
+  const other = (): Ledger => {
+    const [mine] = remembered(scene.github).jobs;
+    const turns = (mine?.turns ?? []).map((turn) => ({
+      ...turn,
+      ...{ origin: 'run:2:job:step', mark: 'other', owner: 'other', runId: '2' },
+      ...{ startedAt: scene.time.now(), sentAt: scene.time.now() },
+    }));
+    return { jobs: [{ id: JOB, record: null, turns }], trimmed: null };
+  };
+  await using scene = await stage({
+    with: { wait: true },
+    agent: {
+      ...job({ status: 'completed' }, at(1, 'active'), at(60, 'completed')),
+      onGet(n) {
+        const [comment] = ownComments(scene.github);
+        if (n === 6 && comment !== undefined) {
+          scene.github.editComment(
+            comment.id,
+            composeText(PROJECT, other(), () => 'Theirs.'),
+          );
+        }
+        return undefined;
+      },
+    },
+  });
+  const result = await scene.runHere();
+  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
+  expect(warnings(result)).toEqual([
+    expect.stringContaining('Another message was sent to it since'),
+  ]);
+  expect(result.summary).toContain('Another message was sent to it since');
 });
 
 describe('is said', () => {

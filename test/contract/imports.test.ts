@@ -16,6 +16,7 @@ const FLOORS = [
   ['turn'],
   ['reason'],
   ['runner'],
+  ['pull-request-link'],
   ['clock', 'result', 'sanitize', 'vendor', 'version'],
 ];
 

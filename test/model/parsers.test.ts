@@ -3,7 +3,7 @@ import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../src/agent/http.ts';
-import { checkPrLink, readRecord, readRefusal } from '../../src/agent/job-record.ts';
+import { readRecord, readRefusal } from '../../src/agent/job-record.ts';
 import { retryAfterMs } from '../../src/agent/retry.ts';
 import { isTrusted } from '../../src/github/authorize.ts';
 import { cleanText, composePrompt, readRequest } from '../../src/github/command.ts';
@@ -15,6 +15,7 @@ import {
 } from '../../src/github/event.ts';
 import { type Ledger, type LedgerJob, toLedgerJob } from '../../src/memory/ledger.ts';
 import { type CommentData, composeText, readText } from '../../src/memory/text.ts';
+import { checkPrLink } from '../../src/pull-request-link.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
 import { redactor } from '../../src/runner/secrets.ts';

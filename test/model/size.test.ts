@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import type { Exchange } from '../../src/agent/http.ts';
-import { checkPrLink, readRecord, readRefusal } from '../../src/agent/job-record.ts';
+import { readRecord, readRefusal } from '../../src/agent/job-record.ts';
 import { retryAfterMs } from '../../src/agent/retry.ts';
 import { cleanText } from '../../src/github/command.ts';
 import { readTrigger } from '../../src/github/event.ts';
 import { decode, encode } from '../../src/memory/data.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { composeText, readText } from '../../src/memory/text.ts';
+import { checkPrLink } from '../../src/pull-request-link.ts';
 import { code, fence, link } from '../../src/report/markdown.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
 import { redactor } from '../../src/runner/secrets.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CommentsQuery, GitHub } from '../../src/github/api.ts';
+import { type CommentsQuery, connectOnce, type GitHub } from '../../src/github/api.ts';
 import type { Reply } from '../sim/agent.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
@@ -99,15 +99,29 @@ describe('own comments', () => {
     expect(scene.names()).toEqual(['read+history', 'read+history', 'read', 'read']);
   });
 
-  it('whose address names no comment are left out', async () => {
+  /** GitHub answers with this comment. */
+  function answersWith(more: object): GitHubOptions {
     const node = {
-      ...{ id: 'IC_1', body: 'x', url: 'https://github.com/octo/agents/pull/7' },
-      ...{ viewerDidAuthor: true, updatedAt: '2026-11-21T12:00:00Z' },
+      ...{ id: 'IC_1', body: 'x', viewerDidAuthor: true, updatedAt: '2026-11-21T12:00:00Z' },
+      ...more,
     };
     const comments = { nodes: [node], pageInfo: { hasPreviousPage: false, startCursor: null } };
     const data = { repository: { issueOrPullRequest: { comments } }, nodes: [{}, null] };
-    await using scene = await openScene({ on: () => ({ body: { data } }) });
+    return { on: () => ({ body: { data } }) };
+  }
+
+  it('whose address names no comment are left out', async () => {
+    const url = 'https://github.com/octo/agents/pull/7';
+    await using scene = await openScene(answersWith({ url }));
     expect(await read(scene)).toEqual([]);
+  });
+
+  it('are read without versions that somebody has deleted from the history', async () => {
+    const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
+    const userContentEdits = { nodes: [{ diff: 'x' }, { diff: null }, null, { diff: 'first' }] };
+    await using scene = await openScene(answersWith({ url, userContentEdits }));
+    const [comment] = await read(scene, { withVersions: true });
+    expect(comment?.versions).toEqual(['first', 'x']);
   });
 
   it.each<[string, GitHubOptions, string]>([
@@ -288,5 +302,16 @@ describe('a call', () => {
       );
     });
     expect(scene.names()).toEqual([CREATE]);
+  });
+
+  it('that a cancelled run begins takes no longer than 4 s', async () => {
+    await using scene = await openScene(answers({ fault: 'hang' }));
+    const connect = connectOnce({
+      ...scene.connection,
+      ...{ signal: AbortSignal.abort(), deferTierUp() {}, unsafe: undefined },
+    });
+    const writing = scene.drive(connect().then((github) => github.createComment(NUMBER, 'x')));
+    await expect(writing).rejects.toThrow('the run had no more time for it');
+    expect(scene.seconds()).toBe(4);
   });
 });

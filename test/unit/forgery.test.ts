@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { explain } from '../../src/agent/explain.ts';
 import type { Exchange } from '../../src/agent/http.ts';
-import { checkPrLink } from '../../src/agent/job-record.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { composeText, readText } from '../../src/memory/text.ts';
+import { checkPrLink } from '../../src/pull-request-link.ts';
 import { NO_REASON, type Reason, reasonToText, sentence } from '../../src/reason.ts';
 import { renderLedger, renderProblem } from '../../src/report/comment.ts';
 import { code, fence } from '../../src/report/markdown.ts';

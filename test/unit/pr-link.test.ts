@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPrLink } from '../../src/agent/job-record.ts';
+import { checkPrLink, ownPullRequest } from '../../src/pull-request-link.ts';
 
 const hosts = { serverUrl: 'https://ghe.example', repository: 'https://code.example/o/r' };
 
@@ -48,4 +48,20 @@ it.each([null, ''])('%j is no link', (link) => {
     kind: 'ok',
     value: null,
   });
+});
+
+it.each([
+  ['https://github.com/octo/agents/pull/7', 7],
+  ['https://GitHub.com/Octo/Agents/pull/7', 7],
+  [null, null],
+  ['https://github.com/octo/other/pull/7', null],
+  ['https://ghe.example/octo/agents/pull/7', null],
+  ['https://github.com/octo/agents/pull/', null],
+  ['https://github.com/octo/agents/pull/7/files', null],
+  ['https://github.com/octo/agents/pull/07', null],
+  ['https://github.com/octo/agents/pull/12345678901', null],
+])('%s is our own pull request: %s', (link, number) => {
+  expect(ownPullRequest(link, { serverUrl: 'https://github.com', repository: 'octo/agents' })).toBe(
+    number,
+  );
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunContext } from '../../src/context.ts';
 import type { CommentTrigger, Trigger } from '../../src/github/event.ts';
 import { JOB_ID_MISSING } from '../../src/inputs.ts';
-import { ownPullRequest, promptOf, startTurn, whichJobs } from '../../src/job/prepare.ts';
+import { promptOf, startTurn, whichJobs } from '../../src/job/prepare.ts';
 import type { Memory } from '../../src/memory/updates.ts';
 import { reasonToText } from '../../src/reason.ts';
 import { readRunInfo } from '../../src/runner/environment.ts';
@@ -137,18 +137,4 @@ describe('the jobs that are meant', () => {
     const jobs = await whichJobs(contextOf({}), Promise.resolve(two), 7);
     expect(jobs.kind === 'unclear' && reasonToText(jobs.problem)).toContain('2 jobs: a, b');
   });
-});
-
-it.each([
-  ['https://github.com/octo/agents/pull/7', 7],
-  ['https://GitHub.com/Octo/Agents/pull/7', 7],
-  [null, null],
-  ['https://github.com/octo/other/pull/7', null],
-  ['https://ghe.example/octo/agents/pull/7', null],
-  ['https://github.com/octo/agents/pull/', null],
-  ['https://github.com/octo/agents/pull/7/files', null],
-  ['https://github.com/octo/agents/pull/07', null],
-  ['https://github.com/octo/agents/pull/12345678901', null],
-])('%s is our own pull request: %s', (link, number) => {
-  expect(ownPullRequest(link, INFO)).toBe(number);
 });

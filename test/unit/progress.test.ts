@@ -191,11 +191,13 @@ describe('many jobs', () => {
       tell(event);
     }
     tell({ ...active, state: sent });
+    tell({ kind: 'status', status: null, state: sent });
     for (let n = 0; n < 3; n++) tell(busy);
     expect(debugged).toEqual([
       'Sending the message to job j.',
       'The message to job job-0 is sent.',
       'Job j is active.',
+      'Job j is in an unknown status.',
       'Polling job j failed. It is busy.',
     ]);
   });

@@ -196,6 +196,11 @@ describe('the comment on several jobs', () => {
     expect(facts).toBe(`1 failed · 1 completed · ${LOG}`);
   });
 
+  it('does not say when the agent started on a job to which nothing was sent', () => {
+    const active = job([], { id: 'b', record: record({ status: 'active' }) });
+    expect(show([row('a', failed), active])[1]).toBe(`1 failed · 1 working · ${LOG}`);
+  });
+
   it.each([10, 11])('%i that need no attention are folded above 10', (count) => {
     const jobs = Array.from({ length: count }, (_, n) => row(`job-${n}`, { result: 'completed' }));
     const text = show([row('x', failed), ...jobs]).join('\n\n');

@@ -7,6 +7,7 @@ import type { Runtime } from '../../src/context.ts';
 import { run } from '../../src/run.ts';
 import { readRunInfo } from '../../src/runner/environment.ts';
 import type { Log } from '../../src/runner/log.ts';
+import { startAgent } from '../sim/agent.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
 // Nothing loads a file of types, which coverage would take for lines that nobody reaches.
@@ -86,6 +87,25 @@ it('a run of which nobody says what has started it sends nothing', async () => {
     'Nothing was sent. The run does not know what started it: the event file cannot be read.',
   ]);
   expect(written).toMatchObject([{ result: 'error', delivery: 'not-sent' }]);
+});
+
+it.each([
+  ['false', 'The run was cancelled before job j was polled.'],
+  ['true', 'The run was cancelled: stopped waiting; the agent keeps working.'],
+])('with send: false and wait: %s, a cancelled run speaks of no message', async (wait, words) => {
+  const cancel = new AbortController();
+  await using agent = await startAgent({
+    ...{ project: 'p', apiKey: 'mint_12345678', jobs: [{ id: 'j' }], clock: Date },
+    onGet() {
+      cancel.abort();
+      return { fault: 'hang' };
+    },
+  });
+  const env = { INPUT_SEND: 'false', INPUT_WAIT: wait, 'INPUT_BASE-URL': agent.url };
+  const { runtime, said, written } = stand(env, { signal: cancel.signal });
+  expect(await run(runtime)).toBe(1);
+  expect(said).toContain(words);
+  expect(written.at(-1)).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
 });
 
 describe('on a command', () => {

@@ -1,6 +1,10 @@
 // Runs on the simulated GitHub, in time that stands still while GitHub is at work.
 
-import { connectGitHub, type GitHub } from '../../src/github/api.ts';
+import {
+  type GitHubOptions as ClientOptions,
+  connectGitHub,
+  type GitHub,
+} from '../../src/github/api.ts';
 import { EPOCH, type VirtualClock, virtualClock } from '../model/clock.ts';
 import {
   type GitHubOptions,
@@ -15,6 +19,8 @@ export const ACTIONS = 'github-actions[bot]';
 export interface Scene extends AsyncDisposable {
   readonly github: SimulatedGitHub;
   readonly clock: VirtualClock;
+  /** What a client is made with. */
+  readonly connection: ClientOptions;
   /** A client of its own. */
   connect(): Promise<GitHub>;
   /** Lets time pass until the work is done. */
@@ -57,16 +63,18 @@ export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
   }
 
   const { token, repository, apiUrl, graphqlUrl } = github;
-  const place = { token, repository, apiUrl, graphqlUrl, env: {} };
+  const connection: ClientOptions = {
+    ...{ token, repository, apiUrl, graphqlUrl, env: {} },
+    ...{ userAgent: 'test', clock: clock.seen, redact: (text) => text },
+  };
   const signal = new AbortController().signal;
 
   return {
     github,
     clock,
+    connection,
     async connect() {
-      const redact = (text: string): string => text;
-      const connecting = connectGitHub({ ...place, userAgent: 'test', clock: clock.seen, redact });
-      const client = await busy(connecting);
+      const client = await busy(connectGitHub(connection));
       return {
         readComments: (...given) => busy(client.readComments(...given)),
         createComment: (...given) => busy(client.createComment(...given)),

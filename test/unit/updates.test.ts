@@ -865,6 +865,7 @@ describe('how far the jobs are is written', () => {
     await using scene = await openScene(withIssues(NUMBER, 8));
     const run = open(scene);
     run.updates.update(run.job('b'), 8);
+    run.updates.update(run.job('c'), NUMBER);
     await scene.drive(announce(run, run.job('a')));
     expect(remembered(scene)).toEqual(['a: me sending']);
     expect(scene.github.comments(8)).toEqual([]);
