@@ -244,7 +244,7 @@ export class Conversation {
     const { clock, text } = this.#options;
     const all = unite([this.#remembered, own]);
     const ledger = trim(all, clock.now(), text.fits);
-    this.#written = intersect(own, ledger);
+    this.#written = { ...intersect(own, ledger), trimmed: ledger.trimmed };
     return text.compose(ledger);
   }
 
