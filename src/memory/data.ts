@@ -184,15 +184,15 @@ export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
   const clean = (text: string | null): string | null => text && redact(text);
   const cleanStatus = (status: string | null): string | null =>
     status && redactStatus(status, redact);
-  const cleanTurn = ({ base, ...turn }: Turn): Turn => ({
+  const cleanTurn = (turn: Turn): Turn => ({
     ...turn,
     by: clean(turn.by),
     prompt: redact(turn.prompt),
     reason: redactReason(turn.reason, redact),
-    base: base && {
-      status: cleanStatus(base.status),
-      prLink: clean(base.prLink),
-      archivedAt: clean(base.archivedAt),
+    base: turn.base && {
+      status: cleanStatus(turn.base.status),
+      prLink: clean(turn.base.prLink),
+      archivedAt: clean(turn.base.archivedAt),
     },
   });
   const cleanRecord = (record: LedgerRecord | null): LedgerRecord | null =>

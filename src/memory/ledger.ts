@@ -63,6 +63,8 @@ export function toLedgerJob(
   record: LedgerRecord | null,
   copies: readonly Turn[],
 ): LedgerJob {
+  // Most jobs have one turn, and this is called for each job in each read.
+  if (copies.length < 2) return { id, record, turns: copies };
   const byMark = [...Map.groupBy(copies, ({ mark }) => mark).values()].map(uniteCopies);
   const turns = byMark.flatMap((same) => same.slice(0, 1)).sort(newerTurn);
   const others = byMark.flatMap((same) => same.slice(1)).sort(newerTurn);
@@ -118,8 +120,9 @@ export function isOvertaken(turn: Turn, turns: readonly Turn[]): boolean {
 /** The ledger without the turns of a process, which knows their current state itself. */
 export function withoutOwner(ledger: Ledger, owner: string): Ledger {
   const jobs = ledger.jobs.map((job) => {
-    const copies = copiesOf(job).filter((turn) => turn.owner !== owner);
-    return toLedgerJob(job.id, job.record, copies);
+    const copies = copiesOf(job);
+    const others = copies.filter((turn) => turn.owner !== owner);
+    return others.length === copies.length ? job : toLedgerJob(job.id, job.record, others);
   });
   return { ...ledger, jobs };
 }
