@@ -39,7 +39,7 @@ export function callLimits(clock: Clock, redact: Redact): CallLimits {
       throw error instanceof GitHubError ? error : toGitHubError(error, redact);
       /* v8 ignore next -- V8 counts a way past a catch that always throws */
     } finally {
-      finished.abort();
+      finished.abort('finished');
     }
   }
 

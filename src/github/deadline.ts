@@ -10,6 +10,9 @@ export interface Deadline {
   waitFor<T>(work: Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
+/** A reason of its own: without one, each abort creates an error with its stack. */
+const DONE = 'done';
+
 /** Time in which several waits overlap counts once. */
 export function createDeadline(clock: Clock, totalMs: number): Deadline {
   let leftMs = totalMs;
@@ -31,7 +34,7 @@ export function createDeadline(clock: Clock, totalMs: number): Deadline {
       try {
         return await Promise.race([work, late()]);
       } finally {
-        done.abort();
+        done.abort(DONE);
         if (waiting === 1) leftMs -= spentMs();
         waiting -= 1;
       }

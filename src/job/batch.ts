@@ -62,7 +62,7 @@ export class Batch {
   }
 
   #flush(): void {
-    this.#timer.abort();
+    this.#timer.abort('announced');
     this.#timer = new AbortController();
     const ready = this.#ready;
     this.#ready = [];
