@@ -82,7 +82,7 @@ async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | n
     case 'resume':
       return resume(job);
     case 'read-only':
-      return pollOnly(job);
+      return pollOnly(job, plan.turn !== null);
     case 'refuse':
       return plan.end;
     case 'ended':
@@ -221,8 +221,10 @@ function statusOf({ record }: JobState): Status {
 }
 
 /** Sends nothing. Polls once or, with a wait, until the agent is done. */
-async function pollOnly(job: Job): Promise<End> {
-  const { options, context } = job;
+async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
+  const { options, context, state } = job;
+  // Whoever edits the comment can remove the time.
+  if (isUnfinished) update(job, { sentAt: state.turn.sentAt ?? context.clock.now() });
   if (options.wait) return waitUntilDone(job);
   const end = await pollUntilFetched(context, job.state.jobId, pollHooks(job));
   if (end.kind !== 'fetched') return notSent(job.state, options, end);
