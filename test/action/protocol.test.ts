@@ -448,8 +448,9 @@ describe.runIf(HAS_SIGNALS)(
       expect(first.signal).toBe('SIGKILL');
       const arrived = scene.agent.accepted().length;
 
-      const second = await scene.run({ step: ATTEMPT_2 });
-      const third = await scene.run({ step: ATTEMPT_3 });
+      const runAgain = name === 'pull_request' ? scene.run : scene.runHere;
+      const second = await runAgain({ step: ATTEMPT_2 });
+      const third = await runAgain({ step: ATTEMPT_3 });
 
       const isBegun = ownComments(scene.github).length > 0;
       // Without a note, and where only the job names the place, nobody can tell.
@@ -548,7 +549,7 @@ describe.concurrent('what changes between two attempts makes no other message of
   it('where a smaller matrix has other legs, none of them is sent again', async () => {
     await using scene = await stage();
     const run = (leg: string, step: Scenario['step'] = {}) =>
-      scene.run({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
+      scene.runHere({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
     for (const leg of ['a', 'b', 'c']) await run(leg);
     for (const leg of ['b', 'd']) {
       const { outputs } = await run(leg, ATTEMPT_2);
@@ -566,7 +567,7 @@ describe.concurrent('what changes between two attempts makes no other message of
       let isRefused = true;
       await using scene = await stage({
         agent: { jobs: [{ id: JOB }], onPost: () => (isRefused ? { status: 401 } : undefined) },
-        github: { ...GITHUB, trouble: { latencyMs: [50, 400] } },
+        github: { ...GITHUB, trouble: { latencyMs: [5, 40] } },
       });
       const run = (leg: string, step: Scenario['step'] = {}) =>
         scene.runHere({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
@@ -592,10 +593,10 @@ describe.concurrent('what changes between two attempts makes no other message of
     for (const prompt of uses) await scene.run({ with: { prompt } });
     expect(arrivals(scene)).toEqual({ 'One.': 1, 'Three.': 1 });
     for (const prompt of uses) {
-      const { outputs } = await scene.run({ with: { prompt }, step: ATTEMPT_2 });
+      const { outputs } = await scene.runHere({ with: { prompt }, step: ATTEMPT_2 });
       expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     }
-    for (const prompt of uses) await scene.run({ with: { prompt }, step: ATTEMPT_3 });
+    for (const prompt of uses) await scene.runHere({ with: { prompt }, step: ATTEMPT_3 });
     expect(arrivals(scene)).toEqual({ 'One.': 1, 'Three.': 1, 'Two.': 1 });
   });
 });
@@ -693,7 +694,7 @@ it('500 jobs on one conversation are remembered by a re-run and by commands', as
 
   const command = (jobId: string) => {
     const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    return scene.run({
+    return scene.runHere({
       with: { command: '/agent', prompt: '', 'job-id': jobId },
       step: { event, github: { run_id: '2' } },
     });
