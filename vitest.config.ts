@@ -1,20 +1,36 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest test begins first: at the end it would be left over alone. */
+/** The longest first: at the end, one of them would be left over alone. */
+const LONGEST = ['fleet', 'random-rounds', 'protocol', 'reruns', 'forgery', 'fleets', 'comments'];
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isLongest = ({ moduleId }: TestSpecification): boolean =>
-      moduleId.endsWith('/fleet.test.ts');
-    return sorted.toSorted((one, other) => Number(isLongest(other)) - Number(isLongest(one)));
+    const rankOf = ({ moduleId }: TestSpecification): number => {
+      const rank = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+      return rank === -1 ? LONGEST.length : rank;
+    };
+    return sorted.toSorted((one, other) => rankOf(one) - rankOf(other));
   }
 }
 
 // biome-ignore lint/style/noDefaultExport: vitest takes its configuration from a default export.
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'functions',
+          include: ['test/{unit,model,contract}/**/*.test.ts'],
+          // Loading src/ and its packages for each file takes longer than most of its tests, which
+          // therefore leave nothing behind.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'scenarios', include: ['test/action/**/*.test.ts'] } },
+    ],
     // Generous: a test that is slow on a loaded machine is no failure.
     testTimeout: 60_000,
     // Most of a scenario is another process, or waiting for one.

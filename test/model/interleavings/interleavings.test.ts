@@ -1,11 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkFor } from './check.ts';
 import { explore, traceOf, walkAtRandom } from './explore.ts';
 import { FAULTS } from './planted-faults.ts';
 import { GROUPS, LIMITS, WALKED } from './scenarios.ts';
 
 // Errors are many here, and nobody reads their stacks.
-Error.stackTraceLimit = 0;
+const { stackTraceLimit } = Error;
+beforeAll(() => {
+  Error.stackTraceLimit = 0;
+});
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit;
+});
 
 /** `npm run test:long` tries every order, except for the largest scenarios. The others try a sample. */
 const IS_LONG = process.env.MODEL_SEQUENCES !== undefined;

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findJob } from '../../../src/memory/ledger.ts';
 import { commentText } from '../../../src/memory/text.ts';
 import { type Round, type RoundSetup, randomFrom, runRound } from './random-round.ts';
@@ -11,7 +11,13 @@ const ROUNDS = Number(process.env.MODEL_SEQUENCES ?? 20_000);
 const REAL_DATA_EVERY = 100;
 const KINDS = ['legs', 'comment', 'review', 'several'] as const;
 // Errors are many here, and nobody reads their stacks.
-Error.stackTraceLimit = 0;
+const { stackTraceLimit } = Error;
+beforeAll(() => {
+  Error.stackTraceLimit = 0;
+});
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit;
+});
 
 it(`in ${ROUNDS} random rounds of 3 to 8 runs each message is sent once and noted`, {
   timeout: 86_400_000,
