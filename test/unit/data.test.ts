@@ -2,7 +2,13 @@ import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decode, encode, redactLedger } from '../../src/memory/data.ts';
-import { EMPTY, type Ledger, type LedgerJob, toLedgerJob } from '../../src/memory/ledger.ts';
+import {
+  copiesOf,
+  EMPTY,
+  type Ledger,
+  type LedgerJob,
+  toLedgerJob,
+} from '../../src/memory/ledger.ts';
 import { redactor } from '../../src/runner/secrets.ts';
 import { DELIVERIES, newTurn, RESULTS, type Turn } from '../../src/turn.ts';
 import { hostileText } from '../model/hostile.ts';
@@ -168,18 +174,16 @@ describe('whatever is put in', () => {
    * the newest turn comes first.
    */
   function inOrder({ jobs, ...rest }: Ledger): Ledger {
-    const all = jobs.flatMap((one) => one.turns);
-    const first = Math.min(...all.map(({ startedAt }) => startedAt));
+    const united = jobs.map(({ id, record, turns }) => toLedgerJob(id, record, turns));
+    const first = Math.min(...united.flatMap(copiesOf).map(({ startedAt }) => startedAt));
     const since = (at: number | null): number | null => at && Math.max(at, first);
+    const clamped = (own: Turn): Turn => ({
+      ...own,
+      ...{ sentAt: since(own.sentAt), endedAt: since(own.endedAt) },
+    });
     return {
       ...rest,
-      jobs: jobs.map(({ id, record, turns }) => {
-        const copies = turns.map((own) => ({
-          ...own,
-          ...{ sentAt: since(own.sentAt), endedAt: since(own.endedAt) },
-        }));
-        return toLedgerJob(id, record, copies);
-      }),
+      jobs: united.map((one) => toLedgerJob(one.id, one.record, copiesOf(one).map(clamped))),
     };
   }
 
