@@ -25,8 +25,8 @@ export function isCommand({ origin }: Turn): boolean {
  *
  * `matrix` and `prompt` may have other values in each attempt, so turns with the same values are
  * preferred, but not required. A step that runs several times takes each turn once: a turn of this
- * attempt belongs to another use of the step, except if it was written by another leg than this one and
- * continued by a leg that has no turn of its own.
+ * attempt belongs to another use of the step. The exception is a turn of this leg that another leg has
+ * continued, because it had none of its own.
  */
 export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
   const isFree = ({ attempt, leg, ownerLeg }: Turn): boolean =>
