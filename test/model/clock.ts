@@ -19,6 +19,26 @@ export interface VirtualClock {
   drive<T>(work: Promise<T>, isBusy?: (asked: number) => boolean): Promise<T>;
 }
 
+/** A `sleep` by something that calls back after some milliseconds, and returns what calls that off. */
+export function sleepBy(after: VirtualClock['after']): VirtualClock['sleep'] {
+  return (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const stop = (): void => {
+        callOff();
+        reject(signal.reason);
+      };
+      const callOff = after(ms, () => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      });
+      signal.addEventListener('abort', stop, { once: true });
+    });
+}
+
 interface Timer {
   readonly due: number;
   readonly callback: () => void;
@@ -62,23 +82,7 @@ export function virtualClock(startsAt: number): VirtualClock {
     return time;
   }
 
-  function sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const stop = (): void => {
-        callOff();
-        reject(signal.reason);
-      };
-      const callOff = after(ms, () => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      });
-      signal.addEventListener('abort', stop, { once: true });
-    });
-  }
+  const sleep = sleepBy(after);
 
   return {
     seen: { startedAt: EPOCH, now: () => EPOCH + now(), sleep },

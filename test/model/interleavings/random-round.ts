@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/clock.ts';
 import type { Ledger } from '../../../src/memory/ledger.ts';
 import type { CommentText } from '../../../src/memory/text.ts';
-import { EPOCH } from '../clock.ts';
+import { EPOCH, sleepBy } from '../clock.ts';
 import { describe, everybodyWaits } from './execution.ts';
 import { ServerState, type StoredComment } from './server-state.ts';
 import {
@@ -78,23 +78,7 @@ export async function runRound(
     };
   }
 
-  function sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const stop = (): void => {
-        callOff();
-        reject(signal.reason);
-      };
-      const callOff = after(ms, () => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      });
-      signal.addEventListener('abort', stop, { once: true });
-    });
-  }
+  const sleep = sleepBy(after);
 
   function isListed({ id }: StoredComment): boolean {
     return (listedAt.get(id) ?? 0) <= now;
