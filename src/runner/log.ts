@@ -1,4 +1,4 @@
-import * as core from '@actions/core';
+import { issueCommand } from '../vendor/actions-core.ts';
 import type { Redact } from './secrets.ts';
 
 /**
@@ -24,19 +24,23 @@ export function createLog(redact: Redact, writeLine: (line: string) => void): Lo
   let inGroup = false;
 
   function endGroup(): void {
-    if (inGroup) core.endGroup();
+    if (inGroup) issueCommand('endgroup', {}, '');
     inGroup = false;
+  }
+
+  function annotate(kind: 'notice' | 'warning' | 'error'): Log['error'] {
+    return (text, title) => issueCommand(kind, title === undefined ? {} : { title }, clean(text));
   }
 
   return {
     info: (text) => writeLine(clean(text)),
-    debug: (text) => core.debug(clean(text)),
-    notice: (text, title) => core.notice(clean(text), title === undefined ? {} : { title }),
-    warning: (text, title) => core.warning(clean(text), title === undefined ? {} : { title }),
-    error: (text, title) => core.error(clean(text), title === undefined ? {} : { title }),
+    debug: (text) => issueCommand('debug', {}, clean(text)),
+    notice: annotate('notice'),
+    warning: annotate('warning'),
+    error: annotate('error'),
     group(title) {
       endGroup();
-      core.startGroup(clean(title));
+      issueCommand('group', {}, clean(title));
       inGroup = true;
     },
     endGroup,
@@ -45,7 +49,7 @@ export function createLog(redact: Redact, writeLine: (line: string) => void): Lo
 
 /** Makes the runner replace these values with `***` in the log. */
 export function maskInLog(secrets: readonly string[]): void {
-  for (const secret of secrets) core.setSecret(secret);
+  for (const secret of secrets) issueCommand('add-mask', {}, secret);
 }
 
 /**

@@ -29,10 +29,11 @@ const KEPT_APART: readonly (readonly [string, string, RegExp, RegExp])[] = [
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Of packages only vendor/ knows more than their names.
-  '@actions/core': ['runner/log.ts'],
+  '@actions/core': ['vendor/actions-core.ts'],
   '@actions/github': ['vendor/actions-github.ts'],
   '@octokit/core': ['vendor/actions-github.ts'],
   undici: ['vendor/undici-files.d.ts', 'vendor/undici.ts'],
+  'vendor/actions-core.ts': ['runner/log.ts'],
   'vendor/actions-github.ts': ['github/api.ts'],
   'vendor/undici.ts': ['agent/http.ts', 'github/fetch.ts', 'index.ts'],
   'node:fs': ['runner/files.ts'],

@@ -56,6 +56,35 @@ describe('undici', () => {
   });
 });
 
+describe('@actions/core', () => {
+  const log = `
+    const [, entry] = process.argv;
+    const { createLog, maskInLog } = await import(entry);
+    const log = createLog((text) => text, (line) => console.log(line));`;
+  const toolkit = `
+    import * as core from '@actions/core';
+    const titled = (say) => (text, title) => say(text, title && { title });
+    const maskInLog = (secrets) => secrets.forEach(core.setSecret);
+    const [notice, warning, error] = [core.notice, core.warning, core.error].map(titled);
+    const { debug, startGroup: group, endGroup } = core;
+    const log = { debug, notice, warning, error, group, endGroup };`;
+  const say = `
+    maskInLog(['a%0A,b:c']);
+    log.debug('50 % of a: b, c');
+    for (const kind of ['notice', 'warning', 'error']) {
+      log[kind]('50 % of a: b, c');
+      log[kind]('a text', '50 % of a: b, c');
+    }
+    log.group('50 % of a: b, c');
+    log.endGroup();`;
+
+  it('makes the same commands as the functions of its index', async () => {
+    const printed = await play(log + say, [own('runner/log.ts')]);
+    expect(printed).toBe(await play(toolkit + say, []));
+    expect(printed.match(/^::/gm)).toHaveLength(10);
+  });
+});
+
 describe('@actions/github', () => {
   const setUp = `
     const [, entry, fetch, environment, baseUrl] = process.argv;
