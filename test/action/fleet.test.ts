@@ -69,9 +69,7 @@ it(
       expect(comment?.body).toContain('| Job |');
       expect(remembered(scene.github).jobs).toHaveLength(JOBS);
       const { peakKib } = JSON.parse(readFileSync(usage, 'utf8'));
-      // Half of it is Node itself, and when V8 compiles what, and collects garbage, is up to chance: from
-      // 136 to 154 MiB were seen.
-      expect(peakKib).toBeLessThan(165 * KIB_IN_MIB);
+      expect(peakKib).toBeLessThan(150 * KIB_IN_MIB);
       return result;
     };
     const result = await run();
