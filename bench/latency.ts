@@ -4,7 +4,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Answers, countAnswers, eventFor, inputsOf, type Use } from './answers.ts';
 import { ACTION, API_KEY, COMMAND, PROJECT, PROMPT, StepFolder, TOKEN } from './step.ts';
 import { table } from './table.ts';
@@ -46,15 +46,17 @@ interface Servers {
   readonly firstComment: number;
 }
 
-interface Contestant {
-  readonly name: string;
+interface Contestant extends Pick<Line, 'name' | 'kind'> {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: (servers: Servers) => Readonly<Record<string, string>>;
 }
 
-export async function measureLatency(rounds: number): Promise<Latency> {
-  const lines = await timeAll(rounds);
+export async function measureLatency(
+  rounds: number,
+  builds: readonly string[] = [],
+): Promise<Latency> {
+  const lines = await timeAll(rounds, builds);
   const rows: string[][] = [];
   for (const use of USES) {
     const runs = await countAnswers(use, use === SILENT ? 1 : 2);
@@ -67,6 +69,11 @@ export async function measureLatency(rounds: number): Promise<Latency> {
   }
   const ofCurl = lines.find(({ name }) => name === CURL)?.toMessage ?? [];
   rows.push(row(CURL, OF_CURL, ofCurl));
+  // What other builds wait for is not counted.
+  for (const { name, kind, toMessage } of lines) {
+    if (kind === 'own' || name === CURL) continue;
+    rows.push([name, '', '', '', ...toMessage.map(milliseconds)]);
+  }
   const head = [
     ...['latency', 'answers before the message', 'answers after the end', 'calls to GitHub'],
     ...LATENCIES.map((ms) => `at ${ms} ms`),
@@ -89,14 +96,14 @@ function milliseconds(ms: number): string {
   return `${ms.toFixed(0)} ms`;
 }
 
-async function timeAll(rounds: number): Promise<readonly Line[]> {
+async function timeAll(rounds: number, builds: readonly string[]): Promise<readonly Line[]> {
   using folder = new StepFolder();
-  const contestants = [...USES.map((use) => own(folder, use)), curl(folder)];
-  const lines = contestants.map(({ name }) => ({
-    name,
-    kind: name === CURL ? ('peer' as const) : ('own' as const),
-    toMessage: [] as number[],
-  }));
+  const contestants = [
+    ...USES.map((use) => action('own', folder, use)),
+    curl(folder),
+    ...builds.flatMap((entry) => USES.map((use) => action('peer', folder, use, resolve(entry)))),
+  ];
+  const lines = contestants.map(({ name, kind }) => ({ name, kind, toMessage: [] as number[] }));
   for (const latency of LATENCIES) {
     const servers = await startServers(latency);
     const times = contestants.map((): number[] => []);
@@ -157,11 +164,12 @@ async function time(
 
 let pull = 0;
 
-function own(folder: StepFolder, use: Use): Contestant {
+function action(kind: Line['kind'], folder: StepFolder, use: Use, entry = ACTION): Contestant {
   return {
-    name: use.name,
+    name: kind === 'own' ? use.name : `\`${entry}\`, ${use.name}`,
+    kind,
     command: process.execPath,
-    args: [ACTION],
+    args: [entry],
     env({ baseUrl, apiUrl, graphqlUrl, firstComment }) {
       pull += 1;
       const event = eventFor(use, pull, firstComment + pull - 1);
@@ -191,6 +199,7 @@ ${ask} "Authorization: token $TOKEN" --json '{"body":"Sent."}' "$API_URL/repos/o
   );
   return {
     name: CURL,
+    kind: 'peer',
     command: 'sh',
     args: [script],
     env: ({ baseUrl, apiUrl, graphqlUrl }) => ({

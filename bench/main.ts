@@ -46,7 +46,10 @@ const PARTS: Readonly<Record<string, Part>> = {
     varies:
       'Milliseconds vary with the machine and its load; what is counted is the same everywhere.',
     async describe() {
-      const { text, lines } = await measureLatency(Math.ceil(Number(options.rounds) / 4));
+      const { text, lines } = await measureLatency(
+        Math.ceil(Number(options.rounds) / 4),
+        options.entry,
+      );
       const title = 'Time to the message against the latency of every answer';
       return { text, plot: { file: 'latency.svg', title, svg: drawLatency(lines) } };
     },
