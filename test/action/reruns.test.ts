@@ -160,6 +160,23 @@ describe('a re-run does not send again', () => {
   });
 });
 
+describe('a re-run that cannot tell whether an earlier attempt sent it', () => {
+  it.each([
+    ['is skipped in a status that only-when leaves out', 'failed', 'skipped', /it is active, and/],
+    ['sends nothing in any other status', 'active', 'error', /cannot tell whether an earlier/],
+  ])('%s', async (_, onlyWhen, result, reason) => {
+    await using scene = await stage({
+      with: { comment: false, 'only-when': onlyWhen },
+      agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
+      step: ATTEMPT_2,
+    });
+    const { outputs } = await scene.run();
+    expect(outputs).toMatchObject({ result, delivery: 'not-sent', status: 'active' });
+    expect(outputs.reason).toMatch(reason);
+    expect(scene.agent.posts()).toEqual([]);
+  });
+});
+
 describe('a re-run sends', () => {
   it('what was surely not sent before', async () => {
     let first = true;
