@@ -109,6 +109,10 @@ const SPECIAL: Readonly<Record<string, readonly Case[]>> = {
   ],
   pull_request: [
     special('of a branch', 'bots', (author) => pullRequest({ number: PULL, author })),
+    // Anyone can open one between two branches, and bots label what anyone opens.
+    special('of a stranger, labeled', 'nobody', (sender) =>
+      pullRequest({ number: PULL, author: MALLORY, sender, action: 'labeled' }),
+    ),
     special('of a fork', 'nobody', (author) =>
       pullRequest({ number: PULL, author, fork: 'mallory/agents' }),
     ),

@@ -65,6 +65,10 @@ describe('isTrusted', () => {
 
   it.each<[string, WebhookEvent, boolean]>([
     ['a pull request of a branch by a bot', branch, true],
+    ['to which a bot pushed', pullRequest({ number: 7, ...own, action: 'synchronize' }), true],
+    ['that a bot labels', pullRequest({ number: 7, ...own, action: 'labeled' }), false],
+    ['that a bot opens again', pullRequest({ number: 7, ...own, action: 'reopened' }), false],
+    ['of which no action is told', changed(branch, { action: undefined }), false],
     ['the same by a person', pullRequest({ number: 7 }), false],
     [
       'by a person of the type Bot',
