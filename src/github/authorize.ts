@@ -17,7 +17,10 @@ import {
   isPerson,
 } from './permission.ts';
 
-/** Events that only people with push access, or a schedule, can trigger. */
+/**
+ * Events that only people with push access, or a schedule, can trigger. Deployments are not among
+ * them: apps also deploy the pull requests of strangers.
+ */
 export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
   'push',
   'schedule',
@@ -27,8 +30,6 @@ export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
   'create',
   'delete',
   'release',
-  'deployment',
-  'deployment_status',
   'milestone',
   'label',
   'page_build',

@@ -79,9 +79,7 @@ interface Case {
 /** The list in docs/permissions.md, written down a second time. */
 const TRUSTED =
   `push schedule workflow_dispatch repository_dispatch merge_group create delete release
-  deployment deployment_status milestone label page_build registry_package branch_protection_rule`.split(
-    /\s+/,
-  );
+  milestone label page_build registry_package branch_protection_rule`.split(/\s+/);
 
 /** Whatever can stand below `on:`, by GitHub's own parser of workflows. */
 const IN_WORKFLOWS: readonly string[] = Object.keys(
