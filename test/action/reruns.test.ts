@@ -86,6 +86,30 @@ describe('a re-run does not send again', () => {
     expect(posts).toBe(1);
   });
 
+  it('but goes on waiting on a runner whose clock is an hour behind', async () => {
+    const behind = `Object.defineProperty(performance, 'timeOrigin', {
+      value: performance.timeOrigin - 3_600_000,
+    });`;
+    const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(behind)}`];
+    await using scene = await stage({
+      with: { wait: true },
+      agent: {
+        jobs: [
+          {
+            id: JOB,
+            base: { status: 'active' },
+            turns: [{ steps: [{ afterMs: 200_000, set: { status: 'completed' } }] }],
+          },
+        ],
+      },
+    });
+    const first = await scene.run({ with: { 'timeout-minutes': '1' } });
+    expect(first.outputs.result).toBe('timed-out');
+    const second = await scene.run({ step: { ...ATTEMPT_2, nodeArgs } });
+    expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(scene.time.elapsed()).toBeLessThan(400_000);
+  });
+
   it('but reports the end that the earlier attempt saw', async () => {
     const { first, second, posts, scene } = await rerun({ with: { wait: true } });
     expect(first.outputs.result).toBe('completed');
