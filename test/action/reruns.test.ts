@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY } from '../../src/memory/ledger.ts';
-import { composeText } from '../../src/memory/text.ts';
+import { composeText, readText } from '../../src/memory/text.ts';
 import type { AgentOptions } from '../sim/agent.ts';
 import { issueComment, push } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
@@ -117,6 +117,22 @@ describe('a re-run does not send again', () => {
     expect(second.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(posts).toBe(1);
     expect(looks).toBe(JSON.parse(first.outputs.results ?? '')[0].polls);
+  });
+
+  it('but leaves out a link that somebody has put into the comment', async () => {
+    await using scene = await stage({ with: { wait: true } });
+    await scene.run();
+    const [comment] = scene.github.comments(PULL);
+    const data = readText(comment?.body ?? '', PROJECT);
+    if (comment === undefined || data.kind !== 'ledger') throw new Error('it cannot be read');
+    const jobs = data.ledger.jobs.map((job) => ({
+      ...job,
+      record: job.record && { ...job.record, prLink: 'https://github.com:x/octo/agents/pull/7' },
+    }));
+    const edited = composeText(PROJECT, { ...data.ledger, jobs }, () => 'What people see.');
+    scene.github.editComment(comment.id, edited);
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ result: 'completed', 'pr-link': '' });
   });
 
   it('what was being sent when the earlier attempt was killed: a poll settles it', async () => {
