@@ -50,11 +50,13 @@ function hostOf(url: string): string {
 }
 
 /** The form of all links that pass the check. */
-export const CHECKED_LINK = /^https:\/\/[\w.:-]+\/[\w./%-]+$/;
+const CHECKED_LINK = /^https:\/\/[\w.:-]+\/[\w./%-]+$/;
 
 /** Links in a comment were checked before, but people may have edited the comment. */
 export function isLink(url: string | null): url is string {
-  return url !== null && CHECKED_LINK.test(url);
+  if (url === null || !CHECKED_LINK.test(url) || !URL.canParse(url)) return false;
+  const { href, pathname } = new URL(url);
+  return href === url && PULL_REQUEST_PATHS.some((pattern) => pattern.test(pathname));
 }
 
 /** The paths of all links that pass the check. */

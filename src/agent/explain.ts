@@ -3,6 +3,7 @@ import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
 import type { Answer, Exchange } from './http.ts';
 import { readRefusal } from './job-record.ts';
+import { isTimeout } from './retry.ts';
 
 interface Attempt {
   readonly doing: 'send' | 'poll';
@@ -75,7 +76,7 @@ function advise({ status, locationHost, contentType, body }: Answer, attempt: At
       may have sent it.`;
   }
   if (status >= 500) return ours('The API itself has a problem.');
-  const isUntimely = status === 408 || status === 425;
+  const isUntimely = isTimeout(status) || status === 425;
   return ours(isUntimely ? '' : 'It refuses this request; check the prompt and the job.');
 }
 

@@ -38,7 +38,7 @@ export const SEND_RULES = {
   doubtful: {
     when:
       'Anything else after the request was sent: connection lost, no response, a response that ' +
-      'is not HTTP, 408, 500, 502, 503 (with or without `Retry-After`), 504 or any other 5xx, ' +
+      'is not HTTP, 408, 499, 500, 502, 503 (with or without `Retry-After`), 504 or any other 5xx, ' +
       '2xx with another content type or another job',
     delivery: 'unknown',
     repeats: 0,
@@ -64,8 +64,13 @@ export function classifySend(exchange: Exchange): SendClass {
   if (status >= 300 && status < 400) return 'redirected';
   if (status === 429) return 'rate-limited';
   if (status === 425) return 'not-processed';
-  // A proxy may send 408 or 503, even with Retry-After, for a backend that accepted the message.
-  return status >= 400 && status < 500 && status !== 408 ? 'refused' : 'doubtful';
+  // A proxy may send 408, 499 or 503, even with Retry-After, for a backend that accepted the message.
+  return status >= 400 && status < 500 && !isTimeout(status) ? 'refused' : 'doubtful';
+}
+
+/** 499 is not standard: a proxy on the way, or what is behind it, has given up the request. */
+export function isTimeout(status: number): boolean {
+  return status === 408 || status === 499;
 }
 
 /** Whether the API accepted the message. */
@@ -153,7 +158,7 @@ function isMissing(exchange: Exchange): boolean {
 function isFinalRefusal(exchange: Exchange): boolean {
   if (exchange.kind === 'failure') return false;
   const { status } = exchange;
-  const passing = status === 408 || status === 425 || status === 429;
+  const passing = isTimeout(status) || status === 425 || status === 429;
   return status >= 300 && status < 500 && !passing;
 }
 

@@ -27,8 +27,6 @@ export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
   'create',
   'delete',
   'release',
-  'deployment',
-  'deployment_status',
   'milestone',
   'label',
   'page_build',
@@ -36,17 +34,24 @@ export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
   'branch_protection_rule',
 ]);
 
+/** What bots do to a pull request of their own; strangers can make them label or close another one. */
+const OWN_ACTIONS: ReadonlySet<string> = new Set(['opened', 'synchronize']);
+
 /**
  * Whether the run was certainly triggered by someone with push access. Anyone can open a pull request
  * between branches of this repository, but a bot only if it is installed here. On a `workflow_run`,
  * the event of the first workflow must itself be trusted, because its sender is not known.
  */
-export function isTrusted({ event, isHeadHere, causedBy, sender }: Trigger): boolean {
+export function isTrusted({ event, action, isHeadHere, causedBy, sender }: Trigger): boolean {
   switch (event) {
     case 'workflow_run':
       return isHeadHere && TRUSTED_EVENTS.has(causedBy);
     case 'pull_request':
-      return isHeadHere && sender !== null && isBot(sender);
+      return isHeadHere && OWN_ACTIONS.has(action) && sender !== null && isBot(sender);
+    case 'deployment':
+    case 'deployment_status':
+      // People need push access, but apps also deploy the pull requests of strangers.
+      return sender !== null && isPerson(sender);
     default:
       return TRUSTED_EVENTS.has(event);
   }

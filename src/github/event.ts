@@ -3,6 +3,8 @@ import * as z from 'zod/mini';
 /** The event that triggered the run. */
 export interface Trigger {
   readonly event: string;
+  /** What happened, such as `opened`; empty if the payload does not say so. */
+  readonly action: string;
   /** The number of the pull request or issue of the event, if there is one. */
   readonly conversation: number | null;
   /** Who triggered the event; null if the payload does not say so in a valid form. */
@@ -146,6 +148,7 @@ export function isCommentEvent(event: string): boolean {
 export function readTrigger(event: string, file: Uint8Array | null): TriggerRead {
   const plain: Trigger = {
     event,
+    action: '',
     conversation: null,
     sender: null,
     isHeadHere: false,
@@ -162,11 +165,11 @@ export function readTrigger(event: string, file: Uint8Array | null): TriggerRead
     if (isCommentEvent(event) && comment === null) {
       return broken('the event file does not say who wrote the comment, and where');
     }
-    const { sender = null, repository: here } = payload.data;
+    const { action, sender = null, repository: here } = payload.data;
     const head = own(HEAD, event)?.(payload.data);
     const isHeadHere = head?.id !== undefined && head.id === here?.id;
     const causedBy = event === 'workflow_run' ? (payload.data.workflow_run?.event ?? '') : '';
-    const trigger = { event, conversation, sender, isHeadHere, causedBy, comment };
+    const trigger = { event, action, conversation, sender, isHeadHere, causedBy, comment };
     return { kind: 'valid', trigger };
   } catch {
     return broken('the event file is not valid JSON');

@@ -229,9 +229,8 @@ function statusOf({ record }: JobState): Status {
 
 /** Sends nothing. Polls once or, with a wait, until the agent is done. */
 async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
-  const { options, context, state } = job;
-  // Whoever edits the comment can remove the time.
-  if (isUnfinished) update(job, { sentAt: state.turn.sentAt ?? context.clock.now() });
+  const { options, context } = job;
+  if (isUnfinished) update(job, { sentAt: rememberedSentAt(job) });
   if (options.wait) return waitUntilDone(job);
   const end = await pollUntilFetched(context, job.state.jobId, pollHooks(job));
   if (end.kind !== 'fetched') return notSent(job.state, options, end);
@@ -249,7 +248,16 @@ async function resume(job: Job): Promise<End> {
     // Another message may have changed the job in the meantime, so a change confirms nothing.
     update(job, { base: null });
   }
-  update(job, { delivery: 'sent', sentAt: state.turn.sentAt ?? context.clock.now() });
+  update(job, { delivery: 'sent', sentAt: rememberedSentAt(job) });
   emit(job, { kind: 'resumed' });
   return options.wait ? waitUntilDone(job) : { result: 'sent', reason: NO_REASON };
+}
+
+/**
+ * Never later than now: the runner of the earlier attempt may have had another time, and a wait that
+ * counts from the future would not poll before. Whoever edits the comment can remove the time.
+ */
+function rememberedSentAt({ state, context }: Job): number {
+  const now = context.clock.now();
+  return Math.min(state.turn.sentAt ?? now, now);
 }

@@ -1,6 +1,6 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import * as z from 'zod/mini';
-import { CHECKED_LINK } from '../pull-request-link.ts';
+import { isLink } from '../pull-request-link.ts';
 import { redactReason } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { DELIVERIES, newTurn, RESULTS, redactStatus, type Turn } from '../turn.ts';
@@ -27,7 +27,7 @@ const epochTime = z.int().check(z.gte(0), z.lte(LAST_TIME));
 /** Milliseconds since the epoch of the data. */
 const time = z.int().check(z.gte(NULL), z.lte(LAST_TIME));
 /** The links were checked before, but people who may edit comments may have changed them. */
-const link = z.catch(z.string().check(z.regex(CHECKED_LINK)), '');
+const link = z.catch(z.string().check(z.refine(isLink)), '');
 
 /** One schema per position, so that each has its own type. */
 const turnTuple = z.tuple([

@@ -193,7 +193,7 @@ describe('the comment', () => {
         ['repository_dispatch', { ...push(), name: 'repository_dispatch' }, noJobs],
         ['release', webhook('release'), noEvents],
         ['create', webhook('create'), noEvents],
-        ['deployment', webhook('deployment'), noEvents],
+        ['milestone', webhook('milestone'), noEvents],
         ['workflow_run without a pull request', workflowRun({ startedBy: 'push' }), noEvents],
         ['merge_group of an unknown branch', { name: 'merge_group', payload: {} }, noEvents],
       ])('on %s', async (_, event, words) => {

@@ -69,7 +69,7 @@ const ROLES: Readonly<Record<string, { readonly who: Person; readonly allowed?: 
 type Role = keyof typeof ROLES;
 
 /** Who is let in without a question. */
-type Trusts = 'everybody' | 'bots' | 'nobody';
+type Trusts = 'everybody' | 'people' | 'bots' | 'nobody';
 interface Case {
   readonly title: string;
   readonly trusts: Trusts;
@@ -79,9 +79,7 @@ interface Case {
 /** The list in docs/permissions.md, written down a second time. */
 const TRUSTED =
   `push schedule workflow_dispatch repository_dispatch merge_group create delete release
-  deployment deployment_status milestone label page_build registry_package branch_protection_rule`.split(
-    /\s+/,
-  );
+  milestone label page_build registry_package branch_protection_rule`.split(/\s+/);
 
 /** Whatever can stand below `on:`, by GitHub's own parser of workflows. */
 const IN_WORKFLOWS: readonly string[] = Object.keys(
@@ -109,6 +107,10 @@ const SPECIAL: Readonly<Record<string, readonly Case[]>> = {
   ],
   pull_request: [
     special('of a branch', 'bots', (author) => pullRequest({ number: PULL, author })),
+    // Anyone can open one between two branches, and bots label what anyone opens.
+    special('of a stranger, labeled', 'nobody', (sender) =>
+      pullRequest({ number: PULL, author: MALLORY, sender, action: 'labeled' }),
+    ),
     special('of a fork', 'nobody', (author) =>
       pullRequest({ number: PULL, author, fork: 'mallory/agents' }),
     ),
@@ -143,7 +145,11 @@ function casesOf(name: string): readonly Case[] {
   const own = Object.hasOwn(SPECIAL, name) ? SPECIAL[name] : undefined;
   if (own !== undefined) return own.map((one) => ({ ...one, title: `${name} ${one.title}` }));
   const example = definitions.find((definition) => definition.name === name)?.examples[0] ?? {};
-  const trusts = TRUSTED.includes(name) ? 'everybody' : 'nobody';
+  const trusts = TRUSTED.includes(name)
+    ? 'everybody'
+    : /^deployment(_status)?$/.test(name)
+      ? 'people'
+      : 'nobody';
   const by = (sender: Person) => ({ name, payload: { ...example, sender } });
   return [{ title: name, trusts, by }];
 }
@@ -155,7 +161,8 @@ function rolesFor({ trusts }: Case): readonly Role[] {
 
 function expected(trusts: Trusts, role: Role): { readonly sent: boolean; readonly asked: number } {
   const isBot = ROLES[role]?.who.type === 'Bot';
-  if (trusts === 'everybody' || (trusts === 'bots' && isBot)) return { sent: true, asked: 0 };
+  const isTrusted = trusts === 'everybody' || trusts === (isBot ? 'bots' : 'people');
+  if (isTrusted) return { sent: true, asked: 0 };
   if (isBot) return { sent: ROLES[role]?.allowed !== undefined, asked: 0 };
   return { sent: role === 'a writer', asked: 1 };
 }

@@ -171,7 +171,7 @@ describe('a poll that fails is repeated', () => {
   ];
   const text = { 'content-type': 'application/json' };
   play([
-    ...[408, 425, 429, 500, 503, 599].map((status) => broken(`${status}`, { status })),
+    ...[408, 425, 429, 499, 500, 503, 599].map((status) => broken(`${status}`, { status })),
     broken('404 right after the message', { status: 404, body: { error: 'Job not found' } }),
     broken('a reset', { fault: 'reset' }),
     broken('the end', { fault: 'end' }),

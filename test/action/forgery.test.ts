@@ -157,8 +157,7 @@ function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step'
       name,
       payload: {
         ...payload,
-        action: label,
-        // Nobody's permission is asked for, and the text is where it would be asked.
+        // With its action as it is, nobody's permission is asked for, and the text is where it would be asked.
         sender: { ...RENOVATE, login: `${login}${RENOVATE.login}` },
         pull_request: { ...pull, title, body, user, head: { ...pull.head, ref: title, label } },
       },

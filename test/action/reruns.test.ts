@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY } from '../../src/memory/ledger.ts';
-import { composeText } from '../../src/memory/text.ts';
+import { composeText, readText } from '../../src/memory/text.ts';
 import type { AgentOptions } from '../sim/agent.ts';
 import { issueComment, push } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
@@ -86,6 +86,30 @@ describe('a re-run does not send again', () => {
     expect(posts).toBe(1);
   });
 
+  it('but goes on waiting on a runner whose clock is an hour behind', async () => {
+    const behind = `Object.defineProperty(performance, 'timeOrigin', {
+      value: performance.timeOrigin - 3_600_000,
+    });`;
+    const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(behind)}`];
+    await using scene = await stage({
+      with: { wait: true },
+      agent: {
+        jobs: [
+          {
+            id: JOB,
+            base: { status: 'active' },
+            turns: [{ steps: [{ afterMs: 200_000, set: { status: 'completed' } }] }],
+          },
+        ],
+      },
+    });
+    const first = await scene.run({ with: { 'timeout-minutes': '1' } });
+    expect(first.outputs.result).toBe('timed-out');
+    const second = await scene.run({ step: { ...ATTEMPT_2, nodeArgs } });
+    expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(scene.time.elapsed()).toBeLessThan(400_000);
+  });
+
   it('but reports the end that the earlier attempt saw', async () => {
     const { first, second, posts, scene } = await rerun({ with: { wait: true } });
     expect(first.outputs.result).toBe('completed');
@@ -93,6 +117,22 @@ describe('a re-run does not send again', () => {
     expect(second.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(posts).toBe(1);
     expect(looks).toBe(JSON.parse(first.outputs.results ?? '')[0].polls);
+  });
+
+  it('but leaves out a link that somebody has put into the comment', async () => {
+    await using scene = await stage({ with: { wait: true } });
+    await scene.run();
+    const [comment] = scene.github.comments(PULL);
+    const data = readText(comment?.body ?? '', PROJECT);
+    if (comment === undefined || data.kind !== 'ledger') throw new Error('it cannot be read');
+    const jobs = data.ledger.jobs.map((job) => ({
+      ...job,
+      record: job.record && { ...job.record, prLink: 'https://github.com:x/octo/agents/pull/7' },
+    }));
+    const edited = composeText(PROJECT, { ...data.ledger, jobs }, () => 'What people see.');
+    scene.github.editComment(comment.id, edited);
+    const second = await scene.run({ step: ATTEMPT_2 });
+    expect(second.outputs).toMatchObject({ result: 'completed', 'pr-link': '' });
   });
 
   it('what was being sent when the earlier attempt was killed: a poll settles it', async () => {

@@ -252,7 +252,7 @@ function isTaken({ fault, taken }: Step): boolean {
 
 /** Whether a status says for certain that the message was not taken. */
 function refuses({ status }: Pick<Answer, 'status'>): boolean {
-  return status >= 300 && status < 500 && status !== 408;
+  return status >= 300 && status < 500 && status !== 408 && status !== 499;
 }
 
 function failure(written: boolean, cause: Failure['cause']): Exchange {

@@ -316,7 +316,10 @@ syncBuiltinESMExports();
 
 // Monotonic time begins near zero in every process, wherever the offset stands.
 performance.now = () => now() - startOffset;
-Object.defineProperty(performance, 'timeOrigin', { value: performance.timeOrigin + startOffset });
+Object.defineProperty(performance, 'timeOrigin', {
+  value: performance.timeOrigin + startOffset,
+  configurable: true,
+});
 Date.now = today;
 globalThis.Date = new Proxy(Date, {
   apply: () => new real.Date(today()).toString(),

@@ -63,8 +63,20 @@ describe('isTrusted', () => {
   });
   const ran = (parts: Json): Json => ({ workflow_run: { ...(workflow_run as Json), ...parts } });
 
+  const deploymentBy = (type: string): WebhookEvent => ({
+    name: 'deployment_status',
+    payload: { sender: { login: 'someone', id: 1, type } },
+  });
+
   it.each<[string, WebhookEvent, boolean]>([
+    ['a deployment by a person', deploymentBy('User'), true],
+    ['a deployment by an app, which also deploys forks', deploymentBy('Bot'), false],
+    ['a deployment by nobody', { name: 'deployment', payload: {} }, false],
     ['a pull request of a branch by a bot', branch, true],
+    ['to which a bot pushed', pullRequest({ number: 7, ...own, action: 'synchronize' }), true],
+    ['that a bot labels', pullRequest({ number: 7, ...own, action: 'labeled' }), false],
+    ['that a bot opens again', pullRequest({ number: 7, ...own, action: 'reopened' }), false],
+    ['of which no action is told', changed(branch, { action: undefined }), false],
     ['the same by a person', pullRequest({ number: 7 }), false],
     [
       'by a person of the type Bot',

@@ -117,8 +117,13 @@ describe('what is remembered is read back', () => {
     expect(first?.turns).toEqual([{ ...put, startedAt: START, sentAt: START + 2, endedAt: START }]);
   });
 
-  it('a link only if it is one', () => {
-    const put = ledger({ ...job('a'), record: { ...RECORD, prLink: `${LINK}) [x](http://evil` } });
+  it.each([
+    `${LINK}) [x](http://evil`,
+    'https://github.com:x/o/r/pull/1',
+    'https://code.example/o/r',
+    'https://code.example/o/r/../../pull/1',
+  ])('a link only if it is one: not %s', (prLink) => {
+    const put = ledger({ ...job('a'), record: { ...RECORD, prLink } });
     expect(decode(encode(put)).jobs[0]?.record?.prLink).toBeNull();
   });
 });
@@ -155,7 +160,7 @@ describe('whatever is put in', () => {
   const record = fc.record({
     ...{ status: text, model: text },
     source: fc.option(fc.record({ repository: hostileText, ref: text })),
-    prLink: fc.option(fc.constantFrom(LINK, 'https://a.example:8443/b%20c/-/merge_requests/1')),
+    prLink: fc.option(fc.constantFrom(LINK, 'https://a.example:8443/b/c/-/merge_requests/1')),
   });
   const ledgers: fc.Arbitrary<Ledger> = fc.record({
     jobs: fc.array(

@@ -19,7 +19,14 @@ const COMMENT: CommentTrigger = {
   context: { path: 'a.ts', line: 3, diffHunk: '' },
 };
 const PUSH: Trigger = {
-  ...{ event: 'push', conversation: null, sender: ALICE, isHeadHere: false, causedBy: '' },
+  ...{
+    event: 'push',
+    action: '',
+    conversation: null,
+    sender: ALICE,
+    isHeadHere: false,
+    causedBy: '',
+  },
   comment: null,
 };
 const ON_COMMENT: Trigger = { ...PUSH, event: 'pull_request_review_comment', comment: COMMENT };

@@ -122,7 +122,6 @@ describe('the comment on one job', () => {
     ['https://gitlab.com/a/b/c/-/merge_requests/7', 'a/b/c!7'],
     ['https://bitbucket.org/a/b/pull-requests/7', 'a/b#7'],
     ['https://github.com/_a_/b/pull/7', '\\_a\\_/b#7'],
-    ['https://github.com/octo/docs', 'pull request'],
   ])('names the pull request %s: %s', (prLink, label) => {
     const [, facts] = show([job([turn()], { record: record({ prLink }) })]);
     expect(facts).toContain(`**[${label}](${prLink})** · `);

@@ -65,6 +65,7 @@ describe('classifySend', () => {
       (status): [string, Exchange, SendClass] => [`${status}`, answer(status), 'refused'],
     ),
     ['408', answer(408), 'doubtful'],
+    ['499', answer(499), 'doubtful'],
     ['408 with Retry-After', answer(408, { retryAfter: ['1'] }), 'doubtful'],
     ['425', answer(425), 'not-processed'],
     ['429', answer(429), 'rate-limited'],

@@ -187,6 +187,11 @@ export class Execution {
     }));
   }
 
+  /** Node keeps signals that are combined, and all that hangs on them, until one of them is aborted. */
+  [Symbol.dispose](): void {
+    for (const { run } of this.#actors) run?.cancel.abort(new Error('nobody looks at it any more'));
+  }
+
   /** Null if it has not begun. */
   run(name: string): SimulatedRun | null {
     return this.#actors.find(({ setup }) => setup.name === name)?.run ?? null;

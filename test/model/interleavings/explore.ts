@@ -71,7 +71,7 @@ export async function explore(
   let [executions, ended, orders] = [0, 0, 0n];
   while (branches.length > 0 && executions < most && !(stopsAtWrong && wrong.size > 0)) {
     const { transitions, asleep } = take(branches, random);
-    const execution = new Execution(scenario, overrides);
+    using execution = new Execution(scenario, overrides);
     executions += 1;
     for (const key of transitions) await execution.repeat(key);
     const played = await playOn(execution, transitions, asleep, branches);
@@ -135,7 +135,7 @@ export async function walkAtRandom(
   seed: number,
 ): Promise<Verdict | null> {
   const random = randomFrom(seed);
-  const execution = new Execution(scenario);
+  using execution = new Execution(scenario);
   for (;;) {
     const possible = execution.allTransitions();
     if (possible === null) return null;
@@ -151,7 +151,7 @@ export async function traceOf(
   transitions: readonly string[],
   overrides?: Overrides,
 ): Promise<readonly string[]> {
-  const execution = new Execution(scenario, overrides, true);
+  using execution = new Execution(scenario, overrides, true);
   for (const key of transitions) await execution.repeat(key);
   return execution.trace;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findJob } from '../../../src/memory/ledger.ts';
 import { commentText } from '../../../src/memory/text.ts';
+import { reasonToText } from '../../../src/reason.ts';
 import { type Round, type RoundSetup, randomFrom, runRound } from './random-round.ts';
 import { A, EXISTING, JOB } from './scenarios.ts';
 import { PROJECT } from './server-state.ts';
@@ -93,6 +94,10 @@ function wrongWith(
   const states = simulatedRuns.flatMap(({ setup, states }) =>
     [...states.values()].map((state) => ({ setup, state })),
   );
+  // Where GitHub keeps failing, and others keep overwriting what it has written.
+  const asksForRerun = states.some(({ state: { turn } }) =>
+    /Re-run/.test(reasonToText(turn.reason)),
+  );
   const kept = server.remembered();
   const lost = states.filter(({ setup, state: { jobId, turn } }) => {
     const note = findJob(kept, jobId)?.turns.find(({ mark }) => mark === setup.name);
@@ -103,7 +108,7 @@ function wrongWith(
     ...failures.map(String),
     ...(new Set(posts).size < posts.length ? ['a run sends twice'] : []),
     ...(isCommand && posts.length > 1 ? ['a message is sent twice'] : []),
-    ...(isCommand && posts.length === 0 ? ['a message is sent by nobody'] : []),
+    ...(isCommand && posts.length === 0 && !asksForRerun ? ['a message is sent by nobody'] : []),
     ...(!isCommand && posts.length < messages.length ? ['a message is not sent'] : []),
     ...(server.claims.length > 1 ? ['two have won the claim'] : []),
     ...(lost.length > 0 ? ['a note is lost'] : []),

@@ -193,7 +193,7 @@ function settingsOf(setup: RunSetup): Pick<RunContext, 'info' | 'trigger' | 'inp
         }
       : null;
   const trigger: Trigger = {
-    ...{ event, conversation, comment, sender: ALICE, isHeadHere: true, causedBy: '' },
+    ...{ event, action: '', conversation, comment, sender: ALICE, isHeadHere: true, causedBy: '' },
   };
   const info: RunInfo = {
     serverUrl: SERVER_URL,
