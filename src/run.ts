@@ -5,7 +5,7 @@ import type { RunContext, Runtime } from './context.ts';
 import { connectOnce, type GitHub } from './github/api.ts';
 import { authorize, cannotCheck, getsNoSecrets, isTrusted, requestOf } from './github/authorize.ts';
 import type { Request } from './github/command.ts';
-import { createDeadline, type Deadline } from './github/deadline.ts';
+import { Deadline } from './github/deadline.ts';
 import { neededFor, whyOf } from './github/errors.ts';
 import {
   type CommentTrigger,
@@ -14,7 +14,7 @@ import {
   type Trigger,
   type TriggerRead,
 } from './github/event.ts';
-import { type Claim, type Reactions, reactTo } from './github/reactions.ts';
+import { type Claim, Reactions } from './github/reactions.ts';
 import { DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.ts';
 import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
@@ -33,7 +33,7 @@ import {
 import { renderLedger, renderProblem, renderUsage } from './report/comment.ts';
 import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
 import { overallDelivery, worst } from './report/ranking.ts';
-import { problemWithCertificates, type RunInfo, readRunInfo } from './runner/environment.ts';
+import { type RunInfo, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { JobState } from './turn.ts';
 import { VERSION } from './version.ts';
@@ -179,14 +179,13 @@ function openGitHub(
   trigger: Trigger,
   { githubToken: token, command }: Pick<Inputs, 'githubToken' | 'command'>,
 ): GitHubSide {
-  const unsafe = problemWithCertificates(runtime.env);
-  const connect = connectOnce({ ...info, ...runtime, token, unsafe, userAgent: USER_AGENT });
+  const connect = connectOnce({ ...info, ...runtime, token, userAgent: USER_AGENT });
   const comment = command === null ? null : trigger.comment;
   return {
     comment,
     connect,
-    deadline: createDeadline(runtime.clock, GITHUB_MS),
-    reactions: reactTo(comment, connect, runtime.log),
+    deadline: new Deadline(runtime.clock, GITHUB_MS),
+    reactions: new Reactions(comment, connect, runtime.log),
   };
 }
 

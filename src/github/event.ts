@@ -15,13 +15,17 @@ export interface Trigger {
   readonly comment: CommentTrigger | null;
 }
 
-export interface CommentTrigger {
+/** Something that can be reacted to. */
+export interface Reactable {
   readonly kind: 'comment' | 'review-comment' | 'review';
+  readonly id: number;
+  readonly nodeId: string;
+}
+
+export interface CommentTrigger extends Reactable {
   readonly action: string;
   /** The number of the pull request or issue that it belongs to. */
   readonly conversation: number;
-  readonly id: number;
-  readonly nodeId: string;
   readonly body: string;
   readonly author: Account;
   readonly sender: Account;

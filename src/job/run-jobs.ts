@@ -1,6 +1,6 @@
 import { pollUntilFetched } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
-import { createDeadline } from '../github/deadline.ts';
+import { Deadline } from '../github/deadline.ts';
 import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
 import { isAbout } from '../memory/ledger.ts';
@@ -199,7 +199,7 @@ class Fleet {
         if (number === null && info.attempt === 1) this.#warnOfNoPullRequest(isFromJob);
         const noting = batch.announce(job.state);
         const leftMs = Math.max(0, agent.deadline - agent.clock.now());
-        const inTime = createDeadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
+        const inTime = new Deadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
         return inTime.catch((error): Note => ({ kind: 'missing', why: reasonFor(error) }));
       },
     };

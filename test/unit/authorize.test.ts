@@ -42,7 +42,6 @@ function github(answer: (login: string) => Promise<Collaborator | null>): GitHub
     deleteComment: never,
     react: never,
     removeReaction: never,
-    hurry: never,
     collaborator: answer,
   };
 }
