@@ -19,13 +19,13 @@ const PULL_REQUEST_PATHS = [
 ];
 
 /**
- * Accepts only https without user info, to the host of the job's own repository or a known code
- * host, and with the path of a pull request. The link is rebuilt from these parts, so nothing else
- * in it is passed on. It is never fetched.
+ * Accepts only https without user info, to the host of one of the URLs or a known code host, and
+ * with the path of a pull request. The link is rebuilt from these parts, so nothing else in it is
+ * passed on. It is never fetched.
  */
 export function checkPrLink(
   link: string | null,
-  { serverUrl, repository }: { readonly serverUrl: string; readonly repository: string | null },
+  hostUrls: readonly string[],
 ): Result<string | null> {
   if (link === null || link === '') return ok(null);
   if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) return problem('it is not a URL');
@@ -33,7 +33,7 @@ export function checkPrLink(
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
     return problem('it is not a plain https link');
   }
-  const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
+  const hosts = [...CODE_HOSTS, ...hostUrls.map(hostOf)];
   if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
     return problem('it does not lead to a known code host');
   }

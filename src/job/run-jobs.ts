@@ -6,6 +6,7 @@ import { takesConversationFromJob } from '../github/event.ts';
 import { isAbout } from '../memory/ledger.ts';
 import type { Memory, Note } from '../memory/updates.ts';
 import { ownPullRequest } from '../pull-request-link.ts';
+import { NO_REASON } from '../reason.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
 import { type Job, type JobEvent, type JobOptions, type Observer, pollHooks } from './job.ts';
@@ -255,7 +256,10 @@ class Fleet {
   }
 }
 
-const CANCELLED: JobMemory = { kind: 'not-polled', giveUp: { kind: 'cancelled' } };
+const CANCELLED: JobMemory = {
+  kind: 'not-polled',
+  giveUp: { kind: 'cancelled', why: NO_REASON },
+};
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
   'sending',
