@@ -3,17 +3,11 @@ import { createTransport, type Transport } from './agent/http.ts';
 import { openSendQueue } from './agent/send-queue.ts';
 import type { RunContext, Runtime } from './context.ts';
 import { connectOnce, type GitHub } from './github/api.ts';
-import { authorize, cannotCheck, getsNoSecrets, isTrusted, requestOf } from './github/authorize.ts';
-import type { Request } from './github/command.ts';
+import { authorize, cannotCheck, getsNoSecrets, isTrusted } from './github/authorize.ts';
+import { type Request, readRequest } from './github/command.ts';
 import { Deadline } from './github/deadline.ts';
 import { neededFor, whyOf } from './github/errors.ts';
-import {
-  type CommentTrigger,
-  isCommentEvent,
-  readTrigger,
-  type Trigger,
-  type TriggerRead,
-} from './github/event.ts';
+import { type CommentTrigger, isCommentEvent, readTrigger, type Trigger } from './github/event.ts';
 import { type Claim, Reactions } from './github/reactions.ts';
 import { DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.ts';
 import { whichJobs } from './job/prepare.ts';
@@ -60,19 +54,19 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const info = readRunInfo(runtime.env);
   const settings = readInputs(runtime.env, runtime.redact);
   const access = settings.kind === 'valid' ? settings.inputs : settings.access;
-  const { trigger, ...event } = findTrigger(runtime);
+  const trigger = findTrigger(runtime);
   const trusted = isTrusted(trigger);
-  if (event.kind === 'broken' && !trusted) {
-    return fail(runtime, ours(`The run does not know what started it: ${event.why}.`));
+  if (trigger.problem !== null && !trusted) {
+    return fail(runtime, ours(`The run does not know what started it: ${trigger.problem}.`));
   }
   if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(runtime, NO_SECRETS);
   // On other events, anyone may have started the run, and must not be able to make it fail.
   if (trusted && settings.kind === 'invalid') return fail(runtime, join(settings.problems));
-  if (event.kind === 'broken') {
-    runtime.log.warning(`The step runs without a pull request or issue: ${event.why}.`);
+  if (trigger.problem !== null) {
+    runtime.log.warning(`The step runs without a pull request or issue: ${trigger.problem}.`);
   }
-  const request = requestOf(trigger, access);
-  if (request.kind === 'none' || request.kind === 'refused') return skip(runtime, request.reason);
+  const request = readRequest(trigger.comment, access);
+  if (request.kind === 'none') return skip(runtime, request.reason);
 
   const github = openGitHub(runtime, info, trigger, access);
   const { connect, deadline, reactions } = github;
@@ -158,7 +152,7 @@ async function followUp(
   }
 }
 
-function findTrigger({ env }: Runtime): TriggerRead {
+function findTrigger({ env }: Runtime): Trigger {
   const file = readWhole(env.GITHUB_EVENT_PATH ?? '');
   return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'ok' ? file.value : null);
 }

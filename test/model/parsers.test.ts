@@ -7,12 +7,7 @@ import { readRecord, readRefusal } from '../../src/agent/job-record.ts';
 import { retryAfterMs } from '../../src/agent/retry.ts';
 import { isTrusted } from '../../src/github/authorize.ts';
 import { cleanText, composePrompt, readRequest } from '../../src/github/command.ts';
-import {
-  type CommentTrigger,
-  readTrigger,
-  type Trigger,
-  type TriggerRead,
-} from '../../src/github/event.ts';
+import { type CommentTrigger, readTrigger, type Trigger } from '../../src/github/event.ts';
 import { type Ledger, type LedgerJob, toLedgerJob } from '../../src/memory/ledger.ts';
 import { type CommentData, composeText, readText } from '../../src/memory/text.ts';
 import { checkPrLink } from '../../src/pull-request-link.ts';
@@ -619,7 +614,7 @@ describe('the event', () => {
     fc.constant(null),
   );
 
-  function read(name: string, content: string | Uint8Array | null): TriggerRead {
+  function read(name: string, content: string | Uint8Array | null): Trigger {
     return readTrigger(name, typeof content === 'string' ? Buffer.from(content) : content);
   }
 
@@ -650,11 +645,11 @@ describe('the event', () => {
       }
     };
     always(fc.tuple(event, file), ([name, content]) => {
-      const { kind, trigger } = read(name, content);
+      const trigger = read(name, content);
       expect(trigger.event).toBe(name);
       expect(trigger.conversation === null || isPositive(trigger.conversation)).toBe(true);
       const isComment = (COMMENT_EVENTS as readonly string[]).includes(name);
-      expect(trigger.comment !== null).toBe(isComment && kind === 'valid');
+      expect(trigger.comment !== null).toBe(isComment && trigger.problem === null);
       expectWhole(trigger);
       const trusted = isTrusted(trigger);
       if (name === 'push' || name === 'merge_group') expect(trusted).toBe(true);
@@ -670,7 +665,7 @@ describe('the event', () => {
       const payload = { issue: place, pull_request: place, comment: written, review: written };
       const content = JSON.stringify({ ...payload, sender: user });
       for (const name of PLACED) {
-        const { trigger } = read(name, content);
+        const trigger = read(name, content);
         expect(trigger.conversation).toBe(pr);
         expect(trigger.comment?.body ?? body).toBe(body);
       }
@@ -722,8 +717,8 @@ describe('the command', () => {
 
   it('is taken only from a new comment that a person wrote and that begins with it', () => {
     always(comment, (given) => {
-      const request = readRequest(given, '/agent');
-      if (request.kind === 'none' || request.kind === 'refused') {
+      const request = readRequest(given, { command: '/agent', allowedBots: new Set() });
+      if (request.kind === 'none') {
         expect(request.reason).toMatch(/^[^\p{Cc}]+\.$/u);
         return;
       }

@@ -21,6 +21,7 @@ const COMMENT: CommentTrigger = {
 const PUSH: Trigger = {
   ...{ event: 'push', conversation: null, sender: ALICE, isHeadHere: false, causedBy: '' },
   comment: null,
+  problem: null,
 };
 const ON_COMMENT: Trigger = { ...PUSH, event: 'pull_request_review_comment', comment: COMMENT };
 

@@ -194,6 +194,7 @@ function settingsOf(setup: RunSetup): Pick<RunContext, 'info' | 'trigger' | 'inp
       : null;
   const trigger: Trigger = {
     ...{ event, conversation, comment, sender: ALICE, isHeadHere: true, causedBy: '' },
+    problem: null,
   };
   const info: RunInfo = {
     serverUrl: SERVER_URL,
