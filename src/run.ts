@@ -153,8 +153,7 @@ async function followUp(
 }
 
 function findTrigger({ env }: Runtime): Trigger {
-  const file = readWhole(env.GITHUB_EVENT_PATH ?? '');
-  return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'ok' ? file.value : null);
+  return readTrigger(env.GITHUB_EVENT_NAME ?? '', readWhole(env.GITHUB_EVENT_PATH ?? ''));
 }
 
 /** What a run needs to use GitHub. */

@@ -173,7 +173,7 @@ async function connect(options: GitHubOptions): Promise<GitHub> {
     return new Client(await getOctokit(token, { baseUrl, userAgent, log, fetch }), options);
   } catch (cause) {
     const why = 'its client could not be set up; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
-    throw new GitHubError(0, why, { cause });
+    throw new GitHubError(0, why, cause);
   }
 }
 
@@ -274,7 +274,7 @@ class Client {
       const hasNoGraphQL = error instanceof GitHubError && !isOfGraphQL && error.status === 404;
       if (!hasNoGraphQL) throw error;
       const why = 'this host has no GraphQL API, which the comment needs; set comment: false';
-      throw new GitHubError(0, why, { cause: error });
+      throw new GitHubError(0, why, error);
     }
   }
 

@@ -16,12 +16,12 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../result.ts';
 import { withoutInvisible } from '../sanitize.ts';
 
-/** Reads a whole file. The files that the runner itself names may be anywhere. */
-export function readWhole(path: string): Result<Uint8Array> {
+/** Null if the file cannot be read. The files that the runner itself names may be anywhere. */
+export function readWhole(path: string): Uint8Array | null {
   try {
-    return ok(readFileSync(path));
-  } catch (error) {
-    return problem(`cannot be read (${codeOf(error, 'unknown error')})`);
+    return readFileSync(path);
+  } catch {
+    return null;
   }
 }
 
