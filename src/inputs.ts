@@ -64,19 +64,16 @@ export type AccessInputs = Pick<
   'command' | 'minimumPermission' | 'allowedBots' | 'githubToken' | 'hasApiKey'
 >;
 
-/** The inputs, or all problems with them. Each problem is a sentence that names its input. */
-export type InputsRead =
-  | {
-      readonly kind: 'valid';
-      readonly inputs: Inputs;
-      /** Problems with missing inputs. They only matter if the event concerns this step. */
-      readonly missing: readonly Reason[];
-    }
-  | {
-      readonly kind: 'invalid';
-      readonly problems: readonly Reason[];
-      readonly access: AccessInputs;
-    };
+export interface InputsRead {
+  readonly access: AccessInputs;
+  /** Null if one of them is wrong. */
+  readonly inputs: Inputs | null;
+  /**
+   * Sentences that each name an input. If `inputs` is not null, they are only about missing inputs,
+   * which only matter if the event concerns this step.
+   */
+  readonly problems: readonly Reason[];
+}
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
@@ -110,14 +107,13 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   if (proxy.kind === 'problem') problems.push(ours(proxy.problem));
   if (areRight) problems.push(...contradictions(settings), ...shownSecrets(env, settings));
   if (certificates !== undefined) problems.push(ours(`${certificates}.`));
-  const missing = missingInputs(env, send);
-  if (prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0) {
-    const inputs = { ...settings, prompt: prompt.value, proxy: proxy.value };
-    return { kind: 'valid', inputs, missing };
-  }
+  const inputs =
+    prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
+      ? { ...settings, prompt: prompt.value, proxy: proxy.value }
+      : null;
   const { command, minimumPermission, allowedBots, githubToken, hasApiKey } = settings;
   const access = { command, minimumPermission, allowedBots, githubToken, hasApiKey };
-  return { kind: 'invalid', problems: [...problems, ...missing], access };
+  return { access, inputs, problems: [...problems, ...missingInputs(env, send)] };
 }
 
 type Settings = Omit<Inputs, 'prompt' | 'proxy'>;

@@ -52,8 +52,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 /** Inputs, trigger, authorization, jobs, finish. */
 async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
   const info = readRunInfo(runtime.env);
-  const settings = readInputs(runtime.env, runtime.redact);
-  const access = settings.kind === 'valid' ? settings.inputs : settings.access;
+  const { access, inputs, problems } = readInputs(runtime.env, runtime.redact);
   const trigger = findTrigger(runtime);
   const trusted = isTrusted(trigger);
   if (trigger.problem !== null && !trusted) {
@@ -61,7 +60,7 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   }
   if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(runtime, NO_SECRETS);
   // On other events, anyone may have started the run, and must not be able to make it fail.
-  if (trusted && settings.kind === 'invalid') return fail(runtime, join(settings.problems));
+  if (trusted && inputs === null) return fail(runtime, join(problems));
   if (trigger.problem !== null) {
     runtime.log.warning(`The step runs without a pull request or issue: ${trigger.problem}.`);
   }
@@ -72,8 +71,8 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const { connect, deadline, reactions } = github;
   const mark = Math.floor(runtime.random() * MOST_MARKS).toString(36);
   const memory =
-    settings.kind === 'valid' && request.kind === 'asked'
-      ? openMemory({ runtime, info, trigger, mark, inputs: settings.inputs }, github)
+    inputs !== null && request.kind === 'asked'
+      ? openMemory({ runtime, info, trigger, mark, inputs }, github)
       : null;
   const asking = authorize(trigger, info, access, connect);
   const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotCheck);
@@ -81,14 +80,11 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
-  if (settings.kind === 'invalid') return complain({ runtime, info }, settings.problems, github);
+  if (inputs === null) return complain({ runtime, info }, problems, github);
   if (request.kind === 'usage') return answerWithUsage({ runtime, info }, request, github);
   void reactions.show('eyes');
-  if (settings.missing.length > 0 || memory === null) {
-    return complain({ runtime, info }, settings.missing, github);
-  }
+  if (problems.length > 0 || memory === null) return complain({ runtime, info }, problems, github);
   const { text } = request;
-  const { inputs } = settings;
   return followUp({ runtime, states, info, trigger, text, mark, inputs }, memory, github);
 }
 
