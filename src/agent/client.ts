@@ -102,7 +102,8 @@ export async function fetchJob(
   const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
   const exchange = await transport.get(path, { timeoutMs, signal, isBeforeMessage });
   context.debug(describeExchange(`GET ${path}`, exchange));
-  if (isSuccess(exchange) && exchange.body.kind === 'ok') {
+  const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
+  if (isSuccess && exchange.body.kind === 'ok') {
     const read = readRecord(exchange.body.value, redact, context.serverUrl);
     if (read.kind === 'ok' && read.value.id === jobId) {
       return { kind: 'fetched', record: read.value, during: { from, to: clock.now() } };
@@ -158,15 +159,6 @@ export function pollBeforeSend(
     onMissed(why, isTooLate ? null : afterMs);
     return { kind: 'retry', why, afterMs, holdsOthers: false };
   };
-}
-
-/** Polls a job, with retries, until its record is fetched. */
-export function pollUntilFetched(
-  context: AgentContext,
-  jobId: string,
-  hooks: PollHooks,
-): Promise<Fetched | GiveUp> {
-  return withRetries(context, pollBeforeSend(context, jobId, hooks));
 }
 
 /**
@@ -291,10 +283,6 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
   if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
   const why = sentence`${context.where} returned the record of another job in response to the message.`;
   return { kind: 'doubtful', why };
-}
-
-function isSuccess(exchange: Exchange): exchange is Answer {
-  return exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
 }
 
 function jobPath(projectId: string, jobId: string): string {

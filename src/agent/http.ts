@@ -284,14 +284,13 @@ function untilStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {
   const all = (name: string): readonly string[] => [headers[name] ?? []].flat();
   const first = (name: string): string => all(name)[0] ?? '';
-  const location = first('location');
   return {
     kind: 'answer',
     status: statusCode,
     contentType: first('content-type'),
     retryAfter: all('retry-after'),
     date: first('date'),
-    locationHost: URL.canParse(location) ? new URL(location).host : '',
+    locationHost: URL.parse(first('location'))?.host ?? '',
     requestId:
       ['x-request-id', 'request-id', 'cf-ray']
         .map(first)

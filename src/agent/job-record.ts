@@ -65,27 +65,25 @@ const detail = z.union([
     }),
   ),
 ]);
-const details = z.catch(
-  z.union([
-    z.pipe(
-      z.string(),
-      z.transform((only) => [only]),
-    ),
-    z.array(z.catch(detail, '')),
-  ]),
-  [],
+const details = z.pipe(
+  z.catch(z.union([z.string(), z.array(z.catch(detail, ''))]), []),
+  z.transform((given) => [given].flat().filter((text) => text !== '')),
 );
 
+const message = z.pipe(
+  z.object({ message: z.string(), details }),
+  z.transform((given) => [given.message, ...given.details]),
+);
 const refusal = z.union([
-  z.object({ error: z.string(), details }),
   z.pipe(
-    z.object({ error: z.object({ message: z.string(), details }) }),
-    z.transform(({ error }) => ({ error: error.message, details: error.details })),
+    z.object({ error: z.string(), details }),
+    z.transform((given) => [given.error, ...given.details]),
   ),
   z.pipe(
-    z.object({ message: z.string(), details }),
-    z.transform(({ message, details }) => ({ error: message, details })),
+    z.object({ error: message }),
+    z.transform(({ error }) => error),
   ),
+  message,
 ]);
 
 /**
@@ -93,9 +91,8 @@ const refusal = z.union([
  * Empty if it does not.
  */
 export function readRefusal(body: string, redact: Redact): readonly string[] {
-  const { data } = refusal.safeParse(parseJson(body));
-  if (data === undefined) return [];
-  return [data.error, ...data.details.filter((text) => text !== '')].map(redact);
+  const { data = [] } = refusal.safeParse(parseJson(body));
+  return data.map(redact);
 }
 
 function parseJson(body: string): unknown {

@@ -137,7 +137,8 @@ const GRACE_FOR_404_MS = 30_000;
 export function pollRetryDelayMs(history: PollHistory): number | null {
   const { exchange, failures, networkErrors, sinceSendMs, random } = history;
   const beforeSend = sinceSendMs === null;
-  const tolerated = !beforeSend && sinceSendMs < GRACE_FOR_404_MS && isMissing(exchange);
+  const isMissing = exchange.kind === 'answer' && exchange.status === 404;
+  const tolerated = !beforeSend && sinceSendMs < GRACE_FOR_404_MS && isMissing;
   const hopeless =
     isFinalRefusal(exchange) ||
     failures >= MOST_FAILED_POLLS ||
@@ -146,10 +147,6 @@ export function pollRetryDelayMs(history: PollHistory): number | null {
   if (hopeless && !tolerated) return null;
   const backoff = random * Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 10));
   return Math.max(backoff, retryAfterMs(exchange, history.now) ?? 0);
-}
-
-function isMissing(exchange: Exchange): boolean {
-  return exchange.kind === 'answer' && exchange.status === 404;
 }
 
 function isFinalRefusal(exchange: Exchange): boolean {

@@ -4,7 +4,6 @@ import {
   messageSender,
   mustGiveUp,
   pollBeforeSend,
-  pollUntilFetched,
   type Retry,
   type Sent,
   withRetries,
@@ -226,7 +225,8 @@ async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
   // Whoever edits the comment can remove the time.
   if (isUnfinished) update(job, { sentAt: state.turn.sentAt ?? context.clock.now() });
   if (options.wait) return waitUntilDone(job);
-  const end = await pollUntilFetched(context, job.state.jobId, pollHooks(job));
+  const poll = pollBeforeSend(context, state.jobId, pollHooks(job));
+  const end = await withRetries(context, poll);
   if (end.kind !== 'fetched') return notSent(job.state, options, end);
   take(job, end.record);
   return { result: statusOf(job.state), reason: NO_REASON };

@@ -1,4 +1,4 @@
-import { pollUntilFetched } from '../agent/client.ts';
+import { pollBeforeSend, withRetries } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { Deadline } from '../github/deadline.ts';
 import { reasonFor } from '../github/errors.ts';
@@ -282,7 +282,8 @@ const NEVER = new AbortController().signal;
 /** Polls the job for its pull request, with retries, and reads what is remembered there. */
 async function locate(job: Job, { agent, updates, info }: RunContext): Promise<JobConversation> {
   const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
-  const poll = await pollUntilFetched(unstopped, job.state.jobId, pollHooks(job));
+  const attempt = pollBeforeSend(unstopped, job.state.jobId, pollHooks(job));
+  const poll = await withRetries(unstopped, attempt);
   if (poll.kind !== 'fetched') {
     return { conversation: null, memory: { kind: 'not-polled', giveUp: poll } };
   }

@@ -64,14 +64,11 @@ function checkFile(
   parts: readonly string[],
   stats: () => Stats,
 ): Result<never> | null {
-  if (parts.some((_, index) => isLink(join(root, ...parts.slice(0, index + 1))))) {
+  const paths = parts.map((_, index) => join(root, ...parts.slice(0, index + 1)));
+  if (paths.some((path) => lstatSync(path).isSymbolicLink())) {
     return problem('is a symbolic link or in a linked folder; name the file itself');
   }
   return stats().isFile() ? null : problem('is not a regular file');
-}
-
-function isLink(path: string): boolean {
-  return lstatSync(path).isSymbolicLink();
 }
 
 /** The path from the folder to the file, split into names; null if the file is not inside it. */
