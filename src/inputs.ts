@@ -158,10 +158,8 @@ export const JOB_ID_MISSING = ours(
   'job-id is empty; give the ID that the API returned when the job was created.',
 );
 
-/** The value of an input, or a problem that continues a sentence that begins with its name. */
-type Checked<T> = Result<T, Reason>;
-/** Checks a trimmed text. */
-type Check<T> = (text: string, quote: Quote) => Checked<T>;
+/** Checks a trimmed text. A problem continues a sentence that begins with the name of the input. */
+type Check<T> = (text: string, quote: Quote) => Result<T, Reason>;
 /** Makes a text fit for an error: short, visible and without secrets. */
 type Quote = (text: string) => string;
 
@@ -219,7 +217,7 @@ function readSettings(env: Env, redact: Redact, problems: Reason[]): Settings {
   };
 }
 
-function projectId(text: string, quote: Quote): Checked<string> {
+function projectId(text: string, quote: Quote): Result<string, Reason> {
   if (text === '') return problem(ours('is empty; give the ID of the project.'));
   if (/[\s,]/.test(text)) return problem(ours('contains more than one ID; give exactly one.'));
   return isId(text) ? ok(text) : problem(notAnId(quote(text)));
@@ -228,7 +226,10 @@ function projectId(text: string, quote: Quote): Checked<string> {
 /** More messages in one step would wait for hours, because of the rate limit. */
 const MOST_JOBS = 500;
 
-function jobIds(text: string, quote: Quote): Checked<Pick<Inputs, 'jobIds' | 'repeatedIds'>> {
+function jobIds(
+  text: string,
+  quote: Quote,
+): Result<Pick<Inputs, 'jobIds' | 'repeatedIds'>, Reason> {
   const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);
   if (list === null) {
     return problem(
@@ -293,13 +294,13 @@ const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Never quotes the value: an error must not disclose the key. */
-function apiKey(text: string): Checked<string> {
+function apiKey(text: string): Result<string, Reason> {
   const found = KEY_PROBLEMS.find(([pattern]) => pattern.test(text));
   return found === undefined ? ok(text) : problem(ours(found[1]));
 }
 
 /** One word, so that the start of a comment can be compared with it. */
-function command(text: string, quote: Quote): Checked<string> {
+function command(text: string, quote: Quote): Result<string, Reason> {
   if (/^\S{1,100}$/.test(text) && hasVisibleText(text)) return ok(text);
   return problem(
     sentence`must be one word without white space, such as ${'/agent'}; it is ${quote(text)}.`,
@@ -330,7 +331,7 @@ function wordList<T extends string>(words: readonly T[], alone: string): Check<R
   return listOf<T>(isWord, ours(`${words.join(', ')}, or ${alone} alone`));
 }
 
-function failOn(text: string, quote: Quote): Checked<ReadonlySet<TurnResult>> {
+function failOn(text: string, quote: Quote): Result<ReadonlySet<TurnResult>, Reason> {
   if (text === 'none') return ok(new Set<TurnResult>());
   const needless = ['error', 'cancelled'].find((word) => itemsOf(text).includes(word));
   return needless === undefined
@@ -339,7 +340,7 @@ function failOn(text: string, quote: Quote): Checked<ReadonlySet<TurnResult>> {
 }
 
 /** The words of YAML 1.2, like `getBooleanInput` of the toolkit. */
-function boolean(text: string, quote: Quote): Checked<boolean> {
+function boolean(text: string, quote: Quote): Result<boolean, Reason> {
   if (/^(true|True|TRUE)$/.test(text)) return ok(true);
   if (/^(false|False|FALSE)$/.test(text)) return ok(false);
   return problem(sentence`must be true or false; it is ${quote(text)}.`);
@@ -365,7 +366,7 @@ function number(
   };
 }
 
-function conversationNumber(text: string, quote: Quote): Checked<number> {
+function conversationNumber(text: string, quote: Quote): Result<number, Reason> {
   if (/^[1-9][0-9]{0,9}$/.test(text)) return ok(Number(text));
   return problem(sentence`must be the number of a pull request or issue; it is ${quote(text)}.`);
 }
@@ -380,7 +381,7 @@ function oneOf<const T extends string>(words: readonly T[]): Check<T> {
 }
 
 /** The key is sent in a header, so only `https` is safe, except on localhost. */
-function baseUrl(text: string): Checked<URL> {
+function baseUrl(text: string): Result<URL, Reason> {
   const form = sentence`a URL such as ${DEFAULT_BASE_URL}`;
   const url = /[\s\p{C}\\]/u.test(text) ? null : URL.parse(text);
   if (url === null) return problem(sentence`must be ${form}.`);
@@ -388,7 +389,7 @@ function baseUrl(text: string): Checked<URL> {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal)) {
     return problem(ours('is not safe for the key: https required (http only on localhost).'));
   }
-  const refuse = (what: string): Checked<never> =>
+  const refuse = (what: string): Result<never, Reason> =>
     problem(sentence`must not ${ours(what)}; give ${form}.`);
   if (url.username || url.password) return refuse('contain a user name or password');
   if (/[?#]/.test(text)) return refuse('have a query or fragment');
@@ -397,7 +398,7 @@ function baseUrl(text: string): Checked<URL> {
 }
 
 /** Reads the prompt of the workflow. It is checked, but never changed. */
-function readPrompt(env: Env, redact: Redact): Checked<string> {
+function readPrompt(env: Env, redact: Redact): Result<string, Reason> {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
   if (inline && path) {
@@ -415,7 +416,7 @@ function readPrompt(env: Env, redact: Redact): Checked<string> {
   }
 }
 
-function checkPrompt(name: Reason, text: string): Checked<string> {
+function checkPrompt(name: Reason, text: string): Result<string, Reason> {
   if (!text.isWellFormed()) {
     return problem(sentence`${name} contains a lone surrogate (half a character).`);
   }
