@@ -101,7 +101,8 @@ export function createTransport(options: TransportOptions): Transport {
     const used = shared;
     const exchange = await makeRequest(used, path, null, limits, options);
     // A request that hangs may block its connection forever, and with it all requests that wait for it.
-    if (exchange.kind === 'failure' && shared === used) {
+    // After a cancellation, no further request is made.
+    if (exchange.kind === 'failure' && shared === used && !limits.signal.aborted) {
       shared = undefined;
       retire(used);
     }
