@@ -1,4 +1,3 @@
-import * as z from 'zod/mini';
 import { join, ours, type Reason, sentence } from './reason.ts';
 import { ok, problem, type Result } from './result.ts';
 import {
@@ -13,8 +12,11 @@ import { type Redact, redactor } from './runner/secrets.ts';
 import { hasVisibleText, oneLine } from './sanitize.ts';
 import { FAIL_ON, STATUSES, type Status, type TurnResult } from './turn.ts';
 
-/** The inputs that say who may send. They are known even if other inputs are wrong. */
-export interface AccessInputs {
+/** From the lowest to the highest; each includes the ones before. */
+export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+export interface Inputs {
   /** The word that a comment must start with; null acts on every event. */
   readonly command: string | null;
   /** With `none`, no permission is checked. */
@@ -22,21 +24,14 @@ export interface AccessInputs {
   /** Logins, as GitHub spells them. */
   readonly allowedBots: ReadonlySet<string>;
   readonly githubToken: string;
-  /** Whether there is an API key at all, right or wrong. */
-  readonly hasApiKey: boolean;
-}
-
-/** From the lowest to the highest; each includes the ones before. */
-export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
-export type Permission = (typeof PERMISSIONS)[number];
-
-export interface Inputs extends AccessInputs {
   readonly projectId: string;
   /** Without duplicates, in the order given. Empty if the comment must name the job. */
   readonly jobIds: readonly string[];
   /** How many duplicates were left out. */
   readonly repeatedIds: number;
   readonly apiKey: string;
+  /** Whether there is an API key at all, right or wrong. */
+  readonly hasApiKey: boolean;
   /** Whether messages are sent; otherwise the run is read-only. */
   readonly send: boolean;
   /** Empty if nothing is sent. With a command, it is sent before the text of the comment. */
@@ -60,19 +55,25 @@ export interface Inputs extends AccessInputs {
   readonly proxy: ProxySettings;
 }
 
-/** The inputs, or all problems with them. Each problem is a sentence that names its input. */
-export type InputsRead =
-  | {
-      readonly kind: 'valid';
-      readonly inputs: Inputs;
-      /** Problems with missing inputs. They only matter if the event concerns this step. */
-      readonly missing: readonly Reason[];
-    }
-  | {
-      readonly kind: 'invalid';
-      readonly problems: readonly Reason[];
-      readonly access: AccessInputs;
-    };
+/**
+ * The inputs that say who may send. They are known even if other inputs are wrong. One that is wrong
+ * itself counts as not given, which never lets in anyone else.
+ */
+export type AccessInputs = Pick<
+  Inputs,
+  'command' | 'minimumPermission' | 'allowedBots' | 'githubToken' | 'hasApiKey'
+>;
+
+export interface InputsRead {
+  readonly access: AccessInputs;
+  /** Null if one of them is wrong. */
+  readonly inputs: Inputs | null;
+  /**
+   * Sentences that each name an input. If `inputs` is not null, they are only about missing inputs,
+   * which only matter if the event concerns this step.
+   */
+  readonly problems: readonly Reason[];
+}
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
@@ -93,33 +94,29 @@ export function readSecrets(env: Env): readonly string[] {
 
 /** Reads all inputs, and collects all problems with them instead of only the first. */
 export function readInputs(env: Env, redact: Redact): InputsRead {
-  const schema = createSchema(redact);
-  const names = Object.keys(schema.shape);
-  const raw = Object.fromEntries(names.map((name) => [name, rawInput(env, name)]));
-  const parsed = z.safeParse(schema, raw);
-  const settings = parsed.success ? toSettings(parsed.data) : null;
-  const send = settings?.send ?? true;
+  const problems: Reason[] = [];
+  const settings = readSettings(env, redact, problems);
+  // What several inputs decide together is only known once each of them is right.
+  const areRight = problems.length === 0;
+  const send = !areRight || settings.send;
   const prompt = send ? readPrompt(env, redact) : ok('');
-  const proxy = readProxy(env, settings?.baseUrl.protocol === 'http:' ? 'http:' : 'https:');
+  const isHttp = areRight && settings.baseUrl.protocol === 'http:';
+  const proxy = readProxy(env, isHttp ? 'http:' : 'https:');
   const certificates = problemWithCertificates(env);
-  const problems = [
-    ...(parsed.error?.issues ?? []).map(toProblem),
-    ...(prompt.kind === 'problem' ? [prompt.problem] : []),
-    ...(proxy.kind === 'problem' ? [ours(proxy.problem)] : []),
-    ...(settings === null ? [] : [...contradictions(settings), ...shownSecrets(env, settings)]),
-    ...(certificates === undefined ? [] : [ours(`${certificates}.`)]),
-  ];
-  const missing = missingInputs(env, send);
-  const hasApiKey = rawInput(env, 'api-key').trim() !== '';
-  if (settings && prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0) {
-    const inputs = { ...settings, hasApiKey, prompt: prompt.value, proxy: proxy.value };
-    return { kind: 'valid', inputs, missing };
-  }
-  const access = { ...readAccess(schema, raw), hasApiKey };
-  return { kind: 'invalid', problems: [...problems, ...missing], access };
+  if (prompt.kind === 'problem') problems.push(prompt.problem);
+  if (proxy.kind === 'problem') problems.push(ours(proxy.problem));
+  if (areRight) problems.push(...contradictions(settings), ...shownSecrets(env, settings));
+  if (certificates !== undefined) problems.push(ours(`${certificates}.`));
+  const inputs =
+    prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
+      ? { ...settings, prompt: prompt.value, proxy: proxy.value }
+      : null;
+  const { command, minimumPermission, allowedBots, githubToken, hasApiKey } = settings;
+  const access = { command, minimumPermission, allowedBots, githubToken, hasApiKey };
+  return { access, inputs, problems: [...problems, ...missingInputs(env, send)] };
 }
 
-type Settings = Omit<Inputs, 'hasApiKey' | 'prompt' | 'proxy'>;
+type Settings = Omit<Inputs, 'prompt' | 'proxy'>;
 
 /** These are shown in outputs, comments and errors, so they must not contain a secret. */
 function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly Reason[] {
@@ -161,108 +158,66 @@ export const JOB_ID_MISSING = ours(
   'job-id is empty; give the ID that the API returned when the job was created.',
 );
 
-/** The value of an input, or a problem that continues a sentence that begins with its name. */
-type Checked<T> = Result<T, Reason>;
-/** Checks a trimmed text. */
-type Check<T> = (text: string, quote: Quote) => Checked<T>;
+/** Checks a trimmed text. A problem continues a sentence that begins with the name of the input. */
+type Check<T> = (text: string, quote: Quote) => Result<T, Reason>;
 /** Makes a text fit for an error: short, visible and without secrets. */
 type Quote = (text: string) => string;
 
-/** The sentence of a problem that a check has found. */
-function toProblem({ path, ...issue }: z.core.$ZodIssue): Reason {
-  const { params } = issue as z.core.$ZodIssueCustom;
-  return join([ours(String(path[0])), params?.problem]);
-}
-
 /**
- * All inputs except the prompt, with their defaults. An empty text means "not given": the runner
- * passes `''` for an unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
+ * Reads all inputs except the prompt, with their defaults, and adds the problems with them. An empty
+ * text means "not given": the runner passes `''` for an unset input and does not enforce `required`
+ * (actions/runner, ActionRunner.cs).
  */
-function createSchema(redact: Redact) {
-  const required = <T>(check: Check<T>) =>
-    z.pipe(
-      z.string(),
-      z.transform((raw: string, context): T => {
-        const clean = redact(raw);
-        // A part of the text may be a part of a secret, which cannot be recognized by itself.
-        const quote: Quote = (part) => shown(clean === raw ? redact(part) : clean);
-        const result = check(raw.trim(), quote);
-        if (result.kind === 'ok') return result.value;
-        context.issues.push({ code: 'custom', params: { problem: result.problem }, input: raw });
-        return z.NEVER;
-      }),
-    );
-  const optional = <const F, T>(fallback: F, check: Check<T>) =>
-    required<F | T>((text, quote) => (text === '' ? ok(fallback) : check(text, quote)));
+function readSettings(env: Env, redact: Redact, problems: Reason[]): Settings {
+  /** An input that is wrong has the fallback, too. */
+  function required<F, T>(name: string, fallback: F, check: Check<T>): F | T {
+    const raw = rawInput(env, name);
+    const clean = redact(raw);
+    // A part of the text may be a part of a secret, which cannot be recognized by itself.
+    const result = check(raw.trim(), (part) => shown(clean === raw ? redact(part) : clean));
+    if (result.kind === 'ok') return result.value;
+    problems.push(join([ours(name), result.problem]));
+    return fallback;
+  }
+  function optional<const F, T>(name: string, fallback: F, check: Check<T>): F | T {
+    return rawInput(env, name).trim() === '' ? fallback : required(name, fallback, check);
+  }
 
-  return z.object({
-    'project-id': required(projectId),
-    'job-id': optional({ jobIds: [], repeatedIds: 0 }, jobIds),
-    'api-key': optional('', apiKey),
-    command: optional(null, command),
-    'minimum-permission': optional('write', oneOf([...PERMISSIONS, 'none'])),
-    'allowed-bots': optional(
+  return {
+    projectId: required('project-id', '', projectId),
+    ...optional('job-id', { jobIds: [], repeatedIds: 0 }, jobIds),
+    apiKey: optional('api-key', '', apiKey),
+    hasApiKey: rawInput(env, 'api-key').trim() !== '',
+    command: optional('command', null, command),
+    minimumPermission: optional('minimum-permission', 'write', oneOf([...PERMISSIONS, 'none'])),
+    allowedBots: optional(
+      'allowed-bots',
       new Set<string>(),
       listOf(isLogin, sentence`logins such as ${'renovate[bot]'}`),
     ),
-    send: optional(true, boolean),
-    wait: optional(false, boolean),
-    'timeout-minutes': optional(30, number({ above: 0, atMost: 7200 })),
-    'poll-interval-seconds': optional(null, number({ atLeast: 1, atMost: 3600 })),
-    'settle-seconds': optional(60, number({ atLeast: 0, atMost: 3600 })),
-    'only-when': optional(null, (text, quote) =>
+    send: optional('send', true, boolean),
+    wait: optional('wait', false, boolean),
+    timeoutMs: optional('timeout-minutes', 1_800_000, number({ above: 0, atMost: 7200 }, 60_000)),
+    pollIntervalMs: optional(
+      'poll-interval-seconds',
+      null,
+      number({ atLeast: 1, atMost: 3600 }, 1000),
+    ),
+    settleMs: optional('settle-seconds', 60_000, number({ atLeast: 0, atMost: 3600 }, 1000)),
+    onlyWhen: optional('only-when', null, (text, quote) =>
       text === 'any' ? ok(null) : wordList(STATUSES, 'any')(text, quote),
     ),
-    'fail-on': optional(new Set<TurnResult>(['failed', 'archived', 'timed-out']), failOn),
-    comment: optional(true, boolean),
-    'resend-on-rerun': optional(false, boolean),
-    'matrix-leg': optional('', ok),
-    'pr-number': optional(null, conversationNumber),
-    'github-token': optional('', ok),
-    'base-url': optional(new URL(DEFAULT_BASE_URL), baseUrl),
-  });
-}
-
-function toSettings(data: z.infer<ReturnType<typeof createSchema>>): Settings {
-  const interval = data['poll-interval-seconds'];
-  return {
-    command: data.command,
-    minimumPermission: data['minimum-permission'],
-    allowedBots: data['allowed-bots'],
-    githubToken: data['github-token'],
-    projectId: data['project-id'],
-    ...data['job-id'],
-    apiKey: data['api-key'],
-    send: data.send,
-    onlyWhen: data['only-when'],
-    wait: data.wait,
-    timeoutMs: data['timeout-minutes'] * 60_000,
-    pollIntervalMs: interval === null ? null : interval * 1000,
-    settleMs: data['settle-seconds'] * 1000,
-    failOn: data['fail-on'],
-    comment: data.comment,
-    resendOnRerun: data['resend-on-rerun'],
-    matrixLeg: data['matrix-leg'],
-    prNumber: data['pr-number'],
-    baseUrl: data['base-url'],
+    failOn: optional('fail-on', new Set<TurnResult>(['failed', 'archived', 'timed-out']), failOn),
+    comment: optional('comment', true, boolean),
+    resendOnRerun: optional('resend-on-rerun', false, boolean),
+    matrixLeg: optional('matrix-leg', '', ok),
+    prNumber: optional('pr-number', null, conversationNumber),
+    githubToken: optional('github-token', '', ok),
+    baseUrl: optional('base-url', new URL(DEFAULT_BASE_URL), baseUrl),
   };
 }
 
-/** An input that is wrong counts as not given, which never lets in anyone else. */
-function readAccess(
-  { shape }: ReturnType<typeof createSchema>,
-  raw: Readonly<Record<string, string>>,
-): Omit<AccessInputs, 'hasApiKey'> {
-  return {
-    command: z.safeParse(shape.command, raw.command).data ?? null,
-    minimumPermission:
-      z.safeParse(shape['minimum-permission'], raw['minimum-permission']).data ?? 'write',
-    allowedBots: z.safeParse(shape['allowed-bots'], raw['allowed-bots']).data ?? new Set(),
-    githubToken: z.parse(shape['github-token'], raw['github-token']),
-  };
-}
-
-function projectId(text: string, quote: Quote): Checked<string> {
+function projectId(text: string, quote: Quote): Result<string, Reason> {
   if (text === '') return problem(ours('is empty; give the ID of the project.'));
   if (/[\s,]/.test(text)) return problem(ours('contains more than one ID; give exactly one.'));
   return isId(text) ? ok(text) : problem(notAnId(quote(text)));
@@ -271,7 +226,10 @@ function projectId(text: string, quote: Quote): Checked<string> {
 /** More messages in one step would wait for hours, because of the rate limit. */
 const MOST_JOBS = 500;
 
-function jobIds(text: string, quote: Quote): Checked<Pick<Inputs, 'jobIds' | 'repeatedIds'>> {
+function jobIds(
+  text: string,
+  quote: Quote,
+): Result<Pick<Inputs, 'jobIds' | 'repeatedIds'>, Reason> {
   const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);
   if (list === null) {
     return problem(
@@ -296,7 +254,8 @@ function jobIds(text: string, quote: Quote): Checked<Pick<Inputs, 'jobIds' | 're
 /** Null if the text is not a JSON array of strings. */
 function readJsonList(text: string): readonly string[] | null {
   try {
-    return z.array(z.string()).parse(JSON.parse(text));
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : null;
   } catch {
     return null;
   }
@@ -335,13 +294,13 @@ const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Never quotes the value: an error must not disclose the key. */
-function apiKey(text: string): Checked<string> {
+function apiKey(text: string): Result<string, Reason> {
   const found = KEY_PROBLEMS.find(([pattern]) => pattern.test(text));
   return found === undefined ? ok(text) : problem(ours(found[1]));
 }
 
 /** One word, so that the start of a comment can be compared with it. */
-function command(text: string, quote: Quote): Checked<string> {
+function command(text: string, quote: Quote): Result<string, Reason> {
   if (/^\S{1,100}$/.test(text) && hasVisibleText(text)) return ok(text);
   return problem(
     sentence`must be one word without white space, such as ${'/agent'}; it is ${quote(text)}.`,
@@ -372,7 +331,7 @@ function wordList<T extends string>(words: readonly T[], alone: string): Check<R
   return listOf<T>(isWord, ours(`${words.join(', ')}, or ${alone} alone`));
 }
 
-function failOn(text: string, quote: Quote): Checked<ReadonlySet<TurnResult>> {
+function failOn(text: string, quote: Quote): Result<ReadonlySet<TurnResult>, Reason> {
   if (text === 'none') return ok(new Set<TurnResult>());
   const needless = ['error', 'cancelled'].find((word) => itemsOf(text).includes(word));
   return needless === undefined
@@ -381,27 +340,33 @@ function failOn(text: string, quote: Quote): Checked<ReadonlySet<TurnResult>> {
 }
 
 /** The words of YAML 1.2, like `getBooleanInput` of the toolkit. */
-function boolean(text: string, quote: Quote): Checked<boolean> {
+function boolean(text: string, quote: Quote): Result<boolean, Reason> {
   if (/^(true|True|TRUE)$/.test(text)) return ok(true);
   if (/^(false|False|FALSE)$/.test(text)) return ok(false);
   return problem(sentence`must be true or false; it is ${quote(text)}.`);
 }
 
-/** Plain ASCII decimals: `Number()` would also accept `1e3`, `0x10` and `Infinity`. */
-function number(range: { above?: number; atLeast?: number; atMost: number }): Check<number> {
+/**
+ * Plain ASCII decimals: `Number()` would also accept `1e3`, `0x10` and `Infinity`. The range is in the
+ * unit of the input, the value in milliseconds.
+ */
+function number(
+  range: { above?: number; atLeast?: number; atMost: number },
+  unitMs: number,
+): Check<number> {
   const { above = -1, atLeast = 0, atMost } = range;
   const low = range.above === undefined ? `${atLeast} or more` : `more than ${above}`;
   return (text, quote) => {
     const value = /^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text) ? Number(text) : Number.NaN;
     return value > above && value >= atLeast && value <= atMost
-      ? ok(value)
+      ? ok(value * unitMs)
       : problem(
           sentence`must be a plain number, ${ours(low)} and at most ${atMost}; it is ${quote(text)}.`,
         );
   };
 }
 
-function conversationNumber(text: string, quote: Quote): Checked<number> {
+function conversationNumber(text: string, quote: Quote): Result<number, Reason> {
   if (/^[1-9][0-9]{0,9}$/.test(text)) return ok(Number(text));
   return problem(sentence`must be the number of a pull request or issue; it is ${quote(text)}.`);
 }
@@ -416,7 +381,7 @@ function oneOf<const T extends string>(words: readonly T[]): Check<T> {
 }
 
 /** The key is sent in a header, so only `https` is safe, except on localhost. */
-function baseUrl(text: string): Checked<URL> {
+function baseUrl(text: string): Result<URL, Reason> {
   const form = sentence`a URL such as ${DEFAULT_BASE_URL}`;
   const url = /[\s\p{C}\\]/u.test(text) ? null : URL.parse(text);
   if (url === null) return problem(sentence`must be ${form}.`);
@@ -424,7 +389,7 @@ function baseUrl(text: string): Checked<URL> {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal)) {
     return problem(ours('is not safe for the key: https required (http only on localhost).'));
   }
-  const refuse = (what: string): Checked<never> =>
+  const refuse = (what: string): Result<never, Reason> =>
     problem(sentence`must not ${ours(what)}; give ${form}.`);
   if (url.username || url.password) return refuse('contain a user name or password');
   if (/[?#]/.test(text)) return refuse('have a query or fragment');
@@ -433,7 +398,7 @@ function baseUrl(text: string): Checked<URL> {
 }
 
 /** Reads the prompt of the workflow. It is checked, but never changed. */
-function readPrompt(env: Env, redact: Redact): Checked<string> {
+function readPrompt(env: Env, redact: Redact): Result<string, Reason> {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
   if (inline && path) {
@@ -451,7 +416,7 @@ function readPrompt(env: Env, redact: Redact): Checked<string> {
   }
 }
 
-function checkPrompt(name: Reason, text: string): Checked<string> {
+function checkPrompt(name: Reason, text: string): Result<string, Reason> {
   if (!text.isWellFormed()) {
     return problem(sentence`${name} contains a lone surrogate (half a character).`);
   }

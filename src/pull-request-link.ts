@@ -19,21 +19,21 @@ const PULL_REQUEST_PATHS = [
 ];
 
 /**
- * Accepts only https without user info, to the host of the job's own repository or a known code
- * host, and with the path of a pull request. The link is rebuilt from these parts, so nothing else
- * in it is passed on. It is never fetched.
+ * Accepts only https without user info, to the host of one of the URLs or a known code host, and
+ * with the path of a pull request. The link is rebuilt from these parts, so nothing else in it is
+ * passed on. It is never fetched.
  */
 export function checkPrLink(
   link: string | null,
-  { serverUrl, repository }: { readonly serverUrl: string; readonly repository: string | null },
+  hostUrls: readonly string[],
 ): Result<string | null> {
   if (link === null || link === '') return ok(null);
-  if (/[\s\p{C}\\]/u.test(link) || !URL.canParse(link)) return problem('it is not a URL');
-  const url = new URL(link);
+  const url = /[\s\p{C}\\]/u.test(link) ? null : URL.parse(link);
+  if (url === null) return problem('it is not a URL');
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
     return problem('it is not a plain https link');
   }
-  const hosts = [...CODE_HOSTS, hostOf(serverUrl), hostOf(repository ?? '')];
+  const hosts = [...CODE_HOSTS, ...hostUrls.map((hostUrl) => URL.parse(hostUrl)?.host)];
   if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
     return problem('it does not lead to a known code host');
   }
@@ -43,10 +43,6 @@ export function checkPrLink(
     return problem('it does not lead to a pull request');
   }
   return ok(`https://${url.host}${path}`);
-}
-
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : '';
 }
 
 /** The form of all links that pass the check. */

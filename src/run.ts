@@ -3,18 +3,12 @@ import { createTransport, type Transport } from './agent/http.ts';
 import { openSendQueue } from './agent/send-queue.ts';
 import type { RunContext, Runtime } from './context.ts';
 import { connectOnce, type GitHub } from './github/api.ts';
-import { authorize, cannotCheck, getsNoSecrets, isTrusted, requestOf } from './github/authorize.ts';
-import type { Request } from './github/command.ts';
-import { createDeadline, type Deadline } from './github/deadline.ts';
+import { authorize, cannotCheck, getsNoSecrets, isTrusted } from './github/authorize.ts';
+import { type Request, readRequest } from './github/command.ts';
+import { Deadline } from './github/deadline.ts';
 import { neededFor, whyOf } from './github/errors.ts';
-import {
-  type CommentTrigger,
-  isCommentEvent,
-  readTrigger,
-  type Trigger,
-  type TriggerRead,
-} from './github/event.ts';
-import { type Claim, type Reactions, reactTo } from './github/reactions.ts';
+import { type CommentTrigger, isCommentEvent, readTrigger, type Trigger } from './github/event.ts';
+import { type Claim, Reactions } from './github/reactions.ts';
 import { DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.ts';
 import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
@@ -33,7 +27,7 @@ import {
 import { renderLedger, renderProblem, renderUsage } from './report/comment.ts';
 import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/finish.ts';
 import { overallDelivery, worst } from './report/ranking.ts';
-import { problemWithCertificates, type RunInfo, readRunInfo } from './runner/environment.ts';
+import { type RunInfo, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { JobState } from './turn.ts';
 import { VERSION } from './version.ts';
@@ -58,28 +52,27 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 /** Inputs, trigger, authorization, jobs, finish. */
 async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
   const info = readRunInfo(runtime.env);
-  const settings = readInputs(runtime.env, runtime.redact);
-  const access = settings.kind === 'valid' ? settings.inputs : settings.access;
-  const { trigger, ...event } = findTrigger(runtime);
+  const { access, inputs, problems } = readInputs(runtime.env, runtime.redact);
+  const trigger = findTrigger(runtime);
   const trusted = isTrusted(trigger);
-  if (event.kind === 'broken' && !trusted) {
-    return fail(runtime, ours(`The run does not know what started it: ${event.why}.`));
+  if (trigger.problem !== null && !trusted) {
+    return fail(runtime, ours(`The run does not know what started it: ${trigger.problem}.`));
   }
   if (!access.hasApiKey && getsNoSecrets(trigger)) return skip(runtime, NO_SECRETS);
   // On other events, anyone may have started the run, and must not be able to make it fail.
-  if (trusted && settings.kind === 'invalid') return fail(runtime, join(settings.problems));
-  if (event.kind === 'broken') {
-    runtime.log.warning(`The step runs without a pull request or issue: ${event.why}.`);
+  if (trusted && inputs === null) return fail(runtime, join(problems));
+  if (trigger.problem !== null) {
+    runtime.log.warning(`The step runs without a pull request or issue: ${trigger.problem}.`);
   }
-  const request = requestOf(trigger, access);
-  if (request.kind === 'none' || request.kind === 'refused') return skip(runtime, request.reason);
+  const request = readRequest(trigger.comment, access);
+  if (request.kind === 'none') return skip(runtime, request.reason);
 
   const github = openGitHub(runtime, info, trigger, access);
   const { connect, deadline, reactions } = github;
   const mark = Math.floor(runtime.random() * MOST_MARKS).toString(36);
   const memory =
-    settings.kind === 'valid' && request.kind === 'asked'
-      ? openMemory({ runtime, info, trigger, mark, inputs: settings.inputs }, github)
+    inputs !== null && request.kind === 'asked'
+      ? openMemory({ runtime, info, trigger, mark, inputs }, github)
       : null;
   const asking = authorize(trigger, info, access, connect);
   const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotCheck);
@@ -87,14 +80,11 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
-  if (settings.kind === 'invalid') return complain({ runtime, info }, settings.problems, github);
+  if (inputs === null) return complain({ runtime, info }, problems, github);
   if (request.kind === 'usage') return answerWithUsage({ runtime, info }, request, github);
   void reactions.show('eyes');
-  if (settings.missing.length > 0 || memory === null) {
-    return complain({ runtime, info }, settings.missing, github);
-  }
+  if (problems.length > 0 || memory === null) return complain({ runtime, info }, problems, github);
   const { text } = request;
-  const { inputs } = settings;
   return followUp({ runtime, states, info, trigger, text, mark, inputs }, memory, github);
 }
 
@@ -158,9 +148,8 @@ async function followUp(
   }
 }
 
-function findTrigger({ env }: Runtime): TriggerRead {
-  const file = readWhole(env.GITHUB_EVENT_PATH ?? '');
-  return readTrigger(env.GITHUB_EVENT_NAME ?? '', file.kind === 'ok' ? file.value : null);
+function findTrigger({ env }: Runtime): Trigger {
+  return readTrigger(env.GITHUB_EVENT_NAME ?? '', readWhole(env.GITHUB_EVENT_PATH ?? ''));
 }
 
 /** What a run needs to use GitHub. */
@@ -179,14 +168,13 @@ function openGitHub(
   trigger: Trigger,
   { githubToken: token, command }: Pick<Inputs, 'githubToken' | 'command'>,
 ): GitHubSide {
-  const unsafe = problemWithCertificates(runtime.env);
-  const connect = connectOnce({ ...info, ...runtime, token, unsafe, userAgent: USER_AGENT });
+  const connect = connectOnce({ ...info, ...runtime, token, userAgent: USER_AGENT });
   const comment = command === null ? null : trigger.comment;
   return {
     comment,
     connect,
-    deadline: createDeadline(runtime.clock, GITHUB_MS),
-    reactions: reactTo(comment, connect, runtime.log),
+    deadline: new Deadline(runtime.clock, GITHUB_MS),
+    reactions: new Reactions(comment, connect, runtime.log),
   };
 }
 

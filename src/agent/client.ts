@@ -3,7 +3,7 @@ import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import type { Interval, JobRecord } from '../turn.ts';
 import { explain, inUtc } from './explain.ts';
-import type { Answer, Exchange, ReadOptions, Transport } from './http.ts';
+import type { Answer, Exchange, Transport } from './http.ts';
 import { readRecord } from './job-record.ts';
 import {
   classifySend,
@@ -34,14 +34,17 @@ export interface AgentContext {
   readonly redact: Redact;
 }
 
-/** Why polling or sending was given up. */
-export type GiveUp =
-  | { readonly kind: 'refused'; readonly why: Reason }
-  /** The send queue is stopped, because of another message of this run. */
-  | { readonly kind: 'stopped'; readonly why: Reason }
-  /** `why` is the reason of the last retry, or empty. */
-  | { readonly kind: 'timed-out'; readonly why: Reason }
-  | { readonly kind: 'cancelled' };
+/**
+ * Why polling or sending was given up. `stopped`: the send queue is stopped, because of another message
+ * of this run.
+ */
+export interface GiveUp {
+  readonly kind: 'refused' | 'stopped' | 'timed-out' | 'cancelled';
+  /** Of a time-out, the reason of the last retry, or empty. Empty for a cancellation. */
+  readonly why: Reason;
+}
+
+const CANCELLED: GiveUp = { kind: 'cancelled', why: NO_REASON };
 
 /** The attempt had no effect and may be repeated. */
 export interface Retry {
@@ -91,20 +94,21 @@ export async function fetchJob(
   context: AgentContext,
   jobId: string,
   remainingMs: () => number,
-  order: Pick<ReadOptions, 'isBeforeMessage'> = {},
+  isBeforeMessage = false,
 ): Promise<Fetched | Missed> {
   const { transport, clock, signal, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
   const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
-  const exchange = await transport.get(path, { timeoutMs, signal, ...order });
+  const exchange = await transport.get(path, { timeoutMs, signal, isBeforeMessage });
   context.debug(describeExchange(`GET ${path}`, exchange));
-  if (isSuccess(exchange) && exchange.body.kind === 'ok') {
-    const read = readRecord(exchange.body.value, jobId, context);
-    if (read.kind === 'ok') {
+  const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
+  if (isSuccess && exchange.body.kind === 'ok') {
+    const read = readRecord(exchange.body.value, redact, context.serverUrl);
+    if (read.kind === 'ok' && read.value.id === jobId) {
       return { kind: 'fetched', record: read.value, during: { from, to: clock.now() } };
     }
-    const what = read.kind === 'other-job' ? 'the record of another job' : read.problem;
+    const what = read.kind === 'ok' ? 'the record of another job' : read.problem;
     return { kind: 'missed', exchange, why: ours(`Polling the job returned ${what}.`) };
   }
   const why = explain(exchange, { doing: 'poll', where, retryAt: null, isRetried: false, redact });
@@ -134,13 +138,13 @@ export function pollBeforeSend(
     if (giveUp !== null) return giveUp;
     onPoll();
     const remainingMs = (): number => deadline - clock.now();
-    const poll = await fetchJob(context, jobId, remainingMs, { isBeforeMessage: true });
+    const poll = await fetchJob(context, jobId, remainingMs, true);
     if (poll.kind === 'fetched') {
       failures = 0;
       networkErrors = 0;
       return poll;
     }
-    if (signal.aborted) return { kind: 'cancelled' };
+    if (signal.aborted) return CANCELLED;
     const { exchange } = poll;
     failures += 1;
     if (exchange.kind === 'failure') networkErrors += 1;
@@ -157,21 +161,12 @@ export function pollBeforeSend(
   };
 }
 
-/** Polls a job, with retries, until its record is fetched. */
-export function pollUntilFetched(
-  context: AgentContext,
-  jobId: string,
-  hooks: PollHooks,
-): Promise<Fetched | GiveUp> {
-  return withRetries(context, pollBeforeSend(context, jobId, hooks));
-}
-
 /**
  * Repeats an attempt for as long as it asks for a retry. Each attempt takes a slot of the send
  * queue. A pause between two attempts frees the slot, unless messages to other jobs should wait as
  * well.
  */
-export async function withRetries<T extends { readonly kind: string }>(
+export async function withRetries<T extends object>(
   context: AgentContext,
   attempt: () => Promise<T | Retry>,
 ): Promise<T | GiveUp> {
@@ -187,8 +182,8 @@ export async function withRetries<T extends { readonly kind: string }>(
   }
 }
 
-function isRetry(result: { readonly kind: string }): result is Retry {
-  return result.kind === 'retry';
+function isRetry(result: object): result is Retry {
+  return 'kind' in result && result.kind === 'retry';
 }
 
 /** Why nothing that takes `neededMs` may start now, or null if it may. */
@@ -196,7 +191,7 @@ export function mustGiveUp(
   { queue, clock, deadline, signal }: AgentContext,
   neededMs: number,
 ): GiveUp | null {
-  if (signal.aborted) return { kind: 'cancelled' };
+  if (signal.aborted) return CANCELLED;
   if (deadline - clock.now() <= neededMs) return { kind: 'timed-out', why: NO_REASON };
   return queue.stopped.aborted ? { kind: 'stopped', why: queue.stopped.reason } : null;
 }
@@ -247,7 +242,7 @@ function afterFailedSend(
   const why = explain(exchange, { doing: 'send', where, retryAt, isRetried, redact });
   const sendClass = classifySend(exchange);
   if (sendClass === 'doubtful') return { kind: 'doubtful', why };
-  if (signal.aborted) return { kind: 'cancelled' };
+  if (signal.aborted) return CANCELLED;
   const isLimit = sendClass === 'rate-limited';
   if ((isRetried || isLimit) && queue.stopped.aborted) {
     return { kind: 'stopped', why: queue.stopped.reason };
@@ -272,34 +267,22 @@ async function pause(
   try {
     await clock.sleep(afterMs, AbortSignal.any([signal, stopped]));
   } catch {
-    return signal.aborted ? { kind: 'cancelled' } : { kind: 'stopped', why: stopped.reason };
+    return signal.aborted ? CANCELLED : { kind: 'stopped', why: stopped.reason };
   }
   return null;
 }
 
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
-  const read = body.kind === 'ok' ? readRecord(body.value, jobId, context) : body;
-  switch (read.kind) {
-    case 'ok':
-      return { kind: 'delivered', record: read.value, warning: '' };
-    case 'other-job':
-      return {
-        kind: 'doubtful',
-        why: sentence`${context.where} returned the record of another job in response to the message.`,
-      };
-    case 'problem': {
-      const what = body.kind === 'ok' && body.value === '' ? 'an empty body' : read.problem;
-      return {
-        kind: 'delivered',
-        record: null,
-        warning: `The API accepted the message (${status}), but returned ${what}.`,
-      };
-    }
+  const read =
+    body.kind === 'ok' ? readRecord(body.value, context.redact, context.serverUrl) : body;
+  if (read.kind === 'problem') {
+    const what = body.kind === 'ok' && body.value === '' ? 'an empty body' : read.problem;
+    const warning = `The API accepted the message (${status}), but returned ${what}.`;
+    return { kind: 'delivered', record: null, warning };
   }
-}
-
-function isSuccess(exchange: Exchange): exchange is Answer {
-  return exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
+  if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
+  const why = sentence`${context.where} returned the record of another job in response to the message.`;
+  return { kind: 'doubtful', why };
 }
 
 function jobPath(projectId: string, jobId: string): string {

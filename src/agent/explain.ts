@@ -37,7 +37,7 @@ export function explain(exchange: Exchange, attempt: Attempt): Reason {
 const MOST_DETAILS = 3;
 
 function quoteRefusal(body: string, redact: Redact): Reason {
-  const { sentence: refusal, details } = readRefusal(body, redact);
+  const [refusal = '', ...details] = readRefusal(body, redact);
   if (refusal === '') return NO_REASON;
   const shown = details.slice(0, MOST_DETAILS).map((detail) => sentence`${oneLine(detail, 120)}`);
   const more = ours(details.length > shown.length ? `${details.length - shown.length} more` : '');

@@ -39,8 +39,8 @@ export interface Failure {
   readonly kind: 'failure';
   /** Whether any byte of the request may have been sent. If so, it may have been processed. */
   readonly written: boolean;
-  /** A `setup` failure lasts until a setting is changed; a `network` failure may pass. */
-  readonly cause: 'network' | 'setup' | 'deadline' | 'cancelled';
+  /** A `setup` failure lasts until a setting is changed; any other may pass. */
+  readonly cause: 'network' | 'setup';
   /** A phrase for people, such as "connection refused"; without secrets. */
   readonly why: string;
 }
@@ -52,17 +52,14 @@ export interface RequestOptions {
    */
   readonly timeoutMs: () => number;
   readonly signal: AbortSignal;
-}
-
-export interface ReadOptions extends RequestOptions {
-  /** Whether a message waits for it. Such a read skips the limit: the send queue already limits it. */
+  /** Whether a message waits for a read, which then skips the limit: the send queue already limits it. */
   readonly isBeforeMessage?: boolean;
 }
 
 /** The two kinds of request that this action makes. Neither is retried here: see retry.ts. */
 export interface Transport {
   /** Reads; connections are kept alive between calls. */
-  get(path: string, options: ReadOptions): Promise<Exchange>;
+  get(path: string, options: RequestOptions): Promise<Exchange>;
   /** Sends exactly one request, on a connection of its own. */
   postOnce(path: string, json: unknown, options: RequestOptions): Promise<Exchange>;
   /** Closes every connection at once. */
@@ -99,34 +96,26 @@ export function createTransport(options: TransportOptions): Transport {
     await dispatcher.destroy();
   }
 
+  async function read(path: string, limits: RequestOptions): Promise<Exchange> {
+    shared ??= connect();
+    const used = shared;
+    const exchange = await makeRequest(used, path, null, limits, options);
+    // A request that hangs may block its connection forever, and with it all requests that wait for it.
+    // After a cancellation, no further request is made.
+    if (exchange.kind === 'failure' && shared === used && !limits.signal.aborted) {
+      shared = undefined;
+      retire(used);
+    }
+    return exchange;
+  }
+
   return {
-    async get(path, { timeoutMs, signal, isBeforeMessage = false }) {
-      const limit = isBeforeMessage ? atOnce : afterMessage;
-      let used: Dispatcher | undefined;
-      const connectShared = (): Dispatcher => {
-        shared ??= connect();
-        used = shared;
-        return used;
-      };
-      const request = { method: 'GET', path, body: null, timeoutMs, signal, limit } as const;
-      const exchange = await makeRequest({ ...request, connect: connectShared }, options);
-      // A request that hangs may block its connection forever, and with it all requests that wait for it.
-      if (exchange.kind === 'failure' && used !== undefined && shared === used) {
-        shared = undefined;
-        retire(used);
-      }
-      return exchange;
-    },
-    async postOnce(path, json, { timeoutMs, signal }) {
-      let own: Dispatcher | undefined;
-      const connectOwn = (): Dispatcher => {
-        own = connect();
-        return own;
-      };
-      const body = JSON.stringify(json);
-      const request = { method: 'POST', path, body, timeoutMs, signal, limit: atOnce } as const;
-      const exchange = await makeRequest({ ...request, connect: connectOwn }, options);
-      if (own !== undefined) await destroy(own);
+    get: (path, limits) =>
+      limits.isBeforeMessage ? read(path, limits) : afterMessage(() => read(path, limits)),
+    async postOnce(path, json, limits) {
+      const own = connect();
+      const exchange = await makeRequest(own, path, JSON.stringify(json), limits, options);
+      await destroy(own);
       return exchange;
     },
     async close() {
@@ -155,50 +144,39 @@ function createDispatcher({ proxy }: TransportOptions): Dispatcher {
   });
 }
 
-function atOnce<T>(work: () => Promise<T>): Promise<T> {
-  return work();
-}
-
-interface Outgoing extends RequestOptions {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly body: string | null;
-  /** Starts the request when it may start. */
-  readonly limit: (request: () => Promise<Exchange>) => Promise<Exchange>;
-  /** Called when the request starts. */
-  readonly connect: () => Dispatcher;
-}
-
-async function makeRequest(outgoing: Outgoing, options: TransportOptions): Promise<Exchange> {
-  const stopper = createStopper(outgoing.signal, options.clock);
+/** A GET if there is no body, otherwise a POST. */
+async function makeRequest(
+  dispatcher: Dispatcher,
+  path: string,
+  body: string | null,
+  { timeoutMs, signal: cancelled }: RequestOptions,
+  options: TransportOptions,
+): Promise<Exchange> {
+  const limits = limitTime(timeoutMs(), cancelled, options.clock);
+  const { signal } = limits;
   let written = false;
-  // The compiler does not see assignments in a function that is called later.
-  let head = undefined as ReturnType<typeof readHead> | undefined;
-
-  async function request(): Promise<Exchange> {
-    stopper.start(outgoing.timeoutMs());
-    const toDispatch = dispatchOptions(outgoing, options, stopper.signal);
-    const dispatcher = onWrite(outgoing.connect(), () => {
-      written = true;
-      stopper.connected();
-    });
-    const response = await untilStopped(dispatcher.request(toDispatch), stopper.signal);
-    const known = readHead(response);
-    head = known;
-    return { ...known, body: await untilStopped(readBody(response), stopper.signal) };
-  }
-
+  let head: Omit<Answer, 'body'> | null = null;
   try {
-    return await untilStopped(outgoing.limit(request), stopper.signal);
+    signal.throwIfAborted();
+    const hooked = onWrite(dispatcher, () => {
+      written = true;
+      limits.connected();
+    });
+    const request = hooked.request(dispatchOptions(path, body, options, signal));
+    const response = await untilStopped(request, signal);
+    head = readHead(response);
+    return { ...head, body: await untilStopped(readBody(response), signal) };
   } catch (error) {
-    const failure = describeFailure(error, written);
+    const [cause, why] = signal.aborted
+      ? (['network', signal.reason.message] as const)
+      : explainError(error as Error);
     // Once the status is known, only the body is lost.
-    return head === undefined
-      ? failure
-      : { ...head, body: problem(`a body that was cut off (${failure.why})`) };
+    return head === null
+      ? { kind: 'failure', written, cause, why }
+      : { ...head, body: problem(`a body that was cut off (${why})`) };
     /* v8 ignore next -- V8 counts a way past a catch that always returns */
   } finally {
-    stopper.end();
+    limits.end();
   }
 }
 
@@ -206,32 +184,28 @@ async function makeRequest(outgoing: Outgoing, options: TransportOptions): Promi
 const DONE = 'done';
 
 /** Stops a request that is cancelled, gets no connection in time or takes too long. */
-function createStopper(cancelled: AbortSignal, clock: Clock) {
+function limitTime(timeoutMs: number, cancelled: AbortSignal, clock: Clock) {
   const stop = new AbortController();
   const connected = new AbortController();
   const ended = new AbortController();
-  const cancel = (): void => stop.abort(new Stopped('cancelled', 'the run was cancelled'));
+  const cancel = (): void => stop.abort(new Error('the run was cancelled'));
   if (cancelled.aborted) cancel();
   else cancelled.addEventListener('abort', cancel, { once: true });
+  if (timeoutMs <= 0) stop.abort(new Error('no time was left for it'));
 
-  function stopAfter(ms: number, unless: AbortSignal, reason: Stopped): void {
+  function stopAfter(ms: number, unless: AbortSignal, why: string): void {
     clock.sleep(ms, unless).then(
-      () => stop.abort(reason),
+      () => stop.abort(new Error(why)),
       // What it was to stop is over.
       () => {},
     );
   }
+  stopAfter(timeoutMs, ended.signal, `no answer within ${Math.ceil(timeoutMs / 1000)} s`);
+  stopAfter(CONNECT_MS, connected.signal, `no connection within ${CONNECT_MS / 1000} s`);
 
   return {
+    /** Aborted with an error whose message is a phrase for people. */
     signal: stop.signal,
-    start(timeoutMs: number): void {
-      stop.signal.throwIfAborted();
-      if (timeoutMs <= 0) throw new Stopped('deadline', 'no time was left for it');
-      const late = new Stopped('deadline', `no answer within ${Math.ceil(timeoutMs / 1000)} s`);
-      stopAfter(timeoutMs, ended.signal, late);
-      const lost = new Stopped('network', `no connection within ${CONNECT_MS / 1000} s`);
-      stopAfter(CONNECT_MS, connected.signal, lost);
-    },
     connected(): void {
       connected.abort(DONE);
     },
@@ -244,25 +218,27 @@ function createStopper(cancelled: AbortSignal, clock: Clock) {
 }
 
 function dispatchOptions(
-  { method, path, body }: Outgoing,
+  path: string,
+  body: string | null,
   { baseUrl, apiKey, userAgent }: TransportOptions,
   signal: AbortSignal,
 ): Dispatcher.RequestOptions {
   const { origin, pathname } = resolvePath(baseUrl, path);
+  const isPost = body !== null;
   return {
     origin,
     path: pathname,
-    method,
+    method: isPost ? 'POST' : 'GET',
     headers: {
       authorization: `Bearer ${apiKey}`,
       'user-agent': userAgent,
       accept: 'application/json',
       'accept-encoding': 'identity',
-      ...(body === null ? {} : { 'content-type': 'application/json' }),
+      ...(isPost ? { 'content-type': 'application/json' } : {}),
     },
     body,
     // The server may close a connection that was kept alive at the moment a POST is written to it.
-    reset: method === 'POST',
+    reset: isPost,
     signal,
   };
 }
@@ -309,14 +285,13 @@ function untilStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {
   const all = (name: string): readonly string[] => [headers[name] ?? []].flat();
   const first = (name: string): string => all(name)[0] ?? '';
-  const location = first('location');
   return {
     kind: 'answer',
     status: statusCode,
     contentType: first('content-type'),
     retryAfter: all('retry-after'),
     date: first('date'),
-    locationHost: URL.canParse(location) ? new URL(location).host : '',
+    locationHost: URL.parse(first('location'))?.host ?? '',
     requestId:
       ['x-request-id', 'request-id', 'cf-ray']
         .map(first)
@@ -346,14 +321,6 @@ async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Res
   }
 }
 
-class Stopped extends Error {
-  readonly failure: Failure['cause'];
-  constructor(failure: Failure['cause'], why: string) {
-    super(why);
-    this.failure = failure;
-  }
-}
-
 const NETWORK: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is not known to DNS',
   EAI_AGAIN: 'DNS did not answer',
@@ -372,41 +339,31 @@ const NETWORK: Readonly<Record<string, string>> = {
 const CERTIFICATE =
   /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|DEPTH_ZERO|SELF_SIGNED|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
 
-function describeFailure(error: unknown, written: boolean): Failure {
-  const failure = (cause: Failure['cause'], why: string): Failure => ({
-    kind: 'failure',
-    written,
-    cause,
-    why,
-  });
-  if (error instanceof Stopped) return failure(error.failure, error.message);
-  const root = rootOf(error as Error);
+function explainError(error: Error): readonly [Failure['cause'], string] {
+  const root = rootOf(error);
   const code = codeOf(root);
   const proxyStatus = /^Proxy response \((\d+)\)/.exec(root.message)?.[1];
   if (proxyStatus === '407') {
-    return failure(
+    return [
       'setup',
       'the proxy requires other credentials (407); check the user name and password in its URL',
-    );
+    ];
   }
   if (proxyStatus !== undefined) {
-    return failure('network', `the proxy answered CONNECT with ${proxyStatus}`);
+    return ['network', `the proxy answered CONNECT with ${proxyStatus}`];
   }
   if (CERTIFICATE.test(code)) {
-    return failure(
+    return [
       'setup',
       `the certificate is not trusted (${code}); for a private CA, set NODE_EXTRA_CA_CERTS ` +
         'in the environment of the runner',
-    );
+    ];
   }
   if (/^(ERR_SSL|EPROTO)/.test(code)) {
-    return failure(
-      'setup',
-      `no secure TLS connection is possible (${code}); check base-url and proxy`,
-    );
+    return ['setup', `no secure TLS connection is possible (${code}); check base-url and proxy`];
   }
-  if (root.name === 'HTTPParserError') return failure('network', 'the answer is not HTTP');
-  return failure('network', NETWORK[code] ?? (code || 'the connection failed'));
+  if (root.name === 'HTTPParserError') return ['network', 'the answer is not HTTP'];
+  return ['network', NETWORK[code] ?? (code || 'the connection failed')];
 }
 
 /** The first cause that has a code: Node nests errors, and combines several into one. */

@@ -25,45 +25,31 @@ const jobRecord = z.object({
 /**
  * Reads the job record in a body. Unknown fields are ignored, a field of the wrong type counts as
  * absent, and an unknown status is kept, because it only means "not final". Secrets are redacted
- * before anything is cut, quoted or compared. A problem never quotes the body.
+ * before anything is cut, quoted or compared. The link is kept only if it passes the check. A problem
+ * never quotes the body.
  */
-export function readRecord(
-  body: string,
-  jobId: string,
-  { redact, serverUrl }: { readonly redact: Redact; readonly serverUrl: string },
-): Result<JobRecord> | { readonly kind: 'other-job' } {
+export function readRecord(body: string, redact: Redact, serverUrl: string): Result<JobRecord> {
   const json = parseJson(body);
   if (json === undefined) return problem(`invalid JSON (${Buffer.byteLength(body)} bytes)`);
   const parsed = jobRecord.safeParse(json);
   if (!parsed.success) return problem('JSON that is not a job record');
-  return parsed.data.id === jobId
-    ? ok(toJobRecord(parsed.data, redact, serverUrl))
-    : { kind: 'other-job' };
-}
-
-/** Keeps the link only if it passes the check. `serverUrl` is the code host of this workflow. */
-function toJobRecord(
-  record: z.infer<typeof jobRecord>,
-  redact: Redact,
-  serverUrl: string,
-): JobRecord {
+  const { id, status, prLink, model, createdAt, archivedAt } = parsed.data;
   const clean = (value: string | null): string | null => (value === null ? null : redact(value));
-  const source = record.source && {
-    repository: redact(record.source.repository),
-    ref: clean(record.source.ref),
+  const source = parsed.data.source && {
+    repository: redact(parsed.data.source.repository),
+    ref: clean(parsed.data.source.ref),
   };
-  const repository = source?.repository ?? null;
-  const link = checkPrLink(clean(record.prLink), { serverUrl, repository });
-  return {
-    id: record.id,
-    status: record.status && redactStatus(record.status, redact),
+  const link = checkPrLink(clean(prLink), [serverUrl, source?.repository ?? '']);
+  return ok({
+    id,
+    status: status && redactStatus(status, redact),
     prLink: link.kind === 'ok' ? link.value : null,
     linkProblem: link.kind === 'problem' ? link.problem : null,
-    model: clean(record.model),
+    model: clean(model),
     source,
-    createdAt: clean(record.createdAt),
-    archivedAt: clean(record.archivedAt),
-  };
+    createdAt: clean(createdAt),
+    archivedAt: clean(archivedAt),
+  });
 }
 
 const detail = z.union([
@@ -79,40 +65,34 @@ const detail = z.union([
     }),
   ),
 ]);
-const details = z.catch(
-  z.union([
-    z.pipe(
-      z.string(),
-      z.transform((only) => [only]),
-    ),
-    z.array(z.catch(detail, '')),
-  ]),
-  [],
+const details = z.pipe(
+  z.catch(z.union([z.string(), z.array(z.catch(detail, ''))]), []),
+  z.transform((given) => [given].flat().filter((text) => text !== '')),
 );
 
+const message = z.pipe(
+  z.object({ message: z.string(), details }),
+  z.transform((given) => [given.message, ...given.details]),
+);
 const refusal = z.union([
-  z.object({ error: z.string(), details }),
   z.pipe(
-    z.object({ error: z.object({ message: z.string(), details }) }),
-    z.transform(({ error }) => ({ error: error.message, details: error.details })),
+    z.object({ error: z.string(), details }),
+    z.transform((given) => [given.error, ...given.details]),
   ),
   z.pipe(
-    z.object({ message: z.string(), details }),
-    z.transform(({ message, details }) => ({ error: message, details })),
+    z.object({ error: message }),
+    z.transform(({ error }) => error),
   ),
+  message,
 ]);
 
-/** How the API explains a refusal: `{"error": string, "details": [...]}`. May be empty. */
-export function readRefusal(
-  body: string,
-  redact: Redact,
-): { readonly sentence: string; readonly details: readonly string[] } {
-  const { data } = refusal.safeParse(parseJson(body));
-  if (data === undefined) return { sentence: '', details: [] };
-  return {
-    sentence: redact(data.error),
-    details: data.details.filter((text) => text !== '').map(redact),
-  };
+/**
+ * How the API explains a refusal, `{"error": string, "details": [...]}`: the error, then its details.
+ * Empty if it does not.
+ */
+export function readRefusal(body: string, redact: Redact): readonly string[] {
+  const { data = [] } = refusal.safeParse(parseJson(body));
+  return data.map(redact);
 }
 
 function parseJson(body: string): unknown {

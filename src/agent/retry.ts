@@ -1,3 +1,4 @@
+import type { Delivery } from '../turn.ts';
 import type { Answer, Exchange } from './http.ts';
 
 /** Milliseconds. If the API asks for a longer pause, the send is given up. */
@@ -45,11 +46,12 @@ export const SEND_RULES = {
   },
 } as const satisfies Readonly<Record<string, SendRule>>;
 
-/** How often the message may be sent again. What may have been delivered is never sent again. */
-type SendRule = { readonly when: string } & (
-  | { readonly delivery: 'not-sent'; readonly repeats: number }
-  | { readonly delivery: 'sent' | 'unknown'; readonly repeats: 0 }
-);
+interface SendRule {
+  readonly when: string;
+  readonly delivery: Delivery;
+  /** How often the message may be sent again. What may have been delivered is never sent again. */
+  readonly repeats: number;
+}
 
 export type SendClass = keyof typeof SEND_RULES;
 
@@ -140,7 +142,8 @@ const GRACE_FOR_404_MS = 30_000;
 export function pollRetryDelayMs(history: PollHistory): number | null {
   const { exchange, failures, networkErrors, sinceSendMs, random } = history;
   const beforeSend = sinceSendMs === null;
-  const tolerated = !beforeSend && sinceSendMs < GRACE_FOR_404_MS && isMissing(exchange);
+  const isMissing = exchange.kind === 'answer' && exchange.status === 404;
+  const tolerated = !beforeSend && sinceSendMs < GRACE_FOR_404_MS && isMissing;
   const hopeless =
     isFinalRefusal(exchange) ||
     failures >= MOST_FAILED_POLLS ||
@@ -149,10 +152,6 @@ export function pollRetryDelayMs(history: PollHistory): number | null {
   if (hopeless && !tolerated) return null;
   const backoff = random * Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 10));
   return Math.max(backoff, retryAfterMs(exchange, history.now) ?? 0);
-}
-
-function isMissing(exchange: Exchange): boolean {
-  return exchange.kind === 'answer' && exchange.status === 404;
 }
 
 function isFinalRefusal(exchange: Exchange): boolean {
@@ -182,28 +181,12 @@ export function retryAfterMs(exchange: Exchange, now: number): number | null {
 /** Milliseconds: far beyond any wait, and small enough for exact arithmetic. */
 const LONGEST_WAIT_MS = 9e14;
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
 /** Milliseconds since 1970 of an IMF-fixdate, the only form that servers may send. */
 function httpDate(text: string): number | null {
-  const parts =
-    /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d) GMT$/.exec(
-      text,
-    );
-  if (parts === null) return null;
-  const [, day, name = '', year, hour, minute, second] = parts;
-  const month = MONTHS.indexOf(name);
+  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), /.test(text)) return null;
   // A Date has no leap seconds.
   const whole = text.replace(':60 GMT', ':59 GMT');
-  const time = Date.UTC(
-    Number(year),
-    month,
-    Number(day),
-    Number(hour),
-    Number(minute),
-    Math.min(59, Number(second)),
-  );
-  // Date.UTC turns a date that does not exist into another one, such as 31 February into 3 March.
-  const exists = month >= 0 && new Date(time).toUTCString().slice(5) === whole.slice(5);
-  return exists ? time : null;
+  const time = Date.parse(whole);
+  // It also accepts other forms, and dates that do not exist: 31 February would be 3 March.
+  return new Date(time).toUTCString().slice(3) === whole.slice(3) ? time : null;
 }

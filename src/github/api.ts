@@ -1,10 +1,12 @@
 import * as z from 'zod/mini';
 import type { Clock } from '../clock.ts';
-import { type Env, readProxy } from '../runner/environment.ts';
+import { PERMISSIONS, type Permission } from '../inputs.ts';
+import { type Env, problemWithCertificates, readProxy } from '../runner/environment.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
-import { type CallLimits, callLimits } from './call-limits.ts';
-import { type GitHubAnswer, GitHubError, GraphQLError, refuseErrors } from './errors.ts';
+import { CallLimits } from './call-limits.ts';
+import { type GitHubAnswer, GitHubError, GraphQLError, isUnclear, refuseErrors } from './errors.ts';
+import type { Reactable } from './event.ts';
 import { createFetch } from './fetch.ts';
 
 // All calls to the API of GitHub.
@@ -37,14 +39,7 @@ export interface CommentsQuery {
 export interface Collaborator {
   /** Null if the account no longer exists. */
   readonly user: { readonly id: number; readonly login: string } | null;
-  readonly permission: 'none' | 'triage' | 'write' | 'maintain' | 'admin';
-}
-
-/** Something that can be reacted to. */
-export interface Reactable {
-  readonly kind: 'comment' | 'review-comment' | 'review';
-  readonly id: number;
-  readonly nodeId: string;
+  readonly permission: Permission | 'none';
 }
 
 export type ReactionContent = 'eyes' | 'rocket' | 'hooray' | 'confused';
@@ -55,23 +50,6 @@ export interface Reaction {
   readonly isNew: boolean;
 }
 
-/** Each call rejects with a `GitHubError`. */
-export interface GitHub {
-  /** Our comments on an issue or pull request, the oldest first. Makes one request per page. */
-  readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]>;
-  createComment(number: number, body: string): Promise<OwnComment>;
-  /** Null if the comment no longer exists. */
-  updateComment(id: number, body: string): Promise<OwnComment | null>;
-  deleteComment(id: number): Promise<void>;
-  /** Null for a review: GitHub does not return whether its reaction is new. */
-  react(to: Reactable, content: ReactionContent): Promise<Reaction | null>;
-  removeReaction(from: Reactable, reactionId: number): Promise<void>;
-  /** Null if the person is not a collaborator. */
-  collaborator(login: string): Promise<Collaborator | null>;
-  /** Limits all calls from now on to this many milliseconds in total. */
-  hurry(ms: number): void;
-}
-
 export interface GitHubOptions {
   readonly token: string;
   /** `owner/name`. */
@@ -79,17 +57,18 @@ export interface GitHubOptions {
   readonly apiUrl: string;
   readonly graphqlUrl: string;
   readonly userAgent: string;
-  /** For the proxy. */
+  /** For the proxy and the check of certificates. */
   readonly env: Env;
   readonly clock: Clock;
   readonly redact: Redact;
+  /** Aborted when the run is cancelled. */
+  readonly signal: AbortSignal;
+  readonly deferTierUp: () => void;
 }
 
 const PAGE_SIZE = 100;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
-/** Milliseconds that all calls may take once the run is cancelled. */
-const AFTER_CANCEL_MS = 4000;
 
 /** The newest first; `diff` is the whole body at that time. */
 const VERSIONS = 'userContentEdits(first: 100) { nodes { diff } }';
@@ -135,6 +114,7 @@ const commentsAnswer = z.object({
     nodes: z.array(z.catch(z.nullable(graphqlComment), null)),
   }),
 });
+type CommentsData = z.infer<typeof commentsAnswer>['data'];
 const restComment = z.object({
   id: z.number(),
   node_id: z.string(),
@@ -158,7 +138,6 @@ const collaboratorAnswer = z.object({
     }),
   ),
 });
-const anything = z.unknown();
 
 const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
   addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
@@ -168,42 +147,40 @@ const REACTION_ROUTES = {
   'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
 } as const;
 
-interface Connection extends GitHubOptions {
-  readonly signal: AbortSignal;
-  readonly deferTierUp: () => void;
-  /** Why GitHub must not be called, if so. */
-  readonly unsafe: string | undefined;
-}
-
 /** Connects when GitHub is first needed. */
-export function connectOnce(connection: Connection): () => Promise<GitHub> {
+export function connectOnce(options: GitHubOptions): () => Promise<GitHub> {
   let connected: Promise<GitHub> | undefined;
   return () => {
-    connected ??= connect(connection);
+    connected ??= connect(options);
     return connected;
   };
 }
 
-async function connect({ signal, deferTierUp, unsafe, ...options }: Connection): Promise<GitHub> {
-  if (options.token === '') throw new GitHubError(401, 'github-token is empty');
+/** Loads the client only now, because a run without calls to GitHub does not need it. */
+async function connect(options: GitHubOptions): Promise<GitHub> {
+  const { token, apiUrl: baseUrl, userAgent, env, deferTierUp } = options;
+  if (token === '') throw new GitHubError(401, 'github-token is empty');
+  const unsafe = problemWithCertificates(env);
   if (unsafe !== undefined) throw new GitHubError(0, unsafe);
   // After some requests V8 starts to optimize, and the end of the run would wait for that for 20 ms.
   deferTierUp();
-  const github = await connectGitHub(options);
-  const hurry = (): void => github.hurry(AFTER_CANCEL_MS);
-  if (signal.aborted) hurry();
-  else signal.addEventListener('abort', hurry, { once: true });
-  return github;
+  try {
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const { protocol } = new URL(baseUrl);
+    const proxy = readProxy(env, protocol === 'http:' ? 'http:' : 'https:');
+    if (proxy.kind === 'problem') throw new Error(proxy.problem);
+    const fetch = createFetch(proxy.value);
+    return new Client(await getOctokit(token, { baseUrl, userAgent, log, fetch }), options);
+  } catch (cause) {
+    const why = 'its client could not be set up; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
+    throw new GitHubError(0, why, cause);
+  }
 }
 
-/** Loads the client only now, because a run without calls to GitHub does not need it. */
-export async function connectGitHub(options: GitHubOptions): Promise<GitHub> {
-  return new Client(await connectClient(options), options);
-}
+/** What can be asked of GitHub. Each call rejects with a `GitHubError`. */
+export type GitHub = Pick<Client, keyof Client>;
 
-type Parameters = Readonly<Record<string, unknown>>;
-
-class Client implements GitHub {
+class Client {
   readonly #octokit: Octokit;
   readonly #options: GitHubOptions;
   readonly #limits: CallLimits;
@@ -213,134 +190,123 @@ class Client implements GitHub {
   constructor(octokit: Octokit, options: GitHubOptions) {
     this.#octokit = octokit;
     this.#options = options;
-    this.#limits = callLimits(options.clock, options.redact);
+    this.#limits = new CallLimits(options.clock, options.redact, options.signal);
   }
 
+  /** Our comments on an issue or pull request, the oldest first. Makes one request per page. */
   async readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]> {
     const found = new Map<number, OwnComment>();
     let before: string | null = null;
-    let nodeIds = query.nodeIds;
     do {
-      const page = await this.#readPage({ number, before, ids: nodeIds }, query.withVersions);
-      for (const comment of page.comments) {
+      // The first page includes the known comments.
+      const ids: readonly string[] = before === null ? query.nodeIds : [];
+      const data: CommentsData = await this.#readPage({ number, before, ids }, query.withVersions);
+      const { nodes, pageInfo } = data.repository.issueOrPullRequest.comments;
+      for (const node of [...nodes, ...data.nodes]) {
+        const comment = node && this.#toOwn(node);
         // Someone may have replaced its whole text.
-        if (comment.versions.some(query.isOurs)) found.set(comment.id, comment);
+        if (comment?.versions.some(query.isOurs)) found.set(comment.id, comment);
       }
-      before = page.before;
-      // The first page includes them.
-      nodeIds = [];
+      before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
     } while (before !== null && (query.allPages || found.size === 0));
     return [...found.values()].sort((one, other) => one.id - other.id);
   }
 
   async createComment(number: number, body: string): Promise<OwnComment> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
-    return this.#ownComment(await this.#ask(route, { number, body }, restComment));
+    return this.#ownComment(await this.#request(route, { number, body }));
   }
 
+  /** Null if the comment no longer exists. */
   async updateComment(id: number, body: string): Promise<OwnComment | null> {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
-    const comment = await orNull(this.#ask(route, { id, body }, restComment));
-    return comment === null ? null : this.#ownComment(comment);
+    const answer = await orNull(this.#request(route, { id, body }));
+    return answer === null ? null : this.#ownComment(answer);
   }
 
   async deleteComment(id: number): Promise<void> {
-    await this.#ask('DELETE /repos/{owner}/{repo}/issues/comments/{id}', { id }, anything);
+    await this.#request('DELETE /repos/{owner}/{repo}/issues/comments/{id}', { id });
   }
 
+  /** Null for a review: GitHub does not return whether its reaction is new. */
   async react(to: Reactable, content: ReactionContent): Promise<Reaction | null> {
     if (to.kind === 'review') {
       // Only GraphQL has reactions to a review.
       const variables = { id: to.nodeId, content: content.toUpperCase() };
-      await this.#ask(this.#graphql, { query: ADD_REACTION, variables }, anything);
+      await this.#request(this.#graphql, { query: ADD_REACTION, variables });
       return null;
     }
     const route = `POST ${REACTION_ROUTES[to.kind]}`;
     const answer = await this.#request(route, { id: to.id, content });
-    const { id } = this.#parse(answer, reactionAnswer);
-    return { id, isNew: answer.status === 201 };
+    return { id: parse(answer, reactionAnswer).id, isNew: answer.status === 201 };
   }
 
   async removeReaction(from: Reactable, reactionId: number): Promise<void> {
     if (from.kind === 'review') return;
     const route = `DELETE ${REACTION_ROUTES[from.kind]}/{reactionId}`;
-    await this.#ask(route, { id: from.id, reactionId }, anything);
+    await this.#request(route, { id: from.id, reactionId });
   }
 
+  /** Null if the person is not a collaborator. */
   async collaborator(login: string): Promise<Collaborator | null> {
     const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
     const answer = await orNull(this.#read(route, { login }, collaboratorAnswer));
     return answer === null ? null : toCollaborator(answer);
   }
 
-  hurry(ms: number): void {
-    this.#limits.hurry(ms);
-  }
-
   get #graphql(): string {
     return `POST ${this.#options.graphqlUrl}`;
   }
 
-  async #readPage(
-    variables: Parameters & { readonly ids: readonly string[] },
-    withVersions: boolean,
-  ): Promise<{ readonly comments: readonly OwnComment[]; readonly before: string | null }> {
+  async #readPage(variables: object, withVersions: boolean): Promise<CommentsData> {
     const [owner, name] = this.#options.repository.split('/');
     const versions = withVersions ? this.#versions : '';
-    const question = {
-      query: commentsQuery(versions),
-      variables: { owner, name, ...variables },
-    };
+    const question = { query: commentsQuery(versions), variables: { owner, name, ...variables } };
     try {
-      const { data } = await this.#read(this.#graphql, question, commentsAnswer);
-      const { nodes, pageInfo } = data.repository.issueOrPullRequest.comments;
-      const known = data.nodes.filter((node) => node !== null);
-      return {
-        comments: [...nodes, ...known].flatMap((node) => this.#toOwn(node)),
-        before: pageInfo.hasPreviousPage ? pageInfo.startCursor : null,
-      };
+      return (await this.#read(this.#graphql, question, commentsAnswer)).data;
     } catch (error) {
-      if (versions !== '' && isUnknownField(error)) {
+      const isOfGraphQL = error instanceof GraphQLError;
+      if (versions !== '' && isOfGraphQL && error.message.includes('userContentEdits')) {
         this.#versions = '';
         return this.#readPage(variables, false);
       }
-      if (!hasNoGraphQL(error)) throw error;
+      // Only a host without GraphQL responds like this.
+      const hasNoGraphQL = error instanceof GitHubError && !isOfGraphQL && error.status === 404;
+      if (!hasNoGraphQL) throw error;
       const why = 'this host has no GraphQL API, which the comment needs; set comment: false';
-      throw new GitHubError(0, why, { cause: error });
+      throw new GitHubError(0, why, error);
     }
   }
 
-  #toOwn(comment: z.infer<typeof graphqlComment>): readonly OwnComment[] {
+  /** Null for a comment by others. */
+  #toOwn(comment: z.infer<typeof graphqlComment>): OwnComment | null {
     const { id: nodeId, body, url, viewerDidAuthor, updatedAt, userContentEdits } = comment;
     // `databaseId` is a 32-bit field, but the IDs of comments are larger.
     const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
-    if (!viewerDidAuthor || !(id > 0)) return [];
+    if (!viewerDidAuthor || !(id > 0)) return null;
     const edits = userContentEdits?.nodes.flatMap((edit) => edit?.diff ?? []) ?? [];
     const versions = [...edits.reverse().filter((version) => version !== body), body];
-    return [{ id, nodeId, body, url: this.#options.redact(url), updatedAt, versions }];
+    return { id, nodeId, body, url: this.#options.redact(url), updatedAt, versions };
   }
 
-  #ownComment(comment: z.infer<typeof restComment>): OwnComment {
-    const { id, node_id: nodeId, body, html_url, updated_at: updatedAt } = comment;
+  #ownComment(answer: GitHubAnswer): OwnComment {
+    const { id, node_id, body, html_url, updated_at } = parse(answer, restComment);
     const url = this.#options.redact(html_url);
-    return { id, nodeId, body, url, updatedAt, versions: [body] };
-  }
-
-  async #ask<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>): Promise<T> {
-    return this.#parse(await this.#request(route, parameters), schema);
+    return { id, nodeId: node_id, body, url, updatedAt: updated_at, versions: [body] };
   }
 
   /** Repeats a failed read once. The retry plugin of Octokit would repeat writes as well. */
-  async #read<T>(route: string, parameters: Parameters, schema: z.ZodMiniType<T>): Promise<T> {
+  async #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
+    const read = async (): Promise<T> => parse(await this.#request(route, parameters), schema);
     try {
-      return await this.#ask(route, parameters, schema);
+      return await read();
     } catch (error) {
-      if (!(error instanceof GitHubError) || !this.#limits.mayRepeat(error)) throw error;
-      return this.#ask(route, parameters, schema);
+      if (!isUnclear(error)) throw error;
+      return read();
     }
   }
 
-  #request(route: string, parameters: Parameters): Promise<GitHubAnswer> {
+  #request(route: string, parameters: object): Promise<GitHubAnswer> {
     const [owner, repo] = this.#options.repository.split('/');
     // A parameter that is not in the route would become part of the query or the body.
     const repository = route.includes('{owner}') ? { owner, repo } : {};
@@ -352,15 +318,15 @@ class Client implements GitHub {
       return answer;
     });
   }
+}
 
-  #parse<T>({ data }: GitHubAnswer, schema: z.ZodMiniType<T>): T {
-    const parsed = schema.safeParse(data);
-    if (parsed.success) return parsed.data;
-    throw new GitHubError(
-      0,
-      'GitHub returned an unexpected response; it may be from a proxy or captive portal',
-    );
-  }
+function parse<T>({ data }: GitHubAnswer, schema: z.ZodMiniType<T>): T {
+  const parsed = schema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  throw new GitHubError(
+    0,
+    'GitHub returned an unexpected response; it may be from a proxy or captive portal',
+  );
 }
 
 /** Resolves to null if GitHub returns 404. */
@@ -373,70 +339,20 @@ async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Only a host without GraphQL responds like this. */
-function hasNoGraphQL(error: unknown): boolean {
-  const isRefusal = error instanceof GitHubError && !(error instanceof GraphQLError);
-  return isRefusal && error.status === 404;
-}
-
-function isUnknownField(error: unknown): boolean {
-  return error instanceof GraphQLError && error.message.includes('userContentEdits');
-}
+const ROLES: readonly string[] = ['none', 'read', ...PERMISSIONS];
 
 /**
  * `user.permissions` has every level. `role_name` may be the name of a custom role. `permission` is the
  * oldest field and has neither triage nor maintain.
  */
-function toCollaborator({
-  permission,
-  role_name,
-  user,
-}: z.infer<typeof collaboratorAnswer>): Collaborator {
+function toCollaborator(answer: z.infer<typeof collaboratorAnswer>): Collaborator {
+  const { permission, role_name, user } = answer;
   if (user === null) return { user, permission: 'none' };
-  const { permissions } = user;
-  if (permissions !== null) {
-    const { admin, maintain, push, triage } = permissions;
-    const level = admin
-      ? 'admin'
-      : maintain
-        ? 'maintain'
-        : push
-          ? 'write'
-          : triage
-            ? 'triage'
-            : 'none';
-    return { user, permission: level };
+  if (user.permissions === null) {
+    const role = [role_name, permission].find((name) => ROLES.includes(name));
+    return { user, permission: PERMISSIONS.find((level) => level === role) ?? 'none' };
   }
-  return { user, permission: ROLES[role_name] ?? ROLES[permission] ?? 'none' };
-}
-
-const ROLES: Readonly<Record<string, Collaborator['permission']>> = Object.assign(
-  Object.create(null),
-  {
-    none: 'none',
-    read: 'none',
-    triage: 'triage',
-    write: 'write',
-    maintain: 'maintain',
-    admin: 'admin',
-  },
-);
-
-async function connectClient({ token, apiUrl, userAgent, env }: GitHubOptions): Promise<Octokit> {
-  try {
-    const log = { debug() {}, info() {}, warn() {}, error() {} };
-    const { protocol } = new URL(apiUrl);
-    const read = readProxy(env, protocol === 'http:' ? 'http:' : 'https:');
-    if (read.kind === 'problem') throw new Error(read.problem);
-    const fetch = createFetch(read.value);
-    return await getOctokit(token, { baseUrl: apiUrl, userAgent, log, fetch });
-  } catch (error) {
-    throw new GitHubError(
-      0,
-      'its client could not be set up; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY',
-      {
-        cause: error,
-      },
-    );
-  }
+  const { triage, push: write, maintain, admin } = user.permissions;
+  const has = { triage, write, maintain, admin };
+  return { user, permission: PERMISSIONS.findLast((level) => has[level]) ?? 'none' };
 }

@@ -1,21 +1,24 @@
-import type { AccessInputs } from '../inputs.ts';
+import { type AccessInputs, PERMISSIONS, type Permission } from '../inputs.ts';
 import { join, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
 import type { GitHub } from './api.ts';
-import { type Request, readRequest } from './command.ts';
 import { reasonFor } from './errors.ts';
-import { isCommentEvent, type Trigger } from './event.ts';
 import {
-  type Actor,
-  type Authorization,
-  actorOf,
-  checkPermissions,
+  type Account,
+  BOT_SUFFIX,
   isAllowedBot,
   isBot,
+  isCommentEvent,
   isPerson,
-} from './permission.ts';
+  type Trigger,
+} from './event.ts';
+
+/** `failed`: the permission could not be checked, so nothing is allowed. */
+export type Authorization =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'denied' | 'failed'; readonly reason: Reason };
 
 /** Events that only people with push access, or a schedule, can trigger. */
 export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
@@ -63,17 +66,6 @@ export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
   return event === 'pull_request' && (!isHeadHere || isByDependabot);
 }
 
-/** What the event asks for, before a permission is checked. */
-export function requestOf(
-  { comment }: Trigger,
-  { command, allowedBots }: Pick<AccessInputs, 'command' | 'allowedBots'>,
-): Request {
-  if (comment !== null) return readRequest(comment, command, allowedBots);
-  return command === null
-    ? { kind: 'asked', text: '' }
-    : { kind: 'none', reason: `This step acts only on comments that begin with ${command}.` };
-}
-
 /**
  * Anyone can comment or open an issue, and the workflow then runs with secrets. So the actor of the
  * event needs the permission, and on a re-run also the actor who re-ran the workflow.
@@ -86,14 +78,14 @@ export async function authorize(
 ): Promise<Authorization> {
   if (isTrusted(trigger)) return { kind: 'allowed' };
   const found = findActors(trigger, info);
-  if (found.kind === 'problem') return { kind: 'failed', reason: found.problem };
+  if (found.kind === 'problem') return failed(found.problem);
   const unnamed = found.value.find(
     (actor) => !isPerson(actor) && !isAllowedBot(actor, allowedBots),
   );
   if (unnamed !== undefined) {
     const login = oneLine(unnamed.login, 100);
     const reason = sentence`${login} is a bot or app that is not in allowed-bots.`;
-    return explained(trigger, { kind: 'denied', reason });
+    return explained(trigger, denied(reason));
   }
   const people = found.value.filter(isPerson);
   if (minimumPermission === 'none' || people.length === 0) return { kind: 'allowed' };
@@ -105,7 +97,7 @@ export async function authorize(
 function findActors(
   { event, sender, comment }: Trigger,
   { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-): Result<readonly Actor[], Reason> {
+): Result<readonly Account[], Reason> {
   const starter = comment?.author ?? sender;
   if (starter === null) {
     return problem(
@@ -122,8 +114,9 @@ function findActors(
       ),
     );
   }
-  const isSame = isPerson(starter) && sameLogin(starter.login, triggeringActor);
-  return ok(isSame ? [starter] : [starter, actorOf(triggeringActor)]);
+  if (isPerson(starter) && sameLogin(starter.login, triggeringActor)) return ok([starter]);
+  const type = triggeringActor.endsWith(BOT_SUFFIX) ? 'Bot' : 'User';
+  return ok([starter, { login: triggeringActor, id: null, type }]);
 }
 
 function sameLogin(one: string, other: string): boolean {
@@ -135,12 +128,58 @@ function explained({ event }: Trigger, authorization: Authorization): Authorizat
   if (authorization.kind !== 'denied' || isCommentEvent(event)) return authorization;
   const why = sentence`On the event ${oneLine(event, 100)}, which people without write access can start,
     the action sends only for people with minimum-permission and bots in allowed-bots.`;
-  return { kind: 'denied', reason: join([authorization.reason, why]) };
+  return denied(join([authorization.reason, why]));
+}
+
+/**
+ * Asks GitHub for each person's permission on the repository. Nothing else proves it, neither
+ * `author_association` nor the name of an actor.
+ */
+export async function checkPermissions(
+  github: GitHub,
+  people: readonly Account[],
+  minimum: Permission,
+): Promise<Authorization> {
+  for (const person of people) {
+    const name = oneLine(person.login, 100);
+    const authorization = await checkPermission(github, person, minimum).catch((error) =>
+      failed(sentence`The permission of ${name} cannot be checked: ${reasonFor(error)}.`),
+    );
+    if (authorization.kind !== 'allowed') return authorization;
+  }
+  return { kind: 'allowed' };
+}
+
+async function checkPermission(
+  github: GitHub,
+  { login, id }: Account,
+  minimum: Permission,
+): Promise<Authorization> {
+  const name = oneLine(login, 100);
+  const needed = ours(`${minimum} permission on this repository (minimum-permission)`);
+  const found = await github.collaborator(login);
+  if (found === null) {
+    return denied(sentence`${name} is not a collaborator and lacks the ${needed}.`);
+  }
+  const { user, permission } = found;
+  if (user === null) return denied(sentence`${name} is no longer known to GitHub.`);
+  if (id === null ? !sameLogin(user.login, login) : user.id !== id) {
+    return failed(sentence`GitHub returned another user when asked for the permission of ${name}.`);
+  }
+  const levels: readonly string[] = ['none', ...PERMISSIONS];
+  return levels.indexOf(permission) >= levels.indexOf(minimum)
+    ? { kind: 'allowed' }
+    : denied(sentence`${name} lacks the ${needed}.`);
 }
 
 export function cannotCheck(error: unknown): Authorization {
-  return {
-    kind: 'failed',
-    reason: sentence`The permission cannot be checked: ${reasonFor(error)}.`,
-  };
+  return failed(sentence`The permission cannot be checked: ${reasonFor(error)}.`);
+}
+
+function denied(reason: Reason): Authorization {
+  return { kind: 'denied', reason };
+}
+
+function failed(reason: Reason): Authorization {
+  return { kind: 'failed', reason };
 }

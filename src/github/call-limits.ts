@@ -1,74 +1,62 @@
 import type { Clock } from '../clock.ts';
 import type { Redact } from '../runner/secrets.ts';
+import { Deadline } from './deadline.ts';
 import { GitHubError, toGitHubError } from './errors.ts';
 
 // How long a call to GitHub may take, and when it is repeated.
 
 /** Milliseconds that one call may take. */
 const CALL_MS = 10_000;
+/** Milliseconds that all calls may take once the run is cancelled. */
+const AFTER_CANCEL_MS = 4000;
 /** The longest rate limit, in milliseconds, that a run waits for, once. */
 const LONGEST_PAUSE_MS = 5000;
 
-export interface CallLimits {
-  /**
-   * Makes a call, and repeats it once after a short rate limit. Rejects only with a `GitHubError`.
-   */
-  withRateLimitRetry<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  mayRepeat(error: GitHubError): boolean;
-  hurry(ms: number): void;
-}
-
 /** Octokit has no time limits of its own. */
-export function callLimits(clock: Clock, redact: Redact): CallLimits {
-  const everything = new AbortController();
-  let hasPaused = false;
-  async function run<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    everything.signal.throwIfAborted();
-    const limit = new AbortController();
-    const finished = new AbortController();
-    const signal = AbortSignal.any([limit.signal, everything.signal]);
-    clock.sleep(CALL_MS, finished.signal).then(
-      () => limit.abort(new GitHubError(0, 'GitHub did not answer in time')),
-      // The call ended before.
-      () => {},
-    );
+export class CallLimits {
+  readonly #clock: Clock;
+  readonly #redact: Redact;
+  /** Aborted when the time after a cancellation is over. */
+  readonly #over = new AbortController();
+  #hasPaused = false;
+
+  /** `signal` is aborted when the run is cancelled. */
+  constructor(clock: Clock, redact: Redact, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#redact = redact;
+    const endSoon = async (): Promise<void> => {
+      await clock.sleep(AFTER_CANCEL_MS, this.#over.signal);
+      this.#over.abort(new GitHubError(0, 'the run had no more time for it'));
+    };
+    if (signal.aborted) void endSoon();
+    else signal.addEventListener('abort', endSoon, { once: true });
+  }
+
+  /** Makes a call, and repeats it once after a short rate limit. Rejects only with a `GitHubError`. */
+  async withRateLimitRetry<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
-      return await Promise.race([request(signal), rejectOnAbort(signal)]);
+      return await this.#call(request);
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      throw error instanceof GitHubError ? error : toGitHubError(error, redact);
-      /* v8 ignore next -- V8 counts a way past a catch that always throws */
-    } finally {
-      finished.abort('finished');
+      const { retryAfterMs: pauseMs } = error as GitHubError;
+      const isShort = pauseMs !== null && pauseMs <= LONGEST_PAUSE_MS;
+      if (!isShort || this.#hasPaused) throw error;
+      this.#hasPaused = true;
+      await this.#clock.sleep(pauseMs, this.#over.signal);
+      return this.#call(request);
     }
   }
 
-  return {
-    async withRateLimitRetry(request) {
-      try {
-        return await run(request);
-      } catch (error) {
-        const { retryAfterMs: pauseMs } = error as GitHubError;
-        const isShort = pauseMs !== null && pauseMs <= LONGEST_PAUSE_MS;
-        if (!isShort || hasPaused) throw error;
-        hasPaused = true;
-        await clock.sleep(pauseMs, everything.signal);
-        return run(request);
-      }
-    },
-    mayRepeat: ({ status }) => !everything.signal.aborted && (status === 0 || status >= 500),
-    hurry(ms) {
-      clock.sleep(ms, everything.signal).then(
-        () => everything.abort(new GitHubError(0, 'the run had no more time for it')),
-        // An earlier limit was reached first.
-        () => {},
-      );
-    },
-  };
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+  async #call<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const over = this.#over.signal;
+    over.throwIfAborted();
+    const stop = new AbortController();
+    try {
+      const call = request(AbortSignal.any([stop.signal, over]));
+      return await new Deadline(this.#clock, CALL_MS).waitFor(call, over);
+    } catch (error) {
+      stop.abort(error);
+      if (over.aborted) throw over.reason;
+      throw error instanceof GitHubError ? error : toGitHubError(error, this.#redact);
+    }
+  }
 }

@@ -1,60 +1,66 @@
+import type { AccessInputs } from '../inputs.ts';
 import { hasVisibleText, oneLine, withoutInvisible } from '../sanitize.ts';
-import type { CodeContext, CommentTrigger } from './event.ts';
-import { isAllowedBot, isPerson } from './permission.ts';
+import { type CodeContext, type CommentTrigger, isAllowedBot, isPerson } from './event.ts';
 
 /** GitHub's own limit for a comment, in characters. */
 const LONGEST_COMMENT = 65_536;
 /** Every comment of this action begins with it, and no comment that contains it is ever a command. */
 export const OPENING = '<!-- agent-follow-up ';
-const NO_BOTS: ReadonlySet<string> = new Set();
 
-/** What a comment asks for, according to its text and sender. */
+/** What an event asks for, before a permission is checked. */
 export type Request =
+  /** The event is not for the action, or a comment may not ask for anything. */
   | { readonly kind: 'none'; readonly reason: string }
-  | { readonly kind: 'refused'; readonly reason: string }
   /** The comment is only the command. */
   | { readonly kind: 'usage'; readonly command: string; readonly conversation: number }
   /** `text` is what follows the command; empty if the step has no command. */
   | { readonly kind: 'asked'; readonly text: string };
 
-/**
- * All checks of a comment that need no API call. `none` means that the comment is not for the action.
- * Without a command, the workflow decides what is sent, but the same checks apply.
- */
+/** `comment` is null on events that are not about a comment. */
 export function readRequest(
-  comment: CommentTrigger,
-  command: string | null,
-  allowedBots = NO_BOTS,
+  comment: CommentTrigger | null,
+  { command, allowedBots }: Pick<AccessInputs, 'command' | 'allowedBots'>,
 ): Request {
-  const wanted = comment.kind === 'review' ? 'submitted' : 'created';
-  if (comment.action !== wanted) {
-    return { kind: 'none', reason: `Only newly ${wanted} comments are acted on.` };
+  if (comment === null) {
+    if (command === null) return { kind: 'asked', text: '' };
+    const reason = `This step acts only on comments that begin with ${command}.`;
+    return { kind: 'none', reason };
   }
-  if (comment.body.length > LONGEST_COMMENT) {
-    return { kind: 'none', reason: `The comment has more than ${LONGEST_COMMENT} characters.` };
-  }
-  if (command !== null && !startsWithCommand(comment.body, command)) {
-    return { kind: 'none', reason: `The comment does not begin with ${command}.` };
-  }
-  if (!isByPerson(comment) && !isByAllowedBot(comment, allowedBots)) {
-    return {
-      kind: 'refused',
-      reason: 'The comment is by a bot or an app; only people and bots in allowed-bots may ask.',
-    };
-  }
-  if (comment.body.includes(OPENING)) {
-    return {
-      kind: 'refused',
-      reason: 'The comment contains the hidden marker of this action; write it without the marker.',
-    };
-  }
-  if (comment.sender.id !== comment.author.id) {
-    return { kind: 'refused', reason: 'The event was not sent by the author of the comment.' };
-  }
+  const reason = whyNotAsked(comment, command, allowedBots);
+  if (reason !== undefined) return { kind: 'none', reason };
   if (command === null) return { kind: 'asked', text: '' };
   const text = cleanText(comment.body.slice(command.length)).trim();
   if (hasVisibleText(text)) return { kind: 'asked', text };
   return { kind: 'usage', command, conversation: comment.conversation };
+}
+
+/**
+ * All checks of a comment that need no API call. Without a command, the workflow decides what is
+ * sent, but the same checks apply.
+ */
+function whyNotAsked(
+  comment: CommentTrigger,
+  command: string | null,
+  allowedBots: ReadonlySet<string>,
+): string | undefined {
+  const { action, body, author, sender } = comment;
+  const wanted = comment.kind === 'review' ? 'submitted' : 'created';
+  if (action !== wanted) return `Only newly ${wanted} comments are acted on.`;
+  if (body.length > LONGEST_COMMENT) {
+    return `The comment has more than ${LONGEST_COMMENT} characters.`;
+  }
+  if (command !== null && !startsWithCommand(body, command)) {
+    return `The comment does not begin with ${command}.`;
+  }
+  if (!isByPerson(comment) && !isByAllowedBot(comment, allowedBots)) {
+    return 'The comment is by a bot or an app; only people and bots in allowed-bots may ask.';
+  }
+  if (body.includes(OPENING)) {
+    return 'The comment contains the hidden marker of this action; write it without the marker.';
+  }
+  return sender.id === author.id
+    ? undefined
+    : 'The event was not sent by the author of the comment.';
 }
 
 function isByPerson({ author, sender, viaApp }: CommentTrigger): boolean {

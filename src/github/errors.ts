@@ -5,33 +5,30 @@ import { oneLine } from '../sanitize.ts';
 
 // Why a call to GitHub failed, and what to do about it.
 
-/** A failed call. `status` is 0 without a response, or with one that cannot be read. */
+/** A failed call. */
 export class GitHubError extends Error {
+  /** 0 without a response, or with one that cannot be read; 429 for every rate limit. */
   readonly status: number;
   /** The same as `message`, a phrase, in parts. */
   readonly why: Reason;
   /** The pause in milliseconds that GitHub asks for after it refused the call; null if none. */
   readonly retryAfterMs: number | null;
-  /** Whether a rate limit was the reason. */
-  readonly isRateLimit: boolean;
   constructor(
     status: number,
     why: string | Reason,
-    { cause, retryAfterMs = null, isRateLimit = false }: ErrorDetails = {},
+    cause?: unknown,
+    retryAfterMs: number | null = null,
   ) {
     const parts = typeof why === 'string' ? ours(why) : why;
     super(reasonToText(parts), { cause });
     this.status = status;
     this.why = parts;
     this.retryAfterMs = retryAfterMs;
-    this.isRateLimit = isRateLimit;
   }
-}
 
-interface ErrorDetails {
-  readonly cause?: unknown;
-  readonly retryAfterMs?: number | null;
-  readonly isRateLimit?: boolean;
+  get isRateLimit(): boolean {
+    return this.status === 429;
+  }
 }
 
 /** GraphQL returns errors with status 200; `status` is the one that REST has for such an error. */
@@ -58,8 +55,9 @@ export function whyOf(error: unknown): string {
  */
 export function neededFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
-  if (error.isRateLimit) return 'This is a rate limit of GitHub for the token; try again later.';
   switch (error.status) {
+    case 429:
+      return 'This is a rate limit of GitHub for the token; try again later.';
     case 401:
       return 'Check github-token, or remove it to use the token of the job.';
     case 403:
@@ -81,7 +79,6 @@ const headersSchema = z.catch(
   }),
   { 'retry-after': '', 'x-ratelimit-remaining': '' },
 );
-type Headers = z.infer<typeof headersSchema>;
 /** A response as the client returns it. */
 export interface GitHubAnswer {
   readonly status: number;
@@ -118,17 +115,21 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
   const { data } = requestError.safeParse(error);
   if (data?.response === undefined) {
-    return new GitHubError(0, `GitHub could not be reached${detailOf(error)}`, { cause: error });
+    return new GitHubError(0, `GitHub could not be reached${detailOf(error)}`, error);
   }
   const { status, response } = data;
   const said = response.data.message;
   // Only refused calls are repeated: others may have had an effect.
   const isRefused = status === 403 || status === 429;
-  return new GitHubError(status, sentence`GitHub answered ${status}${quote(said, redact)}`, {
-    cause: error,
-    retryAfterMs: isRefused ? retryAfterMsOf(response.headers) : null,
-    isRateLimit: status === 429 || (isRefused && isAboutLimit(said, response.headers)),
-  });
+  const pauseMs = isRefused ? retryAfterMsOf(response.headers) : null;
+  // A rate limit may have the status 403, like a missing permission.
+  const isRateLimit =
+    isRefused &&
+    (pauseMs !== null ||
+      response.headers['x-ratelimit-remaining'] === '0' ||
+      /\brate limit/i.test(said));
+  const why = sentence`GitHub answered ${status}${quote(said, redact)}`;
+  return new GitHubError(isRateLimit ? 429 : status, why, error, pauseMs);
 }
 
 /** The types of GraphQL errors, and the statuses that REST has for them. */
@@ -152,30 +153,18 @@ export function refuseErrors({ data, headers }: GitHubAnswer, redact: Redact): v
   const status = GRAPHQL_STATUS.get(type);
   const isRateLimit = status === 429 || (status === undefined && /\brate limit/i.test(message));
   const name = status === undefined ? 'with an error' : type;
-  throw new GraphQLError(
-    // Other types are server errors, or queries that an older server does not know.
-    isRateLimit ? 429 : (status ?? 500),
-    sentence`GitHub answered ${ours(name)}${quote(message, redact)}`,
-    {
-      isRateLimit,
-      retryAfterMs: isRateLimit ? retryAfterMsOf(headersSchema.parse(headers)) : null,
-    },
-  );
+  const why = sentence`GitHub answered ${ours(name)}${quote(message, redact)}`;
+  if (isRateLimit) {
+    throw new GraphQLError(429, why, undefined, retryAfterMsOf(headersSchema.parse(headers)));
+  }
+  // Other types are server errors, or queries that an older server does not know.
+  throw new GraphQLError(status ?? 500, why);
 }
 
 function quote(said: string, redact: Redact): Reason {
   return said === '' ? NO_REASON : sentence`: ${oneLine(redact(said))}`;
 }
 
-function retryAfterMsOf({ 'retry-after': seconds }: Headers): number | null {
+function retryAfterMsOf({ 'retry-after': seconds }: z.infer<typeof headersSchema>): number | null {
   return seconds === '' ? null : Number(seconds) * 1000;
-}
-
-/** A rate limit may have the status 403, like a missing permission. */
-function isAboutLimit(said: string, headers: Headers): boolean {
-  return (
-    headers['retry-after'] !== '' ||
-    headers['x-ratelimit-remaining'] === '0' ||
-    /\brate limit/i.test(said)
-  );
 }

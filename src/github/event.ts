@@ -15,15 +15,21 @@ export interface Trigger {
   readonly causedBy: string;
   /** On the three comment events: the comment or review. */
   readonly comment: CommentTrigger | null;
+  /** Why the payload cannot be used, a phrase; null if it can. */
+  readonly problem: string | null;
 }
 
-export interface CommentTrigger {
+/** Something that can be reacted to. */
+export interface Reactable {
   readonly kind: 'comment' | 'review-comment' | 'review';
+  readonly id: number;
+  readonly nodeId: string;
+}
+
+export interface CommentTrigger extends Reactable {
   readonly action: string;
   /** The number of the pull request or issue that it belongs to. */
   readonly conversation: number;
-  readonly id: number;
-  readonly nodeId: string;
   readonly body: string;
   readonly author: Account;
   readonly sender: Account;
@@ -35,7 +41,9 @@ export interface CommentTrigger {
 
 export interface Account {
   readonly login: string;
-  readonly id: number;
+  /** Null if only the login is known, as for the actor who re-ran a workflow. */
+  readonly id: number | null;
+  /** `User`, `Bot` or another kind of account. */
   readonly type: string;
 }
 
@@ -45,11 +53,6 @@ export interface CodeContext {
   readonly line: number | null;
   readonly diffHunk: string;
 }
-
-export type TriggerRead =
-  | { readonly kind: 'valid'; readonly trigger: Trigger }
-  /** The payload is incomplete or invalid; `why` is a phrase. */
-  | { readonly kind: 'broken'; readonly why: string; readonly trigger: Trigger };
 
 const COMMENT_EVENTS: Readonly<Record<string, CommentTrigger['kind']>> = {
   issue_comment: 'comment',
@@ -71,6 +74,22 @@ const EVENTS_ABOUT_JOBS: ReadonlySet<string> = new Set([
 /** Whether the comment belongs on the pull request of the job, because the event has none. */
 export function takesConversationFromJob({ event, conversation }: Trigger): boolean {
   return conversation === null && EVENTS_ABOUT_JOBS.has(event);
+}
+
+/** No person's login can end with this. If login and type disagree, neither is trusted. */
+export const BOT_SUFFIX = '[bot]';
+
+export function isPerson({ login, type }: Account): boolean {
+  return type === 'User' && !login.endsWith(BOT_SUFFIX);
+}
+
+export function isBot({ login, type }: Account): boolean {
+  return type === 'Bot' && login.endsWith(BOT_SUFFIX);
+}
+
+/** Whether the workflow names this bot. GitHub's API has no permissions of bots. */
+export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<string>): boolean {
+  return type === 'Bot' && allowedBots.has(login);
 }
 
 /** An invalid value counts as absent. */
@@ -133,20 +152,14 @@ const CONVERSATION: Readonly<Record<string, (payload: Payload) => number | undef
   merge_group: ({ merge_group }) => queuedPullRequest(merge_group?.head_ref),
 };
 
-/** Where the payloads of the two events that may come from a fork have the head repository. */
-const HEAD: Readonly<Record<string, (payload: Payload) => Payload['repository']>> = {
-  pull_request: ({ pull_request }) => pull_request?.head?.repo,
-  workflow_run: ({ workflow_run }) => workflow_run?.head_repository,
-};
-
 /** Whether the event is a comment or review, whose text may contain a command. */
 export function isCommentEvent(event: string): boolean {
   return Object.hasOwn(COMMENT_EVENTS, event);
 }
 
 /** Of an unknown event, only the sender is used; of a broken file, nothing. */
-export function readTrigger(event: string, file: Uint8Array | null): TriggerRead {
-  const plain: Trigger = {
+export function readTrigger(event: string, file: Uint8Array | null): Trigger {
+  const broken = (problem: string): Trigger => ({
     event,
     action: '',
     conversation: null,
@@ -154,23 +167,23 @@ export function readTrigger(event: string, file: Uint8Array | null): TriggerRead
     isHeadHere: false,
     causedBy: '',
     comment: null,
-  };
-  const broken = (why: string): TriggerRead => ({ kind: 'broken', why, trigger: plain });
+    problem,
+  });
   if (file === null) return broken('the event file cannot be read');
   try {
-    const payload = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
-    if (!payload.success) return broken('the event file does not contain a JSON object');
-    const conversation = own(CONVERSATION, event)?.(payload.data) ?? null;
-    const comment = readComment(event, payload.data, conversation);
+    const { data } = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
+    if (data === undefined) return broken('the event file does not contain a JSON object');
+    const conversation = own(CONVERSATION, event)?.(data) ?? null;
+    const comment = readComment(event, data, conversation);
     if (isCommentEvent(event) && comment === null) {
       return broken('the event file does not say who wrote the comment, and where');
     }
-    const { action, sender = null, repository: here } = payload.data;
-    const head = own(HEAD, event)?.(payload.data);
+    const { action, sender = null, repository: here } = data;
+    const run = event === 'workflow_run' ? data.workflow_run : null;
+    const head = run === null ? data.pull_request?.head?.repo : run?.head_repository;
     const isHeadHere = head?.id !== undefined && head.id === here?.id;
-    const causedBy = event === 'workflow_run' ? (payload.data.workflow_run?.event ?? '') : '';
-    const trigger = { event, action, conversation, sender, isHeadHere, causedBy, comment };
-    return { kind: 'valid', trigger };
+    const causedBy = run?.event ?? '';
+    return { event, action, conversation, sender, isHeadHere, causedBy, comment, problem: null };
   } catch {
     return broken('the event file is not valid JSON');
   }

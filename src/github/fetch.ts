@@ -23,8 +23,6 @@ export interface FetchResponse {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-export type Fetch = (url: string, options: FetchOptions) => Promise<FetchResponse>;
-
 /**
  * GitHub redirects requests for a repository that was renamed. It expects the same method and body
  * again: https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects
@@ -37,7 +35,7 @@ const SIZE_LIMIT = 64 * 1024 * 1024;
 const LOOPBACK = 'localhost,127.0.0.1,::1';
 
 /** The caller limits the time by the signal. */
-export function createFetch({ url: proxy, noProxy }: ProxySettings): Fetch {
+export function createFetch({ url: proxy, noProxy }: ProxySettings) {
   const dispatcher = new EnvHttpProxyAgent({
     ...HTTP1_ONLY,
     httpProxy: proxy,
@@ -45,7 +43,8 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings): Fetch {
     noProxy: `${noProxy},${LOOPBACK}`,
     proxyTunnel: true,
   });
-  return async (address, { method, headers, body = null, signal = null }) => {
+  return async (address: string, options: FetchOptions): Promise<FetchResponse> => {
+    const { method, headers, body = null, signal = null } = options;
     let url = new URL(address);
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
       const response = await dispatcher.request({

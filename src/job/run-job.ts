@@ -4,7 +4,6 @@ import {
   messageSender,
   mustGiveUp,
   pollBeforeSend,
-  pollUntilFetched,
   type Retry,
   type Sent,
   withRetries,
@@ -229,10 +228,11 @@ function statusOf({ record }: JobState): Status {
 
 /** Sends nothing. Polls once or, with a wait, until the agent is done. */
 async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
-  const { options, context } = job;
+  const { options, context, state } = job;
   if (isUnfinished) update(job, { sentAt: rememberedSentAt(job) });
   if (options.wait) return waitUntilDone(job);
-  const end = await pollUntilFetched(context, job.state.jobId, pollHooks(job));
+  const poll = pollBeforeSend(context, state.jobId, pollHooks(job));
+  const end = await withRetries(context, poll);
   if (end.kind !== 'fetched') return notSent(job.state, options, end);
   take(job, end.record);
   return { result: statusOf(job.state), reason: NO_REASON };

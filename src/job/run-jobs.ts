@@ -1,11 +1,12 @@
-import { pollUntilFetched } from '../agent/client.ts';
+import { pollBeforeSend, withRetries } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
-import { createDeadline } from '../github/deadline.ts';
+import { Deadline } from '../github/deadline.ts';
 import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
 import { isAbout } from '../memory/ledger.ts';
 import type { Memory, Note } from '../memory/updates.ts';
 import { ownPullRequest } from '../pull-request-link.ts';
+import { NO_REASON } from '../reason.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
 import { type Job, type JobEvent, type JobOptions, type Observer, pollHooks } from './job.ts';
@@ -199,7 +200,7 @@ class Fleet {
         if (number === null && info.attempt === 1) this.#warnOfNoPullRequest(isFromJob);
         const noting = batch.announce(job.state);
         const leftMs = Math.max(0, agent.deadline - agent.clock.now());
-        const inTime = createDeadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
+        const inTime = new Deadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
         return inTime.catch((error): Note => ({ kind: 'missing', why: reasonFor(error) }));
       },
     };
@@ -255,7 +256,10 @@ class Fleet {
   }
 }
 
-const CANCELLED: JobMemory = { kind: 'not-polled', giveUp: { kind: 'cancelled' } };
+const CANCELLED: JobMemory = {
+  kind: 'not-polled',
+  giveUp: { kind: 'cancelled', why: NO_REASON },
+};
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
   'sending',
@@ -278,7 +282,8 @@ const NEVER = new AbortController().signal;
 /** Polls the job for its pull request, with retries, and reads what is remembered there. */
 async function locate(job: Job, { agent, updates, info }: RunContext): Promise<JobConversation> {
   const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
-  const poll = await pollUntilFetched(unstopped, job.state.jobId, pollHooks(job));
+  const attempt = pollBeforeSend(unstopped, job.state.jobId, pollHooks(job));
+  const poll = await withRetries(unstopped, attempt);
   if (poll.kind !== 'fetched') {
     return { conversation: null, memory: { kind: 'not-polled', giveUp: poll } };
   }

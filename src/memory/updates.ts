@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
-import { createDeadline, type Deadline } from '../github/deadline.ts';
+import { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear, neededFor, reasonFor, whyOf } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
 import { join, NO_REASON, ours, type Reason } from '../reason.ts';
@@ -283,7 +283,7 @@ class CommentUpdates implements Updates {
     work.catch(() => {});
     const startedAt = clock.now();
     try {
-      return await createDeadline(clock, ms).waitFor(work, signal);
+      return await new Deadline(clock, ms).waitFor(work, signal);
     } catch (error) {
       // Timers may fire up to a millisecond early.
       const isLate = clock.now() - startedAt >= BEFORE_MESSAGE_MS - 1;

@@ -92,18 +92,12 @@ function variable(env: Env, name: string): string {
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 function parseProxy(value: string): URL | null {
-  const url = SCHEME.test(value) ? value : `http://${value}`;
-  if (!URL.canParse(url)) return null;
-  const parsed = new URL(url);
-  const usable = /^https?:$/.test(parsed.protocol) && parsed.hostname !== '';
-  return usable && canDecode(`${parsed.username}:${parsed.password}`) ? parsed : null;
-}
-
-function canDecode(text: string): boolean {
+  const url = URL.parse(SCHEME.test(value) ? value : `http://${value}`);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') return null;
   try {
-    decodeURIComponent(text);
-    return true;
+    decodeURIComponent(`${url.username}:${url.password}`);
+    return url;
   } catch {
-    return false;
+    return null;
   }
 }

@@ -16,12 +16,12 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../result.ts';
 import { withoutInvisible } from '../sanitize.ts';
 
-/** Reads a whole file. The files that the runner itself names may be anywhere. */
-export function readWhole(path: string): Result<Uint8Array> {
+/** Null if the file cannot be read. The files that the runner itself names may be anywhere. */
+export function readWhole(path: string): Uint8Array | null {
   try {
-    return ok(readFileSync(path));
-  } catch (error) {
-    return problem(`cannot be read (${codeOf(error, 'unknown error')})`);
+    return readFileSync(path);
+  } catch {
+    return null;
   }
 }
 
@@ -64,14 +64,11 @@ function checkFile(
   parts: readonly string[],
   stats: () => Stats,
 ): Result<never> | null {
-  if (parts.some((_, index) => isLink(join(root, ...parts.slice(0, index + 1))))) {
+  const paths = parts.map((_, index) => join(root, ...parts.slice(0, index + 1)));
+  if (paths.some((path) => lstatSync(path).isSymbolicLink())) {
     return problem('is a symbolic link or in a linked folder; name the file itself');
   }
   return stats().isFile() ? null : problem('is not a regular file');
-}
-
-function isLink(path: string): boolean {
-  return lstatSync(path).isSymbolicLink();
 }
 
 /** The path from the folder to the file, split into names; null if the file is not inside it. */

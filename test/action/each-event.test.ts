@@ -55,7 +55,7 @@ function expectedPlace(name: string, payload: Readonly<Record<string, unknown>>)
 }
 
 it.each(payloads)('$name $action names its conversation, or none', ({ name, payload }) => {
-  const { trigger } = readTrigger(name, Buffer.from(JSON.stringify(payload)));
+  const trigger = readTrigger(name, Buffer.from(JSON.stringify(payload)));
   expect(trigger.conversation).toBe(expectedPlace(name, payload));
 });
 

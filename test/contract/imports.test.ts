@@ -43,7 +43,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   zod: [
     'agent/job-record.ts',
     ...['github/api.ts', 'github/errors.ts', 'github/event.ts'],
-    ...['inputs.ts', 'memory/data.ts'],
+    'memory/data.ts',
   ],
   // Where not all may run at a time.
   'p-limit': ['agent/http.ts', 'agent/send-queue.ts'],

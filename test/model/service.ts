@@ -129,7 +129,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
   function request(step: Step, options: RequestOptions, onWritten: () => void): Promise<Exchange> {
     const { fault } = step;
     const { signal } = options;
-    if (signal.aborted) return Promise.resolve(failure(false, 'cancelled'));
+    if (signal.aborted) return Promise.resolve(failure(false, 'network'));
     script.onRequest();
     open += 1;
     return new Promise((resolve) => {
@@ -150,7 +150,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
             : { ...head, body: { kind: 'problem', problem: 'a body that was cut off' } },
         );
       }
-      const cancel = (): void => fail('cancelled');
+      const cancel = (): void => fail('network');
 
       function connected(): void {
         callOffConnect();
@@ -190,7 +190,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       signal.addEventListener('abort', cancel, { once: true });
       const callOffConnect = clock.after(CONNECT_MS, () => fail('network'));
       timers.push(callOffConnect);
-      timers.push(clock.after(options.timeoutMs(), () => fail('deadline')));
+      timers.push(clock.after(options.timeoutMs(), () => fail('network')));
       if (fault.kind !== 'black-hole') timers.push(clock.after(step.connectMs, connected));
     });
   }

@@ -68,8 +68,8 @@ const PATTERNS: Readonly<Record<string, string>> = {
 
 const SECRETS = ['mint_aaaaaaaaaaaaaaaaaaaaaaaab', 'aaaaaaaaaaaaaaab', 'p%41ss"w\\rd'];
 const redact = redactor(SECRETS);
-const HOW = { redact, serverUrl: 'https://github.com' };
-const GITHUB = { serverUrl: 'https://github.com', repository: 'https://github.com/octo/agents' };
+const GITHUB = 'https://github.com';
+const REPOSITORY = `${GITHUB}/octo/agents`;
 
 const [FIRST_LINE = '', DATA_LINE = ''] = composeText('proj-1', ledgerOf('x'), () => '').split(
   /\n+/,
@@ -79,7 +79,7 @@ const [FIRST_LINE = '', DATA_LINE = ''] = composeText('proj-1', ledgerOf('x'), (
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   escapeCommands,
   redactor: redact,
-  'redactor of words that links hold': redactor(['pull', 'http', '1, 2'], [GITHUB.repository]),
+  'redactor of words that links hold': redactor(['pull', 'http', '1, 2'], [REPOSITORY]),
   oneLine: (text) => oneLine(text),
   hasVisibleText,
   withoutInvisible,
@@ -91,21 +91,22 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   fence: (text) => fence(text),
   'fence of a whole comment': (text) => fence(text, COMMENT_LIMIT),
   link: (text) => link('x', `https://github.com/${text}`),
-  'readRecord of the text': (text) => readRecord(text, 'job-1', HOW),
+  'readRecord of the text': (text) => readRecord(text, redact, GITHUB),
   'readRecord of each field': (text) =>
     readRecord(
       JSON.stringify({ id: 'job-1', status: text, prLink: text, source: { repository: text } }),
-      'job-1',
-      HOW,
+      redact,
+      GITHUB,
     ),
   'readRefusal of the text': (text) => readRefusal(text, redact),
   'readRefusal of its sentence': (text) => readRefusal(JSON.stringify({ error: text }), redact),
   'readRefusal of its details': (text) =>
     readRefusal(JSON.stringify({ error: '', details: text.match(/.{1,9}/gs) }), redact),
-  'checkPrLink of the text': (text) => checkPrLink(text, GITHUB),
-  'checkPrLink of its path': (text) => checkPrLink(`https://github.com/${text}`, GITHUB),
+  'checkPrLink of the text': (text) => checkPrLink(text, [GITHUB, REPOSITORY]),
+  'checkPrLink of its path': (text) =>
+    checkPrLink(`https://github.com/${text}`, [GITHUB, REPOSITORY]),
   'checkPrLink of the repository': (text) =>
-    checkPrLink('https://a.example/o/r/pull/1', { ...GITHUB, repository: `https://${text}` }),
+    checkPrLink('https://a.example/o/r/pull/1', [GITHUB, `https://${text}`]),
   'Retry-After': (text) => retryAfterMs(refusal([text, `Mon, ${text}`], text), Date.now()),
   'data of the text and back': (text) => decode(encode(ledgerOf(text))),
   'readText of the text': (text) => readText(text, 'proj-1'),

@@ -1,10 +1,14 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import type { Collaborator, GitHub } from '../../src/github/api.ts';
-import { authorize, getsNoSecrets, isTrusted } from '../../src/github/authorize.ts';
+import {
+  authorize,
+  checkPermissions,
+  getsNoSecrets,
+  isTrusted,
+} from '../../src/github/authorize.ts';
 import { GitHubError } from '../../src/github/errors.ts';
-import { readTrigger, type Trigger } from '../../src/github/event.ts';
-import { type Actor, checkPermissions } from '../../src/github/permission.ts';
+import { type Account, readTrigger, type Trigger } from '../../src/github/event.ts';
 import type { AccessInputs } from '../../src/inputs.ts';
 import { ours, reasonToText, sentence } from '../../src/reason.ts';
 import {
@@ -22,7 +26,7 @@ import {
 const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
 
 function triggerOf({ name, payload }: WebhookEvent): Trigger {
-  return readTrigger(name, Buffer.from(JSON.stringify(payload))).trigger;
+  return readTrigger(name, Buffer.from(JSON.stringify(payload)));
 }
 
 /** The event with other parts in its payload; undefined leaves one out. */
@@ -42,7 +46,6 @@ function github(answer: (login: string) => Promise<Collaborator | null>): GitHub
     deleteComment: never,
     react: never,
     removeReaction: never,
-    hurry: never,
     collaborator: answer,
   };
 }
@@ -168,9 +171,9 @@ describe('isTrusted', () => {
     'never by what a broken file might have said',
     (file) => {
       for (const event of ['pull_request', 'workflow_run', 'issues', 'issue_comment']) {
-        expect(isTrusted(readTrigger(event, file).trigger)).toBe(false);
+        expect(isTrusted(readTrigger(event, file))).toBe(false);
       }
-      expect(isTrusted(readTrigger('push', file).trigger)).toBe(true);
+      expect(isTrusted(readTrigger('push', file))).toBe(true);
     },
   );
 });
@@ -429,7 +432,7 @@ describe('GitHub’s own examples of every event, sent by anybody', () => {
 });
 
 describe('checkPermissions', () => {
-  const people: readonly Actor[] = [{ login: 'Alice', id: null, type: 'User' }];
+  const people: readonly Account[] = [{ login: 'Alice', id: null, type: 'User' }];
   const other: Collaborator = { user: { id: 3, login: 'bob' }, permission: 'write' };
 
   it.each([

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { createDeadline } from '../../src/github/deadline.ts';
+import { Deadline } from '../../src/github/deadline.ts';
 import { GitHubError } from '../../src/github/errors.ts';
 import { virtualClock } from '../model/clock.ts';
 
@@ -14,7 +14,7 @@ type Wait = readonly [atMs: number, workMs: number, endedMs: number, how: 'done'
 async function endings(waits: readonly (readonly [number, number])[]) {
   const clock = virtualClock(0);
   const { signal } = new AbortController();
-  const deadline = createDeadline(clock.seen, TOTAL_MS);
+  const deadline = new Deadline(clock.seen, TOTAL_MS);
   const ended = await clock.drive(
     Promise.all(
       waits.map(async ([atMs, workMs]) => {
@@ -101,7 +101,7 @@ describe('waits that have 10 s in common', () => {
 
 it('gives what the work gives, and fails as it fails', async () => {
   const clock = virtualClock(0);
-  const deadline = createDeadline(clock.seen, TOTAL_MS);
+  const deadline = new Deadline(clock.seen, TOTAL_MS);
   expect(await deadline.waitFor(Promise.resolve(7))).toBe(7);
   await expect(deadline.waitFor(Promise.reject(new TypeError('x')))).rejects.toThrow(TypeError);
 });
@@ -109,7 +109,7 @@ it('gives what the work gives, and fails as it fails', async () => {
 it('ends at the signal, and no sooner uses up the rest', async () => {
   const clock = virtualClock(0);
   const { signal } = new AbortController();
-  const deadline = createDeadline(clock.seen, TOTAL_MS);
+  const deadline = new Deadline(clock.seen, TOTAL_MS);
   const cancel = new AbortController();
   clock.after(3000, () => cancel.abort());
   const never = deadline.waitFor(new Promise(() => {}), cancel.signal);

@@ -33,17 +33,16 @@ it('of what is no error of GitHub nothing is told, neither its words nor a remed
 });
 
 describe('what is needed after', () => {
-  it.each<[number, boolean, RegExp]>([
-    [0, false, /^$/],
-    [401, false, /^Check github-token/],
-    [403, false, /`pull-requests: write`/],
-    [404, false, /`pull-requests: write`/],
-    [403, true, /rate limit of GitHub .* try again later/],
-    [429, true, /rate limit of GitHub .* try again later/],
-    [422, false, /^$/],
-    [500, false, /^$/],
-  ])('%i, by a limit: %s', (status, isRateLimit, words) => {
-    const error = new GitHubError(status, 'So.', { isRateLimit });
+  it.each<[number, RegExp]>([
+    [0, /^$/],
+    [401, /^Check github-token/],
+    [403, /`pull-requests: write`/],
+    [404, /`pull-requests: write`/],
+    [429, /rate limit of GitHub .* try again later/],
+    [422, /^$/],
+    [500, /^$/],
+  ])('%i', (status, words) => {
+    const error = new GitHubError(status, 'So.');
     expect(neededFor(error)).toMatch(words);
     expect(whyOf(error)).toBe('So.');
   });
@@ -73,7 +72,7 @@ describe('a request that failed', () => {
     [
       'with a limit that says for how long',
       answered(403, limited, { 'retry-after': '3' }),
-      { status: 403, isRateLimit: true, retryAfterMs: 3000 },
+      { status: 429, isRateLimit: true, retryAfterMs: 3000 },
     ],
     [
       'with a limit by its words',

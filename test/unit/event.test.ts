@@ -15,7 +15,7 @@ import {
 } from '../sim/events.ts';
 
 function conversationOf({ name, payload }: WebhookEvent): number | null {
-  return readTrigger(name, Buffer.from(JSON.stringify(payload))).trigger.conversation;
+  return readTrigger(name, Buffer.from(JSON.stringify(payload))).conversation;
 }
 
 const OURS = { base: { repo: { id: 5 } } };
@@ -70,9 +70,9 @@ it.each([
   const { name, payload } = issueComment({ number: 7, body: '/agent go' });
   const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
   expect(readTrigger(name, file)).toMatchObject({
-    kind: 'broken',
-    why: 'the event file does not say who wrote the comment, and where',
-    trigger: { conversation: null, comment: null },
+    problem: 'the event file does not say who wrote the comment, and where',
+    conversation: null,
+    comment: null,
   });
 });
 
@@ -83,8 +83,7 @@ it.each([
   ['empty', Buffer.from(''), 'is not valid JSON'],
 ])('a broken event file is a plain step: %s', (_, file, why) => {
   expect(readTrigger('pull_request', file)).toMatchObject({
-    kind: 'broken',
-    why: expect.stringContaining(why),
-    trigger: { conversation: null },
+    problem: expect.stringContaining(why),
+    conversation: null,
   });
 });

@@ -25,6 +25,16 @@ function asEvent(body: string): CommentTrigger {
   };
 }
 
+function expectNothing(event: CommentTrigger): void {
+  for (const [command, why] of [
+    ['/agent', 'does not begin with /agent'],
+    [null, 'contains the hidden marker'],
+  ] as const) {
+    const request = readRequest(event, { command, allowedBots: new Set() });
+    expect(request).toEqual({ kind: 'none', reason: expect.stringContaining(why) });
+  }
+}
+
 /** A comment of ours, and a notice that quotes as much. */
 function bodiesWith(prompt: string): readonly string[] {
   const asked = { by: 'alice', prompt, result: 'completed', confirmed: true } as const;
@@ -37,14 +47,12 @@ it.each(FORGERIES)('our own comment asks for nothing, whatever it quotes: $name'
   for (const prompt of [text, `/agent ${text}`, `\n/agent ${text}`]) {
     for (const body of bodiesWith(prompt.slice(0, 1000))) {
       const event = asEvent(body);
-      expect(readRequest(event, '/agent').kind).toBe('none');
-      expect(readRequest(event, null).kind).toBe('refused');
+      expectNothing(event);
     }
   }
 });
 
 it('neither does the usage', () => {
   const event = asEvent(renderUsage('/agent'));
-  expect(readRequest(event, '/agent').kind).toBe('none');
-  expect(readRequest(event, null).kind).toBe('refused');
+  expectNothing(event);
 });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { connectGitHub } from '../../src/github/api.ts';
+import { connectOnce } from '../../src/github/api.ts';
 import { createFetch, type FetchOptions, type FetchResponse } from '../../src/github/fetch.ts';
 import { type GitHub, startGitHub } from '../sim/github/server.ts';
 
@@ -191,11 +191,12 @@ describe('a signal', () => {
 describe('the client of GitHub over it', () => {
   const NUMBER = 7;
   const connect = (github: GitHub) =>
-    connectGitHub({
+    connectOnce({
       ...{ token: github.token, repository: 'octo/old', userAgent: 'test', env: {} },
       ...{ apiUrl: github.apiUrl, graphqlUrl: github.graphqlUrl },
       ...{ clock: systemClock, redact: (text) => text },
-    });
+      ...{ signal: new AbortController().signal, deferTierUp() {} },
+    })();
 
   it('writes to a repository that was renamed', async () => {
     await using github = await startGitHub({

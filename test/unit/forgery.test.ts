@@ -163,7 +163,7 @@ function summaryOf(states: readonly JobState[]): string {
 }
 
 function checked(text: string): string | null {
-  const link = checkPrLink(text, { ...SITE, repository: null });
+  const link = checkPrLink(text, [SITE.serverUrl]);
   return link.kind === 'ok' ? link.value : null;
 }
 

@@ -22,7 +22,7 @@ async function ask(clock: Clock, origin: string, ms: number): Promise<string> {
   });
   const exchange = await transport.get('/', { timeoutMs: () => ms, signal });
   await transport.close();
-  if (exchange.kind === 'failure') return exchange.cause;
+  if (exchange.kind === 'failure') return exchange.why;
   return exchange.body.kind === 'ok' ? exchange.body.value : exchange.body.problem;
 }
 
@@ -56,14 +56,18 @@ describe('the time of steps in this process', () => {
   test('passes at once while a simulated server lets a request hang', async () => {
     using time = virtualTime({ graceMs: 3_600_000 });
     await using server = await serve(time, () => ({ fault: 'hang' }));
-    expect(await inTime(time, (clock) => ask(clock, server.origin, HALF_HOUR))).toBe('deadline');
+    expect(await inTime(time, (clock) => ask(clock, server.origin, HALF_HOUR))).toBe(
+      'no answer within 1800 s',
+    );
     expect(time.elapsed()).toBeGreaterThanOrEqual(HALF_HOUR - 1);
   });
 
   test('passes while any other server is silent for long', async () => {
     using time = virtualTime({ graceMs: 100 });
     await using server = await startFaultServer({ onConnection: () => 'hang' });
-    expect(await inTime(time, (clock) => ask(clock, server.origin, HALF_HOUR))).toBe('deadline');
+    expect(await inTime(time, (clock) => ask(clock, server.origin, HALF_HOUR))).toBe(
+      'no answer within 1800 s',
+    );
     expect(time.elapsed()).toBeGreaterThanOrEqual(HALF_HOUR - 1);
   });
 

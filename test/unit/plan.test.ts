@@ -61,7 +61,7 @@ const ANYTHING: readonly (readonly [string, JobMemory])[] = [
   ['a comment that had no room', read({ jobs: [], trimmed: '9' })],
   ['nothing', NOTHING],
   ['what was sent', remembered(turn())],
-  ['a job that cannot be read', { kind: 'not-polled', giveUp: { kind: 'cancelled' } }],
+  ['a job that cannot be read', { kind: 'not-polled', giveUp: { kind: 'cancelled', why: [] } }],
 ];
 
 describe('in the first attempt', () => {
@@ -216,7 +216,7 @@ describe('in a re-run', () => {
       [{ kind: 'timed-out', why: ['So.'] }, 'timed-out', 'within timeout-minutes, .* sent it. So.'],
       [{ kind: 'timed-out', why: [] }, 'timed-out', 'within timeout-minutes, .* sent it.'],
       [
-        { kind: 'cancelled' },
+        { kind: 'cancelled', why: [] },
         'cancelled',
         'before it was known what .* had sent to job j; nothing was sent now.',
       ],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkPrLink, ownPullRequest } from '../../src/pull-request-link.ts';
 
-const hosts = { serverUrl: 'https://ghe.example', repository: 'https://code.example/o/r' };
+const hosts = ['https://ghe.example', 'https://code.example/o/r', ''];
 
 it.each([
   ['https://github.com/o/r/pull/1', 'https://github.com/o/r/pull/1'],
@@ -44,7 +44,7 @@ it.each([
 });
 
 it.each([null, ''])('%j is no link', (link) => {
-  expect(checkPrLink(link, { serverUrl: '', repository: null })).toEqual({
+  expect(checkPrLink(link, [])).toEqual({
     kind: 'ok',
     value: null,
   });

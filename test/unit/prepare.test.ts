@@ -28,6 +28,7 @@ const PUSH: Trigger = {
     causedBy: '',
   },
   comment: null,
+  problem: null,
 };
 const ON_COMMENT: Trigger = { ...PUSH, event: 'pull_request_review_comment', comment: COMMENT };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Reactable } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
-import { type Claim, type Reactions, reactTo } from '../../src/github/reactions.ts';
+import type { Reactable } from '../../src/github/event.ts';
+import { type Claim, Reactions } from '../../src/github/reactions.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
@@ -28,7 +28,7 @@ async function stage(options: GitHubOptions = {}, to?: Reactable | null): Promis
   const comment = to === undefined ? ({ kind: 'comment', id, nodeId: '' } as const) : to;
   return {
     ...{ scene, said },
-    reactions: reactTo(comment, () => scene.connect(), log),
+    reactions: new Reactions(comment, () => scene.connect(), log),
     shown: () => scene.github.reactions.map(({ content }) => content),
     [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose](),
   };
@@ -97,7 +97,7 @@ describe('the claim', () => {
     const refuse = () => Promise.reject(new GitHubError(401, 'github-token is empty'));
     const said: string[] = [];
     const log = { debug: (text: string) => void said.push(text) } as unknown as Log;
-    const reactions = reactTo({ kind: 'comment', id: 1, nodeId: '' }, refuse, log);
+    const reactions = new Reactions({ kind: 'comment', id: 1, nodeId: '' }, refuse, log);
     expect(await reactions.claim()).toBe('failed');
     expect(said).toContain('The reaction rocket was not added: github-token is empty.');
   });
@@ -108,10 +108,10 @@ it('another reaction says whether it was there before as well', async () => {
   const [comment] = one.scene.github.comments(NUMBER);
   const again = { kind: 'comment', id: comment?.id ?? 0, nodeId: '' } as const;
   const log = { debug: SILENT } as unknown as Log;
-  const next = reactTo(again, () => one.scene.connect(), log);
+  const next = new Reactions(again, () => one.scene.connect(), log);
   expect(await one.scene.drive(one.reactions.show('confused'))).toBe('ours');
   expect(await one.scene.drive(next.show('confused'))).toBe('taken');
-  expect(await reactTo(null, () => one.scene.connect(), log).show('confused')).toBe('ours');
+  expect(await new Reactions(null, () => one.scene.connect(), log).show('confused')).toBe('ours');
 });
 
 describe('the rocket', () => {

@@ -26,7 +26,7 @@ function answer(status: number, parts: Partial<Answer> = {}): Exchange {
     ...parts,
   };
 }
-function failure(written: boolean, cause: 'network' | 'setup' | 'deadline' = 'network'): Exchange {
+function failure(written: boolean, cause: 'network' | 'setup' = 'network'): Exchange {
   return { kind: 'failure', written, cause, why: 'connection refused' };
 }
 const broken: Answer['body'] = { kind: 'problem', problem: 'cut off' };
@@ -35,11 +35,9 @@ const html = { contentType: 'text/html', body: { kind: 'ok', value: '<html>' } }
 describe('classifySend', () => {
   const table: readonly [string, Exchange, SendClass][] = [
     ['nothing written', failure(false), 'unreachable'],
-    ['nothing written, no time left', failure(false, 'deadline'), 'unreachable'],
     ['certificate', failure(false, 'setup'), 'set-up-wrongly'],
     ['written, then lost', failure(true), 'doubtful'],
     ['written, then a set-up error', failure(true, 'setup'), 'doubtful'],
-    ['written, then no answer', failure(true, 'deadline'), 'doubtful'],
     ['200', answer(200), 'delivered'],
     ['201', answer(201), 'delivered'],
     ['202', answer(202), 'delivered'],

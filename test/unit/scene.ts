@@ -2,7 +2,7 @@
 
 import {
   type GitHubOptions as ClientOptions,
-  connectGitHub,
+  connectOnce,
   type GitHub,
 } from '../../src/github/api.ts';
 import { EPOCH, type VirtualClock, virtualClock } from '../model/clock.ts';
@@ -62,19 +62,20 @@ export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
     return underWay > 0 && looks < PATIENCE;
   }
 
+  const { signal } = new AbortController();
   const { token, repository, apiUrl, graphqlUrl } = github;
   const connection: ClientOptions = {
     ...{ token, repository, apiUrl, graphqlUrl, env: {} },
     ...{ userAgent: 'test', clock: clock.seen, redact: (text) => text },
+    ...{ signal, deferTierUp() {} },
   };
-  const signal = new AbortController().signal;
 
   return {
     github,
     clock,
     connection,
     async connect() {
-      const client = await busy(connectGitHub(connection));
+      const client = await busy(connectOnce(connection)());
       return {
         readComments: (...given) => busy(client.readComments(...given)),
         createComment: (...given) => busy(client.createComment(...given)),
@@ -83,7 +84,6 @@ export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
         react: (...given) => busy(client.react(...given)),
         removeReaction: (...given) => busy(client.removeReaction(...given)),
         collaborator: (...given) => busy(client.collaborator(...given)),
-        hurry: (ms) => client.hurry(ms),
       };
     },
     drive: (work) => clock.drive(work, isBusy),

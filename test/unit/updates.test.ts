@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createDeadline } from '../../src/github/deadline.ts';
-import { type Claim, reactTo } from '../../src/github/reactions.ts';
+import { Deadline } from '../../src/github/deadline.ts';
+import { type Claim, Reactions } from '../../src/github/reactions.ts';
 import { type Ledger, unite } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import {
@@ -51,7 +51,7 @@ function open(
     ...{ review: (same) => same, claim: async () => 'ours' },
     ...{ connect: () => scene.connect(), log, redact: (text) => text, clock },
     ...{ random: () => 0.5, signal: new AbortController().signal },
-    deadline: createDeadline(clock, 30_000),
+    deadline: new Deadline(clock, 30_000),
     ...more,
   });
 
@@ -443,7 +443,7 @@ describe('a command', () => {
       await using scene = await openScene();
       const { id } = scene.github.addComment(NUMBER, 'alice', '/agent go');
       const runOf = (owner: string): Run => {
-        const reactions = reactTo({ ...COMMENT, id }, () => scene.connect(), LOG);
+        const reactions = new Reactions({ ...COMMENT, id }, () => scene.connect(), LOG);
         return open(scene, { owner, claim: () => reactions.claim() }, COMMAND);
       };
       const [first, second] = [runOf('me'), runOf('you')];
@@ -477,7 +477,7 @@ describe('a command', () => {
             if (index > 0 && apartMs > 0) {
               await scene.clock.sleep(apartMs, new AbortController().signal);
             }
-            const reactions = reactTo({ ...COMMENT, id }, () => scene.connect(), LOG);
+            const reactions = new Reactions({ ...COMMENT, id }, () => scene.connect(), LOG);
             const more = { owner, claim: () => reactions.claim(), random: Math.random };
             const run = open(scene, more, COMMAND);
             await run.updates.load(NUMBER);

@@ -3,10 +3,10 @@ import { openSendQueue } from '../../../src/agent/send-queue.ts';
 import type { Clock } from '../../../src/clock.ts';
 import type { RunContext, Runtime } from '../../../src/context.ts';
 import type { GitHub } from '../../../src/github/api.ts';
-import { createDeadline } from '../../../src/github/deadline.ts';
+import { Deadline } from '../../../src/github/deadline.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
 import type { CommentTrigger, Trigger } from '../../../src/github/event.ts';
-import { type Claim, reactTo } from '../../../src/github/reactions.ts';
+import { type Claim, Reactions } from '../../../src/github/reactions.ts';
 import type { Inputs } from '../../../src/inputs.ts';
 import { whichJobs } from '../../../src/job/prepare.ts';
 import { reviewState } from '../../../src/job/reasons.ts';
@@ -122,9 +122,9 @@ async function followUp(
   const own = openGitHub(network, server, setup);
   const github = overrides.github?.(own) ?? own;
   const connect = (): Promise<GitHub> => Promise.resolve(github);
-  const deadline = createDeadline(clock, 30_000);
+  const deadline = new Deadline(clock, 30_000);
   const command = inputs.command === null ? null : trigger.comment;
-  const reactions = reactTo(command, connect, runtime.log);
+  const reactions = new Reactions(command, connect, runtime.log);
   const claim = (): Promise<Claim> =>
     overrides.claim?.(setup, () => reactions.claim()) ?? reactions.claim();
   const opened = openUpdates({
@@ -194,6 +194,7 @@ function settingsOf(setup: RunSetup): Pick<RunContext, 'info' | 'trigger' | 'inp
       : null;
   const trigger: Trigger = {
     ...{ event, action: '', conversation, comment, sender: ALICE, isHeadHere: true, causedBy: '' },
+    problem: null,
   };
   const info: RunInfo = {
     serverUrl: SERVER_URL,
@@ -255,7 +256,6 @@ function openGitHub(network: Network, server: ServerState, { name }: RunSetup): 
         act: () => server.unreact(`rocket on ${kind} ${id}`, name),
       }),
     collaborator: () => Promise.reject(new Error('Nobody asks for a permission here.')),
-    hurry: nothing,
   };
 }
 
