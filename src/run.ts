@@ -145,11 +145,11 @@ async function followUp(
   };
   try {
     const jobs = await whichJobs(context, memory, conversation);
-    if (jobs.kind === 'unclear') {
+    if (jobs.kind === 'problem') {
       if (runtime.signal.aborted) return cancelled(runtime);
       return await complain(work, [jobs.problem], github);
     }
-    await runJobs(context, jobs.jobIds, { conversation, memory });
+    await runJobs(context, jobs.value, { conversation, memory });
     return await report(context, reactions);
   } finally {
     await transport.close();

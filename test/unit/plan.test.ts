@@ -4,13 +4,12 @@ import {
   type Plan,
   planJob,
   planReadOnly,
-  rememberedJob,
   stateOf,
   unplannedState,
 } from '../../src/job/plan.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import type { Memory } from '../../src/memory/updates.ts';
-import { ours, reasonToText } from '../../src/reason.ts';
+import { ours } from '../../src/reason.ts';
 import type { Turn } from '../../src/turn.ts';
 import { turn as endedTurn, job, ledger, readable, START } from './record.ts';
 
@@ -363,24 +362,5 @@ describe('planLook goes on with the newest message if it is sent and not answere
       isReadOnly: true,
       turn: { mark: 'own', delivery: 'not-sent', sentAt: null },
     });
-  });
-});
-
-describe('where no job is named', () => {
-  it.each([
-    [UNREADABLE, /the comment that may name the job cannot be read: GitHub answered 500\.$/],
-    [NOTHING, /names an agent job here yet/],
-    [NONE, /names an agent job here yet/],
-    [read(ledger(job('a'), job('b', turn()))), /2 jobs: a, b\. .* "job-id: a"/],
-  ])('it is not clear which is meant: %#', (memory, problem) => {
-    const found = rememberedJob(memory);
-    expect(found.kind === 'unclear' && reasonToText(found.problem)).toMatch(problem);
-  });
-
-  it.each([
-    ['that got a message', job('a', turn())],
-    ['that was only looked at', job('a')],
-  ])('it is the only one: %s', (_, only) => {
-    expect(rememberedJob(read(ledger(only)))).toEqual({ kind: 'job', jobId: 'a' });
   });
 });

@@ -150,8 +150,8 @@ async function followUp(
     writeOutputs: () => undefined,
   };
   const jobs = await whichJobs(context, memory, trigger.conversation);
-  if (jobs.kind === 'unclear') throw new Error(jobs.problem.join(''));
-  await runJobs(context, jobs.jobIds, { conversation: trigger.conversation, memory });
+  if (jobs.kind === 'problem') throw new Error(jobs.problem.join(''));
+  await runJobs(context, jobs.value, { conversation: trigger.conversation, memory });
   if (overallDelivery([...states.values()]) === 'not-sent') reactions.release();
   const { reviewed } = await updates.flush();
   for (const state of reviewed) states.set(state.jobId, state);
