@@ -116,7 +116,7 @@ function openMemory(
     ...{ connect, deadline, owner: mark, attempt: info.attempt },
     ...{ comment: inputs.comment, wait: inputs.wait },
     text: commentText(inputs.projectId, (ledger, limit) => renderLedger(ledger, info, limit)),
-    review: (state, job) => reviewState(state, job, inputs),
+    review: reviewState,
     claim: () => reactions.claim(),
   });
   const conversation = inputs.prNumber ?? trigger.conversation;

@@ -116,13 +116,8 @@ export interface JobState {
   readonly turn: Turn;
   /** How often the job was polled. */
   readonly polls: number;
-  readonly timeline: readonly Milestone[];
-}
-
-export interface Milestone {
-  readonly at: number;
-  /** `sent`, a result, or a new status of the job. */
-  readonly what: string;
+  /** When the API first returned its status; null before. */
+  readonly firstSeenAt: number | null;
 }
 
 /** What is known of a turn when it starts. */

@@ -44,11 +44,11 @@ export class FleetProgress {
   }
 
   onEvent(event: JobEvent): void {
-    const { jobId } = event.state;
+    const { jobId, record } = event.state;
     this.#beat();
     switch (event.kind) {
       case 'status':
-        this.#log.debug(`Job ${jobId} is ${event.status ?? 'in an unknown status'}.`);
+        this.#log.debug(`Job ${jobId} is ${record?.status ?? 'in an unknown status'}.`);
         break;
       case 'sending':
         this.#log.debug(`Sending the message to job ${jobId}.`);

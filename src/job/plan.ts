@@ -181,7 +181,7 @@ export function stateOf(
   { wait, polls }: { readonly wait: boolean; readonly polls: number },
 ): JobState {
   const isReadOnly = plan.kind === 'read-only';
-  const blank = { jobId, isReadOnly, record: null, polls, timeline: [] };
+  const blank = { jobId, isReadOnly, record: null, polls, firstSeenAt: null };
   switch (plan.kind) {
     case 'ended': {
       const record = plan.job.record && { ...NO_RECORD, id: jobId, ...plan.job.record };
@@ -225,7 +225,8 @@ export function unplannedState(jobId: string, own: Turn, isReadOnly: boolean): J
     reason: ours('The run ended before it was known what an earlier attempt had sent.'),
   } as const;
   const now = isReadOnly ? reasonNow('not-sent', isReadOnly, true) : unknown;
-  return { jobId, isReadOnly, record: null, turn: { ...own, ...now }, polls: 0, timeline: [] };
+  const turn = { ...own, ...now };
+  return { jobId, isReadOnly, record: null, turn, polls: 0, firstSeenAt: null };
 }
 
 const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };

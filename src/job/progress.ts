@@ -60,7 +60,7 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
       }
       case 'held':
         return say(
-          `The message to job ${jobId} was not accepted. ${reasonToText(event.why)} ${next(event, 'Trying')}`,
+          `The message to job ${jobId} was not accepted. ${reasonToText(event.why)} ${next(event.afterMs, 'Trying')}`,
         );
       case 'doubted':
         if (inPhase === '') enter('Polling');
@@ -69,7 +69,7 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
         );
       case 'missed':
         return say(
-          `Polling job ${jobId} failed. ${reasonToText(event.why)} ${next(event, 'Polling')}`,
+          `Polling job ${jobId} failed. ${reasonToText(event.why)} ${next(event.afterMs, 'Polling')}`,
         );
       case 'warning':
         spokeAt = clock.now();
@@ -88,10 +88,7 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
   };
 }
 
-function next(
-  { afterMs }: Pick<Extract<JobEvent, { kind: 'missed' }>, 'afterMs'>,
-  doing: string,
-): string {
+function next(afterMs: number | null, doing: string): string {
   return afterMs === null
     ? 'No time is left for another.'
     : `${doing} again in ${seconds(afterMs)}.`;

@@ -1,4 +1,5 @@
 import type { GiveUp } from '../agent/client.ts';
+import type { Inputs } from '../inputs.ts';
 import { isOvertaken, type LedgerJob } from '../memory/ledger.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { isFinal, type JobState, type Status, type Turn, type TurnResult } from '../turn.ts';
@@ -16,12 +17,6 @@ export interface End {
 export interface Unwanted {
   readonly kind: 'unwanted';
   readonly onlyWhen: ReadonlySet<Status>;
-}
-
-/** The inputs that the sentences name; in milliseconds. */
-export interface Limits {
-  readonly timeoutMs: number;
-  readonly settleMs: number;
 }
 
 const IT_MAY_HAVE_ARRIVED = ours(
@@ -53,49 +48,32 @@ export function reasonNow(delivery: Turn['delivery'], isReadOnly: boolean, wait:
   }
 }
 
-/** The job has a final status that counts as the end of the turn. */
-export function done(
-  { jobId, record, turn }: JobState,
-  { settleMs }: Limits,
-  { isSure, isOvertaken }: { readonly isSure: boolean; readonly isOvertaken: boolean },
-): End {
-  const confirmed = turn.sentAt === null ? null : isSure && !isOvertaken;
-  const doubt = confirmed === false ? doubtOf(turn, settleMs, isOvertaken) : NO_REASON;
+/** The job has a final status that counts as the end of the turn. It is confirmed if `doubt` is empty. */
+export function done({ jobId, record, turn }: JobState, doubt: Reason): End {
+  const confirmed = turn.sentAt === null ? null : doubt.length === 0;
+  const why = confirmed === null ? NO_REASON : doubt;
   switch (record?.status) {
-    case 'completed':
-      return {
-        result: 'completed',
-        confirmed,
-        reason:
-          doubt.length === 0 ? NO_REASON : join([sentence`Job ${jobId} is completed.`, doubt]),
-      };
-    case 'archived':
-      return {
-        result: 'archived',
-        confirmed,
-        reason: join([
-          sentence`Job ${jobId} was archived, so the agent does not work on it.`,
-          doubt,
-        ]),
-      };
-    default:
-      return {
-        result: 'failed',
-        confirmed,
-        reason: join([
-          sentence`The agent failed on job ${jobId}.`,
-          doubt,
-          ours('The API does not say why; check the job in the Mintlify dashboard.'),
-        ]),
-      };
+    case 'completed': {
+      const completed = confirmed === false ? sentence`Job ${jobId} is completed.` : NO_REASON;
+      return { result: 'completed', confirmed, reason: join([completed, why]) };
+    }
+    case 'archived': {
+      const archived = sentence`Job ${jobId} was archived, so the agent does not work on it.`;
+      return { result: 'archived', confirmed, reason: join([archived, why]) };
+    }
+    default: {
+      const failed = sentence`The agent failed on job ${jobId}.`;
+      const check = ours('The API does not say why; check the job in the Mintlify dashboard.');
+      return { result: 'failed', confirmed, reason: join([failed, why, check]) };
+    }
   }
 }
 
 /** The state after the comment was read again: the final status may belong to a later message of another run. */
-export function reviewState(state: JobState, { turns }: LedgerJob, limits: Limits): JobState {
+export function reviewState(state: JobState, { turns }: LedgerJob): JobState {
   const { turn } = state;
   if (turn.confirmed !== true || !isOvertaken(turn, turns)) return state;
-  const { confirmed = null, reason } = done(state, limits, { isSure: true, isOvertaken: true });
+  const { confirmed = null, reason } = done(state, OVERTAKEN);
   return { ...state, turn: { ...turn, confirmed, reason } };
 }
 
@@ -109,11 +87,13 @@ export function handledElsewhere(jobId: string, own: Turn, other: Turn | null): 
   return { result: 'skipped', reason: sentence`Nothing was sent to job ${jobId}: ${why}.` };
 }
 
+/** A doubt: another message followed ours. */
+export const OVERTAKEN = ours(
+  'Another message was sent to it since: this is possibly the answer to that one.',
+);
+
 /** Why a final status may not belong to our message. */
-function doubtOf({ base }: Turn, settleMs: number, isOvertaken: boolean): Reason {
-  if (isOvertaken) {
-    return ours('Another message was sent to it since: this is possibly the answer to that one.');
-  }
+export function doubtOf({ base }: Turn, settleMs: number): Reason {
   if (base === null) {
     return ours(
       'Its status before the message is not known: this is possibly from an earlier turn. Check ' +
@@ -134,7 +114,11 @@ function unconfirmed({ turn }: JobState): false | null {
 }
 
 /** The deadline came before the end of the turn. */
-export function timedOut(state: JobState, { timeoutMs }: Limits, lastMiss: Reason): End {
+export function timedOut(
+  state: JobState,
+  { timeoutMs }: Pick<Inputs, 'timeoutMs'>,
+  lastMiss: Reason,
+): End {
   const { jobId, record } = state;
   const status = record?.status ?? null;
   const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
@@ -175,7 +159,7 @@ export function stoppedWaiting(state: JobState): End {
 }
 
 /** It is not known whether the message was delivered. */
-export function doubtful(why: Reason, { wait }: { wait: boolean }, isCancelled: boolean): End {
+export function doubtful(why: Reason, { wait }: Pick<Inputs, 'wait'>, isCancelled: boolean): End {
   const confirmed = wait ? false : null;
   const cancelled = ours('The run was cancelled while the message was being sent.');
   return isCancelled
@@ -186,7 +170,7 @@ export function doubtful(why: Reason, { wait }: { wait: boolean }, isCancelled: 
 /** The message was certainly not sent or, with `send: false`, the job could not be polled. */
 export function notSent(
   { jobId, isReadOnly, record }: JobState,
-  { timeoutMs }: Limits,
+  { timeoutMs }: Pick<Inputs, 'timeoutMs'>,
   cause: GiveUp | Unwanted,
 ): End {
   const nothing = isReadOnly

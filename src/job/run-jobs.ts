@@ -8,7 +8,7 @@ import type { Memory, Note } from '../memory/updates.ts';
 import { ownPullRequest } from '../pull-request-link.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
-import { type Job, type JobEvent, type JobOptions, type Observer, pollHooks } from './job.ts';
+import { type Job, type JobEvent, type Observer, pollHooks } from './job.ts';
 import {
   type JobMemory,
   type Plan,
@@ -109,7 +109,6 @@ class Fleet {
     if (isWritten) updates.update(state, conversation);
     const job: Job = {
       ...unplanned,
-      isOvertaken: plan.kind === 'resume' && plan.isOvertaken,
       state,
       observer: (event) => this.#observe(event, { isWritten, conversation, batch }),
     };
@@ -120,14 +119,11 @@ class Fleet {
 
   #begin(state: JobState, index: number): Job {
     const { inputs, states, agent } = this.#context;
-    const options: JobOptions = {
-      ...{ wait: inputs.wait, timeoutMs: inputs.timeoutMs, settleMs: inputs.settleMs },
-      ...{ pollIntervalMs: inputs.pollIntervalMs, pace: paceOf(index, this.#jobIds.length) },
-      firstPollMs: firstPollMs(index),
-    };
     states.set(state.jobId, state);
-    const observer = this.#progress;
-    return { options, context: agent, observer, isOvertaken: false, state, warned: new Set() };
+    return {
+      ...{ inputs, context: agent, observer: this.#progress, state, warned: new Set<string>() },
+      ...{ pace: paceOf(index, this.#jobIds.length), firstPollMs: firstPollMs(index) },
+    };
   }
 
   /** In the first attempt the memory is not needed: nothing was sent before. */

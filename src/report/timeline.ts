@@ -92,9 +92,9 @@ export function renderTimeline(states: readonly JobState[]): string {
 
 /** A job without a message has no bar. */
 function toBars(state: JobState): readonly Bar[] {
-  const { jobId, turn, timeline, isReadOnly } = state;
+  const { jobId, turn, firstSeenAt, isReadOnly } = state;
   const { kind, word } = labelOfState(state);
-  const from = turn.sentAt ?? (isReadOnly ? timeline[0]?.at : null) ?? null;
+  const from = turn.sentAt ?? (isReadOnly ? firstSeenAt : null);
   const to = turn.endedAt;
   if (from === null || to === null) return [];
   const times = { from: Math.round(from), to: Math.round(to) };

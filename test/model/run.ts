@@ -109,16 +109,12 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     const service = services[index] as Service;
     const emitted: Emitted[] = [];
     const plan = planOf(part, fleet);
-    const options = {
-      ...fleet.order,
-      pace: paceOf(index, parts.length),
-      firstPollMs: firstPollMs(index),
-    };
     const polls = part.isKnown ? 1 : 0;
     const job: Job = {
-      options,
+      inputs: fleet.order,
       context,
-      isOvertaken: false,
+      pace: paceOf(index, parts.length),
+      firstPollMs: firstPollMs(index),
       warned: new Set(),
       state: stateOf(part.job.id, plan, START, { wait: fleet.order.wait, polls }),
       observer({ kind, state }) {

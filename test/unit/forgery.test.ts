@@ -40,10 +40,6 @@ const TURN = turn({
   endedAt: START + 10_000,
   evidence: true,
 });
-const TIMELINE = [
-  { at: 0, what: 'sent' },
-  { at: 5000, what: 'failed' },
-];
 const HARMLESS = 'harmless';
 
 type Fields = Readonly<Record<string, (text: string) => string>>;
@@ -91,8 +87,6 @@ const SUMMARY_FIELDS: Fields = {
     ),
   'the ids of several jobs': (text) =>
     summaryOf([`a${text}`, `b${text}`].map((jobId) => stateWith({ jobId }))),
-  'a milestone': (text) => summary({ timeline: [{ at: 0, what: text }] }),
-  'the milestones': (text) => summary({ timeline: [0, 1].map((at) => ({ at, what: text })) }),
   'the problem': (text) =>
     renderSummary({
       states: [],
@@ -146,7 +140,7 @@ function comment(of: Ledger): string {
 }
 
 function stateWith(parts: Partial<JobState>): JobState {
-  return state({ record: RECORD, turn: TURN, polls: 3, timeline: TIMELINE, ...parts });
+  return state({ record: RECORD, turn: TURN, polls: 3, ...parts });
 }
 
 function summary(parts: Partial<JobState>): string {

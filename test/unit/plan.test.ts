@@ -243,7 +243,7 @@ describe('a planned job begins', () => {
 
   it('with a turn of this run, where nothing was sent before', () => {
     expect(begin(NOTHING)).toEqual({
-      ...{ jobId: 'j', isReadOnly: false, record: null, polls: 3, timeline: [] },
+      ...{ jobId: 'j', isReadOnly: false, record: null, polls: 3, firstSeenAt: null },
       turn: {
         ...own({ writes: 4 }),
         ...{ result: 'error', reason: ['The run ended before the message was sent.'] },
@@ -265,7 +265,7 @@ describe('a planned job begins', () => {
       const ended = turn({ result, confirmed: true, base: BASE, evidence: true, reason: ['So.'] });
       const memory = read(ledger({ ...job('j', ended), record: RECORD }));
       expect(begin(memory)).toEqual({
-        ...{ jobId: 'j', isReadOnly: false, polls: 3, timeline: [] },
+        ...{ jobId: 'j', isReadOnly: false, polls: 3, firstSeenAt: null },
         record: { ...RECORD, id: 'j', linkProblem: null, createdAt: null, archivedAt: null },
         turn: { ...ended, owner: 'own', attempt: 2, writes: 0 },
       });

@@ -335,9 +335,8 @@ describe('the summary', () => {
     });
 
     it('has bars for jobs that were only watched, from the first look on', () => {
-      const timeline = [{ at: at(1), what: 'active' }];
       const turnParts = { result: 'completed', delivery: 'not-sent', endedAt: at(11) } as const;
-      const watched = state({ isReadOnly: true, timeline }, turnParts);
+      const watched = state({ isReadOnly: true, firstSeenAt: at(1) }, turnParts);
       expect(barsOf([watched])).toContain(`completed : done, ${at(1)}, ${at(11)}`);
     });
 

@@ -131,7 +131,7 @@ async function followUp(
     ...runtime,
     ...{ connect, deadline, claim, owner: setup.name, attempt: info.attempt },
     ...{ comment: inputs.comment, wait: inputs.wait, text: server.text },
-    review: (state, job) => reviewState(state, job, inputs),
+    review: reviewState,
   });
   const updates = overrides.updates?.(opened) ?? opened;
   const memory = updates.load(trigger.conversation);
