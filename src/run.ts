@@ -20,7 +20,7 @@ import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
 import { commentText } from './memory/text.ts';
-import { type Memory, openUpdates, type Updates } from './memory/updates.ts';
+import { openUpdates } from './memory/updates.ts';
 import {
   join,
   NO_REASON,
@@ -95,21 +95,14 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   }
   const { text } = request;
   const { inputs } = settings;
-  return followUp({ runtime, states, info, trigger, text, mark, inputs }, memory, github);
-}
-
-interface OpenedMemory {
-  readonly updates: Updates;
-  readonly conversation: number | null;
-  /** Never rejects. */
-  readonly memory: Promise<Memory>;
+  return followUp({ runtime, states, info, trigger, text, mark, inputs, ...memory }, github);
 }
 
 /** Starts to read the comment now, because it can be read while the permission is checked. */
 function openMemory(
   work: Pick<RunContext, 'runtime' | 'info' | 'trigger' | 'inputs' | 'mark'>,
   { connect, deadline, reactions }: GitHubSide,
-): OpenedMemory {
+): Pick<RunContext, 'updates' | 'conversation' | 'memory'> {
   const { runtime, info, trigger, inputs, mark } = work;
   const updates = openUpdates({
     ...runtime,
@@ -127,8 +120,7 @@ function openMemory(
 
 /** Called only if the run is allowed and its settings are valid. */
 async function followUp(
-  work: Omit<RunContext, 'agent' | 'updates' | 'writeOutputs'>,
-  { updates, conversation, memory }: OpenedMemory,
+  work: Omit<RunContext, 'agent' | 'writeOutputs'>,
   github: GitHubSide,
 ): Promise<0 | 1> {
   const { runtime, inputs, states } = work;
@@ -140,16 +132,15 @@ async function followUp(
   const context: RunContext = {
     ...work,
     agent: agentContext(work, transport),
-    updates,
     writeOutputs: () => writeOutputs(runtime, { states: [...states.values()], commentUrls: [] }),
   };
   try {
-    const jobs = await whichJobs(context, memory, conversation);
+    const jobs = await whichJobs(context);
     if (jobs.kind === 'problem') {
       if (runtime.signal.aborted) return cancelled(runtime);
       return await complain(work, [jobs.problem], github);
     }
-    await runJobs(context, jobs.value, { conversation, memory });
+    await runJobs(context, jobs.value);
     return await report(context, reactions);
   } finally {
     await transport.close();

@@ -174,43 +174,37 @@ export function planReadOnly(memory: JobMemory, jobId: string, wait: boolean): P
 }
 
 /** The first state of a planned job; `own` is the turn as this run would start it. */
-export function stateOf(
-  jobId: string,
-  plan: Plan,
-  own: Turn,
-  { wait, polls }: { readonly wait: boolean; readonly polls: number },
-): JobState {
-  const isReadOnly = plan.kind === 'read-only';
-  const blank = { jobId, isReadOnly, record: null, polls, firstSeenAt: null };
+export function stateOf(unplanned: JobState, plan: Plan, own: Turn, wait: boolean): JobState {
+  const { jobId, isReadOnly } = unplanned;
   switch (plan.kind) {
     case 'ended': {
       const record = plan.job.record && { ...NO_RECORD, id: jobId, ...plan.job.record };
-      return { ...blank, record, turn: takeOver(plan.turn, own) };
+      return { ...unplanned, record, turn: takeOver(plan.turn, own) };
     }
     case 'resume': {
       const turn = takeOver(plan.turn, own);
       const base = plan.isOvertaken ? null : turn.base;
-      const delivery = turn.delivery === 'sent' ? 'sent' : 'unknown';
-      return { ...blank, turn: open({ ...turn, base }, delivery) };
+      return open({ ...turn, base }, turn.delivery === 'sent' ? 'sent' : 'unknown');
     }
     case 'read-only': {
       // A copy of the turn of an earlier run, which this run may change.
       const turn = plan.turn && { ...plan.turn, owner: own.owner, writes: 0 };
-      return { ...blank, turn: open(turn ?? own, turn?.delivery ?? 'not-sent') };
+      return open(turn ?? own, turn?.delivery ?? 'not-sent');
     }
-    case 'send': {
-      const mark = plan.earlier?.mark ?? own.mark;
-      return { ...blank, turn: open({ ...own, mark }, 'not-sent') };
-    }
-    default:
-      return { ...blank, turn: open(own, 'not-sent') };
+    case 'send':
+      return open({ ...own, mark: plan.earlier?.mark ?? own.mark }, 'not-sent');
+    case 'refuse':
+      return open(own, 'not-sent');
   }
 
-  function open(turn: Turn, delivery: Turn['delivery']): Turn {
-    const { result, reason } = reasonNow(delivery, isReadOnly, wait);
-    return { ...turn, delivery, result, reason, confirmed: null, endedAt: null };
+  function open(turn: Turn, delivery: Turn['delivery']): JobState {
+    const now = reasonNow(delivery, isReadOnly, wait);
+    const opened = { ...turn, delivery, ...now, confirmed: null, endedAt: null };
+    return { ...unplanned, record: null, turn: opened };
   }
 }
+
+const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };
 
 /** The turn of an earlier attempt, which this attempt continues. */
 function takeOver(turn: Turn, { owner, ownerLeg, attempt }: Turn): Turn {
@@ -228,5 +222,3 @@ export function unplannedState(jobId: string, own: Turn, isReadOnly: boolean): J
   const turn = { ...own, ...now };
   return { jobId, isReadOnly, record: null, turn, polls: 0, firstSeenAt: null };
 }
-
-const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { RunContext } from '../context.ts';
 import { composePrompt } from '../github/command.ts';
 import { JOB_ID_MISSING } from '../inputs.ts';
-import type { Memory } from '../memory/updates.ts';
 import { join, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { oneLine } from '../sanitize.ts';
@@ -11,14 +10,14 @@ import { newTurn, type Turn } from '../turn.ts';
 // Which jobs a run is about, what it sends to them, and which pull request belongs to a job.
 
 /** The jobs in `job-id`, or the one that the comment remembers. */
-export async function whichJobs(
-  { inputs }: Pick<RunContext, 'inputs'>,
-  remembering: Promise<Memory>,
-  conversation: number | null,
-): Promise<Result<readonly string[], Reason>> {
+export async function whichJobs({
+  inputs,
+  conversation,
+  memory: reading,
+}: RunContext): Promise<Result<readonly string[], Reason>> {
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
   if (conversation === null || !inputs.comment) return problem(JOB_ID_MISSING);
-  const memory = await remembering;
+  const memory = await reading;
   if (memory.kind === 'unreadable') {
     return problem(
       sentence`job-id is empty, and the comment that may name the job cannot be read: ${memory.why}.`,

@@ -127,7 +127,6 @@ async function leaveToOther(
   { own }: Message,
   turn: Turn | null,
 ): Promise<End | typeof LOST> {
-  const { wait } = job.inputs;
   // Only the run of a turn may change it.
   if (
     turn === null ||
@@ -138,10 +137,9 @@ async function leaveToOther(
     return handledElsewhere(job.state.jobId, own, turn);
   }
   if (turn.mark === job.state.turn.mark && turn.attempt === own.attempt) return LOST;
-  const { jobId, polls } = job.state;
   const plan: Plan = { kind: 'resume', turn, isOvertaken: false };
-  job.state = stateOf(jobId, plan, own, { wait, polls });
-  return resume(job, plan.isOvertaken);
+  job.state = stateOf(job.state, plan, own, job.inputs.wait);
+  return resume(job, false);
 }
 
 async function post(job: Job, message: Message, baseline: BaselineReader): Promise<End> {

@@ -238,7 +238,8 @@ describe('in a re-run', () => {
 describe('a planned job begins', () => {
   const begin = (memory: JobMemory, { wait = true, ...more }: Case = {}) => {
     const start = own({ writes: 4 });
-    return stateOf('j', plan(memory, { wait, ...more }), start, { wait, polls: 3 });
+    const unplanned = { ...unplannedState('j', start, false), polls: 3 };
+    return stateOf(unplanned, plan(memory, { wait, ...more }), start, wait);
   };
 
   it('with a turn of this run, where nothing was sent before', () => {
@@ -350,7 +351,7 @@ describe('planLook goes on with the newest message if it is sent and not answere
 
   it('and begins with it, or with none', () => {
     const begin = (memory: JobMemory) =>
-      stateOf('j', planReadOnly(memory, 'j', true), own(), { wait: true, polls: 0 });
+      stateOf(unplannedState('j', own(), true), planReadOnly(memory, 'j', true), own(), true);
     expect(readable(begin(remembered(open)))).toMatchObject({
       isReadOnly: true,
       turn: {

@@ -127,7 +127,7 @@ describe('the jobs that are meant', () => {
     memory: Memory,
     inputs: Partial<RunContext['inputs']> = {},
     conversation: number | null = 7,
-  ) => whichJobs(contextOf({ inputs }), Promise.resolve(memory), conversation);
+  ) => whichJobs({ ...contextOf({ inputs }), conversation, memory: Promise.resolve(memory) });
 
   it.each<[string, Partial<RunContext['inputs']>, number | null, object]>([
     ['those that are named', { jobIds: ['a', 'b'] }, 7, ok(['a', 'b'])],

@@ -134,9 +134,10 @@ async function followUp(
     review: reviewState,
   });
   const updates = overrides.updates?.(opened) ?? opened;
-  const memory = updates.load(trigger.conversation);
+  const { conversation } = trigger;
   const context: RunContext = {
     ...{ runtime, info, trigger, inputs, updates, states, text: 'go on', mark: setup.name },
+    ...{ conversation, memory: updates.load(conversation) },
     agent: {
       transport: openTransport(network, server, setup),
       queue: openSendQueue(),
@@ -149,9 +150,9 @@ async function followUp(
     },
     writeOutputs: () => undefined,
   };
-  const jobs = await whichJobs(context, memory, trigger.conversation);
+  const jobs = await whichJobs(context);
   if (jobs.kind === 'problem') throw new Error(jobs.problem.join(''));
-  await runJobs(context, jobs.value, { conversation: trigger.conversation, memory });
+  await runJobs(context, jobs.value);
   if (overallDelivery([...states.values()]) === 'not-sent') reactions.release();
   const { reviewed } = await updates.flush();
   for (const state of reviewed) states.set(state.jobId, state);
