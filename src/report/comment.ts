@@ -3,6 +3,7 @@ import type { Ledger, LedgerJob, LedgerRecord } from '../memory/ledger.ts';
 import { composeNotice } from '../memory/text.ts';
 import { isLink } from '../pull-request-link.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
+import type { RunInfo } from '../runner/environment.ts';
 import type { Turn } from '../turn.ts';
 import { countsOf, headingOf, type Row, renderJobs, renderSource, timeTaken } from './job-table.ts';
 import {
@@ -24,12 +25,7 @@ import {
 // A ledger -> the visible part of the comment: the state, the link, and then everything else.
 
 /** What our own links are built from. */
-export interface Site {
-  /** `https://github.com`, or that of the GitHub Enterprise server. */
-  readonly serverUrl: string;
-  /** `owner/name`. */
-  readonly repository: string;
-}
+type Site = Pick<RunInfo, 'serverUrl' | 'repository'>;
 
 /** A job with its newest message. */
 interface ShownJob {
