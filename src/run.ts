@@ -272,19 +272,12 @@ function agentContext(
   };
 }
 
-function report(
-  { runtime, inputs, states, updates }: RunContext,
-  reactions: Reactions,
-): Promise<0 | 1> {
-  const all = (): readonly JobState[] => [...states.values()];
-  if (overallDelivery(all()) === 'not-sent') reactions.release();
-  if (worst(all())?.turn.result === 'completed') void reactions.show('hooray');
-  if (all().some(({ turn }) => turn.result === 'error' || turn.result === 'failed')) {
+function report(context: RunContext, reactions: Reactions): Promise<0 | 1> {
+  const states = [...context.states.values()];
+  if (overallDelivery(states) === 'not-sent') reactions.release();
+  if (worst(states)?.turn.result === 'completed') void reactions.show('hooray');
+  if (states.some(({ turn }) => turn.result === 'error' || turn.result === 'failed')) {
     void reactions.show('confused');
   }
-  return conclude(runtime, all, inputs.failOn, async () => {
-    const flushed = await updates.flush();
-    for (const state of flushed.reviewed) states.set(state.jobId, state);
-    return flushed;
-  });
+  return conclude(context);
 }

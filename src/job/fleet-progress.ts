@@ -1,8 +1,8 @@
 import { type Clock, duration } from '../clock.ts';
-import { countLabels, type Label, labelOf } from '../labels.ts';
+import { countLabels, type Label, labelOfState } from '../labels.ts';
 import { reasonToText } from '../reason.ts';
 import type { Log } from '../runner/log.ts';
-import { elapsedMs } from '../turn.ts';
+import { elapsedMs, type JobState } from '../turn.ts';
 import type { JobEvent } from './job.ts';
 
 // The log of many jobs: counters while the messages are sent, a line for each job that ends, and the counts
@@ -81,7 +81,7 @@ export class FleetProgress {
         this.#deadline ??= this.#clock.now() + event.remainingMs;
         break;
       case 'ended':
-        this.#logEnd(event);
+        this.#logEnd(event.state);
         this.#settle(jobId);
         break;
     }
@@ -114,8 +114,9 @@ export class FleetProgress {
     }
   }
 
-  #logEnd({ state: { jobId, isReadOnly, record, turn } }: JobEvent): void {
-    const label = labelOf(turn, record?.status ?? null, isReadOnly);
+  #logEnd(state: JobState): void {
+    const { jobId, record, turn } = state;
+    const label = labelOfState(state);
     this.#ended.push(label);
     // Sent messages are counted instead.
     if (label.kind !== 'sent') {

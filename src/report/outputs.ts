@@ -1,6 +1,7 @@
+import { labelOfState } from '../labels.ts';
 import { ours, reasonToText, sentence } from '../reason.ts';
 import { elapsedMs, type JobState } from '../turn.ts';
-import { deliveryOf, labelOfState, overallDelivery, worst } from './ranking.ts';
+import { deliveryOf, overallDelivery, worst } from './ranking.ts';
 
 // The states of all jobs -> the declared outputs, as one text.
 
@@ -19,17 +20,11 @@ export const OUTPUT_NAMES = [
 ] as const;
 export type Outputs = Readonly<Record<(typeof OUTPUT_NAMES)[number], string>>;
 
-/** How a run ended that did not act on a job. */
-export interface Ended {
-  readonly result: 'skipped' | 'cancelled' | 'error';
-  readonly reason: string;
-}
-
 /** What a run reports. */
 export interface Report {
   readonly states: readonly JobState[];
-  /** Only used if there is no job. */
-  readonly ended?: Ended;
+  /** How a run ended that did not act on a job. */
+  readonly ended?: Pick<Outputs, 'result' | 'reason'>;
   readonly commentUrls: readonly string[];
 }
 

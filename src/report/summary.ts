@@ -1,8 +1,9 @@
+import { labelOfState } from '../labels.ts';
 import type { Reason } from '../reason.ts';
 import type { JobState } from '../turn.ts';
 import { countsOf, headingOf, renderJobs, renderSource, timeTaken } from './job-table.ts';
 import { blocks, code, dotted, icon, link, pullRequestLink, reasonToMarkdown } from './markdown.ts';
-import { deliveryOf, labelOfState } from './ranking.ts';
+import { deliveryOf } from './ranking.ts';
 import { renderTimeline } from './timeline.ts';
 
 // The states of all jobs -> the job summary: the result first, then the details, then a timeline.

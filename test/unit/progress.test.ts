@@ -6,7 +6,7 @@ import { conclude } from '../../src/report/finish.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
-import { stand } from './stand.ts';
+import { finished, stand } from './stand.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -258,15 +258,7 @@ describe('a log that can be read', () => {
       tell({ kind: 'ended', state: failed(id) });
     }
     const { runtime } = stand({ log });
-    const states = ids.map(failed);
-    await conclude(
-      runtime,
-      () => states,
-      new Set(['failed']),
-      async () => ({
-        ...{ urls: [], unwritten: '', reviewed: [] },
-      }),
-    );
+    await conclude(finished(runtime, ids.map(failed), { urls: [], unwritten: '', reviewed: [] }));
     return said;
   }
 
