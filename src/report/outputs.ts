@@ -45,8 +45,6 @@ export function toOutputs({ states, ended, commentUrls }: Report): Outputs {
   };
 }
 
-type ResultEntry = ReturnType<typeof toEntry>;
-
 /** An object of `results`, with its fields in this order. */
 function toEntry(state: JobState) {
   const { jobId, record, turn, polls } = state;
@@ -72,6 +70,8 @@ function toEntry(state: JobState) {
 const RESULTS_LIMIT = 480_000;
 /** Characters of a text in `results`, tried in this order; if none is enough, texts, links and times go. */
 const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
+const TEXTS: ReadonlySet<string> = new Set(['model', 'repository', 'ref', 'reason']);
+const LINKS_AND_TIMES: ReadonlySet<string> = new Set(['prLink', 'createdAt', 'archivedAt']);
 
 /** Bytes of one line: other runners lose all outputs if a line is longer. */
 const LINE_LIMIT = 60_000;
@@ -107,24 +107,17 @@ const LINES = new WeakMap<JobState, Map<number, Line>>();
 function lineOf(state: JobState, limit: number): Line {
   const known = LINES.get(state)?.get(limit);
   if (known !== undefined) return known;
-  const text = JSON.stringify(shorten(toEntry(state), limit));
+  const text = JSON.stringify(toEntry(state), (name, value) => shorten(name, value, limit));
   const line = { text, bytes: Buffer.byteLength(text) + ',\n'.length };
   LINES.set(state, (LINES.get(state) ?? new Map()).set(limit, line));
   return line;
 }
 
-function shorten(entry: ResultEntry, limit: number): ResultEntry {
-  const cut = (text: string): string =>
-    text.length <= limit ? text : `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
-  const cutOrNull = (text: string | null): string | null => (text === null ? null : cut(text));
-  const { source } = entry;
-  return {
-    ...entry,
-    model: cutOrNull(entry.model),
-    source: source && { repository: cut(source.repository), ref: cutOrNull(source.ref) },
-    reason: cut(entry.reason),
-    ...(limit === 0 ? { prLink: null, createdAt: null, archivedAt: null } : {}),
-  };
+function shorten(name: string, value: unknown, limit: number): unknown {
+  if (typeof value !== 'string') return value;
+  if (LINKS_AND_TIMES.has(name)) return limit === 0 ? null : value;
+  if (!TEXTS.has(name) || value.length <= limit) return value;
+  return `${value.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
 }
 
 /**
