@@ -1,4 +1,5 @@
 import type { GiveUp } from '../agent/client.ts';
+import type { RunContext } from '../context.ts';
 import { findEarlier, isCommand } from '../memory/claim.ts';
 import {
   findJob,
@@ -35,17 +36,6 @@ export type Plan =
   /** With `send: false`; `turn` is the message of an earlier run that the agent is still working on. */
   | { readonly kind: 'read-only'; readonly turn: Turn | null };
 
-interface PlanInput {
-  readonly memory: JobMemory;
-  readonly jobId: string;
-  /** The turn as this run would begin it. */
-  readonly own: Turn;
-  readonly wait: boolean;
-  /** Whether the event or `pr-number` names the pull request, so that it is the same in all attempts. */
-  readonly isNamed: boolean;
-  readonly resendOnRerun: boolean;
-}
-
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
 
 /**
@@ -53,18 +43,28 @@ const SEND: Plan = { kind: 'send', warning: '', earlier: null };
  * if the message was certainly not sent before: the comment must say that, or be complete and not
  * mention the message.
  */
-export function planJob(input: PlanInput): Plan {
-  const { memory, jobId, own, wait, isNamed } = input;
+export function planJob(
+  { inputs, conversation }: Pick<RunContext, 'inputs' | 'conversation'>,
+  memory: JobMemory,
+  jobId: string,
+  own: Turn,
+): Plan {
+  const { wait, resendOnRerun } = inputs;
+  const planUnknown = (why: Reason): Plan =>
+    resendOnRerun ? resend(jobId, why) : refuseUnknown(jobId, why);
   if (own.attempt === 1) return SEND;
   switch (memory.kind) {
     case 'not-polled':
       return refuseUnpolled(jobId, memory.giveUp);
     case 'unreadable':
-      return planUnknown(input, sentence`the comment cannot be read: ${memory.why}`);
+      return planUnknown(sentence`the comment cannot be read: ${memory.why}`);
     case 'none':
       return planUnknown(
-        input,
-        ours(isNamed ? 'comment is false' : 'there is no pull request or issue with a comment'),
+        ours(
+          conversation === null
+            ? 'there is no pull request or issue with a comment'
+            : 'comment is false',
+        ),
       );
     case 'read': {
       const { ledger, isWhole } = memory;
@@ -75,17 +75,16 @@ export function planJob(input: PlanInput): Plan {
         return planAgain(job, earlier, own, wait);
       }
       if (!isWhole) {
-        return planUnknown(input, ours('a comment of this action cannot be read'));
+        return planUnknown(ours('a comment of this action cannot be read'));
       }
       if (isTrimmed(ledger, own)) {
-        return planUnknown(input, ours('the comment has no room for all messages'));
+        return planUnknown(ours('the comment has no room for all messages'));
       }
-      return isNamed
-        ? SEND
-        : planUnknown(
-            input,
-            ours('the comment does not mention it, and the job may have had another pull request'),
-          );
+      // A conversation that the event or `pr-number` names is the same in all attempts.
+      if (conversation !== null) return SEND;
+      return planUnknown(
+        ours('the comment does not mention it, and the job may have had another pull request'),
+      );
     }
   }
 }
@@ -117,21 +116,19 @@ function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Pla
     : { kind: 'resume', turn: earlier, isOvertaken: isOvertaken(earlier, job.turns) };
 }
 
-const WHAT_TO_DO = sentence`To send it, start a new run, write a new comment, or set
-  ${'resend-on-rerun: true'}.`;
+function resend(jobId: string, why: Reason): Plan {
+  const warning =
+    `The message to job ${jobId} is sent, although this re-run cannot tell whether an earlier ` +
+    `attempt sent it: ${reasonToText(why)} (resend-on-rerun).`;
+  return { kind: 'send', warning, earlier: null };
+}
 
-/** It is not known whether an earlier attempt sent the message. */
-function planUnknown({ jobId, resendOnRerun }: PlanInput, why: Reason): Plan {
-  if (resendOnRerun) {
-    const warning =
-      `The message to job ${jobId} is sent, although this re-run cannot tell whether an earlier ` +
-      `attempt sent it: ${reasonToText(why)} (resend-on-rerun).`;
-    return { kind: 'send', warning, earlier: null };
-  }
+function refuseUnknown(jobId: string, why: Reason): Plan {
   return refuse(
     'error',
     sentence`Nothing was sent to job ${jobId}: this re-run cannot tell whether an earlier attempt sent
-      it, because ${why}. ${WHAT_TO_DO}`,
+      it, because ${why}. To send it, start a new run, write a new comment, or set
+      ${'resend-on-rerun: true'}.`,
   );
 }
 

@@ -131,15 +131,13 @@ class Fleet {
   }
 
   #plan(jobId: string, found: JobMemory): Plan {
-    const { inputs, runtime, conversation } = this.#context;
+    const { inputs, runtime } = this.#context;
     // It may be unreadable because the run was cancelled.
     const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
     const memory: JobMemory = isCancelled ? CANCELLED : found;
-    const { wait, resendOnRerun } = inputs;
-    const isNamed = conversation !== null;
     return inputs.send
-      ? planJob({ memory, jobId, own: this.#own, wait, isNamed, resendOnRerun })
-      : planReadOnly(memory, jobId, wait);
+      ? planJob(this.#context, memory, jobId, this.#own)
+      : planReadOnly(memory, jobId, inputs.wait);
   }
 
   /** Says why a re-run does not send the message. */

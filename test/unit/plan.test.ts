@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RunContext } from '../../src/context.ts';
 import {
   type JobMemory,
   type Plan,
@@ -47,9 +48,13 @@ interface Case {
   readonly own?: Partial<Turn>;
 }
 
-function plan(memory: JobMemory, { attempt = 2, own: parts = {}, ...more }: Case = {}): Plan {
-  const usual = { wait: true, isNamed: true, resendOnRerun: false };
-  return planJob({ ...usual, ...more, memory, jobId: 'j', own: own({ attempt, ...parts }) });
+function plan(
+  memory: JobMemory,
+  { attempt = 2, own: parts = {}, isNamed = true, wait = true, resendOnRerun = false }: Case = {},
+): Plan {
+  const inputs = { wait, resendOnRerun } as RunContext['inputs'];
+  const context = { inputs, conversation: isNamed ? 7 : null };
+  return planJob(context, memory, 'j', own({ attempt, ...parts }));
 }
 
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
