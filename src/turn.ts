@@ -120,13 +120,13 @@ export interface JobState {
   readonly firstSeenAt: number | null;
 }
 
-/** What is known of a turn when it starts. */
-export type TurnStart = Pick<
-  Turn,
-  'origin' | 'leg' | 'mark' | 'by' | 'prompt' | 'startedAt' | 'runId' | 'attempt'
->;
-
-export function newTurn(start: TurnStart): Turn {
+/** A turn that starts, of which nothing else is known. */
+export function newTurn(
+  start: Pick<
+    Turn,
+    'origin' | 'leg' | 'mark' | 'by' | 'prompt' | 'startedAt' | 'runId' | 'attempt'
+  >,
+): Turn {
   return {
     ...start,
     owner: start.mark,

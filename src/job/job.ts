@@ -118,9 +118,13 @@ function warningsOf({ id, status, linkProblem }: JobRecord): readonly string[] {
 }
 
 /** Ends the job. Secrets are removed from the reason. */
-export function endJob(job: Job, { result, reason, confirmed = null }: End): void {
-  const { clock, redact } = job.context;
-  const end = { result, reason: redactReason(reason, redact), confirmed, endedAt: clock.now() };
-  job.state = { ...job.state, turn: { ...job.state.turn, ...end } };
+export function endJob(job: Job, { result, reason, isConfirmed = false }: End): void {
+  const { inputs, context } = job;
+  const { turn } = job.state;
+  update(job, {
+    ...{ result, reason: redactReason(reason, context.redact), endedAt: context.clock.now() },
+    // Without a wait or a message, there is nothing to confirm.
+    confirmed: inputs.wait && turn.delivery !== 'not-sent' ? isConfirmed : null,
+  });
   emit(job, { kind: 'ended' });
 }

@@ -10,7 +10,8 @@ export interface End {
   readonly result: TurnResult;
   /** One sentence for every result that is not plain success; otherwise empty. */
   readonly reason: Reason;
-  readonly confirmed?: boolean | null;
+  /** Whether the final status certainly belongs to the message. */
+  readonly isConfirmed?: boolean;
 }
 
 /** The job is in a status in which it does not get the message. */
@@ -49,22 +50,21 @@ export function reasonNow(delivery: Turn['delivery'], isReadOnly: boolean, wait:
 }
 
 /** The job has a final status that counts as the end of the turn. It is confirmed if `doubt` is empty. */
-export function done({ jobId, record, turn }: JobState, doubt: Reason): End {
-  const confirmed = turn.sentAt === null ? null : doubt.length === 0;
-  const why = confirmed === null ? NO_REASON : doubt;
+export function done({ jobId, record }: JobState, doubt: Reason): End {
+  const isConfirmed = doubt.length === 0;
   switch (record?.status) {
     case 'completed': {
-      const completed = confirmed === false ? sentence`Job ${jobId} is completed.` : NO_REASON;
-      return { result: 'completed', confirmed, reason: join([completed, why]) };
+      const completed = isConfirmed ? NO_REASON : sentence`Job ${jobId} is completed.`;
+      return { result: 'completed', isConfirmed, reason: join([completed, doubt]) };
     }
     case 'archived': {
       const archived = sentence`Job ${jobId} was archived, so the agent does not work on it.`;
-      return { result: 'archived', confirmed, reason: join([archived, why]) };
+      return { result: 'archived', isConfirmed, reason: join([archived, doubt]) };
     }
     default: {
       const failed = sentence`The agent failed on job ${jobId}.`;
       const check = ours('The API does not say why; check the job in the Mintlify dashboard.');
-      return { result: 'failed', confirmed, reason: join([failed, why, check]) };
+      return { result: 'failed', isConfirmed, reason: join([failed, doubt, check]) };
     }
   }
 }
@@ -73,8 +73,8 @@ export function done({ jobId, record, turn }: JobState, doubt: Reason): End {
 export function reviewState(state: JobState, { turns }: LedgerJob): JobState {
   const { turn } = state;
   if (turn.confirmed !== true || !isOvertaken(turn, turns)) return state;
-  const { confirmed = null, reason } = done(state, OVERTAKEN);
-  return { ...state, turn: { ...turn, confirmed, reason } };
+  const { reason } = done(state, OVERTAKEN);
+  return { ...state, turn: { ...turn, confirmed: false, reason } };
 }
 
 /** Another run or a later attempt sends the same message; `other` is null if it is not known which one. */
@@ -93,7 +93,8 @@ export const OVERTAKEN = ours(
 );
 
 /** Why a final status may not belong to our message. */
-export function doubtOf({ base }: Turn, settleMs: number): Reason {
+export function doubtOf({ base, sentAt }: Turn, settleMs: number): Reason {
+  if (sentAt === null) return NO_REASON;
   if (base === null) {
     return ours(
       'Its status before the message is not known: this is possibly from an earlier turn. Check ' +
@@ -108,18 +109,12 @@ export function doubtOf({ base }: Turn, settleMs: number): Reason {
   );
 }
 
-/** Null if there is no message to wait for. */
-function unconfirmed({ turn }: JobState): false | null {
-  return turn.sentAt === null ? null : false;
-}
-
 /** The deadline came before the end of the turn. */
 export function timedOut(
-  state: JobState,
+  { jobId, record }: JobState,
   { timeoutMs }: Pick<Inputs, 'timeoutMs'>,
   lastMiss: Reason,
 ): End {
-  const { jobId, record } = state;
   const status = record?.status ?? null;
   const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
   const said = isFinal(status)
@@ -129,16 +124,14 @@ export function timedOut(
         ${status ?? ours('not known')}, and the agent ${ours(status === null ? 'may keep' : 'keeps')}
         working. Raise timeout-minutes, or wait in a later run with send: false and wait: true.`;
   const miss = lastMiss.length === 0 ? NO_REASON : sentence`The last poll failed: ${lastMiss}`;
-  return { result: 'timed-out', confirmed: unconfirmed(state), reason: join([said, miss]) };
+  return { result: 'timed-out', reason: join([said, miss]) };
 }
 
 /** Too many polls failed. */
-export function lost(state: JobState, failures: number, why: Reason): End {
-  const { jobId, isReadOnly } = state;
+export function lost({ jobId, isReadOnly }: JobState, failures: number, why: Reason): End {
   const count = ours(failures === 1 ? '' : ` (${failures} polls failed in a row)`);
   return {
     result: 'error',
-    confirmed: unconfirmed(state),
     reason: isReadOnly
       ? sentence`Job ${jobId} cannot be polled${count}. ${why}`
       : sentence`The message was delivered, but job ${jobId} can no longer be polled${count}. ${why}
@@ -147,24 +140,21 @@ export function lost(state: JobState, failures: number, why: Reason): End {
   };
 }
 
-export function stoppedWaiting(state: JobState): End {
-  const { isReadOnly } = state;
+export function stoppedWaiting({ isReadOnly }: JobState): End {
   const when = isReadOnly ? '' : ' after the message was delivered';
   const again = isReadOnly ? '' : ' A re-run continues to wait if the comment shows the message.';
   return {
     result: 'cancelled',
-    confirmed: unconfirmed(state),
     reason: ours(`The run was cancelled${when}: stopped waiting; the agent keeps working.${again}`),
   };
 }
 
 /** It is not known whether the message was delivered. */
-export function doubtful(why: Reason, { wait }: Pick<Inputs, 'wait'>, isCancelled: boolean): End {
-  const confirmed = wait ? false : null;
+export function doubtful(why: Reason, isCancelled: boolean): End {
   const cancelled = ours('The run was cancelled while the message was being sent.');
   return isCancelled
-    ? { result: 'cancelled', confirmed, reason: join([cancelled, IT_MAY_HAVE_ARRIVED]) }
-    : { result: 'error', confirmed, reason: sentence`${why} ${IT_MAY_HAVE_ARRIVED}` };
+    ? { result: 'cancelled', reason: join([cancelled, IT_MAY_HAVE_ARRIVED]) }
+    : { result: 'error', reason: sentence`${why} ${IT_MAY_HAVE_ARRIVED}` };
 }
 
 /** The message was certainly not sent or, with `send: false`, the job could not be polled. */

@@ -148,7 +148,7 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
   if (sent.kind === 'doubtful') {
     // Without a fresh baseline, polls show nothing.
     if (message.baseline !== 'fresh' || !(await confirmDelivery(job, sent.why))) {
-      return doubtful(sent.why, inputs, context.signal.aborted);
+      return doubtful(sent.why, context.signal.aborted);
     }
     takeDelivery(job, null);
     const text = `${reasonToText(sent.why)} The job shows that the message arrived.`;
@@ -235,7 +235,7 @@ async function resume(job: Job, isOvertaken: boolean): Promise<End> {
   const { inputs, context, state } = job;
   if (state.turn.delivery !== 'sent') {
     if (!(await confirmDelivery(job, EARLIER_DOUBT))) {
-      return doubtful(EARLIER_DOUBT, inputs, context.signal.aborted);
+      return doubtful(EARLIER_DOUBT, context.signal.aborted);
     }
     // Another message may have changed the job in the meantime, so a change confirms nothing.
     update(job, { base: null });

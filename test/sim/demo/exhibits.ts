@@ -29,7 +29,7 @@ export const LEAST_ROOM = 17_900;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
 const PROMPT = 'Add error handling examples to the pages that changed.';
-const LIMITS = { timeoutMs: 1_800_000, wait: true };
+const LIMITS = { timeoutMs: 1_800_000 };
 const REFUSED = sentence`The API answered 400 to the message: ${'Prompt is too long: @octocat wrote 9000 characters'}.
   It refuses this request; check the prompt and the job.`;
 const UNREADABLE = sentence`The API answered 403 when the job was polled: ${'Forbidden'} (request id
@@ -45,7 +45,7 @@ const ENDS: Readonly<
   unknown: {
     status: 'completed',
     turn: { delivery: 'unknown', sentAt: null },
-    end: () => doubtful(RESET, LIMITS, false),
+    end: () => doubtful(RESET, false),
   },
   'not-sent': {
     status: 'completed',
@@ -137,7 +137,9 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
   const ended = end(open);
   const took = kind === 'timed-out' ? LIMITS.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
   const endedAt = START + 2000 + (kind === 'sent' ? 0 : took);
-  const result = ended === null ? {} : { ...ended, confirmed: ended.confirmed ?? null, endedAt };
+  const isAwaited = kind !== 'sent' && open.turn.delivery !== 'not-sent';
+  const confirmed = isAwaited ? (ended?.isConfirmed ?? false) : null;
+  const result = ended && { result: ended.result, reason: ended.reason, confirmed, endedAt };
   return { ...open, turn: { ...open.turn, ...result, ...parts.turn } };
 }
 
