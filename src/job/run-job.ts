@@ -42,8 +42,6 @@ export interface Message {
   readonly pollsFirst: boolean;
   /** Whether the message is only sent if the comment notes it. */
   readonly mustBeNoted: boolean;
-  /** The turn as this run would start it. */
-  readonly own: Turn;
   /** Called before the message is sent. It never rejects. */
   readonly announce: () => Promise<Note>;
 }
@@ -109,7 +107,7 @@ async function send(job: Job, message: Message): Promise<End | typeof LOST> {
   // A cancellation or the deadline may be the reason that there is no note.
   const late = mustGiveUp(context, LEAST_POST_MS);
   if (late !== null) return notSent(job.state, inputs, late);
-  if (note.kind === 'taken') return leaveToOther(job, message, note.turn);
+  if (note.kind === 'taken') return leaveToOther(job, note.turn);
   if (note.kind === 'unclear') {
     return notSent(job.state, inputs, { kind: 'refused', why: mayBeTaken(note.why) });
   }
@@ -122,11 +120,8 @@ async function send(job: Job, message: Message): Promise<End | typeof LOST> {
 /**
  * Another run or another use of the step sends the message, or an unknown earlier attempt has sent it.
  */
-async function leaveToOther(
-  job: Job,
-  { own }: Message,
-  turn: Turn | null,
-): Promise<End | typeof LOST> {
+async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof LOST> {
+  const { jobId, turn: own } = job.state;
   // Only the run of a turn may change it.
   if (
     turn === null ||
@@ -134,9 +129,9 @@ async function leaveToOther(
     own.attempt < turn.attempt ||
     own.attempt === 1
   ) {
-    return handledElsewhere(job.state.jobId, own, turn);
+    return handledElsewhere(jobId, own, turn);
   }
-  if (turn.mark === job.state.turn.mark && turn.attempt === own.attempt) return LOST;
+  if (turn.mark === own.mark && turn.attempt === own.attempt) return LOST;
   const plan: Plan = { kind: 'resume', turn, isOvertaken: false };
   job.state = stateOf(job.state, plan, own, job.inputs.wait);
   return resume(job, false);

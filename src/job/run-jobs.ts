@@ -179,7 +179,6 @@ class Fleet {
       // A batch is announced at once, so its jobs are only polled before if the announcement needs it.
       pollsFirst: pollsForComment || inputs.onlyWhen !== null || this.#size === 1,
       mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
-      own: this.#own,
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
         const number = this.#conversationOf(job.state, conversation);

@@ -131,7 +131,6 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
       baseline: baselineOf(fleet),
       pollsFirst: fleet.takesPlace || fleet.onlyWhen !== null || parts.length === 1,
       mustBeNoted: fleet.isRerun,
-      own: START,
       announce: () => announce(part),
     };
     await runJob(job, plan, message);
