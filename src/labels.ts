@@ -64,24 +64,18 @@ export function labelOf(turn: Turn, status: string | null, isReadOnly = false): 
 
 /** The label of a turn that later turns followed. If its end was not polled, it is not known. */
 export function labelOfEarlier(turn: Turn): Label {
-  const { endedAt, startedAt, delivery } = turn;
-  if (endedAt !== null) return labelOf(turn, null);
-  return delivery === 'sent'
-    ? labelOf({ ...turn, endedAt: startedAt, result: 'sent' }, null)
-    : labelOf({ ...turn, endedAt: startedAt, result: 'error', delivery: 'unknown' }, null);
+  if (turn.endedAt !== null) return labelOf(turn, null);
+  const ended = { ...turn, endedAt: turn.startedAt };
+  return turn.delivery === 'sent'
+    ? labelOf({ ...ended, result: 'sent' }, null)
+    : labelOf({ ...ended, result: 'error', delivery: 'unknown' }, null);
 }
 
 /** The label of a job that nothing was sent to. */
 export function labelOfStatus(status: string | null): Label {
-  return toLabel(STATUS_KINDS.get(status) ?? 'unknown', '');
+  if (isFinal(status)) return toLabel(status, '');
+  return toLabel(status === 'active' ? 'working' : 'unknown', '');
 }
-
-const STATUS_KINDS: ReadonlyMap<string | null, Kind> = new Map([
-  ['active', 'working'],
-  ['completed', 'completed'],
-  ['archived', 'archived'],
-  ['failed', 'failed'],
-]);
 
 function kindOf({ result, delivery, endedAt }: Turn, isReadOnly: boolean): Kind {
   if (endedAt === null && !isReadOnly) return delivery === 'sent' ? 'working' : 'sending';
