@@ -28,9 +28,9 @@ export interface Row {
   readonly prompt: string;
 }
 
-const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
+export const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
 /** Jobs that need no attention, which are folded if there are many. */
-const CALM: ReadonlySet<Kind> = new Set(['sending', 'working', 'sent', 'completed', 'skipped']);
+const CALM: ReadonlySet<Kind> = new Set([...OPEN, 'sent', 'completed', 'skipped']);
 
 /**
  * The title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention. There is at
