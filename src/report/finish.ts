@@ -1,12 +1,12 @@
 import type { RunContext, Runtime } from '../context.ts';
 import { countLabels, inWords, labelOfState } from '../labels.ts';
-import { NO_REASON, ours, type Reason, reasonToText, redactReason } from '../reason.ts';
+import { ours, type Reason, reasonToText, redactReason } from '../reason.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import { isFinal, type JobState } from '../turn.ts';
 import { type Report, reasonOf, toOutputs } from './outputs.ts';
 import { failsStep, worst, worstFirst } from './ranking.ts';
-import { renderSummary, type SummaryParts } from './summary.ts';
+import { renderSummary } from './summary.ts';
 
 // All ways in which a run ends, each with its annotation, outputs, job summary and exit code.
 
@@ -43,8 +43,10 @@ export function fail(runtime: Runtime, why: Reason, commentUrl = ''): 1 {
   const commentUrls = [commentUrl].filter((url) => url !== '');
   const reason = `Nothing was sent. ${reasonToText(problem)}`;
   runtime.log.error(reason, 'Nothing was sent');
-  writeOutputs(runtime, { states: [], ended: { result: 'error', reason }, commentUrls });
-  writeSummary(runtime, { states: [], problem, commentUrls, unwrittenComment: '' });
+  const ended = { result: 'error', reason };
+  const report: Report = { states: [], ended, problem, commentUrls };
+  writeOutputs(runtime, report);
+  writeSummary(runtime, report);
   return 1;
 }
 
@@ -62,13 +64,17 @@ export async function conclude(context: RunContext): Promise<0 | 1> {
   let problem = writeOutputs(runtime, { states: before, commentUrls: [] });
   const { urls, unwritten, reviewed } = await updates.flush();
   for (const state of reviewed) states.set(state.jobId, state);
-  const report: Report = { states: [...states.values()], commentUrls: urls };
+  const report: Report = {
+    states: [...states.values()],
+    commentUrls: urls,
+    unwrittenComment: unwritten,
+  };
   const changed = report.states.find((state, index) => state !== before[index]);
   if (changed !== undefined) {
     log.warning(reasonOf(changed, report.states), labelOfState(changed).title);
   }
   if (urls.length > 0 || changed !== undefined) problem = writeOutputs(runtime, report);
-  writeSummary(runtime, { ...report, problem: NO_REASON, unwrittenComment: unwritten });
+  writeSummary(runtime, report);
   if (problem !== undefined) {
     const say = failed ? log.info : log.error;
     say(`${problem} They are: ${mainOutputs(report)}`);
@@ -153,9 +159,9 @@ function wasWorking({ turn: { base } }: JobState): boolean {
   return base !== null && !isFinal(base.status);
 }
 
-function writeSummary(runtime: Runtime, parts: SummaryParts): void {
+function writeSummary(runtime: Runtime, report: Report): void {
   try {
-    runtime.writeSummary(renderSummary(parts));
+    runtime.writeSummary(renderSummary(report));
   } catch (error) {
     runtime.log.warning(`The job summary cannot be written (${codeOf(error, NO_FILE)}).`);
   }

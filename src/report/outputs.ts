@@ -1,5 +1,5 @@
 import { labelOfState } from '../labels.ts';
-import { ours, reasonToText, sentence } from '../reason.ts';
+import { ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import { elapsedMs, type JobState } from '../turn.ts';
 import { deliveryOf, overallDelivery, worst } from './ranking.ts';
 
@@ -23,9 +23,14 @@ export type Outputs = Readonly<Record<(typeof OUTPUT_NAMES)[number], string>>;
 /** What a run reports. */
 export interface Report {
   readonly states: readonly JobState[];
-  /** How a run ended that did not act on a job. */
-  readonly ended?: Pick<Outputs, 'result' | 'reason'>;
+  /** Links to the comments. */
   readonly commentUrls: readonly string[];
+  /** For the outputs: how a run ended that did not act on a job. */
+  readonly ended?: Pick<Outputs, 'result' | 'reason'>;
+  /** For the job summary: why nothing was sent to any job. */
+  readonly problem?: Reason;
+  /** For the job summary: the text of comments that could not be written, or empty. */
+  readonly unwrittenComment?: string;
 }
 
 export function toOutputs({ states, ended, commentUrls }: Report): Outputs {

@@ -4,7 +4,7 @@ import type { Exchange } from '../../src/agent/http.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { composeText, readText } from '../../src/memory/text.ts';
 import { checkPrLink } from '../../src/pull-request-link.ts';
-import { NO_REASON, type Reason, reasonToText, sentence } from '../../src/reason.ts';
+import { type Reason, reasonToText, sentence } from '../../src/reason.ts';
 import { renderLedger, renderProblem } from '../../src/report/comment.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { renderSummary } from '../../src/report/summary.ts';
@@ -92,14 +92,12 @@ const SUMMARY_FIELDS: Fields = {
       states: [],
       problem: quoting(text),
       commentUrls: [COMMENT],
-      unwrittenComment: '',
     }),
   'the answer to a command': (text) =>
     renderProblem(quoting(text), { ...SITE, runId: '1', attempt: 1 }).replace(/^.*\n/, ''),
   'a comment that was not written': (text) =>
     renderSummary({
       states: [state({ record: RECORD, turn: TURN })],
-      problem: NO_REASON,
       commentUrls: [],
       unwrittenComment: renderLedger(
         ledger({ model: text }, { prompt: text, reason: quoting(text) }),
@@ -150,9 +148,7 @@ function summary(parts: Partial<JobState>): string {
 function summaryOf(states: readonly JobState[]): string {
   return renderSummary({
     states,
-    problem: NO_REASON,
     commentUrls: [COMMENT],
-    unwrittenComment: '',
   });
 }
 

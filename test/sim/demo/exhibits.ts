@@ -211,12 +211,12 @@ export function answers(): readonly Exhibit[] {
 export function summaries(): readonly Exhibit[] {
   const url = `https://github.com/${SITE.repository}/pull/12#issuecomment-1`;
   const summary = (states: readonly JobState[]): string =>
-    renderSummary({ states, problem: NO_REASON, commentUrls: [url], unwrittenComment: '' });
+    renderSummary({ states, commentUrls: [url] });
   return [
     {
       name: 'No job',
       markdown: renderSummary({
-        ...{ states: [], commentUrls: [], unwrittenComment: '' },
+        ...{ states: [], commentUrls: [] },
         problem: sentence`timeout-minutes must be a plain number, more than 0 and at most 7200; it is
           ${'soon'}.`,
       }),
