@@ -78,7 +78,7 @@ const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
 const TEXTS: ReadonlySet<string> = new Set(['model', 'repository', 'ref', 'reason']);
 const LINKS_AND_TIMES: ReadonlySet<string> = new Set(['prLink', 'createdAt', 'archivedAt']);
 
-/** Bytes of one line: other runners lose all outputs if a line is longer. */
+/** Bytes of one line with its separator: other runners lose all outputs if a line is longer. */
 const LINE_LIMIT = 60_000;
 
 /**
@@ -86,34 +86,29 @@ const LINE_LIMIT = 60_000;
  * or `null`.
  */
 function renderResults(states: readonly JobState[]): string {
-  const linesAt = (limit: number): readonly Line[] => states.map((state) => lineOf(state, limit));
+  const linesAt = (limit: number): readonly string[] => states.map((state) => lineOf(state, limit));
   const limit = TEXT_LIMITS.find((one) => isSmall(linesAt(one))) ?? 0;
-  const texts = linesAt(limit).map(({ text }) => text);
-  return `[${texts.join(',\n')}]`;
+  return `[${linesAt(limit).join(SEPARATOR)}]`;
 }
 
-function isSmall(lines: readonly Line[]): boolean {
-  const total = lines.reduce((sum, { bytes }) => sum + bytes, 0);
-  return total <= RESULTS_LIMIT && lines.every(({ bytes }) => bytes <= LINE_LIMIT);
-}
+const SEPARATOR = ',\n';
 
-interface Line {
-  readonly text: string;
-  /** With what separates it from the next line. */
-  readonly bytes: number;
+function isSmall(lines: readonly string[]): boolean {
+  const sizes = lines.map((line) => Buffer.byteLength(line) + SEPARATOR.length);
+  const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  return total <= RESULTS_LIMIT && sizes.every((bytes) => bytes <= LINE_LIMIT);
 }
 
 /**
  * Lines by their state, which never changes, and by limit. The outputs are written whenever one of up to
  * 500 jobs changes, and only its line is made again.
  */
-const LINES = new WeakMap<JobState, Map<number, Line>>();
+const LINES = new WeakMap<JobState, Map<number, string>>();
 
-function lineOf(state: JobState, limit: number): Line {
+function lineOf(state: JobState, limit: number): string {
   const known = LINES.get(state)?.get(limit);
   if (known !== undefined) return known;
-  const text = JSON.stringify(toEntry(state), (name, value) => shorten(name, value, limit));
-  const line = { text, bytes: Buffer.byteLength(text) + ',\n'.length };
+  const line = JSON.stringify(toEntry(state), (name, value) => shorten(name, value, limit));
   LINES.set(state, (LINES.get(state) ?? new Map()).set(limit, line));
   return line;
 }
