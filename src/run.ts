@@ -79,7 +79,7 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const mark = Math.floor(runtime.random() * MOST_MARKS).toString(36);
   const memory =
     settings.kind === 'valid' && request.kind === 'asked'
-      ? openMemory({ runtime, info, trigger, mark, inputs: settings.inputs }, github)
+      ? openMemory(github, settings.inputs, trigger, mark)
       : null;
   const asking = authorize(trigger, info, access, connect);
   const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotCheck);
@@ -87,11 +87,11 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
-  if (settings.kind === 'invalid') return complain({ runtime, info }, settings.problems, github);
-  if (request.kind === 'usage') return answerWithUsage({ runtime, info }, request, github);
+  if (settings.kind === 'invalid') return complain(github, settings.problems);
+  if (request.kind === 'usage') return answerWithUsage(github, request);
   void reactions.show('eyes');
   if (settings.missing.length > 0 || memory === null) {
-    return complain({ runtime, info }, settings.missing, github);
+    return complain(github, settings.missing);
   }
   const { text } = request;
   const { inputs } = settings;
@@ -100,10 +100,11 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
 
 /** Starts to read the comment now, because it can be read while the permission is checked. */
 function openMemory(
-  work: Pick<RunContext, 'runtime' | 'info' | 'trigger' | 'inputs' | 'mark'>,
-  { connect, deadline, reactions }: GitHubSide,
+  { runtime, info, connect, deadline, reactions }: GitHubSide,
+  inputs: Inputs,
+  trigger: Trigger,
+  mark: string,
 ): Pick<RunContext, 'updates' | 'conversation' | 'memory'> {
-  const { runtime, info, trigger, inputs, mark } = work;
   const updates = openUpdates({
     ...runtime,
     ...{ connect, deadline, owner: mark, attempt: info.attempt },
@@ -138,7 +139,7 @@ async function followUp(
     const jobs = await whichJobs(context);
     if (jobs.kind === 'problem') {
       if (runtime.signal.aborted) return cancelled(runtime);
-      return await complain(work, [jobs.problem], github);
+      return await complain(github, [jobs.problem]);
     }
     await runJobs(context, jobs.value);
     return await report(context, reactions);
@@ -155,7 +156,7 @@ function findTrigger({ env }: Runtime): TriggerRead {
 }
 
 /** What a run needs to use GitHub. */
-interface GitHubSide {
+interface GitHubSide extends Pick<RunContext, 'runtime' | 'info'> {
   /** The comment with the command; null without a command. */
   readonly comment: CommentTrigger | null;
   readonly connect: () => Promise<GitHub>;
@@ -174,6 +175,8 @@ function openGitHub(
   const connect = connectOnce({ ...info, ...runtime, token, unsafe, userAgent: USER_AGENT });
   const comment = command === null ? null : trigger.comment;
   return {
+    runtime,
+    info,
     comment,
     connect,
     deadline: createDeadline(runtime.clock, GITHUB_MS),
@@ -191,18 +194,14 @@ function refuse(runtime: Runtime, { event }: Trigger, reason: Reason): 0 | 1 {
  * Ends a run that the settings of the workflow stop. It is called after the authorization, so that
  * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
  */
-async function complain(
-  { runtime, info }: Pick<RunContext, 'runtime' | 'info'>,
-  problems: readonly Reason[],
-  github: GitHubSide,
-): Promise<1> {
-  const { comment, deadline, reactions } = github;
+async function complain(github: GitHubSide, problems: readonly Reason[]): Promise<1> {
+  const { runtime, info, comment, deadline, reactions } = github;
   const problem = redactReason(join(problems), runtime.redact);
   const claim = await deadline.waitFor(reactions.show('confused')).catch((): Claim => 'failed');
   const isFirst = claim === 'ours' || (claim !== 'taken' && info.attempt === 1);
   const url =
     comment !== null && isFirst
-      ? await answer(runtime, comment.conversation, renderProblem(problem, info), github)
+      ? await answer(github, comment.conversation, renderProblem(problem, info))
       : '';
   // The other reactions do not change the result.
   await deadline.waitFor(reactions.settled()).catch(() => {});
@@ -210,22 +209,21 @@ async function complain(
 }
 
 async function answerWithUsage(
-  { runtime, info }: Pick<RunContext, 'runtime' | 'info'>,
-  { command, conversation }: Extract<Request, { kind: 'usage' }>,
   github: GitHubSide,
+  { command, conversation }: Extract<Request, { kind: 'usage' }>,
 ): Promise<0 | 1> {
+  const { runtime, info } = github;
   const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
   // An earlier attempt of this run has already answered.
   if (info.attempt > 1) return skip(runtime, reason);
-  return skip(runtime, reason, await answer(runtime, conversation, renderUsage(command), github));
+  return skip(runtime, reason, await answer(github, conversation, renderUsage(command)));
 }
 
 /** Posts an answer to a command. Returns its URL, or an empty text if it could not be posted. */
 async function answer(
-  { log }: Runtime,
+  { runtime, connect, deadline }: GitHubSide,
   conversation: number,
   body: string,
-  { connect, deadline }: GitHubSide,
 ): Promise<string> {
   try {
     const posting = connect().then((github) => github.createComment(conversation, body));
@@ -233,7 +231,7 @@ async function answer(
     return url;
   } catch (error) {
     const needed = neededFor(error);
-    log.warning(`The answer could not be posted: ${whyOf(error)}. ${needed}`.trim());
+    runtime.log.warning(`The answer could not be posted: ${whyOf(error)}. ${needed}`.trim());
     return '';
   }
 }
