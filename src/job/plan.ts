@@ -49,43 +49,37 @@ export function planJob(
   jobId: string,
   own: Turn,
 ): Plan {
-  const { wait, resendOnRerun } = inputs;
-  const planUnknown = (why: Reason): Plan =>
-    resendOnRerun ? resend(jobId, why) : refuseUnknown(jobId, why);
   if (own.attempt === 1) return SEND;
-  switch (memory.kind) {
-    case 'not-polled':
-      return refuseUnpolled(jobId, memory.giveUp);
-    case 'unreadable':
-      return planUnknown(sentence`the comment cannot be read: ${memory.why}`);
-    case 'none':
-      return planUnknown(
-        ours(
-          conversation === null
-            ? 'there is no pull request or issue with a comment'
-            : 'comment is false',
-        ),
-      );
-    case 'read': {
-      const { ledger, isWhole } = memory;
-      const job = findJob(ledger, jobId);
-      const earlier = findEarlier(job?.turns ?? [], own);
-      const isComplete = isWhole && !isTrimmed(ledger, own);
-      if (job !== undefined && earlier !== null && (isComplete || isSure(earlier, own))) {
-        return planAgain(job, earlier, own, wait);
-      }
-      if (!isWhole) {
-        return planUnknown(ours('a comment of this action cannot be read'));
-      }
-      if (isTrimmed(ledger, own)) {
-        return planUnknown(ours('the comment has no room for all messages'));
-      }
-      // A conversation that the event or `pr-number` names is the same in all attempts.
-      if (conversation !== null) return SEND;
-      return planUnknown(
-        ours('the comment does not mention it, and the job may have had another pull request'),
-      );
+  if (memory.kind === 'not-polled') return refuseUnpolled(jobId, memory.giveUp);
+  if (memory.kind === 'read') {
+    const job = findJob(memory.ledger, jobId);
+    const earlier = findEarlier(job?.turns ?? [], own);
+    const isComplete = memory.isWhole && !isTrimmed(memory.ledger, own);
+    if (job !== undefined && earlier !== null && (isComplete || isSure(earlier, own))) {
+      return planAgain(job, earlier, own, inputs.wait);
     }
+  }
+  const why = whyUnknown(memory, own, conversation);
+  if (why === null) return SEND;
+  return inputs.resendOnRerun ? resend(jobId, why) : refuseUnknown(jobId, why);
+}
+
+/** Why an earlier attempt may have sent the message although no turn says so; null if none has. */
+function whyUnknown(memory: Memory, own: Turn, conversation: number | null): Reason | null {
+  switch (memory.kind) {
+    case 'none':
+      return conversation === null
+        ? ours('there is no pull request or issue with a comment')
+        : ours('comment is false');
+    case 'unreadable':
+      return sentence`the comment cannot be read: ${memory.why}`;
+    case 'read':
+      if (!memory.isWhole) return ours('a comment of this action cannot be read');
+      if (isTrimmed(memory.ledger, own)) return ours('the comment has no room for all messages');
+      // A conversation that the event or `pr-number` names is the same in all attempts.
+      return conversation !== null
+        ? null
+        : ours('the comment does not mention it, and the job may have had another pull request');
   }
 }
 

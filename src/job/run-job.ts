@@ -190,7 +190,7 @@ function sendAttempt(
   job: Job,
   { prompt }: Message,
   baseline: BaselineReader,
-): () => Promise<Sent | Unwanted | GiveUp | Retry> {
+): () => Promise<Sent | Unwanted | Retry> {
   const { context } = job;
   const postOnce = messageSender(context, job.state.jobId, prompt, () => {
     update(job, { delivery: 'unknown' });
