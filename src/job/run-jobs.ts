@@ -76,13 +76,13 @@ class Fleet {
     const { inputs, updates } = this.#context;
     const unplanned = this.#begin(unplannedState(jobId, this.#own, !inputs.send), index);
     if (!inputs.send) batch.leave(jobId);
-    const { conversation, memory } = await this.#locate(unplanned);
-    let job = await this.#carryOut(unplanned, { conversation, memory }, batch);
+    const located = await this.#locate(unplanned);
+    let job = await this.#carryOut(unplanned, located, batch);
     // Another use of the step was faster, so the job is planned again without its turn.
     while (job !== null) {
-      const again = await updates.load(this.#conversationOf(job.state, conversation));
+      const memory = await updates.load(this.#conversationOf(job.state, located.conversation));
       const retried = { ...unplanned, state: job.state };
-      job = await this.#carryOut(retried, { conversation, memory: again }, batch);
+      job = await this.#carryOut(retried, { ...located, memory }, batch);
     }
   }
 
