@@ -64,7 +64,7 @@ export function planJob(
   return inputs.resendOnRerun ? resend(jobId, why) : refuseUnknown(jobId, why);
 }
 
-/** Why an earlier attempt may have sent the message although no turn says so; null if none has. */
+/** Why an earlier attempt may have sent the message although no turn mentions it; null if none has. */
 function whyUnknown(memory: Memory, own: Turn, conversation: number | null): Reason | null {
   switch (memory.kind) {
     case 'none':
