@@ -2,7 +2,7 @@ import type { AgentContext } from './agent/client.ts';
 import type { Clock } from './clock.ts';
 import type { Trigger } from './github/event.ts';
 import type { Inputs } from './inputs.ts';
-import type { Updates } from './memory/updates.ts';
+import type { Memory, Updates } from './memory/updates.ts';
 import type { Env, RunInfo } from './runner/environment.ts';
 import type { Log } from './runner/log.ts';
 import type { Redact } from './runner/secrets.ts';
@@ -40,6 +40,10 @@ export interface RunContext {
   readonly mark: string;
   readonly agent: AgentContext;
   readonly updates: Updates;
+  /** The pull request or issue that the event or `pr-number` names; null if they name none. */
+  readonly conversation: number | null;
+  /** What is remembered there. It never rejects. */
+  readonly memory: Promise<Memory>;
   /** What is known of each job so far, in input order. */
   readonly states: Map<string, JobState>;
   /** Writes the outputs as they are now. If that fails, it returns a sentence that says why. */

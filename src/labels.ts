@@ -1,4 +1,4 @@
-import { isFinal, type Turn } from './turn.ts';
+import { isFinal, type JobState, type Turn } from './turn.ts';
 
 // The state of a job for people to read, the same everywhere: an icon and a word, a title for a single
 // job, and a few words of detail.
@@ -31,63 +31,53 @@ export interface Label {
   readonly detail: string;
 }
 
-const WORDS: Readonly<Record<Kind, Omit<Label, 'kind' | 'detail'>>> = {
-  failed: { icon: '❌', word: 'failed', title: 'Agent failed', phrase: 'failed' },
-  unknown: {
-    ...{ icon: '⚠️', word: 'unknown', title: 'Result unknown' },
-    phrase: 'with an unknown result',
-  },
-  'not-sent': {
-    ...{ icon: '⚠️', word: 'not sent', title: 'Message not sent' },
-    phrase: 'without a message',
-  },
-  'timed-out': { icon: '⏱️', word: 'timed out', title: 'Wait timed out', phrase: 'timed out' },
-  cancelled: { icon: '⏹️', word: 'cancelled', title: 'Run cancelled', phrase: 'cancelled' },
-  archived: { icon: '🗄️', word: 'archived', title: 'Agent job archived', phrase: 'archived' },
-  sending: {
-    ...{ icon: '⏳', word: 'sending', title: 'Sending the message to the agent' },
-    phrase: 'about to get the message',
-  },
-  working: { icon: '⏳', word: 'working', title: 'Agent is working', phrase: 'working' },
-  sent: {
-    ...{ icon: '📨', word: 'sent', title: 'Message sent to the agent' },
-    phrase: 'got the message',
-  },
-  completed: { icon: '✅', word: 'completed', title: 'Agent completed', phrase: 'completed' },
-  skipped: { icon: '⏭️', word: 'skipped', title: 'Message skipped', phrase: 'skipped' },
+const WORDS: Readonly<
+  Record<Kind, readonly [icon: string, word: string, title: string, phrase: string]>
+> = {
+  failed: ['❌', 'failed', 'Agent failed', 'failed'],
+  unknown: ['⚠️', 'unknown', 'Result unknown', 'with an unknown result'],
+  'not-sent': ['⚠️', 'not sent', 'Message not sent', 'without a message'],
+  'timed-out': ['⏱️', 'timed out', 'Wait timed out', 'timed out'],
+  cancelled: ['⏹️', 'cancelled', 'Run cancelled', 'cancelled'],
+  archived: ['🗄️', 'archived', 'Agent job archived', 'archived'],
+  sending: ['⏳', 'sending', 'Sending the message to the agent', 'about to get the message'],
+  working: ['⏳', 'working', 'Agent is working', 'working'],
+  sent: ['📨', 'sent', 'Message sent to the agent', 'got the message'],
+  completed: ['✅', 'completed', 'Agent completed', 'completed'],
+  skipped: ['⏭️', 'skipped', 'Message skipped', 'skipped'],
 };
 
-type TurnEnd = Pick<Turn, 'result' | 'delivery' | 'confirmed' | 'prLinkChange' | 'endedAt'>;
+function toLabel(kind: Kind, detail: string): Label {
+  const [icon, word, title, phrase] = WORDS[kind];
+  return { kind, icon, word, title, phrase, detail };
+}
+
+export function labelOfState({ isReadOnly, record, turn }: JobState): Label {
+  return labelOf(turn, record?.status ?? null, isReadOnly);
+}
 
 /** `status` is the current status of the job. */
-export function labelOf(turn: TurnEnd, status: string | null, isReadOnly = false): Label {
+export function labelOf(turn: Turn, status: string | null, isReadOnly = false): Label {
   const kind = kindOf(turn, isReadOnly);
-  return { kind, ...WORDS[kind], detail: detailOf(kind, turn, status, isReadOnly) };
+  return toLabel(kind, detailOf(kind, turn, status, isReadOnly));
 }
 
 /** The label of a turn that later turns followed. If its end was not polled, it is not known. */
-export function labelOfEarlier(turn: TurnEnd & Pick<Turn, 'startedAt'>): Label {
-  const { endedAt, startedAt, delivery } = turn;
-  if (endedAt !== null) return labelOf(turn, null);
-  return delivery === 'sent'
-    ? labelOf({ ...turn, endedAt: startedAt, result: 'sent' }, null)
-    : labelOf({ ...turn, endedAt: startedAt, result: 'error', delivery: 'unknown' }, null);
+export function labelOfEarlier(turn: Turn): Label {
+  if (turn.endedAt !== null) return labelOf(turn, null);
+  const ended = { ...turn, endedAt: turn.startedAt };
+  return turn.delivery === 'sent'
+    ? labelOf({ ...ended, result: 'sent' }, null)
+    : labelOf({ ...ended, result: 'error', delivery: 'unknown' }, null);
 }
 
 /** The label of a job that nothing was sent to. */
 export function labelOfStatus(status: string | null): Label {
-  const kind = STATUS_KINDS.get(status) ?? 'unknown';
-  return { kind, ...WORDS[kind], detail: '' };
+  if (isFinal(status)) return toLabel(status, '');
+  return toLabel(status === 'active' ? 'working' : 'unknown', '');
 }
 
-const STATUS_KINDS: ReadonlyMap<string | null, Kind> = new Map([
-  ['active', 'working'],
-  ['completed', 'completed'],
-  ['archived', 'archived'],
-  ['failed', 'failed'],
-]);
-
-function kindOf({ result, delivery, endedAt }: TurnEnd, isReadOnly: boolean): Kind {
+function kindOf({ result, delivery, endedAt }: Turn, isReadOnly: boolean): Kind {
   if (endedAt === null && !isReadOnly) return delivery === 'sent' ? 'working' : 'sending';
   if (result === 'active') return 'working';
   if (result !== 'error') return result;
@@ -96,7 +86,7 @@ function kindOf({ result, delivery, endedAt }: TurnEnd, isReadOnly: boolean): Ki
 
 function detailOf(
   kind: Kind,
-  { delivery, confirmed, prLinkChange }: TurnEnd,
+  { delivery, confirmed, prLinkChange }: Turn,
   status: string | null,
   isReadOnly: boolean,
 ): string {

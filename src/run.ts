@@ -14,7 +14,7 @@ import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
 import { commentText } from './memory/text.ts';
-import { type Memory, openUpdates, type Updates } from './memory/updates.ts';
+import { openUpdates } from './memory/updates.ts';
 import {
   join,
   NO_REASON,
@@ -71,42 +71,34 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const { connect, deadline, reactions } = github;
   const mark = Math.floor(runtime.random() * MOST_MARKS).toString(36);
   const memory =
-    inputs !== null && request.kind === 'asked'
-      ? openMemory({ runtime, info, trigger, mark, inputs }, github)
-      : null;
+    inputs !== null && request.kind === 'asked' ? openMemory(github, inputs, trigger, mark) : null;
   const asking = authorize(trigger, info, access, connect);
   const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotCheck);
   if (runtime.signal.aborted && authorization.kind === 'failed') return cancelled(runtime);
   if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
-  if (inputs === null) return complain({ runtime, info }, problems, github);
-  if (request.kind === 'usage') return answerWithUsage({ runtime, info }, request, github);
+  if (inputs === null) return complain(github, problems);
+  if (request.kind === 'usage') return answerWithUsage(github, request);
   void reactions.show('eyes');
-  if (problems.length > 0 || memory === null) return complain({ runtime, info }, problems, github);
+  if (problems.length > 0 || memory === null) return complain(github, problems);
   const { text } = request;
-  return followUp({ runtime, states, info, trigger, text, mark, inputs }, memory, github);
-}
-
-interface OpenedMemory {
-  readonly updates: Updates;
-  readonly conversation: number | null;
-  /** Never rejects. */
-  readonly memory: Promise<Memory>;
+  return followUp({ runtime, states, info, trigger, text, mark, inputs, ...memory }, github);
 }
 
 /** Starts to read the comment now, because it can be read while the permission is checked. */
 function openMemory(
-  work: Pick<RunContext, 'runtime' | 'info' | 'trigger' | 'inputs' | 'mark'>,
-  { connect, deadline, reactions }: GitHubSide,
-): OpenedMemory {
-  const { runtime, info, trigger, inputs, mark } = work;
+  { runtime, info, connect, deadline, reactions }: GitHubSide,
+  inputs: Inputs,
+  trigger: Trigger,
+  mark: string,
+): Pick<RunContext, 'updates' | 'conversation' | 'memory'> {
   const updates = openUpdates({
     ...runtime,
     ...{ connect, deadline, owner: mark, attempt: info.attempt },
     ...{ comment: inputs.comment, wait: inputs.wait },
     text: commentText(inputs.projectId, (ledger, limit) => renderLedger(ledger, info, limit)),
-    review: (state, job) => reviewState(state, job, inputs),
+    review: reviewState,
     claim: () => reactions.claim(),
   });
   const conversation = inputs.prNumber ?? trigger.conversation;
@@ -117,8 +109,7 @@ function openMemory(
 
 /** Called only if the run is allowed and its settings are valid. */
 async function followUp(
-  work: Omit<RunContext, 'agent' | 'updates' | 'writeOutputs'>,
-  { updates, conversation, memory }: OpenedMemory,
+  work: Omit<RunContext, 'agent' | 'writeOutputs'>,
   github: GitHubSide,
 ): Promise<0 | 1> {
   const { runtime, inputs, states } = work;
@@ -130,16 +121,15 @@ async function followUp(
   const context: RunContext = {
     ...work,
     agent: agentContext(work, transport),
-    updates,
     writeOutputs: () => writeOutputs(runtime, { states: [...states.values()], commentUrls: [] }),
   };
   try {
-    const jobs = await whichJobs(context, memory, conversation);
-    if (jobs.kind === 'unclear') {
+    const jobs = await whichJobs(context);
+    if (jobs.kind === 'problem') {
       if (runtime.signal.aborted) return cancelled(runtime);
-      return await complain(work, [jobs.problem], github);
+      return await complain(github, [jobs.problem]);
     }
-    await runJobs(context, jobs.jobIds, { conversation, memory });
+    await runJobs(context, jobs.value);
     return await report(context, reactions);
   } finally {
     await transport.close();
@@ -153,7 +143,7 @@ function findTrigger({ env }: Runtime): Trigger {
 }
 
 /** What a run needs to use GitHub. */
-interface GitHubSide {
+interface GitHubSide extends Pick<RunContext, 'runtime' | 'info'> {
   /** The comment with the command; null without a command. */
   readonly comment: CommentTrigger | null;
   readonly connect: () => Promise<GitHub>;
@@ -171,6 +161,8 @@ function openGitHub(
   const connect = connectOnce({ ...info, ...runtime, token, userAgent: USER_AGENT });
   const comment = command === null ? null : trigger.comment;
   return {
+    runtime,
+    info,
     comment,
     connect,
     deadline: new Deadline(runtime.clock, GITHUB_MS),
@@ -188,18 +180,14 @@ function refuse(runtime: Runtime, { event }: Trigger, reason: Reason): 0 | 1 {
  * Ends a run that the settings of the workflow stop. It is called after the authorization, so that
  * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
  */
-async function complain(
-  { runtime, info }: Pick<RunContext, 'runtime' | 'info'>,
-  problems: readonly Reason[],
-  github: GitHubSide,
-): Promise<1> {
-  const { comment, deadline, reactions } = github;
+async function complain(github: GitHubSide, problems: readonly Reason[]): Promise<1> {
+  const { runtime, info, comment, deadline, reactions } = github;
   const problem = redactReason(join(problems), runtime.redact);
   const claim = await deadline.waitFor(reactions.show('confused')).catch((): Claim => 'failed');
   const isFirst = claim === 'ours' || (claim !== 'taken' && info.attempt === 1);
   const url =
     comment !== null && isFirst
-      ? await answer(runtime, comment.conversation, renderProblem(problem, info), github)
+      ? await answer(github, comment.conversation, renderProblem(problem, info))
       : '';
   // The other reactions do not change the result.
   await deadline.waitFor(reactions.settled()).catch(() => {});
@@ -207,22 +195,21 @@ async function complain(
 }
 
 async function answerWithUsage(
-  { runtime, info }: Pick<RunContext, 'runtime' | 'info'>,
-  { command, conversation }: Extract<Request, { kind: 'usage' }>,
   github: GitHubSide,
+  { command, conversation }: Extract<Request, { kind: 'usage' }>,
 ): Promise<0 | 1> {
+  const { runtime, info } = github;
   const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
   // An earlier attempt of this run has already answered.
   if (info.attempt > 1) return skip(runtime, reason);
-  return skip(runtime, reason, await answer(runtime, conversation, renderUsage(command), github));
+  return skip(runtime, reason, await answer(github, conversation, renderUsage(command)));
 }
 
 /** Posts an answer to a command. Returns its URL, or an empty text if it could not be posted. */
 async function answer(
-  { log }: Runtime,
+  { runtime, connect, deadline }: GitHubSide,
   conversation: number,
   body: string,
-  { connect, deadline }: GitHubSide,
 ): Promise<string> {
   try {
     const posting = connect().then((github) => github.createComment(conversation, body));
@@ -230,7 +217,7 @@ async function answer(
     return url;
   } catch (error) {
     const needed = neededFor(error);
-    log.warning(`The answer could not be posted: ${whyOf(error)}. ${needed}`.trim());
+    runtime.log.warning(`The answer could not be posted: ${whyOf(error)}. ${needed}`.trim());
     return '';
   }
 }
@@ -269,19 +256,12 @@ function agentContext(
   };
 }
 
-function report(
-  { runtime, inputs, states, updates }: RunContext,
-  reactions: Reactions,
-): Promise<0 | 1> {
-  const all = (): readonly JobState[] => [...states.values()];
-  if (overallDelivery(all()) === 'not-sent') reactions.release();
-  if (worst(all())?.turn.result === 'completed') void reactions.show('hooray');
-  if (all().some(({ turn }) => turn.result === 'error' || turn.result === 'failed')) {
+function report(context: RunContext, reactions: Reactions): Promise<0 | 1> {
+  const states = [...context.states.values()];
+  if (overallDelivery(states) === 'not-sent') reactions.release();
+  if (worst(states)?.turn.result === 'completed') void reactions.show('hooray');
+  if (states.some(({ turn }) => turn.result === 'error' || turn.result === 'failed')) {
     void reactions.show('confused');
   }
-  return conclude(runtime, all, inputs.failOn, async () => {
-    const flushed = await updates.flush();
-    for (const state of flushed.reviewed) states.set(state.jobId, state);
-    return flushed;
-  });
+  return conclude(context);
 }

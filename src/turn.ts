@@ -116,22 +116,17 @@ export interface JobState {
   readonly turn: Turn;
   /** How often the job was polled. */
   readonly polls: number;
-  readonly timeline: readonly Milestone[];
+  /** When the API first returned its status; null before. */
+  readonly firstSeenAt: number | null;
 }
 
-export interface Milestone {
-  readonly at: number;
-  /** `sent`, a result, or a new status of the job. */
-  readonly what: string;
-}
-
-/** What is known of a turn when it starts. */
-export type TurnStart = Pick<
-  Turn,
-  'origin' | 'leg' | 'mark' | 'by' | 'prompt' | 'startedAt' | 'runId' | 'attempt'
->;
-
-export function newTurn(start: TurnStart): Turn {
+/** A turn that starts, of which nothing else is known. */
+export function newTurn(
+  start: Pick<
+    Turn,
+    'origin' | 'leg' | 'mark' | 'by' | 'prompt' | 'startedAt' | 'runId' | 'attempt'
+  >,
+): Turn {
   return {
     ...start,
     owner: start.mark,

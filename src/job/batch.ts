@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Note } from '../memory/updates.ts';
+import type { Note, Updates } from '../memory/updates.ts';
 import type { JobState } from '../turn.ts';
 
 // Jobs whose messages are noted together and sent before the next batch. So one write notes many of
@@ -10,20 +10,19 @@ export const BATCH_SIZE = 50;
 /** Milliseconds that jobs wait for the others of their batch. */
 const LONGEST_WAIT_MS = 5000;
 
-type Announce = (states: readonly JobState[]) => ReadonlyMap<string, Promise<Note>>;
-
 export class Batch {
   readonly #clock: Clock;
-  readonly #announce: Announce;
+  readonly #announce: Updates['announce'];
   /** Jobs that have not announced their message yet. */
   readonly #coming: Set<string>;
   /** Jobs whose message is not sent yet. */
   readonly #unsent: Set<string>;
   readonly #sent = Promise.withResolvers<void>();
-  #ready: { readonly state: JobState; readonly resolve: (note: Promise<Note>) => void }[] = [];
+  /** How to answer those that announced theirs since the last time. */
+  #ready = new Map<JobState, (note: Promise<Note>) => void>();
   #timer = new AbortController();
 
-  constructor(jobIds: readonly string[], clock: Clock, announce: Announce) {
+  constructor(jobIds: readonly string[], clock: Clock, announce: Updates['announce']) {
     this.#clock = clock;
     this.#announce = announce;
     this.#coming = new Set(jobIds);
@@ -38,10 +37,10 @@ export class Batch {
   /** Announces the message of the job, together with those of other jobs that are ready. */
   announce(state: JobState): Promise<Note> {
     const { promise, resolve } = Promise.withResolvers<Note>();
-    this.#ready.push({ state, resolve });
+    this.#ready.set(state, resolve);
     this.#coming.delete(state.jobId);
     if (this.#coming.size === 0) this.#flush();
-    else if (this.#ready.length === 1) this.#flushLater();
+    else if (this.#ready.size === 1) this.#flushLater();
     return promise;
   }
 
@@ -65,10 +64,10 @@ export class Batch {
     this.#timer.abort('announced');
     this.#timer = new AbortController();
     const ready = this.#ready;
-    this.#ready = [];
-    if (ready.length === 0) return;
-    const notes = this.#announce(ready.map(({ state }) => state));
-    for (const { state, resolve } of ready) {
+    this.#ready = new Map();
+    if (ready.size === 0) return;
+    const notes = this.#announce([...ready.keys()]);
+    for (const [state, resolve] of ready) {
       resolve(notes.get(state.jobId) ?? Promise.resolve({ kind: 'noted' }));
     }
   }

@@ -1,4 +1,5 @@
 import type { AgentContext, Fetched, PollHooks } from '../agent/client.ts';
+import type { Inputs } from '../inputs.ts';
 import { type Reason, redactReason } from '../reason.ts';
 import {
   changeOfLink,
@@ -13,26 +14,12 @@ import { type End, reasonNow } from './reasons.ts';
 
 // The state of one job during a run, and all functions that change it.
 
-/** How a job is waited for. Durations are in milliseconds. */
-export interface JobOptions {
-  readonly wait: boolean;
-  readonly timeoutMs: number;
-  readonly settleMs: number;
-  readonly pollIntervalMs: number | null;
-  /** Spreads the polls of many jobs: see `nextPollMs`. */
-  readonly pace: number;
-  /** Milliseconds until the first poll of a job that gets no message. */
-  readonly firstPollMs: number;
-}
-
 /** What happened to a job. */
 type JobChange =
-  | { readonly kind: 'status'; readonly status: string | null }
-  | { readonly kind: 'sending' | 'delivered' | 'resumed' | 'unwanted' | 'ended' }
+  | { readonly kind: 'status' | 'sending' | 'delivered' | 'resumed' | 'unwanted' | 'ended' }
   | { readonly kind: 'waiting'; readonly nextPollMs: number; readonly remainingMs: number }
-  | { readonly kind: 'held'; readonly why: Reason; readonly afterMs: number }
-  /** `afterMs` is null if no time is left for another poll. */
-  | { readonly kind: 'missed'; readonly why: Reason; readonly afterMs: number | null }
+  /** `afterMs` is the pause before the next attempt, or null if no time is left for one. */
+  | { readonly kind: 'held' | 'missed'; readonly why: Reason; readonly afterMs: number | null }
   | { readonly kind: 'doubted'; readonly why: Reason; readonly pollMs: number }
   | { readonly kind: 'warning'; readonly text: string };
 /** `state` is what is true if the run ends here. */
@@ -42,11 +29,13 @@ export type JobEvent = JobChange & { readonly state: JobState };
 export type Observer = (event: JobEvent) => string | undefined;
 
 export interface Job {
-  readonly options: JobOptions;
+  readonly inputs: Pick<Inputs, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
   readonly context: AgentContext;
   readonly observer: Observer;
-  /** Whether another message was sent to the job since. */
-  readonly isOvertaken: boolean;
+  /** Spreads the polls of many jobs: see `nextPollMs`. */
+  readonly pace: number;
+  /** Milliseconds until the first poll of a job that gets no message. */
+  readonly firstPollMs: number;
   state: JobState;
   /** Warnings that were already logged, so that each is logged once. */
   readonly warned: Set<string>;
@@ -62,7 +51,7 @@ export function update(job: Job, changes: Partial<Turn>): void {
   const now =
     changes.delivery === undefined
       ? {}
-      : reasonNow(turn.delivery, job.state.isReadOnly, job.options.wait);
+      : reasonNow(turn.delivery, job.state.isReadOnly, job.inputs.wait);
   job.state = { ...job.state, turn: { ...turn, ...now } };
 }
 
@@ -96,7 +85,6 @@ export function takePoll(job: Job, { record, during }: Fetched): void {
 export function takeDelivery(job: Job, record: JobRecord | null): void {
   const now = job.context.clock.now();
   update(job, { delivery: 'sent', sentAt: now });
-  addMilestone(job, 'sent');
   const changes = record === null ? [] : receive(job, record);
   emit(job, { kind: 'delivered' });
   for (const item of changes) emit(job, item);
@@ -108,13 +96,13 @@ export function take(job: Job, record: JobRecord): void {
 }
 
 function receive(job: Job, record: JobRecord): readonly JobChange[] {
-  const isNew = job.state.record?.status !== record.status;
-  if (isNew && record.status !== null) addMilestone(job, record.status);
-  job.state = { ...job.state, record };
-  const warnings = warningsOf(record).filter((text) => !job.warned.has(text));
-  for (const text of warnings) job.warned.add(text);
+  const { state, warned } = job;
+  const firstSeenAt = record.status === null ? null : job.context.clock.now();
+  job.state = { ...state, record, firstSeenAt: state.firstSeenAt ?? firstSeenAt };
+  const warnings = warningsOf(record).filter((text) => !warned.has(text));
+  for (const text of warnings) warned.add(text);
   return [
-    ...(isNew ? [{ kind: 'status' as const, status: record.status }] : []),
+    ...(state.record?.status === record.status ? [] : [{ kind: 'status' as const }]),
     ...warnings.map((text) => ({ kind: 'warning' as const, text })),
   ];
 }
@@ -130,15 +118,13 @@ function warningsOf({ id, status, linkProblem }: JobRecord): readonly string[] {
 }
 
 /** Ends the job. Secrets are removed from the reason. */
-export function endJob(job: Job, { result, reason, confirmed = null }: End): void {
-  const { clock, redact } = job.context;
-  addMilestone(job, result);
-  const end = { result, reason: redactReason(reason, redact), confirmed, endedAt: clock.now() };
-  job.state = { ...job.state, turn: { ...job.state.turn, ...end } };
+export function endJob(job: Job, { result, reason, isConfirmed = false }: End): void {
+  const { inputs, context } = job;
+  const { turn } = job.state;
+  update(job, {
+    ...{ result, reason: redactReason(reason, context.redact), endedAt: context.clock.now() },
+    // Without a wait or a message, there is nothing to confirm.
+    confirmed: inputs.wait && turn.delivery !== 'not-sent' ? isConfirmed : null,
+  });
   emit(job, { kind: 'ended' });
-}
-
-function addMilestone(job: Job, what: string): void {
-  const at = job.context.clock.now();
-  job.state = { ...job.state, timeline: [...job.state.timeline, { at, what }] };
 }

@@ -1,4 +1,5 @@
 import type { GiveUp } from '../agent/client.ts';
+import type { RunContext } from '../context.ts';
 import { findEarlier, isCommand } from '../memory/claim.ts';
 import {
   findJob,
@@ -35,17 +36,6 @@ export type Plan =
   /** With `send: false`; `turn` is the message of an earlier run that the agent is still working on. */
   | { readonly kind: 'read-only'; readonly turn: Turn | null };
 
-interface PlanInput {
-  readonly memory: JobMemory;
-  readonly jobId: string;
-  /** The turn as this run would begin it. */
-  readonly own: Turn;
-  readonly wait: boolean;
-  /** Whether the event or `pr-number` names the pull request, so that it is the same in all attempts. */
-  readonly isNamed: boolean;
-  readonly resendOnRerun: boolean;
-}
-
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
 
 /**
@@ -53,40 +43,43 @@ const SEND: Plan = { kind: 'send', warning: '', earlier: null };
  * if the message was certainly not sent before: the comment must say that, or be complete and not
  * mention the message.
  */
-export function planJob(input: PlanInput): Plan {
-  const { memory, jobId, own, wait, isNamed } = input;
+export function planJob(
+  { inputs, conversation }: Pick<RunContext, 'inputs' | 'conversation'>,
+  memory: JobMemory,
+  jobId: string,
+  own: Turn,
+): Plan {
   if (own.attempt === 1) return SEND;
-  switch (memory.kind) {
-    case 'not-polled':
-      return refuseUnpolled(jobId, memory.giveUp);
-    case 'unreadable':
-      return planUnknown(input, sentence`the comment cannot be read: ${memory.why}`);
-    case 'none':
-      return planUnknown(
-        input,
-        ours(isNamed ? 'comment is false' : 'there is no pull request or issue with a comment'),
-      );
-    case 'read': {
-      const { ledger, isWhole } = memory;
-      const job = findJob(ledger, jobId);
-      const earlier = findEarlier(job?.turns ?? [], own);
-      const isComplete = isWhole && !isTrimmed(ledger, own);
-      if (job !== undefined && earlier !== null && (isComplete || isSure(earlier, own))) {
-        return planAgain(job, earlier, own, wait);
-      }
-      if (!isWhole) {
-        return planUnknown(input, ours('a comment of this action cannot be read'));
-      }
-      if (isTrimmed(ledger, own)) {
-        return planUnknown(input, ours('the comment has no room for all messages'));
-      }
-      return isNamed
-        ? SEND
-        : planUnknown(
-            input,
-            ours('the comment does not mention it, and the job may have had another pull request'),
-          );
+  if (memory.kind === 'not-polled') return refuseUnpolled(jobId, memory.giveUp);
+  if (memory.kind === 'read') {
+    const job = findJob(memory.ledger, jobId);
+    const earlier = findEarlier(job?.turns ?? [], own);
+    const isComplete = memory.isWhole && !isTrimmed(memory.ledger, own);
+    if (job !== undefined && earlier !== null && (isComplete || isSure(earlier, own))) {
+      return planAgain(job, earlier, own, inputs.wait);
     }
+  }
+  const why = whyUnknown(memory, own, conversation);
+  if (why === null) return SEND;
+  return inputs.resendOnRerun ? resend(jobId, why) : refuseUnknown(jobId, why);
+}
+
+/** Why an earlier attempt may have sent the message although no turn mentions it; null if none has. */
+function whyUnknown(memory: Memory, own: Turn, conversation: number | null): Reason | null {
+  switch (memory.kind) {
+    case 'none':
+      return conversation === null
+        ? ours('there is no pull request or issue with a comment')
+        : ours('comment is false');
+    case 'unreadable':
+      return sentence`the comment cannot be read: ${memory.why}`;
+    case 'read':
+      if (!memory.isWhole) return ours('a comment of this action cannot be read');
+      if (isTrimmed(memory.ledger, own)) return ours('the comment has no room for all messages');
+      // A conversation that the event or `pr-number` names is the same in all attempts.
+      return conversation !== null
+        ? null
+        : ours('the comment does not mention it, and the job may have had another pull request');
   }
 }
 
@@ -117,21 +110,19 @@ function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Pla
     : { kind: 'resume', turn: earlier, isOvertaken: isOvertaken(earlier, job.turns) };
 }
 
-const WHAT_TO_DO = sentence`To send it, start a new run, write a new comment, or set
-  ${'resend-on-rerun: true'}.`;
+function resend(jobId: string, why: Reason): Plan {
+  const warning =
+    `The message to job ${jobId} is sent, although this re-run cannot tell whether an earlier ` +
+    `attempt sent it: ${reasonToText(why)} (resend-on-rerun).`;
+  return { kind: 'send', warning, earlier: null };
+}
 
-/** It is not known whether an earlier attempt sent the message. */
-function planUnknown({ jobId, resendOnRerun }: PlanInput, why: Reason): Plan {
-  if (resendOnRerun) {
-    const warning =
-      `The message to job ${jobId} is sent, although this re-run cannot tell whether an earlier ` +
-      `attempt sent it: ${reasonToText(why)} (resend-on-rerun).`;
-    return { kind: 'send', warning, earlier: null };
-  }
+function refuseUnknown(jobId: string, why: Reason): Plan {
   return refuse(
     'error',
     sentence`Nothing was sent to job ${jobId}: this re-run cannot tell whether an earlier attempt sent
-      it, because ${why}. ${WHAT_TO_DO}`,
+      it, because ${why}. To send it, start a new run, write a new comment, or set
+      ${'resend-on-rerun: true'}.`,
   );
 }
 
@@ -174,43 +165,37 @@ export function planReadOnly(memory: JobMemory, jobId: string, wait: boolean): P
 }
 
 /** The first state of a planned job; `own` is the turn as this run would start it. */
-export function stateOf(
-  jobId: string,
-  plan: Plan,
-  own: Turn,
-  { wait, polls }: { readonly wait: boolean; readonly polls: number },
-): JobState {
-  const isReadOnly = plan.kind === 'read-only';
-  const blank = { jobId, isReadOnly, record: null, polls, timeline: [] };
+export function stateOf(unplanned: JobState, plan: Plan, own: Turn, wait: boolean): JobState {
+  const { jobId, isReadOnly } = unplanned;
   switch (plan.kind) {
     case 'ended': {
       const record = plan.job.record && { ...NO_RECORD, id: jobId, ...plan.job.record };
-      return { ...blank, record, turn: takeOver(plan.turn, own) };
+      return { ...unplanned, record, turn: takeOver(plan.turn, own) };
     }
     case 'resume': {
       const turn = takeOver(plan.turn, own);
       const base = plan.isOvertaken ? null : turn.base;
-      const delivery = turn.delivery === 'sent' ? 'sent' : 'unknown';
-      return { ...blank, turn: open({ ...turn, base }, delivery) };
+      return open({ ...turn, base }, turn.delivery === 'sent' ? 'sent' : 'unknown');
     }
     case 'read-only': {
       // A copy of the turn of an earlier run, which this run may change.
       const turn = plan.turn && { ...plan.turn, owner: own.owner, writes: 0 };
-      return { ...blank, turn: open(turn ?? own, turn?.delivery ?? 'not-sent') };
+      return open(turn ?? own, turn?.delivery ?? 'not-sent');
     }
-    case 'send': {
-      const mark = plan.earlier?.mark ?? own.mark;
-      return { ...blank, turn: open({ ...own, mark }, 'not-sent') };
-    }
-    default:
-      return { ...blank, turn: open(own, 'not-sent') };
+    case 'send':
+      return open({ ...own, mark: plan.earlier?.mark ?? own.mark }, 'not-sent');
+    case 'refuse':
+      return open(own, 'not-sent');
   }
 
-  function open(turn: Turn, delivery: Turn['delivery']): Turn {
-    const { result, reason } = reasonNow(delivery, isReadOnly, wait);
-    return { ...turn, delivery, result, reason, confirmed: null, endedAt: null };
+  function open(turn: Turn, delivery: Turn['delivery']): JobState {
+    const now = reasonNow(delivery, isReadOnly, wait);
+    const opened = { ...turn, delivery, ...now, confirmed: null, endedAt: null };
+    return { ...unplanned, record: null, turn: opened };
   }
 }
+
+const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };
 
 /** The turn of an earlier attempt, which this attempt continues. */
 function takeOver(turn: Turn, { owner, ownerLeg, attempt }: Turn): Turn {
@@ -225,48 +210,6 @@ export function unplannedState(jobId: string, own: Turn, isReadOnly: boolean): J
     reason: ours('The run ended before it was known what an earlier attempt had sent.'),
   } as const;
   const now = isReadOnly ? reasonNow('not-sent', isReadOnly, true) : unknown;
-  return { jobId, isReadOnly, record: null, turn: { ...own, ...now }, polls: 0, timeline: [] };
-}
-
-const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };
-
-/** The job if `job-id` is empty, or why it is not clear which one it is. */
-export type RememberedJob =
-  | { readonly kind: 'job'; readonly jobId: string }
-  | { readonly kind: 'unclear'; readonly problem: Reason };
-
-export function rememberedJob(memory: Memory): RememberedJob {
-  if (memory.kind === 'unreadable') {
-    return {
-      kind: 'unclear',
-      problem: sentence`job-id is empty, and the comment that may name the job cannot be read:
-        ${memory.why}.`,
-    };
-  }
-  const jobs = memory.kind === 'read' ? memory.ledger.jobs : [];
-  const [only] = jobs;
-  if (only !== undefined && jobs.length === 1) return { kind: 'job', jobId: only.id };
-  if (only === undefined) {
-    return {
-      kind: 'unclear',
-      problem: ours(
-        'job-id is empty, and no comment of this action names an agent job here yet; set job-id, or ' +
-          'run a workflow with job-id for this pull request or issue once.',
-      ),
-    };
-  }
-  return {
-    kind: 'unclear',
-    problem: sentence`job-id is empty, and the comment of this action names ${jobs.length} jobs:
-      ${listSome(jobs.map(({ id }) => id))}. Set job-id to one of them, for example
-      ${`job-id: ${only.id}`}, or use one workflow with a command of its own for each.`,
-  };
-}
-
-const MOST_LISTED = 10;
-
-function listSome(ids: readonly string[]): Reason {
-  const more = ids.length - MOST_LISTED;
-  const listed = ids.slice(0, MOST_LISTED).map((id) => sentence`${id}`);
-  return sentence`${join(listed, ', ')}${ours(more > 0 ? ` and ${more} more` : '')}`;
+  const turn = { ...own, ...now };
+  return { jobId, isReadOnly, record: null, turn, polls: 0, firstSeenAt: null };
 }

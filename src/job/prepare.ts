@@ -2,28 +2,51 @@ import { createHash } from 'node:crypto';
 import type { RunContext } from '../context.ts';
 import { composePrompt } from '../github/command.ts';
 import { JOB_ID_MISSING } from '../inputs.ts';
-import type { Memory } from '../memory/updates.ts';
-import type { Reason } from '../reason.ts';
+import { join, ours, type Reason, sentence } from '../reason.ts';
+import { ok, problem, type Result } from '../result.ts';
 import { oneLine } from '../sanitize.ts';
 import { newTurn, type Turn } from '../turn.ts';
-import { rememberedJob } from './plan.ts';
 
 // Which jobs a run is about, what it sends to them, and which pull request belongs to a job.
 
-export type Jobs =
-  | { readonly kind: 'known'; readonly jobIds: readonly string[] }
-  | { readonly kind: 'unclear'; readonly problem: Reason };
-
 /** The jobs in `job-id`, or the one that the comment remembers. */
-export async function whichJobs(
-  { inputs }: Pick<RunContext, 'inputs'>,
-  memory: Promise<Memory>,
-  conversation: number | null,
-): Promise<Jobs> {
-  if (inputs.jobIds.length > 0) return { kind: 'known', jobIds: inputs.jobIds };
-  if (conversation === null || !inputs.comment) return { kind: 'unclear', problem: JOB_ID_MISSING };
-  const remembered = rememberedJob(await memory);
-  return remembered.kind === 'job' ? { kind: 'known', jobIds: [remembered.jobId] } : remembered;
+export async function whichJobs({
+  inputs,
+  conversation,
+  memory: reading,
+}: RunContext): Promise<Result<readonly string[], Reason>> {
+  if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
+  if (conversation === null || !inputs.comment) return problem(JOB_ID_MISSING);
+  const memory = await reading;
+  if (memory.kind === 'unreadable') {
+    return problem(
+      sentence`job-id is empty, and the comment that may name the job cannot be read: ${memory.why}.`,
+    );
+  }
+  const ids = memory.kind === 'read' ? memory.ledger.jobs.map(({ id }) => id) : [];
+  const [first, ...others] = ids;
+  if (first === undefined) {
+    return problem(
+      ours(
+        'job-id is empty, and no comment of this action names an agent job here yet; set job-id, or ' +
+          'run a workflow with job-id for this pull request or issue once.',
+      ),
+    );
+  }
+  if (others.length === 0) return ok(ids);
+  return problem(
+    sentence`job-id is empty, and the comment of this action names ${ids.length} jobs:
+      ${listSome(ids)}. Set job-id to one of them, for example ${`job-id: ${first}`}, or use one
+      workflow with a command of its own for each.`,
+  );
+}
+
+const MOST_LISTED = 10;
+
+function listSome(ids: readonly string[]): Reason {
+  const more = ids.length - MOST_LISTED;
+  const listed = ids.slice(0, MOST_LISTED).map((id) => sentence`${id}`);
+  return sentence`${join(listed, ', ')}${ours(more > 0 ? ` and ${more} more` : '')}`;
 }
 
 /** The prompt of the workflow and, with a command, the text of the comment. */

@@ -1,4 +1,5 @@
 import type { GiveUp } from '../agent/client.ts';
+import type { Inputs } from '../inputs.ts';
 import { isOvertaken, type LedgerJob } from '../memory/ledger.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { isFinal, type JobState, type Status, type Turn, type TurnResult } from '../turn.ts';
@@ -9,19 +10,14 @@ export interface End {
   readonly result: TurnResult;
   /** One sentence for every result that is not plain success; otherwise empty. */
   readonly reason: Reason;
-  readonly confirmed?: boolean | null;
+  /** Whether the final status certainly belongs to the message. */
+  readonly isConfirmed?: boolean;
 }
 
 /** The job is in a status in which it does not get the message. */
 export interface Unwanted {
   readonly kind: 'unwanted';
   readonly onlyWhen: ReadonlySet<Status>;
-}
-
-/** The inputs that the sentences name; in milliseconds. */
-export interface Limits {
-  readonly timeoutMs: number;
-  readonly settleMs: number;
 }
 
 const IT_MAY_HAVE_ARRIVED = ours(
@@ -53,50 +49,32 @@ export function reasonNow(delivery: Turn['delivery'], isReadOnly: boolean, wait:
   }
 }
 
-/** The job has a final status that counts as the end of the turn. */
-export function done(
-  { jobId, record, turn }: JobState,
-  { settleMs }: Limits,
-  { isSure, isOvertaken }: { readonly isSure: boolean; readonly isOvertaken: boolean },
-): End {
-  const confirmed = turn.sentAt === null ? null : isSure && !isOvertaken;
-  const doubt = confirmed === false ? doubtOf(turn, settleMs, isOvertaken) : NO_REASON;
+/** The job has a final status that counts as the end of the turn. It is confirmed if `doubt` is empty. */
+export function done({ jobId, record }: JobState, doubt: Reason): End {
+  const isConfirmed = doubt.length === 0;
   switch (record?.status) {
-    case 'completed':
-      return {
-        result: 'completed',
-        confirmed,
-        reason:
-          doubt.length === 0 ? NO_REASON : join([sentence`Job ${jobId} is completed.`, doubt]),
-      };
-    case 'archived':
-      return {
-        result: 'archived',
-        confirmed,
-        reason: join([
-          sentence`Job ${jobId} was archived, so the agent does not work on it.`,
-          doubt,
-        ]),
-      };
-    default:
-      return {
-        result: 'failed',
-        confirmed,
-        reason: join([
-          sentence`The agent failed on job ${jobId}.`,
-          doubt,
-          ours('The API does not say why; check the job in the Mintlify dashboard.'),
-        ]),
-      };
+    case 'completed': {
+      const completed = isConfirmed ? NO_REASON : sentence`Job ${jobId} is completed.`;
+      return { result: 'completed', isConfirmed, reason: join([completed, doubt]) };
+    }
+    case 'archived': {
+      const archived = sentence`Job ${jobId} was archived, so the agent does not work on it.`;
+      return { result: 'archived', isConfirmed, reason: join([archived, doubt]) };
+    }
+    default: {
+      const failed = sentence`The agent failed on job ${jobId}.`;
+      const check = ours('The API does not say why; check the job in the Mintlify dashboard.');
+      return { result: 'failed', isConfirmed, reason: join([failed, doubt, check]) };
+    }
   }
 }
 
 /** The state after the comment was read again: the final status may belong to a later message of another run. */
-export function reviewState(state: JobState, { turns }: LedgerJob, limits: Limits): JobState {
+export function reviewState(state: JobState, { turns }: LedgerJob): JobState {
   const { turn } = state;
   if (turn.confirmed !== true || !isOvertaken(turn, turns)) return state;
-  const { confirmed = null, reason } = done(state, limits, { isSure: true, isOvertaken: true });
-  return { ...state, turn: { ...turn, confirmed, reason } };
+  const { reason } = done(state, OVERTAKEN);
+  return { ...state, turn: { ...turn, confirmed: false, reason } };
 }
 
 /** Another run or a later attempt sends the same message; `other` is null if it is not known which one. */
@@ -109,11 +87,14 @@ export function handledElsewhere(jobId: string, own: Turn, other: Turn | null): 
   return { result: 'skipped', reason: sentence`Nothing was sent to job ${jobId}: ${why}.` };
 }
 
+/** A doubt: another message followed ours. */
+export const OVERTAKEN = ours(
+  'Another message was sent to it since: this is possibly the answer to that one.',
+);
+
 /** Why a final status may not belong to our message. */
-function doubtOf({ base }: Turn, settleMs: number, isOvertaken: boolean): Reason {
-  if (isOvertaken) {
-    return ours('Another message was sent to it since: this is possibly the answer to that one.');
-  }
+export function doubtOf({ base, sentAt }: Turn, settleMs: number): Reason {
+  if (sentAt === null) return NO_REASON;
   if (base === null) {
     return ours(
       'Its status before the message is not known: this is possibly from an earlier turn. Check ' +
@@ -128,14 +109,12 @@ function doubtOf({ base }: Turn, settleMs: number, isOvertaken: boolean): Reason
   );
 }
 
-/** Null if there is no message to wait for. */
-function unconfirmed({ turn }: JobState): false | null {
-  return turn.sentAt === null ? null : false;
-}
-
 /** The deadline came before the end of the turn. */
-export function timedOut(state: JobState, { timeoutMs }: Limits, lastMiss: Reason): End {
-  const { jobId, record } = state;
+export function timedOut(
+  { jobId, record }: JobState,
+  { timeoutMs }: Pick<Inputs, 'timeoutMs'>,
+  lastMiss: Reason,
+): End {
   const status = record?.status ?? null;
   const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
   const said = isFinal(status)
@@ -145,16 +124,14 @@ export function timedOut(state: JobState, { timeoutMs }: Limits, lastMiss: Reaso
         ${status ?? ours('not known')}, and the agent ${ours(status === null ? 'may keep' : 'keeps')}
         working. Raise timeout-minutes, or wait in a later run with send: false and wait: true.`;
   const miss = lastMiss.length === 0 ? NO_REASON : sentence`The last poll failed: ${lastMiss}`;
-  return { result: 'timed-out', confirmed: unconfirmed(state), reason: join([said, miss]) };
+  return { result: 'timed-out', reason: join([said, miss]) };
 }
 
 /** Too many polls failed. */
-export function lost(state: JobState, failures: number, why: Reason): End {
-  const { jobId, isReadOnly } = state;
+export function lost({ jobId, isReadOnly }: JobState, failures: number, why: Reason): End {
   const count = ours(failures === 1 ? '' : ` (${failures} polls failed in a row)`);
   return {
     result: 'error',
-    confirmed: unconfirmed(state),
     reason: isReadOnly
       ? sentence`Job ${jobId} cannot be polled${count}. ${why}`
       : sentence`The message was delivered, but job ${jobId} can no longer be polled${count}. ${why}
@@ -163,30 +140,27 @@ export function lost(state: JobState, failures: number, why: Reason): End {
   };
 }
 
-export function stoppedWaiting(state: JobState): End {
-  const { isReadOnly } = state;
+export function stoppedWaiting({ isReadOnly }: JobState): End {
   const when = isReadOnly ? '' : ' after the message was delivered';
   const again = isReadOnly ? '' : ' A re-run continues to wait if the comment shows the message.';
   return {
     result: 'cancelled',
-    confirmed: unconfirmed(state),
     reason: ours(`The run was cancelled${when}: stopped waiting; the agent keeps working.${again}`),
   };
 }
 
 /** It is not known whether the message was delivered. */
-export function doubtful(why: Reason, { wait }: { wait: boolean }, isCancelled: boolean): End {
-  const confirmed = wait ? false : null;
+export function doubtful(why: Reason, isCancelled: boolean): End {
   const cancelled = ours('The run was cancelled while the message was being sent.');
   return isCancelled
-    ? { result: 'cancelled', confirmed, reason: join([cancelled, IT_MAY_HAVE_ARRIVED]) }
-    : { result: 'error', confirmed, reason: sentence`${why} ${IT_MAY_HAVE_ARRIVED}` };
+    ? { result: 'cancelled', reason: join([cancelled, IT_MAY_HAVE_ARRIVED]) }
+    : { result: 'error', reason: sentence`${why} ${IT_MAY_HAVE_ARRIVED}` };
 }
 
 /** The message was certainly not sent or, with `send: false`, the job could not be polled. */
 export function notSent(
   { jobId, isReadOnly, record }: JobState,
-  { timeoutMs }: Limits,
+  { timeoutMs }: Pick<Inputs, 'timeoutMs'>,
   cause: GiveUp | Unwanted,
 ): End {
   const nothing = isReadOnly

@@ -41,8 +41,6 @@ export interface Message {
   readonly pollsFirst: boolean;
   /** Whether the message is only sent if the comment notes it. */
   readonly mustBeNoted: boolean;
-  /** The turn as this run would start it. */
-  readonly own: Turn;
   /** Called before the message is sent. It never rejects. */
   readonly announce: () => Promise<Note>;
 }
@@ -79,7 +77,7 @@ async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | n
     case 'send':
       return send(job, message);
     case 'resume':
-      return resume(job);
+      return resume(job, plan.isOvertaken);
     case 'read-only':
       return pollOnly(job, plan.turn !== null);
     case 'refuse':
@@ -103,24 +101,24 @@ async function refuse(job: Job, end: End, message: Message): Promise<End> {
  * 4. Send the message.
  */
 async function send(job: Job, message: Message): Promise<End | typeof LOST> {
-  const { options, context } = job;
+  const { inputs, context } = job;
   const baseline = baselineReader(job, message);
   if (message.pollsFirst) {
     const read = await withRetries(context, baseline);
     if (read.kind !== 'ready') return withoutMessage(job, read);
   }
   const over = mustGiveUp(context, LEAST_POST_MS);
-  if (over !== null) return notSent(job.state, options, over);
+  if (over !== null) return notSent(job.state, inputs, over);
   const note = await message.announce();
   // A cancellation or the deadline may be the reason that there is no note.
   const late = mustGiveUp(context, LEAST_POST_MS);
-  if (late !== null) return notSent(job.state, options, late);
-  if (note.kind === 'taken') return leaveToOther(job, message, note.turn);
+  if (late !== null) return notSent(job.state, inputs, late);
+  if (note.kind === 'taken') return leaveToOther(job, note.turn);
   if (note.kind === 'unclear') {
-    return notSent(job.state, options, { kind: 'refused', why: mayBeTaken(note.why) });
+    return notSent(job.state, inputs, { kind: 'refused', why: mayBeTaken(note.why) });
   }
   if (note.kind === 'missing' && message.mustBeNoted) {
-    return notSent(job.state, options, { kind: 'refused', why: notNoted(note.why) });
+    return notSent(job.state, inputs, { kind: 'refused', why: notNoted(note.why) });
   }
   return post(job, message, baseline);
 }
@@ -128,12 +126,8 @@ async function send(job: Job, message: Message): Promise<End | typeof LOST> {
 /**
  * Another run or another use of the step sends the message, or an unknown earlier attempt has sent it.
  */
-async function leaveToOther(
-  job: Job,
-  { own }: Message,
-  turn: Turn | null,
-): Promise<End | typeof LOST> {
-  const { wait } = job.options;
+async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof LOST> {
+  const { jobId, turn: own } = job.state;
   // Only the run of a turn may change it.
   if (
     turn === null ||
@@ -141,22 +135,21 @@ async function leaveToOther(
     own.attempt < turn.attempt ||
     own.attempt === 1
   ) {
-    return handledElsewhere(job.state.jobId, own, turn);
+    return handledElsewhere(jobId, own, turn);
   }
-  if (turn.mark === job.state.turn.mark && turn.attempt === own.attempt) return LOST;
-  const { jobId, polls } = job.state;
+  if (turn.mark === own.mark && turn.attempt === own.attempt) return LOST;
   const plan: Plan = { kind: 'resume', turn, isOvertaken: false };
-  job.state = stateOf(jobId, plan, own, { wait, polls });
-  return resume(job);
+  job.state = stateOf(job.state, plan, own, job.inputs.wait);
+  return resume(job, false);
 }
 
 async function post(job: Job, message: Message, baseline: BaselineReader): Promise<End> {
-  const { options, context } = job;
+  const { inputs, context } = job;
   const sent = await withRetries(context, sendAttempt(job, message, baseline));
   if (sent.kind === 'doubtful') {
     // Without a fresh baseline, polls show nothing.
     if (message.baseline !== 'fresh' || !(await confirmDelivery(job, sent.why))) {
-      return doubtful(sent.why, options, context.signal.aborted);
+      return doubtful(sent.why, context.signal.aborted);
     }
     takeDelivery(job, null);
     const text = `${reasonToText(sent.why)} The job shows that the message arrived.`;
@@ -167,12 +160,12 @@ async function post(job: Job, message: Message, baseline: BaselineReader): Promi
   } else {
     return withoutMessage(job, sent);
   }
-  return options.wait ? waitUntilDone(job) : { result: 'sent', reason: NO_REASON };
+  return inputs.wait ? waitUntilDone(job) : { result: 'sent', reason: NO_REASON };
 }
 
 function withoutMessage(job: Job, cause: GiveUp | Unwanted): End {
   if (cause.kind === 'unwanted') emit(job, { kind: 'unwanted' });
-  return notSent(job.state, job.options, cause);
+  return notSent(job.state, job.inputs, cause);
 }
 
 /** Polls the job unless the baseline is fresh, and returns why the message must not be sent. */
@@ -203,7 +196,7 @@ function sendAttempt(
   job: Job,
   { prompt }: Message,
   baseline: BaselineReader,
-): () => Promise<Sent | Unwanted | GiveUp | Retry> {
+): () => Promise<Sent | Unwanted | Retry> {
   const { context } = job;
   const postOnce = messageSender(context, job.state.jobId, prompt, () => {
     update(job, { delivery: 'unknown' });
@@ -228,29 +221,29 @@ function statusOf({ record }: JobState): Status {
 
 /** Sends nothing. Polls once or, with a wait, until the agent is done. */
 async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
-  const { options, context, state } = job;
+  const { inputs, context, state } = job;
   if (isUnfinished) update(job, { sentAt: rememberedSentAt(job) });
-  if (options.wait) return waitUntilDone(job);
+  if (inputs.wait) return waitUntilDone(job);
   const poll = pollBeforeSend(context, state.jobId, pollHooks(job));
   const end = await withRetries(context, poll);
-  if (end.kind !== 'fetched') return notSent(job.state, options, end);
+  if (end.kind !== 'fetched') return notSent(job.state, inputs, end);
   take(job, end.record);
   return { result: statusOf(job.state), reason: NO_REASON };
 }
 
 /** Continues where an earlier attempt of the same run stopped. */
-async function resume(job: Job): Promise<End> {
-  const { options, context, state } = job;
+async function resume(job: Job, isOvertaken: boolean): Promise<End> {
+  const { inputs, context, state } = job;
   if (state.turn.delivery !== 'sent') {
     if (!(await confirmDelivery(job, EARLIER_DOUBT))) {
-      return doubtful(EARLIER_DOUBT, options, context.signal.aborted);
+      return doubtful(EARLIER_DOUBT, context.signal.aborted);
     }
     // Another message may have changed the job in the meantime, so a change confirms nothing.
     update(job, { base: null });
   }
   update(job, { delivery: 'sent', sentAt: rememberedSentAt(job) });
   emit(job, { kind: 'resumed' });
-  return options.wait ? waitUntilDone(job) : { result: 'sent', reason: NO_REASON };
+  return inputs.wait ? waitUntilDone(job, isOvertaken) : { result: 'sent', reason: NO_REASON };
 }
 
 /**

@@ -4,12 +4,12 @@ import { Deadline } from '../github/deadline.ts';
 import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
 import { isAbout } from '../memory/ledger.ts';
-import type { Memory, Note } from '../memory/updates.ts';
+import type { Note } from '../memory/updates.ts';
 import { ownPullRequest } from '../pull-request-link.ts';
 import { NO_REASON } from '../reason.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
-import { type Job, type JobEvent, type JobOptions, type Observer, pollHooks } from './job.ts';
+import { type Job, type JobEvent, type Observer, pollHooks } from './job.ts';
 import {
   type JobMemory,
   type Plan,
@@ -25,57 +25,49 @@ import { firstPollMs, paceOf } from './schedule.ts';
 
 // Runs all jobs of a step at the same time, and keeps the output file up to date.
 
+export async function runJobs(context: RunContext, jobIds: readonly string[]): Promise<void> {
+  const { agent, updates } = context;
+  const fleet = new Fleet(context, jobIds.length);
+  const running: Promise<void>[] = [];
+  updates.expectMore(true);
+  for (let from = 0; from < jobIds.length; from += BATCH_SIZE) {
+    const ids = jobIds.slice(from, from + BATCH_SIZE);
+    const batch = new Batch(ids, agent.clock, (states) => updates.announce(states));
+    running.push(...ids.map((jobId, index) => fleet.run(jobId, from + index, batch)));
+    // A job that throws ends the run, without a wait for the rest of its batch.
+    await Promise.race([batch.sent, Promise.all(running)]);
+  }
+  updates.expectMore(false);
+  await Promise.all(running);
+}
+
 /** The pull request or issue of a job, and what is remembered there. */
 interface JobConversation {
   readonly conversation: number | null;
   readonly memory: JobMemory;
 }
 
-/** The pull request or issue that the event or `pr-number` names, and what is remembered there. */
-interface NamedConversation {
-  readonly conversation: number | null;
-  readonly memory: Promise<Memory>;
-}
-
-export async function runJobs(
-  context: RunContext,
-  jobIds: readonly string[],
-  named: NamedConversation,
-): Promise<void> {
-  const fleet = new Fleet(context, jobIds, named);
-  const running: Promise<void>[] = [];
-  context.updates.expectMore(true);
-  for (let from = 0; from < jobIds.length; from += BATCH_SIZE) {
-    const ids = jobIds.slice(from, from + BATCH_SIZE);
-    const batch = new Batch(ids, context.agent.clock, (states) => context.updates.announce(states));
-    running.push(...ids.map((jobId, index) => fleet.run(jobId, from + index, batch)));
-    // A job that throws ends the run, without a wait for the rest of its batch.
-    await Promise.race([batch.sent, Promise.all(running)]);
-  }
-  context.updates.expectMore(false);
-  await Promise.all(running);
-}
-
 class Fleet {
   readonly #context: RunContext;
-  readonly #jobIds: readonly string[];
-  readonly #named: NamedConversation;
+  readonly #size: number;
   readonly #prompt: string;
   readonly #own: Turn;
   readonly #progress: Observer;
+  /** Whether only the record of a job names its pull request. */
+  readonly #isFromJob: boolean;
   /** Warnings that many jobs have in common: only the first one is an annotation. */
   readonly #warned = new Set<string>();
 
-  constructor(context: RunContext, jobIds: readonly string[], named: NamedConversation) {
-    const { log, clock } = context.runtime;
+  constructor(context: RunContext, size: number) {
+    const { inputs, runtime, states, trigger } = context;
     this.#context = context;
-    this.#jobIds = jobIds;
-    this.#named = named;
+    this.#size = size;
     this.#prompt = promptOf(context);
-    this.#own = startTurn(context, this.#prompt, clock.now());
-    const progress = createProgress(log, clock, jobIds.length);
+    this.#own = startTurn(context, this.#prompt, runtime.clock.now());
+    this.#isFromJob = inputs.prNumber === null && takesConversationFromJob(trigger);
+    const progress = createProgress(runtime.log, runtime.clock, size);
     this.#progress = (event) => {
-      context.states.set(event.state.jobId, event.state);
+      states.set(event.state.jobId, event.state);
       progress(event);
       return undefined;
     };
@@ -85,14 +77,39 @@ class Fleet {
     const { inputs, updates } = this.#context;
     const unplanned = this.#begin(unplannedState(jobId, this.#own, !inputs.send), index);
     if (!inputs.send) batch.leave(jobId);
-    const { memory, conversation } = await this.#locate(unplanned);
-    let job = await this.#carryOut(unplanned, { memory, conversation }, batch);
+    const located = await this.#locate(unplanned);
+    let job = await this.#carryOut(unplanned, located, batch);
     // Another use of the step was faster, so the job is planned again without its turn.
     while (job !== null) {
-      const home = conversationOf(job.state, this.#context) ?? conversation;
-      const again = { conversation, memory: await updates.load(home) };
-      job = await this.#carryOut({ ...unplanned, state: job.state }, again, batch);
+      const memory = await updates.load(this.#conversationOf(job.state, located.conversation));
+      const retried = { ...unplanned, state: job.state };
+      job = await this.#carryOut(retried, { ...located, memory }, batch);
     }
+  }
+
+  #begin(state: JobState, index: number): Job {
+    const { inputs, states, agent } = this.#context;
+    states.set(state.jobId, state);
+    return {
+      ...{ inputs, context: agent, observer: this.#progress, state, warned: new Set<string>() },
+      ...{ pace: paceOf(index, this.#size), firstPollMs: firstPollMs(index) },
+    };
+  }
+
+  /** In the first attempt the memory is not needed: nothing was sent before. */
+  async #locate(job: Job): Promise<JobConversation> {
+    const { inputs, info, agent, updates, conversation, memory } = this.#context;
+    const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
+    if (!needsMemory) return { conversation, memory: { kind: 'none' } };
+    if (!this.#isFromJob || !inputs.comment) return { conversation, memory: await memory };
+    const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
+    const attempt = pollBeforeSend(unstopped, job.state.jobId, pollHooks(job));
+    const poll = await withRetries(unstopped, attempt);
+    if (poll.kind !== 'fetched') {
+      return { conversation: null, memory: { kind: 'not-polled', giveUp: poll } };
+    }
+    const found = ownPullRequest(poll.record.prLink, info);
+    return { conversation: found, memory: await updates.load(found) };
   }
 
   /** Plans a job, and carries the plan out. Resolves to the job as it is if it has to be planned again. */
@@ -102,44 +119,17 @@ class Fleet {
     batch: Batch,
   ): Promise<Job | null> {
     const { inputs, states, updates } = this.#context;
-    const { jobId, polls } = unplanned.state;
+    const { jobId } = unplanned.state;
     const plan = this.#plan(jobId, memory);
-    const state = stateOf(jobId, plan, this.#own, { wait: inputs.wait, polls });
+    const state = stateOf(unplanned.state, plan, this.#own, inputs.wait);
     states.set(jobId, state);
     const isWritten = this.#isWritten(plan);
     if (isWritten) updates.update(state, conversation);
-    const job: Job = {
-      ...unplanned,
-      isOvertaken: plan.kind === 'resume' && plan.isOvertaken,
-      state,
-      observer: (event) => this.#observe(event, { isWritten, conversation, batch }),
-    };
+    const observer = this.#observer(isWritten, conversation, batch);
+    const job: Job = { ...unplanned, state, observer };
     this.#say(jobId, plan);
     const isDone = await runJob(job, plan, this.#message(job, plan, conversation, batch));
     return isDone ? null : job;
-  }
-
-  #begin(state: JobState, index: number): Job {
-    const { inputs, states, agent } = this.#context;
-    const options: JobOptions = {
-      ...{ wait: inputs.wait, timeoutMs: inputs.timeoutMs, settleMs: inputs.settleMs },
-      ...{ pollIntervalMs: inputs.pollIntervalMs, pace: paceOf(index, this.#jobIds.length) },
-      firstPollMs: firstPollMs(index),
-    };
-    states.set(state.jobId, state);
-    const observer = this.#progress;
-    return { options, context: agent, observer, isOvertaken: false, state, warned: new Set() };
-  }
-
-  /** In the first attempt the memory is not needed: nothing was sent before. */
-  async #locate(job: Job): Promise<JobConversation> {
-    const { inputs, trigger, info } = this.#context;
-    const { conversation, memory } = this.#named;
-    const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
-    if (!needsMemory) return { conversation, memory: { kind: 'none' } };
-    const isNamed = inputs.prNumber !== null || !takesConversationFromJob(trigger);
-    if (isNamed || !inputs.comment) return { conversation, memory: await memory };
-    return locate(job, this.#context);
   }
 
   #plan(jobId: string, found: JobMemory): Plan {
@@ -147,11 +137,9 @@ class Fleet {
     // It may be unreadable because the run was cancelled.
     const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
     const memory: JobMemory = isCancelled ? CANCELLED : found;
-    const { wait, resendOnRerun } = inputs;
-    const isNamed = this.#named.conversation !== null;
     return inputs.send
-      ? planJob({ memory, jobId, own: this.#own, wait, isNamed, resendOnRerun })
-      : planReadOnly(memory, jobId, wait);
+      ? planJob(this.#context, memory, jobId, this.#own)
+      : planReadOnly(memory, jobId, inputs.wait);
   }
 
   /** Says why a re-run does not send the message. */
@@ -184,20 +172,20 @@ class Fleet {
 
   #message(job: Job, plan: Plan, conversation: number | null, batch: Batch): Message {
     const { inputs, agent, updates, info, runtime } = this.#context;
-    const isFromJob = this.#conversationIsFromJob();
+    const pollsForComment = inputs.comment && this.#isFromJob;
     return {
       prompt: this.#prompt,
       onlyWhen: inputs.onlyWhen,
-      baseline: inputs.wait || inputs.onlyWhen !== null ? 'fresh' : isFromJob ? 'once' : 'none',
+      baseline:
+        inputs.wait || inputs.onlyWhen !== null ? 'fresh' : pollsForComment ? 'once' : 'none',
       // A batch is announced at once, so its jobs are only polled before if the announcement needs it.
-      pollsFirst: isFromJob || inputs.onlyWhen !== null || this.#jobIds.length === 1,
+      pollsFirst: pollsForComment || inputs.onlyWhen !== null || this.#size === 1,
       mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
-      own: this.#own,
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
-        const number = conversationOf(job.state, this.#context) ?? conversation;
+        const number = this.#conversationOf(job.state, conversation);
         updates.update(job.state, number);
-        if (number === null && info.attempt === 1) this.#warnOfNoPullRequest(isFromJob);
+        if (number === null && info.attempt === 1) this.#warnOfNoPullRequest();
         const noting = batch.announce(job.state);
         const leftMs = Math.max(0, agent.deadline - agent.clock.now());
         const inTime = new Deadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
@@ -206,32 +194,29 @@ class Fleet {
     };
   }
 
-  #observe(
-    event: JobEvent,
-    {
-      isWritten,
-      conversation,
-      batch,
-    }: { readonly isWritten: boolean; readonly conversation: number | null; readonly batch: Batch },
-  ): string | undefined {
+  /** Logs what happens, and keeps the batch, the comment and the output file up to date. */
+  #observer(isWritten: boolean, conversation: number | null, batch: Batch): Observer {
     const { updates, writeOutputs } = this.#context;
-    const { kind, state } = event;
-    this.#progress(event);
-    if (LEAVES_BATCH.has(kind)) batch.leave(state.jobId);
-    if (kind === 'unwanted') updates.withdraw(state.jobId);
-    const isStage = kind === 'delivered' || kind === 'ended';
-    if (isWritten && isStage) {
-      updates.update(state, conversationOf(state, this.#context) ?? conversation);
-    }
-    // The end of a single job is written when the run ends.
-    const isDue = kind === 'ended' ? this.#jobIds.length > 1 : CHANGES_DELIVERY.has(kind);
-    return isDue ? writeOutputs() : undefined;
+    return (event) => {
+      const { kind, state } = event;
+      this.#progress(event);
+      if (LEAVES_BATCH.has(kind)) batch.leave(state.jobId);
+      if (kind === 'unwanted') updates.withdraw(state.jobId);
+      if (isWritten && (kind === 'delivered' || kind === 'ended')) {
+        updates.update(state, this.#conversationOf(state, conversation));
+      }
+      // The end of a single job is written when the run ends.
+      const isDue = kind === 'ended' ? this.#size > 1 : CHANGES_DELIVERY.has(kind);
+      return isDue ? writeOutputs() : undefined;
+    };
   }
 
-  /** Whether only the record of the job names its pull request. */
-  #conversationIsFromJob(): boolean {
-    const { inputs, trigger } = this.#context;
-    return inputs.comment && inputs.prNumber === null && takesConversationFromJob(trigger);
+  /** The pull request that the job has now, if the event does not name one; else the `known` one. */
+  #conversationOf({ record, turn }: JobState, known: number | null): number | null {
+    if (!this.#isFromJob) return known;
+    // The response to the message may lack the link that a poll has returned.
+    const prLink = record?.prLink ?? turn.base?.prLink ?? null;
+    return ownPullRequest(prLink, this.#context.info) ?? known;
   }
 
   #warn(text: string): void {
@@ -242,12 +227,12 @@ class Fleet {
   }
 
   /** Not needed if comments are off, or if re-runs may send again anyway. */
-  #warnOfNoPullRequest(isFromJob: boolean): void {
+  #warnOfNoPullRequest(): void {
     const { inputs, runtime } = this.#context;
     if (!inputs.comment || inputs.resendOnRerun || this.#warned.has('pull request')) return;
     this.#warned.add('pull request');
     runtime.log.notice(
-      isFromJob
+      this.#isFromJob
         ? 'The job has no pull request in this repository yet, so no comment can note the message before ' +
             'it is sent; a re-run will not send it again.'
         : 'This event belongs to no pull request or issue, so no comment can note the message; a re-run ' +
@@ -278,25 +263,3 @@ const LEAVES_BATCH: ReadonlySet<JobEvent['kind']> = new Set([
 
 /** Never aborted: polling continues after the queue has stopped. */
 const NEVER = new AbortController().signal;
-
-/** Polls the job for its pull request, with retries, and reads what is remembered there. */
-async function locate(job: Job, { agent, updates, info }: RunContext): Promise<JobConversation> {
-  const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
-  const attempt = pollBeforeSend(unstopped, job.state.jobId, pollHooks(job));
-  const poll = await withRetries(unstopped, attempt);
-  if (poll.kind !== 'fetched') {
-    return { conversation: null, memory: { kind: 'not-polled', giveUp: poll } };
-  }
-  const conversation = ownPullRequest(poll.record.prLink, info);
-  return { conversation, memory: await updates.load(conversation) };
-}
-
-/** The pull request of the job, if the event does not name one. */
-function conversationOf(
-  { record, turn }: JobState,
-  { inputs, trigger, info }: RunContext,
-): number | null {
-  if (inputs.prNumber !== null || !takesConversationFromJob(trigger)) return null;
-  // The response to the message may lack the link that a poll has returned.
-  return ownPullRequest(record?.prLink ?? turn.base?.prLink ?? null, info);
-}

@@ -3,7 +3,7 @@ import { pollRetryDelayMs } from '../agent/retry.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
 import { evaluateTurn, isFinal } from '../turn.ts';
 import { countPoll, emit, type Job, takePoll } from './job.ts';
-import { done, type End, lost, stoppedWaiting, timedOut } from './reasons.ts';
+import { done, doubtOf, type End, lost, OVERTAKEN, stoppedWaiting, timedOut } from './reasons.ts';
 import { nextPollMs } from './schedule.ts';
 
 // The two polling loops: until the agent is done, and until a doubtful delivery is confirmed.
@@ -19,7 +19,7 @@ const LAST_POLL_MS = 1500;
  * that only if the agent had finished its work before the message.
  */
 export async function confirmDelivery(job: Job, why: Reason): Promise<boolean> {
-  const { context, options } = job;
+  const { context, inputs } = job;
   const { clock, signal } = context;
   const { jobId, turn } = job.state;
   if (turn.base === null || !isFinal(turn.base.status)) return false;
@@ -37,74 +37,67 @@ export async function confirmDelivery(job: Job, why: Reason): Promise<boolean> {
     }
     // No further poll would end in time.
     if (remainingMs <= LAST_POLL_MS || signal.aborted) return false;
-    const interval = options.pollIntervalMs ?? CONFIRM_INTERVAL_MS;
+    const interval = inputs.pollIntervalMs ?? CONFIRM_INTERVAL_MS;
     const pauseMs = Math.min(interval, Math.max(0, end - clock.now()));
     if (!(await pause(context, pauseMs))) return false;
   }
 }
 
-/** The failed polls since the last one that succeeded. */
-interface Misses {
-  readonly count: number;
-  readonly lastReason: Reason;
-  /** Milliseconds until the next poll; null leaves that to the schedule. */
-  readonly retryMs: number | null;
-}
-
 /** Polls until the turn is done, the deadline is reached or the run is cancelled. */
-export async function waitUntilDone(job: Job): Promise<End> {
-  const { options, context } = job;
+export async function waitUntilDone(job: Job, isOvertaken = false): Promise<End> {
+  const { inputs, context, pace } = job;
   const { clock, signal, deadline } = context;
   const { jobId, turn, record } = job.state;
   const since = turn.sentAt ?? clock.now();
   // Without a message, any final status is the end.
-  const settleMs = turn.sentAt === null ? 0 : options.settleMs;
+  const settleMs = turn.sentAt === null ? 0 : inputs.settleMs;
   // After a re-run or with send: false, the agent may already be done.
-  const firstMs = record === null ? options.firstPollMs : null;
-  let misses: Misses = { count: 0, lastReason: NO_REASON, retryMs: firstMs };
+  let retryMs = record === null ? job.firstPollMs : null;
+  let failures = 0;
+  let lastMiss = NO_REASON;
   for (;;) {
     const now = clock.now();
     const verdict = evaluateTurn(job.state.turn, now, settleMs);
     if (verdict.kind === 'done') {
-      const { isOvertaken } = job;
-      return done(job.state, options, { isSure: verdict.confirmed, isOvertaken });
+      const doubt = verdict.confirmed ? NO_REASON : doubtOf(turn, settleMs);
+      return done(job.state, isOvertaken ? OVERTAKEN : doubt);
     }
-    if (now >= deadline) return timedOut(job.state, options, misses.lastReason);
-    const { pollIntervalMs: fixedMs, pace } = options;
+    if (now >= deadline) return timedOut(job.state, inputs, lastMiss);
     const { pollWithinMs } = verdict;
-    const scheduledMs = nextPollMs({ sinceSendMs: now - since, pollWithinMs, fixedMs, pace });
-    const pauseMs = Math.min(deadline - now, misses.retryMs ?? scheduledMs);
+    const timing = { sinceSendMs: now - since, pollWithinMs, fixedMs: inputs.pollIntervalMs, pace };
+    const pauseMs = Math.min(deadline - now, retryMs ?? nextPollMs(timing));
     emit(job, { kind: 'waiting', nextPollMs: pauseMs, remainingMs: deadline - now });
     if (!(await pause(context, pauseMs))) return stoppedWaiting(job.state);
     countPoll(job);
     const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, deadline));
     if (signal.aborted) return stoppedWaiting(job.state);
     if (poll.kind === 'fetched') {
-      misses = { count: 0, lastReason: NO_REASON, retryMs: null };
       takePoll(job, poll);
+      retryMs = null;
+      failures = 0;
+      lastMiss = NO_REASON;
       continue;
     }
-    const count = misses.count + 1;
-    const retryMs = retryAfterMiss(job, poll, count, clock.now() - since);
-    if (retryMs === null) return lost(job.state, count, poll.why);
+    failures += 1;
+    retryMs = retryAfterMiss(job, poll, failures, clock.now() - since);
+    if (retryMs === null) return lost(job.state, failures, poll.why);
     // What the deadline has cut off may have had no time for an answer: that is no reason.
-    const isCutOff = clock.now() >= deadline;
-    misses = { count, lastReason: isCutOff ? misses.lastReason : poll.why, retryMs };
+    if (clock.now() < deadline) lastMiss = poll.why;
   }
 }
 
-/** Milliseconds until the next poll after `count` failed ones, or null if there is none. */
+/** Milliseconds until the next poll after failed ones in a row, or null if there is none. */
 function retryAfterMiss(
   job: Job,
   { exchange, why }: Missed,
-  count: number,
+  failures: number,
   elapsedMs: number,
 ): number | null {
   const { clock, deadline, random } = job.context;
   // A 404 is tolerated for a while after a message, and only then.
   const sinceSendMs = job.state.turn.sentAt === null ? Infinity : elapsedMs;
   const now = clock.now();
-  const history = { failures: count, networkErrors: 0, sinceSendMs, now, random: random() };
+  const history = { failures, networkErrors: 0, sinceSendMs, now, random: random() };
   const delayMs = pollRetryDelayMs({ ...history, exchange });
   const leftMs = deadline - now;
   // The wait ends at the deadline, not because of this failure.

@@ -3,8 +3,17 @@ import type { Ledger, LedgerJob, LedgerRecord } from '../memory/ledger.ts';
 import { composeNotice } from '../memory/text.ts';
 import { isLink } from '../pull-request-link.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
+import type { RunInfo } from '../runner/environment.ts';
 import type { Turn } from '../turn.ts';
-import { countsOf, headingOf, type Row, renderJobs, renderSource, timeTaken } from './job-table.ts';
+import {
+  countsOf,
+  headingOf,
+  OPEN,
+  type Row,
+  renderJobs,
+  renderSource,
+  timeTaken,
+} from './job-table.ts';
 import {
   blocks,
   code,
@@ -24,12 +33,7 @@ import {
 // A ledger -> the visible part of the comment: the state, the link, and then everything else.
 
 /** What our own links are built from. */
-export interface Site {
-  /** `https://github.com`, or that of the GitHub Enterprise server. */
-  readonly serverUrl: string;
-  /** `owner/name`. */
-  readonly repository: string;
-}
+type Site = Pick<RunInfo, 'serverUrl' | 'repository'>;
 
 /** A job with its newest message. */
 interface ShownJob {
@@ -107,7 +111,7 @@ function renderAll(jobs: readonly ShownJob[], site: Site, room: number): string 
   const prompt = shared(turns.map((turn) => turn.prompt));
   const log = shared(turns.map((turn) => logLink(turn, site)));
   const started = shared(
-    jobs.filter(({ label }) => isOpen(label)).map(({ turn }) => startOf(turn)),
+    jobs.filter(({ label }) => OPEN.has(label.kind)).map(({ turn }) => startOf(turn)),
   );
   const isNew = prompt !== null && labels.every(({ kind }) => kind === 'sending');
   const head = fittingBlocks(
@@ -123,7 +127,7 @@ function renderAll(jobs: readonly ShownJob[], site: Site, room: number): string 
     if (turn === null) return { ...NO_TURN, jobId: id, label, prLink };
     return {
       ...{ jobId: id, label, prLink, reason: reasonOf(turn) },
-      time: isOpen(label) && started !== null ? '' : timeOf(turn, label),
+      time: OPEN.has(label.kind) && started !== null ? '' : timeOf(turn, label),
       log: log === null ? logLink(turn, site) : '',
       prompt: prompt === null ? turn.prompt : '',
     };
@@ -140,12 +144,11 @@ function shared<T>([first, ...others]: readonly T[]): T | null {
 
 /** GitHub's email shows a comment as it was created, so it begins with who asked for what. */
 function asked(by: string | null, whom: string, prompt: string): string {
-  const who = by === null ? `${capitalised(whom)} got a message` : `${code(by)} asked ${whom}`;
+  const who =
+    by === null
+      ? `${whom.charAt(0).toUpperCase()}${whom.slice(1)} got a message`
+      : `${code(by)} asked ${whom}`;
   return `${icon('⏳')} ${who}: ${code(prompt, HEADING_PROMPT)}`;
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function fitsHeading(prompt: string): boolean {
@@ -154,11 +157,7 @@ function fitsHeading(prompt: string): boolean {
 
 /** How long the agent took or, while it is working, when the turn started. */
 function timeOf(turn: Turn, label: Label): string {
-  return isOpen(label) ? startOf(turn) : timeTaken(turn, label);
-}
-
-function isOpen({ kind }: Label): boolean {
-  return kind === 'sending' || kind === 'working';
+  return OPEN.has(label.kind) ? startOf(turn) : timeTaken(turn, label);
 }
 
 function startOf(turn: Turn | null): string {

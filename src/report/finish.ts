@@ -1,12 +1,11 @@
-import type { Runtime } from '../context.ts';
-import { countLabels, inWords } from '../labels.ts';
-import type { Flushed } from '../memory/updates.ts';
-import { NO_REASON, ours, type Reason, reasonToText, redactReason } from '../reason.ts';
+import type { RunContext, Runtime } from '../context.ts';
+import { countLabels, inWords, labelOfState } from '../labels.ts';
+import { ours, type Reason, reasonToText, redactReason } from '../reason.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
-import { isFinal, type JobState, type TurnResult } from '../turn.ts';
-import { type Ended, type Report, reasonOf, toOutputs } from './outputs.ts';
-import { failsStep, labelOfState, worst, worstFirst } from './ranking.ts';
+import { isFinal, type JobState } from '../turn.ts';
+import { type Report, reasonOf, toOutputs } from './outputs.ts';
+import { failsStep, worst, worstFirst } from './ranking.ts';
 import { renderSummary } from './summary.ts';
 
 // All ways in which a run ends, each with its annotation, outputs, job summary and exit code.
@@ -22,7 +21,7 @@ export function skip(
   level: 'notice' | 'warning' = 'notice',
 ): 0 | 1 {
   runtime.log[level](reason, 'Message skipped');
-  const ended: Ended = { result: 'skipped', reason: runtime.redact(reason) };
+  const ended = { result: 'skipped', reason: runtime.redact(reason) };
   const report: Report = { states: [], ended, commentUrls: [commentUrl] };
   const problem = writeOutputs(runtime, report);
   if (problem === undefined) return 0;
@@ -44,8 +43,10 @@ export function fail(runtime: Runtime, why: Reason, commentUrl = ''): 1 {
   const commentUrls = [commentUrl].filter((url) => url !== '');
   const reason = `Nothing was sent. ${reasonToText(problem)}`;
   runtime.log.error(reason, 'Nothing was sent');
-  writeOutputs(runtime, { states: [], ended: { result: 'error', reason }, commentUrls });
-  writeSummary(runtime, { states: [], problem, commentUrls, unwrittenComment: '' });
+  const ended = { result: 'error', reason };
+  const report: Report = { states: [], ended, problem, commentUrls };
+  writeOutputs(runtime, report);
+  writeSummary(runtime, report);
   return 1;
 }
 
@@ -53,32 +54,32 @@ export function fail(runtime: Runtime, why: Reason, commentUrl = ''): 1 {
  * Reports the results. The outputs come first, because a second signal may end the process at once.
  * Messages of other runs, which the comments show, may still change a result.
  */
-export async function conclude(
-  runtime: Runtime,
-  states: () => readonly JobState[],
-  failOn: ReadonlySet<TurnResult>,
-  flush: () => Promise<Flushed>,
-): Promise<0 | 1> {
-  const { log } = runtime;
-  const failed = failsStep(states(), failOn);
+export async function conclude(context: RunContext): Promise<0 | 1> {
+  const { runtime, inputs, states, updates } = context;
+  const { log, signal } = runtime;
+  const before = [...states.values()];
+  const failed = failsStep(before, inputs.failOn);
   log.endGroup();
-  annotate(log, states(), failed);
-  const before = states();
+  annotate(log, before, failed);
   let problem = writeOutputs(runtime, { states: before, commentUrls: [] });
-  const { urls, unwritten } = await flush();
-  const changed = states().filter((state, index) => state !== before[index]);
-  const [first] = changed;
-  if (first !== undefined) log.warning(reasonOf(first, states()), annotationTitle(first));
-  if (urls.length > 0 || changed.length > 0) {
-    problem = writeOutputs(runtime, { states: states(), commentUrls: urls });
+  const { urls, unwritten, reviewed } = await updates.flush();
+  for (const state of reviewed) states.set(state.jobId, state);
+  const report: Report = {
+    states: [...states.values()],
+    commentUrls: urls,
+    unwrittenComment: unwritten,
+  };
+  const changed = report.states.find((state, index) => state !== before[index]);
+  if (changed !== undefined) {
+    log.warning(reasonOf(changed, report.states), labelOfState(changed).title);
   }
-  const parts = { states: states(), commentUrls: urls };
-  writeSummary(runtime, { ...parts, problem: NO_REASON, unwrittenComment: unwritten });
+  if (urls.length > 0 || changed !== undefined) problem = writeOutputs(runtime, report);
+  writeSummary(runtime, report);
   if (problem !== undefined) {
     const say = failed ? log.info : log.error;
-    say(`${problem} They are: ${mainOutputs(parts)}`);
+    say(`${problem} They are: ${mainOutputs(report)}`);
   }
-  return failed || problem !== undefined || runtime.signal.aborted ? 1 : 0;
+  return failed || problem !== undefined || signal.aborted ? 1 : 0;
 }
 
 /** A bug in this action. What is known of the jobs is reported. */
@@ -119,7 +120,8 @@ function annotate(log: Log, states: readonly JobState[], failed: boolean): void 
   const main = worst(states);
   if (main === undefined) return;
   const { result } = main.turn;
-  const [reason, title] = [reasonOf(main, states), annotationTitle(main)];
+  const { title } = labelOfState(main);
+  const reason = reasonOf(main, states);
   // The annotation has the reason of a single job.
   if (states.length === 1) log.info(lineOf(main, ''));
   else listStates(log, states);
@@ -129,10 +131,6 @@ function annotate(log: Log, states: readonly JobState[], failed: boolean): void 
   // It is unconfirmed because the agent was already working, and nothing is wrong.
   else if (result === 'completed' && wasWorking(main)) log.info(reason);
   else log.warning(reason, title);
-}
-
-function annotationTitle(state: JobState): string {
-  return labelOfState(state).title;
 }
 
 /** The most lines in the closing list; if there are many jobs, a tenth of them. */
@@ -161,9 +159,9 @@ function wasWorking({ turn: { base } }: JobState): boolean {
   return base !== null && !isFinal(base.status);
 }
 
-function writeSummary(runtime: Runtime, parts: Parameters<typeof renderSummary>[0]): void {
+function writeSummary(runtime: Runtime, report: Report): void {
   try {
-    runtime.writeSummary(renderSummary(parts));
+    runtime.writeSummary(renderSummary(report));
   } catch (error) {
     runtime.log.warning(`The job summary cannot be written (${codeOf(error, NO_FILE)}).`);
   }

@@ -28,9 +28,9 @@ export interface Row {
   readonly prompt: string;
 }
 
-const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
+export const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
 /** Jobs that need no attention, which are folded if there are many. */
-const CALM: ReadonlySet<Kind> = new Set(['sending', 'working', 'sent', 'completed', 'skipped']);
+const CALM: ReadonlySet<Kind> = new Set([...OPEN, 'sent', 'completed', 'skipped']);
 
 /**
  * The title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention. There is at
@@ -79,43 +79,33 @@ const ROOM_FOR_MORE = 300;
 /** Groups of more than `mostOpen` jobs that need no attention are folded. */
 export function renderJobs(rows: readonly Row[], mostOpen: number, room: number): string {
   const sorted = rows.toSorted((one, other) => byAttention(one.label, other.label));
+  const groups = [...Map.groupBy(sorted, ({ label }) => label.kind)]
+    .filter(([kind, { length }]) => CALM.has(kind) && length > mostOpen)
+    .map(([, group]) => group);
+  const inGroups = new Set(groups.flat());
+  const open = sorted.filter((row) => !inGroups.has(row));
   const columns = columnsFor(rows);
-  const { main, groups } = split(sorted, mostOpen);
   const reasons = renderReasons(sorted, room / 4);
   let left = room - reasons.length - ROOM_FOR_MORE;
-  const table = renderTable(main, columns, left);
-  left -= table.text.length;
-  const hidden = [...table.hidden];
+  const [table, hiddenOpen] = renderTable(open, columns, left);
+  const hidden = [...hiddenOpen];
+  left -= table.length;
   const folds = groups.map((group) => {
     const title = countLabels(group.map(({ label }) => label));
-    const part = renderTable(group, columns.slice(1), left - folded(title, '').length);
-    hidden.push(...part.hidden);
-    if (part.text === '') return '';
-    const text = folded(title, part.text);
+    const [part, rest] = renderTable(group, columns.slice(1), left - folded(title, '').length);
+    hidden.push(...rest);
+    if (part === '') return '';
+    const text = folded(title, part);
     left -= text.length;
     return text;
   });
-  return blocks([table.text, reasons, ...folds, countHidden(hidden)]);
+  return blocks([table, reasons, ...folds, countHidden(hidden)]);
 }
 
 function countHidden(rows: readonly Row[]): string {
   if (rows.length === 0) return '';
   const counts = countLabels(rows.map(({ label }) => label));
   return `${rows.length} more jobs are not shown for lack of room: ${counts}.`;
-}
-
-interface Split {
-  /** The rows that are not folded. */
-  readonly main: readonly Row[];
-  readonly groups: readonly (readonly Row[])[];
-}
-
-function split(rows: readonly Row[], mostOpen: number): Split {
-  const groups = [...Map.groupBy(rows, ({ label }) => label.kind)]
-    .filter(([kind, { length }]) => CALM.has(kind) && length > mostOpen)
-    .map(([, group]) => group);
-  const isFolded = new Set(groups.flat());
-  return { main: rows.filter((row) => !isFolded.has(row)), groups };
 }
 
 interface Column {
@@ -154,21 +144,20 @@ function inOneLine(text: string): string {
   return text.replaceAll(' ', '\u00a0');
 }
 
+/** Returns the table and the rows for which it has no room. */
 function renderTable(
   rows: readonly Row[],
   columns: readonly Column[],
   room: number,
-): { readonly text: string; readonly hidden: readonly Row[] } {
+): readonly [table: string, hidden: readonly Row[]] {
   const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
   const filled = columns.map((_, index) => cells.some((line) => line[index] !== ''));
   const pick = (line: readonly string[]): string =>
     `| ${line.filter((_, index) => filled[index]).join(' | ')} |`;
   const head = [pick(columns.map(({ title }) => title)), pick(columns.map(() => '---'))];
   const shown = fitting([...head, ...cells.map(pick)], room).slice(head.length);
-  return {
-    text: shown.length === 0 ? '' : [...head, ...shown].join('\n'),
-    hidden: rows.slice(shown.length),
-  };
+  const table = shown.length === 0 ? '' : [...head, ...shown].join('\n');
+  return [table, rows.slice(shown.length)];
 }
 
 /** One item for all jobs with the same reason. */

@@ -87,26 +87,11 @@ export function blocks(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join('\n\n');
 }
 
-/** The first lines, as many as there is room for. */
-export function fitting(lines: readonly string[], room: number): readonly string[] {
-  return firstThatFit(lines, '\n', room);
-}
-
-/** The first blocks, as many as there is room for. */
-export function fittingBlocks(texts: readonly string[], room: number): string {
-  const separator = '\n\n';
-  const shown = firstThatFit(
-    texts.filter((text) => text !== ''),
-    separator,
-    room,
-  );
-  return shown.join(separator);
-}
-
-function firstThatFit(
+/** The first texts, as many as there is room for. */
+export function fitting(
   texts: readonly string[],
-  separator: string,
   room: number,
+  separator = '\n',
 ): readonly string[] {
   let length = 0;
   const end = texts.findIndex((text) => {
@@ -114,6 +99,12 @@ function firstThatFit(
     return length > room;
   });
   return end === -1 ? texts : texts.slice(0, end);
+}
+
+/** Joins the first texts that are not empty with blank lines, as many as there is room for. */
+export function fittingBlocks(texts: readonly string[], room: number): string {
+  const filled = texts.filter((text) => text !== '');
+  return blocks(fitting(filled, room, '\n\n'));
 }
 
 /** For characters that `encodeURIComponent` keeps, but that end a link in Markdown. */

@@ -1,6 +1,7 @@
-import { ours, reasonToText, sentence } from '../reason.ts';
+import { labelOfState } from '../labels.ts';
+import { ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import { elapsedMs, type JobState } from '../turn.ts';
-import { deliveryOf, labelOfState, overallDelivery, worst } from './ranking.ts';
+import { deliveryOf, overallDelivery, worst } from './ranking.ts';
 
 // The states of all jobs -> the declared outputs, as one text.
 
@@ -19,18 +20,17 @@ export const OUTPUT_NAMES = [
 ] as const;
 export type Outputs = Readonly<Record<(typeof OUTPUT_NAMES)[number], string>>;
 
-/** How a run ended that did not act on a job. */
-export interface Ended {
-  readonly result: 'skipped' | 'cancelled' | 'error';
-  readonly reason: string;
-}
-
 /** What a run reports. */
 export interface Report {
   readonly states: readonly JobState[];
-  /** Only used if there is no job. */
-  readonly ended?: Ended;
+  /** Links to the comments. */
   readonly commentUrls: readonly string[];
+  /** For the outputs: how a run ended that did not act on a job. */
+  readonly ended?: Pick<Outputs, 'result' | 'reason'>;
+  /** For the job summary: why nothing was sent to any job. */
+  readonly problem?: Reason;
+  /** For the job summary: the text of comments that could not be written, or empty. */
+  readonly unwrittenComment?: string;
 }
 
 export function toOutputs({ states, ended, commentUrls }: Report): Outputs {
@@ -49,8 +49,6 @@ export function toOutputs({ states, ended, commentUrls }: Report): Outputs {
     'comment-url': commentUrls.join('\n'),
   };
 }
-
-type ResultEntry = ReturnType<typeof toEntry>;
 
 /** An object of `results`, with its fields in this order. */
 function toEntry(state: JobState) {
@@ -77,8 +75,10 @@ function toEntry(state: JobState) {
 const RESULTS_LIMIT = 480_000;
 /** Characters of a text in `results`, tried in this order; if none is enough, texts, links and times go. */
 const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
+const TEXTS: ReadonlySet<string> = new Set(['model', 'repository', 'ref', 'reason']);
+const LINKS_AND_TIMES: ReadonlySet<string> = new Set(['prLink', 'createdAt', 'archivedAt']);
 
-/** Bytes of one line: other runners lose all outputs if a line is longer. */
+/** Bytes of one line with its separator: other runners lose all outputs if a line is longer. */
 const LINE_LIMIT = 60_000;
 
 /**
@@ -86,50 +86,38 @@ const LINE_LIMIT = 60_000;
  * or `null`.
  */
 function renderResults(states: readonly JobState[]): string {
-  const linesAt = (limit: number): readonly Line[] => states.map((state) => lineOf(state, limit));
+  const linesAt = (limit: number): readonly string[] => states.map((state) => lineOf(state, limit));
   const limit = TEXT_LIMITS.find((one) => isSmall(linesAt(one))) ?? 0;
-  const texts = linesAt(limit).map(({ text }) => text);
-  return `[${texts.join(',\n')}]`;
+  return `[${linesAt(limit).join(SEPARATOR)}]`;
 }
 
-function isSmall(lines: readonly Line[]): boolean {
-  const total = lines.reduce((sum, { bytes }) => sum + bytes, 0);
-  return total <= RESULTS_LIMIT && lines.every(({ bytes }) => bytes <= LINE_LIMIT);
-}
+const SEPARATOR = ',\n';
 
-interface Line {
-  readonly text: string;
-  /** With what separates it from the next line. */
-  readonly bytes: number;
+function isSmall(lines: readonly string[]): boolean {
+  const sizes = lines.map((line) => Buffer.byteLength(line) + SEPARATOR.length);
+  const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  return total <= RESULTS_LIMIT && sizes.every((bytes) => bytes <= LINE_LIMIT);
 }
 
 /**
  * Lines by their state, which never changes, and by limit. The outputs are written whenever one of up to
  * 500 jobs changes, and only its line is made again.
  */
-const LINES = new WeakMap<JobState, Map<number, Line>>();
+const LINES = new WeakMap<JobState, Map<number, string>>();
 
-function lineOf(state: JobState, limit: number): Line {
+function lineOf(state: JobState, limit: number): string {
   const known = LINES.get(state)?.get(limit);
   if (known !== undefined) return known;
-  const text = JSON.stringify(shorten(toEntry(state), limit));
-  const line = { text, bytes: Buffer.byteLength(text) + ',\n'.length };
+  const line = JSON.stringify(toEntry(state), (name, value) => shorten(name, value, limit));
   LINES.set(state, (LINES.get(state) ?? new Map()).set(limit, line));
   return line;
 }
 
-function shorten(entry: ResultEntry, limit: number): ResultEntry {
-  const cut = (text: string): string =>
-    text.length <= limit ? text : `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
-  const cutOrNull = (text: string | null): string | null => (text === null ? null : cut(text));
-  const { source } = entry;
-  return {
-    ...entry,
-    model: cutOrNull(entry.model),
-    source: source && { repository: cut(source.repository), ref: cutOrNull(source.ref) },
-    reason: cut(entry.reason),
-    ...(limit === 0 ? { prLink: null, createdAt: null, archivedAt: null } : {}),
-  };
+function shorten(name: string, value: unknown, limit: number): unknown {
+  if (typeof value !== 'string') return value;
+  if (LINKS_AND_TIMES.has(name)) return limit === 0 ? null : value;
+  if (!TEXTS.has(name) || value.length <= limit) return value;
+  return `${value.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
 }
 
 /**

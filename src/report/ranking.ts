@@ -1,4 +1,3 @@
-import { type Label, labelOf } from '../labels.ts';
 import { DELIVERIES, type Delivery, type JobState, RESULTS, type TurnResult } from '../turn.ts';
 
 // Which of several jobs represents all of them, and whether they fail the step.
@@ -39,9 +38,4 @@ export function failsStep(states: readonly JobState[], failOn: ReadonlySet<TurnR
   return states.some(
     ({ turn: { result } }) => result === 'error' || result === 'cancelled' || failOn.has(result),
   );
-}
-
-/** The label of a job. */
-export function labelOfState({ isReadOnly, record, turn }: JobState): Label {
-  return labelOf(turn, record?.status ?? null, isReadOnly);
 }

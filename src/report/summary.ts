@@ -1,8 +1,10 @@
+import { labelOfState } from '../labels.ts';
 import type { Reason } from '../reason.ts';
 import type { JobState } from '../turn.ts';
 import { countsOf, headingOf, renderJobs, renderSource, timeTaken } from './job-table.ts';
 import { blocks, code, dotted, icon, link, pullRequestLink, reasonToMarkdown } from './markdown.ts';
-import { deliveryOf, labelOfState } from './ranking.ts';
+import type { Report } from './outputs.ts';
+import { deliveryOf } from './ranking.ts';
 import { renderTimeline } from './timeline.ts';
 
 // The states of all jobs -> the job summary: the result first, then the details, then a timeline.
@@ -14,31 +16,17 @@ const TABLE_LIMIT = 300_000;
 /** If more jobs need no attention, they are folded. */
 const MOST_OPEN = 20;
 
-export interface SummaryParts {
-  readonly states: readonly JobState[];
-  /** Why nothing was sent to any job; empty if there are jobs. */
-  readonly problem: Reason;
-  /** Links to the comments. */
-  readonly commentUrls: readonly string[];
-  /** The text of comments that could not be written, or empty. */
-  readonly unwrittenComment: string;
-}
-
-export function renderSummary({
-  states,
-  problem,
-  commentUrls,
-  unwrittenComment,
-}: SummaryParts): string {
+export function renderSummary(report: Report): string {
+  const { states, commentUrls, problem, unwrittenComment } = report;
   const [only, ...others] = states;
   const texts = [
-    problem.length === 0 ? '' : renderProblem(problem),
+    problem === undefined ? '' : renderProblem(problem),
     only === undefined ? '' : others.length === 0 ? renderState(only) : renderStates(states),
     renderTimeline(states),
     renderComments(commentUrls),
-    unwrittenComment === ''
-      ? ''
-      : `The comment could not be written. It would have said:\n\n${unwrittenComment}`,
+    unwrittenComment
+      ? `The comment could not be written. It would have said:\n\n${unwrittenComment}`
+      : '',
   ].filter((text) => text !== '');
   let summary = '';
   for (const text of texts) {

@@ -1,6 +1,5 @@
-import { byAttention, type Kind } from '../labels.ts';
+import { byAttention, type Kind, labelOfState } from '../labels.ts';
 import type { JobState } from '../turn.ts';
-import { labelOfState } from './ranking.ts';
 
 // The time that jobs took, as a Gantt chart of Mermaid: one bar per job, from the message to the end, in
 // the color of its result.
@@ -84,17 +83,17 @@ export function renderTimeline(states: readonly JobState[]): string {
   const start = Math.min(...shown.map(({ from }) => from));
   const end = Math.max(...shown.map(({ to }) => to));
   if (end - start < SHORTEST_CHART_MS) return '';
-  const left = bars.length - shown.length;
-  return left === 0
-    ? renderChart(shown, end - start)
-    : `${renderChart(shown, end - start)}\n\nThe timeline shows ${shown.length} of ${bars.length} jobs.`;
+  const chart = renderChart(shown, end - start);
+  return shown.length === bars.length
+    ? chart
+    : `${chart}\n\nThe timeline shows ${shown.length} of ${bars.length} jobs.`;
 }
 
 /** A job without a message has no bar. */
 function toBars(state: JobState): readonly Bar[] {
-  const { jobId, turn, timeline, isReadOnly } = state;
+  const { jobId, turn, firstSeenAt, isReadOnly } = state;
   const { kind, word } = labelOfState(state);
-  const from = turn.sentAt ?? (isReadOnly ? timeline[0]?.at : null) ?? null;
+  const from = turn.sentAt ?? (isReadOnly ? firstSeenAt : null);
   const to = turn.endedAt;
   if (from === null || to === null) return [];
   const times = { from: Math.round(from), to: Math.round(to) };

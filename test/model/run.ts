@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import type { RequestOptions, Transport } from '../../src/agent/http.ts';
 import { openSendQueue } from '../../src/agent/send-queue.ts';
 import type { Job, JobEvent } from '../../src/job/job.ts';
-import { type Plan, stateOf } from '../../src/job/plan.ts';
+import { type Plan, stateOf, unplannedState } from '../../src/job/plan.ts';
 import { type Message, runJob } from '../../src/job/run-job.ts';
 import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
 import type { Note } from '../../src/memory/updates.ts';
@@ -109,18 +109,15 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     const service = services[index] as Service;
     const emitted: Emitted[] = [];
     const plan = planOf(part, fleet);
-    const options = {
-      ...fleet.order,
+    const unplanned = unplannedState(part.job.id, START, part.isReadOnly);
+    const polled = { ...unplanned, polls: part.isKnown ? 1 : 0 };
+    const job: Job = {
+      inputs: fleet.order,
+      context,
       pace: paceOf(index, parts.length),
       firstPollMs: firstPollMs(index),
-    };
-    const polls = part.isKnown ? 1 : 0;
-    const job: Job = {
-      options,
-      context,
-      isOvertaken: false,
       warned: new Set(),
-      state: stateOf(part.job.id, plan, START, { wait: fleet.order.wait, polls }),
+      state: stateOf(polled, plan, START, fleet.order.wait),
       observer({ kind, state }) {
         const mayBeTaken = isPerhapsTaken(part, service);
         const progress = { kind, snapshot: said(state) };
@@ -134,7 +131,6 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
       baseline: baselineOf(fleet),
       pollsFirst: fleet.takesPlace || fleet.onlyWhen !== null || parts.length === 1,
       mustBeNoted: fleet.isRerun,
-      own: START,
       announce: () => announce(part),
     };
     await runJob(job, plan, message);

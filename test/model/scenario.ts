@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import type { JobOptions } from '../../src/job/job.ts';
+import type { Job } from '../../src/job/job.ts';
 import type { Note } from '../../src/memory/updates.ts';
 import type { Status } from '../../src/turn.ts';
 import { BODIES, type Fault, type JobScript, type Step } from './service.ts';
 
 /** What the jobs of a run have in common. */
 export interface PlanInput {
-  readonly order: Pick<JobOptions, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
+  readonly order: Job['inputs'];
   /** The statuses in which a job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
   /** Milliseconds of the clock, the process having started at 0. */

@@ -4,7 +4,7 @@ import { sentence } from '../../src/reason.ts';
 import { conclude, crash, fail, skip } from '../../src/report/finish.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
-import { stand } from './stand.ts';
+import { finished, stand } from './stand.ts';
 
 const NO_COMMENT: Flushed = { urls: [], unwritten: '', reviewed: [] };
 const FAILED = ['It failed.'];
@@ -45,12 +45,7 @@ it('fail is red in every place', () => {
 describe('conclude', () => {
   const end = (states: readonly JobState[], options?: { canWrite: boolean }) => {
     const stood = stand(options);
-    const code = conclude(
-      stood.runtime,
-      () => states,
-      new Set(['failed']),
-      async () => NO_COMMENT,
-    );
+    const code = conclude(finished(stood.runtime, states, NO_COMMENT));
     return code.then((exitCode) => ({ exitCode, ...stood }));
   };
 
@@ -142,12 +137,8 @@ describe('what the comments show of other runs changes a job once more', () => {
     ['with a comment that could not be written', []],
   ])('in the outputs, the summary and a warning: %s', async (_, urls) => {
     const { runtime, said, outputs, summaries } = stand();
-    let states: readonly JobState[] = [sure, other];
-    const flush = async (): Promise<Flushed> => {
-      states = [unsure, other];
-      return { ...NO_COMMENT, urls, reviewed: [unsure] };
-    };
-    expect(await conclude(runtime, () => states, new Set(), flush)).toBe(0);
+    const context = finished(runtime, [sure, other], { ...NO_COMMENT, urls, reviewed: [unsure] });
+    expect(await conclude(context)).toBe(0);
     expect(said.filter((text) => !text.startsWith('info'))).toEqual([
       `warning (Agent completed): 1 of 2 agent jobs completed, a: ${doubt}`,
     ]);
@@ -161,9 +152,8 @@ describe('what the comments show of other runs changes a job once more', () => {
 
 it('a comment that could not be written stands in the summary', async () => {
   const { runtime, outputs, summaries } = stand();
-  const states = [job({})];
-  const flush = async (): Promise<Flushed> => ({ ...NO_COMMENT, unwritten: 'What it was to say.' });
-  await conclude(runtime, () => states, new Set(), flush);
+  const unwritten = { ...NO_COMMENT, unwritten: 'What it was to say.' };
+  await conclude(finished(runtime, [job({})], unwritten));
   expect(summaries).toEqual([expect.stringContaining('What it was to say.')]);
   expect(outputs).toHaveLength(1);
 });

@@ -4,7 +4,7 @@ import type { Exchange } from '../../src/agent/http.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { composeText, readText } from '../../src/memory/text.ts';
 import { checkPrLink } from '../../src/pull-request-link.ts';
-import { NO_REASON, type Reason, reasonToText, sentence } from '../../src/reason.ts';
+import { type Reason, reasonToText, sentence } from '../../src/reason.ts';
 import { renderLedger, renderProblem } from '../../src/report/comment.ts';
 import { code, fence } from '../../src/report/markdown.ts';
 import { renderSummary } from '../../src/report/summary.ts';
@@ -40,10 +40,6 @@ const TURN = turn({
   endedAt: START + 10_000,
   evidence: true,
 });
-const TIMELINE = [
-  { at: 0, what: 'sent' },
-  { at: 5000, what: 'failed' },
-];
 const HARMLESS = 'harmless';
 
 type Fields = Readonly<Record<string, (text: string) => string>>;
@@ -91,21 +87,17 @@ const SUMMARY_FIELDS: Fields = {
     ),
   'the ids of several jobs': (text) =>
     summaryOf([`a${text}`, `b${text}`].map((jobId) => stateWith({ jobId }))),
-  'a milestone': (text) => summary({ timeline: [{ at: 0, what: text }] }),
-  'the milestones': (text) => summary({ timeline: [0, 1].map((at) => ({ at, what: text })) }),
   'the problem': (text) =>
     renderSummary({
       states: [],
       problem: quoting(text),
       commentUrls: [COMMENT],
-      unwrittenComment: '',
     }),
   'the answer to a command': (text) =>
     renderProblem(quoting(text), { ...SITE, runId: '1', attempt: 1 }).replace(/^.*\n/, ''),
   'a comment that was not written': (text) =>
     renderSummary({
       states: [state({ record: RECORD, turn: TURN })],
-      problem: NO_REASON,
       commentUrls: [],
       unwrittenComment: renderLedger(
         ledger({ model: text }, { prompt: text, reason: quoting(text) }),
@@ -146,7 +138,7 @@ function comment(of: Ledger): string {
 }
 
 function stateWith(parts: Partial<JobState>): JobState {
-  return state({ record: RECORD, turn: TURN, polls: 3, timeline: TIMELINE, ...parts });
+  return state({ record: RECORD, turn: TURN, polls: 3, ...parts });
 }
 
 function summary(parts: Partial<JobState>): string {
@@ -156,9 +148,7 @@ function summary(parts: Partial<JobState>): string {
 function summaryOf(states: readonly JobState[]): string {
   return renderSummary({
     states,
-    problem: NO_REASON,
     commentUrls: [COMMENT],
-    unwrittenComment: '',
   });
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { KINDS, type Kind } from '../../src/labels.ts';
-import { NO_REASON } from '../../src/reason.ts';
 import { renderLedger } from '../../src/report/comment.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import type { JobState } from '../../src/turn.ts';
@@ -94,7 +93,7 @@ describe('the comment', () => {
 describe('the summary', () => {
   it.each(kinds(ENDED))('%i jobs, %s', (count, kind) => {
     const states = fleetOf(kind, count);
-    const parts = { problem: NO_REASON, commentUrls: [], unwrittenComment: '' };
+    const parts = { commentUrls: [] };
     const shown = rendered(renderSummary({ ...parts, states }));
     expect(problemsOf(shown)).toEqual([]);
     if (count > 1) expect(countJobs(shown)).toEqual({ shown: count, left: 0 });

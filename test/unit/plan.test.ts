@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { RunContext } from '../../src/context.ts';
 import {
   type JobMemory,
   type Plan,
   planJob,
   planReadOnly,
-  rememberedJob,
   stateOf,
   unplannedState,
 } from '../../src/job/plan.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import type { Memory } from '../../src/memory/updates.ts';
-import { ours, reasonToText } from '../../src/reason.ts';
+import { ours } from '../../src/reason.ts';
 import type { Turn } from '../../src/turn.ts';
 import { turn as endedTurn, job, ledger, readable, START } from './record.ts';
 
@@ -48,9 +48,13 @@ interface Case {
   readonly own?: Partial<Turn>;
 }
 
-function plan(memory: JobMemory, { attempt = 2, own: parts = {}, ...more }: Case = {}): Plan {
-  const usual = { wait: true, isNamed: true, resendOnRerun: false };
-  return planJob({ ...usual, ...more, memory, jobId: 'j', own: own({ attempt, ...parts }) });
+function plan(
+  memory: JobMemory,
+  { attempt = 2, own: parts = {}, isNamed = true, wait = true, resendOnRerun = false }: Case = {},
+): Plan {
+  const inputs = { wait, resendOnRerun } as RunContext['inputs'];
+  const context = { inputs, conversation: isNamed ? 7 : null };
+  return planJob(context, memory, 'j', own({ attempt, ...parts }));
 }
 
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
@@ -239,12 +243,13 @@ describe('in a re-run', () => {
 describe('a planned job begins', () => {
   const begin = (memory: JobMemory, { wait = true, ...more }: Case = {}) => {
     const start = own({ writes: 4 });
-    return stateOf('j', plan(memory, { wait, ...more }), start, { wait, polls: 3 });
+    const unplanned = { ...unplannedState('j', start, false), polls: 3 };
+    return stateOf(unplanned, plan(memory, { wait, ...more }), start, wait);
   };
 
   it('with a turn of this run, where nothing was sent before', () => {
     expect(begin(NOTHING)).toEqual({
-      ...{ jobId: 'j', isReadOnly: false, record: null, polls: 3, timeline: [] },
+      ...{ jobId: 'j', isReadOnly: false, record: null, polls: 3, firstSeenAt: null },
       turn: {
         ...own({ writes: 4 }),
         ...{ result: 'error', reason: ['The run ended before the message was sent.'] },
@@ -266,7 +271,7 @@ describe('a planned job begins', () => {
       const ended = turn({ result, confirmed: true, base: BASE, evidence: true, reason: ['So.'] });
       const memory = read(ledger({ ...job('j', ended), record: RECORD }));
       expect(begin(memory)).toEqual({
-        ...{ jobId: 'j', isReadOnly: false, polls: 3, timeline: [] },
+        ...{ jobId: 'j', isReadOnly: false, polls: 3, firstSeenAt: null },
         record: { ...RECORD, id: 'j', linkProblem: null, createdAt: null, archivedAt: null },
         turn: { ...ended, owner: 'own', attempt: 2, writes: 0 },
       });
@@ -351,7 +356,7 @@ describe('planLook goes on with the newest message if it is sent and not answere
 
   it('and begins with it, or with none', () => {
     const begin = (memory: JobMemory) =>
-      stateOf('j', planReadOnly(memory, 'j', true), own(), { wait: true, polls: 0 });
+      stateOf(unplannedState('j', own(), true), planReadOnly(memory, 'j', true), own(), true);
     expect(readable(begin(remembered(open)))).toMatchObject({
       isReadOnly: true,
       turn: {
@@ -363,24 +368,5 @@ describe('planLook goes on with the newest message if it is sent and not answere
       isReadOnly: true,
       turn: { mark: 'own', delivery: 'not-sent', sentAt: null },
     });
-  });
-});
-
-describe('where no job is named', () => {
-  it.each([
-    [UNREADABLE, /the comment that may name the job cannot be read: GitHub answered 500\.$/],
-    [NOTHING, /names an agent job here yet/],
-    [NONE, /names an agent job here yet/],
-    [read(ledger(job('a'), job('b', turn()))), /2 jobs: a, b\. .* "job-id: a"/],
-  ])('it is not clear which is meant: %#', (memory, problem) => {
-    const found = rememberedJob(memory);
-    expect(found.kind === 'unclear' && reasonToText(found.problem)).toMatch(problem);
-  });
-
-  it.each([
-    ['that got a message', job('a', turn())],
-    ['that was only looked at', job('a')],
-  ])('it is the only one: %s', (_, only) => {
-    expect(rememberedJob(read(ledger(only)))).toEqual({ kind: 'job', jobId: 'a' });
   });
 });

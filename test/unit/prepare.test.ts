@@ -3,10 +3,12 @@ import type { RunContext } from '../../src/context.ts';
 import type { CommentTrigger, Trigger } from '../../src/github/event.ts';
 import { JOB_ID_MISSING } from '../../src/inputs.ts';
 import { promptOf, startTurn, whichJobs } from '../../src/job/prepare.ts';
+import type { LedgerJob } from '../../src/memory/ledger.ts';
 import type { Memory } from '../../src/memory/updates.ts';
-import { reasonToText } from '../../src/reason.ts';
+import { ours, reasonToText } from '../../src/reason.ts';
+import { ok, problem } from '../../src/result.ts';
 import { readRunInfo } from '../../src/runner/environment.ts';
-import { job, ledger, START } from './record.ts';
+import { job, ledger, START, turn } from './record.ts';
 
 const INFO = readRunInfo({
   ...{ GITHUB_REPOSITORY: 'octo/agents', GITHUB_RUN_ID: '8', GITHUB_RUN_ATTEMPT: '2' },
@@ -125,24 +127,42 @@ describe('what goes out', () => {
 });
 
 describe('the jobs that are meant', () => {
-  const memory: Promise<Memory> = Promise.resolve({
+  const whole = (...jobs: readonly LedgerJob[]): Memory => ({
     ...{ kind: 'read', isWhole: true },
-    ledger: ledger(job('known')),
+    ledger: ledger(...jobs),
   });
-  const missing = { kind: 'unclear', problem: JOB_ID_MISSING };
+  const meant = (
+    memory: Memory,
+    inputs: Partial<RunContext['inputs']> = {},
+    conversation: number | null = 7,
+  ) => whichJobs({ ...contextOf({ inputs }), conversation, memory: Promise.resolve(memory) });
 
   it.each<[string, Partial<RunContext['inputs']>, number | null, object]>([
-    ['those that are named', { jobIds: ['a', 'b'] }, 7, { kind: 'known', jobIds: ['a', 'b'] }],
-    ['else the one that is remembered', {}, 7, { kind: 'known', jobIds: ['known'] }],
-    ['which is none without a conversation', {}, null, missing],
-    ['and none without comments', { comment: false }, 7, missing],
+    ['those that are named', { jobIds: ['a', 'b'] }, 7, ok(['a', 'b'])],
+    ['else the one that is remembered', {}, 7, ok(['known'])],
+    ['which is none without a conversation', {}, null, problem(JOB_ID_MISSING)],
+    ['and none without comments', { comment: false }, 7, problem(JOB_ID_MISSING)],
   ])('%s', async (_, inputs, conversation, expected) => {
-    expect(await whichJobs(contextOf({ inputs }), memory, conversation)).toEqual(expected);
+    expect(await meant(whole(job('known')), inputs, conversation)).toEqual(expected);
   });
 
-  it('are not clear where several are remembered', async () => {
-    const two: Memory = { kind: 'read', isWhole: true, ledger: ledger(job('a'), job('b')) };
-    const jobs = await whichJobs(contextOf({}), Promise.resolve(two), 7);
-    expect(jobs.kind === 'unclear' && reasonToText(jobs.problem)).toContain('2 jobs: a, b');
+  it.each<[string, Memory]>([
+    ['that got a message', whole(job('a', turn()))],
+    ['that was only looked at', whole(job('a'))],
+  ])('are the only one that is remembered: %s', async (_, memory) => {
+    expect(await meant(memory)).toEqual(ok(['a']));
+  });
+
+  it.each<[Memory, RegExp]>([
+    [
+      { kind: 'unreadable', why: ours('GitHub answered 500') },
+      /the comment that may name the job cannot be read: GitHub answered 500\.$/,
+    ],
+    [whole(), /names an agent job here yet/],
+    [{ kind: 'none' }, /names an agent job here yet/],
+    [whole(job('a'), job('b', turn())), /2 jobs: a, b\. .* "job-id: a"/],
+  ])('are otherwise not clear: %#', async (memory, why) => {
+    const jobs = await meant(memory);
+    expect(jobs.kind === 'problem' && reasonToText(jobs.problem)).toMatch(why);
   });
 });

@@ -6,7 +6,7 @@ import { conclude } from '../../src/report/finish.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
-import { stand } from './stand.ts';
+import { finished, stand } from './stand.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -50,8 +50,7 @@ function job(turn: Partial<Turn>, status: string | null = null, jobId = 'j'): Jo
   return state({ jobId, record: seen }, { ...open, ...turn });
 }
 
-const completed = { kind: 'status', status: 'completed' } as const;
-const active = { kind: 'status', status: 'active' } as const;
+const status = { kind: 'status' } as const;
 
 describe('one job', () => {
   it('a message that may have been lost is looked for, which is neither before it nor after', () => {
@@ -59,10 +58,10 @@ describe('one job', () => {
     expect(
       narrate(
         1,
-        { ...completed, state: job({}, 'completed') },
+        { ...status, state: job({}, 'completed') },
         { kind: 'sending', state: job({ delivery: 'unknown' }) },
         { kind: 'doubted', why: ours('It broke.'), pollMs: 30_000, state: doubt },
-        { ...active, state: doubt },
+        { ...status, state: doubt },
         { kind: 'delivered', state: job({ delivery: 'sent', sentAt: 4 * MINUTE_MS }) },
       ),
     ).toEqual([
@@ -86,7 +85,7 @@ describe('one job', () => {
       narrate(
         1,
         { kind: 'doubted', why: ours('Nobody knows.'), pollMs: 30_000, state: doubt },
-        { ...active, state: doubt },
+        { ...status, state: doubt },
         { kind: 'resumed', state: job({ delivery: 'sent', sentAt }) },
       ),
     ).toEqual([
@@ -101,10 +100,10 @@ describe('one job', () => {
     const { said, log, time, clock } = takeDown();
     const tell = createProgress(log, clock, 1);
     const sent = job({ delivery: 'sent', sentAt: 0 }, 'active');
-    tell({ ...completed, state: job({}, 'completed') });
+    tell({ ...status, state: job({}, 'completed') });
     tell({ kind: 'sending', state: job({}) });
     tell({ kind: 'delivered', state: sent });
-    tell({ ...active, state: sent });
+    tell({ ...status, state: sent });
     for (; time.now < 12 * MINUTE_MS; time.now += 10_000) {
       const remainingMs = 30 * MINUTE_MS - time.now;
       tell({ kind: 'waiting', nextPollMs: 10_000, remainingMs, state: sent });
@@ -132,7 +131,7 @@ describe('many jobs', () => {
     expect(
       narrate(
         3,
-        { ...active, state: sent },
+        { ...status, state: sent },
         { ...waiting, state: sent },
         ended('a', took, prLink),
         ended('b', { result: 'timed-out', delivery: 'not-sent' }),
@@ -190,8 +189,8 @@ describe('many jobs', () => {
     for (const event of [{ kind: 'sending', state: sent }, ...deliver('delivered', 1)] as const) {
       tell(event);
     }
-    tell({ ...active, state: sent });
-    tell({ kind: 'status', status: null, state: sent });
+    tell({ ...status, state: sent });
+    tell({ ...status, state: job({ delivery: 'sent' }) });
     for (let n = 0; n < 3; n++) tell(busy);
     expect(debugged).toEqual([
       'Sending the message to job j.',
@@ -247,7 +246,7 @@ describe('a log that can be read', () => {
     for (const id of ids) {
       tell({ kind: 'sending', state: sent(id) });
       tell({ kind: 'delivered', state: sent(id) });
-      tell({ ...active, state: sent(id) });
+      tell({ ...status, state: sent(id) });
       tell({ kind: 'missed', why: ours('Busy.'), afterMs: 1000, state: sent(id) });
     }
     for (const [index, id] of ids.entries()) {
@@ -259,15 +258,7 @@ describe('a log that can be read', () => {
       tell({ kind: 'ended', state: failed(id) });
     }
     const { runtime } = stand({ log });
-    const states = ids.map(failed);
-    await conclude(
-      runtime,
-      () => states,
-      new Set(['failed']),
-      async () => ({
-        ...{ urls: [], unwritten: '', reviewed: [] },
-      }),
-    );
+    await conclude(finished(runtime, ids.map(failed), { urls: [], unwritten: '', reviewed: [] }));
     return said;
   }
 

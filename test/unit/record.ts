@@ -41,7 +41,7 @@ export function state(parts: Partial<JobState> = {}, turnParts: Partial<Turn> = 
     record: null,
     turn: turn(turnParts),
     polls: 0,
-    timeline: [],
+    firstSeenAt: null,
     ...parts,
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
-import { NO_REASON, ours, sentence } from '../../src/reason.ts';
+import { ours, sentence } from '../../src/reason.ts';
 import { renderLedger } from '../../src/report/comment.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import type { JobState, Turn, TurnResult } from '../../src/turn.ts';
@@ -211,7 +211,7 @@ describe('the comment on several jobs', () => {
 });
 
 describe('the summary', () => {
-  const parts = { states: [], problem: NO_REASON, commentUrls: [], unwrittenComment: '' };
+  const parts = { states: [], commentUrls: [] };
   const at = (second: number) => START + second * 1000;
 
   it('of one job says how it ended, and then the facts', () => {
@@ -334,9 +334,8 @@ describe('the summary', () => {
     });
 
     it('has bars for jobs that were only watched, from the first look on', () => {
-      const timeline = [{ at: at(1), what: 'active' }];
       const turnParts = { result: 'completed', delivery: 'not-sent', endedAt: at(11) } as const;
-      const watched = state({ isReadOnly: true, timeline }, turnParts);
+      const watched = state({ isReadOnly: true, firstSeenAt: at(1) }, turnParts);
       expect(barsOf([watched])).toContain(`completed : done, ${at(1)}, ${at(11)}`);
     });
 

@@ -1,6 +1,8 @@
 import { systemClock } from '../../src/clock.ts';
-import type { Runtime } from '../../src/context.ts';
+import type { RunContext, Runtime } from '../../src/context.ts';
+import type { Flushed } from '../../src/memory/updates.ts';
 import type { Log } from '../../src/runner/log.ts';
+import type { JobState } from '../../src/turn.ts';
 
 interface Options {
   readonly canWrite?: boolean;
@@ -44,4 +46,18 @@ export function stand({ canWrite = true, log }: Options = {}) {
     writeSummary: into(summaries),
   };
   return { runtime, said, outputs, summaries };
+}
+
+/** A run whose jobs are done and that fails on `failed`, with what comes of its comments. */
+export function finished(
+  runtime: Runtime,
+  states: readonly JobState[],
+  flushed: Flushed,
+): RunContext {
+  return {
+    runtime,
+    inputs: { failOn: new Set(['failed']) },
+    states: new Map(states.map((state) => [state.jobId, state])),
+    updates: { flush: async () => flushed },
+  } as unknown as RunContext;
 }

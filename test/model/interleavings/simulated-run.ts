@@ -131,12 +131,13 @@ async function followUp(
     ...runtime,
     ...{ connect, deadline, claim, owner: setup.name, attempt: info.attempt },
     ...{ comment: inputs.comment, wait: inputs.wait, text: server.text },
-    review: (state, job) => reviewState(state, job, inputs),
+    review: reviewState,
   });
   const updates = overrides.updates?.(opened) ?? opened;
-  const memory = updates.load(trigger.conversation);
+  const { conversation } = trigger;
   const context: RunContext = {
     ...{ runtime, info, trigger, inputs, updates, states, text: 'go on', mark: setup.name },
+    ...{ conversation, memory: updates.load(conversation) },
     agent: {
       transport: openTransport(network, server, setup),
       queue: openSendQueue(),
@@ -149,9 +150,9 @@ async function followUp(
     },
     writeOutputs: () => undefined,
   };
-  const jobs = await whichJobs(context, memory, trigger.conversation);
-  if (jobs.kind === 'unclear') throw new Error(jobs.problem.join(''));
-  await runJobs(context, jobs.jobIds, { conversation: trigger.conversation, memory });
+  const jobs = await whichJobs(context);
+  if (jobs.kind === 'problem') throw new Error(jobs.problem.join(''));
+  await runJobs(context, jobs.value);
   if (overallDelivery([...states.values()]) === 'not-sent') reactions.release();
   const { reviewed } = await updates.flush();
   for (const state of reviewed) states.set(state.jobId, state);

@@ -1,7 +1,6 @@
 import {
   doubtful,
   type End,
-  type Limits,
   lost,
   notSent,
   reasonNow,
@@ -30,7 +29,7 @@ export const LEAST_ROOM = 17_900;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
 const PROMPT = 'Add error handling examples to the pages that changed.';
-const LIMITS: Limits & { wait: boolean } = { timeoutMs: 1_800_000, settleMs: 60_000, wait: true };
+const LIMITS = { timeoutMs: 1_800_000 };
 const REFUSED = sentence`The API answered 400 to the message: ${'Prompt is too long: @octocat wrote 9000 characters'}.
   It refuses this request; check the prompt and the job.`;
 const UNREADABLE = sentence`The API answered 403 when the job was polled: ${'Forbidden'} (request id
@@ -42,11 +41,11 @@ const RESET = sentence`The connection to ${'api.mintlify.com'} was lost after th
 const ENDS: Readonly<
   Record<Kind, { status: string; turn?: Partial<Turn>; end(state: JobState): End | null }>
 > = {
-  failed: { status: 'failed', end: (state) => toEnd(state, LIMITS, SURE) },
+  failed: { status: 'failed', end: (state) => toEnd(state, NO_REASON) },
   unknown: {
     status: 'completed',
     turn: { delivery: 'unknown', sentAt: null },
-    end: () => doubtful(RESET, LIMITS, false),
+    end: () => doubtful(RESET, false),
   },
   'not-sent': {
     status: 'completed',
@@ -55,14 +54,14 @@ const ENDS: Readonly<
   },
   'timed-out': { status: 'active', end: (state) => timedOut(state, LIMITS, NO_REASON) },
   cancelled: { status: 'active', end: stoppedWaiting },
-  archived: { status: 'archived', end: (state) => toEnd(state, LIMITS, SURE) },
+  archived: { status: 'archived', end: (state) => toEnd(state, NO_REASON) },
   sending: { status: 'completed', turn: { delivery: 'sending', sentAt: null }, end: () => null },
   working: { status: 'active', end: () => null },
   sent: { status: 'completed', end: () => reasonNow('sent', false, false) },
   completed: {
     status: 'completed',
     turn: { prLinkChange: 'updated' },
-    end: (state) => toEnd(state, LIMITS, SURE),
+    end: (state) => toEnd(state, NO_REASON),
   },
   skipped: {
     status: 'active',
@@ -71,7 +70,6 @@ const ENDS: Readonly<
       notSent(state, LIMITS, { kind: 'unwanted', onlyWhen: new Set(['completed', 'failed']) }),
   },
 };
-const SURE = { isSure: true, isOvertaken: false };
 
 /** Other things that may be seen of one job. */
 const VARIANTS: Readonly<Record<string, Parts>> = {
@@ -134,12 +132,14 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
       ...newTurn({ ...start, prompt: PROMPT, startedAt: START, runId: '4711', attempt: 1 }),
       ...{ delivery: 'sent', sentAt: START + 2000, base: record, ...turn },
     },
-    timeline: [{ at: START, what: 'sent' }],
+    firstSeenAt: START,
   };
   const ended = end(open);
   const took = kind === 'timed-out' ? LIMITS.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
   const endedAt = START + 2000 + (kind === 'sent' ? 0 : took);
-  const result = ended === null ? {} : { ...ended, confirmed: ended.confirmed ?? null, endedAt };
+  const isAwaited = kind !== 'sent' && open.turn.delivery !== 'not-sent';
+  const confirmed = isAwaited ? (ended?.isConfirmed ?? false) : null;
+  const result = ended && { result: ended.result, reason: ended.reason, confirmed, endedAt };
   return { ...open, turn: { ...open.turn, ...result, ...parts.turn } };
 }
 
@@ -211,12 +211,12 @@ export function answers(): readonly Exhibit[] {
 export function summaries(): readonly Exhibit[] {
   const url = `https://github.com/${SITE.repository}/pull/12#issuecomment-1`;
   const summary = (states: readonly JobState[]): string =>
-    renderSummary({ states, problem: NO_REASON, commentUrls: [url], unwrittenComment: '' });
+    renderSummary({ states, commentUrls: [url] });
   return [
     {
       name: 'No job',
       markdown: renderSummary({
-        ...{ states: [], commentUrls: [], unwrittenComment: '' },
+        ...{ states: [], commentUrls: [] },
         problem: sentence`timeout-minutes must be a plain number, more than 0 and at most 7200; it is
           ${'soon'}.`,
       }),
