@@ -5,8 +5,8 @@ import type { Answer, Exchange } from './http.ts';
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /**
- * What the result of a POST says about the message. The table "Will it send twice?" in docs/delivery.md
- * is generated from these rows.
+ * What the result of a POST says about the message. `classifySend` decides which row applies; `when` is the
+ * description of it in the table "Will it send twice?" of docs/delivery.md, which is generated.
  */
 export const SEND_RULES = {
   delivered: {

@@ -138,7 +138,10 @@ const payloadSchema = z.object({
 });
 type Payload = z.infer<typeof payloadSchema>;
 
-/** Where each event has its pull request or issue (GitHub docs, "Webhook events and payloads"). */
+/**
+ * Where each event has its pull request or issue (GitHub docs, "Webhook events and payloads"). A new event
+ * needs its field in `payloadSchema`; whether it is checked, TRUSTED_EVENTS in authorize.ts says.
+ */
 const CONVERSATION: Readonly<Record<string, (payload: Payload) => number | undefined>> = {
   issues: ({ issue }) => issue?.number,
   issue_comment: ({ issue }) => issue?.number,

@@ -5,15 +5,8 @@ import { isLink } from '../pull-request-link.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import type { Turn } from '../turn.ts';
-import {
-  countsOf,
-  headingOf,
-  OPEN,
-  type Row,
-  renderJobs,
-  renderSource,
-  timeTaken,
-} from './job-table.ts';
+import { countsOf, fitsHeading, headingOf, headingOfNew, OPEN } from './heading.ts';
+import { type Row, renderJobs, renderSource, timeTaken } from './job-table.ts';
 import {
   blocks,
   code,
@@ -49,8 +42,7 @@ interface ShownJob {
 const MOST_OPEN = 10;
 /** Characters that are reserved for the note that something is left out. */
 const ROOM_FOR_MORE = 200;
-/** The most characters of a prompt, in a heading and in a list. */
-const HEADING_PROMPT = 120;
+/** The most characters of a prompt in a list. */
 const LIST_PROMPT = 50;
 
 /** The visible part of the comment, in at most `limit` characters. */
@@ -94,7 +86,7 @@ function renderJob(job: ShownJob, site: Site, room: number): string {
   }
   const isNew = label.kind === 'sending';
   const texts = [
-    `### ${isNew ? asked(turn.by, 'the agent', turn.prompt) : headingOf([label])}`,
+    `### ${isNew ? headingOfNew(turn.by, 'the agent', turn.prompt) : headingOf([label])}`,
     dotted([pull, timeOf(turn, label), isNew ? '' : askedBy(turn.by), logLink(turn, site)]),
     reasonToMarkdown(reasonOf(turn)),
     isNew && fitsHeading(turn.prompt) ? '' : quotation(turn.prompt),
@@ -116,7 +108,7 @@ function renderAll(jobs: readonly ShownJob[], site: Site, room: number): string 
   const isNew = prompt !== null && labels.every(({ kind }) => kind === 'sending');
   const head = fittingBlocks(
     [
-      `### ${isNew ? asked(by, `${jobs.length} agent jobs`, prompt) : headingOf(labels)}`,
+      `### ${isNew ? headingOfNew(by, `${jobs.length} agent jobs`, prompt) : headingOf(labels)}`,
       dotted([isNew ? '' : countsOf(labels), started ?? '', isNew ? '' : askedBy(by), log ?? '']),
       prompt === null || (isNew && fitsHeading(prompt)) ? '' : quotation(prompt),
     ],
@@ -140,19 +132,6 @@ const NO_TURN = { time: '', reason: NO_REASON, log: '', prompt: '' };
 /** The value that all have in common; null if there is none. */
 function shared<T>([first, ...others]: readonly T[]): T | null {
   return first !== undefined && others.every((value) => value === first) ? first : null;
-}
-
-/** GitHub's email shows a comment as it was created, so it begins with who asked for what. */
-function asked(by: string | null, whom: string, prompt: string): string {
-  const who =
-    by === null
-      ? `${whom.charAt(0).toUpperCase()}${whom.slice(1)} got a message`
-      : `${code(by)} asked ${whom}`;
-  return `${icon('⏳')} ${who}: ${code(prompt, HEADING_PROMPT)}`;
-}
-
-function fitsHeading(prompt: string): boolean {
-  return prompt.length <= HEADING_PROMPT && !/[\n\r]/.test(prompt.trim());
 }
 
 /** How long the agent took or, while it is working, when the turn started. */

@@ -1,8 +1,9 @@
 import { duration } from '../clock.ts';
-import { byAttention, countLabels, type Kind, type Label, UNCONFIRMED } from '../labels.ts';
+import { byAttention, countLabels, type Label, UNCONFIRMED } from '../labels.ts';
 import { isLink, readPullRequest } from '../pull-request-link.ts';
 import { isOurs, type Reason } from '../reason.ts';
 import { elapsedMs, type JobRecord, type Turn } from '../turn.ts';
+import { CALM } from './heading.ts';
 import {
   blocks,
   code,
@@ -13,8 +14,8 @@ import {
   reasonToMarkdown,
 } from './markdown.ts';
 
-// The states of jobs, for the comment and the job summary: a title and, for several jobs, their counts,
-// a table in which those that need attention come first, and the reasons below it.
+// A table of several jobs, for the comment and the job summary: those that need attention come first, and
+// the reasons are below it.
 
 export interface Row {
   readonly jobId: string;
@@ -26,39 +27,6 @@ export interface Row {
   /** A link to the log of its run, and its prompt; empty if they are above the table, for all jobs. */
   readonly log: string;
   readonly prompt: string;
-}
-
-export const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
-/** Jobs that need no attention, which are folded if there are many. */
-const CALM: ReadonlySet<Kind> = new Set([...OPEN, 'sent', 'completed', 'skipped']);
-
-/**
- * The title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention. There is at
- * least one label.
- */
-export function headingOf(labels: readonly Label[]): string {
-  const worst = labels.reduce((one, other) => (byAttention(one, other) <= 0 ? one : other));
-  if (labels.length === 1) {
-    const { title, detail } = worst;
-    return `${icon(worst.icon)} ${title}${detail === '' ? '' : `: ${detail}`}`;
-  }
-  const jobs = `${labels.length} agent jobs`;
-  const open = labels.filter(({ kind }) => OPEN.has(kind));
-  if (open[0] !== undefined) {
-    const troubles = countLabels(labels.filter(({ kind }) => !CALM.has(kind)));
-    const done = `${labels.length - open.length} of ${jobs} done`;
-    return `${icon(open[0].icon)} ${done}${troubles === '' ? '' : `: ${troubles}`}`;
-  }
-  const { length } = labels.filter(({ kind }) => kind === worst.kind);
-  const count = length === labels.length ? jobs : `${length} of ${jobs}`;
-  return `${icon(worst.icon)} ${count} ${worst.phrase}`;
-}
-
-/** `7 failed · 51 completed`, unless the title says it already. */
-export function countsOf(labels: readonly Label[]): string {
-  const kinds = new Set(labels.map(({ kind }) => kind));
-  const isSaid = kinds.size === 1 && !kinds.isSubsetOf(OPEN);
-  return isSaid ? '' : countLabels(labels, ' · ');
 }
 
 /** How long the agent took; empty if that is not known. */

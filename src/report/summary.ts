@@ -1,7 +1,8 @@
 import { labelOfState } from '../labels.ts';
 import type { Reason } from '../reason.ts';
 import type { JobState } from '../turn.ts';
-import { countsOf, headingOf, renderJobs, renderSource, timeTaken } from './job-table.ts';
+import { countsOf, headingOf } from './heading.ts';
+import { renderJobs, renderSource, timeTaken } from './job-table.ts';
 import { blocks, code, dotted, icon, link, pullRequestLink, reasonToMarkdown } from './markdown.ts';
 import type { Report } from './outputs.ts';
 import { deliveryOf } from './ranking.ts';
