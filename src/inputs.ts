@@ -64,7 +64,7 @@ export type AccessInputs = Pick<
   'command' | 'minimumPermission' | 'allowedBots' | 'githubToken' | 'hasApiKey'
 >;
 
-export interface InputsRead {
+interface InputsRead {
   readonly access: AccessInputs;
   /** Null if one of them is wrong. */
   readonly inputs: Inputs | null;

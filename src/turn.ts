@@ -52,7 +52,7 @@ export interface JobRecord {
 }
 
 /** The part of a record that can show that something has changed. */
-export type Base = Pick<JobRecord, 'status' | 'prLink' | 'archivedAt'>;
+type Base = Pick<JobRecord, 'status' | 'prLink' | 'archivedAt'>;
 
 /**
  * One message to one job, and its result. The API gives neither messages nor turns an ID, and just

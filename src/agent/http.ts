@@ -66,7 +66,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-export interface TransportOptions {
+interface TransportOptions {
   readonly baseUrl: URL;
   readonly apiKey: string;
   readonly userAgent: string;
@@ -200,7 +200,9 @@ function limitTime(timeoutMs: number, cancelled: AbortSignal, clock: Clock) {
       () => {},
     );
   }
-  stopAfter(timeoutMs, ended.signal, `no answer within ${Math.ceil(timeoutMs / 1000)} s`);
+  // Node warns of a negative time.
+  const leftMs = Math.max(0, timeoutMs);
+  stopAfter(leftMs, ended.signal, `no answer within ${Math.ceil(leftMs / 1000)} s`);
   stopAfter(CONNECT_MS, connected.signal, `no connection within ${CONNECT_MS / 1000} s`);
 
   return {

@@ -32,7 +32,8 @@ export type Plan =
   | { readonly kind: 'resume'; readonly turn: Turn; readonly isOvertaken: boolean }
   /** An earlier attempt saw the end. */
   | { readonly kind: 'ended'; readonly job: LedgerJob; readonly turn: Turn }
-  | { readonly kind: 'refuse'; readonly end: End }
+  /** `isUnknown`: it is not known whether an earlier attempt sent the message. */
+  | { readonly kind: 'refuse'; readonly end: End; readonly isUnknown: boolean }
   /** With `send: false`; `turn` is the message of an earlier run that the agent is still working on. */
   | { readonly kind: 'read-only'; readonly turn: Turn | null };
 
@@ -123,6 +124,7 @@ function refuseUnknown(jobId: string, why: Reason): Plan {
     sentence`Nothing was sent to job ${jobId}: this re-run cannot tell whether an earlier attempt sent
       it, because ${why}. To send it, start a new run, write a new comment, or set
       ${'resend-on-rerun: true'}.`,
+    true,
   );
 }
 
@@ -152,8 +154,8 @@ function refuseUnpolled(jobId: string, giveUp: GiveUp): Plan {
   }
 }
 
-function refuse(result: End['result'], reason: Reason): Plan {
-  return { kind: 'refuse', end: { result, reason } };
+function refuse(result: End['result'], reason: Reason, isUnknown = false): Plan {
+  return { kind: 'refuse', end: { result, reason }, isUnknown };
 }
 
 /** How to poll a job without sending anything: it continues with the newest message that was sent. */

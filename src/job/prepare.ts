@@ -7,7 +7,7 @@ import { ok, problem, type Result } from '../result.ts';
 import { oneLine } from '../sanitize.ts';
 import { newTurn, type Turn } from '../turn.ts';
 
-// Which jobs a run is about, what it sends to them, and which pull request belongs to a job.
+// Which jobs a run is about, and what it sends to them.
 
 /** The jobs in `job-id`, or the one that the comment remembers. */
 export async function whichJobs({

@@ -81,7 +81,7 @@ async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | n
     case 'read-only':
       return pollOnly(job, plan.turn !== null);
     case 'refuse':
-      return refuse(job, plan.end, message);
+      return plan.isUnknown ? refuse(job, plan.end, message) : plan.end;
     case 'ended':
       return null;
   }
@@ -89,7 +89,7 @@ async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | n
 
 /** A job in a status that `only-when` leaves out gets no message in any case, which is no error. */
 async function refuse(job: Job, end: End, message: Message): Promise<End> {
-  if (message.onlyWhen === null || end.result !== 'error') return end;
+  if (message.onlyWhen === null) return end;
   const read = await withRetries(job.context, baselineReader(job, message));
   return read.kind === 'unwanted' ? withoutMessage(job, read) : end;
 }

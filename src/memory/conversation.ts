@@ -49,13 +49,13 @@ export interface Reading {
   readonly isInOldest: boolean;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Whether to read beyond the newest page with one of our comments. */
   readonly allPages?: boolean;
   readonly withVersions?: boolean;
 }
 
-export interface WriteOptions extends ReadOptions {
+interface WriteOptions extends ReadOptions {
   /** Called after each write that certainly took place. The read-back does not wait for it. */
   readonly onWritten?: () => void;
   /** Milliseconds from the first write, and from each further one, to the read-back. */
@@ -75,7 +75,7 @@ export const LIST_LAG_MS = 3000;
 /** Milliseconds after which other runs read back what they have written. */
 const READ_BACK_MS = 1000;
 /** How often a write is repeated before it counts as failed. */
-const MOST_ROUNDS = 8;
+const MOST_ROUNDS = 16;
 /** Milliseconds between them, at random, so that several runs do not keep in step. */
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 500;

@@ -33,7 +33,7 @@ export interface CommentText {
 }
 
 /** Renders the visible part of a ledger, in at most so many characters. */
-export type Render = (ledger: Ledger, limit: number) => string;
+type Render = (ledger: Ledger, limit: number) => string;
 
 export function commentText(projectId: string, render: Render): CommentText {
   return {

@@ -8,7 +8,7 @@ import type { Octokit } from '@octokit/core';
 
 export type { Octokit };
 
-export interface OctokitOptions {
+interface OctokitOptions {
   readonly baseUrl: string;
   readonly userAgent: string;
   readonly log: Octokit['log'];

@@ -191,6 +191,7 @@ describe('in a re-run', () => {
     ])('%s', (_, memory, more, why) => {
       expect(readable(plan(memory, more))).toEqual({
         kind: 'refuse',
+        isUnknown: true,
         end: {
           result: 'error',
           reason: expect.stringMatching(
@@ -230,6 +231,7 @@ describe('in a re-run', () => {
           readable(plan({ kind: 'not-polled', giveUp }, { resendOnRerun, isNamed: false })),
         ).toEqual({
           kind: 'refuse',
+          isUnknown: false,
           end: {
             result,
             reason: expect.stringMatching(`^(Nothing was sent|The run was cancelled) .*${words}$`),
