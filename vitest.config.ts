@@ -32,7 +32,7 @@ export default defineConfig({
       { extends: true, test: { name: 'scenarios', include: ['test/action/**/*.test.ts'] } },
     ],
     // Generous: a test that is slow on a loaded machine is no failure.
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     // Most of a scenario is another process, or waiting for one.
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },

@@ -70,7 +70,7 @@ function describe(event: JobEvent, now: number | null): string {
     case 'delivered':
       return `The message to job ${jobId} is delivered.`;
     case 'resumed': {
-      const elapsed = now === null ? null : elapsedMs(state.turn, now);
+      const elapsed = elapsedMs(state.turn, now);
       const ago = elapsed !== null && elapsed >= 50 ? `, ${seconds(elapsed)} ago` : '';
       return `An earlier attempt sent the message to job ${jobId}${ago}; it is not sent again.`;
     }

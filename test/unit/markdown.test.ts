@@ -78,6 +78,11 @@ it.each([
   expect(fittingBlocks(['aa', '', 'bb'], room)).toBe(text);
 });
 
+it('pullRequestLink has no number where a secret was taken out of it', () => {
+  const url = 'https://github.com/octo/docs/pull/***';
+  expect(pullRequestLink(url)).toBe(`[pull request](${url})`);
+});
+
 it('pullRequestLink leaves out a repository that is clear', () => {
   const url = 'https://github.com/octo/docs/pull/104';
   expect(pullRequestLink(url)).toBe(`[octo/docs#104](${url})`);
