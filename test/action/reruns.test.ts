@@ -79,6 +79,18 @@ describe('a re-run does not send again', () => {
     expect(posts).toBe(1);
   });
 
+  it('but goes on waiting in a status that only-when leaves out: the message has changed it', async () => {
+    const { second, posts } = await rerun(
+      {
+        with: { wait: true, 'only-when': 'completed' },
+        agent: { jobs: [{ id: JOB, base: { status: 'completed' }, turns: [LONG_TURN] }] },
+      },
+      { killAt: 'look' },
+    );
+    expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(posts).toBe(1);
+  });
+
   it('but goes on waiting where the earlier attempt timed out', async () => {
     const { first, second, posts } = await rerun({ with: { wait: true, 'timeout-minutes': '1' } });
     expect(first.outputs.result).toBe('timed-out');
@@ -215,6 +227,17 @@ describe('a re-run that cannot tell whether an earlier attempt sent it', () => {
     expect(outputs.reason).toMatch(reason);
     expect(scene.agent.posts()).toEqual([]);
   });
+});
+
+it('a job that a re-run cannot poll for its comment is not polled again for only-when', async () => {
+  await using scene = await stage({
+    with: { 'only-when': 'failed' },
+    agent: { onGet: () => ({ status: 404 }) },
+    step: { event: push(), github: { run_attempt: '2' } },
+  });
+  const { outputs } = await scene.run();
+  expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+  expect(scene.agent.journal).toHaveLength(1);
 });
 
 describe('a re-run sends', () => {

@@ -56,6 +56,27 @@ it('the limit of a read begins when it is its turn', async () => {
   server.close();
 });
 
+it('a read without time left makes no connection, and Node does not warn of its time', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error): number => warnings.push(warning);
+  process.on('warning', note);
+  await using server = await startFaultServer();
+  const transport = openTransport(server.origin);
+  const limits = { timeoutMs: () => -200, signal: new AbortController().signal };
+  const exchange = await transport.get('/', limits);
+  expect(exchange).toMatchObject({
+    kind: 'failure',
+    written: false,
+    why: 'no time was left for it',
+  });
+  // Warnings come with the next tick.
+  await new Promise(setImmediate);
+  process.off('warning', note);
+  expect(warnings).toEqual([]);
+  expect(server.connections).toBe(0);
+  await transport.close();
+});
+
 it('a read before a message waits for no other read', async () => {
   const held: ServerResponse[] = [];
   const server = createServer(({ url }, response) => {
