@@ -37,8 +37,8 @@ export interface Message {
    * before the message, so that later polls can be compared with it.
    */
   readonly baseline: 'none' | 'once' | 'fresh';
-  /** Whether the job is polled before the message is announced. */
-  readonly pollsFirst: boolean;
+  /** When the first poll begins: before the message is announced, together with that, or afterwards. */
+  readonly firstPoll: 'before' | 'beside' | 'after';
   /** Whether the message is only sent if the comment notes it. */
   readonly mustBeNoted: boolean;
   /** Called before the message is sent. It never rejects. */
@@ -95,7 +95,7 @@ async function refuse(job: Job, end: End, message: Message): Promise<End> {
 }
 
 /**
- * 1. Poll the job, if the announcement needs it: the comment keeps the baseline for a re-run.
+ * 1. Poll the job before or beside the announcement. If before, the comment keeps the baseline for a re-run.
  * 2. Announce the message, and find out whether another run sends it.
  * 3. Poll the job again if the baseline is older than a second.
  * 4. Send the message.
@@ -103,13 +103,14 @@ async function refuse(job: Job, end: End, message: Message): Promise<End> {
 async function send(job: Job, message: Message): Promise<End | typeof LOST> {
   const { inputs, context } = job;
   const baseline = baselineReader(job, message);
-  if (message.pollsFirst) {
+  if (message.firstPoll === 'before') {
     const read = await withRetries(context, baseline);
     if (read.kind !== 'ready') return withoutMessage(job, read);
   }
   const over = mustGiveUp(context, LEAST_POST_MS);
   if (over !== null) return notSent(job.state, inputs, over);
-  const note = await message.announce();
+  const polling = message.firstPoll === 'beside' ? baseline() : null;
+  const [note, early] = await Promise.all([message.announce(), polling]);
   // A cancellation or the deadline may be the reason that there is no note.
   const late = mustGiveUp(context, LEAST_POST_MS);
   if (late !== null) return notSent(job.state, inputs, late);
@@ -120,7 +121,7 @@ async function send(job: Job, message: Message): Promise<End | typeof LOST> {
   if (note.kind === 'missing' && message.mustBeNoted) {
     return notSent(job.state, inputs, { kind: 'refused', why: notNoted(note.why) });
   }
-  return post(job, message, baseline);
+  return post(job, message, baseline, early);
 }
 
 /**
@@ -143,9 +144,14 @@ async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof L
   return resume(job, false);
 }
 
-async function post(job: Job, message: Message, baseline: BaselineReader): Promise<End> {
+async function post(
+  job: Job,
+  message: Message,
+  baseline: BaselineReader,
+  early: BaselineRead | null,
+): Promise<End> {
   const { inputs, context } = job;
-  const sent = await withRetries(context, sendAttempt(job, message, baseline));
+  const sent = await withRetries(context, sendAttempt(job, message, baseline, early));
   if (sent.kind === 'doubtful') {
     // Without a fresh baseline, polls show nothing.
     if (message.baseline !== 'fresh' || !(await confirmDelivery(job, sent.why))) {
@@ -169,7 +175,8 @@ function withoutMessage(job: Job, cause: GiveUp | Unwanted): End {
 }
 
 /** Polls the job unless the baseline is fresh, and returns why the message must not be sent. */
-type BaselineReader = () => Promise<{ readonly kind: 'ready' } | GiveUp | Retry | Unwanted>;
+type BaselineReader = () => Promise<BaselineRead>;
+type BaselineRead = { readonly kind: 'ready' } | GiveUp | Retry | Unwanted;
 
 function baselineReader(job: Job, { baseline, onlyWhen }: Message): BaselineReader {
   const { context } = job;
@@ -196,14 +203,18 @@ function sendAttempt(
   job: Job,
   { prompt }: Message,
   baseline: BaselineReader,
+  early: BaselineRead | null,
 ): () => Promise<Sent | Unwanted | Retry> {
   const { context } = job;
   const postOnce = messageSender(context, job.state.jobId, prompt, () => {
     update(job, { delivery: 'unknown' });
     return emit(job, { kind: 'sending' });
   });
+  // A poll that failed beside the announcement was the first attempt.
+  let failed = early?.kind === 'ready' ? null : early;
   return async () => {
-    const seen = await baseline();
+    const seen = failed ?? (await baseline());
+    failed = null;
     if (seen.kind !== 'ready') return seen;
     const sent = await postOnce();
     if (sent.kind !== 'doubtful' && sent.kind !== 'delivered') {

@@ -1,5 +1,6 @@
 import { pollBeforeSend, withRetries } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
+import { isTrusted } from '../github/authorize.ts';
 import { Deadline } from '../github/deadline.ts';
 import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
@@ -178,8 +179,7 @@ class Fleet {
       onlyWhen: inputs.onlyWhen,
       baseline:
         inputs.wait || inputs.onlyWhen !== null ? 'fresh' : pollsForComment ? 'once' : 'none',
-      // A batch is announced at once, so its jobs are only polled before if the announcement needs it.
-      pollsFirst: pollsForComment || inputs.onlyWhen !== null || this.#size === 1,
+      firstPoll: this.#firstPoll(pollsForComment),
       mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
@@ -192,6 +192,15 @@ class Fleet {
         return inTime.catch((error): Note => ({ kind: 'missing', why: reasonFor(error) }));
       },
     };
+  }
+
+  #firstPoll(isForComment: boolean): Message['firstPoll'] {
+    const { inputs, trigger, info } = this.#context;
+    if (isForComment || inputs.onlyWhen !== null) return 'before';
+    // The jobs of a batch are announced at once.
+    if (this.#size > 1) return 'after';
+    // While the comment is read, a poll takes no time; otherwise the permission took that time.
+    return isTrusted(trigger) || info.attempt > 1 ? 'before' : 'beside';
   }
 
   /** Logs what happens, and keeps the batch, the comment and the output file up to date. */

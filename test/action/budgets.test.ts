@@ -71,8 +71,12 @@ const CASES: readonly Case[] = [
   {
     name: 'a command that waits',
     with: { ...command, wait: true },
-    // The comment keeps what the poll shows, and nobody polls before the permission is known.
-    before: (write) => [[READ, PERMISSION], [REACT, POLL], [write], [READ, REACT]],
+    // Nobody polls before the permission is known.
+    before: (write) => [
+      [READ, PERMISSION],
+      [REACT, POLL, write],
+      [READ, REACT],
+    ],
     // The last reaction is not waited for.
     after: [[UPDATE], [READ, REACT], [UPDATE], [READ]],
     calls: 12,

@@ -129,7 +129,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
       prompt: 'x',
       onlyWhen: fleet.onlyWhen,
       baseline: baselineOf(fleet),
-      pollsFirst: fleet.takesPlace || fleet.onlyWhen !== null || parts.length === 1,
+      firstPoll: firstPollOf(fleet, parts.length),
       mustBeNoted: fleet.isRerun,
       announce: () => announce(part),
     };
@@ -158,6 +158,15 @@ const NOTES: Readonly<Record<Part['note'], Note>> = {
 export function baselineOf({ order, onlyWhen, takesPlace }: PlanInput): Message['baseline'] {
   if (order.wait || onlyWhen !== null) return 'fresh';
   return takesPlace ? 'once' : 'none';
+}
+
+function firstPollOf(
+  { onlyWhen, takesPlace, isRerun, isChecked }: PlanInput,
+  size: number,
+): Message['firstPoll'] {
+  if (takesPlace || onlyWhen !== null) return 'before';
+  if (size > 1) return 'after';
+  return isChecked && !isRerun ? 'beside' : 'before';
 }
 
 /** Each job has a service of its own, which knows nothing of the others. */
