@@ -10,33 +10,34 @@ const LIMITS = [
 /** Milliseconds between the writes of a run that writes to several pull requests or issues. */
 const APART_MS = 1000;
 
-export interface Pace {
-  /** Resolves when the comment there may be written; a cancellation ends the pause early. It never rejects. */
-  wait(conversation: number): Promise<void>;
-}
-
-export function createPace(clock: Clock, signal: AbortSignal): Pace {
-  const writtenAt: number[] = [];
-  const conversations = new Set<number>();
-  return {
-    async wait(conversation) {
-      conversations.add(conversation);
-      const limits = conversations.size === 1 ? LIMITS : [...LIMITS, ONE_A_SECOND];
-      const afterMs = pauseMs(writtenAt, clock.now(), limits);
-      writtenAt.push(clock.now() + afterMs);
-      // A cancel ends the pause early.
-      if (afterMs > 0) await clock.sleep(afterMs, signal).catch(() => {});
-    },
-  };
-}
-
 const ONE_A_SECOND = { writes: 1, ms: APART_MS };
+
+export class Pace {
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #writtenAt: number[] = [];
+  readonly #conversations = new Set<number>();
+
+  constructor(clock: Clock, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#signal = signal;
+  }
+
+  /** Resolves when the comment there may be written; a cancellation ends the pause early. It never rejects. */
+  async wait(conversation: number): Promise<void> {
+    this.#conversations.add(conversation);
+    const limits = this.#conversations.size === 1 ? LIMITS : [...LIMITS, ONE_A_SECOND];
+    const afterMs = pauseMs(this.#writtenAt, this.#clock.now(), limits);
+    this.#writtenAt.push(this.#clock.now() + afterMs);
+    if (afterMs > 0) await this.#clock.sleep(afterMs, this.#signal).catch(() => {});
+  }
+}
 
 /** Milliseconds until the next comment may be written, given the times of the earlier ones. */
 export function pauseMs(
   writtenAt: readonly number[],
   now: number,
-  limits: readonly { readonly writes: number; readonly ms: number }[] = LIMITS,
+  limits: readonly (typeof ONE_A_SECOND)[] = LIMITS,
 ): number {
   const pauses = limits.map(({ writes, ms }) => (writtenAt.at(-writes) ?? -Infinity) + ms - now);
   return Math.max(0, ...pauses);

@@ -4,16 +4,16 @@ import type { GitHub } from '../github/api.ts';
 import { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear, neededFor, reasonFor, whyOf } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
-import { join, NO_REASON, ours, type Reason } from '../reason.ts';
+import { join, ours, type Reason } from '../reason.ts';
 import type { Log } from '../runner/log.ts';
 import type { Redact } from '../runner/secrets.ts';
-import { oneLine } from '../sanitize.ts';
-import type { JobRecord, JobState, Turn } from '../turn.ts';
+import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
 import { Conversation, LIST_LAG_MS, type Reading } from './conversation.ts';
-import { findJob, type Ledger, type LedgerJob, type LedgerRecord } from './ledger.ts';
-import { createPace } from './pace.ts';
+import { findJob, type Ledger, type LedgerJob } from './ledger.ts';
+import { Pace } from './pace.ts';
 import type { CommentText } from './text.ts';
+import { isOver, TrackedJobs } from './tracked-jobs.ts';
 
 // Decides what is written to which comment, and when. A failure here never changes the result of a
 // message.
@@ -106,17 +106,6 @@ const LAST_READ_BACK_MS = 1000;
 /** The hourly rate limit of the token is not enough for more. */
 const MOST_CONVERSATIONS = 200;
 
-/** A job of this run. If it gets another pull request, its turn is in both comments. */
-interface TrackedJob {
-  state: JobState;
-  isAnnounced: boolean;
-  /** Whether it was withdrawn before it was announced: no comment mentions it. */
-  isUnwanted: boolean;
-  /** The final versions of announced turns whose messages are not sent after all. */
-  withdrawn: readonly Turn[];
-  readonly conversations: Set<number>;
-}
-
 /** A pull request or issue, and what was written there. */
 interface Target {
   readonly conversation: Conversation;
@@ -137,15 +126,13 @@ export function openUpdates(options: UpdatesOptions): Updates {
 
 class CommentUpdates implements Updates {
   readonly #options: UpdatesOptions;
-  readonly #entries = new Map<string, TrackedJob>();
+  readonly #jobs: TrackedJobs;
   readonly #targets = new Map<number, Target>();
   readonly #leftOut = new Set<number>();
   readonly #reviewed = new Map<string, JobState>();
-  readonly #pace: ReturnType<typeof createPace>;
+  readonly #pace: Pace;
   /** Resolves when the latest note in the queue may be written. */
   #lastNote: Promise<unknown> = Promise.resolve();
-  /** The counter in `Turn.writes`. */
-  #writes = 0;
   #expectsMore = false;
   /** Whether the command was claimed, if there is one. */
   #hasClaimed = false;
@@ -154,7 +141,8 @@ class CommentUpdates implements Updates {
 
   constructor(options: UpdatesOptions) {
     this.#options = options;
-    this.#pace = createPace(options.clock, options.signal);
+    this.#jobs = new TrackedJobs(options.clock);
+    this.#pace = new Pace(options.clock, options.signal);
   }
 
   async load(number: number | null): Promise<Memory> {
@@ -178,16 +166,16 @@ class CommentUpdates implements Updates {
     const notes = new Map<string, Promise<Note>>();
     const groups = new Map<Target, JobState[]>();
     for (const state of states) {
-      const entry = this.#entries.get(state.jobId);
-      const [number] = entry?.conversations ?? [];
+      const { jobId } = state;
+      this.#jobs.store(state, null);
+      const [number] = this.#jobs.conversationsOf(jobId);
       const target = number === undefined ? null : this.#targetAt(number);
-      if (entry !== undefined) entry.state = state;
-      if (this.#options.comment && entry !== undefined && target !== null) {
-        entry.isAnnounced = true;
+      if (this.#options.comment && target !== null) {
+        this.#jobs.announce(jobId);
         groups.set(target, [...(groups.get(target) ?? []), state]);
       } else {
         const isLeftOut = number !== undefined && this.#leftOut.has(number);
-        notes.set(state.jobId, this.#withoutNote(isLeftOut ? ours(TOO_MANY) : null));
+        notes.set(jobId, this.#withoutNote(isLeftOut ? ours(TOO_MANY) : null));
       }
     }
     for (const [target, group] of groups) {
@@ -203,17 +191,10 @@ class CommentUpdates implements Updates {
   }
 
   update(state: JobState, number: number | null): void {
-    const known = this.#entries.get(state.jobId);
-    const entry = known ?? {
-      ...{ state, isAnnounced: false, isUnwanted: false, withdrawn: [] },
-      conversations: new Set<number>(),
-    };
-    this.#entries.set(state.jobId, entry);
-    entry.state = state;
-    if (number !== null) entry.conversations.add(number);
+    const isNew = this.#jobs.store(state, number);
     // The first state of a job, before it does anything, is not written.
-    if (!this.#options.comment || known === undefined) return;
-    for (const conversation of entry.conversations) {
+    if (!this.#options.comment || isNew) return;
+    for (const conversation of this.#jobs.conversationsOf(state.jobId)) {
       const target = this.#targetAt(conversation);
       if (target !== null) this.#refresh(target);
     }
@@ -363,8 +344,7 @@ class CommentUpdates implements Updates {
    */
   #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
     const isDue = (): boolean =>
-      !this.#options.signal.aborted &&
-      group.some(({ jobId }) => this.#entries.get(jobId)?.state.turn.endedAt === null);
+      !this.#options.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
     const wait = this.#lastNote.then(async () => {
       if (isDue()) await this.#pace.wait(target.conversation.number);
       return isDue();
@@ -432,7 +412,7 @@ class CommentUpdates implements Updates {
   #doubt({ jobId, turn }: JobState): boolean {
     const isKnown = turn.mark !== turn.owner;
     if (this.#options.attempt === 1 || isKnown) return false;
-    this.#replace(jobId, { delivery: 'unknown', result: 'error', reason: CLAIMED_BEFORE });
+    this.#jobs.replace(jobId, { delivery: 'unknown', result: 'error', reason: CLAIMED_BEFORE });
     return true;
   }
 
@@ -448,20 +428,8 @@ class CommentUpdates implements Updates {
     return (await target.conversation.writeUntilItShows(own, everything)).versions;
   }
 
-  /** Other runs may have read an announced turn, so it stays as not sent, but is not shown. */
   withdraw(jobId: string): void {
-    const entry = this.#entries.get(jobId);
-    if (entry === undefined) return;
-    entry.isUnwanted = !entry.isAnnounced;
-    this.#replace(jobId, { delivery: 'not-sent', result: 'skipped', reason: NO_REASON });
-  }
-
-  #replace(jobId: string, end: Pick<Turn, 'delivery' | 'result' | 'reason'>): void {
-    const entry = this.#entries.get(jobId);
-    if (entry === undefined || !entry.isAnnounced) return;
-    const { turn } = entry.state;
-    const others = entry.withdrawn.filter(({ mark }) => mark !== turn.mark);
-    entry.withdrawn = [...others, { ...turn, ...end, endedAt: this.#options.clock.now() }];
+    this.#jobs.withdraw(jobId);
   }
 
   #enqueue<T>(target: Target, work: () => Promise<T>): Promise<T> {
@@ -474,7 +442,7 @@ class CommentUpdates implements Updates {
   /** Writes the comment if the progress of its jobs has changed enough. */
   #refresh(target: Target): void {
     target.isStale = true;
-    const states = this.#entriesAt(target).map(({ state }) => state);
+    const states = this.#jobs.statesAt(target.conversation.number);
     if (this.#expectsMore && states.length > 1) return;
     const ended = states.filter(isOver).length;
     const isLast = ended === states.length;
@@ -505,7 +473,7 @@ class CommentUpdates implements Updates {
     const { conversation } = target;
     const finishing = this.#enqueue(target, async () => {
       if (!target.isStale) return;
-      if (!this.#isWorthIt(target)) {
+      if (!conversation.hasWritten && !this.#jobs.needComment(conversation.number)) {
         target.isStale = false;
         target.failure = null;
         return;
@@ -547,37 +515,17 @@ class CommentUpdates implements Updates {
   }
 
   #review(target: Target, ledger: Ledger): void {
-    for (const entry of this.#entriesAt(target)) {
-      const { jobId } = entry.state;
-      const job = findJob(ledger, jobId);
+    for (const state of this.#jobs.statesAt(target.conversation.number)) {
+      const job = findJob(ledger, state.jobId);
       if (job === undefined) continue;
-      const state = this.#options.review(entry.state, job);
-      if (state !== entry.state) this.#reviewed.set(jobId, state);
-      entry.state = state;
+      const reviewed = this.#options.review(state, job);
+      if (reviewed !== state) this.#reviewed.set(state.jobId, reviewed);
+      this.#jobs.store(reviewed, null);
     }
   }
 
-  #entriesAt({ conversation: { number } }: Target): readonly TrackedJob[] {
-    return [...this.#entries.values()].filter(({ conversations }) => conversations.has(number));
-  }
-
-  /** Our own turns. Jobs that are not announced yet are left out. */
-  #own(target: Target): Ledger {
-    this.#writes += 1;
-    const jobs = this.#entriesAt(target).flatMap((entry) => {
-      const { jobId, record } = entry.state;
-      const turns = turnsOf(entry).map((turn) => ({ ...turn, writes: this.#writes }));
-      if (turns.length === 0 && !isOnlyPolled(entry)) return [];
-      return [{ id: jobId, record: record && toLedgerRecord(record), turns }];
-    });
-    return { jobs, trimmed: null };
-  }
-
-  /** No comment is created only for jobs that get no message. */
-  #isWorthIt(target: Target): boolean {
-    const needsComment = (entry: TrackedJob): boolean =>
-      isOnlyPolled(entry) || turnsOf(entry).some((turn) => !entry.withdrawn.includes(turn));
-    return target.conversation.hasWritten || this.#entriesAt(target).some(needsComment);
+  #own({ conversation }: Target): Ledger {
+    return this.#jobs.ledgerAt(conversation.number);
   }
 
   #warnOfLeftOut(): void {
@@ -595,44 +543,6 @@ const CLAIMED_BEFORE = ours(
   'An earlier attempt has claimed the command, and it is not known whether it sent the message.',
 );
 const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} pull requests and issues at most`;
-
-function isOver({ turn }: Pick<JobState, 'turn'>): boolean {
-  return turn.endedAt !== null;
-}
-
-/** The turns that the comment must show for a job. An announced message counts as possibly sent. */
-function turnsOf({ state, isAnnounced, isUnwanted, withdrawn }: TrackedJob): readonly Turn[] {
-  const { turn } = state;
-  if (isUnwanted) return [];
-  const isOut = turn.delivery === 'sent' || turn.delivery === 'unknown';
-  const same = withdrawn.find(({ mark }) => mark === turn.mark);
-  const others = withdrawn.filter((one) => one !== same);
-  // With resend-on-rerun, the message may be sent anyway; another use of a step may have the same turn.
-  return [...others, ...(same === undefined || isOut ? current() : [same])];
-
-  function current(): readonly Turn[] {
-    if (state.isReadOnly && turn.delivery === 'not-sent') return [];
-    // A message that was not sent is written as well: a re-run sends it.
-    if (isOver(state) || turn.delivery !== 'not-sent') return [turn];
-    return isAnnounced ? [{ ...turn, delivery: 'sending' }] : [];
-  }
-}
-
-/** Nothing was sent to it. The comment names it, so that later commands need no `job-id`. */
-function isOnlyPolled({ state: { isReadOnly, record } }: TrackedJob): boolean {
-  return isReadOnly && record !== null;
-}
-
-/** The part of a record that is remembered, with texts of one line. */
-function toLedgerRecord({ status, model, source, prLink }: JobRecord): LedgerRecord {
-  const short = (text: string | null): string | null => (text === null ? null : oneLine(text));
-  return {
-    status,
-    model: short(model),
-    source: source && { repository: oneLine(source.repository), ref: short(source.ref) },
-    prLink,
-  };
-}
 
 function noteAll(group: readonly JobState[], note: Note): ReadonlyMap<string, Note> {
   return new Map(group.map(({ jobId }) => [jobId, note]));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPace, pauseMs } from '../../src/memory/pace.ts';
+import { Pace, pauseMs } from '../../src/memory/pace.ts';
 import { virtualClock } from '../model/clock.ts';
 
 const MINUTE = 60_000;
@@ -31,7 +31,7 @@ describe('the turns of a run to write', () => {
     const clock = virtualClock(0);
     const cancel = new AbortController();
     if (cancelAtMs < Infinity) clock.after(cancelAtMs, () => cancel.abort());
-    const pace = createPace(clock.seen, cancel.signal);
+    const pace = new Pace(clock.seen, cancel.signal);
     // What is written to one conversation is written one after the other.
     const last = new Map<number, Promise<unknown>>();
     const times = conversations.map((conversation) => {
