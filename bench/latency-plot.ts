@@ -4,13 +4,14 @@ import { LATENCIES, type Line } from './latency.ts';
 import { type Axis, BOTTOM, COLOURS, circle, draw, polyline, text, xOf, yOf } from './svg.ts';
 
 const STEP_MS = 250;
-/** The labels are to the right of the lines, one above the other. */
+/** The labels are to the right of the lines, one above the other, and may be higher than the lines. */
 const ROOM_FOR_LABELS = 1.4;
+const ROOM_ABOVE = 1.1;
 const LABEL_HEIGHT = 19;
 
 export function drawLatency(lines: readonly Line[]): string {
   const longest = Math.max(...lines.flatMap(({ toMessage }) => toMessage));
-  const steps = Math.max(1, Math.ceil(longest / STEP_MS));
+  const steps = Math.max(1, Math.ceil((longest * ROOM_ABOVE) / STEP_MS));
   const x: Axis = {
     title: 'latency of each answer of GitHub and the API (ms)',
     most: Math.max(...LATENCIES) * ROOM_FOR_LABELS,

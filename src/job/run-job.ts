@@ -147,8 +147,8 @@ async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof L
 async function post(
   job: Job,
   message: Message,
-  baseline: BaselineReader,
-  early: BaselineRead | null,
+  baseline: () => Promise<Baseline>,
+  early: Baseline | null,
 ): Promise<End> {
   const { inputs, context } = job;
   const sent = await withRetries(context, sendAttempt(job, message, baseline, early));
@@ -174,11 +174,11 @@ function withoutMessage(job: Job, cause: GiveUp | Unwanted): End {
   return notSent(job.state, job.inputs, cause);
 }
 
-/** Polls the job unless the baseline is fresh, and returns why the message must not be sent. */
-type BaselineReader = () => Promise<BaselineRead>;
-type BaselineRead = { readonly kind: 'ready' } | GiveUp | Retry | Unwanted;
+/** Whether the baseline is known and fresh, or why the message must not be sent. */
+type Baseline = { readonly kind: 'ready' } | GiveUp | Retry | Unwanted;
 
-function baselineReader(job: Job, { baseline, onlyWhen }: Message): BaselineReader {
+/** Returns a function that polls the job unless the baseline is fresh. */
+function baselineReader(job: Job, { baseline, onlyWhen }: Message): () => Promise<Baseline> {
   const { context } = job;
   const poll = pollBeforeSend(context, job.state.jobId, pollHooks(job));
   let readAt: number | null = null;
@@ -202,8 +202,8 @@ function baselineReader(job: Job, { baseline, onlyWhen }: Message): BaselineRead
 function sendAttempt(
   job: Job,
   { prompt }: Message,
-  baseline: BaselineReader,
-  early: BaselineRead | null,
+  baseline: () => Promise<Baseline>,
+  early: Baseline | null,
 ): () => Promise<Sent | Unwanted | Retry> {
   const { context } = job;
   const postOnce = messageSender(context, job.state.jobId, prompt, () => {
