@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
-import type { Note, Updates } from '../memory/updates.ts';
+import type { Note } from '../memory/announcements.ts';
+import type { Updates } from '../memory/updates.ts';
 import type { JobState } from '../turn.ts';
 
 // Jobs whose messages are noted together and sent before the next batch. So one write notes many of

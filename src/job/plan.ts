@@ -1,5 +1,6 @@
 import type { GiveUp } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
+import type { Memory } from '../memory/announcements.ts';
 import { findEarlier, isCommand } from '../memory/claim.ts';
 import {
   findJob,
@@ -10,7 +11,6 @@ import {
   type Ledger,
   type LedgerJob,
 } from '../memory/ledger.ts';
-import type { Memory } from '../memory/updates.ts';
 import { join, ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import { hasEnded, type JobState, type Turn } from '../turn.ts';
 import { type End, reasonNow } from './reasons.ts';

@@ -8,7 +8,7 @@ import {
   type Sent,
   withRetries,
 } from '../agent/client.ts';
-import type { Note } from '../memory/updates.ts';
+import type { Note } from '../memory/announcements.ts';
 import { NO_REASON, ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import { type JobState, STATUSES, type Status, type Turn } from '../turn.ts';
 import {

@@ -22,8 +22,6 @@ import type { CommentData, CommentText } from './text.ts';
 // may be lost. So each write is based on what was read just before, and is read back until it shows.
 
 export interface ConversationOptions {
-  /** Of the pull request or issue. */
-  readonly number: number;
   readonly text: CommentText;
   /** The random name of this process. */
   readonly owner: string;
@@ -107,8 +105,8 @@ export class Conversation {
   /** Whether a write took so long that nobody may have seen what it overwrote. */
   #mayHaveOverwritten = false;
 
-  constructor(options: ConversationOptions) {
-    this.number = options.number;
+  constructor(number: number, options: ConversationOptions) {
+    this.number = number;
     this.#options = options;
   }
 

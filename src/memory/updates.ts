@@ -1,18 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../clock.ts';
-import type { GitHub } from '../github/api.ts';
-import { Deadline } from '../github/deadline.ts';
-import { GitHubError, isUnclear, neededFor, reasonFor, whyOf } from '../github/errors.ts';
-import type { Claim } from '../github/reactions.ts';
-import { join, ours, type Reason } from '../reason.ts';
+import type { Deadline } from '../github/deadline.ts';
+import { neededFor, whyOf } from '../github/errors.ts';
+import { ours } from '../reason.ts';
 import type { Log } from '../runner/log.ts';
-import type { Redact } from '../runner/secrets.ts';
-import type { JobState, Turn } from '../turn.ts';
-import { findHolder, isCommand } from './claim.ts';
-import { Conversation, LIST_LAG_MS, type Reading } from './conversation.ts';
+import type { JobState } from '../turn.ts';
+import {
+  type AnnouncementOptions,
+  Announcements,
+  type Memory,
+  type Note,
+} from './announcements.ts';
+import { Conversation, LIST_LAG_MS } from './conversation.ts';
 import { findJob, type Ledger, type LedgerJob } from './ledger.ts';
 import { Pace } from './pace.ts';
-import type { CommentText } from './text.ts';
+import { Target } from './target.ts';
 import { isOver, TrackedJobs } from './tracked-jobs.ts';
 
 // Decides what is written to which comment, and when. A failure here never changes the result of a
@@ -43,28 +44,6 @@ export interface Updates {
   flush(): Promise<Flushed>;
 }
 
-/** What the comment remembers of earlier runs and attempts. */
-export type Memory =
-  | {
-      readonly kind: 'read';
-      readonly ledger: Ledger;
-      /** Whether it is complete. */
-      readonly isWhole: boolean;
-    }
-  /** There is no pull request or issue, or `comment` is `false`. */
-  | { readonly kind: 'none' }
-  | { readonly kind: 'unreadable'; readonly why: Reason };
-
-/** The result of an announcement. */
-export type Note =
-  /** The comment notes the message, or there is no pull request or issue for a comment. */
-  | { readonly kind: 'noted' }
-  | { readonly kind: 'missing'; readonly why: Reason }
-  /** The note may not be written, and another run, whose note is, may be about to send the message. */
-  | { readonly kind: 'unclear'; readonly why: Reason }
-  /** Another run sends this message; null if it is not known which one. */
-  | { readonly kind: 'taken'; readonly turn: Turn | null };
-
 export interface Flushed {
   /** The URLs of the comments. */
   readonly urls: readonly string[];
@@ -74,51 +53,21 @@ export interface Flushed {
   readonly reviewed: readonly JobState[];
 }
 
-export interface UpdatesOptions {
+export interface UpdatesOptions extends AnnouncementOptions {
   /** Whether there are comments at all. */
   readonly comment: boolean;
-  readonly text: CommentText;
-  /** The random name of this process. */
-  readonly owner: string;
-  readonly attempt: number;
   readonly wait: boolean;
   /** The state of a job, given all messages that were sent to it. */
   readonly review: (state: JobState, job: LedgerJob) => JobState;
-  /** For a command: whether this run may send its message. It never rejects. */
-  readonly claim: () => Promise<Claim>;
-  /** Rejects with a `GitHubError` if GitHub cannot be used. */
-  readonly connect: () => Promise<GitHub>;
   readonly log: Log;
-  readonly redact: Redact;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly signal: AbortSignal;
   /** Limits the time that the end of a run waits for GitHub. */
   readonly deadline: Deadline;
 }
 
-/** Milliseconds that reading a comment, and noting messages in it, may delay a run. */
-const BEFORE_MESSAGE_MS = 10_000;
-/** Milliseconds after which lists show a comment by a run that may have read a list without ours before. */
-const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
 /** Milliseconds from the last write to the last read-back. */
 const LAST_READ_BACK_MS = 1000;
 /** The hourly rate limit of the token is not enough for more. */
 const MOST_CONVERSATIONS = 200;
-
-/** A pull request or issue, and what was written there. */
-interface Target {
-  readonly conversation: Conversation;
-  loading: Promise<Reading> | null;
-  /** Reads and writes of the comment, one after the other. */
-  working: Promise<unknown>;
-  /** The progress of its jobs at the last write. */
-  written: string;
-  /** Whether something has changed since the last write. */
-  isStale: boolean;
-  /** Why the comment is not up to date; null if it is, or if there is nothing to write. */
-  failure: unknown;
-}
 
 export function openUpdates(options: UpdatesOptions): Updates {
   return new CommentUpdates(options);
@@ -131,35 +80,20 @@ class CommentUpdates implements Updates {
   readonly #leftOut = new Set<number>();
   readonly #reviewed = new Map<string, JobState>();
   readonly #pace: Pace;
-  /** Resolves when the latest note in the queue may be written. */
-  #lastNote: Promise<unknown> = Promise.resolve();
+  readonly #announcements: Announcements;
   #expectsMore = false;
-  /** Whether the command was claimed, if there is one. */
-  #hasClaimed = false;
-  /** Whether GitHub did not respond in time: further messages do not wait for their note. */
-  #isSilent = false;
-
   constructor(options: UpdatesOptions) {
     this.#options = options;
     this.#jobs = new TrackedJobs(options.clock);
     this.#pace = new Pace(options.clock, options.signal);
+    this.#announcements = new Announcements(options, this.#jobs, this.#pace);
   }
 
   async load(number: number | null): Promise<Memory> {
-    const { comment, signal } = this.#options;
-    if (!comment || number === null) return { kind: 'none' };
+    if (!this.#options.comment || number === null) return { kind: 'none' };
     const target = this.#targetAt(number);
     if (target === null) return { kind: 'unreadable', why: ours(TOO_MANY) };
-    try {
-      const loading = target.loading ?? this.#enqueue(target, () => this.#load(target));
-      const { ledger, isWhole } = await this.#inTime(loading);
-      return { kind: 'read', ledger, isWhole };
-    } catch (error) {
-      if (signal.aborted) return { kind: 'unreadable', why: ours('the run was cancelled') };
-      // The caller reports it if it matters. Writing the comment is tried again.
-      const needed = ours(neededFor(error).replace(/\.$/, ''));
-      return { kind: 'unreadable', why: join([reasonFor(error), needed], '. ') };
-    }
+    return this.#announcements.load(target);
   }
 
   announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>> {
@@ -175,15 +109,15 @@ class CommentUpdates implements Updates {
         groups.set(target, [...(groups.get(target) ?? []), state]);
       } else {
         const isLeftOut = number !== undefined && this.#leftOut.has(number);
-        notes.set(jobId, this.#withoutNote(isLeftOut ? ours(TOO_MANY) : null));
+        notes.set(jobId, this.#announcements.withoutNote(isLeftOut ? ours(TOO_MANY) : null));
       }
     }
     for (const [target, group] of groups) {
-      const noted = this.#note(target, group);
+      const noted = this.#announcements.announce(target, group);
       for (const { jobId } of group) {
         notes.set(
           jobId,
-          noted.then((found) => found.get(jobId) ?? NOTED),
+          noted.then((found) => found.get(jobId) ?? { kind: 'noted' }),
         );
       }
     }
@@ -233,210 +167,14 @@ class CommentUpdates implements Updates {
       this.#leftOut.add(number);
       return null;
     }
-    const target: Target = {
-      conversation: new Conversation({ ...this.#options, number }),
-      loading: null,
-      working: Promise.resolve(),
-      written: '',
-      isStale: false,
-      failure: null,
-    };
+    const conversation = new Conversation(number, this.#options);
+    const target = new Target(conversation, this.#options.attempt > 1);
     this.#targets.set(number, target);
     return target;
   }
 
-  #load(target: Target): Promise<Reading> {
-    const allPages = this.#options.attempt > 1;
-    if (target.loading === null) {
-      target.loading = target.conversation.read({ allPages });
-      // The next call tries again.
-      target.loading.catch(() => {
-        target.loading = null;
-      });
-    }
-    return target.loading;
-  }
-
-  /** Rejects with a `GitHubError` if it takes too long. The work itself continues. */
-  async #inTime<T>(work: Promise<T>, ms = BEFORE_MESSAGE_MS): Promise<T> {
-    const { clock, signal } = this.#options;
-    // If it fails after the time is over, nothing else handles the error.
-    work.catch(() => {});
-    const startedAt = clock.now();
-    try {
-      return await new Deadline(clock, ms).waitFor(work, signal);
-    } catch (error) {
-      // Timers may fire up to a millisecond early.
-      const isLate = clock.now() - startedAt >= BEFORE_MESSAGE_MS - 1;
-      this.#isSilent ||= !signal.aborted && isLate;
-      throw error;
-    }
-  }
-
-  #claim(): Promise<Claim> {
-    this.#hasClaimed = true;
-    return this.#options.claim();
-  }
-
-  /** Claims a command without a note. */
-  async #withoutNote(why: Reason | null, group: readonly JobState[] = []): Promise<Note> {
-    // No message is sent after a cancellation.
-    if (this.#options.signal.aborted) return UNNEEDED;
-    const claim = await this.#claim();
-    // In a re-run, an earlier attempt may have claimed it.
-    if (claim === 'taken' && this.#options.attempt === 1) {
-      for (const { jobId } of group) this.withdraw(jobId);
-      return { kind: 'taken', turn: null };
-    }
-    if (claim === 'taken' || claim === 'failed') for (const state of group) this.#doubt(state);
-    return why === null ? NOTED : { kind: 'missing', why };
-  }
-
-  async #note(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
-    // A re-run sends nothing without a note, so it always waits.
-    const ms = this.#isSilent && this.#options.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;
-    const begun = Promise.withResolvers<void>();
-    const attempt = { isGivenUp: false };
-    const before = target.working;
-    target.isStale = true;
-    target.failure ??= tooLate();
-    const working = this.#enqueue(target, async () => {
-      const isDue = await this.#waitToNote(target, group);
-      begun.resolve();
-      // No message goes out any more; the last write says why.
-      return isDue ? this.#noteNow(target, group, attempt) : noteAll(group, UNNEEDED);
-    });
-    try {
-      await this.#inTime(before, ms);
-      await begun.promise;
-      return await this.#inTime(working, ms);
-    } catch (error) {
-      attempt.isGivenUp = true;
-      const why = reasonFor(error);
-      return noteAll(
-        group,
-        this.#mayBeTaken(group, error)
-          ? { kind: 'unclear', why }
-          : await this.#withoutNote(why, group),
-      );
-    }
-  }
-
-  /**
-   * Whether another run may send the message and not know of this one. It would mistake our
-   * reaction for that of another tool and send it, too. So a command is not sent if GitHub may or may not have
-   * written its note, or refused it for a rate limit, which may be over when another run writes its own. If
-   * GitHub refuses the note for another reason, it refuses the notes of other runs as well, and the claim
-   * decides.
-   */
-  #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
-    const { attempt, signal } = this.#options;
-    const isPassing = isUnclear(error) || (error instanceof GitHubError && error.isRateLimit);
-    return (
-      attempt === 1 && !signal.aborted && isPassing && group.some(({ turn }) => isCommand(turn))
-    );
-  }
-
-  /**
-   * Resolves when a note may be written, to whether it is still needed. Only one note at a time waits: so
-   * the results of earlier messages are written before the notes of later ones, and little is left to write
-   * at the end of the run.
-   */
-  #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
-    const isDue = (): boolean =>
-      !this.#options.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
-    const wait = this.#lastNote.then(async () => {
-      if (isDue()) await this.#pace.wait(target.conversation.number);
-      return isDue();
-    });
-    this.#lastNote = wait;
-    return wait;
-  }
-
-  /** Writes the note, claims the command and reads both back: three requests without other runs. */
-  async #noteNow(
-    target: Target,
-    group: readonly JobState[],
-    attempt: { readonly isGivenUp: boolean },
-  ): Promise<ReadonlyMap<string, Note>> {
-    const { conversation } = target;
-    const notes = new Map<string, Note>();
-    const own = (): Ledger => this.#own(target);
-    const check = (versions: readonly Ledger[], claim: Claim): void => {
-      if (attempt.isGivenUp) return;
-      for (const { jobId, turn } of group) {
-        if (notes.has(jobId)) continue;
-        const holder = findHolder(versions, jobId, turn, claim);
-        if (holder === null) continue;
-        // A re-run that goes on otherwise reads again what is remembered by then.
-        if (this.#options.attempt > 1) target.loading = null;
-        this.withdraw(jobId);
-        notes.set(jobId, { kind: 'taken', turn: holder });
-      }
-    };
-
-    const isLater = this.#hasClaimed && group.some(({ turn }) => isCommand(turn));
-    // Another run may have noted its messages to these jobs in the meantime.
-    if (isLater) target.loading = null;
-    const first = await this.#load(target);
-    check([first.ledger], 'taken');
-    if (notes.size === group.length) return notes;
-    let claiming: Promise<Claim> | undefined;
-    const reading = await conversation.writeUntilItShows(own, {
-      onWritten: () => {
-        claiming ??= this.#claim();
-      },
-    });
-    target.failure = null;
-    const claimed = await (claiming ?? this.#claim());
-    // It was ours before these jobs were noted, so another run may not have seen that we handle them.
-    const claim = isLater && claimed === 'ours' ? 'none' : claimed;
-    if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
-    else check(await this.#readVersions(target, own, claim), claim);
-    if (claim !== 'taken') return notes;
-    for (const state of group) {
-      if (notes.has(state.jobId) || !this.#doubt(state)) continue;
-      notes.set(state.jobId, {
-        kind: 'missing',
-        why: ours('an earlier attempt has claimed the command'),
-      });
-    }
-    return notes;
-  }
-
-  /**
-   * Whether an earlier attempt may have sent the message. In a re-run, a claim may be from an attempt
-   * whose note was never written. Our turn then becomes `unknown`, so that the next attempt does not
-   * send the message either.
-   */
-  #doubt({ jobId, turn }: JobState): boolean {
-    const isKnown = turn.mark !== turn.owner;
-    if (this.#options.attempt === 1 || isKnown) return false;
-    this.#jobs.replace(jobId, { delivery: 'unknown', result: 'error', reason: CLAIMED_BEFORE });
-    return true;
-  }
-
-  /** All versions of all comments, after lists show new comments. */
-  async #readVersions(target: Target, own: () => Ledger, claim: Claim): Promise<readonly Ledger[]> {
-    const { clock, signal } = this.#options;
-    // A cancellation ends the pause early, and then no message is sent.
-    const lagMs = claim === 'failed' ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
-    await clock.sleep(lagMs, signal).catch(() => {});
-    const everything = { allPages: true, withVersions: true };
-    const reading = await target.conversation.read(everything);
-    if (reading.isShown) return reading.versions;
-    return (await target.conversation.writeUntilItShows(own, everything)).versions;
-  }
-
   withdraw(jobId: string): void {
     this.#jobs.withdraw(jobId);
-  }
-
-  #enqueue<T>(target: Target, work: () => Promise<T>): Promise<T> {
-    const working = target.working.then(work);
-    // The caller handles its errors.
-    target.working = working.catch(() => {});
-    return working;
   }
 
   /** Writes the comment if the progress of its jobs has changed enough. */
@@ -458,7 +196,7 @@ class CommentUpdates implements Updates {
   }
 
   #write(target: Target): void {
-    const writing = this.#enqueue(target, async () => {
+    const writing = target.enqueue(async () => {
       if (!target.isStale) return;
       await this.#pace.wait(target.conversation.number);
       target.isStale = false;
@@ -471,7 +209,7 @@ class CommentUpdates implements Updates {
   /** The last write of a comment, repeated until a read-back shows it. */
   #finish(target: Target): void {
     const { conversation } = target;
-    const finishing = this.#enqueue(target, async () => {
+    const finishing = target.enqueue(async () => {
       if (!target.isStale) return;
       if (!conversation.hasWritten && !this.#jobs.needComment(conversation.number)) {
         target.isStale = false;
@@ -507,7 +245,7 @@ class CommentUpdates implements Updates {
   }
 
   #keepFailure(target: Target, work: Promise<void>): void {
-    target.failure ??= tooLate();
+    target.begin();
     work.catch((error) => {
       target.isStale = true;
       target.failure = error;
@@ -537,20 +275,7 @@ class CommentUpdates implements Updates {
   }
 }
 
-const NOTED: Note = { kind: 'noted' };
-const UNNEEDED: Note = { kind: 'missing', why: ours('the run was ending') };
-const CLAIMED_BEFORE = ours(
-  'An earlier attempt has claimed the command, and it is not known whether it sent the message.',
-);
 const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} pull requests and issues at most`;
-
-function noteAll(group: readonly JobState[], note: Note): ReadonlyMap<string, Note> {
-  return new Map(group.map(({ jobId }) => [jobId, note]));
-}
-
-function tooLate(): GitHubError {
-  return new GitHubError(0, 'the run has at most 30 s for it');
-}
 
 function unwritable([first, ...others]: readonly [Target, ...Target[]], error: unknown): string {
   const more =

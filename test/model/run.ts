@@ -5,7 +5,7 @@ import type { Job, JobEvent } from '../../src/job/job.ts';
 import { type Plan, stateOf, unplannedState } from '../../src/job/plan.ts';
 import { type Message, runJob } from '../../src/job/run-job.ts';
 import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
-import type { Note } from '../../src/memory/updates.ts';
+import type { Note } from '../../src/memory/announcements.ts';
 import { ours, reasonToText } from '../../src/reason.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';

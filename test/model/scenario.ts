@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Job } from '../../src/job/job.ts';
-import type { Note } from '../../src/memory/updates.ts';
+import type { Note } from '../../src/memory/announcements.ts';
 import type { Status } from '../../src/turn.ts';
 import { BODIES, type Fault, type JobScript, type Step } from './service.ts';
 

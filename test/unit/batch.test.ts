@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Batch } from '../../src/job/batch.ts';
-import type { Note } from '../../src/memory/updates.ts';
+import type { Note } from '../../src/memory/announcements.ts';
 import { ours } from '../../src/reason.ts';
 import { virtualClock } from '../model/clock.ts';
 import { state } from './record.ts';

@@ -37,8 +37,8 @@ function open(
   owner: string,
   more: Partial<ConversationOptions> = {},
 ): Conversation {
-  return new Conversation({
-    ...{ number: NUMBER, owner, clock: scene.clock.seen },
+  return new Conversation(NUMBER, {
+    ...{ owner, clock: scene.clock.seen },
     text: commentText(PROJECT, render),
     connect: () => scene.connect(),
     random: () => 0.5,

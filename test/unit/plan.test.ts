@@ -8,8 +8,8 @@ import {
   stateOf,
   unplannedState,
 } from '../../src/job/plan.ts';
+import type { Memory } from '../../src/memory/announcements.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
-import type { Memory } from '../../src/memory/updates.ts';
 import { ours } from '../../src/reason.ts';
 import type { Turn } from '../../src/turn.ts';
 import { turn as endedTurn, job, ledger, readable, START } from './record.ts';

@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Deadline } from '../../src/github/deadline.ts';
 import { type Claim, Reactions } from '../../src/github/reactions.ts';
+import type { Memory } from '../../src/memory/announcements.ts';
 import { type Ledger, unite } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
-import {
-  type Memory,
-  openUpdates,
-  type Updates,
-  type UpdatesOptions,
-} from '../../src/memory/updates.ts';
+import { openUpdates, type Updates, type UpdatesOptions } from '../../src/memory/updates.ts';
 import { ours, reasonToText } from '../../src/reason.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';

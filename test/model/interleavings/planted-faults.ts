@@ -1,6 +1,6 @@
 import type { OwnComment } from '../../../src/github/api.ts';
+import type { Note } from '../../../src/memory/announcements.ts';
 import { Conversation, type Reading } from '../../../src/memory/conversation.ts';
-import type { Note } from '../../../src/memory/updates.ts';
 import { commands, type Group, legs, reruns, rerunsOfLegs, type Single } from './scenarios.ts';
 import type { Overrides } from './simulated-run.ts';
 

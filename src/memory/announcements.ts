@@ -1,0 +1,266 @@
+import { Deadline } from '../github/deadline.ts';
+import { GitHubError, isUnclear, neededFor, reasonFor } from '../github/errors.ts';
+import type { Claim } from '../github/reactions.ts';
+import { join, ours, type Reason } from '../reason.ts';
+import type { JobState, Turn } from '../turn.ts';
+import { findHolder, isCommand } from './claim.ts';
+import { type ConversationOptions, LIST_LAG_MS } from './conversation.ts';
+import type { Ledger } from './ledger.ts';
+import type { Pace } from './pace.ts';
+import type { Target } from './target.ts';
+import type { TrackedJobs } from './tracked-jobs.ts';
+
+// What happens in the comments before messages are sent: they are read, the messages are noted in them, and
+// it is decided whether another run sends one of them.
+
+/** What the comment remembers of earlier runs and attempts. */
+export type Memory =
+  | {
+      readonly kind: 'read';
+      readonly ledger: Ledger;
+      /** Whether it is complete. */
+      readonly isWhole: boolean;
+    }
+  /** There is no pull request or issue, or `comment` is `false`. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unreadable'; readonly why: Reason };
+
+/** The result of an announcement. */
+export type Note =
+  /** The comment notes the message, or there is no pull request or issue for a comment. */
+  | { readonly kind: 'noted' }
+  | { readonly kind: 'missing'; readonly why: Reason }
+  /** The note may not be written, and another run, whose note is, may be about to send the message. */
+  | { readonly kind: 'unclear'; readonly why: Reason }
+  /** Another run sends this message; null if it is not known which one. */
+  | { readonly kind: 'taken'; readonly turn: Turn | null };
+
+/** What reading and noting need, beyond the comments themselves. */
+export interface AnnouncementOptions extends ConversationOptions {
+  readonly attempt: number;
+  /** For a command: whether this run may send its message. It never rejects. */
+  readonly claim: () => Promise<Claim>;
+}
+
+/** Milliseconds that reading a comment, and noting messages in it, may delay a run. */
+const BEFORE_MESSAGE_MS = 10_000;
+/** Milliseconds after which lists show a comment by a run that may have read a list without ours before. */
+const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
+
+export class Announcements {
+  readonly #options: AnnouncementOptions;
+  readonly #jobs: TrackedJobs;
+  readonly #pace: Pace;
+  /** Resolves when the latest note in the queue may be written. */
+  #lastNote: Promise<unknown> = Promise.resolve();
+  /** Whether the command was claimed, if there is one. */
+  #hasClaimed = false;
+  /** Whether GitHub did not respond in time: further messages do not wait for their note. */
+  #isSilent = false;
+
+  constructor(options: AnnouncementOptions, jobs: TrackedJobs, pace: Pace) {
+    this.#options = options;
+    this.#jobs = jobs;
+    this.#pace = pace;
+  }
+
+  /** Reads the comment, unless that was done before. It never rejects. */
+  async load(target: Target): Promise<Memory> {
+    try {
+      const { ledger, isWhole } = await this.#inTime(target.load());
+      return { kind: 'read', ledger, isWhole };
+    } catch (error) {
+      if (this.#options.signal.aborted) {
+        return { kind: 'unreadable', why: ours('the run was cancelled') };
+      }
+      // The caller reports it if it matters. Writing the comment is tried again.
+      const needed = ours(neededFor(error).replace(/\.$/, ''));
+      return { kind: 'unreadable', why: join([reasonFor(error), needed], '. ') };
+    }
+  }
+
+  /** Rejects with a `GitHubError` if it takes too long. The work itself continues. */
+  async #inTime<T>(work: Promise<T>, ms = BEFORE_MESSAGE_MS): Promise<T> {
+    const { clock, signal } = this.#options;
+    // If it fails after the time is over, nothing else handles the error.
+    work.catch(() => {});
+    const startedAt = clock.now();
+    try {
+      return await new Deadline(clock, ms).waitFor(work, signal);
+    } catch (error) {
+      // Timers may fire up to a millisecond early.
+      const isLate = clock.now() - startedAt >= BEFORE_MESSAGE_MS - 1;
+      this.#isSilent ||= !signal.aborted && isLate;
+      throw error;
+    }
+  }
+
+  #claim(): Promise<Claim> {
+    this.#hasClaimed = true;
+    return this.#options.claim();
+  }
+
+  /** Claims a command without a note. It never rejects. */
+  async withoutNote(why: Reason | null, group: readonly JobState[] = []): Promise<Note> {
+    // No message is sent after a cancellation.
+    if (this.#options.signal.aborted) return UNNEEDED;
+    const claim = await this.#claim();
+    // In a re-run, an earlier attempt may have claimed it.
+    if (claim === 'taken' && this.#options.attempt === 1) {
+      for (const { jobId } of group) this.#jobs.withdraw(jobId);
+      return { kind: 'taken', turn: null };
+    }
+    if (claim === 'taken' || claim === 'failed') for (const state of group) this.#doubt(state);
+    return why === null ? NOTED : { kind: 'missing', why };
+  }
+
+  /**
+   * Notes messages in one comment, and finds out whether another run sends one of them. It never rejects, and
+   * takes 10 s at most once the comment may be written.
+   */
+  async announce(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
+    // A re-run sends nothing without a note, so it always waits.
+    const ms = this.#isSilent && this.#options.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;
+    const begun = Promise.withResolvers<void>();
+    const givenUp = new AbortController();
+    const before = target.working;
+    target.isStale = true;
+    target.begin();
+    const working = target.enqueue(async () => {
+      const isDue = await this.#waitToNote(target, group);
+      begun.resolve();
+      // No message goes out any more; the last write says why.
+      return isDue ? this.#noteNow(target, group, givenUp.signal) : noteAll(group, UNNEEDED);
+    });
+    try {
+      await this.#inTime(before, ms);
+      await begun.promise;
+      return await this.#inTime(working, ms);
+    } catch (error) {
+      givenUp.abort();
+      const why = reasonFor(error);
+      return noteAll(
+        group,
+        this.#mayBeTaken(group, error)
+          ? { kind: 'unclear', why }
+          : await this.withoutNote(why, group),
+      );
+    }
+  }
+
+  /**
+   * Whether another run may send the message and not know of this one. It would mistake our
+   * reaction for that of another tool and send it, too. So a command is not sent if GitHub may or may not have
+   * written its note, or refused it for a rate limit, which may be over when another run writes its own. If
+   * GitHub refuses the note for another reason, it refuses the notes of other runs as well, and the claim
+   * decides.
+   */
+  #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
+    const { attempt, signal } = this.#options;
+    const isPassing = isUnclear(error) || (error instanceof GitHubError && error.isRateLimit);
+    return (
+      attempt === 1 && !signal.aborted && isPassing && group.some(({ turn }) => isCommand(turn))
+    );
+  }
+
+  /**
+   * Resolves when a note may be written, to whether it is still needed. Only one note at a time waits: so
+   * the results of earlier messages are written before the notes of later ones, and little is left to write
+   * at the end of the run.
+   */
+  #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
+    const isDue = (): boolean =>
+      !this.#options.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
+    const wait = this.#lastNote.then(async () => {
+      if (isDue()) await this.#pace.wait(target.conversation.number);
+      return isDue();
+    });
+    this.#lastNote = wait;
+    return wait;
+  }
+
+  /** Writes the note, claims the command and reads both back: three requests without other runs. */
+  async #noteNow(
+    target: Target,
+    group: readonly JobState[],
+    givenUp: AbortSignal,
+  ): Promise<ReadonlyMap<string, Note>> {
+    const { conversation } = target;
+    const notes = new Map<string, Note>();
+    const own = (): Ledger => this.#jobs.ledgerAt(conversation.number);
+    const check = (versions: readonly Ledger[], claim: Claim): void => {
+      if (givenUp.aborted) return;
+      for (const { jobId, turn } of group) {
+        if (notes.has(jobId)) continue;
+        const holder = findHolder(versions, jobId, turn, claim);
+        if (holder === null) continue;
+        // A re-run that goes on otherwise reads again what is remembered by then.
+        if (this.#options.attempt > 1) target.forget();
+        this.#jobs.withdraw(jobId);
+        notes.set(jobId, { kind: 'taken', turn: holder });
+      }
+    };
+
+    const isLater = this.#hasClaimed && group.some(({ turn }) => isCommand(turn));
+    // Another run may have noted its messages to these jobs in the meantime.
+    if (isLater) target.forget();
+    const first = await target.read();
+    check([first.ledger], 'taken');
+    if (notes.size === group.length) return notes;
+    let claiming: Promise<Claim> | undefined;
+    const reading = await conversation.writeUntilItShows(own, {
+      onWritten: () => {
+        claiming ??= this.#claim();
+      },
+    });
+    target.failure = null;
+    const claimed = await (claiming ?? this.#claim());
+    // It was ours before these jobs were noted, so another run may not have seen that we handle them.
+    const claim = isLater && claimed === 'ours' ? 'none' : claimed;
+    if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
+    else check(await this.#readVersions(target, own, claim), claim);
+    if (claim !== 'taken') return notes;
+    for (const state of group) {
+      if (notes.has(state.jobId) || !this.#doubt(state)) continue;
+      notes.set(state.jobId, {
+        kind: 'missing',
+        why: ours('an earlier attempt has claimed the command'),
+      });
+    }
+    return notes;
+  }
+
+  /**
+   * Whether an earlier attempt may have sent the message. In a re-run, a claim may be from an attempt
+   * whose note was never written. Our turn then becomes `unknown`, so that the next attempt does not
+   * send the message either.
+   */
+  #doubt({ jobId, turn }: JobState): boolean {
+    const isKnown = turn.mark !== turn.owner;
+    if (this.#options.attempt === 1 || isKnown) return false;
+    this.#jobs.replace(jobId, { delivery: 'unknown', result: 'error', reason: CLAIMED_BEFORE });
+    return true;
+  }
+
+  /** All versions of all comments, after lists show new comments. */
+  async #readVersions(target: Target, own: () => Ledger, claim: Claim): Promise<readonly Ledger[]> {
+    const { clock, signal } = this.#options;
+    // A cancellation ends the pause early, and then no message is sent.
+    const lagMs = claim === 'failed' ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
+    await clock.sleep(lagMs, signal).catch(() => {});
+    const everything = { allPages: true, withVersions: true };
+    const reading = await target.conversation.read(everything);
+    if (reading.isShown) return reading.versions;
+    return (await target.conversation.writeUntilItShows(own, everything)).versions;
+  }
+}
+
+const NOTED: Note = { kind: 'noted' };
+const UNNEEDED: Note = { kind: 'missing', why: ours('the run was ending') };
+const CLAIMED_BEFORE = ours(
+  'An earlier attempt has claimed the command, and it is not known whether it sent the message.',
+);
+
+function noteAll(group: readonly JobState[], note: Note): ReadonlyMap<string, Note> {
+  return new Map(group.map(({ jobId }) => [jobId, note]));
+}

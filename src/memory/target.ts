@@ -1,0 +1,60 @@
+import { GitHubError } from '../github/errors.ts';
+import type { Conversation, Reading } from './conversation.ts';
+
+// The comment on one pull request or issue as this run works on it: its queue, and what was read and written.
+
+export class Target {
+  readonly conversation: Conversation;
+  /** The progress of its jobs at the last write. */
+  written = '';
+  /** Whether something has changed since the last write. */
+  isStale = false;
+  /** Why the comment is not up to date; null if it is, or if there is nothing to write. */
+  failure: unknown = null;
+  readonly #readsAllPages: boolean;
+  #reading: Promise<Reading> | null = null;
+  #working: Promise<unknown> = Promise.resolve();
+
+  constructor(conversation: Conversation, readsAllPages: boolean) {
+    this.conversation = conversation;
+    this.#readsAllPages = readsAllPages;
+  }
+
+  /** Resolves when all work on the comment is done. It never rejects. */
+  get working(): Promise<unknown> {
+    return this.#working;
+  }
+
+  /** Reads and writes of the comment are made one after the other. */
+  enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const working = this.#working.then(work);
+    // The caller handles its errors.
+    this.#working = working.catch(() => {});
+    return working;
+  }
+
+  /** What the comment remembered at first, as soon as it is the turn of this read. */
+  load(): Promise<Reading> {
+    return this.#reading ?? this.enqueue(() => this.read());
+  }
+
+  /** The same at once, for work that was enqueued. */
+  read(): Promise<Reading> {
+    if (this.#reading === null) {
+      this.#reading = this.conversation.read({ allPages: this.#readsAllPages });
+      // The next call tries again.
+      this.#reading.catch(() => this.forget());
+    }
+    return this.#reading;
+  }
+
+  /** The next call reads again. */
+  forget(): void {
+    this.#reading = null;
+  }
+
+  /** Until the work ends, it counts as too late. */
+  begin(): void {
+    this.failure ??= new GitHubError(0, 'the run has at most 30 s for it');
+  }
+}
