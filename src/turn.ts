@@ -76,6 +76,8 @@ export interface Turn {
   readonly by: string | null;
   /** The beginning of the prompt. */
   readonly prompt: string;
+  /** A hash of the whole prompt. */
+  readonly promptHash: string;
   readonly startedAt: number;
   readonly runId: string;
   /** The last attempt of that run that had the turn. */
@@ -124,7 +126,7 @@ export interface JobState {
 export function newTurn(
   start: Pick<
     Turn,
-    'origin' | 'leg' | 'mark' | 'by' | 'prompt' | 'startedAt' | 'runId' | 'attempt'
+    'origin' | 'leg' | 'mark' | 'by' | 'prompt' | 'promptHash' | 'startedAt' | 'runId' | 'attempt'
   >,
 ): Turn {
   return {

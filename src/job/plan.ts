@@ -4,7 +4,6 @@ import type { Memory } from '../memory/announcements.ts';
 import { findEarlier, isCommand } from '../memory/claim.ts';
 import {
   findJob,
-  isAbout,
   isOvertaken,
   isSameOrOlderRun,
   isWithdrawn,
@@ -96,7 +95,7 @@ function isTrimmed({ trimmed }: Ledger, own: Turn): boolean {
 function isSure(earlier: Turn, own: Turn): boolean {
   if (earlier.delivery !== 'not-sent') return true;
   const isSame = earlier.runId === own.runId && earlier.leg === own.leg;
-  return isSame && isAbout(earlier, own.prompt) && !isWithdrawn(earlier);
+  return isSame && earlier.promptHash === own.promptHash && !isWithdrawn(earlier);
 }
 
 function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Plan {

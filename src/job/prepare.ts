@@ -69,13 +69,15 @@ export function startTurn(
   const by = comment?.author.login ?? (event === 'schedule' ? null : info.actor || null);
   // Without a command, the message belongs to the step, whatever triggered it.
   const isCommand = comment !== null && inputs.command !== null;
+  // Redacted before it is cut: a part of a secret would not be recognized.
+  const shown = runtime.redact(prompt);
   return newTurn({
     origin: isCommand ? `${comment.kind}:${comment.id}` : info.origin,
     leg: isCommand ? '' : legOf(inputs.matrixLeg),
     mark,
     by: by === null ? null : oneLine(runtime.redact(by), 100),
-    // Redacted before it is cut: a part of a secret would not be recognized.
-    prompt: runtime.redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),
+    prompt: shown.slice(0, SHOWN_PROMPT).toWellFormed(),
+    promptHash: hashOf(shown),
     startedAt,
     runId: info.runId,
     attempt: info.attempt,
@@ -85,5 +87,9 @@ export function startTurn(
 /** A hash of the `matrix` context; empty without a matrix, for which the runner passes `null`. */
 function legOf(matrixLeg: string): string {
   if (['', 'null', '{}'].includes(matrixLeg.trim())) return '';
-  return createHash('sha256').update(matrixLeg).digest('hex').slice(0, 8);
+  return hashOf(matrixLeg);
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }

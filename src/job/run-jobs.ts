@@ -5,7 +5,6 @@ import { Deadline } from '../github/deadline.ts';
 import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
 import type { Note } from '../memory/announcements.ts';
-import { isAbout } from '../memory/ledger.ts';
 import { ownPullRequest } from '../pull-request-link.ts';
 import { NO_REASON } from '../reason.ts';
 import type { JobState, Turn } from '../turn.ts';
@@ -156,7 +155,7 @@ class Fleet {
           'sent again.',
       );
     }
-    if (!isAbout(plan.turn, this.#own.prompt)) {
+    if (plan.turn.promptHash !== this.#own.promptHash) {
       log.info(
         `The prompt to job ${jobId} was another one in the earlier attempt; this one is not sent.`,
       );

@@ -3,7 +3,6 @@ import type { Turn } from '../turn.ts';
 import {
   copiesOf,
   findJob,
-  isAbout,
   isWithdrawn,
   type Ledger,
   type LedgerJob,
@@ -34,9 +33,10 @@ export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
   const candidates = turns.filter((turn) => turn.origin === own.origin && isFree(turn));
   const rankOf = (turn: Turn): number => {
     if (isCommand(own)) return -weightOf(turn);
-    if (isWithdrawn(turn)) return 4;
-    if (turn.leg === own.leg) return isAbout(turn, own.prompt) ? 0 : 1;
-    return turn.delivery === 'not-sent' ? 2 : 3;
+    if (isWithdrawn(turn)) return 6;
+    const hasPrompt = turn.promptHash === own.promptHash;
+    if (turn.leg === own.leg) return hasPrompt ? 0 : 1;
+    return (hasPrompt ? 2 : 4) + (turn.delivery === 'not-sent' ? 0 : 1);
   };
   const [first] = candidates.toSorted(
     (one, other) => rankOf(one) - rankOf(other) || one.startedAt - other.startedAt,

@@ -51,6 +51,7 @@ const turnTuple = z.tuple([
   time, // endedAt
   index, // evidence
   z.nullable(z.tuple([index, index, index])), // base: status, prLink, archivedAt
+  index, // promptHash
 ]);
 const jobTuple = z.tuple([
   z.string().check(z.regex(/^(?!\.{1,2}$)[\w\-.~:@]{1,256}$/)),
@@ -103,6 +104,7 @@ function toTuple(
       ...[since(turn.startedAt), since(turn.sentAt), since(turn.endedAt)],
       TRUTHS.indexOf(turn.evidence),
       base && [put(base.status), put(base.prLink), put(base.archivedAt)],
+      put(turn.promptHash),
     ] as TurnTuple;
   };
   const { id, record } = job;
@@ -136,10 +138,15 @@ export function decode(data: string): Ledger {
     const { 0: origin, 1: leg, 2: mark, 3: owner, 4: ownerLeg, 5: writes, 6: run } = tuple;
     const { 7: attempt, 8: by, 9: prompt, 10: delivery, 11: result, 12: confirmed } = tuple;
     const { 13: change, 14: reason, 15: started, 16: sent, 17: ended } = tuple;
-    const { 18: evidence, 19: base } = tuple;
+    const { 18: evidence, 19: base, 20: promptHash } = tuple;
     const start = newTurn({
       ...{ origin: get(origin), leg: get(leg), mark: get(mark), runId: get(run), attempt },
-      ...{ by: getOrNull(by), prompt: get(prompt), startedAt: timeOf(started) ?? epoch },
+      ...{
+        by: getOrNull(by),
+        prompt: get(prompt),
+        promptHash: get(promptHash),
+        startedAt: timeOf(started) ?? epoch,
+      },
     });
     const isOver = ended !== NULL && RESULTS[result] !== undefined;
     return {
@@ -188,6 +195,7 @@ export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
     ...turn,
     by: clean(turn.by),
     prompt: redact(turn.prompt),
+    promptHash: redact(turn.promptHash),
     reason: redactReason(turn.reason, redact),
     base: turn.base && {
       status: cleanStatus(turn.base.status),

@@ -248,8 +248,3 @@ function shorten(prompt: string): string {
     ? prompt
     : `${prompt.slice(0, SHORT_PROMPT - 1).toWellFormed()}…`;
 }
-
-/** Whether a turn has this prompt, of which it may remember only the beginning. */
-export function isAbout({ prompt: known }: Turn, prompt: string): boolean {
-  return known === prompt || known === shorten(prompt);
-}

@@ -27,7 +27,11 @@ export class TrackedJobs {
     this.#clock = clock;
   }
 
-  /** Stores the state of a job and, if it is new, its pull request or issue. Returns whether the job is new. */
+  /**
+   * Stores the state of a job, and its pull request or issue. Returns whether the job is new. A job keeps its
+   * first one until its message is out: if two comments said that it was not sent, a re-run would send it
+   * because of one of them, and the next re-run because of the other.
+   */
   store(state: JobState, conversation: number | null): boolean {
     const known = this.#jobs.get(state.jobId);
     const job = known ?? {
@@ -36,7 +40,10 @@ export class TrackedJobs {
     };
     this.#jobs.set(state.jobId, job);
     job.state = state;
-    if (conversation !== null) job.conversations.add(conversation);
+    const isOut = state.turn.delivery !== 'not-sent';
+    if (conversation !== null && (isOut || job.conversations.size === 0)) {
+      job.conversations.add(conversation);
+    }
     return known === undefined;
   }
 

@@ -10,7 +10,12 @@ import { describeMemory } from './memory.ts';
 const STARTED_AT = Date.UTC(2026, 10, 21, 19, 32);
 const TURN = newTurn({
   ...{ origin: 'comment:3000000001', leg: '', mark: 'k3v9', runId: '42', attempt: 1 },
-  ...{ by: 'octocat', prompt: 'Add a guide — “quickly”.', startedAt: STARTED_AT },
+  ...{
+    by: 'octocat',
+    prompt: 'Add a guide — “quickly”.',
+    promptHash: '5e1f',
+    startedAt: STARTED_AT,
+  },
 });
 const LEDGER: Ledger = {
   jobs: [

@@ -337,6 +337,7 @@ describe('what a comment remembers', () => {
     writes: fc.nat(),
     by: text,
     prompt: hostileText,
+    promptHash: hostileText,
     delivery: fc.constantFrom('sending', ...DELIVERIES),
     result: fc.constantFrom(...RESULTS),
     confirmed: fc.option(fc.boolean()),

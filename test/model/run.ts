@@ -209,7 +209,7 @@ function stepper({ steps, forEver }: Script): () => Step {
 
 const START = newTurn({
   ...{ origin: 'run:1:job:step', leg: '', mark: 'mark-1', by: null, prompt: 'x' },
-  ...{ startedAt: EPOCH, runId: '1', attempt: 1 },
+  ...{ promptHash: 'x', startedAt: EPOCH, runId: '1', attempt: 1 },
 });
 
 function said(state: JobState) {

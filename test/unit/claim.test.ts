@@ -47,6 +47,24 @@ describe('of a step, the turn of an earlier attempt', () => {
       'b',
     ],
     [
+      'is rather of the same prompt than of one that begins like it',
+      [early('a', { promptHash: 'of another end' }), early('b', later)],
+      'b',
+    ],
+    [
+      'is of several with the same prompt the first, even if a later one was not sent',
+      [early('a'), early('b', { delivery: 'not-sent', ...later })],
+      'a',
+    ],
+    [
+      'is of other legs rather one of the same prompt than one that was not sent',
+      [
+        early('a', { ...other, prompt: 'Stop.', delivery: 'not-sent' }),
+        early('b', { ...other, ...later }),
+      ],
+      'b',
+    ],
+    [
       'is rather of the same leg than of the same prompt',
       [early('a', other), early('b', { prompt: 'Stop.', ...later })],
       'b',

@@ -139,7 +139,13 @@ describe('whatever is put in', () => {
       owner: hostileText,
       ownerLeg: hostileText,
     },
-    ...{ writes: fc.nat(), by: text, prompt: hostileText, runId: hostileText },
+    ...{
+      writes: fc.nat(),
+      by: text,
+      prompt: hostileText,
+      promptHash: hostileText,
+      runId: hostileText,
+    },
     attempt: fc.integer({ min: 1, max: 1e9 }),
     delivery: fc.constantFrom('sending', ...DELIVERIES),
     result: fc.constantFrom(...RESULTS),
@@ -242,8 +248,8 @@ describe('what this action cannot have written is refused', () => {
     deflateSync(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64');
   const TEXTS = ['origin', '', 'mark', 'owner', '1', 'alice', 'Go.', 'reason', 'completed'];
   // origin, leg, mark, owner, ownerLeg, writes, run, attempt, by, prompt, delivery, result, confirmed, change,
-  // reason, started, sent, ended, evidence, base
-  const TURN = [0, 1, 2, 3, 1, 1, 4, 1, 5, 6, 2, 7, 1, 2, [7], 0, 10, 20, 1, [8, -1, -1]];
+  // reason, started, sent, ended, evidence, base, promptHash
+  const TURN = [0, 1, 2, 3, 1, 1, 4, 1, 5, 6, 2, 7, 1, 2, [7], 0, 10, 20, 1, [8, -1, -1], 6];
   const PARTS = [START, TEXTS, [['job-1', [8, -1, -1, -1, ''], [TURN]]], null];
 
   /** The same with another value at a place, which is reached by these indexes. */
@@ -396,14 +402,14 @@ describe('what is a secret by now is taken out of what was read', () => {
       },
       turns: [
         turn({
-          ...{ by: held, prompt: held, reason: ['It said ', held] },
+          ...{ by: held, prompt: held, promptHash: held, reason: ['It said ', held] },
           base: { status: held, prLink: held, archivedAt: held },
         }),
       ],
     });
     const clean = redactLedger(full, redact);
     expect(JSON.stringify(clean)).not.toContain(SECRET);
-    expect(JSON.stringify(clean).match(/a \*\*\* b/g)).toHaveLength(10);
+    expect(JSON.stringify(clean).match(/a \*\*\* b/g)).toHaveLength(11);
   });
 
   it('but from no word, id or key of ours', () => {

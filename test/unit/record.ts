@@ -24,6 +24,7 @@ export function record(parts: Partial<JobRecord> = {}): JobRecord {
 export function turn(parts: Partial<Turn> = {}): Turn {
   const start = {
     ...{ origin: 'run:1:job:step', leg: '', mark: 'mark-1', by: null, prompt: 'Go.' },
+    promptHash: parts.prompt ?? 'Go.',
     ...{ startedAt: START, runId: '1', attempt: 1 },
   };
   const ownerLeg = parts.leg ?? start.leg;

@@ -44,7 +44,7 @@ export const EXISTING: Ledger = {
         {
           ...newTurn({
             ...{ origin: 'run:1:x:y', leg: '', mark: 'old', by: null, prompt: 'x' },
-            ...{ startedAt: EPOCH - 4_000_000, runId: '1', attempt: 1 },
+            ...{ promptHash: 'x', startedAt: EPOCH - 4_000_000, runId: '1', attempt: 1 },
           }),
           ...{ delivery: 'sent', result: 'sent', sentAt: EPOCH - 3_900_000 },
           endedAt: EPOCH - 3_800_000,

@@ -129,7 +129,10 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
   const open: JobState = {
     ...{ jobId, isReadOnly: false, record, polls: 9 },
     turn: {
-      ...newTurn({ ...start, prompt: PROMPT, startedAt: START, runId: '4711', attempt: 1 }),
+      ...newTurn({
+        ...{ ...start, prompt: PROMPT, promptHash: '5e1f', startedAt: START },
+        ...{ runId: '4711', attempt: 1 },
+      }),
       ...{ delivery: 'sent', sentAt: START + 2000, base: record, ...turn },
     },
     firstSeenAt: START,
