@@ -71,7 +71,8 @@ const PAGE_SIZE = 100;
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
 /** The newest first; `diff` is the whole body at that time. */
-const VERSIONS = 'userContentEdits(first: 100) { nodes { diff } }';
+const VERSIONS = '... on IssueComment { userContentEdits(first: 100) { nodes { diff } } }';
+/** Lists come without versions: those of comments by others can be of any size. */
 const commentsQuery = (versions: string): string => `query (
   $owner: String!, $name: String!, $number: Int!, $before: String, $ids: [ID!]!
 ) {
@@ -81,13 +82,13 @@ const commentsQuery = (versions: string): string => `query (
       ... on PullRequest { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
     }
   }
-  nodes(ids: $ids) { ...comment }
+  nodes(ids: $ids) { ...comment ${versions} }
 }
 fragment page on IssueCommentConnection {
   nodes { ...comment }
   pageInfo { hasPreviousPage startCursor }
 }
-fragment comment on IssueComment { id body url viewerDidAuthor updatedAt ${versions} }`;
+fragment comment on IssueComment { id body url viewerDidAuthor updatedAt }`;
 
 const time = z.pipe(z.iso.datetime({ offset: true }), z.transform(Date.parse));
 const graphqlComment = z.object({
@@ -193,7 +194,10 @@ class Client {
     this.#limits = new CallLimits(options.clock, options.redact, options.signal);
   }
 
-  /** Our comments on an issue or pull request, the oldest first. Makes one request per page. */
+  /**
+   * Our comments on an issue or pull request, the oldest first. Makes one request per page, and another one
+   * for the versions of comments that are not known yet.
+   */
   async readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]> {
     const found = new Map<number, OwnComment>();
     let before: string | null = null;
@@ -202,10 +206,20 @@ class Client {
       const ids: readonly string[] = before === null ? query.nodeIds : [];
       const data: CommentsData = await this.#readPage({ number, before, ids }, query.withVersions);
       const { nodes, pageInfo } = data.repository.issueOrPullRequest.comments;
-      for (const node of [...nodes, ...data.nodes]) {
+      const unknown = nodes.filter(
+        ({ id, viewerDidAuthor }) => viewerDidAuthor && !ids.includes(id),
+      );
+      const withVersions = query.withVersions
+        ? await this.#readVersions(
+            { number, before },
+            unknown.map(({ id }) => id),
+          )
+        : [];
+      for (const node of [...data.nodes, ...withVersions, ...nodes]) {
         const comment = node && this.#toOwn(node);
+        if (comment === null || found.has(comment.id)) continue;
         // Someone may have replaced its whole text.
-        if (comment?.versions.some(query.isOurs)) found.set(comment.id, comment);
+        if (comment.versions.some(query.isOurs)) found.set(comment.id, comment);
       }
       before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
     } while (before !== null && (query.allPages || found.size === 0));
@@ -256,6 +270,11 @@ class Client {
 
   get #graphql(): string {
     return `POST ${this.#options.graphqlUrl}`;
+  }
+
+  async #readVersions(variables: object, ids: readonly string[]): Promise<CommentsData['nodes']> {
+    if (ids.length === 0 || this.#versions === '') return [];
+    return (await this.#readPage({ ...variables, ids }, true)).nodes;
   }
 
   async #readPage(variables: object, withVersions: boolean): Promise<CommentsData> {

@@ -29,7 +29,7 @@ export interface FetchResponse {
  */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 const MOST_REDIRECTS = 5;
-/** Bytes of a body. A hundred long comments with all their versions have fewer. */
+/** Bytes of a body. A hundred long comments, or one with all its versions, have fewer. */
 const SIZE_LIMIT = 64 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
 const LOOPBACK = 'localhost,127.0.0.1,::1';

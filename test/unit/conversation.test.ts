@@ -150,7 +150,23 @@ describe('a reading shows', () => {
     expect(namesIn(now)).toEqual(['c1', 'y1']);
     const plain = await scene.drive(run.read());
     expect(plain.versions.map(namesIn)).toEqual([['c1'], ['y1']]);
-    expect(scene.names()).toEqual(['read+history', 'read']);
+    // Those that were not known are read once more, for their versions.
+    expect(scene.names()).toEqual(['read+history', 'read+history', 'read']);
+    await scene.drive(run.read({ withVersions: true }));
+    expect(scene.names().slice(3)).toEqual(['read+history']);
+  });
+
+  it('not the versions of what others have edited, which may be more than a run can read', async () => {
+    const strangers = Array.from({ length: 12 }, () => ({ author: 'mallory', body: 'Hi.' }));
+    const comments = [...strangers, { author: ACTIONS, body: bodyOf(own('a')) }];
+    await using scene = await openScene({ issues: [{ number: NUMBER, comments }] });
+    for (const { id } of scene.github.comments(NUMBER).slice(0, -1)) {
+      for (let edits = 0; edits < 100; edits++) {
+        scene.github.editComment(id, `${edits} ${'x'.repeat(60_000)}`);
+      }
+    }
+    const { versions } = await scene.drive(open(scene, 'me').read({ withVersions: true }));
+    expect(versions.map(namesIn)).toEqual([['a1']]);
   });
 
   it('the versions there are, on a host that keeps none', async () => {
