@@ -90,7 +90,13 @@ const requestError = z.object({
   status: z.number(),
   response: z.optional(
     z.object({
-      data: z.catch(z.object({ message: z.string() }), { message: '' }),
+      data: z.catch(
+        z.object({
+          message: z.string(),
+          errors: z.catch(z.array(z.object({ message: text })), []),
+        }),
+        { message: '', errors: [] },
+      ),
       headers: headersSchema,
     }),
   ),
@@ -118,16 +124,19 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
     return new GitHubError(0, `GitHub could not be reached${detailOf(error)}`, error);
   }
   const { status, response } = data;
-  const said = response.data.message;
+  const { message, errors } = response.data;
+  const details = errors.map((one) => one.message).filter((detail) => detail !== '');
+  const said = [message, ...details].join(': ');
   // Only refused calls are repeated: others may have had an effect.
   const isRefused = status === 403 || status === 429;
   const pauseMs = isRefused ? retryAfterMsOf(response.headers) : null;
-  // A rate limit may have the status 403, like a missing permission.
+  // A rate limit may have the status 403, like a missing permission, or 422, like a wrong text.
   const isRateLimit =
-    isRefused &&
-    (pauseMs !== null ||
-      response.headers['x-ratelimit-remaining'] === '0' ||
-      /\brate limit/i.test(said));
+    (isRefused &&
+      (pauseMs !== null ||
+        response.headers['x-ratelimit-remaining'] === '0' ||
+        /\brate limit/i.test(said))) ||
+    (status === 422 && details.some((detail) => detail.includes('submitted too quickly')));
   const why = sentence`GitHub answered ${status}${quote(said, redact)}`;
   return new GitHubError(isRateLimit ? 429 : status, why, error, pauseMs);
 }

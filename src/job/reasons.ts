@@ -80,7 +80,8 @@ export function reviewState(state: JobState, { turns }: LedgerJob): JobState {
 /** Another run or a later attempt sends the same message; `other` is null if it is not known which one. */
 export function handledElsewhere(jobId: string, own: Turn, other: Turn | null): End {
   const isLater = other !== null && other.runId === own.runId && other.attempt > own.attempt;
-  const who = other === null ? ours('another run') : sentence`run ${other.runId}`;
+  const who =
+    other === null ? ours('another run, step or matrix job') : sentence`run ${other.runId}`;
   const why = isLater
     ? ours('a later attempt of this run has its message')
     : sentence`${who} handles the same comment`;

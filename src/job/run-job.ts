@@ -52,8 +52,8 @@ const FRESH_BASELINE_MS = 1000;
 const EARLIER_DOUBT = ours('The comment does not say whether the message was delivered.');
 const notNoted = (why: Reason): Reason =>
   sentence`This is a re-run, and the message could not be noted in the comment (${why}), so another
-    attempt could send it twice. Give the job ${'pull-requests: write'}, start a new run, or set
-    ${'resend-on-rerun: true'}.`;
+    attempt could send it twice. Start a new run, write a new comment, or set
+    ${'resend-on-rerun: true'}. The job needs ${'pull-requests: write'}.`;
 
 const mayBeTaken = (why: Reason): Reason =>
   sentence`The comment may not note the message (${why}), so another workflow may be sending it.

@@ -198,7 +198,7 @@ class Fleet {
     if (isForComment || inputs.onlyWhen !== null) return 'before';
     // The jobs of a batch are announced at once.
     if (this.#size > 1) return 'after';
-    // While the comment is read, a poll takes no time; otherwise the permission took that time.
+    // A trusted run reads the comment at the same time. Others have done so while the permission was checked.
     return isTrusted(trigger) || info.attempt > 1 ? 'before' : 'beside';
   }
 

@@ -161,12 +161,12 @@ export function baselineOf({ order, onlyWhen, takesPlace }: PlanInput): Message[
 }
 
 function firstPollOf(
-  { onlyWhen, takesPlace, isRerun, isChecked }: PlanInput,
+  { onlyWhen, takesPlace, isRerun, isTrusted }: PlanInput,
   size: number,
 ): Message['firstPoll'] {
   if (takesPlace || onlyWhen !== null) return 'before';
   if (size > 1) return 'after';
-  return isChecked && !isRerun ? 'beside' : 'before';
+  return isTrusted || isRerun ? 'before' : 'beside';
 }
 
 /** Each job has a service of its own, which knows nothing of the others. */

@@ -20,8 +20,8 @@ export interface PlanInput {
   readonly isRerun: boolean;
   /** Whether only the job itself names the conversation, so that it is polled for that. */
   readonly takesPlace: boolean;
-  /** Whether the permission of a person was asked for. */
-  readonly isChecked: boolean;
+  /** Whether only people with push access can have started the run. */
+  readonly isTrusted: boolean;
 }
 
 /** One job, and how its requests go. */
@@ -222,7 +222,7 @@ export const surroundings = fc.record({
   announceMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat({ max: 10_000 })),
   isRerun: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
   takesPlace: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
-  isChecked: fc.boolean(),
+  isTrusted: fc.boolean(),
 });
 
 /** A job to which nothing was sent before. */

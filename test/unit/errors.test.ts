@@ -84,6 +84,33 @@ describe('a request that failed', () => {
       answered(403, refused, { 'x-ratelimit-remaining': '0' }),
       { isRateLimit: true, retryAfterMs: null },
     ],
+    [
+      'with a refusal whose details are odd',
+      answered(422, {
+        message: 'Validation Failed',
+        errors: [{ code: 'unprocessable', message: 'was submitted too quickly' }, 'x'],
+      }),
+      { status: 422, isRateLimit: false, message: 'GitHub answered 422: "Validation Failed"' },
+    ],
+    [
+      'with a limit of texts, in its usual form',
+      answered(422, {
+        message: 'Validation Failed',
+        errors: [{ code: 'unprocessable', message: 'was submitted too quickly' }],
+      }),
+      {
+        ...{ status: 429, isRateLimit: true, retryAfterMs: null },
+        message: 'GitHub answered 422: "Validation Failed: was submitted too quickly"',
+      },
+    ],
+    [
+      'with a text that is refused',
+      answered(422, { message: 'Validation Failed', errors: [{ message: 'body is too long' }] }),
+      {
+        ...{ status: 422, isRateLimit: false },
+        message: 'GitHub answered 422: "Validation Failed: body is too long"',
+      },
+    ],
     ['with a limit by its status', answered(429, {}), { status: 429, isRateLimit: true }],
     [
       'with a pause of no use',

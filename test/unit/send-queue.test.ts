@@ -22,7 +22,7 @@ it('once the limit is reached, jobs that have not started are not even polled', 
   const fleet: Fleet = {
     order: { wait: true, timeoutMs: 600_000, settleMs: 0, pollIntervalMs: null },
     ...{ onlyWhen: null, startsAt: 0, cancel: { kind: 'never' }, jitter: [0], veto: false },
-    ...{ announceMs: 0, isRerun: false, takesPlace: false, isChecked: false },
+    ...{ announceMs: 0, isRerun: false, takesPlace: false, isTrusted: true },
     parts: [limited, ...['b', 'c', 'd', 'e', 'f'].map((id) => part(id))],
   };
   const { runs } = await play(fleet);
