@@ -109,10 +109,7 @@ export function virtualClock(startsAt: number): VirtualClock {
   };
 }
 
-/**
- * All that can go on without time goes on before, for Node calls what waits for the next tick once no
- * promise is left to settle. A turn of the event loop would cost much more; it has turns elsewhere.
- */
-export function everybodyWaits(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve));
+/** All that can go on without time goes on before the next turn of the event loop. */
+function everybodyWaits(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

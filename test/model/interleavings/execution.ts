@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/clock.ts';
 import type { OwnComment, Reaction } from '../../../src/github/api.ts';
 import { FRESH_READ_MS } from '../../../src/memory/conversation.ts';
 import type { Ledger } from '../../../src/memory/ledger.ts';
-import { EPOCH, everybodyWaits } from '../clock.ts';
+import { EPOCH } from '../clock.ts';
 import { ServerState, type StoredComment } from './server-state.ts';
 import {
   type Call,
@@ -663,4 +663,13 @@ function say({ jobs }: Ledger): string {
       return `${who} ${delivery}${endedAt === null ? '…' : ''}`;
     })
     .join(', ');
+}
+
+/**
+ * All that can go on without time goes on before, for Node calls what waits for the next tick once no
+ * promise is left to settle. Nothing here waits for anything else, which would need a turn of the
+ * event loop and cost much more.
+ */
+export function everybodyWaits(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }

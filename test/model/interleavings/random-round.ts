@@ -1,8 +1,8 @@
 import type { Clock } from '../../../src/clock.ts';
 import type { Ledger } from '../../../src/memory/ledger.ts';
 import type { CommentText } from '../../../src/memory/text.ts';
-import { EPOCH, everybodyWaits, sleepBy } from '../clock.ts';
-import { describe } from './execution.ts';
+import { EPOCH, sleepBy } from '../clock.ts';
+import { describe, everybodyWaits } from './execution.ts';
 import { ServerState, type StoredComment } from './server-state.ts';
 import {
   type Call,
