@@ -7,7 +7,7 @@ import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '..
 import { ALICE, pullRequest, RENOVATE } from '../sim/events.ts';
 import type { Comment } from '../sim/github/issues.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
-import { inTime } from '../sim/runner/clock.ts';
+import { callsEnd, inTime } from '../sim/runner/clock.ts';
 import { runHere } from '../sim/runner/here.ts';
 import {
   type Step,
@@ -128,6 +128,7 @@ export async function stage(scenario: Scenario = {}): Promise<Stage> {
     },
     pass: (ms) => inTime(time, (clock) => clock.sleep(ms, UNENDING)),
     async [Symbol.asyncDispose]() {
+      await callsEnd(time);
       await agent[Symbol.asyncDispose]();
       await github[Symbol.asyncDispose]();
       time[Symbol.dispose]();
