@@ -2,7 +2,15 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The longest first: at the end, one of them would be left over alone. */
-const LONGEST = ['fleet', 'random-rounds', 'protocol', 'reruns', 'forgery', 'fleets', 'comments'];
+const LONGEST = [
+  'random-rounds',
+  'fleet',
+  'fleet-slow',
+  'protocol',
+  'forgery',
+  'many-jobs',
+  'size',
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -21,20 +29,17 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: {
-          name: 'functions',
-          include: ['test/{unit,model,contract}/**/*.test.ts'],
-          // Loading src/ and its packages for each file takes longer than most of its tests, which
-          // therefore leave nothing behind.
-          isolate: false,
-        },
+        test: { name: 'functions', include: ['test/{unit,model,contract}/**/*.test.ts'] },
       },
       { extends: true, test: { name: 'scenarios', include: ['test/action/**/*.test.ts'] } },
     ],
+    // Loading src/ and its packages for each file takes longer than most of its tests, which
+    // therefore leave nothing behind.
+    isolate: false,
     // Generous: a test that is slow on a loaded machine is no failure.
     testTimeout: 180_000,
     // Most of a scenario is another process, or waiting for one.
-    maxWorkers: 2,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     maxConcurrency: 4,
     hookTimeout: 60_000,

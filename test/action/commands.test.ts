@@ -91,7 +91,7 @@ describe('what follows the command is the prompt', () => {
       line: 12,
       diffHunk: '@@ -1 +1 @@\n-```\n+````',
     });
-    const result = await scene.run({ step: { event } });
+    const result = await scene.runHere({ step: { event } });
     expect(result.outputs.result).toBe('sent');
     expect(scene.agent.accepted()[0]?.prompt).toBe(
       'explain this\n\nContext: this was written on the file "docs/a.md", line 12. ' +
@@ -235,7 +235,7 @@ describe('a command that the settings of the workflow stop is answered in one li
     ],
     ['no job and no memory', { 'job-id': '', comment: 'false' }, /job-id is empty/],
   ])('%s', async (name, inputs, words) => {
-    const { scene, result } = await comment('/agent add', { with: inputs }, name !== 'no key');
+    const { scene, result } = await comment('/agent add', { with: inputs }, name === 'no project');
     expect(errors(result)).toHaveLength(1);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(answers(scene)).toEqual([expect.stringMatching(answer(words))]);
@@ -261,7 +261,7 @@ describe('a command that the settings of the workflow stop is answered in one li
       { job: 'two' },
       { job: 'one', run_attempt: '2', triggering_actor: 'alice' },
     ]) {
-      const result = await scene.run({ step: { event, github } });
+      const result = await scene.runHere({ step: { event, github } });
       expect(errors(result)).toEqual([expect.stringContaining('api-key is empty')]);
     }
     expect(answers(scene)).toHaveLength(1);
@@ -368,7 +368,7 @@ it('a conversation, played through', async () => {
   let run = 0;
   async function say(
     body: string,
-    { author = ALICE, attempt = '1', again = false, inputs = {} } = {},
+    { author = ALICE, attempt = '1', again = false, isBuilt = false, inputs = {} } = {},
   ) {
     if (!again) run += 1;
     const { id } = again ? { id: lastId } : scene.github.addComment(PULL, author.login, body);
@@ -379,7 +379,8 @@ it('a conversation, played through', async () => {
       run_attempt: attempt,
       triggering_actor: author.login,
     };
-    return scene.run({ with: inputs, step: { event, github } });
+    const more = { with: inputs, step: { event, github } };
+    return isBuilt ? scene.run(more) : scene.runHere(more);
   }
   let lastId = 0;
   const own = () =>
@@ -396,12 +397,15 @@ it('a conversation, played through', async () => {
   });
   expect(scene.agent.accepted()).toHaveLength(1);
 
-  const second = await say('/agent now in German', { inputs: { 'job-id': '' } });
+  const second = await say('/agent now in German', {
+    isBuilt: true,
+    inputs: { 'job-id': '' },
+  });
   expect(second.outputs).toMatchObject({ result: 'completed', 'job-id': JOB });
   expect(scene.agent.accepted()).toHaveLength(2);
   expect(own()).toHaveLength(1);
 
-  const stranger = await say('/agent delete everything', { author: MALLORY });
+  const stranger = await say('/agent delete everything', { author: MALLORY, isBuilt: true });
   expect(stranger.conclusion).toBe('success');
   expect(stranger.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   expect(stranger.outputs.reason).toContain('mallory lacks the write permission');

@@ -43,7 +43,7 @@ describe('the comment', () => {
 
   it('is not written where the host has no GraphQL to find it by, with one warning', async () => {
     await using scene = await stage({ github: { graphql: false, issues: [{ number: PULL }] } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
     expect(warnings(result)).toEqual([expect.stringContaining('this host has no GraphQL')]);
     expect(scene.github.comments(PULL)).toEqual([]);
@@ -51,11 +51,11 @@ describe('the comment', () => {
 
   it('is not the one that somebody else planted', async () => {
     await using scene = await stage();
-    await scene.run();
+    await scene.runHere();
     const [own] = scene.github.comments(PULL);
     scene.github.deleteComment(own?.id ?? 0);
     const planted = scene.github.addComment(PULL, 'mallory', own?.body ?? '');
-    await scene.run();
+    await scene.runHere();
     const bodies = scene.github.comments(PULL).map(({ author, body }) => [author, body]);
     expect(bodies[0]).toEqual(['mallory', planted.body]);
     expect(bodies[1]?.[0]).toBe(BOT);
@@ -79,7 +79,7 @@ describe('the comment', () => {
       },
     });
     github = scene.github;
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.conclusion).toBe('success');
     expect(deleted).toBeGreaterThan(0);
     expect(scene.github.comments(PULL)).toHaveLength(1);
@@ -99,7 +99,7 @@ describe('the comment', () => {
         },
       },
     });
-    await scene.run();
+    await scene.runHere();
     expect(scene.github.comments(PULL).at(-1)?.body).toContain('Agent completed');
   });
 
@@ -126,7 +126,7 @@ describe('the comment', () => {
         ],
       },
     });
-    await scene.run();
+    await scene.runHere();
     for (const { body } of scene.github.comments(PULL)) {
       expect(body).not.toContain('the agent is working');
     }
@@ -139,7 +139,7 @@ describe('the comment', () => {
     const github = { triggering_actor: 'alice' };
     const step = { event, github };
     await using scene = await stage({ with: { 'pr-number': String(PULL) }, step });
-    await scene.run();
+    await scene.runHere();
     const [text = ''] = commentTexts(scene.github).slice(-1);
     expect(text).toContain('Message sent to the agent');
     expect(/asked by `.*?`/.exec(text)?.[0] ?? '').toBe(who);
@@ -147,27 +147,27 @@ describe('the comment', () => {
 
   it('is not written with comment: false', async () => {
     await using scene = await stage({ with: { comment: false } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
     expect(scene.github.journal).toEqual([]);
   });
 
   it('goes where pr-number says, even from a push', async () => {
     await using scene = await stage({ with: { 'pr-number': '7' }, step: { event: push() } });
-    await scene.run();
+    await scene.runHere();
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
 
   it('goes to an issue as well', async () => {
     const event = issueComment({ number: PULL, body: 'hello', onPullRequest: false });
     await using scene = await stage({ step: { event: { ...event, name: 'issues' } } });
-    await scene.run();
+    await scene.runHere();
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
 
   it('is not missed where no event names a conversation', async () => {
     await using scene = await stage({ step: { event: push() } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.conclusion).toBe('success');
     expect(result.annotations).toEqual([
       {
@@ -234,7 +234,7 @@ describe('the comment', () => {
         },
       },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(before).toEqual([expect.stringContaining('⏳')]);
     // The job was polled for its pull request, although nobody waits for it.
     expect(scene.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
@@ -303,7 +303,7 @@ describe('a secondary rate limit of GitHub', () => {
     ['always there', '1', 9],
   ])('is given up on, with a warning, where it is %s', async (_, seconds, times) => {
     await using scene = await stage(limited(seconds, times));
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs.result).toBe('sent');
     expect(warnings(result)).toEqual([expect.stringContaining('403: secondary.')]);
   });
@@ -319,9 +319,10 @@ async function expectOneWarning(
   scenario: Scenario,
   cause: string | RegExp,
   remedy: string,
+  isBuilt: boolean,
 ): Promise<void> {
   await using scene = await stage(scenario);
-  const result = await scene.run();
+  const result = await (isBuilt ? scene.run() : scene.runHere());
   expect(errors(result)).toEqual([]);
   expect(result.conclusion).toBe('success');
   const [warning = '', ...more] = warnings(result);
@@ -393,8 +394,8 @@ describe('a comment that cannot be written is one warning, and the summary holds
       'GitHub answered 429.',
       LIMIT,
     ],
-  ])('%s', async (_, scenario, cause, remedy) => {
-    await expectOneWarning(scenario, cause, remedy);
+  ])('%s', async (name, scenario, cause, remedy) => {
+    await expectOneWarning(scenario, cause, remedy, name === 'a read-only token');
   });
 });
 
@@ -465,15 +466,15 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
       'GitHub answered with an error: "a ::error::b ##\\[error]c"',
       '',
     ],
-  ])('%s', async (_, body, cause, remedy) => {
+  ])('%s', async (name, body, cause, remedy) => {
     const on = ({ path }: JournalEntry) => (path === '/graphql' ? { body } : undefined);
     const github = { on, issues: [{ number: PULL }] };
-    await expectOneWarning({ github }, cause, remedy);
+    await expectOneWarning({ github }, cause, remedy, name === 'no such number');
   });
 
   it('an unknown number', async () => {
     await using scene = await stage({ with: { 'pr-number': '99' } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(warnings(result)).toEqual([expect.stringContaining('GitHub answered NOT_FOUND: "')]);
     // By REST, the comments of a token's own are not told apart as surely.
     expect(scene.github.journal.map(({ method }) => method)).not.toContain('GET');
@@ -492,7 +493,7 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
         },
       },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.annotations).toEqual([]);
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
@@ -507,7 +508,7 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
         on: ({ path }) => (path === '/graphql' ? { body: refusal } : undefined),
       },
     });
-    const { log, outputs } = await scene.run();
+    const { log, outputs } = await scene.runHere();
     expect(outputs.result).toBe('sent');
     expect(log).toContain(
       `##[debug]The reaction eyes was not added: GitHub answered FORBIDDEN: "${integration}".`,
@@ -537,7 +538,7 @@ it('an event file that cannot be read keeps no comment from being written', asyn
     with: { 'pr-number': String(PULL) },
     step: { event: { name: 'push', payload: '{' } },
   });
-  const result = await scene.run();
+  const result = await scene.runHere();
   expect(result.outputs.result).toBe('sent');
   expect(result.outputs['comment-url']).not.toBe('');
   expect(warnings(result)).toEqual([expect.stringContaining('the event file is not valid JSON')]);
@@ -563,7 +564,7 @@ it('a pull request from a fork, whose token may write nothing, still has its res
     github: { readOnly: true, issues: [{ number: PULL }] },
     step: { event: pullRequest({ number: PULL, fork: 'alice/agents' }) },
   });
-  const result = await scene.run();
+  const result = await scene.runHere();
   expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toHaveLength(1);
 });

@@ -192,7 +192,7 @@ describe('several jobs', () => {
       { agent: { jobs: [], onPost: () => ({ status: 400, body: { error } }) } },
       names,
     );
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
     expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(names);
     expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
@@ -478,7 +478,7 @@ describe.concurrent('the limit of the project', () => {
         },
         names,
       );
-      const first = await scene.run();
+      const first = await scene.runHere();
       const by = ({ outputs }: StepResult, wanted: string): readonly string[] =>
         told(outputs).flatMap(({ jobId, result }) => (result === wanted ? jobId : []));
       expect(by(first, 'sent')).toHaveLength(3);
@@ -493,7 +493,7 @@ describe.concurrent('the limit of the project', () => {
       }
 
       isLimited = false;
-      const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+      const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
       expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
       expect(scene.agent.accepted()).toHaveLength(count);
       for (const id of names) expect(scene.agent.accepted(id)).toHaveLength(1);
@@ -732,8 +732,8 @@ describe.concurrent('the conversations of many jobs', () => {
 
   it('let a re-run send what was never begun, and nothing else', async () => {
     await using scene = await many({ with: { comment: true } });
-    await scene.run({ with: { 'job-id': 'job-1, job-3' } });
-    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+    await scene.runHere({ with: { 'job-id': 'job-1, job-3' } });
+    const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(second.annotations).toEqual([]);
     for (const id of FIVE) expect(scene.agent.accepted(id)).toHaveLength(1);
@@ -778,7 +778,7 @@ describe.concurrent('the conversations of many jobs', () => {
     const first = await run.result;
     kill = undefined;
     expect(told(first.outputs).map(({ result }) => result)).toEqual(['completed', 'sent']);
-    const second = await scene.run({ step: { github: { run_attempt: '2' } } });
+    const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
     expect(told(second.outputs).map(({ result }) => result)).toEqual(['completed', 'completed']);
     expect(scene.agent.accepted()).toHaveLength(2);
     expect(

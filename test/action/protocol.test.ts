@@ -45,11 +45,12 @@ const GITHUB: GitHubOptions = {
   issues: [{ number: PULL, pullRequest: true }],
   collaborators: { alice: { id: ALICE.id, permission: 'write' } },
 };
-/** A bad day. Several processes cannot share a time that jumps, so here it passes. */
+/** A bad day. */
 const SLOW: Scenario = {
   github: { ...GITHUB, trouble: { latencyMs: [50, 400], listLagMs: 2500 } },
-  time: { pace: 1 },
 };
+/** Several processes cannot share a time that jumps, so it passes. */
+const REAL_TIME: Scenario = { time: { pace: 1 } };
 
 /** A command, with the comment that it stands in. */
 const COMMANDS: Readonly<Record<string, (github: Stage['github']) => WebhookEvent>> = {
@@ -88,16 +89,21 @@ describe.concurrent('the legs of a matrix that run at once', () => {
       const legs = Array.from({ length: count }, (_, index) => index + 1);
       const prompts = legs.map((leg) => `Message ${leg}.`);
       const each = <T>(value: T) => Object.fromEntries(prompts.map((prompt) => [prompt, value]));
+      const isBuilt = count === 2;
       await using scene = await stage({
         ...SLOW,
+        ...(isBuilt ? REAL_TIME : {}),
         agent: { jobs: legs.map((leg) => ({ id: `job-${leg}` })) },
       });
+      const { run, pause } = isBuilt
+        ? { run: scene.run, pause: pass }
+        : { run: scene.runHere, pause: scene.pass };
       const runAll = (step: Scenario['step'] = {}): Promise<readonly StepResult[]> =>
         Promise.all(
           legs.map(async (leg, index) => {
-            await pass(Math.random() * 500);
+            await pause(Math.random() * 500);
             const inputs = { 'job-id': jobOf(leg), prompt: prompts[index] ?? '' };
-            return scene.run({ with: inputs, step: { ...step, matrix: { leg } } });
+            return run({ with: inputs, step: { ...step, matrix: { leg } } });
           }),
         );
 
@@ -124,15 +130,20 @@ describe.concurrent('of two workflows on one command', () => {
     ['review', 0],
     ['review', 700],
   ])('one sends the message, the other is skipped: on a %s, %i ms apart', async (kind, apartMs) => {
-    await using scene = await stage({ ...SLOW, with: { command: '/agent', prompt: '' } });
+    const isBuilt = apartMs === 1000;
+    await using scene = await stage({
+      ...SLOW,
+      ...(isBuilt ? REAL_TIME : {}),
+      with: { command: '/agent', prompt: '' },
+    });
     const event = COMMANDS[kind]?.(scene.github);
     const run = async (index: number): Promise<StepResult> => {
-      await pass(index * apartMs);
+      await (isBuilt ? pass : scene.pass)(index * apartMs);
       const step = {
         ...(event === undefined ? {} : { event }),
         github: { run_id: `${index + 1}` },
       };
-      return scene.run({ step });
+      return (isBuilt ? scene.run : scene.runHere)({ step });
     };
     const results = await Promise.all([run(0), run(1)]);
 
@@ -174,9 +185,9 @@ describe.concurrent('of two workflows on one command', () => {
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
     });
     const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    const first = await scene.run({ step: { event } });
+    const first = await scene.runHere({ step: { event } });
     expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    const second = await scene.run({ step: { ...otherRun, event } });
+    const second = await scene.runHere({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(arrivals(scene)).toEqual({ go: 1 });
   });
@@ -187,8 +198,8 @@ describe.concurrent('of two workflows on one command', () => {
   ])('both send it %s', async (_, kind, comment) => {
     await using scene = await stage(COMMAND);
     const event = COMMANDS[kind]?.(scene.github) as WebhookEvent;
-    await scene.run({ with: { comment: false }, step: { event } });
-    await scene.run({ with: { comment }, step: { ...otherRun, event } });
+    await scene.runHere({ with: { comment: false }, step: { event } });
+    await scene.runHere({ with: { comment }, step: { ...otherRun, event } });
     expect(arrivals(scene)).toEqual({ go: 2 });
   });
 
@@ -210,13 +221,13 @@ describe.concurrent('of two workflows on one command', () => {
       },
     });
     const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    const first = await scene.run({ step: { event } });
+    const first = await scene.runHere({ step: { event } });
     expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(first.outputs.reason).toMatch(/rate limit.*so another workflow may be sending it/);
     isLimited = false;
-    const second = await scene.run({ step: { ...otherRun, event } });
+    const second = await scene.runHere({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    const again = await scene.run({ step: { ...ATTEMPT_2, event } });
+    const again = await scene.runHere({ step: { ...ATTEMPT_2, event } });
     expect(again.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(arrivals(scene)).toEqual({ go: 1 });
   });
@@ -253,11 +264,11 @@ describe.concurrent('of two workflows on one command', () => {
     });
     const { id } = scene.github.addComment(PULL, 'alice', '/agent go');
     const event = issueComment({ number: PULL, body: '/agent go', id });
-    await scene.run({ step: { event, github: { run_id: '1' } } });
-    await scene.run({ step: { event, ...otherRun } });
+    await scene.runHere({ step: { event, github: { run_id: '1' } } });
+    await scene.runHere({ step: { event, ...otherRun } });
     isAgain = true;
     const github = { ...otherRun.github, ...ATTEMPT_2.github };
-    const again = await scene.run({ with: { wait: true }, step: { event, github } });
+    const again = await scene.runHere({ with: { wait: true }, step: { event, github } });
     expect(isAgain).toBe(false);
     expect(again.outputs).toMatchObject({
       result: 'skipped',
@@ -275,7 +286,7 @@ describe.concurrent('of two workflows on one command', () => {
     const id = scene.github.comments(PULL)[0]?.id ?? 0;
     const user = 'github-actions[bot]';
     scene.github.addReaction({ subject: 'issue_comment', id, content: 'rocket', user });
-    const result = await scene.run({ step: { event } });
+    const result = await scene.runHere({ step: { event } });
     expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     // It looks once more before it believes that nobody else is at work.
     expect(scene.github.calls('read+history')).toHaveLength(1);
@@ -285,8 +296,8 @@ describe.concurrent('of two workflows on one command', () => {
   it('the second is skipped also with comment: false, by the rocket alone', async () => {
     await using scene = await stage({ ...COMMAND, with: { ...COMMAND.with, comment: false } });
     const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    await scene.run({ step: { event } });
-    const second = await scene.run({ step: { ...otherRun, event } });
+    await scene.runHere({ step: { event } });
+    const second = await scene.runHere({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
     expect(arrivals(scene)).toEqual({ go: 1 });
   });
@@ -307,7 +318,8 @@ describe.concurrent('in the usual case a run makes', () => {
   ])('%s', { retry: 2 }, async (_, inputs = {}, expected, others) => {
     await using scene = await stage({ github: GITHUB, with: inputs });
     const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    const result = await scene.run({ step: 'command' in inputs ? { event } : {} });
+    const step = 'command' in inputs ? { event } : {};
+    const result = await ('wait' in inputs ? scene.run : scene.runHere)({ step });
     expect(result.outputs.delivery).toBe('sent');
     const shorter: Readonly<Record<string, string>> = {
       ...{ [CREATE]: 'CREATE', [UPDATE]: 'UPDATE', [REACT]: 'REACT' },
@@ -366,11 +378,11 @@ describe.concurrent('a note is written again', () => {
       github: { ...GITHUB, trouble: { listLagMs: 2500, loses } },
     });
     const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    const first = await scene.run({ step: { event } });
+    const first = await scene.runHere({ step: { event } });
     expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(first.annotations).toEqual([]);
     expect(notes(scene)).toEqual({ go: 'sent' });
-    const second = await scene.run({ step: { ...ATTEMPT_2, event } });
+    const second = await scene.runHere({ step: { ...ATTEMPT_2, event } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(arrivals(scene)).toEqual({ go: 1 });
     expect(ownComments(scene.github)).toHaveLength(1);
@@ -449,7 +461,7 @@ describe.runIf(HAS_SIGNALS)(
       expect(first.signal).toBe('SIGKILL');
       const arrived = scene.agent.accepted().length;
 
-      const runAgain = name === 'pull_request' ? scene.run : scene.runHere;
+      const runAgain = name === 'pull_request' && at === UPDATE ? scene.run : scene.runHere;
       const second = await runAgain({ step: ATTEMPT_2 });
       const third = await runAgain({ step: ATTEMPT_3 });
 
@@ -488,10 +500,10 @@ describe.concurrent('where only the job names its pull request, and names anothe
       },
       github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
     });
-    const first = await scene.run();
+    const first = await scene.runHere();
     expect(first.outputs.delivery).toBe('sent');
     isAgain = true;
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([
       expect.stringContaining('this re-run cannot tell whether an earlier attempt sent it'),
@@ -539,9 +551,9 @@ describe.concurrent('what changes between two attempts makes no other message of
     ],
   ])('%s', async (_, before, after) => {
     await using scene = await stage();
-    await scene.run(before);
+    await scene.runHere(before);
     const step = { ...after.step, ...ATTEMPT_2 };
-    const second = await scene.run({ ...after, step });
+    const second = await scene.runHere({ ...after, step });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(second.annotations).toEqual([]);
     expect(scene.agent.accepted()).toHaveLength(1);
@@ -610,9 +622,9 @@ describe.concurrent('a re-run', () => {
     await using scene = await stage({
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
     });
-    await scene.run();
-    const second = await scene.run({ step: ATTEMPT_2 });
-    const third = await scene.run({ step: ATTEMPT_3 });
+    await scene.runHere();
+    const second = await scene.runHere({ step: ATTEMPT_2 });
+    const third = await scene.runHere({ step: ATTEMPT_3 });
     for (const { outputs } of [second, third]) {
       expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     }
@@ -627,10 +639,10 @@ describe.concurrent('a re-run', () => {
         onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '90' } } : undefined),
       },
     });
-    const first = await scene.run();
+    const first = await scene.runHere();
     expect(first.outputs.delivery).toBe('not-sent');
     for (const step of [ATTEMPT_2, ATTEMPT_3]) {
-      const { outputs } = await scene.run({ step });
+      const { outputs } = await scene.runHere({ step });
       expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     }
     expect(scene.agent.accepted()).toHaveLength(1);
@@ -638,10 +650,10 @@ describe.concurrent('a re-run', () => {
 
   it('sends nothing where the token may not write and a later step has failed', async () => {
     await using scene = await stage({ github: { ...GITHUB, readOnly: true } });
-    const first = await scene.run();
+    const first = await scene.runHere();
     expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(warnings(first)).toEqual([expect.stringContaining('pull-requests: write')]);
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([expect.stringContaining('pull-requests: write')]);
     expect(scene.agent.accepted()).toHaveLength(1);
@@ -662,7 +674,7 @@ describe.concurrent('a re-run', () => {
 /** A comment of ours that knows nothing of the run. */
 async function otherComment({ agent }: Stage): Promise<string> {
   await using scene = await stage({ with: { 'base-url': agent.url } });
-  await scene.run({
+  await scene.runHere({
     with: { send: 'false', prompt: '' },
   });
   return ownComments(scene.github)[0]?.body ?? '';
@@ -691,7 +703,7 @@ it('500 jobs on one conversation are remembered by a re-run and by commands', as
   expectRemembered();
   const calls = scene.github.calls().length;
 
-  const second = await scene.run({ step: ATTEMPT_2 });
+  const second = await scene.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   expect(scene.agent.accepted()).toHaveLength(500);
   const callsAgain = scene.github.calls().length - calls;

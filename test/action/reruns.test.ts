@@ -18,11 +18,16 @@ import {
 const OWN_LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const ATTEMPT_2: Scenario['step'] = { github: { run_attempt: '2' } };
 
+interface Course {
+  /** Where the first attempt is killed, which takes a process. */
+  readonly killAt?: 'message' | 'look';
+  readonly between?: () => void;
+  /** Whether both run what is built. */
+  readonly isBuilt?: boolean;
+}
+
 /** A first attempt that ends as the script says, then a re-run of it. */
-async function rerun(
-  scenario: Scenario,
-  { killAt, between }: { killAt?: 'message' | 'look'; between?: () => void } = {},
-) {
+async function rerun(scenario: Scenario, { killAt, between, isBuilt = false }: Course = {}) {
   let kill: (() => void) | undefined;
   const agent: Partial<AgentOptions> = {
     jobs: [
@@ -50,26 +55,34 @@ async function rerun(
     ...scenario.agent,
   };
   await using scene = await stage({ ...scenario, agent });
-  const run = scene.start();
-  kill = () => run.kill('SIGKILL');
-  const first = await run.result;
-  kill = undefined;
+  const run = isBuilt ? scene.run : scene.runHere;
+  async function runKilled() {
+    const run = scene.start();
+    kill = () => run.kill('SIGKILL');
+    const result = await run.result;
+    kill = undefined;
+    return result;
+  }
+  const first = await (killAt === undefined ? run() : runKilled());
   between?.();
   const github = { ...scenario.step?.github, run_attempt: '2' };
-  const second = await scene.run({ step: { ...scenario.step, github } });
+  const second = await run({ step: { ...scenario.step, github } });
   return { first, second, posts: scene.agent.posts().length, scene };
 }
 
 describe('a re-run does not send again', () => {
   it('what an earlier attempt sent', async () => {
-    const { first, second, posts } = await rerun({});
+    const { first, second, posts } = await rerun({}, { isBuilt: true });
     expect(first.outputs.result).toBe('sent');
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(posts).toBe(1);
   });
 
   it('but goes on waiting where the earlier attempt was killed', async () => {
-    const { first, second, posts } = await rerun({ with: { wait: true } }, { killAt: 'look' });
+    const { first, second, posts } = await rerun(
+      { with: { wait: true } },
+      { killAt: 'look', isBuilt: true },
+    );
     expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(second.outputs).toMatchObject({
       result: 'completed',
@@ -115,7 +128,7 @@ describe('a re-run does not send again', () => {
         ],
       },
     });
-    const first = await scene.run({ with: { 'timeout-minutes': '1' } });
+    const first = await scene.runHere({ with: { 'timeout-minutes': '1' } });
     expect(first.outputs.result).toBe('timed-out');
     const second = await scene.run({ step: { ...ATTEMPT_2, nodeArgs } });
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
@@ -133,7 +146,7 @@ describe('a re-run does not send again', () => {
 
   it('but leaves out a link that somebody has put into the comment', async () => {
     await using scene = await stage({ with: { wait: true } });
-    await scene.run();
+    await scene.runHere();
     const [comment] = scene.github.comments(PULL);
     const data = readText(comment?.body ?? '', PROJECT);
     if (comment === undefined || data.kind !== 'ledger') throw new Error('it cannot be read');
@@ -143,7 +156,7 @@ describe('a re-run does not send again', () => {
     }));
     const edited = composeText(PROJECT, { ...data.ledger, jobs }, () => 'What people see.');
     scene.github.editComment(comment.id, edited);
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', 'pr-link': '' });
   });
 
@@ -222,7 +235,7 @@ describe('a re-run that cannot tell whether an earlier attempt sent it', () => {
       agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
       step: ATTEMPT_2,
     });
-    const { outputs } = await scene.run();
+    const { outputs } = await (result === 'error' ? scene.run() : scene.runHere());
     expect(outputs).toMatchObject({ result, delivery: 'not-sent', status: 'active' });
     expect(outputs.reason).toMatch(reason);
     expect(scene.agent.posts()).toEqual([]);
@@ -235,7 +248,7 @@ it('a job that a re-run cannot poll for its comment is not polled again for only
     agent: { onGet: () => ({ status: 404 }) },
     step: { event: push(), github: { run_attempt: '2' } },
   });
-  const { outputs } = await scene.run();
+  const { outputs } = await scene.runHere();
   expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect(scene.agent.journal).toHaveLength(1);
 });
@@ -248,7 +261,7 @@ describe('a re-run sends', () => {
       first = false;
       return refuse ? { status: 401 } : undefined;
     };
-    const { second } = await rerun({ agent: { onPost } });
+    const { second } = await rerun({ agent: { onPost } }, { isBuilt: true });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   });
 
@@ -292,11 +305,14 @@ describe('a re-run sends', () => {
 
 it('another step of the same run sends a message of its own', async () => {
   await using scene = await stage();
-  await scene.run();
+  await scene.runHere();
   const inputs = { prompt: 'Something else.' };
   const facts = { action: 'follow-up-2' };
-  await scene.run({ with: inputs, step: { github: facts } });
-  const again = await scene.run({ with: inputs, step: { github: { ...facts, run_attempt: '2' } } });
+  await scene.runHere({ with: inputs, step: { github: facts } });
+  const again = await scene.runHere({
+    with: inputs,
+    step: { github: { ...facts, run_attempt: '2' } },
+  });
   expect(again.outputs.delivery).toBe('sent');
   expect(scene.agent.accepted()).toHaveLength(2);
 });
@@ -309,7 +325,7 @@ it('a first attempt that cannot read its memory works without, and says so', asy
         method === 'GET' || path === '/graphql' ? { status: 500 } : undefined,
     },
   });
-  const result = await scene.run();
+  const result = await scene.runHere();
   expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toEqual([
     expect.stringMatching(
@@ -325,15 +341,16 @@ describe('a comment that cannot be understood is left as it is, and a re-run sen
     ['edited by hand', body.replace(/data 1 (\w+) .*? -->/, 'data 1 $1 none -->')],
     ['without its first line', body.slice(body.indexOf('\n') + 1)],
     ['without its data', body.slice(0, body.lastIndexOf('\n'))],
-  ])('%s', async (_, broken) => {
+  ])('%s', async (name, broken) => {
     await using scene = await stage();
+    const run = name === 'edited by hand' ? scene.run : scene.runHere;
     scene.github.addComment(PULL, 'github-actions[bot]', broken);
-    const first = await scene.run();
+    const first = await run();
     expect(first.outputs.result).toBe('sent');
     expect(warnings(first)).toEqual([
       expect.stringContaining('edited by hand or written by a later version'),
     ]);
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await run({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([
       expect.stringContaining('because a comment of this action cannot be read'),
@@ -343,10 +360,10 @@ describe('a comment that cannot be understood is left as it is, and a re-run sen
 
   it('but not where only its line ends have changed', async () => {
     await using scene = await stage();
-    await scene.run();
+    await scene.runHere();
     const [comment] = scene.github.comments(PULL);
     scene.github.editComment(comment?.id ?? 0, `${comment?.body.replaceAll('\n', '\r\n')}\r\n`);
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(scene.agent.posts()).toHaveLength(1);
   });
@@ -380,9 +397,9 @@ describe('what an earlier attempt sent stays remembered', () => {
         on: ({ path }) => (isBroken && path === '/graphql' ? { status: 502 } : undefined),
       },
     });
-    await scene.run();
+    await scene.runHere();
     isBroken = true;
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(scene.agent.posts()).toHaveLength(1);
     expect(scene.github.comments(PULL)).toHaveLength(1);
@@ -394,8 +411,8 @@ describe('what an earlier attempt sent stays remembered', () => {
       agent: { jobs: [{ id: JOB, base: { prLink } }] },
       step: { event: push() },
     });
-    await scene.run();
-    const second = await scene.run({ step: ATTEMPT_2 });
+    await scene.runHere();
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     // One before the message, so that it is noted where it can be found, and one for the note.
     expect(scene.agent.gets()).toHaveLength(2);
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([{ result: 'sent', polls: 1 }]);
@@ -411,9 +428,9 @@ describe('what an earlier attempt sent stays remembered', () => {
       },
       step: { event: push() },
     });
-    await scene.run();
+    await scene.runHere();
     isBroken = true;
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([
       expect.stringMatching(
@@ -447,9 +464,9 @@ describe('what an earlier attempt sent stays remembered', () => {
       },
       time: { graceMs: 150 },
     });
-    await scene.run();
+    await scene.runHere();
     [isAgain, misses] = [true, 1];
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([
       // Its note could not be written, so nothing was sent.
       { result: 'error', delivery: 'not-sent' },
@@ -495,10 +512,10 @@ describe('what an earlier attempt sent stays remembered', () => {
         },
       },
     });
-    const first = await scene.run();
+    const first = await scene.runHere();
     expect(first.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-    await scene.run({ with: { prompt: 'Something else.' } });
-    const again = await scene.run({ step: ATTEMPT_2 });
+    await scene.runHere({ with: { prompt: 'Something else.' } });
+    const again = await scene.runHere({ step: ATTEMPT_2 });
     expect(again.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(scene.agent.accepted()).toHaveLength(1);
   });
@@ -512,11 +529,11 @@ describe('what an earlier attempt sent stays remembered', () => {
       with: { wait: true },
       agent: { jobs: [{ id: JOB, turns: [{ steps }] }] },
     });
-    const first = await scene.run({ with: { 'timeout-minutes': '1' } });
+    const first = await scene.runHere({ with: { 'timeout-minutes': '1' } });
     expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
-    const other = await scene.run({ with: { prompt: 'Something else.' } });
+    const other = await scene.runHere({ with: { prompt: 'Something else.' } });
     expect(other.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-    const again = await scene.run({ step: ATTEMPT_2 });
+    const again = await scene.runHere({ step: ATTEMPT_2 });
     expect(again.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     expect(again.outputs.reason).toContain('Another message was sent to it since');
     expect(scene.agent.accepted()).toHaveLength(2);
@@ -533,15 +550,15 @@ it('a re-run whose note cannot be written sends nothing, for the next one could 
       on: ({ method }) => (isDown && method === 'PATCH' ? { status: 502 } : undefined),
     },
   });
-  await scene.run();
+  await scene.runHere();
   isDown = true;
-  const second = await scene.run({ step: ATTEMPT_2 });
+  const second = await scene.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect(errors(second)).toEqual([
     expect.stringContaining('the message could not be noted in the comment'),
   ]);
   isDown = false;
-  const third = await scene.run({ step: { github: { run_attempt: '3' } } });
+  const third = await scene.runHere({ step: { github: { run_attempt: '3' } } });
   expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   expect(scene.agent.accepted()).toHaveLength(1);
 });
@@ -549,23 +566,21 @@ it('a re-run whose note cannot be written sends nothing, for the next one could 
 it.runIf(HAS_SIGNALS)(
   'a re-run that is cancelled while its note is written says just that',
   async () => {
-    let isHanging = false;
+    let cancel: (() => void) | undefined;
     await using scene = await stage({
       with: { wait: true },
       agent: { jobs: [{ id: JOB }], onPost: () => ({ status: 401 }) },
       github: {
         issues: [{ number: PULL }],
-        on: ({ method }) => (isHanging && method === 'PATCH' ? { fault: 'hang' } : undefined),
+        on({ method }) {
+          if (cancel === undefined || method !== 'PATCH') return undefined;
+          cancel();
+          return { fault: 'hang' };
+        },
       },
-      time: { pace: 1 },
     });
-    await scene.run();
-    isHanging = true;
-    let cancel = (): void => {};
-    const onLine = (line: string): void => {
-      if (line.includes('before the message')) setTimeout(() => cancel(), 200);
-    };
-    const run = scene.start({ step: { ...ATTEMPT_2, onLine } });
+    await scene.runHere();
+    const run = scene.start({ step: ATTEMPT_2 });
     cancel = () => run.kill('SIGINT');
     const result = await run.result;
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
@@ -575,7 +590,7 @@ it.runIf(HAS_SIGNALS)(
 
 it('a re-run sends what was never begun, for an earlier step failed', async () => {
   await using scene = await stage();
-  const second = await scene.run({ step: ATTEMPT_2 });
+  const second = await scene.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   expect(second.annotations).toEqual([]);
   // Before it believes that, it looks once more, and at what was overwritten.
@@ -586,9 +601,9 @@ it('a re-run sends what was never begun, for an earlier step failed', async () =
 
 it('what somebody deletes between two attempts is forgotten, and is sent again', async () => {
   await using scene = await stage();
-  await scene.run();
+  await scene.runHere();
   scene.github.deleteComment(scene.github.comments(PULL)[0]?.id ?? 0);
-  const second = await scene.run({ step: ATTEMPT_2 });
+  const second = await scene.runHere({ step: ATTEMPT_2 });
   expect(second.outputs.result).toBe('sent');
   expect(scene.agent.accepted()).toHaveLength(2);
 });
@@ -602,12 +617,12 @@ it('what a first attempt could not note is sent again, and the first attempt say
         isDown && method === 'POST' && path.endsWith('/comments') ? { status: 403 } : undefined,
     },
   });
-  const first = await scene.run();
+  const first = await scene.runHere();
   expect(warnings(first)).toEqual([
     expect.stringContaining('a re-run will not know what was sent, and may send it again'),
   ]);
   isDown = false;
-  const second = await scene.run({ step: ATTEMPT_2 });
+  const second = await scene.runHere({ step: ATTEMPT_2 });
   expect(second.outputs.result).toBe('sent');
   expect(scene.agent.accepted()).toHaveLength(2);
 });
@@ -619,8 +634,8 @@ it.each<[string, Scenario]>([
   await using scene = await stage({
     github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
   });
-  await scene.run(before);
-  const second = await scene.run({ step: ATTEMPT_2 });
+  await scene.runHere(before);
+  const second = await scene.runHere({ step: ATTEMPT_2 });
   expect(second.outputs.result).toBe('sent');
   expect(scene.agent.accepted()).toHaveLength(2);
 });
@@ -638,16 +653,16 @@ it('what somebody replaces by another text is found in the history of the commen
 it('an attempt that continues after GitHub has started the next one leaves the message to it', async () => {
   await using scene = await stage();
   // GitHub has lost the runner of the first attempt before its note.
-  const second = await scene.run({ step: ATTEMPT_2 });
+  const second = await scene.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-  const first = await scene.run();
+  const first = await scene.runHere();
   expect(first.outputs).toMatchObject({
     result: 'skipped',
     delivery: 'not-sent',
     reason: 'Nothing was sent to job job-1: a later attempt of this run has its message.',
   });
   expect(scene.agent.accepted()).toHaveLength(1);
-  const third = await scene.run({ step: { github: { run_attempt: '3' } } });
+  const third = await scene.runHere({ step: { github: { run_attempt: '3' } } });
   expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   expect(scene.agent.accepted()).toHaveLength(1);
 });

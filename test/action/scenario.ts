@@ -7,6 +7,7 @@ import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '..
 import { ALICE, pullRequest, RENOVATE } from '../sim/events.ts';
 import type { Comment } from '../sim/github/issues.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
+import { callsEnd, inTime } from '../sim/runner/clock.ts';
 import { runHere } from '../sim/runner/here.ts';
 import {
   type Step,
@@ -26,6 +27,7 @@ export const JOB = 'job-1';
 export const PULL = 7;
 /** Asks for nobody's permission, so that GitHub hears only what a scenario is about. */
 const BY_A_BOT = pullRequest({ number: PULL, sender: RENOVATE });
+const { signal: UNENDING } = new AbortController();
 /** Fifteen minutes of work on a message. */
 export const LONG_TURN = {
   steps: [
@@ -56,6 +58,8 @@ export interface Stage extends AsyncDisposable {
   run(more?: Pick<Scenario, 'with' | 'step'>): Promise<StepResult>;
   /** The same on src/ in this process, for rows of tables that need neither time nor a process. */
   runHere(more?: Pick<Scenario, 'with' | 'step'>): Promise<StepResult>;
+  /** Lets so many milliseconds pass beside the steps that run in this process. */
+  pass(ms: number): Promise<void>;
 }
 
 /** Sets up the service and GitHub, with time that both share with the step. */
@@ -122,7 +126,9 @@ export async function stage(scenario: Scenario = {}): Promise<Stage> {
       expectPromises(result, agent, github, scenario.secrets);
       return result;
     },
+    pass: (ms) => inTime(time, (clock) => clock.sleep(ms, UNENDING)),
     async [Symbol.asyncDispose]() {
+      await callsEnd(time);
       await agent[Symbol.asyncDispose]();
       await github[Symbol.asyncDispose]();
       time[Symbol.dispose]();

@@ -225,25 +225,33 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { project = 'project_1', apiKey = 'mint_test_key', pathPrefix = '' } = options;
   const { clock = Date, hourlyLimit = 100 } = options;
   const messages: AcceptedMessage[] = [];
+  const messagesTo = new Map<string, AcceptedMessage[]>(options.jobs.map(({ id }) => [id, []]));
   const counts = { GET: 0, POST: 0 };
 
   function accepted(jobId?: string): readonly AcceptedMessage[] {
-    return messages.filter((message) => jobId === undefined || message.jobId === jobId);
+    return [...(jobId === undefined ? messages : (messagesTo.get(jobId) ?? []))];
   }
 
   function accept(job: JobScript, request: JournalEntry): TurnScript {
     const prompt = readPrompt(request.body) ?? request.body;
-    messages.push({ jobId: job.id, prompt, at: clock.now() });
+    const message = { jobId: job.id, prompt, at: clock.now() };
+    messages.push(message);
+    messagesTo.get(job.id)?.push(message);
     return turnOf(job, accepted(job.id).length - 1);
+  }
+
+  function countSince(time: number): number {
+    return messages.filter(({ at }) => at > time).length;
   }
 
   /** Steps of an earlier turn that are still to come happen all the same. */
   function recordOf(job: JobScript): object {
+    const now = clock.now();
     const due = accepted(job.id)
       .flatMap(({ at }, index) =>
         turnOf(job, index).steps.map(({ afterMs, set }) => ({ at: at + afterMs, set })),
       )
-      .filter(({ at }) => at <= clock.now())
+      .filter(({ at }) => at <= now)
       .sort((one, other) => one.at - other.at);
     return Object.assign({ id: job.id, ...BASE }, job.base, ...due.map(({ set }) => set));
   }
@@ -264,8 +272,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       return refusal(400, 'Content-Type must be application/json');
     }
     if (!readPrompt(request.body)) return refusal(400, 'prompt must be a non-empty string');
-    const recent = messages.filter(({ at }) => at > clock.now() - HOUR_MS);
-    if (hourlyLimit !== null && recent.length >= hourlyLimit) {
+    if (hourlyLimit !== null && countSince(clock.now() - HOUR_MS) >= hourlyLimit) {
       return refusal(429, 'Rate limit exceeded');
     }
     const turn = accept(job, request);

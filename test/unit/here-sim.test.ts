@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createTransport } from '../../src/agent/http.ts';
 import type { Clock } from '../../src/clock.ts';
-import { serve } from '../sim/agent.ts';
+import { type Reply, serve } from '../sim/agent.ts';
 import { startFaultServer } from '../sim/fault-server.ts';
-import { inTime } from '../sim/runner/clock.ts';
+import { callsEnd, inTime } from '../sim/runner/clock.ts';
 import { runHere } from '../sim/runner/here.ts';
 import { virtualTime } from '../sim/runner/process.ts';
 
@@ -93,6 +93,27 @@ describe('the time of steps in this process', () => {
     });
     await inTime(time, (clock) => clock.sleep(60_000, signal));
     expect(woken).toEqual(['first', 'second', 'third']);
+  });
+
+  test('ends with the calls that a step has left behind, but for such as hang', async () => {
+    using time = virtualTime();
+    let answered = 0;
+    await using server = await serve(time, async ({ path }): Promise<Reply> => {
+      if (path === '/hang') return { fault: 'hang' };
+      await wait(50);
+      answered += 1;
+      return {};
+    });
+    const left = new AbortController();
+    await inTime(time, async () => {
+      for (const path of ['/hang', '/']) {
+        void fetch(server.origin + path, { signal: left.signal }).catch(() => {});
+      }
+    });
+    expect(answered).toBe(0);
+    await callsEnd(time);
+    expect(answered).toBe(1);
+    left.abort();
   });
 
   test('calls a sleep off with the reason of the signal', async () => {

@@ -6,6 +6,7 @@ import {
   type GitHub,
 } from '../../src/github/api.ts';
 import { EPOCH, type VirtualClock, virtualClock } from '../model/clock.ts';
+import { hanging } from '../sim/agent.ts';
 import {
   type GitHubOptions,
   type GitHub as SimulatedGitHub,
@@ -35,6 +36,8 @@ export interface Scene extends AsyncDisposable {
 
 /** Looks at a call for which it is taken to wait for nothing but time: GitHub does not answer it. */
 const PATIENCE = 300;
+/** The same where the simulated GitHub lets all calls hang. */
+const PATIENCE_WITH_HANGING = 20;
 
 export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
   const clock = virtualClock(0);
@@ -59,7 +62,8 @@ export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
 
   function isBusy(asked: number): boolean {
     looks = asked === 0 ? 0 : looks + 1;
-    return underWay > 0 && looks < PATIENCE;
+    const most = hanging.size >= underWay ? PATIENCE_WITH_HANGING : PATIENCE;
+    return underWay > 0 && looks < most;
   }
 
   const { signal } = new AbortController();

@@ -70,6 +70,8 @@ export async function explore(
   const [ends, leftovers, wrong] = [newMap(), newMap(), newMap()];
   let [executions, ended, orders] = [0, 0, 0n];
   while (branches.length > 0 && executions < most && !(stopsAtWrong && wrong.size > 0)) {
+    // The executions themselves never come back to the event loop.
+    await new Promise(setImmediate);
     const { transitions, asleep } = take(branches, random);
     using execution = new Execution(scenario, overrides);
     executions += 1;

@@ -1,5 +1,6 @@
 import { EMPTY, type Ledger } from '../../../src/memory/ledger.ts';
 import type { CommentText } from '../../../src/memory/text.ts';
+import type { Turn } from '../../../src/turn.ts';
 
 /**
  * A fast replacement for the text of comments: it refers to a ledger instead of containing its data. Other
@@ -8,14 +9,33 @@ import type { CommentText } from '../../../src/memory/text.ts';
 export function namedText(): CommentText {
   const ledgers: Ledger[] = [];
   const names = new Map<string, string>();
+  /** Of turns, most of which stand in many ledgers. */
+  const texts = new WeakMap<Turn, string>();
+
+  function textOf(turn: Turn): string {
+    const text = texts.get(turn) ?? JSON.stringify(turn);
+    texts.set(turn, text);
+    return text;
+  }
+
+  /** Another one for each other ledger. */
+  function keyOf({ jobs, trimmed }: Ledger): string {
+    const lines = jobs.flatMap(({ id, record, turns, others = [] }) => [
+      JSON.stringify([id, record, turns.length, others.length]),
+      ...turns.map(textOf),
+      ...others.map(textOf),
+    ]);
+    return [trimmed, ...lines].join('\n');
+  }
+
   return {
     read: (body) => ({ kind: 'ledger', ledger: ledgers[Number(body)] ?? EMPTY }),
     compose(ledger) {
-      const json = JSON.stringify(ledger);
-      const known = names.get(json);
+      const key = keyOf(ledger);
+      const known = names.get(key);
       if (known !== undefined) return known;
       const name = String(ledgers.push(ledger) - 1);
-      names.set(json, name);
+      names.set(key, name);
       return name;
     },
     fits: () => true,

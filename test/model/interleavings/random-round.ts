@@ -65,7 +65,7 @@ export async function runRound(
   }
   /** By the id of a comment. */
   const listedAt = new Map<number, number>();
-  let timers: Timer[] = [];
+  const timers: Timer[] = [];
   let now = EPOCH;
   let [running, calls] = [runs.length, 0];
   const failures: unknown[] = [];
@@ -73,9 +73,12 @@ export async function runRound(
   function after(ms: number, fire: () => void): () => void {
     const timer = { due: now + Math.max(0, ms), fire };
     timers.push(timer);
-    return () => {
-      timers = timers.filter((one) => one !== timer);
-    };
+    return () => remove(timer);
+  }
+
+  function remove(timer: Timer): void {
+    const index = timers.indexOf(timer);
+    if (index >= 0) timers.splice(index, 1);
   }
 
   const sleep = sleepBy(after);
@@ -148,10 +151,12 @@ export async function runRound(
       failures.push(new Error('The runs come to no end.'));
       break;
     }
-    timers = timers.filter((timer) => timer !== next);
+    remove(next);
     now = next.due;
     next.fire();
   }
+  // Node keeps signals that are combined, and all that hangs on them, until one of them is aborted.
+  for (const { cancel } of simulatedRuns) cancel.abort(new Error('nobody looks at it any more'));
   return { server, simulatedRuns, failures, tookMs: now - EPOCH, calls };
 }
 

@@ -80,10 +80,22 @@ export async function inTime<T>(time: VirtualTime, work: (clock: Clock) => Promi
     return await current.run(steps, () => work(clockOf(steps)));
   } finally {
     steps.running -= 1;
-    if (steps.running === 0) {
-      steps.sleepers.clear();
-      steps.requests.clear();
-    }
+    if (steps.running === 0) steps.sleepers.clear();
+  }
+}
+
+/** Milliseconds, of real time, that a call of a step which is over may still take. */
+const LONGEST_REST_MS = 1000;
+
+/**
+ * Waits for the calls that steps have left behind, such as a read whose result was not needed any more.
+ * A server that closes before lets them look for another one at its port, which may be given out again.
+ */
+export async function callsEnd(time: VirtualTime): Promise<void> {
+  const steps = stepsIn.get(time);
+  for (let ms = 0; ms < LONGEST_REST_MS; ms++) {
+    if (steps === undefined || onlySleep(steps)) return;
+    await pass(1);
   }
 }
 
