@@ -417,6 +417,7 @@ describe.runIf(HAS_SIGNALS)(
       inputs: Scenario['with'],
     ])[] = [
       ['pull_request', pullRequest({ number: PULL, sender: RENOVATE }), {}],
+      ['pull_request by a person', pullRequest({ number: PULL, sender: ALICE }), {}],
       ['schedule', schedule(), {}],
       ['workflow_dispatch', workflowDispatch(), {}],
       [
@@ -469,16 +470,17 @@ describe.runIf(HAS_SIGNALS)(
       // Without a note, and where only the job names the place, nobody can tell.
       const isSent = arrived === 1 || (at === CREATE && when === 'before' && isBegun);
       expect(scene.agent.accepted()).toHaveLength(isSent ? 1 : 0);
-      // The note of a command has no baseline to compare the job with; what is written afterwards has.
+      // A note that follows a permission has no baseline to compare the job with; what is written later has.
+      const isChecked = name === 'issue_comment' || name === 'pull_request by a person';
       const isNoted = at === CREATE || (at === UPDATE && when === 'after');
       const expected =
-        isSent && (isNoted || name !== 'issue_comment')
+        isSent && (isNoted || !isChecked)
           ? { result: 'completed', delivery: 'sent' }
           : { result: 'error', delivery: isBegun ? 'unknown' : 'not-sent' };
       expect(second.outputs).toMatchObject(expected);
       expect(third.outputs).toMatchObject(expected);
       if (at === CREATE && when === 'before') {
-        expect(isSent).toBe(name === 'pull_request' || name === 'issue_comment');
+        expect(isSent).toBe(isChecked || name === 'pull_request');
       }
     });
   },
@@ -532,6 +534,33 @@ describe.concurrent('where only the job names its pull request, and names anothe
     expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
     const second = await scene.run({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(scene.agent.accepted()).toHaveLength(1);
+  });
+
+  it('while the message is refused, one re-run sends it, whichever it names then', async () => {
+    const links = [OWN_LINK, 'https://github.com/octo/agents/pull/8'];
+    let link = '';
+    await using scene = await stage({
+      with: { wait: true, 'settle-seconds': '0' },
+      step: { event: schedule() },
+      agent: {
+        jobs: [{ id: JOB }],
+        // The second poll of the first attempt, just before the message, shows the other one.
+        onGet: (n) => ({ body: { id: JOB, status: 'completed', prLink: link || links[n - 1] } }),
+        onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '9999' } } : undefined),
+      },
+      github: {
+        issues: [PULL, 8].map((number) => ({ number, pullRequest: true })),
+        // So the note takes more than a second.
+        trouble: { limits: ({ name, n }) => (name === CREATE && n === 1 ? 2 : undefined) },
+      },
+    });
+    const first = await scene.runHere();
+    expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    for (const [index, named] of [links[1], links[0], links[1], links[0]].entries()) {
+      link = named ?? '';
+      await scene.runHere({ step: { github: { run_attempt: String(index + 2) } } });
+    }
     expect(scene.agent.accepted()).toHaveLength(1);
   });
 });

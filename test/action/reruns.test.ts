@@ -608,6 +608,37 @@ it('what somebody deletes between two attempts is forgotten, and is sent again',
   expect(scene.agent.accepted()).toHaveLength(2);
 });
 
+describe('where one of two messages to a job was refused, a re-run sends that one and no other', () => {
+  const RULES = 'Follow the style guide. '.repeat(50);
+  type Use = Scenario['with'];
+  it.each<[string, (name: string, attempt: number) => Use]>([
+    [
+      'with a matrix that changes',
+      (name, attempt) => ({
+        prompt: `Document ${name}.`,
+        'matrix-leg': JSON.stringify({ name, attempt }),
+      }),
+    ],
+    ['with long prompts that begin alike', (name) => ({ prompt: `${RULES} Document ${name}.` })],
+  ])('%s', async (_, use) => {
+    const done = { steps: [{ afterMs: 60_000, set: { status: 'failed' } }] };
+    for (const order of ['B', 'AB', 'BA']) {
+      await using scene = await stage({
+        with: { wait: true, 'settle-seconds': '0' },
+        agent: {
+          jobs: [{ id: JOB, turns: [done] }],
+          onPost: (n) =>
+            n === 1 ? { status: 429, headers: { 'retry-after': '9999' } } : undefined,
+        },
+      });
+      for (const name of ['A', 'B']) await scene.runHere({ with: use(name, 1) });
+      for (const name of order) await scene.runHere({ with: use(name, 2), step: ATTEMPT_2 });
+      const sent = scene.agent.accepted().map(({ prompt }) => prompt.slice(-2));
+      expect(sent).toEqual(order === 'B' ? ['B.'] : ['B.', 'A.']);
+    }
+  });
+});
+
 it('what a first attempt could not note is sent again, and the first attempt says so', async () => {
   let isDown = true;
   await using scene = await stage({
