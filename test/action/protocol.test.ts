@@ -552,7 +552,7 @@ describe.concurrent('where only the job names its pull request, and names anothe
       github: {
         issues: [PULL, 8].map((number) => ({ number, pullRequest: true })),
         // So the note takes more than a second.
-        trouble: { limits: ({ name, n }) => (name === CREATE && n === 1 ? 2 : undefined) },
+        trouble: { limits: ({ name, nth }) => (name === CREATE && nth === 1 ? 2 : undefined) },
       },
     });
     const first = await scene.runHere();
