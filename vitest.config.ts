@@ -39,7 +39,7 @@ export default defineConfig({
     // Generous: a test that is slow on a loaded machine is no failure.
     testTimeout: 180_000,
     // Most of a scenario is another process, or waiting for one.
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     maxConcurrency: 4,
     hookTimeout: 60_000,

@@ -122,7 +122,6 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
   it('even where GitHub does not answer any more', async () => {
     const { result } = await cancelAt('look after', {
       github: { issues: [{ number: PULL }], on: () => ({ fault: 'hang' }) },
-      time: { graceMs: 300 },
     });
     expect(result.exitCode).toBe(1);
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'sent' });

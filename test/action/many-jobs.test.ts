@@ -240,7 +240,6 @@ describe.concurrent('one job’s failure does not affect the others', () => {
     await using scene = await many({
       with: { wait: true, 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
       agent: { jobs: jobs(FIVE), ...faults },
-      time: { graceMs: 200 },
     });
     const result = await (name === 'its message hangs' ? scene.run() : scene.runHere());
     for (const one of told(result.outputs)) {
