@@ -101,6 +101,10 @@ const graphqlComment = z.object({
     z.object({ nodes: z.array(z.nullable(z.object({ diff: z.nullable(z.string()) }))) }),
   ),
 });
+const noComment = z.pipe(
+  z.strictObject({}),
+  z.transform(() => null),
+);
 const commentsAnswer = z.object({
   data: z.object({
     repository: z.object({
@@ -112,7 +116,7 @@ const commentsAnswer = z.object({
       }),
     }),
     /** Null for a deleted comment, and an object without fields for anything but a comment. */
-    nodes: z.array(z.catch(z.nullable(graphqlComment), null)),
+    nodes: z.array(z.nullable(z.union([graphqlComment, noComment]))),
   }),
 });
 type CommentsData = z.infer<typeof commentsAnswer>['data'];
@@ -206,14 +210,11 @@ class Client {
       const ids: readonly string[] = before === null ? query.nodeIds : [];
       const data: CommentsData = await this.#readPage({ number, before, ids }, query.withVersions);
       const { nodes, pageInfo } = data.repository.issueOrPullRequest.comments;
-      const unknown = nodes.filter(
-        ({ id, viewerDidAuthor }) => viewerDidAuthor && !ids.includes(id),
-      );
+      const unknown = nodes
+        .filter(({ id, viewerDidAuthor }) => viewerDidAuthor && !query.nodeIds.includes(id))
+        .map(({ id }) => id);
       const withVersions = query.withVersions
-        ? await this.#readVersions(
-            { number, before },
-            unknown.map(({ id }) => id),
-          )
+        ? await this.#readVersions({ number, before }, unknown)
         : [];
       for (const node of [...data.nodes, ...withVersions, ...nodes]) {
         const comment = node && this.#toOwn(node);

@@ -156,7 +156,7 @@ const GRAPHQL_STATUS: ReadonlyMap<string, number> = new Map([
  */
 export function refuseErrors({ data, headers }: GitHubAnswer, redact: Redact): void {
   const errors = graphqlErrors.safeParse(data).data?.errors ?? [];
-  const first = errors.find(({ type, path }) => type !== 'NOT_FOUND' || path[0] !== 'nodes');
+  const first = errors.find(({ type, path }) => type !== 'NOT_FOUND' || !isNode(path));
   if (first === undefined) return;
   const { type, message } = first;
   const status = GRAPHQL_STATUS.get(type);
@@ -168,6 +168,11 @@ export function refuseErrors({ data, headers }: GitHubAnswer, redact: Redact): v
   }
   // Other types are server errors, or queries that an older server does not know.
   throw new GraphQLError(status ?? 500, why);
+}
+
+/** Whether it is a comment that was queried by its ID, and not a part of one. */
+function isNode(path: readonly unknown[]): boolean {
+  return path[0] === 'nodes' && path.length === 2;
 }
 
 function quote(said: string, redact: Redact): Reason {

@@ -53,7 +53,7 @@ const EARLIER_DOUBT = ours('The comment does not say whether the message was del
 const notNoted = (why: Reason): Reason =>
   sentence`This is a re-run, and the message could not be noted in the comment (${why}), so another
     attempt could send it twice. Start a new run, write a new comment, or set
-    ${'resend-on-rerun: true'}. The job needs ${'pull-requests: write'}.`;
+    ${'resend-on-rerun: true'}. If the job lacks ${'pull-requests: write'}, give it that first.`;
 
 const mayBeTaken = (why: Reason): Reason =>
   sentence`The comment may not note the message (${why}), so another workflow may be sending it.

@@ -125,7 +125,7 @@ export class Announcements {
     const givenUp = new AbortController();
     const before = target.working;
     target.isStale = true;
-    target.begin();
+    target.countAsLate();
     const working = target.enqueue(async () => {
       const isDue = await this.#waitToNote(target, group);
       begun.resolve();
@@ -204,7 +204,7 @@ export class Announcements {
     const isLater = this.#hasClaimed && group.some(({ turn }) => isCommand(turn));
     // Another run may have noted its messages to these jobs in the meantime.
     if (isLater) target.forget();
-    const first = await target.read();
+    const first = await target.loadNow();
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;
     let claiming: Promise<Claim> | undefined;

@@ -195,7 +195,6 @@ export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
     ...turn,
     by: clean(turn.by),
     prompt: redact(turn.prompt),
-    promptHash: redact(turn.promptHash),
     reason: redactReason(turn.reason, redact),
     base: turn.base && {
       status: cleanStatus(turn.base.status),

@@ -35,11 +35,11 @@ export class Target {
 
   /** What the comment remembered at first, as soon as it is the turn of this read. */
   load(): Promise<Reading> {
-    return this.#reading ?? this.enqueue(() => this.read());
+    return this.#reading ?? this.enqueue(() => this.loadNow());
   }
 
   /** The same at once, for work that was enqueued. */
-  read(): Promise<Reading> {
+  loadNow(): Promise<Reading> {
     if (this.#reading === null) {
       this.#reading = this.conversation.read({ allPages: this.#readsAllPages });
       // The next call tries again.
@@ -53,8 +53,8 @@ export class Target {
     this.#reading = null;
   }
 
-  /** Until the work ends, it counts as too late. */
-  begin(): void {
+  /** Until work on it succeeds, it counts as too late. */
+  countAsLate(): void {
     this.failure ??= new GitHubError(0, 'the run has at most 30 s for it');
   }
 }

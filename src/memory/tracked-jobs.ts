@@ -40,7 +40,7 @@ export class TrackedJobs {
     };
     this.#jobs.set(state.jobId, job);
     job.state = state;
-    const isOut = state.turn.delivery !== 'not-sent';
+    const isOut = state.isReadOnly || state.turn.delivery !== 'not-sent';
     if (conversation !== null && (isOut || job.conversations.size === 0)) {
       job.conversations.add(conversation);
     }

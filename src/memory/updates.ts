@@ -82,6 +82,7 @@ class CommentUpdates implements Updates {
   readonly #pace: Pace;
   readonly #announcements: Announcements;
   #expectsMore = false;
+
   constructor(options: UpdatesOptions) {
     this.#options = options;
     this.#jobs = new TrackedJobs(options.clock);
@@ -140,6 +141,10 @@ class CommentUpdates implements Updates {
     for (const target of this.#targets.values()) if (target.isStale) this.#refresh(target);
   }
 
+  withdraw(jobId: string): void {
+    this.#jobs.withdraw(jobId);
+  }
+
   async flush(): Promise<Flushed> {
     const { deadline, text } = this.#options;
     const targets = [...this.#targets.values()];
@@ -171,10 +176,6 @@ class CommentUpdates implements Updates {
     const target = new Target(conversation, this.#options.attempt > 1);
     this.#targets.set(number, target);
     return target;
-  }
-
-  withdraw(jobId: string): void {
-    this.#jobs.withdraw(jobId);
   }
 
   /** Writes the comment if the progress of its jobs has changed enough. */
@@ -245,7 +246,7 @@ class CommentUpdates implements Updates {
   }
 
   #keepFailure(target: Target, work: Promise<void>): void {
-    target.begin();
+    target.countAsLate();
     work.catch((error) => {
       target.isStale = true;
       target.failure = error;

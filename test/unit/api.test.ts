@@ -124,6 +124,24 @@ describe('own comments', () => {
     expect(comment?.versions).toEqual(['first', 'x']);
   });
 
+  it('are not left out if the answer says something odd of one', async () => {
+    await using scene = await openScene({
+      on: () => ({
+        body: {
+          data: {
+            repository: {
+              issueOrPullRequest: {
+                comments: { nodes: [], pageInfo: { hasPreviousPage: false, startCursor: null } },
+              },
+            },
+            nodes: [{ id: 'IC_1', body: 'x' }],
+          },
+        },
+      }),
+    });
+    await expect(read(scene)).rejects.toThrow('GitHub returned an unexpected response');
+  });
+
   it.each<[string, GitHubOptions, string]>([
     [
       'a conversation that is not there',

@@ -171,6 +171,11 @@ describe('what GraphQL answers in a body of 200', () => {
       [gone, { type: 'FORBIDDEN', message: 'Resource not accessible' }],
       { status: 403, message: 'GitHub answered FORBIDDEN: "Resource not accessible"' },
     ],
+    [
+      'the versions of a comment',
+      [{ type: 'NOT_FOUND', path: ['nodes', 0, 'userContentEdits'], message: 'Gone.' }],
+      { status: 404 },
+    ],
     ['a scope', [{ type: 'INSUFFICIENT_SCOPES' }], { status: 403 }],
     ['a limit', [{ type: 'RATE_LIMITED' }], { status: 429, isRateLimit: true }],
     ['a limit by its other name', [{ type: 'RATE_LIMIT' }], { status: 429, isRateLimit: true }],

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Ledger, LedgerJob } from '../../src/memory/ledger.ts';
 import { reasonToText } from '../../src/reason.ts';
 import { type JobRecord, type JobState, newTurn, type Turn } from '../../src/turn.ts';
@@ -24,7 +25,7 @@ export function record(parts: Partial<JobRecord> = {}): JobRecord {
 export function turn(parts: Partial<Turn> = {}): Turn {
   const start = {
     ...{ origin: 'run:1:job:step', leg: '', mark: 'mark-1', by: null, prompt: 'Go.' },
-    promptHash: parts.prompt ?? 'Go.',
+    promptHash: hash('sha256', parts.prompt ?? 'Go.').slice(0, 8),
     ...{ startedAt: START, runId: '1', attempt: 1 },
   };
   const ownerLeg = parts.leg ?? start.leg;

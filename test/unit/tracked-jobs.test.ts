@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { TrackedJobs } from '../../src/memory/tracked-jobs.ts';
+import type { JobState } from '../../src/turn.ts';
+import { virtualClock } from '../model/clock.ts';
+import { record, state } from './record.ts';
+
+describe('the pull requests of a job that gets another one', () => {
+  const open = { endedAt: null } as const;
+  it.each<[string, JobState, readonly number[]]>([
+    ['are the first one until its message is out', state({}, { delivery: 'not-sent' }), [7]],
+    ['are both once it may be out', state({}, { ...open, delivery: 'unknown' }), [7, 8]],
+    ['are both once it is out', state({}, { ...open, delivery: 'sent' }), [7, 8]],
+    [
+      'are both if it gets no message',
+      state({ isReadOnly: true, record: record() }, { delivery: 'not-sent' }),
+      [7, 8],
+    ],
+  ])('%s', (_, next, expected) => {
+    const jobs = new TrackedJobs(virtualClock(0).seen);
+    const first = state({ isReadOnly: next.isReadOnly }, { ...open, delivery: 'not-sent' });
+    expect(jobs.store(first, null)).toBe(true);
+    expect(jobs.store(first, 7)).toBe(false);
+    jobs.store(next, 8);
+    expect(jobs.conversationsOf(next.jobId)).toEqual(expected);
+    expect(jobs.statesAt(8)).toEqual(expected.includes(8) ? [next] : []);
+  });
+});
