@@ -4,6 +4,10 @@ import type { JobState } from '../../src/turn.ts';
 import { virtualClock } from '../model/clock.ts';
 import { record, state } from './record.ts';
 
+it('knows no pull request of a job that it does not know', () => {
+  expect(new TrackedJobs(virtualClock(0).seen).conversationsOf('job-1')).toEqual([]);
+});
+
 describe('the pull requests of a job that gets another one', () => {
   const open = { endedAt: null } as const;
   it.each<[string, JobState, readonly number[]]>([

@@ -376,6 +376,17 @@ describe('a command', () => {
     expect(remembered(scene)).toEqual([expect.stringContaining('me not-sent/skipped')]);
   });
 
+  it('whose note stands, although the answer to it got lost, is claimed once it is to be seen', async () => {
+    const past = withComment(other('not-sent', { mark: 'past', owner: 'past', endedAt: START }));
+    const loses = ({ name, nth }: Call): boolean => name === PATCH && nth === 1;
+    await using scene = await openScene({ ...past, trouble: { loses } });
+    const { claim, seen } = claims(scene, 'ours');
+    const run = open(scene, { claim }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(seen).toHaveLength(1);
+    expect(scene.names()).toEqual(['read', PATCH, 'read']);
+  });
+
   it('that another run has sent before we claimed it is left to it', async () => {
     await using scene = await openScene(rival(2, 'sent'));
     const run = open(scene, {}, COMMAND);
