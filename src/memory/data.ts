@@ -141,12 +141,8 @@ export function decode(data: string): Ledger {
     const { 18: evidence, 19: base, 20: promptHash } = tuple;
     const start = newTurn({
       ...{ origin: get(origin), leg: get(leg), mark: get(mark), runId: get(run), attempt },
-      ...{
-        by: getOrNull(by),
-        prompt: get(prompt),
-        promptHash: get(promptHash),
-        startedAt: timeOf(started) ?? epoch,
-      },
+      ...{ by: getOrNull(by), prompt: get(prompt), promptHash: get(promptHash) },
+      startedAt: timeOf(started) ?? epoch,
     });
     const isOver = ended !== NULL && RESULTS[result] !== undefined;
     return {
