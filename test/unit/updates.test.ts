@@ -387,6 +387,16 @@ describe('a command', () => {
     expect(scene.names()).toEqual(['read', PATCH, 'read']);
   });
 
+  it('is decided by the first note for jobs that are noted after the claim', async () => {
+    await using scene = await openScene();
+    const run = open(scene, {}, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(scene.seconds()).toBe(0);
+    expect(await scene.drive(announce(run, run.job('b')))).toEqual([{ kind: 'noted' }]);
+    expect(scene.seconds()).toBe(3);
+    expect(scene.names().at(-1)).toBe('read+history');
+  });
+
   it('that another run has sent before we claimed it is left to it', async () => {
     await using scene = await openScene(rival(2, 'sent'));
     const run = open(scene, {}, COMMAND);
