@@ -190,14 +190,20 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
   );
 }
 
-/** Before the message: with less than 2 s left, or right after an answer that asks to wait for too long. */
-export function endsInTime({ scenario, result, service, endedAt }: Run): boolean {
+/**
+ * Before the message: with less than 2 s left, or right after an answer that asks to wait for too long, which
+ * counts only after the announcement if it came beside it.
+ */
+export function endsInTime({ scenario, result, service, endedAt, announcement }: Run): boolean {
   const { timeoutMs } = scenario.order;
   if (result.delivery !== 'not-sent') return endedAt >= timeoutMs - SLACK_MS;
-  const requests = [...service.polls, ...service.posts];
+  const isBeside = (at: number): boolean =>
+    announcement !== null && announcement.startedAt <= at && at <= announcement.endedAt;
+  const answers = [...service.polls, ...service.posts].map((request) => request.endedAt);
+  const counted = answers.map((at) => (isBeside(at) ? (announcement?.endedAt ?? at) : at));
   return (
     endedAt >= timeoutMs - 2000 - SLACK_MS ||
-    requests.some((request) => Math.abs(request.endedAt - endedAt) <= SLACK_MS)
+    [...answers, ...counted].some((at) => Math.abs(at - endedAt) <= SLACK_MS)
   );
 }
 
