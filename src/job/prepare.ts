@@ -70,14 +70,14 @@ export function startTurn(
   // Without a command, the message belongs to the step, whatever triggered it.
   const isCommand = comment !== null && inputs.command !== null;
   // Redacted before it is cut: a part of a secret would not be recognized.
-  const shown = runtime.redact(prompt);
+  const redacted = runtime.redact(prompt);
   return newTurn({
     origin: isCommand ? `${comment.kind}:${comment.id}` : info.origin,
     leg: isCommand ? '' : legOf(inputs.matrixLeg),
     mark,
     by: by === null ? null : oneLine(runtime.redact(by), 100),
-    prompt: shown.slice(0, SHOWN_PROMPT).toWellFormed(),
-    promptHash: hashOf(shown),
+    prompt: redacted.slice(0, SHOWN_PROMPT).toWellFormed(),
+    promptHash: hashOf(redacted),
     startedAt,
     runId: info.runId,
     attempt: info.attempt,

@@ -29,8 +29,8 @@ export interface Updates {
    */
   announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>>;
   /**
-   * Stores the state of a job and, if it is new, its pull request or issue. The comment is updated
-   * without delaying the run.
+   * Stores the state of a job and its pull request or issue: another one only once the message is out. The
+   * comment is updated without delaying the run.
    */
   update(state: JobState, conversation: number | null): void;
   /**

@@ -532,3 +532,50 @@ it('a broken event file of a push is a plain step, with a warning', async () => 
   expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toEqual([expect.stringContaining('not valid JSON')]);
 });
+
+describe('what SECURITY.md says of commands that nobody sends', () => {
+  it.each<[string, Scenario['with']]>([
+    ['another step', {}],
+    ['another matrix job', { 'matrix-leg': '{"part":2}' }],
+  ])(
+    'with comment: false, only the first one sends its message, and %s is skipped',
+    async (_, more) => {
+      const jobs = [{ id: 'job-a' }, { id: 'job-b' }];
+      const inputs = { ...COMMAND.with, comment: false };
+      await using scene = await stage({ ...COMMAND, with: inputs, agent: { jobs } });
+      const { id } = scene.github.addComment(PULL, 'alice', '/agent go');
+      const step = { event: issueComment({ number: PULL, body: '/agent go', id }) };
+      const first = await scene.runHere({ with: { 'job-id': 'job-a' }, step });
+      expect(first.outputs.result).toBe('sent');
+      const second = await scene.runHere({ with: { 'job-id': 'job-b', ...more }, step });
+      expect(second.outputs).toMatchObject({
+        result: 'skipped',
+        reason:
+          'Nothing was sent to job job-b: another run, step or matrix job handles the same comment.',
+      });
+      expect(scene.agent.accepted()).toHaveLength(1);
+    },
+  );
+
+  it('a run that has claimed it and then has a wrong key sends it when it is re-run', async () => {
+    let isWrong = true;
+    const refusal = () => (isWrong ? { status: 401 } : undefined);
+    await using scene = await stage({
+      ...COMMAND,
+      with: { ...COMMAND.with, wait: true, 'settle-seconds': '0' },
+      agent: { jobs: [{ id: JOB, base: { status: 'completed' } }], onGet: refusal },
+    });
+    const { id } = scene.github.addComment(PULL, 'alice', '/agent go');
+    const event = issueComment({ number: PULL, body: '/agent go', id });
+    const first = await scene.runHere({ step: { event } });
+    expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(callNames(scene.github)).toContain(REACT);
+    // It is free again, for nothing went out.
+    expect(scene.github.reactions.map(({ content }) => content)).not.toContain('rocket');
+    isWrong = false;
+    const github = { run_attempt: '2', triggering_actor: 'alice' };
+    const second = await scene.runHere({ step: { event, github } });
+    expect(second.outputs.delivery).toBe('sent');
+    expect(scene.agent.accepted()).toHaveLength(1);
+  });
+});

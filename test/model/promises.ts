@@ -197,13 +197,14 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
 export function endsInTime({ scenario, result, service, endedAt, announcement }: Run): boolean {
   const { timeoutMs } = scenario.order;
   if (result.delivery !== 'not-sent') return endedAt >= timeoutMs - SLACK_MS;
-  const isBeside = (at: number): boolean =>
-    announcement !== null && announcement.startedAt <= at && at <= announcement.endedAt;
-  const answers = [...service.polls, ...service.posts].map((request) => request.endedAt);
-  const counted = answers.map((at) => (isBeside(at) ? (announcement?.endedAt ?? at) : at));
+  const answeredAt = [...service.polls, ...service.posts].map((request) => request.endedAt);
+  const isNoted = answeredAt.some(
+    (at) => announcement !== null && announcement.startedAt <= at && at <= announcement.endedAt,
+  );
+  const reasons = isNoted && announcement !== null ? [announcement.endedAt] : [];
   return (
     endedAt >= timeoutMs - 2000 - SLACK_MS ||
-    [...answers, ...counted].some((at) => Math.abs(at - endedAt) <= SLACK_MS)
+    [...answeredAt, ...reasons].some((at) => Math.abs(at - endedAt) <= SLACK_MS)
   );
 }
 
