@@ -365,7 +365,7 @@ describe('commands', () => {
   });
 });
 
-describe('the end of a step', () => {
+describe.concurrent('the end of a step', () => {
   const early = `appendFileSync(process.env.GITHUB_OUTPUT, 'early=1\\n');`;
 
   test.each([
@@ -450,7 +450,7 @@ describe('the end of a step', () => {
   }
 });
 
-describe('virtual time', () => {
+describe.concurrent('virtual time', () => {
   const HALF_HOUR = 30 * 60_000;
   const request = `import { Agent, request } from ${JSON.stringify(undici)};`;
 
