@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from 'vitest';
 import { nextPollMs } from '../../src/job/schedule.ts';
 import type { JobScript } from '../sim/agent.ts';
 import { ALICE, issueComment, schedule } from '../sim/events.ts';
@@ -9,6 +10,7 @@ import type { StepResult } from '../sim/runner/process.ts';
 import { LONG_TURN, ownComments, PULL, remembered, stage } from './scenario.ts';
 
 const JOBS = 500;
+const IDS = Array.from({ length: JOBS }, (_, index) => `job-${index}`);
 const CONVERSATIONS = 60;
 /** New and changed texts. */
 const TEXTS = ['POST issues/#/comments', 'PATCH issues/comments/#'];
@@ -48,85 +50,139 @@ function pollsAlone(lengthMs: number): number {
   return polls;
 }
 
-it(
-  `${JOBS} jobs at once: each is right, and together they cost little`,
-  async () => {
-    const usage = join(folder, 'usage');
-    const preload = `${new URL('../sim/usage.mjs', import.meta.url)}?${encodeURIComponent(usage)}`;
-    await using scene = await stage({
-      with: {
-        'job-id': jobs.map(({ id }) => id).join('\n'),
-        wait: true,
-        'timeout-minutes': '120',
-      },
-      agent: { jobs, hourlyLimit: null },
-      github: { issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }] },
-      step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },
-      time: { grainMs: 1500 },
-    });
-    /** Runs it; the comment always shows and remembers all jobs, and the memory is small. */
-    const run = async (more?: Parameters<typeof scene.run>[0]): Promise<StepResult> => {
-      const result = await scene.run(more);
-      const [comment] = ownComments(scene.github);
-      expect(comment?.body.length).toBeLessThan(65_536);
-      expect(comment?.body).toContain('| Job |');
-      expect(remembered(scene.github).jobs).toHaveLength(JOBS);
-      const { peakKib } = JSON.parse(readFileSync(usage, 'utf8'));
-      expect(peakKib).toBeLessThan(150 * KIB_IN_MIB);
-      return result;
-    };
-    const result = await run();
-    const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
-
-    expect(results.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id));
-    for (const [index, { result, delivery, confirmed }] of results.entries()) {
-      const expected = {
-        result: STATUSES[index % STATUSES.length],
-        delivery: 'sent',
-        confirmed: true,
+// The second one mostly waits.
+describe.concurrent(`${JOBS} jobs`, () => {
+  it(
+    'at once are right, and together they cost little',
+    async () => {
+      const usage = join(folder, 'usage');
+      const preload = `${new URL('../sim/usage.mjs', import.meta.url)}?${encodeURIComponent(usage)}`;
+      await using scene = await stage({
+        with: {
+          'job-id': jobs.map(({ id }) => id).join('\n'),
+          wait: true,
+          'timeout-minutes': '120',
+        },
+        agent: { jobs, hourlyLimit: null },
+        github: { issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }] },
+        step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },
+        time: { grainMs: 1500 },
+      });
+      /** Runs it; the comment always shows and remembers all jobs, and the memory is small. */
+      const run = async (more?: Parameters<typeof scene.run>[0]): Promise<StepResult> => {
+        const result = await scene.run(more);
+        const [comment] = ownComments(scene.github);
+        expect(comment?.body.length).toBeLessThan(65_536);
+        expect(comment?.body).toContain('| Job |');
+        expect(remembered(scene.github).jobs).toHaveLength(JOBS);
+        const { peakKib } = JSON.parse(readFileSync(usage, 'utf8'));
+        expect(peakKib).toBeLessThan(150 * KIB_IN_MIB);
+        return result;
       };
-      expect({ result, delivery, confirmed }).toEqual(expected);
-    }
-    expect(scene.agent.accepted()).toHaveLength(JOBS);
-    for (const { id } of jobs) expect(scene.agent.accepted(id)).toHaveLength(1);
+      const result = await run();
+      const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
 
-    expect(scene.agent.maxSockets).toBeLessThanOrEqual(64);
-    const calls = scene.github.calls().length;
-    expect(calls).toBeLessThanOrEqual(60);
-    expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
-    for (const [index, { polls }] of results.entries()) {
-      expect(polls).toBeLessThanOrEqual(1.1 * pollsAlone(LENGTHS[index] ?? 0) + 1);
-    }
-    const total = scene.agent.gets().length;
-    const alone = LENGTHS.reduce((sum, length) => sum + pollsAlone(length), 0);
-    const share = busiestShare(scene.agent.gets().map(({ at }) => at));
-    console.info(
-      `${JOBS} jobs: ${total} polls (${alone} if each were alone), ${scene.agent.maxSockets} sockets, ` +
-        `${calls} calls to GitHub, ` +
-        `at most ${Math.round(100 * share)} % of a minute's polls within 5 s`,
-    );
-    expect(total).toBeLessThanOrEqual(1.1 * alone);
-    expect(share).toBeLessThan(0.5);
+      expect(results.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id));
+      for (const [index, { result, delivery, confirmed }] of results.entries()) {
+        const expected = {
+          result: STATUSES[index % STATUSES.length],
+          delivery: 'sent',
+          confirmed: true,
+        };
+        expect({ result, delivery, confirmed }).toEqual(expected);
+      }
+      expect(scene.agent.accepted()).toHaveLength(JOBS);
+      for (const { id } of jobs) expect(scene.agent.accepted(id)).toHaveLength(1);
 
-    const again = await run({ step: { github: { run_attempt: '2' } } });
-    expect(again.outputs.result).toBe(result.outputs.result);
-    expect(scene.agent.accepted()).toHaveLength(JOBS);
-    const command = await run({
-      with: { 'job-id': 'job-7', command: '/agent', prompt: '' },
-      step: {
-        event: issueComment({
-          number: PULL,
-          body: COMMAND.body,
-          id: scene.github.comments(PULL)[0]?.id ?? 0,
-        }),
-        github: { run_id: '2' },
-      },
-    });
-    expect(command.outputs).toMatchObject({ delivery: 'sent' });
-    expect(scene.agent.accepted('job-7')).toHaveLength(2);
-  },
-  TIMEOUT_MS,
-);
+      expect(scene.agent.maxSockets).toBeLessThanOrEqual(64);
+      const calls = scene.github.calls().length;
+      expect(calls).toBeLessThanOrEqual(60);
+      expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
+      for (const [index, { polls }] of results.entries()) {
+        expect(polls).toBeLessThanOrEqual(1.1 * pollsAlone(LENGTHS[index] ?? 0) + 1);
+      }
+      const total = scene.agent.gets().length;
+      const alone = LENGTHS.reduce((sum, length) => sum + pollsAlone(length), 0);
+      const share = busiestShare(scene.agent.gets().map(({ at }) => at));
+      console.info(
+        `${JOBS} jobs: ${total} polls (${alone} if each were alone), ${scene.agent.maxSockets} sockets, ` +
+          `${calls} calls to GitHub, ` +
+          `at most ${Math.round(100 * share)} % of a minute's polls within 5 s`,
+      );
+      expect(total).toBeLessThanOrEqual(1.1 * alone);
+      expect(share).toBeLessThan(0.5);
+
+      const again = await run({ step: { github: { run_attempt: '2' } } });
+      expect(again.outputs.result).toBe(result.outputs.result);
+      expect(scene.agent.accepted()).toHaveLength(JOBS);
+      const command = await run({
+        with: { 'job-id': 'job-7', command: '/agent', prompt: '' },
+        step: {
+          event: issueComment({
+            number: PULL,
+            body: COMMAND.body,
+            id: scene.github.comments(PULL)[0]?.id ?? 0,
+          }),
+          github: { run_id: '2' },
+        },
+      });
+      expect(command.outputs).toMatchObject({ delivery: 'sent' });
+      expect(scene.agent.accepted('job-7')).toHaveLength(2);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'on a service that takes 2 s for each read are right, in time, and no poll fails',
+    async () => {
+      const pace = 25;
+      // Every fifth one works beyond the deadline.
+      const isOver = (index: number): boolean => index % 5 !== 4;
+      const lengthOf = (index: number): number =>
+        isOver(index) ? 30_000 + index * 200 : 3_600_000;
+      await using scene = await stage({
+        with: {
+          'job-id': IDS.join('\n'),
+          ...{ wait: true, comment: false, 'timeout-minutes': '10' },
+        },
+        agent: {
+          jobs: IDS.map((id, index) => ({
+            id,
+            turns: [
+              {
+                steps: [
+                  { afterMs: 0, set: { status: 'active' } },
+                  { afterMs: lengthOf(index), set: { status: 'completed' } },
+                ],
+              },
+            ],
+          })),
+          hourlyLimit: null,
+          onGet: () => setTimeout(2000 / pace, undefined),
+        },
+        step: { timeoutMs: TIMEOUT_MS },
+        // Time passes while answers are waited for, too.
+        time: { pace, graceMs: 0, grainMs: 500 },
+      });
+      const result = await scene.run();
+      const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
+      expect(results.map(({ result, delivery }) => `${result}, ${delivery}`)).toEqual(
+        IDS.map((_, index) => `${isOver(index) ? 'completed' : 'timed-out'}, sent`),
+      );
+      expect(scene.agent.accepted()).toHaveLength(JOBS);
+      expect(result.log).not.toMatch(/Polling job|last poll failed/);
+      const lateMs = results.map(({ elapsedSeconds }, index) =>
+        isOver(index) ? (elapsedSeconds ?? Infinity) * 1000 - lengthOf(index) : 0,
+      );
+      console.info(
+        `${JOBS} jobs, 2 s a read: ends are seen ${Math.round(Math.max(...lateMs) / 1000)} s late at most`,
+      );
+      expect(Math.max(...lateMs)).toBeLessThan(120_000);
+      expect(result.virtualMs).toBeLessThan(11 * 60_000);
+    },
+    TIMEOUT_MS,
+  );
+});
 
 it(
   'jobs on many conversations call GitHub sparingly, and write once a second on average',
@@ -170,6 +226,7 @@ interface Told {
   readonly delivery: string;
   readonly confirmed: boolean | null;
   readonly polls: number;
+  readonly elapsedSeconds: number | null;
 }
 
 /**
