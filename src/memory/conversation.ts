@@ -129,7 +129,7 @@ export class Conversation {
       const readAt = this.#options.clock.now();
       const found = await github.readComments(this.number, {
         nodeIds: this.#comments.map(({ nodeId }) => nodeId),
-        isOurs: (body) => this.#readText(body).kind !== 'none',
+        isOurs: (body) => this.#readText(body) !== 'none',
         allPages,
         withVersions: withVersions || this.#mayHaveOverwritten,
       });
@@ -215,9 +215,9 @@ export class Conversation {
     const whole = this.#readText(main.body);
     return others.filter(({ body, updatedAt }) => {
       const part = this.#readText(body);
-      if (part.kind !== 'ledger' || whole.kind !== 'ledger') return false;
-      if (!contains(whole.ledger, unite([whole.ledger, part.ledger]))) return false;
-      const turns = part.ledger.jobs.flatMap(copiesOf);
+      if (typeof part === 'string' || typeof whole === 'string') return false;
+      if (!contains(whole, unite([whole, part]))) return false;
+      const turns = part.jobs.flatMap(copiesOf);
       // Then this process has created it.
       const isOurs = turns.length > 0 && turns.every(({ owner }) => owner === this.#options.owner);
       return isOurs || this.#options.clock.now() - updatedAt > UNTOUCHED_MS;
@@ -232,7 +232,7 @@ export class Conversation {
 
   /** The oldest readable comment; null if there is no comment at all. */
   #target(): OwnComment | null {
-    const target = this.#comments.find(({ body }) => this.#readText(body).kind === 'ledger');
+    const target = this.#comments.find(({ body }) => typeof this.#readText(body) === 'object');
     if (target === undefined && this.#comments.length > 0) throw new GitHubError(409, UNREADABLE);
     return target ?? null;
   }
@@ -251,7 +251,7 @@ export class Conversation {
     const ledgersOf = (bodies: readonly string[]): readonly Ledger[] =>
       bodies.flatMap((body) => {
         const text = this.#readText(body);
-        return text.kind === 'ledger' ? [text.ledger] : [];
+        return typeof text === 'string' ? [] : [text];
       });
     const ledgers = ledgersOf(comments.map(({ body }) => body));
     const ledger = unite(ledgers);
@@ -277,10 +277,7 @@ export class Conversation {
     if (known !== undefined) return known;
     const { text, redact } = this.#options;
     const found = text.read(body);
-    const read: CommentData =
-      found.kind === 'ledger'
-        ? { kind: 'ledger', ledger: redactLedger(found.ledger, redact) }
-        : found;
+    const read = typeof found === 'string' ? found : redactLedger(found, redact);
     if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
     this.#texts.set(body, read);
     return read;

@@ -14,13 +14,11 @@ const BODY_LIMIT = 60_000;
 /** Characters that the data may take, so that there is room for what people see. */
 const DATA_LIMIT = 42_000;
 
-/** The data that a comment holds for a project. */
-export type CommentData =
-  | { readonly kind: 'ledger'; readonly ledger: Ledger }
-  /** Written by a later version of this action, or edited by hand: it is not changed. */
-  | { readonly kind: 'unreadable' }
-  /** Not a comment for this project, or one without data. */
-  | { readonly kind: 'none' };
+/**
+ * The data that a comment holds for a project. `unreadable`: written by a later version of this action, or
+ * edited by hand, so it is not changed. `none`: not a comment for this project, or one without data.
+ */
+export type CommentData = Ledger | 'unreadable' | 'none';
 
 /** Reads and writes the comments of one project. */
 export interface CommentText {
@@ -32,10 +30,11 @@ export interface CommentText {
   visible(ledger: Ledger): string;
 }
 
-/** Renders the visible part of a ledger, in at most so many characters. */
-type Render = (ledger: Ledger, limit: number) => string;
-
-export function commentText(projectId: string, render: Render): CommentText {
+/** `render` renders the visible part of a ledger, in at most so many characters. */
+export function commentText(
+  projectId: string,
+  render: (ledger: Ledger, limit: number) => string,
+): CommentText {
   return {
     read: (body) => readText(body, projectId),
     compose: (ledger) => composeText(projectId, ledger, render),
@@ -51,12 +50,12 @@ export function readText(body: string, projectId: string | null): CommentData {
   const [, first] = FIRST_LINE.exec(text) ?? [];
   const [, version, last, data = ''] = DATA_LINE.exec(text) ?? [];
   const hash = projectId === null ? (first ?? last) : hashOf(projectId);
-  if (hash === undefined || (first !== hash && last !== hash)) return { kind: 'none' };
-  if (first !== last || version !== VERSION) return { kind: 'unreadable' };
+  if (hash === undefined || (first !== hash && last !== hash)) return 'none';
+  if (first !== last || version !== VERSION) return 'unreadable';
   try {
-    return { kind: 'ledger', ledger: decode(data) };
+    return decode(data);
   } catch {
-    return { kind: 'unreadable' };
+    return 'unreadable';
   }
 }
 
@@ -64,7 +63,11 @@ export function fits(ledger: Ledger): boolean {
   return encode(ledger).length <= DATA_LIMIT;
 }
 
-export function composeText(projectId: string, ledger: Ledger, render: Render): string {
+export function composeText(
+  projectId: string,
+  ledger: Ledger,
+  render: (ledger: Ledger, limit: number) => string,
+): string {
   const hash = hashOf(projectId);
   const first = `${OPENING}${hash} -->`;
   const data = `${OPENING}data ${VERSION} ${hash} ${encode(ledger)} -->`;

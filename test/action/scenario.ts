@@ -249,7 +249,7 @@ export function commentTexts(github: GitHub): readonly string[] {
 
 /** The comments of the action on a conversation. */
 export function ownComments(github: GitHub, number = PULL): readonly Comment[] {
-  return github.comments(number).filter(({ body }) => readText(body, PROJECT).kind !== 'none');
+  return github.comments(number).filter(({ body }) => readText(body, PROJECT) !== 'none');
 }
 
 /** What the one comment of the action on a conversation remembers. */
@@ -257,8 +257,8 @@ export function remembered(github: GitHub, number = PULL): Ledger {
   const [comment, ...others] = ownComments(github, number);
   expect(others).toEqual([]);
   const text = readText(comment?.body ?? '', PROJECT);
-  if (text.kind !== 'ledger') throw new Error(`The comment on #${number} is ${text.kind}.`);
-  return text.ledger;
+  if (typeof text === 'string') throw new Error(`The comment on #${number} is ${text}.`);
+  return text;
 }
 
 /** The names of the calls to GitHub, from one of them on. */

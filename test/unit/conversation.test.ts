@@ -57,7 +57,7 @@ function namesIn({ jobs }: Ledger): readonly string[] {
 function remembered({ github }: Scene): readonly (readonly string[])[] {
   return github.comments(NUMBER).map(({ body }) => {
     const text = readText(body, PROJECT);
-    return text.kind === 'ledger' ? namesIn(text.ledger) : [text.kind];
+    return typeof text === 'string' ? [text] : namesIn(text);
   });
 }
 
@@ -243,9 +243,7 @@ describe('a write', () => {
     await scene.drive(run.read());
     await scene.drive(run.write(copy('me', 'not-sent', 2)));
     const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
-    expect(text).toMatchObject({
-      ledger: { jobs: [{ turns: [{ owner: 'you', delivery: 'sending' }] }] },
-    });
+    expect(text).toMatchObject({ jobs: [{ turns: [{ owner: 'you', delivery: 'sending' }] }] });
   });
 
   it('knows its own turns better than the comment does', async () => {
