@@ -100,14 +100,12 @@ class Fleet {
   async #locate(job: Job): Promise<JobConversation> {
     const { inputs, info, agent, updates, conversation, memory } = this.#context;
     const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
-    if (!needsMemory) return { conversation, memory: { kind: 'none' } };
+    if (!needsMemory) return { conversation, memory: null };
     if (!this.#isFromJob || !inputs.comment) return { conversation, memory: await memory };
     const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
     const attempt = pollBeforeSend(unstopped, job.state.jobId, pollHooks(job));
     const poll = await withRetries(unstopped, attempt);
-    if (poll.kind !== 'fetched') {
-      return { conversation: null, memory: { kind: 'not-polled', giveUp: poll } };
-    }
+    if (poll.kind !== 'fetched') return { conversation: null, memory: poll };
     const found = ownPullRequest(poll.record.prLink, info);
     return { conversation: found, memory: await updates.load(found) };
   }
@@ -135,8 +133,8 @@ class Fleet {
   #plan(jobId: string, found: JobMemory): Plan {
     const { inputs, runtime } = this.#context;
     // It may be unreadable because the run was cancelled.
-    const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
-    const memory: JobMemory = isCancelled ? CANCELLED : found;
+    const isCancelled = found?.kind === 'problem' && runtime.signal.aborted;
+    const memory: JobMemory = isCancelled ? { kind: 'cancelled', why: NO_REASON } : found;
     return inputs.send
       ? planJob(this.#context, memory, jobId, this.#own)
       : planReadOnly(memory, jobId, inputs.wait);
@@ -248,11 +246,6 @@ class Fleet {
     );
   }
 }
-
-const CANCELLED: JobMemory = {
-  kind: 'not-polled',
-  giveUp: { kind: 'cancelled', why: NO_REASON },
-};
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
   'sending',

@@ -2,9 +2,10 @@ import { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear, neededFor, reasonFor } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
 import { join, ours, type Reason } from '../reason.ts';
+import { ok, problem, type Result } from '../result.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
-import { type ConversationOptions, LIST_LAG_MS } from './conversation.ts';
+import { type ConversationOptions, LIST_LAG_MS, type Reading } from './conversation.ts';
 import type { Ledger } from './ledger.ts';
 import type { Pace } from './pace.ts';
 import type { Target } from './target.ts';
@@ -13,17 +14,11 @@ import type { TrackedJobs } from './tracked-jobs.ts';
 // What happens in the comments before messages are sent: they are read, the messages are noted in them, and
 // it is decided whether another run sends one of them.
 
-/** What the comment remembers of earlier runs and attempts. */
-export type Memory =
-  | {
-      readonly kind: 'read';
-      readonly ledger: Ledger;
-      /** Whether it is complete. */
-      readonly isWhole: boolean;
-    }
-  /** There is no pull request or issue, or `comment` is `false`. */
-  | { readonly kind: 'none' }
-  | { readonly kind: 'unreadable'; readonly why: Reason };
+/**
+ * What the comment remembers of earlier runs and attempts, or why it cannot be read. Null if there is no pull
+ * request or issue, or `comment` is `false`.
+ */
+export type Memory = Result<Pick<Reading, 'ledger' | 'isWhole'>, Reason> | null;
 
 /** The result of an announcement. */
 export type Note =
@@ -67,15 +62,12 @@ export class Announcements {
   /** Reads the comment, unless that was done before. It never rejects. */
   async load(target: Target): Promise<Memory> {
     try {
-      const { ledger, isWhole } = await this.#inTime(target.load());
-      return { kind: 'read', ledger, isWhole };
+      return ok(await this.#inTime(target.load()));
     } catch (error) {
-      if (this.#options.signal.aborted) {
-        return { kind: 'unreadable', why: ours('the run was cancelled') };
-      }
+      if (this.#options.signal.aborted) return problem(ours('the run was cancelled'));
       // The caller reports it if it matters. Writing the comment is tried again.
       const needed = ours(neededFor(error).replace(/\.$/, ''));
-      return { kind: 'unreadable', why: join([reasonFor(error), needed], '. ') };
+      return problem(join([reasonFor(error), needed], '. '));
     }
   }
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Deadline } from '../github/deadline.ts';
 import { neededFor, whyOf } from '../github/errors.ts';
 import { ours } from '../reason.ts';
+import { problem } from '../result.ts';
 import type { Log } from '../runner/log.ts';
 import type { JobState } from '../turn.ts';
 import {
@@ -91,10 +92,9 @@ class CommentUpdates implements Updates {
   }
 
   async load(number: number | null): Promise<Memory> {
-    if (!this.#options.comment || number === null) return { kind: 'none' };
+    if (!this.#options.comment || number === null) return null;
     const target = this.#targetAt(number);
-    if (target === null) return { kind: 'unreadable', why: ours(TOO_MANY) };
-    return this.#announcements.load(target);
+    return target === null ? problem(ours(TOO_MANY)) : this.#announcements.load(target);
   }
 
   announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>> {

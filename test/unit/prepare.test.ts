@@ -127,10 +127,8 @@ describe('what goes out', () => {
 });
 
 describe('the jobs that are meant', () => {
-  const whole = (...jobs: readonly LedgerJob[]): Memory => ({
-    ...{ kind: 'read', isWhole: true },
-    ledger: ledger(...jobs),
-  });
+  const whole = (...jobs: readonly LedgerJob[]): Memory =>
+    ok({ ledger: ledger(...jobs), isWhole: true });
   const meant = (
     memory: Memory,
     inputs: Partial<RunContext['inputs']> = {},
@@ -155,11 +153,11 @@ describe('the jobs that are meant', () => {
 
   it.each<[Memory, RegExp]>([
     [
-      { kind: 'unreadable', why: ours('GitHub answered 500') },
+      problem(ours('GitHub answered 500')),
       /the comment that may name the job cannot be read: GitHub answered 500\.$/,
     ],
     [whole(), /names an agent job here yet/],
-    [{ kind: 'none' }, /names an agent job here yet/],
+    [null, /names an agent job here yet/],
     [whole(job('a'), job('b', turn())), /2 jobs: a, b\. .* "job-id: a"/],
   ])('are otherwise not clear: %#', async (memory, why) => {
     const jobs = await meant(memory);

@@ -6,6 +6,7 @@ import { type Ledger, unite } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import { openUpdates, type Updates, type UpdatesOptions } from '../../src/memory/updates.ts';
 import { ours, reasonToText } from '../../src/reason.ts';
+import { ok, problem } from '../../src/result.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import type { Call } from '../sim/github/call-log.ts';
@@ -117,7 +118,7 @@ describe('what is remembered', () => {
     ['without a conversation', {}, null],
   ])('is nothing %s', async (_, more, number) => {
     await using scene = await openScene(withComment(turn()));
-    expect(await load(scene, more, number)).toEqual({ kind: 'none' });
+    expect(await load(scene, more, number)).toBeNull();
     expect(scene.names()).toEqual([]);
   });
 
@@ -126,7 +127,7 @@ describe('what is remembered', () => {
     for (let n = 0; n < 120; n++) scene.github.addComment(NUMBER, 'bob', 'Hello.');
     scene.github.addComment(NUMBER, ACTIONS, composeText(PROJECT, ledger(jobOf('b')), render));
     const idsOf = (memory: Memory) =>
-      memory.kind === 'read' ? memory.ledger.jobs.map(({ id }) => id) : memory;
+      memory?.kind === 'ok' ? memory.value.ledger.jobs.map(({ id }) => id) : memory;
     expect(idsOf(await load(scene))).toEqual(['b']);
     expect(idsOf(await load(scene, { attempt: 2 }))).toEqual(['a', 'b']);
   });
@@ -135,7 +136,7 @@ describe('what is remembered', () => {
     await using scene = await openScene(withComment(turn()));
     const [comment] = scene.github.comments(NUMBER);
     scene.github.editComment(comment?.id ?? 0, `${comment?.body} edited`);
-    expect(await load(scene)).toMatchObject({ kind: 'read', isWhole: false, ledger: { jobs: [] } });
+    expect(await load(scene)).toMatchObject(ok({ isWhole: false, ledger: { jobs: [] } }));
   });
 
   it.each<[string, GitHubOptions, RegExp]>([
@@ -153,31 +154,28 @@ describe('what is remembered', () => {
   ])('cannot be read after %s, and it is said why', async (_, options, why) => {
     await using scene = await openScene(options);
     const memory = await load(scene);
-    expect(memory.kind === 'unreadable' && reasonToText(memory.why)).toMatch(why);
+    expect(memory?.kind === 'problem' && reasonToText(memory.problem)).toMatch(why);
   });
 
   it('is waited for no longer than 10 s', async () => {
     await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
-    expect(await load(scene)).toEqual({
-      kind: 'unreadable',
-      why: ours('GitHub did not answer in time'),
-    });
+    expect(await load(scene)).toEqual(problem(ours('GitHub did not answer in time')));
     expect(scene.seconds()).toBe(10);
   });
 
   it('is not waited for after a cancel', async () => {
     await using scene = await openScene(withComment(turn()));
     const memory = await load(scene, { signal: AbortSignal.abort() });
-    expect(memory).toEqual({ kind: 'unreadable', why: ours('the run was cancelled') });
+    expect(memory).toEqual(problem(ours('the run was cancelled')));
   });
 
   it('is asked for once, and again only where that failed', async () => {
     let fails = 2;
     await using scene = await openScene({ on: () => (fails-- > 0 ? { status: 500 } : undefined) });
     const { updates } = open(scene);
-    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'unreadable' });
-    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'read' });
-    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'read' });
+    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'problem' });
+    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
+    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
     // A reading that fails is tried once more.
     expect(scene.names()).toEqual(['read', 'read', 'read']);
   });
@@ -723,7 +721,8 @@ describe('a re-run', () => {
       // What stands there now must not be taken for a message that was not sent.
       const third = open(scene, { ...claimed, attempt: 3, owner: 'third' }, COMMAND);
       const memory = await scene.drive(third.updates.load(NUMBER));
-      const turns = memory.kind === 'read' ? memory.ledger.jobs.flatMap((one) => one.turns) : [];
+      const turns =
+        memory?.kind === 'ok' ? memory.value.ledger.jobs.flatMap((one) => one.turns) : [];
       expect(turns.map(({ delivery }) => delivery)).not.toContain('not-sent');
       expect(turns).toHaveLength(1);
     });
@@ -1042,9 +1041,8 @@ describe('many conversations', () => {
     );
     expect(kinds.map((kind) => kind === 'noted')).toEqual(numbers.map((n) => n <= 200));
     const why = ours('one run comments on 200 pull requests and issues at most');
-    const left = { kind: 'missing', why };
-    expect(await notes.get('job-203')).toEqual(left);
-    expect(await scene.drive(run.updates.load(203))).toEqual({ ...left, kind: 'unreadable' });
+    expect(await notes.get('job-203')).toEqual({ kind: 'missing', why });
+    expect(await scene.drive(run.updates.load(203))).toEqual(problem(why));
     await scene.pass(3_600_000);
     for (const n of numbers) run.updates.update(run.ended(`job-${n}`), n);
     await scene.drive(run.updates.flush());
