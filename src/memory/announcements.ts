@@ -5,7 +5,7 @@ import { join, ours, type Reason } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
-import { type ConversationOptions, LIST_LAG_MS, type Reading } from './conversation.ts';
+import { LIST_LAG_MS, type MemoryOptions, type Reading } from './conversation.ts';
 import type { Ledger } from './ledger.ts';
 import type { Pace } from './pace.ts';
 import type { Target } from './target.ts';
@@ -30,20 +30,13 @@ export type Note =
   /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
 
-/** What reading and noting need, beyond the comments themselves. */
-export interface AnnouncementOptions extends ConversationOptions {
-  readonly attempt: number;
-  /** For a command: whether this run may send its message. It never rejects. */
-  readonly claim: () => Promise<Claim>;
-}
-
 /** Milliseconds that reading a comment, and noting messages in it, may delay a run. */
 const BEFORE_MESSAGE_MS = 10_000;
 /** Milliseconds after which lists show a comment by a run that may have read a list without ours before. */
 const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
 
 export class Announcements {
-  readonly #options: AnnouncementOptions;
+  readonly #options: MemoryOptions;
   readonly #jobs: TrackedJobs;
   readonly #pace: Pace;
   /** Resolves when the latest note in the queue may be written. */
@@ -53,7 +46,7 @@ export class Announcements {
   /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
-  constructor(options: AnnouncementOptions, jobs: TrackedJobs, pace: Pace) {
+  constructor(options: MemoryOptions, jobs: TrackedJobs, pace: Pace) {
     this.#options = options;
     this.#jobs = jobs;
     this.#pace = pace;

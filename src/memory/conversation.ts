@@ -1,8 +1,11 @@
 import type { Clock } from '../clock.ts';
 import type { GitHub, OwnComment } from '../github/api.ts';
+import type { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear } from '../github/errors.ts';
+import type { Claim } from '../github/reactions.ts';
+import type { Log } from '../runner/log.ts';
 import type { Redact } from '../runner/secrets.ts';
-import type { Versions } from './claim.ts';
+import type { JobState } from '../turn.ts';
 import { redactLedger } from './data.ts';
 import {
   contains,
@@ -10,6 +13,7 @@ import {
   EMPTY,
   intersect,
   type Ledger,
+  type LedgerJob,
   trim,
   unite,
   withoutOwner,
@@ -21,12 +25,24 @@ import type { CommentData, CommentText } from './text.ts';
 // A write replaces whatever the comment contained, a list may show a new comment late, and a response
 // may be lost. So each write is based on what was read just before, and is read back until it shows.
 
-export interface ConversationOptions {
+/** What the comments of a run need. */
+export interface MemoryOptions {
+  /** Whether there are comments at all. */
+  readonly comment: boolean;
+  readonly wait: boolean;
+  readonly attempt: number;
   readonly text: CommentText;
   /** The random name of this process. */
   readonly owner: string;
   readonly connect: () => Promise<GitHub>;
+  /** For a command: whether this run may send its message. It never rejects. */
+  readonly claim: () => Promise<Claim>;
+  /** The state of a job, given all messages that were sent to it. */
+  readonly review: (state: JobState, job: LedgerJob) => JobState;
+  readonly log: Log;
   readonly clock: Clock;
+  /** Limits the time that the end of a run waits for GitHub. */
+  readonly deadline: Deadline;
   readonly random: () => number;
   readonly redact: Redact;
   /** Aborted when the run is cancelled. */
@@ -40,7 +56,7 @@ export interface Reading {
   /** Whether all of our comments could be read; otherwise `ledger` may lack something. */
   readonly isWhole: boolean;
   /** Each version of each comment, the oldest comment and version first, if they were asked for. */
-  readonly versions: Versions;
+  readonly versions: readonly Ledger[];
   /** Whether it contains our turns as they were written last, and no turn of others was lost. */
   readonly isShown: boolean;
   /** The same for the oldest comment, which stays if two runs have created one each. */
@@ -85,7 +101,7 @@ const UNTOUCHED_MS = 60_000;
 /** Calls must be made one after the other. All of them reject with a `GitHubError`. */
 export class Conversation {
   readonly number: number;
-  readonly #options: ConversationOptions;
+  readonly #options: MemoryOptions;
   /** Our comments as they were read last, the oldest first. */
   #comments: readonly OwnComment[] = [];
   /** What all reads have shown of other runs: our writes must not lose it. */
@@ -105,7 +121,7 @@ export class Conversation {
   /** Whether a write took so long that nobody may have seen what it overwrote. */
   #mayHaveOverwritten = false;
 
-  constructor(number: number, options: ConversationOptions) {
+  constructor(number: number, options: MemoryOptions) {
     this.number = number;
     this.#options = options;
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { Deadline } from '../../src/github/deadline.ts';
 import { GitHubError } from '../../src/github/errors.ts';
-import { Conversation, type ConversationOptions } from '../../src/memory/conversation.ts';
+import { Conversation, type MemoryOptions } from '../../src/memory/conversation.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import { renderUsage } from '../../src/report/comment.ts';
@@ -10,6 +11,7 @@ import type { PageActions } from '../sim/github/issues.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { job, ledger, turn } from './record.ts';
 import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
+import { stand } from './stand.ts';
 
 const PROJECT = 'proj-1';
 const CREATE = 'POST issues/#/comments';
@@ -35,15 +37,15 @@ function bodyOf(...parts: readonly Ledger[]): string {
 function open(
   scene: Pick<Scene, 'clock' | 'connect'>,
   owner: string,
-  more: Partial<ConversationOptions> = {},
+  more: Partial<MemoryOptions> = {},
 ): Conversation {
   return new Conversation(NUMBER, {
-    ...{ owner, clock: scene.clock.seen },
+    ...stand().runtime,
+    ...{ comment: true, wait: true, attempt: 1, owner, clock: scene.clock.seen },
+    ...{ claim: async () => 'ours', review: (same) => same, random: () => 0.5 },
+    deadline: new Deadline(scene.clock.seen, 30_000),
     text: commentText(PROJECT, render),
     connect: () => scene.connect(),
-    random: () => 0.5,
-    redact: (text) => text,
-    signal: new AbortController().signal,
     ...more,
   });
 }

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { Deadline } from '../../src/github/deadline.ts';
 import { type Claim, Reactions } from '../../src/github/reactions.ts';
 import type { Memory } from '../../src/memory/announcements.ts';
+import type { MemoryOptions } from '../../src/memory/conversation.ts';
 import { type Ledger, unite } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
-import { openUpdates, type Updates, type UpdatesOptions } from '../../src/memory/updates.ts';
+import { Updates } from '../../src/memory/updates.ts';
 import { ours, reasonToText } from '../../src/reason.ts';
 import { ok, problem } from '../../src/result.ts';
 import type { Log } from '../../src/runner/log.ts';
@@ -35,14 +36,14 @@ interface Run {
 /** A run that waits, unless the test says otherwise. Its turns bear its name. */
 function open(
   scene: Pick<Scene, 'clock' | 'connect'>,
-  more: Partial<UpdatesOptions> = {},
+  more: Partial<MemoryOptions> = {},
   parts: Partial<Turn> = {},
 ): Run {
   const warnings: string[] = [];
   const log: Log = { ...LOG, warning: (text) => warnings.push(text) };
   const clock = scene.clock.seen;
   const { owner = 'me', attempt = 1 } = more;
-  const updates = openUpdates({
+  const updates = new Updates({
     ...{ comment: true, owner, attempt, wait: true },
     text: commentText(PROJECT, render),
     ...{ review: (same) => same, claim: async () => 'ours' },
@@ -109,11 +110,11 @@ function announce({ updates }: Run, ...states: readonly JobState[]) {
 describe('what is remembered', () => {
   const load = async (
     scene: Scene,
-    more: Partial<UpdatesOptions> = {},
+    more: Partial<MemoryOptions> = {},
     number: number | null = NUMBER,
   ) => scene.drive(open(scene, more).updates.load(number));
 
-  it.each<[string, Partial<UpdatesOptions>, number | null]>([
+  it.each<[string, Partial<MemoryOptions>, number | null]>([
     ['without comments', { comment: false }, NUMBER],
     ['without a conversation', {}, null],
   ])('is nothing %s', async (_, more, number) => {
