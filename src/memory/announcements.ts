@@ -20,13 +20,14 @@ import type { TrackedJobs } from './tracked-jobs.ts';
  */
 export type Memory = Result<Pick<Reading, 'ledger' | 'isWhole'>, Reason> | null;
 
-/** The result of an announcement. */
+/**
+ * The result of an announcement. `unclear`: the note may not be written, and another run, whose note is, may be
+ * about to send the message.
+ */
 export type Note =
   /** The comment notes the message, or there is no pull request or issue for a comment. */
   | { readonly kind: 'noted' }
-  | { readonly kind: 'missing'; readonly why: Reason }
-  /** The note may not be written, and another run, whose note is, may be about to send the message. */
-  | { readonly kind: 'unclear'; readonly why: Reason }
+  | { readonly kind: 'missing' | 'unclear'; readonly why: Reason }
   /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
 
@@ -233,10 +234,9 @@ export class Announcements {
     // A cancellation ends the pause early, and then no message is sent.
     const lagMs = claim === 'failed' ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
     await clock.sleep(lagMs, signal).catch(() => {});
-    const everything = { allPages: true, withVersions: true };
-    const reading = await target.conversation.read(everything);
+    const reading = await target.conversation.read('versions');
     if (reading.isShown) return reading.versions;
-    return (await target.conversation.writeUntilItShows(own, everything)).versions;
+    return (await target.conversation.writeUntilItShows(own, { withVersions: true })).versions;
   }
 }
 

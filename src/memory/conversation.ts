@@ -63,20 +63,16 @@ export interface Reading {
   readonly isInOldest: boolean;
 }
 
-interface ReadOptions {
-  /** Whether to read beyond the newest page with one of our comments. */
-  readonly allPages?: boolean;
-  readonly withVersions?: boolean;
-}
-
-interface WriteOptions extends ReadOptions {
+interface WriteOptions {
   /** Called after each write that certainly took place. The read-back does not wait for it. */
   readonly onWritten?: () => void;
-  /** Milliseconds from the first write, and from each further one, to the read-back. */
-  readonly readBackAfterMs?: number;
-  readonly readAgainAfterMs?: number;
-  /** Whether the oldest comment must contain our turns. */
-  readonly inOldest?: boolean;
+  /** Whether the read-back returns the versions of all comments. */
+  readonly withVersions?: boolean;
+  /**
+   * Whether it is the last write of the run. The read-back then waits for what other runs may be writing, and
+   * the oldest comment must contain our turns.
+   */
+  readonly isLast?: boolean;
 }
 
 /**
@@ -131,23 +127,20 @@ export class Conversation {
     return this.#lastWrite?.url ?? '';
   }
 
-  get hasCreated(): boolean {
-    return this.#hasCreated;
-  }
-
   get hasWritten(): boolean {
     return this.#hasWritten;
   }
 
-  async read({ allPages = false, withVersions = false }: ReadOptions = {}): Promise<Reading> {
+  /** `newest` ends at the newest page with one of our comments; `versions` is all pages, with the histories. */
+  async read(what: 'newest' | 'all' | 'versions' = 'newest'): Promise<Reading> {
     const github = await this.#options.connect();
     for (let round = 1; ; round++) {
       const readAt = this.#options.clock.now();
       const found = await github.readComments(this.number, {
         nodeIds: this.#comments.map(({ nodeId }) => nodeId),
         isOurs: (body) => this.#readText(body) !== 'none',
-        allPages,
-        withVersions: withVersions || this.#mayHaveOverwritten,
+        allPages: what !== 'newest',
+        withVersions: what === 'versions' || this.#mayHaveOverwritten,
       });
       const comments = found.filter(({ id }) => !this.#gone.has(id));
       if (!comments.some((comment) => this.#isStale(comment))) {
@@ -190,21 +183,25 @@ export class Conversation {
    * response to a creation may be lost. `own` is called for each write.
    */
   async writeUntilItShows(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
-    const { onWritten, readBackAfterMs = 0, readAgainAfterMs = 0, inOldest = false } = options;
+    const { onWritten, withVersions = false, isLast = false } = options;
+    const what = withVersions ? 'versions' : 'newest';
+    const firstPauseMs = this.#hasCreated ? LIST_LAG_MS : READ_BACK_MS;
+    let pauseMs = isLast ? firstPauseMs : 0;
     for (let round = 1; ; round++) {
       const failure = await this.write(own()).then(() => null, throwUnlessUnclear);
       if (failure === null) onWritten?.();
-      await this.#pause(round === 1 ? readBackAfterMs : readAgainAfterMs + this.#randomMs());
-      let reading = await this.read(options);
+      await this.#pause(pauseMs);
+      let reading = await this.read(what);
       if (failure !== null && this.#comments.length === 0) {
         // It may have been created all the same: a second one is only created if no list ever shows it.
         await this.#pause(LIST_LAG_MS);
-        reading = await this.read(options);
+        reading = await this.read(what);
       }
-      if (inOldest ? reading.isInOldest : reading.isShown) return reading;
+      if (isLast ? reading.isInOldest : reading.isShown) return reading;
       if (round === MOST_ROUNDS) {
         throw failure ?? new GitHubError(0, 'other runs keep overwriting it');
       }
+      pauseMs = (isLast ? READ_BACK_MS : 0) + this.#randomMs();
     }
   }
 

@@ -4,7 +4,7 @@ import { ours } from '../reason.ts';
 import { problem } from '../result.ts';
 import type { JobState } from '../turn.ts';
 import { Announcements, type Memory, type Note } from './announcements.ts';
-import { Conversation, LIST_LAG_MS, type MemoryOptions } from './conversation.ts';
+import { Conversation, type MemoryOptions } from './conversation.ts';
 import { findJob, type Ledger } from './ledger.ts';
 import { Pace } from './pace.ts';
 import { Target } from './target.ts';
@@ -13,8 +13,6 @@ import { isOver, TrackedJobs } from './tracked-jobs.ts';
 // Decides what is written to which comment, and when. A failure here never changes the result of a
 // message.
 
-/** Milliseconds from the last write to the last read-back. */
-const LAST_READ_BACK_MS = 1000;
 /** The hourly rate limit of the token is not enough for more. */
 const MOST_CONVERSATIONS = 200;
 
@@ -189,11 +187,7 @@ export class Updates {
         target.failure = null;
         return;
       }
-      await conversation.writeUntilItShows(() => this.#own(target), {
-        readBackAfterMs: conversation.hasCreated ? LIST_LAG_MS : LAST_READ_BACK_MS,
-        readAgainAfterMs: LAST_READ_BACK_MS,
-        inOldest: true,
-      });
+      await conversation.writeUntilItShows(() => this.#own(target), { isLast: true });
       target.failure = null;
       // A superfluous comment does no harm.
       await conversation.reconcile().catch(() => {});

@@ -134,7 +134,7 @@ describe('a reading shows', () => {
     const newest = await scene.drive(open(scene, 'me').read());
     expect(namesIn(newest.ledger)).toEqual(['b1']);
     expect(scene.names()).toEqual(['read', 'read']);
-    const all = await scene.drive(open(scene, 'me').read({ allPages: true }));
+    const all = await scene.drive(open(scene, 'me').read('all'));
     expect(namesIn(all.ledger)).toEqual(['a1', 'b1']);
     expect(scene.names()).toHaveLength(2 + 4);
   });
@@ -147,14 +147,14 @@ describe('a reading shows', () => {
     scene.github.editComment(second?.id ?? 0, bodyOf(own('y')));
     scene.github.editComment(first?.id ?? 0, bodyOf(own('c')));
     const run = open(scene, 'me');
-    const { versions, ledger: now } = await scene.drive(run.read({ withVersions: true }));
+    const { versions, ledger: now } = await scene.drive(run.read('versions'));
     expect(versions.map(namesIn)).toEqual([['a1'], ['b1'], ['c1'], ['z1'], ['y1']]);
     expect(namesIn(now)).toEqual(['c1', 'y1']);
     const plain = await scene.drive(run.read());
     expect(plain.versions.map(namesIn)).toEqual([['c1'], ['y1']]);
     // Those that were not known are read once more, for their versions.
     expect(scene.names()).toEqual(['read+history', 'read+history', 'read']);
-    await scene.drive(run.read({ withVersions: true }));
+    await scene.drive(run.read('versions'));
     expect(scene.names().slice(3)).toEqual(['read+history']);
   });
 
@@ -167,7 +167,7 @@ describe('a reading shows', () => {
         scene.github.editComment(id, `${edits} ${'x'.repeat(60_000)}`);
       }
     }
-    const { versions } = await scene.drive(open(scene, 'me').read({ withVersions: true }));
+    const { versions } = await scene.drive(open(scene, 'me').read('versions'));
     expect(versions.map(namesIn)).toEqual([['a1']]);
   });
 
@@ -179,7 +179,7 @@ describe('a reading shows', () => {
     const [comment] = scene.github.comments(NUMBER);
     scene.github.editComment(comment?.id ?? 0, bodyOf(own('b')));
     const run = open(scene, 'me');
-    const { versions } = await scene.drive(run.read({ withVersions: true }));
+    const { versions } = await scene.drive(run.read('versions'));
     expect(versions.map(namesIn)).toEqual([['b1']]);
   });
 
@@ -196,11 +196,11 @@ describe('a write', () => {
   it('makes a comment, and then changes it', async () => {
     await using scene = await openScene();
     const run = open(scene, 'me');
-    expect([run.url, run.hasCreated]).toEqual(['', false]);
+    expect(run.url).toBe('');
     await scene.drive(run.write(own('me')));
     await scene.drive(run.write(own('me', 2)));
     expect(remembered(scene)).toEqual([['me2']]);
-    expect([run.url, run.hasCreated]).toEqual([scene.github.comments(NUMBER)[0]?.html_url, true]);
+    expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
     expect(scene.names()).toEqual(['read', CREATE, 'read', PATCH]);
   });
 
@@ -209,7 +209,6 @@ describe('a write', () => {
     const run = open(scene, 'me');
     await scene.drive(run.write(own('me')));
     expect(remembered(scene)).toEqual([['a1', 'b1', 'me1'], ['b1']]);
-    expect(run.hasCreated).toBe(false);
   });
 
   it('is made on what was read half a second ago, and else on what is read anew', async () => {
@@ -355,14 +354,15 @@ describe('until it stands', () => {
     expect(scene.seconds()).toBe(0);
   });
 
-  it('it is read back after a while, if that is wanted, and others are told before', async () => {
+  it('the last one is read back after a while, and others are told before', async () => {
     await using scene = await openScene();
     const run = open(scene, 'me');
+    await scene.drive(run.write(own('me')));
     const told: number[] = [];
     const onWritten = (): void => {
       told.push(scene.github.comments(NUMBER).length);
     };
-    const written = run.writeUntilItShows(() => own('me'), { onWritten, readBackAfterMs: 3000 });
+    const written = run.writeUntilItShows(() => own('me'), { onWritten, isLast: true });
     await scene.drive(written);
     expect(scene.seconds()).toBe(3);
     expect(told).toEqual([1]);
@@ -460,7 +460,7 @@ describe('until it stands', () => {
       on: ({ method }) => (method === 'PATCH' ? { status: 502 } : undefined),
     });
     const run = open(scene, 'me', { signal: AbortSignal.abort() });
-    const failing = run.writeUntilItShows(() => own('me'), { readBackAfterMs: 3000 });
+    const failing = run.writeUntilItShows(() => own('me'), { isLast: true });
     await expect(scene.drive(failing)).rejects.toThrow('GitHub answered 502');
     expect(scene.seconds()).toBe(0);
   });
@@ -476,7 +476,6 @@ describe('an answer that gets lost', () => {
     const run = open(scene, 'me');
     await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(remembered(scene)).toEqual([['me1']]);
-    expect(run.hasCreated).toBe(true);
     await scene.drive(run.write(own('me', 2)));
     expect(remembered(scene)).toEqual([['me2']]);
     expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
@@ -671,7 +670,7 @@ describe('runs that begin at the same time lose nothing', () => {
           await scene.clock.sleep(Math.random() * 4000, signal);
           expect((await run.writeUntilItShows(next)).isShown).toBe(true);
           await scene.clock.sleep(4000 + Math.random() * 4000, signal);
-          await run.writeUntilItShows(next, { readBackAfterMs: 3000 });
+          await run.writeUntilItShows(next, { isLast: true });
           await run.reconcile();
         }),
       ),

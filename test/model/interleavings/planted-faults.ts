@@ -61,8 +61,8 @@ export const FAULTS: readonly Fault[] = [
     ...single(rerunsOfLegs, 'two runs; a comment exists'),
     overrides: {},
     plant() {
-      Conversation.prototype.read = async function (options): Promise<Reading> {
-        const reading = await read.call(this, options);
+      Conversation.prototype.read = async function (what): Promise<Reading> {
+        const reading = await read.call(this, what);
         return { ...reading, versions: [reading.ledger] };
       };
       return () => {
