@@ -32,7 +32,7 @@ export interface Job {
   readonly inputs: Pick<Inputs, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
   readonly context: AgentContext;
   readonly observer: Observer;
-  /** Spreads the polls of many jobs: see `nextPollMs`. */
+  /** Spreads the polls of many jobs: see `paceOf`. */
   readonly pace: number;
   /** Milliseconds until the first poll of a job that gets no message. */
   readonly firstPollMs: number;
@@ -75,8 +75,8 @@ export function takeBaseline(job: Job, { record }: Fetched): void {
 }
 
 /** Stores the result of a poll after the message. */
-export function takePoll(job: Job, { record, during }: Fetched): void {
-  update(job, observe(job.state.turn, record, during));
+export function takePoll(job: Job, { record, from, to }: Fetched): void {
+  update(job, observe(job.state.turn, record, from, to));
   take(job, record);
   update(job, { prLinkChange: changeOfLink(job.state.turn.base, record) });
 }

@@ -189,7 +189,7 @@ function baselineReader(job: Job, { baseline, onlyWhen }: Message): () => Promis
     if (seen.kind !== 'fetched') return seen;
     takeBaseline(job, seen);
     // The record may be as old as the start of the poll.
-    readAt = seen.during.from;
+    readAt = seen.from;
     const isWanted = onlyWhen === null || onlyWhen.has(statusOf(job.state));
     return isWanted ? { kind: 'ready' } : { kind: 'unwanted', onlyWhen };
   };

@@ -1,7 +1,7 @@
 import { type AgentContext, fetchJob, type Missed } from '../agent/client.ts';
 import { pollRetryDelayMs } from '../agent/retry.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
-import { evaluateTurn, isFinal } from '../turn.ts';
+import { isConfirmed, isFinal, pollWithinMs } from '../turn.ts';
 import { countPoll, emit, type Job, takePoll } from './job.ts';
 import { done, doubtOf, type End, lost, OVERTAKEN, stoppedWaiting, timedOut } from './reasons.ts';
 import { nextPollMs } from './schedule.ts';
@@ -57,15 +57,18 @@ export async function waitUntilDone(job: Job, isOvertaken = false): Promise<End>
   let lastMiss = NO_REASON;
   for (;;) {
     const now = clock.now();
-    const verdict = evaluateTurn(job.state.turn, now, settleMs);
-    if (verdict.kind === 'done') {
-      const doubt = verdict.confirmed ? NO_REASON : doubtOf(turn, settleMs);
+    const confirmed = isConfirmed(job.state.turn, settleMs);
+    if (confirmed !== null) {
+      const doubt = confirmed ? NO_REASON : doubtOf(turn, settleMs);
       return done(job.state, isOvertaken ? OVERTAKEN : doubt);
     }
     if (now >= deadline) return timedOut(job.state, inputs, lastMiss);
-    const { pollWithinMs } = verdict;
-    const timing = { sinceSendMs: now - since, pollWithinMs, fixedMs: inputs.pollIntervalMs, pace };
-    const pauseMs = Math.min(deadline - now, retryMs ?? nextPollMs(timing));
+    const nextMs =
+      retryMs ??
+      inputs.pollIntervalMs ??
+      pollWithinMs(job.state.turn, now, settleMs) ??
+      nextPollMs(now - since) * pace;
+    const pauseMs = Math.min(deadline - now, nextMs);
     emit(job, { kind: 'waiting', nextPollMs: pauseMs, remainingMs: deadline - now });
     if (!(await pause(context, pauseMs))) return stoppedWaiting(job.state);
     countPoll(job);
