@@ -66,9 +66,9 @@ class Fleet {
     this.#own = startTurn(context, this.#prompt, runtime.clock.now());
     this.#isFromJob = inputs.prNumber === null && takesConversationFromJob(trigger);
     const progress = createProgress(runtime.log, runtime.clock, size);
-    this.#progress = (event) => {
-      states.set(event.state.jobId, event.state);
-      progress(event);
+    this.#progress = (event, state) => {
+      states.set(state.jobId, state);
+      progress(event, state);
       return undefined;
     };
   }
@@ -203,9 +203,9 @@ class Fleet {
   /** Logs what happens, and keeps the batch, the comment and the output file up to date. */
   #observer(isWritten: boolean, conversation: number | null, batch: Batch): Observer {
     const { updates, writeOutputs } = this.#context;
-    return (event) => {
-      const { kind, state } = event;
-      this.#progress(event);
+    return (event, state) => {
+      const { kind } = event;
+      this.#progress(event, state);
       if (LEAVES_BATCH.has(kind)) batch.leave(state.jobId);
       if (kind === 'unwanted') updates.withdraw(state.jobId);
       if (isWritten && (kind === 'delivered' || kind === 'ended')) {
