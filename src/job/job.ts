@@ -32,7 +32,8 @@ export type Observer = (event: JobEvent, state: JobState) => string | undefined;
 export interface Job {
   readonly inputs: Pick<Inputs, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
   readonly context: AgentContext;
-  readonly observer: Observer;
+  /** Another one once the job is planned. */
+  observer: Observer;
   /** Spreads the polls of many jobs: see `paceOf`. */
   readonly pace: number;
   /** Milliseconds until the first poll of a job that gets no message. */

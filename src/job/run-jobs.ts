@@ -41,12 +41,6 @@ export async function runJobs(context: RunContext, jobIds: readonly string[]): P
   await Promise.all(running);
 }
 
-/** The pull request or issue of a job, and what is remembered there. */
-interface JobConversation {
-  readonly conversation: number | null;
-  readonly memory: JobMemory;
-}
-
 class Fleet {
   readonly #context: RunContext;
   readonly #size: number;
@@ -75,15 +69,12 @@ class Fleet {
 
   async run(jobId: string, index: number, batch: Batch): Promise<void> {
     const { inputs, updates } = this.#context;
-    const unplanned = this.#begin(unplannedState(jobId, this.#own, !inputs.send), index);
+    const job = this.#begin(unplannedState(jobId, this.#own, !inputs.send), index);
     if (!inputs.send) batch.leave(jobId);
-    const located = await this.#locate(unplanned);
-    let job = await this.#carryOut(unplanned, located, batch);
-    // Another use of the step was faster, so the job is planned again without its turn.
-    while (job !== null) {
-      const memory = await updates.load(this.#conversationOf(job.state, located.conversation));
-      const retried = { ...unplanned, state: job.state };
-      job = await this.#carryOut(retried, { ...located, memory }, batch);
+    let { conversation, memory } = await this.#locate(job);
+    // If another use of the step was faster, the job is planned again without its turn.
+    while (!(await this.#carryOut(job, conversation, memory, batch))) {
+      memory = await updates.load(this.#conversationOf(job.state, conversation));
     }
   }
 
@@ -96,8 +87,11 @@ class Fleet {
     };
   }
 
-  /** In the first attempt the memory is not needed: nothing was sent before. */
-  async #locate(job: Job): Promise<JobConversation> {
+  /**
+   * Finds the pull request or issue of a job, and what is remembered there. In the first attempt the memory
+   * is not needed: nothing was sent before.
+   */
+  async #locate(job: Job) {
     const { inputs, info, agent, updates, conversation, memory } = this.#context;
     const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
     if (!needsMemory) return { conversation, memory: null };
@@ -110,24 +104,23 @@ class Fleet {
     return { conversation: found, memory: await updates.load(found) };
   }
 
-  /** Plans a job, and carries the plan out. Resolves to the job as it is if it has to be planned again. */
-  async #carryOut(
-    unplanned: Job,
-    { conversation, memory }: JobConversation,
+  /** Plans a job, and carries the plan out. Resolves to whether that was possible; if not, plan it again. */
+  #carryOut(
+    job: Job,
+    conversation: number | null,
+    memory: JobMemory,
     batch: Batch,
-  ): Promise<Job | null> {
+  ): Promise<boolean> {
     const { inputs, states, updates } = this.#context;
-    const { jobId } = unplanned.state;
+    const { jobId } = job.state;
     const plan = this.#plan(jobId, memory);
-    const state = stateOf(unplanned.state, plan, this.#own, inputs.wait);
-    states.set(jobId, state);
+    job.state = stateOf(job.state, plan, this.#own, inputs.wait);
+    states.set(jobId, job.state);
     const isWritten = this.#isWritten(plan);
-    if (isWritten) updates.update(state, conversation);
-    const observer = this.#observer(isWritten, conversation, batch);
-    const job: Job = { ...unplanned, state, observer };
+    if (isWritten) updates.update(job.state, conversation);
+    job.observer = this.#observer(isWritten, conversation, batch);
     this.#say(jobId, plan);
-    const isDone = await runJob(job, plan, this.#message(job, plan, conversation, batch));
-    return isDone ? null : job;
+    return runJob(job, plan, this.#message(job, plan, conversation, batch));
   }
 
   #plan(jobId: string, found: JobMemory): Plan {
