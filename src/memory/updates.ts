@@ -159,40 +159,45 @@ export class Updates {
   }
 
   #write(target: Target): void {
-    const writing = target.enqueue(async () => {
-      if (!target.isStale) return;
+    this.#enqueue(target, async () => {
       await this.#pace.wait(target.conversation.number);
       target.isStale = false;
       await target.conversation.write(this.#own(target));
-      target.failure = null;
     });
-    this.#keepFailure(target, writing);
   }
 
   /** The last write of a comment, repeated until a read-back shows it. */
   #finish(target: Target): void {
     const { conversation } = target;
-    const finishing = target.enqueue(async () => {
-      if (!target.isStale) return;
+    this.#enqueue(target, async () => {
       if (!conversation.hasWritten && !this.#jobs.needComment(conversation.number)) {
         target.isStale = false;
-        target.failure = null;
         return;
       }
       await this.#pace.wait(conversation.number);
       const { ledger } = await conversation.read();
       this.#review(target, ledger);
       target.isStale = false;
-      if (this.#isKnown(target, ledger)) {
-        target.failure = null;
-        return;
-      }
+      if (this.#isKnown(target, ledger)) return;
       await conversation.writeUntilItShows(() => this.#own(target), { isLast: true });
       target.failure = null;
       // A superfluous comment does no harm.
       await conversation.reconcile().catch(() => {});
     });
-    this.#keepFailure(target, finishing);
+  }
+
+  /** Does the work if something has changed since the last write, and remembers why it failed. */
+  #enqueue(target: Target, work: () => Promise<void>): void {
+    target.countAsLate();
+    const working = target.enqueue(async () => {
+      if (!target.isStale) return;
+      await work();
+      target.failure = null;
+    });
+    working.catch((error) => {
+      target.isStale = true;
+      target.failure = error;
+    });
   }
 
   /** Whether all jobs were only polled, and the comment shows their current state. */
@@ -201,14 +206,6 @@ export class Updates {
       ({ id, record, turns }) =>
         turns.length === 0 && isDeepStrictEqual(findJob(ledger, id)?.record, record),
     );
-  }
-
-  #keepFailure(target: Target, work: Promise<void>): void {
-    target.countAsLate();
-    work.catch((error) => {
-      target.isStale = true;
-      target.failure = error;
-    });
   }
 
   #review(target: Target, ledger: Ledger): void {
