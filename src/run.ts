@@ -97,7 +97,11 @@ function openMemory(
     ...runtime,
     ...{ connect, deadline, owner: mark, attempt: info.attempt },
     ...{ comment: inputs.comment, wait: inputs.wait },
-    text: commentText(inputs.projectId, (ledger, limit) => renderLedger(ledger, info, limit)),
+    text: commentText(
+      inputs.projectId,
+      (ledger, limit) => renderLedger(ledger, info, limit),
+      runtime.redact,
+    ),
     review: reviewState,
     claim: () => reactions.claim(),
   });

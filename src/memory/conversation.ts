@@ -4,9 +4,7 @@ import type { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
 import type { Log } from '../runner/log.ts';
-import type { Redact } from '../runner/secrets.ts';
 import type { JobState } from '../turn.ts';
-import { redactLedger } from './data.ts';
 import {
   contains,
   copiesOf,
@@ -44,7 +42,6 @@ export interface MemoryOptions {
   /** Limits the time that the end of a run waits for GitHub. */
   readonly deadline: Deadline;
   readonly random: () => number;
-  readonly redact: Redact;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
 }
@@ -288,9 +285,7 @@ export class Conversation {
   #readText(body: string): CommentData {
     const known = this.#texts.get(body);
     if (known !== undefined) return known;
-    const { text, redact } = this.#options;
-    const found = text.read(body);
-    const read = typeof found === 'string' ? found : redactLedger(found, redact);
+    const read = this.#options.text.read(body);
     if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
     this.#texts.set(body, read);
     return read;

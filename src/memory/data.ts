@@ -4,7 +4,7 @@ import { isLink } from '../pull-request-link.ts';
 import { redactReason } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { DELIVERIES, newTurn, RESULTS, redactStatus, type Turn } from '../turn.ts';
-import { copiesOf, type Ledger, type LedgerJob, type LedgerRecord, toLedgerJob } from './ledger.ts';
+import { copiesOf, type Ledger, type LedgerJob, toLedgerJob } from './ledger.ts';
 
 // A ledger as data: arrays by position, in which each text occurs once, deflated and in base64.
 // docs/memory.md describes the format.
@@ -120,8 +120,11 @@ function toTuple(
   ];
 }
 
-/** Throws on anything that `encode` cannot have made. */
-export function decode(data: string): Ledger {
+/**
+ * Throws on anything that `encode` cannot have made. Secrets are removed, because an earlier run may not have known
+ * a secret of this run, and people may have edited the comment.
+ */
+export function decode(data: string, redact: Redact = (text) => text): Ledger {
   const bytes = inflateSync(Buffer.from(data, 'base64'), { maxOutputLength: INFLATED_LIMIT });
   const [epoch, texts, jobs, trimmed] = ledgerTuple.parse(JSON.parse(bytes.toString()));
 
@@ -130,7 +133,9 @@ export function decode(data: string): Ledger {
     if (text === undefined) throw new RangeError('a text is missing');
     return text;
   }
-  const getOrNull = (at: number): string | null => (at === NULL ? null : get(at));
+  const cleanOrNull = (at: number): string | null => (at === NULL ? null : redact(get(at)));
+  const statusOf = (at: number): string | null =>
+    at === NULL ? null : redactStatus(get(at), redact);
   const timeOf = (at: number): number | null => (at === NULL ? null : epoch + at);
 
   function toTurn(tuple: TurnTuple): Turn {
@@ -141,7 +146,7 @@ export function decode(data: string): Ledger {
     const { 18: evidence, 19: base, 20: promptHash } = tuple;
     const start = newTurn({
       ...{ origin: get(origin), leg: get(leg), mark: get(mark), runId: get(run), attempt },
-      ...{ by: getOrNull(by), prompt: get(prompt), promptHash: get(promptHash) },
+      ...{ by: cleanOrNull(by), prompt: redact(get(prompt)), promptHash: get(promptHash) },
       startedAt: timeOf(started) ?? epoch,
     });
     const isOver = ended !== NULL && RESULTS[result] !== undefined;
@@ -154,11 +159,11 @@ export function decode(data: string): Ledger {
       sentAt: timeOf(sent),
       evidence: TRUTHS[evidence] ?? false,
       base: base && {
-        ...{ status: getOrNull(base[0]), prLink: getOrNull(base[1]) },
-        archivedAt: getOrNull(base[2]),
+        ...{ status: statusOf(base[0]), prLink: cleanOrNull(base[1]) },
+        archivedAt: cleanOrNull(base[2]),
       },
       result: RESULTS[result] ?? start.result,
-      reason: reason.map(get),
+      reason: redactReason(reason.map(get), redact),
       endedAt: isOver ? timeOf(ended) : null,
     };
   }
@@ -168,48 +173,13 @@ export function decode(data: string): Ledger {
   }
 
   function toRecord([status, model, repository, ref, prLink]: NonNullable<JobTuple[1]>) {
-    const name = getOrNull(repository);
+    const name = cleanOrNull(repository);
     return {
-      ...{ status: getOrNull(status), model: getOrNull(model) },
-      source: name === null ? null : { repository: name, ref: getOrNull(ref) },
-      prLink: prLink === '' ? null : prLink,
+      ...{ status: statusOf(status), model: cleanOrNull(model) },
+      source: name === null ? null : { repository: name, ref: cleanOrNull(ref) },
+      prLink: prLink === '' ? null : redact(prLink),
     };
   }
 
   return { jobs: jobs.map(toJob), trimmed };
-}
-
-/**
- * Removes secrets from a ledger that was read: an earlier run may not have known a secret of this run,
- * and people may have edited the comment. What a run has written itself does not change.
- */
-export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
-  const clean = (text: string | null): string | null => text && redact(text);
-  const cleanStatus = (status: string | null): string | null =>
-    status && redactStatus(status, redact);
-  const cleanTurn = (turn: Turn): Turn => ({
-    ...turn,
-    by: clean(turn.by),
-    prompt: redact(turn.prompt),
-    reason: redactReason(turn.reason, redact),
-    base: turn.base && {
-      status: cleanStatus(turn.base.status),
-      prLink: clean(turn.base.prLink),
-      archivedAt: clean(turn.base.archivedAt),
-    },
-  });
-  const cleanRecord = (record: LedgerRecord | null): LedgerRecord | null =>
-    record && {
-      status: cleanStatus(record.status),
-      model: clean(record.model),
-      source: record.source && {
-        repository: redact(record.source.repository),
-        ref: clean(record.source.ref),
-      },
-      prLink: clean(record.prLink),
-    };
-  const jobs = ledger.jobs.map((job) =>
-    toLedgerJob(job.id, cleanRecord(job.record), copiesOf(job).map(cleanTurn)),
-  );
-  return { ...ledger, jobs };
 }

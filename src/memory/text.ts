@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { OPENING } from '../github/command.ts';
+import type { Redact } from '../runner/secrets.ts';
 import { decode, encode } from './data.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -34,9 +35,10 @@ export interface CommentText {
 export function commentText(
   projectId: string,
   render: (ledger: Ledger, limit: number) => string,
+  redact: Redact,
 ): CommentText {
   return {
-    read: (body) => readText(body, projectId),
+    read: (body) => readText(body, projectId, redact),
     compose: (ledger) => composeText(projectId, ledger, render),
     fits,
     visible: (ledger) => render(ledger, Infinity),
@@ -44,7 +46,7 @@ export function commentText(
 }
 
 /** If `projectId` is null, the comment may be for any project. */
-export function readText(body: string, projectId: string | null): CommentData {
+export function readText(body: string, projectId: string | null, redact?: Redact): CommentData {
   // Editing a comment in the browser changes the line ends.
   const text = body.replaceAll('\r\n', '\n').trimEnd();
   const [, first] = FIRST_LINE.exec(text) ?? [];
@@ -53,7 +55,7 @@ export function readText(body: string, projectId: string | null): CommentData {
   if (hash === undefined || (first !== hash && last !== hash)) return 'none';
   if (first !== last || version !== VERSION) return 'unreadable';
   try {
-    return decode(data);
+    return decode(data, redact);
   } catch {
     return 'unreadable';
   }

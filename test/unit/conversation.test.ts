@@ -44,7 +44,7 @@ function open(
     ...{ comment: true, wait: true, attempt: 1, owner, clock: scene.clock.seen },
     ...{ claim: async () => 'ours', review: (same) => same, random: () => 0.5 },
     deadline: new Deadline(scene.clock.seen, 30_000),
-    text: commentText(PROJECT, render),
+    text: commentText(PROJECT, render, String),
     connect: () => scene.connect(),
     ...more,
   });
@@ -113,7 +113,7 @@ describe('a reading shows', () => {
     const held = own('a', 1, { prompt: 'Use s3cret-7f3a.' });
     await using scene = await openScene(withComments(bodyOf(held)));
     const redact = (text: string): string => text.replaceAll('s3cret-7f3a', '***');
-    const run = open(scene, 'me', { redact });
+    const run = open(scene, 'me', { text: commentText(PROJECT, render, redact) });
     const { ledger: read } = await scene.drive(run.read());
     expect(read.jobs[0]?.turns[0]?.prompt).toBe('Use ***.');
     await scene.drive(run.write(own('me')));

@@ -45,9 +45,9 @@ function open(
   const { owner = 'me', attempt = 1 } = more;
   const updates = new Updates({
     ...{ comment: true, owner, attempt, wait: true },
-    text: commentText(PROJECT, render),
+    text: commentText(PROJECT, render, String),
     ...{ review: (same) => same, claim: async () => 'ours' },
-    ...{ connect: () => scene.connect(), log, redact: (text) => text, clock },
+    ...{ connect: () => scene.connect(), log, clock },
     ...{ random: () => 0.5, signal: new AbortController().signal },
     deadline: new Deadline(clock, 30_000),
     ...more,
