@@ -14,7 +14,6 @@ import { type End, reasonNow } from './reasons.ts';
 
 // The state of one job during a run, and all functions that change it.
 
-/** What happened to a job. */
 export type JobEvent =
   | { readonly kind: 'status' | 'sending' | 'delivered' | 'resumed' | 'unwanted' | 'ended' }
   | { readonly kind: 'waiting'; readonly nextPollMs: number; readonly remainingMs: number }

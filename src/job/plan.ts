@@ -19,7 +19,6 @@ import { type End, reasonNow } from './reasons.ts';
 /** What is remembered, or why the job, which names its pull request, could not be polled. */
 export type JobMemory = Memory | GiveUp;
 
-/** What to do for one job. */
 export type Plan =
   | {
       readonly kind: 'send';
@@ -29,7 +28,6 @@ export type Plan =
     }
   /** An earlier attempt sent the message, or may have: continue from there. */
   | { readonly kind: 'resume'; readonly turn: Turn; readonly isOvertaken: boolean }
-  /** An earlier attempt saw the end. */
   | { readonly kind: 'ended'; readonly job: LedgerJob; readonly turn: Turn }
   /** `isUnknown`: it is not known whether an earlier attempt sent the message. */
   | { readonly kind: 'refuse'; readonly end: End; readonly isUnknown: boolean }

@@ -50,7 +50,7 @@ export interface MemoryOptions {
 export interface Reading {
   /** What all comments remember together. */
   readonly ledger: Ledger;
-  /** Whether all of our comments could be read; otherwise `ledger` may lack something. */
+  /** Whether all of our comments could be read. */
   readonly isWhole: boolean;
   /** Each version of each comment, the oldest comment and version first, if they were asked for. */
   readonly versions: readonly Ledger[];

@@ -48,7 +48,6 @@ export class Target {
     return this.#reading;
   }
 
-  /** The next call reads again. */
   forget(): void {
     this.#reading = null;
   }
