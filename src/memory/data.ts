@@ -4,7 +4,7 @@ import { isLink } from '../pull-request-link.ts';
 import { redactReason } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { DELIVERIES, newTurn, RESULTS, redactStatus, type Turn } from '../turn.ts';
-import { copiesOf, type Ledger, type LedgerJob, toLedgerJob } from './ledger.ts';
+import { copiesOf, type Ledger, type LedgerJob, type LedgerRecord, toLedgerJob } from './ledger.ts';
 
 // A ledger as data: arrays by position, in which each text occurs once, deflated and in base64.
 // docs/memory.md describes the format.
@@ -53,10 +53,11 @@ const turnTuple = z.tuple([
   z.nullable(z.tuple([index, index, index])), // base: status, prLink, archivedAt
   index, // promptHash
 ]);
+/** status, model, repository, ref, prLink */
+const recordTuple = z.tuple([index, index, index, index, link]);
 const jobTuple = z.tuple([
   z.string().check(z.regex(/^(?!\.{1,2}$)[\w\-.~:@]{1,256}$/)),
-  // status, model, repository, ref
-  z.nullable(z.tuple([index, index, index, index, link])),
+  z.nullable(recordTuple),
   z.array(turnTuple),
 ]);
 const ledgerTuple = z.tuple([
@@ -65,31 +66,22 @@ const ledgerTuple = z.tuple([
   z.array(jobTuple),
   z.nullable(z.string().check(z.regex(/^\d{1,20}$/))),
 ]);
-type TurnTuple = z.infer<typeof turnTuple>;
-type JobTuple = z.infer<typeof jobTuple>;
 
 export function encode({ jobs, trimmed }: Ledger): string {
   const starts = jobs.flatMap(copiesOf).map(({ startedAt }) => Math.floor(startedAt));
   const epoch = Math.min(Date.UTC(2100), ...starts);
   const texts = new Map<string, number>();
-  const put = (text: string | null): number => {
+
+  function put(text: string | null): number {
     if (text === null) return NULL;
-    if (!texts.has(text)) texts.set(text, texts.size);
-    return texts.get(text) as number;
-  };
+    const known = texts.get(text) ?? texts.size;
+    texts.set(text, known);
+    return known;
+  }
   const since = (at: number | null): number =>
     at === null ? NULL : Math.max(0, Math.round(at) - epoch);
-  const tuples = jobs.map((job) => toTuple(job, put, since));
-  const json = JSON.stringify([epoch, [...texts.keys()], tuples, trimmed]);
-  return deflateSync(json, { level: 9 }).toString('base64');
-}
 
-function toTuple(
-  job: LedgerJob,
-  put: (text: string | null) => number,
-  since: (at: number | null) => number,
-): JobTuple {
-  const turnToTuple = (turn: Turn): TurnTuple => {
+  function fromTurn(turn: Turn): readonly unknown[] {
     const isOver = turn.endedAt !== null;
     const { base } = turn;
     return [
@@ -105,19 +97,21 @@ function toTuple(
       TRUTHS.indexOf(turn.evidence),
       base && [put(base.status), put(base.prLink), put(base.archivedAt)],
       put(turn.promptHash),
-    ] as TurnTuple;
-  };
-  const { id, record } = job;
-  const { status = null, model = null, source = null, prLink = null } = record ?? {};
-  return [
-    id,
-    record &&
-      ([
-        ...[put(status), put(model), put(source?.repository ?? null), put(source?.ref ?? null)],
-        prLink ?? '',
-      ] as JobTuple[1]),
-    copiesOf(job).map(turnToTuple),
-  ];
+    ];
+  }
+
+  function fromRecord({ status, model, source, prLink }: LedgerRecord): readonly unknown[] {
+    const { repository = null, ref = null } = source ?? {};
+    return [put(status), put(model), put(repository), put(ref), prLink ?? ''];
+  }
+
+  const tuples = jobs.map((job) => [
+    job.id,
+    job.record && fromRecord(job.record),
+    copiesOf(job).map(fromTurn),
+  ]);
+  const json = JSON.stringify([epoch, [...texts.keys()], tuples, trimmed]);
+  return deflateSync(json, { level: 9 }).toString('base64');
 }
 
 /**
@@ -138,7 +132,7 @@ export function decode(data: string, redact: Redact = (text) => text): Ledger {
     at === NULL ? null : redactStatus(get(at), redact);
   const timeOf = (at: number): number | null => (at === NULL ? null : epoch + at);
 
-  function toTurn(tuple: TurnTuple): Turn {
+  function toTurn(tuple: z.infer<typeof turnTuple>): Turn {
     // No array pattern: it iterates, and for so many positions V8 takes 20 MB to optimize that.
     const { 0: origin, 1: leg, 2: mark, 3: owner, 4: ownerLeg, 5: writes, 6: run } = tuple;
     const { 7: attempt, 8: by, 9: prompt, 10: delivery, 11: result, 12: confirmed } = tuple;
@@ -168,11 +162,11 @@ export function decode(data: string, redact: Redact = (text) => text): Ledger {
     };
   }
 
-  function toJob([id, record, copies]: JobTuple): LedgerJob {
+  function toJob([id, record, copies]: z.infer<typeof jobTuple>): LedgerJob {
     return toLedgerJob(id, record && toRecord(record), copies.map(toTurn));
   }
 
-  function toRecord([status, model, repository, ref, prLink]: NonNullable<JobTuple[1]>) {
+  function toRecord([status, model, repository, ref, prLink]: z.infer<typeof recordTuple>) {
     const name = cleanOrNull(repository);
     return {
       ...{ status: statusOf(status), model: cleanOrNull(model) },
