@@ -63,7 +63,6 @@ const SHOWN_PROMPT = 1000;
 export function startTurn(
   { inputs, trigger, info, runtime, mark }: RunContext,
   prompt: string,
-  startedAt: number,
 ): Turn {
   const { comment, event } = trigger;
   const by = comment?.author.login ?? (event === 'schedule' ? null : info.actor || null);
@@ -78,7 +77,7 @@ export function startTurn(
     by: by === null ? null : oneLine(runtime.redact(by), 100),
     prompt: redacted.slice(0, SHOWN_PROMPT).toWellFormed(),
     promptHash: hashOf(redacted),
-    startedAt,
+    startedAt: runtime.clock.now(),
     runId: info.runId,
     attempt: info.attempt,
   });

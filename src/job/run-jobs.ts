@@ -57,7 +57,7 @@ class Fleet {
     this.#context = context;
     this.#size = size;
     this.#prompt = promptOf(context);
-    this.#own = startTurn(context, this.#prompt, runtime.clock.now());
+    this.#own = startTurn(context, this.#prompt);
     this.#isFromJob = inputs.prNumber === null && takesConversationFromJob(trigger);
     const progress = createProgress(runtime.log, runtime.clock, size);
     this.#progress = (event, state) => {
@@ -68,23 +68,19 @@ class Fleet {
   }
 
   async run(jobId: string, index: number, batch: Batch): Promise<void> {
-    const { inputs, updates } = this.#context;
-    const job = this.#begin(unplannedState(jobId, this.#own, !inputs.send), index);
+    const { inputs, updates, states, agent } = this.#context;
+    const state = unplannedState(jobId, this.#own, !inputs.send);
+    states.set(jobId, state);
+    const job: Job = {
+      ...{ inputs, context: agent, observer: this.#progress, state, warned: new Set() },
+      ...{ pace: paceOf(index, this.#size), firstPollMs: firstPollMs(index) },
+    };
     if (!inputs.send) batch.leave(jobId);
     let { conversation, memory } = await this.#locate(job);
     // If another use of the step was faster, the job is planned again without its turn.
     while (!(await this.#carryOut(job, conversation, memory, batch))) {
       memory = await updates.load(this.#conversationOf(job.state, conversation));
     }
-  }
-
-  #begin(state: JobState, index: number): Job {
-    const { inputs, states, agent } = this.#context;
-    states.set(state.jobId, state);
-    return {
-      ...{ inputs, context: agent, observer: this.#progress, state, warned: new Set<string>() },
-      ...{ pace: paceOf(index, this.#size), firstPollMs: firstPollMs(index) },
-    };
   }
 
   /**

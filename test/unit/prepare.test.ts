@@ -50,12 +50,13 @@ function contextOf({ trigger = PUSH, inputs, redact = (same) => same, text = '' 
     jobIds: [],
     comment: true,
   };
-  const context = { trigger, text, info: INFO, mark: 'k1', runtime: { redact } };
-  return { ...context, inputs: { ...usual, ...inputs } } as unknown as RunContext;
+  const context = { trigger, text, info: INFO, mark: 'k1' };
+  const runtime = { redact, clock: { now: () => START } };
+  return { ...context, runtime, inputs: { ...usual, ...inputs } } as unknown as RunContext;
 }
 
 describe('the turn that a run begins', () => {
-  const begin = (facts: Facts, prompt = 'Go.') => startTurn(contextOf(facts), prompt, START);
+  const begin = (facts: Facts, prompt = 'Go.') => startTurn(contextOf(facts), prompt);
 
   it('is known by its step, and by the process', () => {
     expect(begin({})).toMatchObject({
