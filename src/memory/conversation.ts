@@ -108,9 +108,8 @@ export class Conversation {
   #texts = new Map<string, CommentData>();
   /** Comments that were deleted: lists may still show them for a while. */
   readonly #gone = new Set<number>();
-  /** Whether this process has tried to create a comment, or to write one. */
+  /** Whether this process has tried to create a comment. */
   #hasCreated = false;
-  #hasWritten = false;
   /** Whether a write took so long that nobody may have seen what it overwrote. */
   #mayHaveOverwritten = false;
 
@@ -124,8 +123,9 @@ export class Conversation {
     return this.#lastWrite?.url ?? '';
   }
 
+  /** Whether this process has tried to write a comment. */
   get hasWritten(): boolean {
-    return this.#hasWritten;
+    return this.#written !== EMPTY;
   }
 
   /** `newest` ends at the newest page with one of our comments; `versions` is all pages, with the histories. */
@@ -160,7 +160,6 @@ export class Conversation {
       this.#readAt = -Infinity;
       const target = this.#target();
       const body = this.#compose(own);
-      this.#hasWritten = true;
       if (target === null) {
         this.#hasCreated = true;
         return this.#keep(await github.createComment(this.number, body));
