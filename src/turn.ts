@@ -116,7 +116,6 @@ export interface JobState {
   /** As the API returned it last. */
   readonly record: JobRecord | null;
   readonly turn: Turn;
-  /** How often the job was polled. */
   readonly polls: number;
   /** When the API first returned its status; null before. */
   readonly firstSeenAt: number | null;

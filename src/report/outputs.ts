@@ -1,14 +1,13 @@
 import { labelOfState } from '../labels.ts';
 import { ours, type Reason, reasonToText, sentence } from '../reason.ts';
+import { cut } from '../sanitize.ts';
 import { elapsedMs, type JobState } from '../turn.ts';
 import { deliveryOf, overallDelivery, worst } from './ranking.ts';
 
 // The states of all jobs -> the declared outputs, as one text.
 
-/** What a run reports. */
 export interface Report {
   readonly states: readonly JobState[];
-  /** Links to the comments. */
   readonly commentUrls: readonly string[];
   /** For the outputs: how a run ended that did not act on a job. */
   readonly ended?: Readonly<Record<'result' | 'reason', string>>;
@@ -102,8 +101,7 @@ function lineOf(state: JobState, limit: number): string {
 function shorten(name: string, value: unknown, limit: number): unknown {
   if (typeof value !== 'string') return value;
   if (LINKS_AND_TIMES.has(name)) return limit === 0 ? null : value;
-  if (!TEXTS.has(name) || value.length <= limit) return value;
-  return `${value.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
+  return TEXTS.has(name) ? cut(value, limit) : value;
 }
 
 /**

@@ -30,7 +30,6 @@ export function overallDelivery(states: readonly JobState[]): Delivery {
   return DELIVERIES.find((delivery) => found.has(delivery)) ?? 'not-sent';
 }
 
-/** Whether the step fails: `error` and `cancelled` always do, the others if they are listed. */
 export function failsStep(states: readonly JobState[], failOn: ReadonlySet<TurnResult>): boolean {
   return states.some(
     ({ turn: { result } }) => result === 'error' || result === 'cancelled' || failOn.has(result),
