@@ -50,11 +50,11 @@ export class Updates {
     const groups = new Map<Target, JobState[]>();
     for (const state of states) {
       const { jobId } = state;
-      this.#jobs.store(state, null);
-      const [number] = this.#jobs.conversationsOf(jobId);
+      const job = this.#jobs.store(state, null);
+      const [number] = job.conversations;
       const target = number === undefined ? null : this.#targetAt(number);
       if (this.#options.comment && target !== null) {
-        this.#jobs.announce(jobId);
+        job.isAnnounced = true;
         groups.set(target, [...(groups.get(target) ?? []), state]);
       } else {
         const isLeftOut = number !== undefined && this.#leftOut.has(number);
@@ -78,10 +78,11 @@ export class Updates {
    * comment is updated without delaying the run.
    */
   update(state: JobState, number: number | null): void {
-    const isNew = this.#jobs.store(state, number);
+    const isNew = !this.#jobs.has(state.jobId);
+    const { conversations } = this.#jobs.store(state, number);
     // The first state of a job, before it does anything, is not written.
     if (!this.#options.comment || isNew) return;
-    for (const conversation of this.#jobs.conversationsOf(state.jobId)) {
+    for (const conversation of conversations) {
       const target = this.#targetAt(conversation);
       if (target !== null) this.#refresh(target);
     }
