@@ -36,8 +36,7 @@ ${await describeCost()}`;
 function seenEnd(length: number, pace: number): number {
   let elapsed = 0;
   while (elapsed < length) {
-    elapsed +=
-      nextPollMs({ sinceSendMs: elapsed * 1000, pollWithinMs: null, fixedMs: null, pace }) / 1000;
+    elapsed += (nextPollMs(elapsed * 1000) * pace) / 1000;
   }
   return elapsed;
 }

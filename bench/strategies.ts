@@ -19,8 +19,7 @@ export const OWN: Strategy = {
   name: 'this action',
   kind: 'own',
   how: 'a twentieth of the time so far, from 2 to 30 s',
-  next: (elapsed) =>
-    nextPollMs({ sinceSendMs: elapsed * 1000, pollWithinMs: null, fixedMs: null, pace: 1 }) / 1000,
+  next: (elapsed) => nextPollMs(elapsed * 1000) / 1000,
 };
 
 /**

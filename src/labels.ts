@@ -3,22 +3,6 @@ import { isFinal, type JobState, type Turn } from './turn.ts';
 // The state of a job for people to read, the same everywhere: an icon and a word, a title for a single
 // job, and a few words of detail.
 
-/** In this order: those that need attention come first. */
-export const KINDS = [
-  'failed',
-  'unknown',
-  'not-sent',
-  'timed-out',
-  'cancelled',
-  'archived',
-  'sending',
-  'working',
-  'sent',
-  'completed',
-  'skipped',
-] as const;
-export type Kind = (typeof KINDS)[number];
-
 export interface Label {
   readonly kind: Kind;
   readonly icon: string;
@@ -31,9 +15,8 @@ export interface Label {
   readonly detail: string;
 }
 
-const WORDS: Readonly<
-  Record<Kind, readonly [icon: string, word: string, title: string, phrase: string]>
-> = {
+/** In this order: those that need attention come first. */
+export const WORDS = {
   failed: ['❌', 'failed', 'Agent failed', 'failed'],
   unknown: ['⚠️', 'unknown', 'Result unknown', 'with an unknown result'],
   'not-sent': ['⚠️', 'not sent', 'Message not sent', 'without a message'],
@@ -45,7 +28,11 @@ const WORDS: Readonly<
   sent: ['📨', 'sent', 'Message sent to the agent', 'got the message'],
   completed: ['✅', 'completed', 'Agent completed', 'completed'],
   skipped: ['⏭️', 'skipped', 'Message skipped', 'skipped'],
-};
+} as const satisfies Readonly<
+  Record<string, readonly [icon: string, word: string, title: string, phrase: string]>
+>;
+export type Kind = keyof typeof WORDS;
+const KINDS: readonly string[] = Object.keys(WORDS);
 
 function toLabel(kind: Kind, detail: string): Label {
   const [icon, word, title, phrase] = WORDS[kind];

@@ -14,7 +14,7 @@ import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
 import { runJobs } from './job/run-jobs.ts';
 import { commentText } from './memory/text.ts';
-import { openUpdates } from './memory/updates.ts';
+import { Updates } from './memory/updates.ts';
 import {
   join,
   NO_REASON,
@@ -93,11 +93,15 @@ function openMemory(
   trigger: Trigger,
   mark: string,
 ): Pick<RunContext, 'updates' | 'conversation' | 'memory'> {
-  const updates = openUpdates({
+  const updates = new Updates({
     ...runtime,
     ...{ connect, deadline, owner: mark, attempt: info.attempt },
     ...{ comment: inputs.comment, wait: inputs.wait },
-    text: commentText(inputs.projectId, (ledger, limit) => renderLedger(ledger, info, limit)),
+    text: commentText(
+      inputs.projectId,
+      (ledger, limit) => renderLedger(ledger, info, limit),
+      runtime.redact,
+    ),
     review: reviewState,
     claim: () => reactions.claim(),
   });

@@ -26,6 +26,15 @@ export function oneLine(text: string, limit = 200): string {
   // Cut first, so that a text of many megabytes takes no longer than a short one.
   const candidate = text.slice(0, limit * 4);
   const line = withoutInvisible(candidate.replace(/[\p{White_Space}\p{Cc}]+/gu, ' ')).trim();
-  const cut = line.length > limit || candidate.length < text.length;
-  return cut ? `${line.slice(0, limit - 1).toWellFormed()}…` : line;
+  const isCut = line.length > limit || candidate.length < text.length;
+  return isCut ? withEllipsis(line, limit) : line;
+}
+
+/** At most `limit` characters. */
+export function cut(text: string, limit: number): string {
+  return text.length > limit ? withEllipsis(text, limit) : text;
+}
+
+function withEllipsis(text: string, limit: number): string {
+  return `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
 }

@@ -116,7 +116,6 @@ export interface JobState {
   /** As the API returned it last. */
   readonly record: JobRecord | null;
   readonly turn: Turn;
-  /** How often the job was polled. */
   readonly polls: number;
   /** When the API first returned its status; null before. */
   readonly firstSeenAt: number | null;
@@ -184,27 +183,16 @@ export function changeOfLink(base: Base | null, record: JobRecord | null): Turn[
   return base.prLink === null && record.linkProblem === null ? 'none' : null;
 }
 
-export type Verdict =
-  | { readonly kind: 'done'; readonly confirmed: boolean }
-  /** Not done; the next poll is due within `pollWithinMs`, or null if the schedule decides. */
-  | { readonly kind: 'open'; readonly pollWithinMs: number | null };
-
 /** Milliseconds between polls while a final status may still belong to an earlier turn. */
 export const DOUBT_INTERVAL_MS = 5000;
-
-/** From the request of a poll to its response, in milliseconds since 1970. */
-export interface Interval {
-  readonly from: number;
-  readonly to: number;
-}
 
 /**
  * The turn after a poll that followed the message. The response to the message itself is not a poll: it
  * shows that the message was accepted, but reads may still be out of date. A record may be from any
- * time between the request and the response of its poll, so periods are measured from the end of the
- * first poll to the start of the last.
+ * time between the request and the response of its poll (`from` and `to`), so periods are measured from the
+ * end of the first poll to the start of the last.
  */
-export function observe(turn: Turn, record: JobRecord, { from, to }: Interval): Turn {
+export function observe(turn: Turn, record: JobRecord, from: number, to: number): Turn {
   return {
     ...turn,
     evidence: turn.evidence || isTakenUp(turn, record),
@@ -225,7 +213,7 @@ function isTakenUp({ base, wasFinal }: Turn, record: JobRecord): boolean {
  * Whether a record shows that a message arrived: it is `active`, or something has changed. A missing
  * link or time shows nothing, because only `id` and `status` are in every response.
  */
-export function isEvidence(base: Base, record: Base): boolean {
+function isEvidence(base: Base, record: Base): boolean {
   return (
     record.status === 'active' ||
     (isKnownStatus(record.status) && record.status !== base.status) ||
@@ -240,8 +228,7 @@ function isAnother(now: string | null, before: string | null): boolean {
 }
 
 /**
- * Whether the turn is done, and if not, when to poll again. `confirmed` says whether the final status
- * certainly belongs to our message.
+ * Whether the final status certainly belongs to the message; null while the turn is not done.
  *
  * - After evidence, a final status ends the turn at once. It is confirmed if the status before the
  *   message is known.
@@ -253,15 +240,26 @@ function isAnother(now: string | null, before: string | null): boolean {
  * In 200,000 simulated runs, in which messages were queued for mostly 2 s and at most 45 s, 60 s were
  * never too short, and 30 s were in 1.8 % of the runs.
  */
-export function evaluateTurn(turn: Turn, now: number, settleMs: number): Verdict {
-  const { base, sentAt, evidence, finalSince, seenAt } = turn;
-  const isBaseFinal = base !== null && isFinal(base.status);
-  if (finalSince === null) {
-    return { kind: 'open', pollWithinMs: isBaseFinal && !evidence ? DOUBT_INTERVAL_MS : null };
+export function isConfirmed(turn: Turn, settleMs: number): boolean | null {
+  if (turn.finalSince === null) return null;
+  if (turn.evidence) return turn.base !== null;
+  return settleMs === 0 || turn.seenAt >= settlesAt(turn, turn.finalSince, settleMs) ? false : null;
+}
+
+/** Milliseconds within which a turn that is not done must be polled again; null if the schedule decides. */
+export function pollWithinMs(turn: Turn, now: number, settleMs: number): number | null {
+  if (turn.finalSince === null) {
+    return isBaseFinal(turn) && !turn.evidence ? DOUBT_INTERVAL_MS : null;
   }
-  if (evidence) return { kind: 'done', confirmed: base !== null };
-  const windowEnd = (isBaseFinal && sentAt !== null ? sentAt : finalSince) + settleMs;
-  if (settleMs === 0 || seenAt >= windowEnd) return { kind: 'done', confirmed: false };
-  const untilEnd = Math.max(0, windowEnd - now);
-  return { kind: 'open', pollWithinMs: Math.min(DOUBT_INTERVAL_MS, untilEnd) };
+  const untilEnd = settlesAt(turn, turn.finalSince, settleMs) - now;
+  return Math.min(DOUBT_INTERVAL_MS, Math.max(0, untilEnd));
+}
+
+/** When a final status without evidence is accepted. */
+function settlesAt(turn: Turn, finalSince: number, settleMs: number): number {
+  return (isBaseFinal(turn) && turn.sentAt !== null ? turn.sentAt : finalSince) + settleMs;
+}
+
+function isBaseFinal({ base }: Turn): boolean {
+  return base !== null && isFinal(base.status);
 }

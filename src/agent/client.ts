@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
-import type { Interval, JobRecord } from '../turn.ts';
+import type { JobRecord } from '../turn.ts';
 import { explain, inUtc } from './explain.ts';
 import type { Answer, Exchange, Transport } from './http.ts';
 import { readRecord } from './job-record.ts';
@@ -59,8 +59,9 @@ export interface Retry {
 export interface Fetched {
   readonly kind: 'fetched';
   readonly record: JobRecord;
-  /** When the job was polled. */
-  readonly during: Interval;
+  /** When the request and the response of the poll were made, in milliseconds since 1970. */
+  readonly from: number;
+  readonly to: number;
 }
 
 /** A poll that failed. */
@@ -106,7 +107,7 @@ export async function fetchJob(
   if (isSuccess && exchange.body.kind === 'ok') {
     const read = readRecord(exchange.body.value, redact, context.serverUrl);
     if (read.kind === 'ok' && read.value.id === jobId) {
-      return { kind: 'fetched', record: read.value, during: { from, to: clock.now() } };
+      return { kind: 'fetched', record: read.value, from, to: clock.now() };
     }
     const what = read.kind === 'ok' ? 'the record of another job' : read.problem;
     return { kind: 'missed', exchange, why: ours(`Polling the job returned ${what}.`) };

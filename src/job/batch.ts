@@ -6,7 +6,6 @@ import type { JobState } from '../turn.ts';
 // Jobs whose messages are noted together and sent before the next batch. So one write notes many of
 // them, and if the run is killed, few of them are in doubt.
 
-/** Jobs in a batch. */
 export const BATCH_SIZE = 50;
 /** Milliseconds that jobs wait for the others of their batch. */
 const LONGEST_WAIT_MS = 5000;

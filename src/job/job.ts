@@ -14,25 +14,26 @@ import { type End, reasonNow } from './reasons.ts';
 
 // The state of one job during a run, and all functions that change it.
 
-/** What happened to a job. */
-type JobChange =
+export type JobEvent =
   | { readonly kind: 'status' | 'sending' | 'delivered' | 'resumed' | 'unwanted' | 'ended' }
   | { readonly kind: 'waiting'; readonly nextPollMs: number; readonly remainingMs: number }
   /** `afterMs` is the pause before the next attempt, or null if no time is left for one. */
   | { readonly kind: 'held' | 'missed'; readonly why: Reason; readonly afterMs: number | null }
   | { readonly kind: 'doubted'; readonly why: Reason; readonly pollMs: number }
   | { readonly kind: 'warning'; readonly text: string };
-/** `state` is what is true if the run ends here. */
-export type JobEvent = JobChange & { readonly state: JobState };
 
-/** Called synchronously. A sentence returned on `sending` keeps the message from going out. */
-export type Observer = (event: JobEvent) => string | undefined;
+/**
+ * Called synchronously; `state` is what is true if the run ends here. A sentence returned on `sending` keeps
+ * the message from going out.
+ */
+export type Observer = (event: JobEvent, state: JobState) => string | undefined;
 
 export interface Job {
   readonly inputs: Pick<Inputs, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
   readonly context: AgentContext;
-  readonly observer: Observer;
-  /** Spreads the polls of many jobs: see `nextPollMs`. */
+  /** Another one once the job is planned. */
+  observer: Observer;
+  /** Spreads the polls of many jobs: see `paceOf`. */
   readonly pace: number;
   /** Milliseconds until the first poll of a job that gets no message. */
   readonly firstPollMs: number;
@@ -41,8 +42,8 @@ export interface Job {
   readonly warned: Set<string>;
 }
 
-export function emit(job: Job, change: JobChange): string | undefined {
-  return job.observer({ ...change, state: job.state });
+export function emit(job: Job, event: JobEvent): string | undefined {
+  return job.observer(event, job.state);
 }
 
 /** Changes the turn. A new delivery also sets the result and reason that are true if the run ends now. */
@@ -75,8 +76,8 @@ export function takeBaseline(job: Job, { record }: Fetched): void {
 }
 
 /** Stores the result of a poll after the message. */
-export function takePoll(job: Job, { record, during }: Fetched): void {
-  update(job, observe(job.state.turn, record, during));
+export function takePoll(job: Job, { record, from, to }: Fetched): void {
+  update(job, observe(job.state.turn, record, from, to));
   take(job, record);
   update(job, { prLinkChange: changeOfLink(job.state.turn.base, record) });
 }
@@ -95,7 +96,7 @@ export function take(job: Job, record: JobRecord): void {
   for (const item of receive(job, record)) emit(job, item);
 }
 
-function receive(job: Job, record: JobRecord): readonly JobChange[] {
+function receive(job: Job, record: JobRecord): readonly JobEvent[] {
   const { state, warned } = job;
   const firstSeenAt = record.status === null ? null : job.context.clock.now();
   job.state = { ...state, record, firstSeenAt: state.firstSeenAt ?? firstSeenAt };

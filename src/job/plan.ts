@@ -17,9 +17,8 @@ import { type End, reasonNow } from './reasons.ts';
 // What to do for each job, from what is remembered of earlier attempts and runs.
 
 /** What is remembered, or why the job, which names its pull request, could not be polled. */
-export type JobMemory = Memory | { readonly kind: 'not-polled'; readonly giveUp: GiveUp };
+export type JobMemory = Memory | GiveUp;
 
-/** What to do for one job. */
 export type Plan =
   | {
       readonly kind: 'send';
@@ -29,7 +28,6 @@ export type Plan =
     }
   /** An earlier attempt sent the message, or may have: continue from there. */
   | { readonly kind: 'resume'; readonly turn: Turn; readonly isOvertaken: boolean }
-  /** An earlier attempt saw the end. */
   | { readonly kind: 'ended'; readonly job: LedgerJob; readonly turn: Turn }
   /** `isUnknown`: it is not known whether an earlier attempt sent the message. */
   | { readonly kind: 'refuse'; readonly end: End; readonly isUnknown: boolean }
@@ -50,11 +48,12 @@ export function planJob(
   own: Turn,
 ): Plan {
   if (own.attempt === 1) return SEND;
-  if (memory.kind === 'not-polled') return refuseUnpolled(jobId, memory.giveUp);
-  if (memory.kind === 'read') {
-    const job = findJob(memory.ledger, jobId);
+  if (memory !== null && 'why' in memory) return refuseUnpolled(jobId, memory);
+  if (memory?.kind === 'ok') {
+    const { ledger, isWhole } = memory.value;
+    const job = findJob(ledger, jobId);
     const earlier = findEarlier(job?.turns ?? [], own);
-    const isComplete = memory.isWhole && !isTrimmed(memory.ledger, own);
+    const isComplete = isWhole && !isTrimmed(ledger, own);
     if (job !== undefined && earlier !== null && (isComplete || isSure(earlier, own))) {
       return planAgain(job, earlier, own, inputs.wait);
     }
@@ -66,21 +65,18 @@ export function planJob(
 
 /** Why an earlier attempt may have sent the message although no turn mentions it; null if none has. */
 function whyUnknown(memory: Memory, own: Turn, conversation: number | null): Reason | null {
-  switch (memory.kind) {
-    case 'none':
-      return conversation === null
-        ? ours('there is no pull request or issue with a comment')
-        : ours('comment is false');
-    case 'unreadable':
-      return sentence`the comment cannot be read: ${memory.why}`;
-    case 'read':
-      if (!memory.isWhole) return ours('a comment of this action cannot be read');
-      if (isTrimmed(memory.ledger, own)) return ours('the comment has no room for all messages');
-      // A conversation that the event or `pr-number` names is the same in all attempts.
-      return conversation !== null
-        ? null
-        : ours('the comment does not mention it, and the job may have had another pull request');
+  if (memory === null) {
+    return conversation === null
+      ? ours('there is no pull request or issue with a comment')
+      : ours('comment is false');
   }
+  if (memory.kind === 'problem') return sentence`the comment cannot be read: ${memory.problem}`;
+  if (!memory.value.isWhole) return ours('a comment of this action cannot be read');
+  if (isTrimmed(memory.value.ledger, own)) return ours('the comment has no room for all messages');
+  // A conversation that the event or `pr-number` names is the same in all attempts.
+  return conversation !== null
+    ? null
+    : ours('the comment does not mention it, and the job may have had another pull request');
 }
 
 /** Whether turns for the message may be missing because there was no room. Those for a command are of any run. */
@@ -159,7 +155,7 @@ function refuse(result: End['result'], reason: Reason, isUnknown = false): Plan 
 
 /** How to poll a job without sending anything: it continues with the newest message that was sent. */
 export function planReadOnly(memory: JobMemory, jobId: string, wait: boolean): Plan {
-  const job = memory.kind === 'read' ? findJob(memory.ledger, jobId) : undefined;
+  const job = memory?.kind === 'ok' ? findJob(memory.value.ledger, jobId) : undefined;
   const turn = job?.turns.find(({ delivery }) => delivery !== 'not-sent');
   const isOpen = wait && turn !== undefined && turn.delivery === 'sent' && !hasEnded(turn);
   return { kind: 'read-only', turn: isOpen ? turn : null };

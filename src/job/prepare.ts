@@ -18,12 +18,12 @@ export async function whichJobs({
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
   if (conversation === null || !inputs.comment) return problem(JOB_ID_MISSING);
   const memory = await reading;
-  if (memory.kind === 'unreadable') {
+  if (memory?.kind === 'problem') {
     return problem(
-      sentence`job-id is empty, and the comment that may name the job cannot be read: ${memory.why}.`,
+      sentence`job-id is empty, and the comment that may name the job cannot be read: ${memory.problem}.`,
     );
   }
-  const ids = memory.kind === 'read' ? memory.ledger.jobs.map(({ id }) => id) : [];
+  const ids = memory?.value.ledger.jobs.map(({ id }) => id) ?? [];
   const [first, ...others] = ids;
   if (first === undefined) {
     return problem(
@@ -63,7 +63,6 @@ const SHOWN_PROMPT = 1000;
 export function startTurn(
   { inputs, trigger, info, runtime, mark }: RunContext,
   prompt: string,
-  startedAt: number,
 ): Turn {
   const { comment, event } = trigger;
   const by = comment?.author.login ?? (event === 'schedule' ? null : info.actor || null);
@@ -78,7 +77,7 @@ export function startTurn(
     by: by === null ? null : oneLine(runtime.redact(by), 100),
     prompt: redacted.slice(0, SHOWN_PROMPT).toWellFormed(),
     promptHash: hashOf(redacted),
-    startedAt,
+    startedAt: runtime.clock.now(),
     runId: info.runId,
     attempt: info.attempt,
   });

@@ -12,23 +12,27 @@ import type { JobEvent } from './job.ts';
 /** Milliseconds after which a line shows that the run continues. */
 const HEARTBEAT_MS = 60_000;
 
-export function createProgress(log: Log, clock: Clock, jobs: number): (event: JobEvent) => void {
+export function createProgress(
+  log: Log,
+  clock: Clock,
+  jobs: number,
+): (event: JobEvent, state: JobState) => void {
   if (jobs === 1) return createJobProgress(log, clock);
   const fleet = new FleetProgress(log, clock, jobs);
-  return (event) => fleet.onEvent(event);
+  return (event, state) => fleet.onEvent(event, state);
 }
 
 /** The heartbeat comes after a minute without a line. */
-function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
+function createJobProgress(log: Log, clock: Clock): (event: JobEvent, state: JobState) => void {
   let spokeAt = clock.now();
   let phase = '';
-  return (event) => {
+  return (event, state) => {
     const now = clock.now();
-    const entered = phaseOf(event, phase);
+    const entered = phaseOf(event.kind, state, phase);
     if (entered !== phase) log.group(entered);
     phase = entered;
     if (event.kind === 'waiting' && now - spokeAt < HEARTBEAT_MS) return;
-    const line = describe(event, now);
+    const line = describe(event, state, now);
     if (line === '') return;
     spokeAt = now;
     if (event.kind === 'warning') log.warning(line);
@@ -37,7 +41,7 @@ function createJobProgress(log: Log, clock: Clock): (event: JobEvent) => void {
 }
 
 /** The title of the group that the line of an event belongs to. */
-function phaseOf({ kind, state }: JobEvent, current: string): string {
+function phaseOf(kind: JobEvent['kind'], state: JobState, current: string): string {
   switch (kind) {
     case 'sending':
       return 'Message';
@@ -58,8 +62,7 @@ function isBeforeMessage({ isReadOnly, turn }: JobState): boolean {
 }
 
 /** The line for an event, and in it the times at `now` unless that is null. Empty if there is none. */
-function describe(event: JobEvent, now: number | null): string {
-  const { state } = event;
+function describe(event: JobEvent, state: JobState, now: number | null): string {
   const { jobId } = state;
   const status = state.record?.status ?? 'in an unknown status';
   switch (event.kind) {
@@ -150,13 +153,13 @@ class FleetProgress {
     this.#startedAt = clock.now();
   }
 
-  onEvent(event: JobEvent): void {
-    const { jobId } = event.state;
+  onEvent(event: JobEvent, state: JobState): void {
+    const { jobId } = state;
     this.#beat();
     switch (event.kind) {
       case 'status':
       case 'sending':
-        this.#log.debug(describe(event, null));
+        this.#log.debug(describe(event, state, null));
         break;
       case 'delivered':
       case 'resumed':
@@ -168,13 +171,16 @@ class FleetProgress {
       case 'doubted':
       case 'missed':
       case 'warning':
-        this.#logProblem(describe(event, null), event.kind === 'warning' ? 'warning' : 'info');
+        this.#logProblem(
+          describe(event, state, null),
+          event.kind === 'warning' ? 'warning' : 'info',
+        );
         break;
       case 'waiting':
         this.#deadline ??= this.#clock.now() + event.remainingMs;
         break;
       case 'ended':
-        this.#logEnd(event.state);
+        this.#logEnd(state);
         this.#settle(jobId);
         break;
       case 'unwanted':

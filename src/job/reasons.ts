@@ -2,14 +2,11 @@ import type { GiveUp } from '../agent/client.ts';
 import type { Inputs } from '../inputs.ts';
 import { isOvertaken, type LedgerJob } from '../memory/ledger.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
-import { isFinal, type JobState, type Status, type Turn, type TurnResult } from '../turn.ts';
+import { isFinal, type JobState, type Status, type Turn } from '../turn.ts';
 
 // The result of a job, and the sentence that explains it.
 
-export interface End {
-  readonly result: TurnResult;
-  /** One sentence for every result that is not plain success; otherwise empty. */
-  readonly reason: Reason;
+export interface End extends Pick<Turn, 'result' | 'reason'> {
   /** Whether the final status certainly belongs to the message. */
   readonly isConfirmed?: boolean;
 }
@@ -110,7 +107,6 @@ export function doubtOf({ base, sentAt }: Turn, settleMs: number): Reason {
   );
 }
 
-/** The deadline came before the end of the turn. */
 export function timedOut(
   { jobId, record }: JobState,
   { timeoutMs }: Pick<Inputs, 'timeoutMs'>,

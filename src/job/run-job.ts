@@ -27,7 +27,6 @@ import { confirmDelivery, waitUntilDone } from './wait.ts';
 
 // Carries out the plan of one job: send, resume or only poll, then wait.
 
-/** What a message needs. */
 export interface Message {
   readonly prompt: string;
   /** The statuses in which the job gets the message; null is any. */
@@ -124,9 +123,7 @@ async function send(job: Job, message: Message): Promise<End | typeof LOST> {
   return post(job, message, baseline, early);
 }
 
-/**
- * Another run or another use of the step sends the message, or an unknown earlier attempt has sent it.
- */
+/** Another run or another use of the step sends the message, or an unknown earlier attempt has sent it. */
 async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof LOST> {
   const { jobId, turn: own } = job.state;
   // Only the run of a turn may change it.
@@ -189,7 +186,7 @@ function baselineReader(job: Job, { baseline, onlyWhen }: Message): () => Promis
     if (seen.kind !== 'fetched') return seen;
     takeBaseline(job, seen);
     // The record may be as old as the start of the poll.
-    readAt = seen.during.from;
+    readAt = seen.from;
     const isWanted = onlyWhen === null || onlyWhen.has(statusOf(job.state));
     return isWanted ? { kind: 'ready' } : { kind: 'unwanted', onlyWhen };
   };

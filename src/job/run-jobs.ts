@@ -41,12 +41,6 @@ export async function runJobs(context: RunContext, jobIds: readonly string[]): P
   await Promise.all(running);
 }
 
-/** The pull request or issue of a job, and what is remembered there. */
-interface JobConversation {
-  readonly conversation: number | null;
-  readonly memory: JobMemory;
-}
-
 class Fleet {
   readonly #context: RunContext;
   readonly #size: number;
@@ -63,80 +57,73 @@ class Fleet {
     this.#context = context;
     this.#size = size;
     this.#prompt = promptOf(context);
-    this.#own = startTurn(context, this.#prompt, runtime.clock.now());
+    this.#own = startTurn(context, this.#prompt);
     this.#isFromJob = inputs.prNumber === null && takesConversationFromJob(trigger);
     const progress = createProgress(runtime.log, runtime.clock, size);
-    this.#progress = (event) => {
-      states.set(event.state.jobId, event.state);
-      progress(event);
+    this.#progress = (event, state) => {
+      states.set(state.jobId, state);
+      progress(event, state);
       return undefined;
     };
   }
 
   async run(jobId: string, index: number, batch: Batch): Promise<void> {
-    const { inputs, updates } = this.#context;
-    const unplanned = this.#begin(unplannedState(jobId, this.#own, !inputs.send), index);
+    const { inputs, updates, states, agent } = this.#context;
+    const state = unplannedState(jobId, this.#own, !inputs.send);
+    states.set(jobId, state);
+    const job: Job = {
+      ...{ inputs, context: agent, observer: this.#progress, state, warned: new Set() },
+      ...{ pace: paceOf(index, this.#size), firstPollMs: firstPollMs(index) },
+    };
     if (!inputs.send) batch.leave(jobId);
-    const located = await this.#locate(unplanned);
-    let job = await this.#carryOut(unplanned, located, batch);
-    // Another use of the step was faster, so the job is planned again without its turn.
-    while (job !== null) {
-      const memory = await updates.load(this.#conversationOf(job.state, located.conversation));
-      const retried = { ...unplanned, state: job.state };
-      job = await this.#carryOut(retried, { ...located, memory }, batch);
+    let { conversation, memory } = await this.#locate(job);
+    // If another use of the step was faster, the job is planned again without its turn.
+    while (!(await this.#carryOut(job, conversation, memory, batch))) {
+      memory = await updates.load(this.#conversationOf(job.state, conversation));
     }
   }
 
-  #begin(state: JobState, index: number): Job {
-    const { inputs, states, agent } = this.#context;
-    states.set(state.jobId, state);
-    return {
-      ...{ inputs, context: agent, observer: this.#progress, state, warned: new Set<string>() },
-      ...{ pace: paceOf(index, this.#size), firstPollMs: firstPollMs(index) },
-    };
-  }
-
-  /** In the first attempt the memory is not needed: nothing was sent before. */
-  async #locate(job: Job): Promise<JobConversation> {
+  /**
+   * Finds the pull request or issue of a job, and what is remembered there. In the first attempt the memory
+   * is not needed: nothing was sent before.
+   */
+  async #locate(job: Job) {
     const { inputs, info, agent, updates, conversation, memory } = this.#context;
     const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
-    if (!needsMemory) return { conversation, memory: { kind: 'none' } };
+    if (!needsMemory) return { conversation, memory: null };
     if (!this.#isFromJob || !inputs.comment) return { conversation, memory: await memory };
     const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
     const attempt = pollBeforeSend(unstopped, job.state.jobId, pollHooks(job));
     const poll = await withRetries(unstopped, attempt);
-    if (poll.kind !== 'fetched') {
-      return { conversation: null, memory: { kind: 'not-polled', giveUp: poll } };
-    }
+    if (poll.kind !== 'fetched') return { conversation: null, memory: poll };
     const found = ownPullRequest(poll.record.prLink, info);
     return { conversation: found, memory: await updates.load(found) };
   }
 
-  /** Plans a job, and carries the plan out. Resolves to the job as it is if it has to be planned again. */
-  async #carryOut(
-    unplanned: Job,
-    { conversation, memory }: JobConversation,
+  /** Plans a job, and carries the plan out. Resolves to whether that was possible; if not, plan it again. */
+  #carryOut(
+    job: Job,
+    conversation: number | null,
+    memory: JobMemory,
     batch: Batch,
-  ): Promise<Job | null> {
+  ): Promise<boolean> {
     const { inputs, states, updates } = this.#context;
-    const { jobId } = unplanned.state;
+    const { jobId } = job.state;
     const plan = this.#plan(jobId, memory);
-    const state = stateOf(unplanned.state, plan, this.#own, inputs.wait);
-    states.set(jobId, state);
+    job.state = stateOf(job.state, plan, this.#own, inputs.wait);
+    states.set(jobId, job.state);
     const isWritten = this.#isWritten(plan);
-    if (isWritten) updates.update(state, conversation);
-    const observer = this.#observer(isWritten, conversation, batch);
-    const job: Job = { ...unplanned, state, observer };
+    if (isWritten) updates.update(job.state, conversation);
+    job.observer = this.#observer(isWritten, conversation, batch);
     this.#say(jobId, plan);
-    const isDone = await runJob(job, plan, this.#message(job, plan, conversation, batch));
-    return isDone ? null : job;
+    return runJob(job, plan, this.#message(job, plan, conversation, batch));
   }
 
   #plan(jobId: string, found: JobMemory): Plan {
     const { inputs, runtime } = this.#context;
     // It may be unreadable because the run was cancelled.
-    const isCancelled = found.kind === 'unreadable' && runtime.signal.aborted;
-    const memory: JobMemory = isCancelled ? CANCELLED : found;
+    const isCancelled = found?.kind === 'problem' && runtime.signal.aborted;
+    const memory: JobMemory = isCancelled ? { kind: 'cancelled', why: NO_REASON } : found;
     return inputs.send
       ? planJob(this.#context, memory, jobId, this.#own)
       : planReadOnly(memory, jobId, inputs.wait);
@@ -205,9 +192,9 @@ class Fleet {
   /** Logs what happens, and keeps the batch, the comment and the output file up to date. */
   #observer(isWritten: boolean, conversation: number | null, batch: Batch): Observer {
     const { updates, writeOutputs } = this.#context;
-    return (event) => {
-      const { kind, state } = event;
-      this.#progress(event);
+    return (event, state) => {
+      const { kind } = event;
+      this.#progress(event, state);
       if (LEAVES_BATCH.has(kind)) batch.leave(state.jobId);
       if (kind === 'unwanted') updates.withdraw(state.jobId);
       if (isWritten && (kind === 'delivered' || kind === 'ended')) {
@@ -248,11 +235,6 @@ class Fleet {
     );
   }
 }
-
-const CANCELLED: JobMemory = {
-  kind: 'not-polled',
-  giveUp: { kind: 'cancelled', why: NO_REASON },
-};
 
 const CHANGES_DELIVERY: ReadonlySet<JobEvent['kind']> = new Set([
   'sending',

@@ -1,7 +1,7 @@
-import { type AgentContext, fetchJob, type Missed } from '../agent/client.ts';
+import { type AgentContext, type Fetched, fetchJob, type Missed } from '../agent/client.ts';
 import { pollRetryDelayMs } from '../agent/retry.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
-import { evaluateTurn, isFinal } from '../turn.ts';
+import { isConfirmed, isFinal, pollWithinMs } from '../turn.ts';
 import { countPoll, emit, type Job, takePoll } from './job.ts';
 import { done, doubtOf, type End, lost, OVERTAKEN, stoppedWaiting, timedOut } from './reasons.ts';
 import { nextPollMs } from './schedule.ts';
@@ -21,7 +21,7 @@ const LAST_POLL_MS = 1500;
 export async function confirmDelivery(job: Job, why: Reason): Promise<boolean> {
   const { context, inputs } = job;
   const { clock, signal } = context;
-  const { jobId, turn } = job.state;
+  const { turn } = job.state;
   if (turn.base === null || !isFinal(turn.base.status)) return false;
   const end = Math.min(clock.now() + CONFIRM_MS, context.deadline);
   if (!signal.aborted) {
@@ -29,8 +29,7 @@ export async function confirmDelivery(job: Job, why: Reason): Promise<boolean> {
   }
   for (;;) {
     const remainingMs = end - clock.now();
-    countPoll(job);
-    const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, end));
+    const poll = await pollOnce(job, end);
     if (poll.kind === 'fetched') {
       takePoll(job, poll);
       if (job.state.turn.evidence) return true;
@@ -47,7 +46,7 @@ export async function confirmDelivery(job: Job, why: Reason): Promise<boolean> {
 export async function waitUntilDone(job: Job, isOvertaken = false): Promise<End> {
   const { inputs, context, pace } = job;
   const { clock, signal, deadline } = context;
-  const { jobId, turn, record } = job.state;
+  const { turn, record } = job.state;
   const since = turn.sentAt ?? clock.now();
   // Without a message, any final status is the end.
   const settleMs = turn.sentAt === null ? 0 : inputs.settleMs;
@@ -57,19 +56,21 @@ export async function waitUntilDone(job: Job, isOvertaken = false): Promise<End>
   let lastMiss = NO_REASON;
   for (;;) {
     const now = clock.now();
-    const verdict = evaluateTurn(job.state.turn, now, settleMs);
-    if (verdict.kind === 'done') {
-      const doubt = verdict.confirmed ? NO_REASON : doubtOf(turn, settleMs);
+    const confirmed = isConfirmed(job.state.turn, settleMs);
+    if (confirmed !== null) {
+      const doubt = confirmed ? NO_REASON : doubtOf(turn, settleMs);
       return done(job.state, isOvertaken ? OVERTAKEN : doubt);
     }
     if (now >= deadline) return timedOut(job.state, inputs, lastMiss);
-    const { pollWithinMs } = verdict;
-    const timing = { sinceSendMs: now - since, pollWithinMs, fixedMs: inputs.pollIntervalMs, pace };
-    const pauseMs = Math.min(deadline - now, retryMs ?? nextPollMs(timing));
+    const nextMs =
+      retryMs ??
+      inputs.pollIntervalMs ??
+      pollWithinMs(job.state.turn, now, settleMs) ??
+      nextPollMs(now - since) * pace;
+    const pauseMs = Math.min(deadline - now, nextMs);
     emit(job, { kind: 'waiting', nextPollMs: pauseMs, remainingMs: deadline - now });
     if (!(await pause(context, pauseMs))) return stoppedWaiting(job.state);
-    countPoll(job);
-    const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, deadline));
+    const poll = await pollOnce(job, deadline);
     if (signal.aborted) return stoppedWaiting(job.state);
     if (poll.kind === 'fetched') {
       takePoll(job, poll);
@@ -79,7 +80,7 @@ export async function waitUntilDone(job: Job, isOvertaken = false): Promise<End>
       continue;
     }
     failures += 1;
-    retryMs = retryAfterMiss(job, poll, failures, clock.now() - since);
+    retryMs = retryAfterMiss(job, poll, failures);
     if (retryMs === null) return lost(job.state, failures, poll.why);
     // What the deadline has cut off may have had no time for an answer: that is no reason.
     if (clock.now() < deadline) lastMiss = poll.why;
@@ -87,16 +88,12 @@ export async function waitUntilDone(job: Job, isOvertaken = false): Promise<End>
 }
 
 /** Milliseconds until the next poll after failed ones in a row, or null if there is none. */
-function retryAfterMiss(
-  job: Job,
-  { exchange, why }: Missed,
-  failures: number,
-  elapsedMs: number,
-): number | null {
+function retryAfterMiss(job: Job, { exchange, why }: Missed, failures: number): number | null {
   const { clock, deadline, random } = job.context;
-  // A 404 is tolerated for a while after a message, and only then.
-  const sinceSendMs = job.state.turn.sentAt === null ? Infinity : elapsedMs;
+  const { sentAt } = job.state.turn;
   const now = clock.now();
+  // A 404 is tolerated for a while after a message, and only then.
+  const sinceSendMs = sentAt === null ? Infinity : now - sentAt;
   const history = { failures, networkErrors: 0, sinceSendMs, now, random: random() };
   const delayMs = pollRetryDelayMs({ ...history, exchange });
   const leftMs = deadline - now;
@@ -110,13 +107,16 @@ function retryAfterMiss(
 
 /** Returns false if the run was cancelled, which ends the pause early. */
 async function pause({ clock, signal }: AgentContext, ms: number): Promise<boolean> {
-  // It rejects only if the run is cancelled.
   await clock.sleep(ms, signal).catch(() => {});
   return !signal.aborted;
 }
 
-/** Milliseconds that a poll may take: until `end`, or a little longer if it starts close to it. */
-function pollTimeoutMs({ clock }: AgentContext, end: number): number {
-  const leftMs = end - clock.now();
-  return leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs;
+/** The poll may last until `end`, or a little longer if it starts close to it. */
+function pollOnce(job: Job, end: number): Promise<Fetched | Missed> {
+  const { context, state } = job;
+  countPoll(job);
+  return fetchJob(context, state.jobId, () => {
+    const leftMs = end - context.clock.now();
+    return leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs;
+  });
 }

@@ -2,9 +2,10 @@ import { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear, neededFor, reasonFor } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
 import { join, ours, type Reason } from '../reason.ts';
+import { ok, problem, type Result } from '../result.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
-import { type ConversationOptions, LIST_LAG_MS } from './conversation.ts';
+import { LIST_LAG_MS, type MemoryOptions, type Reading } from './conversation.ts';
 import type { Ledger } from './ledger.ts';
 import type { Pace } from './pace.ts';
 import type { Target } from './target.ts';
@@ -13,34 +14,22 @@ import type { TrackedJobs } from './tracked-jobs.ts';
 // What happens in the comments before messages are sent: they are read, the messages are noted in them, and
 // it is decided whether another run sends one of them.
 
-/** What the comment remembers of earlier runs and attempts. */
-export type Memory =
-  | {
-      readonly kind: 'read';
-      readonly ledger: Ledger;
-      /** Whether it is complete. */
-      readonly isWhole: boolean;
-    }
-  /** There is no pull request or issue, or `comment` is `false`. */
-  | { readonly kind: 'none' }
-  | { readonly kind: 'unreadable'; readonly why: Reason };
+/**
+ * What the comment remembers of earlier runs and attempts, or why it cannot be read. Null if there is no pull
+ * request or issue, or `comment` is `false`.
+ */
+export type Memory = Result<Pick<Reading, 'ledger' | 'isWhole'>, Reason> | null;
 
-/** The result of an announcement. */
+/**
+ * The result of an announcement. `unclear`: the note may not be written, and another run, whose note is, may be
+ * about to send the message.
+ */
 export type Note =
   /** The comment notes the message, or there is no pull request or issue for a comment. */
   | { readonly kind: 'noted' }
-  | { readonly kind: 'missing'; readonly why: Reason }
-  /** The note may not be written, and another run, whose note is, may be about to send the message. */
-  | { readonly kind: 'unclear'; readonly why: Reason }
+  | { readonly kind: 'missing' | 'unclear'; readonly why: Reason }
   /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
-
-/** What reading and noting need, beyond the comments themselves. */
-export interface AnnouncementOptions extends ConversationOptions {
-  readonly attempt: number;
-  /** For a command: whether this run may send its message. It never rejects. */
-  readonly claim: () => Promise<Claim>;
-}
 
 /** Milliseconds that reading a comment, and noting messages in it, may delay a run. */
 const BEFORE_MESSAGE_MS = 10_000;
@@ -48,7 +37,7 @@ const BEFORE_MESSAGE_MS = 10_000;
 const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
 
 export class Announcements {
-  readonly #options: AnnouncementOptions;
+  readonly #options: MemoryOptions;
   readonly #jobs: TrackedJobs;
   readonly #pace: Pace;
   /** Resolves when the latest note in the queue may be written. */
@@ -58,7 +47,7 @@ export class Announcements {
   /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
-  constructor(options: AnnouncementOptions, jobs: TrackedJobs, pace: Pace) {
+  constructor(options: MemoryOptions, jobs: TrackedJobs, pace: Pace) {
     this.#options = options;
     this.#jobs = jobs;
     this.#pace = pace;
@@ -67,15 +56,12 @@ export class Announcements {
   /** Reads the comment, unless that was done before. It never rejects. */
   async load(target: Target): Promise<Memory> {
     try {
-      const { ledger, isWhole } = await this.#inTime(target.load());
-      return { kind: 'read', ledger, isWhole };
+      return ok(await this.#inTime(target.load()));
     } catch (error) {
-      if (this.#options.signal.aborted) {
-        return { kind: 'unreadable', why: ours('the run was cancelled') };
-      }
+      if (this.#options.signal.aborted) return problem(ours('the run was cancelled'));
       // The caller reports it if it matters. Writing the comment is tried again.
       const needed = ours(neededFor(error).replace(/\.$/, ''));
-      return { kind: 'unreadable', why: join([reasonFor(error), needed], '. ') };
+      return problem(join([reasonFor(error), needed], '. '));
     }
   }
 
@@ -248,10 +234,9 @@ export class Announcements {
     // A cancellation ends the pause early, and then no message is sent.
     const lagMs = claim === 'failed' ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
     await clock.sleep(lagMs, signal).catch(() => {});
-    const everything = { allPages: true, withVersions: true };
-    const reading = await target.conversation.read(everything);
+    const reading = await target.conversation.read('versions');
     if (reading.isShown) return reading.versions;
-    return (await target.conversation.writeUntilItShows(own, everything)).versions;
+    return (await target.conversation.writeUntilItShows(own, { withVersions: true })).versions;
   }
 }
 

@@ -44,15 +44,12 @@ export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
   return first ?? null;
 }
 
-/** The contents of all versions of all comments, the oldest first. */
-export type Versions = readonly Ledger[];
-
 /**
  * The turn of another run or attempt for the message of `own`; null if this run may send the message.
- * `own` is in `versions` as well.
+ * `versions` are the contents of all versions of all comments, the oldest first; `own` is in them as well.
  */
 export function findHolder(
-  versions: Versions,
+  versions: readonly Ledger[],
   jobId: string,
   own: Turn,
   claim: Claim,
@@ -97,7 +94,11 @@ export function findHolder(
  * Whether the owner of a turn has noted messages of the same command to other jobs before. Its claim
  * was decided then, so it says nothing about this turn.
  */
-function isNotedLater({ origin, owner }: Turn, versions: Versions, jobId: string): boolean {
+function isNotedLater(
+  { origin, owner }: Turn,
+  versions: readonly Ledger[],
+  jobId: string,
+): boolean {
   const has = (job: LedgerJob): boolean =>
     copiesOf(job).some((turn) => turn.origin === origin && turn.owner === owner);
   const first = versions.find(({ jobs }) => jobs.some(has));
@@ -105,7 +106,7 @@ function isNotedLater({ origin, owner }: Turn, versions: Versions, jobId: string
 }
 
 /** Whether a turn was written before another one. Every run that reads the versions gets the same answer. */
-function comesFirst(own: Turn, other: Turn, versions: Versions, jobId: string): boolean {
+function comesFirst(own: Turn, other: Turn, versions: readonly Ledger[], jobId: string): boolean {
   const indexOf = ({ mark, owner }: Turn): number => {
     const index = versions.findIndex((version) => {
       const job = findJob(version, jobId);

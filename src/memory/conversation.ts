@@ -1,15 +1,17 @@
 import type { Clock } from '../clock.ts';
 import type { GitHub, OwnComment } from '../github/api.ts';
+import type { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear } from '../github/errors.ts';
-import type { Redact } from '../runner/secrets.ts';
-import type { Versions } from './claim.ts';
-import { redactLedger } from './data.ts';
+import type { Claim } from '../github/reactions.ts';
+import type { Log } from '../runner/log.ts';
+import type { JobState } from '../turn.ts';
 import {
   contains,
   copiesOf,
   EMPTY,
   intersect,
   type Ledger,
+  type LedgerJob,
   trim,
   unite,
   withoutOwner,
@@ -21,14 +23,25 @@ import type { CommentData, CommentText } from './text.ts';
 // A write replaces whatever the comment contained, a list may show a new comment late, and a response
 // may be lost. So each write is based on what was read just before, and is read back until it shows.
 
-export interface ConversationOptions {
+/** What the comments of a run need. */
+export interface MemoryOptions {
+  /** Whether there are comments at all. */
+  readonly comment: boolean;
+  readonly wait: boolean;
+  readonly attempt: number;
   readonly text: CommentText;
   /** The random name of this process. */
   readonly owner: string;
   readonly connect: () => Promise<GitHub>;
+  /** For a command: whether this run may send its message. It never rejects. */
+  readonly claim: () => Promise<Claim>;
+  /** The state of a job, given all messages that were sent to it. */
+  readonly review: (state: JobState, job: LedgerJob) => JobState;
+  readonly log: Log;
   readonly clock: Clock;
+  /** Limits the time that the end of a run waits for GitHub. */
+  readonly deadline: Deadline;
   readonly random: () => number;
-  readonly redact: Redact;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
 }
@@ -37,30 +50,26 @@ export interface ConversationOptions {
 export interface Reading {
   /** What all comments remember together. */
   readonly ledger: Ledger;
-  /** Whether all of our comments could be read; otherwise `ledger` may lack something. */
+  /** Whether all of our comments could be read. */
   readonly isWhole: boolean;
   /** Each version of each comment, the oldest comment and version first, if they were asked for. */
-  readonly versions: Versions;
+  readonly versions: readonly Ledger[];
   /** Whether it contains our turns as they were written last, and no turn of others was lost. */
   readonly isShown: boolean;
   /** The same for the oldest comment, which stays if two runs have created one each. */
   readonly isInOldest: boolean;
 }
 
-interface ReadOptions {
-  /** Whether to read beyond the newest page with one of our comments. */
-  readonly allPages?: boolean;
-  readonly withVersions?: boolean;
-}
-
-interface WriteOptions extends ReadOptions {
+interface WriteOptions {
   /** Called after each write that certainly took place. The read-back does not wait for it. */
   readonly onWritten?: () => void;
-  /** Milliseconds from the first write, and from each further one, to the read-back. */
-  readonly readBackAfterMs?: number;
-  readonly readAgainAfterMs?: number;
-  /** Whether the oldest comment must contain our turns. */
-  readonly inOldest?: boolean;
+  /** Whether the read-back returns the versions of all comments. */
+  readonly withVersions?: boolean;
+  /**
+   * Whether it is the last write of the run. The read-back then waits for what other runs may be writing, and
+   * the oldest comment must contain our turns.
+   */
+  readonly isLast?: boolean;
 }
 
 /**
@@ -85,7 +94,7 @@ const UNTOUCHED_MS = 60_000;
 /** Calls must be made one after the other. All of them reject with a `GitHubError`. */
 export class Conversation {
   readonly number: number;
-  readonly #options: ConversationOptions;
+  readonly #options: MemoryOptions;
   /** Our comments as they were read last, the oldest first. */
   #comments: readonly OwnComment[] = [];
   /** What all reads have shown of other runs: our writes must not lose it. */
@@ -99,13 +108,12 @@ export class Conversation {
   #texts = new Map<string, CommentData>();
   /** Comments that were deleted: lists may still show them for a while. */
   readonly #gone = new Set<number>();
-  /** Whether this process has tried to create a comment, or to write one. */
+  /** Whether this process has tried to create a comment. */
   #hasCreated = false;
-  #hasWritten = false;
   /** Whether a write took so long that nobody may have seen what it overwrote. */
   #mayHaveOverwritten = false;
 
-  constructor(number: number, options: ConversationOptions) {
+  constructor(number: number, options: MemoryOptions) {
     this.number = number;
     this.#options = options;
   }
@@ -115,23 +123,21 @@ export class Conversation {
     return this.#lastWrite?.url ?? '';
   }
 
-  get hasCreated(): boolean {
-    return this.#hasCreated;
-  }
-
+  /** Whether this process has tried to write a comment. */
   get hasWritten(): boolean {
-    return this.#hasWritten;
+    return this.#written !== EMPTY;
   }
 
-  async read({ allPages = false, withVersions = false }: ReadOptions = {}): Promise<Reading> {
+  /** `newest` ends at the newest page with one of our comments; `versions` is all pages, with the histories. */
+  async read(what: 'newest' | 'all' | 'versions' = 'newest'): Promise<Reading> {
     const github = await this.#options.connect();
     for (let round = 1; ; round++) {
       const readAt = this.#options.clock.now();
       const found = await github.readComments(this.number, {
         nodeIds: this.#comments.map(({ nodeId }) => nodeId),
-        isOurs: (body) => this.#readText(body).kind !== 'none',
-        allPages,
-        withVersions: withVersions || this.#mayHaveOverwritten,
+        isOurs: (body) => this.#readText(body) !== 'none',
+        allPages: what !== 'newest',
+        withVersions: what === 'versions' || this.#mayHaveOverwritten,
       });
       const comments = found.filter(({ id }) => !this.#gone.has(id));
       if (!comments.some((comment) => this.#isStale(comment))) {
@@ -154,7 +160,6 @@ export class Conversation {
       this.#readAt = -Infinity;
       const target = this.#target();
       const body = this.#compose(own);
-      this.#hasWritten = true;
       if (target === null) {
         this.#hasCreated = true;
         return this.#keep(await github.createComment(this.number, body));
@@ -174,21 +179,25 @@ export class Conversation {
    * response to a creation may be lost. `own` is called for each write.
    */
   async writeUntilItShows(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
-    const { onWritten, readBackAfterMs = 0, readAgainAfterMs = 0, inOldest = false } = options;
+    const { onWritten, withVersions = false, isLast = false } = options;
+    const what = withVersions ? 'versions' : 'newest';
+    const firstPauseMs = this.#hasCreated ? LIST_LAG_MS : READ_BACK_MS;
+    let pauseMs = isLast ? firstPauseMs : 0;
     for (let round = 1; ; round++) {
       const failure = await this.write(own()).then(() => null, throwUnlessUnclear);
       if (failure === null) onWritten?.();
-      await this.#pause(round === 1 ? readBackAfterMs : readAgainAfterMs + this.#randomMs());
-      let reading = await this.read(options);
+      await this.#pause(pauseMs);
+      let reading = await this.read(what);
       if (failure !== null && this.#comments.length === 0) {
         // It may have been created all the same: a second one is only created if no list ever shows it.
         await this.#pause(LIST_LAG_MS);
-        reading = await this.read(options);
+        reading = await this.read(what);
       }
-      if (inOldest ? reading.isInOldest : reading.isShown) return reading;
+      if (isLast ? reading.isInOldest : reading.isShown) return reading;
       if (round === MOST_ROUNDS) {
         throw failure ?? new GitHubError(0, 'other runs keep overwriting it');
       }
+      pauseMs = (isLast ? READ_BACK_MS : 0) + this.#randomMs();
     }
   }
 
@@ -215,9 +224,9 @@ export class Conversation {
     const whole = this.#readText(main.body);
     return others.filter(({ body, updatedAt }) => {
       const part = this.#readText(body);
-      if (part.kind !== 'ledger' || whole.kind !== 'ledger') return false;
-      if (!contains(whole.ledger, unite([whole.ledger, part.ledger]))) return false;
-      const turns = part.ledger.jobs.flatMap(copiesOf);
+      if (typeof part === 'string' || typeof whole === 'string') return false;
+      if (!contains(whole, unite([whole, part]))) return false;
+      const turns = part.jobs.flatMap(copiesOf);
       // Then this process has created it.
       const isOurs = turns.length > 0 && turns.every(({ owner }) => owner === this.#options.owner);
       return isOurs || this.#options.clock.now() - updatedAt > UNTOUCHED_MS;
@@ -232,7 +241,7 @@ export class Conversation {
 
   /** The oldest readable comment; null if there is no comment at all. */
   #target(): OwnComment | null {
-    const target = this.#comments.find(({ body }) => this.#readText(body).kind === 'ledger');
+    const target = this.#comments.find(({ body }) => typeof this.#readText(body) === 'object');
     if (target === undefined && this.#comments.length > 0) throw new GitHubError(409, UNREADABLE);
     return target ?? null;
   }
@@ -251,7 +260,7 @@ export class Conversation {
     const ledgersOf = (bodies: readonly string[]): readonly Ledger[] =>
       bodies.flatMap((body) => {
         const text = this.#readText(body);
-        return text.kind === 'ledger' ? [text.ledger] : [];
+        return typeof text === 'string' ? [] : [text];
       });
     const ledgers = ledgersOf(comments.map(({ body }) => body));
     const ledger = unite(ledgers);
@@ -275,12 +284,7 @@ export class Conversation {
   #readText(body: string): CommentData {
     const known = this.#texts.get(body);
     if (known !== undefined) return known;
-    const { text, redact } = this.#options;
-    const found = text.read(body);
-    const read: CommentData =
-      found.kind === 'ledger'
-        ? { kind: 'ledger', ledger: redactLedger(found.ledger, redact) }
-        : found;
+    const read = this.#options.text.read(body);
     if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
     this.#texts.set(body, read);
     return read;

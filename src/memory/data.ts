@@ -53,10 +53,11 @@ const turnTuple = z.tuple([
   z.nullable(z.tuple([index, index, index])), // base: status, prLink, archivedAt
   index, // promptHash
 ]);
+/** status, model, repository, ref, prLink */
+const recordTuple = z.tuple([index, index, index, index, link]);
 const jobTuple = z.tuple([
   z.string().check(z.regex(/^(?!\.{1,2}$)[\w\-.~:@]{1,256}$/)),
-  // status, model, repository, ref
-  z.nullable(z.tuple([index, index, index, index, link])),
+  z.nullable(recordTuple),
   z.array(turnTuple),
 ]);
 const ledgerTuple = z.tuple([
@@ -65,31 +66,22 @@ const ledgerTuple = z.tuple([
   z.array(jobTuple),
   z.nullable(z.string().check(z.regex(/^\d{1,20}$/))),
 ]);
-type TurnTuple = z.infer<typeof turnTuple>;
-type JobTuple = z.infer<typeof jobTuple>;
 
 export function encode({ jobs, trimmed }: Ledger): string {
   const starts = jobs.flatMap(copiesOf).map(({ startedAt }) => Math.floor(startedAt));
   const epoch = Math.min(Date.UTC(2100), ...starts);
   const texts = new Map<string, number>();
-  const put = (text: string | null): number => {
+
+  function put(text: string | null): number {
     if (text === null) return NULL;
-    if (!texts.has(text)) texts.set(text, texts.size);
-    return texts.get(text) as number;
-  };
+    const known = texts.get(text) ?? texts.size;
+    texts.set(text, known);
+    return known;
+  }
   const since = (at: number | null): number =>
     at === null ? NULL : Math.max(0, Math.round(at) - epoch);
-  const tuples = jobs.map((job) => toTuple(job, put, since));
-  const json = JSON.stringify([epoch, [...texts.keys()], tuples, trimmed]);
-  return deflateSync(json, { level: 9 }).toString('base64');
-}
 
-function toTuple(
-  job: LedgerJob,
-  put: (text: string | null) => number,
-  since: (at: number | null) => number,
-): JobTuple {
-  const turnToTuple = (turn: Turn): TurnTuple => {
+  function fromTurn(turn: Turn): readonly unknown[] {
     const isOver = turn.endedAt !== null;
     const { base } = turn;
     return [
@@ -105,23 +97,28 @@ function toTuple(
       TRUTHS.indexOf(turn.evidence),
       base && [put(base.status), put(base.prLink), put(base.archivedAt)],
       put(turn.promptHash),
-    ] as TurnTuple;
-  };
-  const { id, record } = job;
-  const { status = null, model = null, source = null, prLink = null } = record ?? {};
-  return [
-    id,
-    record &&
-      ([
-        ...[put(status), put(model), put(source?.repository ?? null), put(source?.ref ?? null)],
-        prLink ?? '',
-      ] as JobTuple[1]),
-    copiesOf(job).map(turnToTuple),
-  ];
+    ];
+  }
+
+  function fromRecord({ status, model, source, prLink }: LedgerRecord): readonly unknown[] {
+    const { repository = null, ref = null } = source ?? {};
+    return [put(status), put(model), put(repository), put(ref), prLink ?? ''];
+  }
+
+  const tuples = jobs.map((job) => [
+    job.id,
+    job.record && fromRecord(job.record),
+    copiesOf(job).map(fromTurn),
+  ]);
+  const json = JSON.stringify([epoch, [...texts.keys()], tuples, trimmed]);
+  return deflateSync(json, { level: 9 }).toString('base64');
 }
 
-/** Throws on anything that `encode` cannot have made. */
-export function decode(data: string): Ledger {
+/**
+ * Throws on anything that `encode` cannot have made. Secrets are removed, because an earlier run may not have known
+ * a secret of this run, and people may have edited the comment.
+ */
+export function decode(data: string, redact: Redact = (text) => text): Ledger {
   const bytes = inflateSync(Buffer.from(data, 'base64'), { maxOutputLength: INFLATED_LIMIT });
   const [epoch, texts, jobs, trimmed] = ledgerTuple.parse(JSON.parse(bytes.toString()));
 
@@ -130,10 +127,12 @@ export function decode(data: string): Ledger {
     if (text === undefined) throw new RangeError('a text is missing');
     return text;
   }
-  const getOrNull = (at: number): string | null => (at === NULL ? null : get(at));
+  const cleanOrNull = (at: number): string | null => (at === NULL ? null : redact(get(at)));
+  const statusOf = (at: number): string | null =>
+    at === NULL ? null : redactStatus(get(at), redact);
   const timeOf = (at: number): number | null => (at === NULL ? null : epoch + at);
 
-  function toTurn(tuple: TurnTuple): Turn {
+  function toTurn(tuple: z.infer<typeof turnTuple>): Turn {
     // No array pattern: it iterates, and for so many positions V8 takes 20 MB to optimize that.
     const { 0: origin, 1: leg, 2: mark, 3: owner, 4: ownerLeg, 5: writes, 6: run } = tuple;
     const { 7: attempt, 8: by, 9: prompt, 10: delivery, 11: result, 12: confirmed } = tuple;
@@ -141,7 +140,7 @@ export function decode(data: string): Ledger {
     const { 18: evidence, 19: base, 20: promptHash } = tuple;
     const start = newTurn({
       ...{ origin: get(origin), leg: get(leg), mark: get(mark), runId: get(run), attempt },
-      ...{ by: getOrNull(by), prompt: get(prompt), promptHash: get(promptHash) },
+      ...{ by: cleanOrNull(by), prompt: redact(get(prompt)), promptHash: get(promptHash) },
       startedAt: timeOf(started) ?? epoch,
     });
     const isOver = ended !== NULL && RESULTS[result] !== undefined;
@@ -154,62 +153,27 @@ export function decode(data: string): Ledger {
       sentAt: timeOf(sent),
       evidence: TRUTHS[evidence] ?? false,
       base: base && {
-        ...{ status: getOrNull(base[0]), prLink: getOrNull(base[1]) },
-        archivedAt: getOrNull(base[2]),
+        ...{ status: statusOf(base[0]), prLink: cleanOrNull(base[1]) },
+        archivedAt: cleanOrNull(base[2]),
       },
       result: RESULTS[result] ?? start.result,
-      reason: reason.map(get),
+      reason: redactReason(reason.map(get), redact),
       endedAt: isOver ? timeOf(ended) : null,
     };
   }
 
-  function toJob([id, record, copies]: JobTuple): LedgerJob {
+  function toJob([id, record, copies]: z.infer<typeof jobTuple>): LedgerJob {
     return toLedgerJob(id, record && toRecord(record), copies.map(toTurn));
   }
 
-  function toRecord([status, model, repository, ref, prLink]: NonNullable<JobTuple[1]>) {
-    const name = getOrNull(repository);
+  function toRecord([status, model, repository, ref, prLink]: z.infer<typeof recordTuple>) {
+    const name = cleanOrNull(repository);
     return {
-      ...{ status: getOrNull(status), model: getOrNull(model) },
-      source: name === null ? null : { repository: name, ref: getOrNull(ref) },
-      prLink: prLink === '' ? null : prLink,
+      ...{ status: statusOf(status), model: cleanOrNull(model) },
+      source: name === null ? null : { repository: name, ref: cleanOrNull(ref) },
+      prLink: prLink === '' ? null : redact(prLink),
     };
   }
 
   return { jobs: jobs.map(toJob), trimmed };
-}
-
-/**
- * Removes secrets from a ledger that was read: an earlier run may not have known a secret of this run,
- * and people may have edited the comment. What a run has written itself does not change.
- */
-export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
-  const clean = (text: string | null): string | null => text && redact(text);
-  const cleanStatus = (status: string | null): string | null =>
-    status && redactStatus(status, redact);
-  const cleanTurn = (turn: Turn): Turn => ({
-    ...turn,
-    by: clean(turn.by),
-    prompt: redact(turn.prompt),
-    reason: redactReason(turn.reason, redact),
-    base: turn.base && {
-      status: cleanStatus(turn.base.status),
-      prLink: clean(turn.base.prLink),
-      archivedAt: clean(turn.base.archivedAt),
-    },
-  });
-  const cleanRecord = (record: LedgerRecord | null): LedgerRecord | null =>
-    record && {
-      status: cleanStatus(record.status),
-      model: clean(record.model),
-      source: record.source && {
-        repository: redact(record.source.repository),
-        ref: clean(record.source.ref),
-      },
-      prLink: clean(record.prLink),
-    };
-  const jobs = ledger.jobs.map((job) =>
-    toLedgerJob(job.id, cleanRecord(job.record), copiesOf(job).map(cleanTurn)),
-  );
-  return { ...ledger, jobs };
 }

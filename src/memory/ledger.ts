@@ -1,3 +1,4 @@
+import { cut } from '../sanitize.ts';
 import { hasEnded, type JobRecord, type Turn } from '../turn.ts';
 
 // What the comment remembers, and how several copies of it become one. All functions here are pure.
@@ -220,7 +221,7 @@ export function trim(ledger: Ledger, now: number, fits: (ledger: Ledger) => bool
         .flatMap((turn) => {
           const all = copiesOf(job).filter(({ mark }) => mark === turn.mark);
           return short.has(turn)
-            ? all.map((copy) => ({ ...copy, prompt: shorten(copy.prompt) }))
+            ? all.map((copy) => ({ ...copy, prompt: cut(copy.prompt, SHORT_PROMPT) }))
             : all;
         });
       if (copies.length === 0 && job.turns.length > 0) return [];
@@ -241,10 +242,4 @@ export function trim(ledger: Ledger, now: number, fits: (ledger: Ledger) => bool
     else tooFew = middle;
   }
   return reduced(enough);
-}
-
-function shorten(prompt: string): string {
-  return prompt.length <= SHORT_PROMPT
-    ? prompt
-    : `${prompt.slice(0, SHORT_PROMPT - 1).toWellFormed()}…`;
 }

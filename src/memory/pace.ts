@@ -7,10 +7,8 @@ const LIMITS = [
   { writes: 60, ms: 60_000 },
   { writes: 400, ms: 3_600_000 },
 ];
-/** Milliseconds between the writes of a run that writes to several pull requests or issues. */
-const APART_MS = 1000;
-
-const ONE_A_SECOND = { writes: 1, ms: APART_MS };
+/** For a run that writes to several pull requests or issues. */
+const ONE_A_SECOND = { writes: 1, ms: 1000 };
 
 export class Pace {
   readonly #clock: Clock;
@@ -27,18 +25,12 @@ export class Pace {
   async wait(conversation: number): Promise<void> {
     this.#conversations.add(conversation);
     const limits = this.#conversations.size === 1 ? LIMITS : [...LIMITS, ONE_A_SECOND];
-    const afterMs = pauseMs(this.#writtenAt, this.#clock.now(), limits);
-    this.#writtenAt.push(this.#clock.now() + afterMs);
+    const now = this.#clock.now();
+    const pauses = limits.map(
+      ({ writes, ms }) => (this.#writtenAt.at(-writes) ?? -Infinity) + ms - now,
+    );
+    const afterMs = Math.max(0, ...pauses);
+    this.#writtenAt.push(now + afterMs);
     if (afterMs > 0) await this.#clock.sleep(afterMs, this.#signal).catch(() => {});
   }
-}
-
-/** Milliseconds until the next comment may be written, given the times of the earlier ones. */
-export function pauseMs(
-  writtenAt: readonly number[],
-  now: number,
-  limits: readonly (typeof ONE_A_SECOND)[] = LIMITS,
-): number {
-  const pauses = limits.map(({ writes, ms }) => (writtenAt.at(-writes) ?? -Infinity) + ms - now);
-  return Math.max(0, ...pauses);
 }

@@ -41,14 +41,13 @@ export class Target {
   /** The same at once, for work that was enqueued. */
   loadNow(): Promise<Reading> {
     if (this.#reading === null) {
-      this.#reading = this.conversation.read({ allPages: this.#readsAllPages });
+      this.#reading = this.conversation.read(this.#readsAllPages ? 'all' : 'newest');
       // The next call tries again.
       this.#reading.catch(() => this.forget());
     }
     return this.#reading;
   }
 
-  /** The next call reads again. */
   forget(): void {
     this.#reading = null;
   }

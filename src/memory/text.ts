@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { OPENING } from '../github/command.ts';
+import type { Redact } from '../runner/secrets.ts';
 import { decode, encode } from './data.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -14,13 +15,11 @@ const BODY_LIMIT = 60_000;
 /** Characters that the data may take, so that there is room for what people see. */
 const DATA_LIMIT = 42_000;
 
-/** The data that a comment holds for a project. */
-export type CommentData =
-  | { readonly kind: 'ledger'; readonly ledger: Ledger }
-  /** Written by a later version of this action, or edited by hand: it is not changed. */
-  | { readonly kind: 'unreadable' }
-  /** Not a comment for this project, or one without data. */
-  | { readonly kind: 'none' };
+/**
+ * The data that a comment holds for a project. `unreadable`: written by a later version of this action, or
+ * edited by hand, so it is not changed. `none`: not a comment for this project, or one without data.
+ */
+export type CommentData = Ledger | 'unreadable' | 'none';
 
 /** Reads and writes the comments of one project. */
 export interface CommentText {
@@ -32,12 +31,14 @@ export interface CommentText {
   visible(ledger: Ledger): string;
 }
 
-/** Renders the visible part of a ledger, in at most so many characters. */
-type Render = (ledger: Ledger, limit: number) => string;
-
-export function commentText(projectId: string, render: Render): CommentText {
+/** `render` renders the visible part of a ledger, in at most so many characters. */
+export function commentText(
+  projectId: string,
+  render: (ledger: Ledger, limit: number) => string,
+  redact: Redact,
+): CommentText {
   return {
-    read: (body) => readText(body, projectId),
+    read: (body) => readText(body, projectId, redact),
     compose: (ledger) => composeText(projectId, ledger, render),
     fits,
     visible: (ledger) => render(ledger, Infinity),
@@ -45,18 +46,18 @@ export function commentText(projectId: string, render: Render): CommentText {
 }
 
 /** If `projectId` is null, the comment may be for any project. */
-export function readText(body: string, projectId: string | null): CommentData {
+export function readText(body: string, projectId: string | null, redact?: Redact): CommentData {
   // Editing a comment in the browser changes the line ends.
   const text = body.replaceAll('\r\n', '\n').trimEnd();
   const [, first] = FIRST_LINE.exec(text) ?? [];
   const [, version, last, data = ''] = DATA_LINE.exec(text) ?? [];
   const hash = projectId === null ? (first ?? last) : hashOf(projectId);
-  if (hash === undefined || (first !== hash && last !== hash)) return { kind: 'none' };
-  if (first !== last || version !== VERSION) return { kind: 'unreadable' };
+  if (hash === undefined || (first !== hash && last !== hash)) return 'none';
+  if (first !== last || version !== VERSION) return 'unreadable';
   try {
-    return { kind: 'ledger', ledger: decode(data) };
+    return decode(data, redact);
   } catch {
-    return { kind: 'unreadable' };
+    return 'unreadable';
   }
 }
 
@@ -64,7 +65,11 @@ export function fits(ledger: Ledger): boolean {
   return encode(ledger).length <= DATA_LIMIT;
 }
 
-export function composeText(projectId: string, ledger: Ledger, render: Render): string {
+export function composeText(
+  projectId: string,
+  ledger: Ledger,
+  render: (ledger: Ledger, limit: number) => string,
+): string {
   const hash = hashOf(projectId);
   const first = `${OPENING}${hash} -->`;
   const data = `${OPENING}data ${VERSION} ${hash} ${encode(ledger)} -->`;

@@ -8,12 +8,13 @@ import type { Ledger, LedgerRecord } from './ledger.ts';
 
 interface TrackedJob {
   state: JobState;
+  /** Whether its message is about to be sent. */
   isAnnounced: boolean;
   /** Whether it was withdrawn before it was announced: no comment mentions it. */
   isUnwanted: boolean;
   /** The final versions of announced turns whose messages are not sent after all. */
   withdrawn: readonly Turn[];
-  /** If a job gets another pull request, its turn is in both comments. */
+  /** The first one first. If a job gets another pull request, its turn is in both comments. */
   readonly conversations: Set<number>;
 }
 
@@ -28,13 +29,12 @@ export class TrackedJobs {
   }
 
   /**
-   * Stores the state of a job, and its pull request or issue. Returns whether the job is new. A job keeps its
-   * first one until its message is out: if two comments said that it was not sent, a re-run would send it
-   * because of one of them, and the next re-run because of the other.
+   * Stores the state of a job, and its pull request or issue. A job keeps its first one until its message is
+   * out: if two comments said that it was not sent, a re-run would send it because of one of them, and the
+   * next re-run because of the other.
    */
-  store(state: JobState, conversation: number | null): boolean {
-    const known = this.#jobs.get(state.jobId);
-    const job = known ?? {
+  store(state: JobState, conversation: number | null): TrackedJob {
+    const job = this.#jobs.get(state.jobId) ?? {
       ...{ state, isAnnounced: false, isUnwanted: false, withdrawn: [] },
       conversations: new Set<number>(),
     };
@@ -44,12 +44,11 @@ export class TrackedJobs {
     if (conversation !== null && (isOut || job.conversations.size === 0)) {
       job.conversations.add(conversation);
     }
-    return known === undefined;
+    return job;
   }
 
-  /** The pull requests and issues of a job, the first one first. */
-  conversationsOf(jobId: string): readonly number[] {
-    return [...(this.#jobs.get(jobId)?.conversations ?? [])];
+  has(jobId: string): boolean {
+    return this.#jobs.has(jobId);
   }
 
   statesAt(conversation: number): readonly JobState[] {
@@ -59,12 +58,6 @@ export class TrackedJobs {
   isOpen(jobId: string): boolean {
     const job = this.#jobs.get(jobId);
     return job !== undefined && !isOver(job.state);
-  }
-
-  /** The message to the job is about to be sent. */
-  announce(jobId: string): void {
-    const job = this.#jobs.get(jobId);
-    if (job !== undefined) job.isAnnounced = true;
   }
 
   /** Other runs may have read an announced turn, so it stays as not sent, but is not shown. */

@@ -1,17 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Deadline } from '../github/deadline.ts';
 import { neededFor, whyOf } from '../github/errors.ts';
 import { ours } from '../reason.ts';
-import type { Log } from '../runner/log.ts';
+import { problem } from '../result.ts';
 import type { JobState } from '../turn.ts';
-import {
-  type AnnouncementOptions,
-  Announcements,
-  type Memory,
-  type Note,
-} from './announcements.ts';
-import { Conversation, LIST_LAG_MS } from './conversation.ts';
-import { findJob, type Ledger, type LedgerJob } from './ledger.ts';
+import { Announcements, type Memory, type Note } from './announcements.ts';
+import { Conversation, type MemoryOptions } from './conversation.ts';
+import { findJob, type Ledger } from './ledger.ts';
 import { Pace } from './pace.ts';
 import { Target } from './target.ts';
 import { isOver, TrackedJobs } from './tracked-jobs.ts';
@@ -19,62 +13,11 @@ import { isOver, TrackedJobs } from './tracked-jobs.ts';
 // Decides what is written to which comment, and when. A failure here never changes the result of a
 // message.
 
-export interface Updates {
-  /** Reads what is remembered on a pull request or issue. It never rejects. */
-  load(conversation: number | null): Promise<Memory>;
-  /**
-   * Notes in the comments that messages are about to be sent, and finds out whether another run sends one
-   * of them. Returns a promise for each job, which never rejects and takes 10 s at most once its
-   * comment may be written.
-   */
-  announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>>;
-  /**
-   * Stores the state of a job and its pull request or issue: another one only once the message is out. The
-   * comment is updated without delaying the run.
-   */
-  update(state: JobState, conversation: number | null): void;
-  /**
-   * Whether more jobs will be announced. Until then, a pull request with several jobs is written only for
-   * announcements, which also contain the progress of the other jobs.
-   */
-  expectMore(more: boolean): void;
-  /** This run does not send the message to the job after all. Readers do not see the withdrawn turn. */
-  withdraw(jobId: string): void;
-  /** Writes what is not written yet, until a read-back shows it. It never rejects. */
-  flush(): Promise<Flushed>;
-}
-
-export interface Flushed {
-  /** The URLs of the comments. */
-  readonly urls: readonly string[];
-  /** The text of comments that could not be written, or empty. */
-  readonly unwritten: string;
-  /** Jobs whose state has changed, because other runs have sent messages to them. */
-  readonly reviewed: readonly JobState[];
-}
-
-export interface UpdatesOptions extends AnnouncementOptions {
-  /** Whether there are comments at all. */
-  readonly comment: boolean;
-  readonly wait: boolean;
-  /** The state of a job, given all messages that were sent to it. */
-  readonly review: (state: JobState, job: LedgerJob) => JobState;
-  readonly log: Log;
-  /** Limits the time that the end of a run waits for GitHub. */
-  readonly deadline: Deadline;
-}
-
-/** Milliseconds from the last write to the last read-back. */
-const LAST_READ_BACK_MS = 1000;
 /** The hourly rate limit of the token is not enough for more. */
 const MOST_CONVERSATIONS = 200;
 
-export function openUpdates(options: UpdatesOptions): Updates {
-  return new CommentUpdates(options);
-}
-
-class CommentUpdates implements Updates {
-  readonly #options: UpdatesOptions;
+export class Updates {
+  readonly #options: MemoryOptions;
   readonly #jobs: TrackedJobs;
   readonly #targets = new Map<number, Target>();
   readonly #leftOut = new Set<number>();
@@ -83,30 +26,35 @@ class CommentUpdates implements Updates {
   readonly #announcements: Announcements;
   #expectsMore = false;
 
-  constructor(options: UpdatesOptions) {
+  constructor(options: MemoryOptions) {
     this.#options = options;
     this.#jobs = new TrackedJobs(options.clock);
     this.#pace = new Pace(options.clock, options.signal);
     this.#announcements = new Announcements(options, this.#jobs, this.#pace);
   }
 
+  /** Reads what is remembered on a pull request or issue. It never rejects. */
   async load(number: number | null): Promise<Memory> {
-    if (!this.#options.comment || number === null) return { kind: 'none' };
+    if (!this.#options.comment || number === null) return null;
     const target = this.#targetAt(number);
-    if (target === null) return { kind: 'unreadable', why: ours(TOO_MANY) };
-    return this.#announcements.load(target);
+    return target === null ? problem(ours(TOO_MANY)) : this.#announcements.load(target);
   }
 
+  /**
+   * Notes in the comments that messages are about to be sent, and finds out whether another run sends one
+   * of them. Returns a promise for each job, which never rejects and takes 10 s at most once its
+   * comment may be written.
+   */
   announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>> {
     const notes = new Map<string, Promise<Note>>();
     const groups = new Map<Target, JobState[]>();
     for (const state of states) {
       const { jobId } = state;
-      this.#jobs.store(state, null);
-      const [number] = this.#jobs.conversationsOf(jobId);
+      const job = this.#jobs.store(state, null);
+      const [number] = job.conversations;
       const target = number === undefined ? null : this.#targetAt(number);
       if (this.#options.comment && target !== null) {
-        this.#jobs.announce(jobId);
+        job.isAnnounced = true;
         groups.set(target, [...(groups.get(target) ?? []), state]);
       } else {
         const isLeftOut = number !== undefined && this.#leftOut.has(number);
@@ -125,27 +73,42 @@ class CommentUpdates implements Updates {
     return notes;
   }
 
+  /**
+   * Stores the state of a job and its pull request or issue: another one only once the message is out. The
+   * comment is updated without delaying the run.
+   */
   update(state: JobState, number: number | null): void {
-    const isNew = this.#jobs.store(state, number);
+    const isNew = !this.#jobs.has(state.jobId);
+    const { conversations } = this.#jobs.store(state, number);
     // The first state of a job, before it does anything, is not written.
     if (!this.#options.comment || isNew) return;
-    for (const conversation of this.#jobs.conversationsOf(state.jobId)) {
+    for (const conversation of conversations) {
       const target = this.#targetAt(conversation);
       if (target !== null) this.#refresh(target);
     }
   }
 
+  /**
+   * Whether more jobs will be announced. Until then, a pull request with several jobs is written only for
+   * announcements, which also contain the progress of the other jobs.
+   */
   expectMore(more: boolean): void {
     this.#expectsMore = more;
     if (more) return;
     for (const target of this.#targets.values()) if (target.isStale) this.#refresh(target);
   }
 
+  /** This run does not send the message to the job after all. Readers do not see the withdrawn turn. */
   withdraw(jobId: string): void {
     this.#jobs.withdraw(jobId);
   }
 
-  async flush(): Promise<Flushed> {
+  /**
+   * Writes what is not written yet, until a read-back shows it. It never rejects. Resolves to the URLs of the
+   * comments, the text of those that could not be written, and the jobs whose state has changed because other
+   * runs have sent messages to them.
+   */
+  async flush() {
     const { deadline, text } = this.#options;
     const targets = [...this.#targets.values()];
     for (const target of targets) if (target.isStale) this.#finish(target);
@@ -197,44 +160,45 @@ class CommentUpdates implements Updates {
   }
 
   #write(target: Target): void {
-    const writing = target.enqueue(async () => {
-      if (!target.isStale) return;
+    this.#enqueue(target, async () => {
       await this.#pace.wait(target.conversation.number);
       target.isStale = false;
       await target.conversation.write(this.#own(target));
-      target.failure = null;
     });
-    this.#keepFailure(target, writing);
   }
 
   /** The last write of a comment, repeated until a read-back shows it. */
   #finish(target: Target): void {
     const { conversation } = target;
-    const finishing = target.enqueue(async () => {
-      if (!target.isStale) return;
+    this.#enqueue(target, async () => {
       if (!conversation.hasWritten && !this.#jobs.needComment(conversation.number)) {
         target.isStale = false;
-        target.failure = null;
         return;
       }
       await this.#pace.wait(conversation.number);
       const { ledger } = await conversation.read();
       this.#review(target, ledger);
       target.isStale = false;
-      if (this.#isKnown(target, ledger)) {
-        target.failure = null;
-        return;
-      }
-      await conversation.writeUntilItShows(() => this.#own(target), {
-        readBackAfterMs: conversation.hasCreated ? LIST_LAG_MS : LAST_READ_BACK_MS,
-        readAgainAfterMs: LAST_READ_BACK_MS,
-        inOldest: true,
-      });
+      if (this.#isKnown(target, ledger)) return;
+      await conversation.writeUntilItShows(() => this.#own(target), { isLast: true });
       target.failure = null;
       // A superfluous comment does no harm.
       await conversation.reconcile().catch(() => {});
     });
-    this.#keepFailure(target, finishing);
+  }
+
+  /** Does the work if something has changed since the last write, and remembers why it failed. */
+  #enqueue(target: Target, work: () => Promise<void>): void {
+    target.countAsLate();
+    const working = target.enqueue(async () => {
+      if (!target.isStale) return;
+      await work();
+      target.failure = null;
+    });
+    working.catch((error) => {
+      target.isStale = true;
+      target.failure = error;
+    });
   }
 
   /** Whether all jobs were only polled, and the comment shows their current state. */
@@ -243,14 +207,6 @@ class CommentUpdates implements Updates {
       ({ id, record, turns }) =>
         turns.length === 0 && isDeepStrictEqual(findJob(ledger, id)?.record, record),
     );
-  }
-
-  #keepFailure(target: Target, work: Promise<void>): void {
-    target.countAsLate();
-    work.catch((error) => {
-      target.isStale = true;
-      target.failure = error;
-    });
   }
 
   #review(target: Target, ledger: Ledger): void {

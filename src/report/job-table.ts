@@ -76,26 +76,19 @@ function countHidden(rows: readonly Row[]): string {
   return `${rows.length} more jobs are not shown for lack of room: ${counts}.`;
 }
 
-interface Column {
-  readonly title: string;
-  /** May be empty. A column with only empty cells is left out. */
-  cell(row: Row): string;
-}
-
-/** Job IDs may be long, so they come after what people recognize jobs by. */
-function columnsFor(rows: readonly Row[]): readonly Column[] {
+/** Titles, and functions that return the cells. Job IDs may be long, so they come after what people recognize jobs by. */
+function columnsFor(
+  rows: readonly Row[],
+): readonly (readonly [title: string, cellOf: (row: Row) => string])[] {
   const links = rows.map(({ prLink }) => prLink).filter(isLink);
   const isClear = new Set(links.map((url) => readPullRequest(url)?.repository)).size === 1;
   return [
-    { title: 'Result', cell: renderResult },
-    {
-      title: 'Link',
-      cell: ({ prLink }) => (isLink(prLink) ? pullRequestLink(prLink, isClear) : ''),
-    },
-    { title: 'Time', cell: ({ time }) => inOneLine(time) },
-    { title: 'Job', cell: ({ jobId }) => code(jobId, 256) },
-    { title: 'Prompt', cell: ({ prompt }) => code(prompt, LONGEST_PROMPT) },
-    { title: 'Log', cell: ({ log }) => log },
+    ['Result', renderResult],
+    ['Link', ({ prLink }) => (isLink(prLink) ? pullRequestLink(prLink, isClear) : '')],
+    ['Time', ({ time }) => inOneLine(time)],
+    ['Job', ({ jobId }) => code(jobId, 256)],
+    ['Prompt', ({ prompt }) => code(prompt, LONGEST_PROMPT)],
+    ['Log', ({ log }) => log],
   ];
 }
 
@@ -112,17 +105,17 @@ function inOneLine(text: string): string {
   return text.replaceAll(' ', '\u00a0');
 }
 
-/** Returns the table and the rows for which it has no room. */
+/** Returns the table, without empty columns, and the rows for which it has no room. */
 function renderTable(
   rows: readonly Row[],
-  columns: readonly Column[],
+  columns: ReturnType<typeof columnsFor>,
   room: number,
 ): readonly [table: string, hidden: readonly Row[]] {
-  const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
+  const cells = rows.map((row) => columns.map(([, cellOf]) => cellOf(row)));
   const filled = columns.map((_, index) => cells.some((line) => line[index] !== ''));
   const pick = (line: readonly string[]): string =>
     `| ${line.filter((_, index) => filled[index]).join(' | ')} |`;
-  const head = [pick(columns.map(({ title }) => title)), pick(columns.map(() => '---'))];
+  const head = [pick(columns.map(([title]) => title)), pick(columns.map(() => '---'))];
   const shown = fitting([...head, ...cells.map(pick)], room).slice(head.length);
   const table = shown.length === 0 ? '' : [...head, ...shown].join('\n');
   return [table, rows.slice(shown.length)];

@@ -1,6 +1,6 @@
 import { readPullRequest } from '../pull-request-link.ts';
 import { isOurs, QUOTE_LIMIT, type Reason } from '../reason.ts';
-import { oneLine, withoutInvisible } from '../sanitize.ts';
+import { cut, oneLine, withoutInvisible } from '../sanitize.ts';
 
 // Building blocks for Markdown. Text by others is only in code spans and fences, where
 // GitHub neither renders links, images and HTML nor notifies people who are mentioned.
@@ -17,10 +17,9 @@ export function code(text: string, limit = 200): string {
 
 /** A fenced block with a fence longer than any run of backticks inside. */
 export function fence(text: string, limit = 1000): string {
-  const shown = withoutInvisible(text.replace(/\r\n?/g, '\n'));
-  const cut = shown.length > limit ? `${shown.slice(0, limit - 1).toWellFormed()}…` : shown;
-  const ticks = '`'.repeat(Math.max(3, longestRun(cut) + 1));
-  return `${ticks}text\n${cut}\n${ticks}`;
+  const body = cut(withoutInvisible(text.replace(/\r\n?/g, '\n')), limit);
+  const ticks = '`'.repeat(Math.max(3, longestRun(body) + 1));
+  return `${ticks}text\n${body}\n${ticks}`;
 }
 
 const MOST_LINES = 12;
@@ -52,7 +51,9 @@ export function reasonToMarkdown(reason: Reason): string {
 
 /** A link with our own label to a URL that was checked before. */
 export function link(label: string, url: string): string {
-  return `[${label}](${new URL(url).href.replace(/[()]/g, percentEncode)})`;
+  // Parentheses would end the link in Markdown.
+  const href = new URL(url).href.replaceAll('(', '%28').replaceAll(')', '%29');
+  return `[${label}](${href})`;
 }
 
 /** A link with the number of a pull request, and its repository unless that is clear. */
@@ -105,11 +106,6 @@ export function fitting(
 export function fittingBlocks(texts: readonly string[], room: number): string {
   const filled = texts.filter((text) => text !== '');
   return blocks(fitting(filled, room, '\n\n'));
-}
-
-/** For characters that `encodeURIComponent` keeps, but that end a link in Markdown. */
-function percentEncode(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
 function longestRun(text: string): number {

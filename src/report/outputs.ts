@@ -1,39 +1,24 @@
 import { labelOfState } from '../labels.ts';
 import { ours, type Reason, reasonToText, sentence } from '../reason.ts';
+import { cut } from '../sanitize.ts';
 import { elapsedMs, type JobState } from '../turn.ts';
 import { deliveryOf, overallDelivery, worst } from './ranking.ts';
 
 // The states of all jobs -> the declared outputs, as one text.
 
-/** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
-export const OUTPUT_NAMES = [
-  'status',
-  'pr-link',
-  'prLink',
-  'result',
-  'delivery',
-  'confirmed',
-  'reason',
-  'job-id',
-  'results',
-  'comment-url',
-] as const;
-export type Outputs = Readonly<Record<(typeof OUTPUT_NAMES)[number], string>>;
-
-/** What a run reports. */
 export interface Report {
   readonly states: readonly JobState[];
-  /** Links to the comments. */
   readonly commentUrls: readonly string[];
   /** For the outputs: how a run ended that did not act on a job. */
-  readonly ended?: Pick<Outputs, 'result' | 'reason'>;
+  readonly ended?: Readonly<Record<'result' | 'reason', string>>;
   /** For the job summary: why nothing was sent to any job. */
   readonly problem?: Reason;
   /** For the job summary: the text of comments that could not be written, or empty. */
   readonly unwrittenComment?: string;
 }
 
-export function toOutputs({ states, ended, commentUrls }: Report): Outputs {
+/** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
+export function toOutputs({ states, ended, commentUrls }: Report) {
   const main = worst(states);
   const prLinks = states.flatMap(({ record }) => record?.prLink ?? []).join('\n');
   return {
@@ -116,18 +101,17 @@ function lineOf(state: JobState, limit: number): string {
 function shorten(name: string, value: unknown, limit: number): unknown {
   if (typeof value !== 'string') return value;
   if (LINKS_AND_TIMES.has(name)) return limit === 0 ? null : value;
-  if (!TEXTS.has(name) || value.length <= limit) return value;
-  return `${value.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
+  return TEXTS.has(name) ? cut(value, limit) : value;
 }
 
 /**
  * The text that the runner reads from the file `GITHUB_OUTPUT` names (FileCommandManager.cs):
  * `name<<DELIMITER`, the value, the delimiter. The delimiter must not occur in a value.
  */
-export function serialise(outputs: Outputs, delimiter: string): string {
-  return OUTPUT_NAMES.map((name) => `${name}<<${delimiter}\n${outputs[name]}\n${delimiter}\n`).join(
-    '',
-  );
+export function serialise(outputs: Readonly<Record<string, string>>, delimiter: string): string {
+  return Object.entries(outputs)
+    .map(([name, value]) => `${name}<<${delimiter}\n${value}\n${delimiter}\n`)
+    .join('');
 }
 
 /** `true` if it is true for every job with a wait; empty if there is none. */

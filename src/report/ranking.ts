@@ -2,7 +2,7 @@ import { DELIVERIES, type Delivery, type JobState, RESULTS, type TurnResult } fr
 
 // Which of several jobs represents all of them, and whether they fail the step.
 
-/** The job that represents all: the worst one, and of several the first in input order. */
+/** The job that represents all: the first of the worst ones. */
 export function worst(states: readonly JobState[]): JobState | undefined {
   return states.reduce<JobState | undefined>(
     (found, state) => (found === undefined || rank(state) < rank(found) ? state : found),
@@ -10,14 +10,11 @@ export function worst(states: readonly JobState[]): JobState | undefined {
   );
 }
 
-/**
- * Sorted by result. Of the same result, jobs with a reason come first, because they are not plain
- * success. Otherwise the input order stays.
- */
 export function worstFirst(states: readonly JobState[]): readonly JobState[] {
   return states.toSorted((one, other) => rank(one) - rank(other));
 }
 
+/** Of the same result, jobs with a reason come first, because they are not plain success. */
 function rank({ turn: { result, reason } }: JobState): number {
   return RESULTS.indexOf(result) + (reason.length === 0 ? 0.5 : 0);
 }
@@ -33,7 +30,6 @@ export function overallDelivery(states: readonly JobState[]): Delivery {
   return DELIVERIES.find((delivery) => found.has(delivery)) ?? 'not-sent';
 }
 
-/** Whether the step fails: `error` and `cancelled` always do, the others if they are listed. */
 export function failsStep(states: readonly JobState[], failOn: ReadonlySet<TurnResult>): boolean {
   return states.some(
     ({ turn: { result } }) => result === 'error' || result === 'cancelled' || failOn.has(result),

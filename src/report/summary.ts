@@ -42,7 +42,6 @@ function renderProblem(problem: Reason): string {
   return blocks([`## ${icon('⚠️')} Nothing was sent`, reasonToMarkdown(problem)]);
 }
 
-/** Links with the numbers of the pull requests or issues. */
 function renderComments(urls: readonly string[]): string {
   if (urls.length === 0) return '';
   const links = urls

@@ -31,19 +31,15 @@ const TICKS: readonly (readonly [string, number])[] = [
 ];
 const LONGEST_TICK = ['1day', 86_400_000] as const;
 
-/** The four kinds of bars in Mermaid: done, needs attention, ended early, and others. */
-const TAGS: Readonly<Record<Kind, 'done' | 'crit' | 'active' | ''>> = {
+/** Mermaid's words for bars that are done, need attention or ended early. */
+const TAGS: Readonly<Partial<Record<Kind, string>>> = {
   failed: 'crit',
   unknown: 'crit',
   'not-sent': 'crit',
   'timed-out': 'active',
   cancelled: 'active',
   archived: 'active',
-  sending: '',
-  working: '',
-  sent: '',
   completed: 'done',
-  skipped: '',
 };
 
 /** Green, red, brown and blue: visible on white and black, with legible white text. */
@@ -97,7 +93,7 @@ function toBars(state: JobState): readonly Bar[] {
   const to = turn.endedAt;
   if (from === null || to === null) return [];
   const times = { from: Math.round(from), to: Math.round(to) };
-  return [{ name: shorten(jobId), word, tag: TAGS[kind], ...times }];
+  return [{ name: shorten(jobId), word, tag: TAGS[kind] ?? '', ...times }];
 }
 
 function renderChart(bars: readonly Bar[], spanMs: number): string {

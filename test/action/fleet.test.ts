@@ -45,7 +45,7 @@ const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
 function pollsAlone(lengthMs: number): number {
   let polls = 1;
   for (let at = 0; at < lengthMs; polls++) {
-    at += nextPollMs({ sinceSendMs: at, pollWithinMs: null, fixedMs: null, pace: 1 });
+    at += nextPollMs(at);
   }
   return polls;
 }

@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { OUTPUT_NAMES } from '../../src/report/outputs.ts';
 import type { AgentOptions, JobScript, JournalEntry, PostReply, Reply } from '../sim/agent.ts';
 import { schedule } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
@@ -10,6 +9,7 @@ import {
   errors,
   JOB,
   LONG_TURN,
+  OUTPUT_NAMES,
   ownComments,
   PULL,
   remembered,
@@ -887,7 +887,7 @@ it.runIf(HAS_SIGNALS)('each output is there before the first message goes out', 
     agent: { jobs: jobs(FIVE), onPost: () => ({ fault: 'hang', accept: true }) },
   });
   const result = await strike(scene, 'Sending the message to job job-2', 'SIGKILL');
-  expect(Object.keys(result.outputs).sort()).toEqual([...OUTPUT_NAMES].sort());
+  expect(Object.keys(result.outputs).sort()).toEqual(OUTPUT_NAMES.toSorted());
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
   expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(FIVE);
 });

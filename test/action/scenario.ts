@@ -2,7 +2,7 @@ import { inflateSync } from 'node:zlib';
 import { expect } from 'vitest';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { readText } from '../../src/memory/text.ts';
-import { OUTPUT_NAMES } from '../../src/report/outputs.ts';
+import { toOutputs } from '../../src/report/outputs.ts';
 import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '../sim/agent.ts';
 import { ALICE, pullRequest, RENOVATE } from '../sim/events.ts';
 import type { Comment } from '../sim/github/issues.ts';
@@ -25,6 +25,7 @@ export const TOKEN = 'ghs_canary_4d2e8b6a0f';
 export const PROJECT = 'project_1';
 export const JOB = 'job-1';
 export const PULL = 7;
+export const OUTPUT_NAMES = Object.keys(toOutputs({ states: [], commentUrls: [] }));
 /** Asks for nobody's permission, so that GitHub hears only what a scenario is about. */
 const BY_A_BOT = pullRequest({ number: PULL, sender: RENOVATE });
 const { signal: UNENDING } = new AbortController();
@@ -149,7 +150,7 @@ export function expectPromises(
   github: GitHub,
   more: readonly string[] = [],
 ): void {
-  expect(Object.keys(result.outputs).sort()).toEqual([...OUTPUT_NAMES].sort());
+  expect(Object.keys(result.outputs).sort()).toEqual(OUTPUT_NAMES.toSorted());
   expect(errors(result).length).toBeLessThanOrEqual(1);
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   expect(result.fileErrors).toEqual([]);
@@ -249,7 +250,7 @@ export function commentTexts(github: GitHub): readonly string[] {
 
 /** The comments of the action on a conversation. */
 export function ownComments(github: GitHub, number = PULL): readonly Comment[] {
-  return github.comments(number).filter(({ body }) => readText(body, PROJECT).kind !== 'none');
+  return github.comments(number).filter(({ body }) => readText(body, PROJECT) !== 'none');
 }
 
 /** What the one comment of the action on a conversation remembers. */
@@ -257,8 +258,8 @@ export function remembered(github: GitHub, number = PULL): Ledger {
   const [comment, ...others] = ownComments(github, number);
   expect(others).toEqual([]);
   const text = readText(comment?.body ?? '', PROJECT);
-  if (text.kind !== 'ledger') throw new Error(`The comment on #${number} is ${text.kind}.`);
-  return text.ledger;
+  if (typeof text === 'string') throw new Error(`The comment on #${number} is ${text}.`);
+  return text;
 }
 
 /** The names of the calls to GitHub, from one of them on. */

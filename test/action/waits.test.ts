@@ -104,6 +104,12 @@ it('a job that never leaves completed is believed after the settle window, with 
   expect(result.virtualMs).toBeGreaterThan(60_000);
 });
 
+it('a fixed interval overrides the shorter one while a status is in doubt', async () => {
+  const { scene } = await wait(job({}), { 'poll-interval-seconds': '45' });
+  // One before the message, one after 45 s, and the one after the settle window.
+  expect(scene.agent.gets()).toHaveLength(3);
+});
+
 it('a job that never leaves failed fails, and says that it may be the earlier turn', async () => {
   const { result } = await wait(job({ status: 'failed' }));
   expect(result.conclusion).toBe('failure');

@@ -10,13 +10,13 @@ import type { Turn } from '../../src/turn.ts';
 /** Throws on a text that remembers nothing. */
 export function describeMemory(body: string): string {
   const text = readText(body, null);
-  switch (text.kind) {
-    case 'ledger':
-      return JSON.stringify(toReadable(text.ledger), null, 2);
+  switch (text) {
     case 'unreadable':
       throw new Error('The comment was edited by hand, or written by another version.');
     case 'none':
       throw new Error('This is not a comment of the action, or it remembers nothing.');
+    default:
+      return JSON.stringify(toReadable(text), null, 2);
   }
 }
 

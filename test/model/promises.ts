@@ -1,4 +1,4 @@
-import { OUTPUT_NAMES, toOutputs } from '../../src/report/outputs.ts';
+import { toOutputs } from '../../src/report/outputs.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { type JobState, STATUSES, type Status, type TurnResult } from '../../src/turn.ts';
 import { acceptedBy, baselineOf, isPerhapsTaken, type Run, type Said } from './run.ts';
@@ -248,7 +248,7 @@ export function makeCompleteOutputs(states: readonly JobState[]): boolean {
   const outputs = toOutputs({ states, commentUrls: [] });
   const entries: readonly Readonly<Record<string, unknown>>[] = JSON.parse(outputs.results);
   return (
-    OUTPUT_NAMES.every((name) => typeof outputs[name] === 'string') &&
+    Object.values(outputs).every((value) => typeof value === 'string') &&
     states.some(({ turn }) => turn.result === outputs.result) &&
     states.some((state) => deliveryOf(state) === outputs.delivery) &&
     outputs['job-id'] === states.map(({ jobId }) => jobId).join('\n') &&

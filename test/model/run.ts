@@ -118,7 +118,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
       firstPollMs: firstPollMs(index),
       warned: new Set(),
       state: stateOf(polled, plan, START, fleet.order.wait),
-      observer({ kind, state }) {
+      observer({ kind }, state) {
         const mayBeTaken = isPerhapsTaken(part, service);
         const progress = { kind, snapshot: said(state) };
         emitted.push({ progress, accepted: acceptedBy(part, service), mayBeTaken });

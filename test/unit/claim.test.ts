@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Claim } from '../../src/github/reactions.ts';
-import { findEarlier, findHolder, type Versions } from '../../src/memory/claim.ts';
+import { findEarlier, findHolder } from '../../src/memory/claim.ts';
+import type { Ledger } from '../../src/memory/ledger.ts';
 import type { Turn } from '../../src/turn.ts';
 import { job, ledger, START, turn } from './record.ts';
 
@@ -146,7 +147,7 @@ const JOB = 'a';
 const CLAIMS: readonly Claim[] = ['ours', 'taken', 'failed', 'none'];
 
 /** Versions of a comment, each with what it says of the job. */
-function versions(...all: readonly (readonly Turn[])[]): Versions {
+function versions(...all: readonly (readonly Turn[])[]): readonly Ledger[] {
   return all.map((turns) => ledger(job('other', ...turns), job(JOB, ...turns)));
 }
 
@@ -154,7 +155,7 @@ describe('whose a command is', () => {
   const own = command('own', { delivery: 'sending' });
   const other = (delivery: Turn['delivery']): Turn => command('other', { delivery });
 
-  it.each<[string, Versions, Readonly<Record<Claim, 'ours' | 'theirs'>>]>([
+  it.each<[string, readonly Ledger[], Readonly<Record<Claim, 'ours' | 'theirs'>>]>([
     [
       'nobody has a turn of it',
       versions([], [own]),
@@ -227,7 +228,7 @@ describe('whose the message of a step is', () => {
   const early = (delivery: Turn['delivery'], parts: Partial<Turn> = {}): Turn =>
     open('early', { delivery, ...parts });
 
-  it.each<[string, Versions, Turn, string | null]>([
+  it.each<[string, readonly Ledger[], Turn, string | null]>([
     ['nothing shows up', versions([own]), own, null],
     [
       'another use of it is about to send, in the same attempt',
@@ -267,7 +268,7 @@ describe('whose the message of a step is', () => {
     const taken = (owner: string, delivery: Turn['delivery'] = 'sending'): Turn =>
       early(delivery, { owner, attempt: 2, writes: 1 });
 
-    it.each<[string, Versions, string | null]>([
+    it.each<[string, readonly Ledger[], string | null]>([
       ['only this one has it', versions([before], [taken('own')]), null],
       [
         'another use had taken it before',

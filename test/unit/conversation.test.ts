@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { Deadline } from '../../src/github/deadline.ts';
 import { GitHubError } from '../../src/github/errors.ts';
-import { Conversation, type ConversationOptions } from '../../src/memory/conversation.ts';
+import { Conversation, type MemoryOptions } from '../../src/memory/conversation.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import { renderUsage } from '../../src/report/comment.ts';
@@ -10,6 +11,7 @@ import type { PageActions } from '../sim/github/issues.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { job, ledger, turn } from './record.ts';
 import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
+import { stand } from './stand.ts';
 
 const PROJECT = 'proj-1';
 const CREATE = 'POST issues/#/comments';
@@ -35,15 +37,15 @@ function bodyOf(...parts: readonly Ledger[]): string {
 function open(
   scene: Pick<Scene, 'clock' | 'connect'>,
   owner: string,
-  more: Partial<ConversationOptions> = {},
+  more: Partial<MemoryOptions> = {},
 ): Conversation {
   return new Conversation(NUMBER, {
-    ...{ owner, clock: scene.clock.seen },
-    text: commentText(PROJECT, render),
+    ...stand().runtime,
+    ...{ comment: true, wait: true, attempt: 1, owner, clock: scene.clock.seen },
+    ...{ claim: async () => 'ours', review: (same) => same, random: () => 0.5 },
+    deadline: new Deadline(scene.clock.seen, 30_000),
+    text: commentText(PROJECT, render, String),
     connect: () => scene.connect(),
-    random: () => 0.5,
-    redact: (text) => text,
-    signal: new AbortController().signal,
     ...more,
   });
 }
@@ -57,7 +59,7 @@ function namesIn({ jobs }: Ledger): readonly string[] {
 function remembered({ github }: Scene): readonly (readonly string[])[] {
   return github.comments(NUMBER).map(({ body }) => {
     const text = readText(body, PROJECT);
-    return text.kind === 'ledger' ? namesIn(text.ledger) : [text.kind];
+    return typeof text === 'string' ? [text] : namesIn(text);
   });
 }
 
@@ -111,7 +113,7 @@ describe('a reading shows', () => {
     const held = own('a', 1, { prompt: 'Use s3cret-7f3a.' });
     await using scene = await openScene(withComments(bodyOf(held)));
     const redact = (text: string): string => text.replaceAll('s3cret-7f3a', '***');
-    const run = open(scene, 'me', { redact });
+    const run = open(scene, 'me', { text: commentText(PROJECT, render, redact) });
     const { ledger: read } = await scene.drive(run.read());
     expect(read.jobs[0]?.turns[0]?.prompt).toBe('Use ***.');
     await scene.drive(run.write(own('me')));
@@ -132,7 +134,7 @@ describe('a reading shows', () => {
     const newest = await scene.drive(open(scene, 'me').read());
     expect(namesIn(newest.ledger)).toEqual(['b1']);
     expect(scene.names()).toEqual(['read', 'read']);
-    const all = await scene.drive(open(scene, 'me').read({ allPages: true }));
+    const all = await scene.drive(open(scene, 'me').read('all'));
     expect(namesIn(all.ledger)).toEqual(['a1', 'b1']);
     expect(scene.names()).toHaveLength(2 + 4);
   });
@@ -145,14 +147,14 @@ describe('a reading shows', () => {
     scene.github.editComment(second?.id ?? 0, bodyOf(own('y')));
     scene.github.editComment(first?.id ?? 0, bodyOf(own('c')));
     const run = open(scene, 'me');
-    const { versions, ledger: now } = await scene.drive(run.read({ withVersions: true }));
+    const { versions, ledger: now } = await scene.drive(run.read('versions'));
     expect(versions.map(namesIn)).toEqual([['a1'], ['b1'], ['c1'], ['z1'], ['y1']]);
     expect(namesIn(now)).toEqual(['c1', 'y1']);
     const plain = await scene.drive(run.read());
     expect(plain.versions.map(namesIn)).toEqual([['c1'], ['y1']]);
     // Those that were not known are read once more, for their versions.
     expect(scene.names()).toEqual(['read+history', 'read+history', 'read']);
-    await scene.drive(run.read({ withVersions: true }));
+    await scene.drive(run.read('versions'));
     expect(scene.names().slice(3)).toEqual(['read+history']);
   });
 
@@ -165,7 +167,7 @@ describe('a reading shows', () => {
         scene.github.editComment(id, `${edits} ${'x'.repeat(60_000)}`);
       }
     }
-    const { versions } = await scene.drive(open(scene, 'me').read({ withVersions: true }));
+    const { versions } = await scene.drive(open(scene, 'me').read('versions'));
     expect(versions.map(namesIn)).toEqual([['a1']]);
   });
 
@@ -177,7 +179,7 @@ describe('a reading shows', () => {
     const [comment] = scene.github.comments(NUMBER);
     scene.github.editComment(comment?.id ?? 0, bodyOf(own('b')));
     const run = open(scene, 'me');
-    const { versions } = await scene.drive(run.read({ withVersions: true }));
+    const { versions } = await scene.drive(run.read('versions'));
     expect(versions.map(namesIn)).toEqual([['b1']]);
   });
 
@@ -194,11 +196,11 @@ describe('a write', () => {
   it('makes a comment, and then changes it', async () => {
     await using scene = await openScene();
     const run = open(scene, 'me');
-    expect([run.url, run.hasCreated]).toEqual(['', false]);
+    expect(run.url).toBe('');
     await scene.drive(run.write(own('me')));
     await scene.drive(run.write(own('me', 2)));
     expect(remembered(scene)).toEqual([['me2']]);
-    expect([run.url, run.hasCreated]).toEqual([scene.github.comments(NUMBER)[0]?.html_url, true]);
+    expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
     expect(scene.names()).toEqual(['read', CREATE, 'read', PATCH]);
   });
 
@@ -207,7 +209,6 @@ describe('a write', () => {
     const run = open(scene, 'me');
     await scene.drive(run.write(own('me')));
     expect(remembered(scene)).toEqual([['a1', 'b1', 'me1'], ['b1']]);
-    expect(run.hasCreated).toBe(false);
   });
 
   it('is made on what was read half a second ago, and else on what is read anew', async () => {
@@ -243,9 +244,7 @@ describe('a write', () => {
     await scene.drive(run.read());
     await scene.drive(run.write(copy('me', 'not-sent', 2)));
     const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
-    expect(text).toMatchObject({
-      ledger: { jobs: [{ turns: [{ owner: 'you', delivery: 'sending' }] }] },
-    });
+    expect(text).toMatchObject({ jobs: [{ turns: [{ owner: 'you', delivery: 'sending' }] }] });
   });
 
   it('knows its own turns better than the comment does', async () => {
@@ -355,14 +354,15 @@ describe('until it stands', () => {
     expect(scene.seconds()).toBe(0);
   });
 
-  it('it is read back after a while, if that is wanted, and others are told before', async () => {
+  it('the last one is read back after a while, and others are told before', async () => {
     await using scene = await openScene();
     const run = open(scene, 'me');
+    await scene.drive(run.write(own('me')));
     const told: number[] = [];
     const onWritten = (): void => {
       told.push(scene.github.comments(NUMBER).length);
     };
-    const written = run.writeUntilItShows(() => own('me'), { onWritten, readBackAfterMs: 3000 });
+    const written = run.writeUntilItShows(() => own('me'), { onWritten, isLast: true });
     await scene.drive(written);
     expect(scene.seconds()).toBe(3);
     expect(told).toEqual([1]);
@@ -460,7 +460,7 @@ describe('until it stands', () => {
       on: ({ method }) => (method === 'PATCH' ? { status: 502 } : undefined),
     });
     const run = open(scene, 'me', { signal: AbortSignal.abort() });
-    const failing = run.writeUntilItShows(() => own('me'), { readBackAfterMs: 3000 });
+    const failing = run.writeUntilItShows(() => own('me'), { isLast: true });
     await expect(scene.drive(failing)).rejects.toThrow('GitHub answered 502');
     expect(scene.seconds()).toBe(0);
   });
@@ -476,7 +476,6 @@ describe('an answer that gets lost', () => {
     const run = open(scene, 'me');
     await scene.drive(run.writeUntilItShows(() => own('me')));
     expect(remembered(scene)).toEqual([['me1']]);
-    expect(run.hasCreated).toBe(true);
     await scene.drive(run.write(own('me', 2)));
     expect(remembered(scene)).toEqual([['me2']]);
     expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
@@ -671,7 +670,7 @@ describe('runs that begin at the same time lose nothing', () => {
           await scene.clock.sleep(Math.random() * 4000, signal);
           expect((await run.writeUntilItShows(next)).isShown).toBe(true);
           await scene.clock.sleep(4000 + Math.random() * 4000, signal);
-          await run.writeUntilItShows(next, { readBackAfterMs: 3000 });
+          await run.writeUntilItShows(next, { isLast: true });
           await run.reconcile();
         }),
       ),

@@ -1,7 +1,7 @@
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decode, encode, redactLedger } from '../../src/memory/data.ts';
+import { decode, encode } from '../../src/memory/data.ts';
 import {
   copiesOf,
   EMPTY,
@@ -407,7 +407,7 @@ describe('what is a secret by now is taken out of what was read', () => {
         }),
       ],
     });
-    const clean = redactLedger(full, redact);
+    const clean = decode(encode(full), redact);
     expect(JSON.stringify(clean)).not.toContain(SECRET);
     expect(JSON.stringify(clean).match(/a \*\*\* b/g)).toHaveLength(10);
   });
@@ -423,9 +423,8 @@ describe('what is a secret by now is taken out of what was read', () => {
         }),
       ],
     });
-    expect(redactLedger({ ...own, trimmed: '7' }, redact)).toEqual({ ...own, trimmed: '7' });
-    expect(redactLedger(ledger(job('job-1', turn())), redact)).toEqual(
-      ledger(job('job-1', turn())),
-    );
+    for (const read of [{ ...own, trimmed: '7' }, ledger(job('job-1', turn()))]) {
+      expect(decode(encode(read), redact)).toEqual(read);
+    }
   });
 });

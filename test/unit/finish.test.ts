@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Flushed } from '../../src/memory/updates.ts';
 import { sentence } from '../../src/reason.ts';
 import { conclude, crash, fail, skip } from '../../src/report/finish.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
-import { finished, stand } from './stand.ts';
+import { type Flushed, finished, stand } from './stand.ts';
 
 const NO_COMMENT: Flushed = { urls: [], unwritten: '', reviewed: [] };
 const FAILED = ['It failed.'];
@@ -132,7 +131,7 @@ describe('what the comments show of other runs changes a job once more', () => {
   const doubt = 'Another message was sent to it since.';
   const unsure = { ...sure, turn: { ...sure.turn, confirmed: false, reason: [doubt] } };
 
-  it.each<[string, readonly string[]]>([
+  it.each<[string, string[]]>([
     ['with a comment', ['https://github.com/c']],
     ['with a comment that could not be written', []],
   ])('in the outputs, the summary and a warning: %s', async (_, urls) => {

@@ -197,9 +197,9 @@ function damagedIn(body: string, text: string): readonly unknown[] {
   const lines = body.split('\n');
   const read = readText(body, PROJECT);
   const isRead =
-    read.kind === 'ledger'
-      ? composeText(PROJECT, read.ledger, () => '').endsWith(`\n${lines.at(-1)}`)
-      : !/^[\w\-.~:@]{1,256}$/.test(`b${text}`);
+    typeof read === 'string'
+      ? !/^[\w\-.~:@]{1,256}$/.test(`b${text}`)
+      : composeText(PROJECT, read, () => '').endsWith(`\n${lines.at(-1)}`);
   const isWhole =
     /^<!-- agent-follow-up [0-9a-f]{16} -->$/.test(lines.at(0) ?? '') &&
     /^<!-- agent-follow-up data 1 [0-9a-f]{16} [\w+/=]+ -->$/.test(lines.at(-1) ?? '');

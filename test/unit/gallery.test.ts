@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KINDS, type Kind } from '../../src/labels.ts';
+import { type Kind, WORDS } from '../../src/labels.ts';
 import { renderLedger } from '../../src/report/comment.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import type { JobState } from '../../src/turn.ts';
@@ -18,6 +18,7 @@ import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 
 const COUNTS = [1, 5, 60, 500];
 /** What a comment shows: a message that was skipped has no reason there, and is none. */
+const KINDS = Object.keys(WORDS) as readonly Kind[];
 const SHOWN = KINDS.filter((kind) => kind !== 'skipped');
 const ENDED = KINDS.filter((kind) => kind !== 'sending' && kind !== 'working');
 const HEADING =

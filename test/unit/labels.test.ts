@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import {
   countLabels,
   inWords,
-  KINDS,
   type Label,
   labelOf,
   labelOfEarlier,
   labelOfStatus,
+  WORDS,
 } from '../../src/labels.ts';
 import type { Turn, TurnResult } from '../../src/turn.ts';
 import { turn } from './record.ts';
@@ -179,5 +179,11 @@ it('labels are counted, those that need attention first', () => {
   );
   expect(countLabels(labels)).toBe('1 failed, 1 timed out, 2 completed');
   expect(countLabels(labels, ' · ')).toBe('1 failed · 1 timed out · 2 completed');
-  expect(KINDS.slice(0, 5)).toEqual(['failed', 'unknown', 'not-sent', 'timed-out', 'cancelled']);
+  expect(Object.keys(WORDS).slice(0, 5)).toEqual([
+    'failed',
+    'unknown',
+    'not-sent',
+    'timed-out',
+    'cancelled',
+  ]);
 });

@@ -1,29 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Pace, pauseMs } from '../../src/memory/pace.ts';
+import { Pace } from '../../src/memory/pace.ts';
 import { virtualClock } from '../model/clock.ts';
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-
-/** Times of writes, so many seconds apart. */
-function every(seconds: number, count: number): readonly number[] {
-  return Array.from({ length: count }, (_, index) => index * seconds * 1000);
-}
-
-describe('pauseMs', () => {
-  it.each<[string, readonly number[], number, number]>([
-    ['nothing was written yet', [], 0, 0],
-    ['59 in the last minute', every(0, 59), 0, 0],
-    ['60 in the last minute', every(0, 60), 0, MINUTE],
-    ['60 in the last minute, the first of them half a minute ago', every(0, 60), 30_000, 30_000],
-    ['60 of which the first is older than a minute', every(2, 60), 118_000, 0],
-    ['399 in the last hour', every(2, 399), 796_000, 0],
-    ['400 in the last hour', every(2, 400), 798_000, HOUR - 798_000],
-    ['400 an hour ago', every(2, 400), HOUR, 0],
-  ])('%s', (_, writtenAt, now, expected) => {
-    expect(pauseMs(writtenAt, now)).toBe(expected);
-  });
-});
 
 describe('the turns of a run to write', () => {
   /** When each of them came, in seconds. */
@@ -59,6 +36,11 @@ describe('the turns of a run to write', () => {
     expect(times.filter((at) => at === 0)).toHaveLength(60);
     expect(times.filter((at) => at === 60)).toHaveLength(60);
     expect(times.filter((at) => at === 120)).toHaveLength(10);
+  });
+
+  it('come again once a minute has passed since the first of 60', async () => {
+    const times = await turns([7, 8, ...Array.from({ length: 59 }, () => 7)]);
+    expect(times.slice(-2)).toEqual([59, 60]);
   });
 
   it('come 400 an hour at the most, on however many conversations', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { GiveUp } from '../../src/agent/client.ts';
 import type { RunContext } from '../../src/context.ts';
 import {
   type JobMemory,
@@ -11,6 +12,7 @@ import {
 import type { Memory } from '../../src/memory/announcements.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { ours } from '../../src/reason.ts';
+import { ok, problem } from '../../src/result.ts';
 import type { Turn } from '../../src/turn.ts';
 import { turn as endedTurn, job, ledger, readable, START } from './record.ts';
 
@@ -34,11 +36,11 @@ function own(parts: Partial<Turn> = {}): Turn {
   return endedTurn({ ...fresh, runId: '8', attempt: 2, endedAt: null, ...parts });
 }
 
-const read = (of: Ledger, isWhole = true): Memory => ({ kind: 'read', ledger: of, isWhole });
+const read = (of: Ledger, isWhole = true): Memory => ok({ ledger: of, isWhole });
 const remembered = (...turns: readonly Turn[]): Memory => read(ledger(job('j', ...turns)));
 const NOTHING = read(ledger());
-const UNREADABLE: Memory = { kind: 'unreadable', why: ours('GitHub answered 500') };
-const NONE: Memory = { kind: 'none' };
+const UNREADABLE: Memory = problem(ours('GitHub answered 500'));
+const NONE: Memory = null;
 
 interface Case {
   readonly attempt?: number;
@@ -65,7 +67,7 @@ const ANYTHING: readonly (readonly [string, JobMemory])[] = [
   ['a comment that had no room', read({ jobs: [], trimmed: '9' })],
   ['nothing', NOTHING],
   ['what was sent', remembered(turn())],
-  ['a job that cannot be read', { kind: 'not-polled', giveUp: { kind: 'cancelled', why: [] } }],
+  ['a job that cannot be read', { kind: 'cancelled', why: [] }],
 ];
 
 describe('in the first attempt', () => {
@@ -210,8 +212,7 @@ describe('in a re-run', () => {
   });
 
   describe('a job that does not show where it is remembered gets nothing', () => {
-    type NotFound = Extract<JobMemory, { kind: 'not-polled' }>['giveUp'];
-    it.each<[NotFound, string, string]>([
+    it.each<[GiveUp, string, string]>([
       [
         { kind: 'refused', why: ['It is gone.'] },
         'error',
@@ -227,9 +228,7 @@ describe('in a re-run', () => {
       ],
     ])('%j', (giveUp, result, words) => {
       for (const resendOnRerun of [true, false]) {
-        expect(
-          readable(plan({ kind: 'not-polled', giveUp }, { resendOnRerun, isNamed: false })),
-        ).toEqual({
+        expect(readable(plan(giveUp, { resendOnRerun, isNamed: false }))).toEqual({
           kind: 'refuse',
           isUnknown: false,
           end: {

@@ -50,12 +50,13 @@ function contextOf({ trigger = PUSH, inputs, redact = (same) => same, text = '' 
     jobIds: [],
     comment: true,
   };
-  const context = { trigger, text, info: INFO, mark: 'k1', runtime: { redact } };
-  return { ...context, inputs: { ...usual, ...inputs } } as unknown as RunContext;
+  const context = { trigger, text, info: INFO, mark: 'k1' };
+  const runtime = { redact, clock: { now: () => START } };
+  return { ...context, runtime, inputs: { ...usual, ...inputs } } as unknown as RunContext;
 }
 
 describe('the turn that a run begins', () => {
-  const begin = (facts: Facts, prompt = 'Go.') => startTurn(contextOf(facts), prompt, START);
+  const begin = (facts: Facts, prompt = 'Go.') => startTurn(contextOf(facts), prompt);
 
   it('is known by its step, and by the process', () => {
     expect(begin({})).toMatchObject({
@@ -127,10 +128,8 @@ describe('what goes out', () => {
 });
 
 describe('the jobs that are meant', () => {
-  const whole = (...jobs: readonly LedgerJob[]): Memory => ({
-    ...{ kind: 'read', isWhole: true },
-    ledger: ledger(...jobs),
-  });
+  const whole = (...jobs: readonly LedgerJob[]): Memory =>
+    ok({ ledger: ledger(...jobs), isWhole: true });
   const meant = (
     memory: Memory,
     inputs: Partial<RunContext['inputs']> = {},
@@ -155,11 +154,11 @@ describe('the jobs that are meant', () => {
 
   it.each<[Memory, RegExp]>([
     [
-      { kind: 'unreadable', why: ours('GitHub answered 500') },
+      problem(ours('GitHub answered 500')),
       /the comment that may name the job cannot be read: GitHub answered 500\.$/,
     ],
     [whole(), /names an agent job here yet/],
-    [{ kind: 'none' }, /names an agent job here yet/],
+    [null, /names an agent job here yet/],
     [whole(job('a'), job('b', turn())), /2 jobs: a, b\. .* "job-id: a"/],
   ])('are otherwise not clear: %#', async (memory, why) => {
     const jobs = await meant(memory);

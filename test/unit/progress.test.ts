@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JobEvent } from '../../src/job/job.ts';
+import type { JobEvent as Change } from '../../src/job/job.ts';
 import { createProgress } from '../../src/job/progress.ts';
 import { ours } from '../../src/reason.ts';
 import { conclude } from '../../src/report/finish.ts';
@@ -7,6 +7,8 @@ import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
 import { finished, stand } from './stand.ts';
+
+type JobEvent = Change & { readonly state: JobState };
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -33,10 +35,15 @@ function takeDown() {
   return { said, debugged, log: all, time, clock };
 }
 
+function teller(...given: Parameters<typeof createProgress>): (event: JobEvent) => void {
+  const progress = createProgress(...given);
+  return (event) => progress(event, event.state);
+}
+
 /** What the log says of events that are a minute apart. */
 function narrate(jobs: number, ...events: readonly JobEvent[]): readonly string[] {
   const { said, log, time, clock } = takeDown();
-  const tell = createProgress(log, clock, jobs);
+  const tell = teller(log, clock, jobs);
   for (const event of events) {
     tell(event);
     time.now += MINUTE_MS;
@@ -98,7 +105,7 @@ describe('one job', () => {
 
   it('has at most 25 lines in 12 minutes', () => {
     const { said, log, time, clock } = takeDown();
-    const tell = createProgress(log, clock, 1);
+    const tell = teller(log, clock, 1);
     const sent = job({ delivery: 'sent', sentAt: 0 }, 'active');
     tell({ ...status, state: job({}, 'completed') });
     tell({ kind: 'sending', state: job({}) });
@@ -184,7 +191,7 @@ describe('many jobs', () => {
 
   it('tell everything to those who debug', () => {
     const { debugged, log, clock } = takeDown();
-    const tell = createProgress(log, clock, 2);
+    const tell = teller(log, clock, 2);
     const busy = { kind: 'missed', why: ours('It is busy.'), afterMs: 5000, state: sent } as const;
     for (const event of [{ kind: 'sending', state: sent }, ...deliver('delivered', 1)] as const) {
       tell(event);
@@ -235,7 +242,7 @@ describe('a log that can be read', () => {
   /** All that a run says of jobs that end one after the other within an hour, all of them badly. */
   async function linesOf(jobs: number): Promise<readonly string[]> {
     const { said, log, time, clock } = takeDown();
-    const tell = createProgress(log, clock, jobs);
+    const tell = teller(log, clock, jobs);
     const ids = Array.from({ length: jobs }, (_, n) => `job-${n}`);
     const sent = (jobId: string): JobState => job({ delivery: 'sent', sentAt: 0 }, 'active', jobId);
     const failed = (jobId: string): JobState =>

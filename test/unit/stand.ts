@@ -1,8 +1,11 @@
 import { systemClock } from '../../src/clock.ts';
 import type { RunContext, Runtime } from '../../src/context.ts';
-import type { Flushed } from '../../src/memory/updates.ts';
+import type { Updates } from '../../src/memory/updates.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState } from '../../src/turn.ts';
+
+/** What a run learns of its comments at the end. */
+export type Flushed = Awaited<ReturnType<Updates['flush']>>;
 
 interface Options {
   readonly canWrite?: boolean;

@@ -4,10 +4,6 @@ import type { JobState } from '../../src/turn.ts';
 import { virtualClock } from '../model/clock.ts';
 import { record, state } from './record.ts';
 
-it('knows no pull request of a job that it does not know', () => {
-  expect(new TrackedJobs(virtualClock(0).seen).conversationsOf('job-1')).toEqual([]);
-});
-
 describe('the pull requests of a job that gets another one', () => {
   const open = { endedAt: null } as const;
   it.each<[string, JobState, readonly number[]]>([
@@ -22,10 +18,9 @@ describe('the pull requests of a job that gets another one', () => {
   ])('%s', (_, next, expected) => {
     const jobs = new TrackedJobs(virtualClock(0).seen);
     const first = state({ isReadOnly: next.isReadOnly }, { ...open, delivery: 'not-sent' });
-    expect(jobs.store(first, null)).toBe(true);
-    expect(jobs.store(first, 7)).toBe(false);
-    jobs.store(next, 8);
-    expect(jobs.conversationsOf(next.jobId)).toEqual(expected);
+    jobs.store(first, null);
+    jobs.store(first, 7);
+    expect([...jobs.store(next, 8).conversations]).toEqual(expected);
     expect(jobs.statesAt(8)).toEqual(expected.includes(8) ? [next] : []);
   });
 });

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  evaluateTurn,
-  isEvidence,
-  type JobRecord,
-  observe,
-  type Turn,
-  type Verdict,
-} from '../../src/turn.ts';
+import { isConfirmed, type JobRecord, observe, pollWithinMs, type Turn } from '../../src/turn.ts';
 import { record, turn } from './record.ts';
 
 const SENT_AT = 1000;
@@ -27,18 +20,29 @@ function afterLooks(
   let now = SENT_AT;
   for (const [seconds, parts] of looks) {
     now = SENT_AT + seconds * 1000;
-    seen = observe(seen, record(parts), { from: now, to: now });
+    seen = observe(seen, record(parts), now, now);
   }
-  return evaluateTurn(seen, now, settleMs);
+  return evaluate(seen, now, settleMs);
 }
 
-const done = (confirmed: boolean): Verdict => ({ kind: 'done', confirmed });
-const open = (pollWithinMs: number | null): Verdict => ({ kind: 'open', pollWithinMs });
+interface Verdict {
+  readonly confirmed: boolean | null;
+  readonly pollWithinMs?: number | null;
+}
+
+const done = (confirmed: boolean): Verdict => ({ confirmed });
+const open = (pollWithinMs: number | null): Verdict => ({ confirmed: null, pollWithinMs });
+
+function evaluate(of: Turn, now: number, settleMs: number): Verdict {
+  const confirmed = isConfirmed(of, settleMs);
+  return confirmed === null ? open(pollWithinMs(of, now, settleMs)) : done(confirmed);
+}
+
 const completed = { status: 'completed' };
 const active = { status: 'active' };
 const failed = { status: 'failed' };
 
-describe('evaluateTurn', () => {
+describe('a turn', () => {
   it.each<[string, Verdict, Verdict]>([
     ['nothing seen yet', afterLooks(completed, []), open(5000)],
     ['the old status at once', afterLooks(completed, [[0, completed]]), open(5000)],
@@ -224,15 +228,12 @@ describe('evaluateTurn', () => {
   });
 
   it('does not end a window without a poll that began after it', () => {
-    const seen = observe(startTurn({}), record(), {
-      from: SENT_AT + 50_000,
-      to: SENT_AT + 61_000,
-    });
-    expect(evaluateTurn(seen, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
+    const seen = observe(startTurn({}), record(), SENT_AT + 50_000, SENT_AT + 61_000);
+    expect(evaluate(seen, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
   });
 });
 
-describe('isEvidence', () => {
+describe('evidence of a message', () => {
   it.each([
     ['the same record', {}, {}, false],
     ['active', {}, active, true],
@@ -240,6 +241,7 @@ describe('isEvidence', () => {
     ['another archive time', { archivedAt: 'a' }, { archivedAt: 'b' }, true],
     ['an odd status', {}, { status: 'COMPLETED' }, false],
   ])('%s', (_, base, seen, expected) => {
-    expect(isEvidence(record(base), record(seen))).toBe(expected);
+    const before = turn({ base: record(base) });
+    expect(observe(before, record(seen), 0, 0).evidence).toBe(expected);
   });
 });

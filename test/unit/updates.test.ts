@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { Deadline } from '../../src/github/deadline.ts';
 import { type Claim, Reactions } from '../../src/github/reactions.ts';
 import type { Memory } from '../../src/memory/announcements.ts';
+import type { MemoryOptions } from '../../src/memory/conversation.ts';
 import { type Ledger, unite } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
-import { openUpdates, type Updates, type UpdatesOptions } from '../../src/memory/updates.ts';
+import { Updates } from '../../src/memory/updates.ts';
 import { ours, reasonToText } from '../../src/reason.ts';
+import { ok, problem } from '../../src/result.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import type { Call } from '../sim/github/call-log.ts';
@@ -34,18 +36,18 @@ interface Run {
 /** A run that waits, unless the test says otherwise. Its turns bear its name. */
 function open(
   scene: Pick<Scene, 'clock' | 'connect'>,
-  more: Partial<UpdatesOptions> = {},
+  more: Partial<MemoryOptions> = {},
   parts: Partial<Turn> = {},
 ): Run {
   const warnings: string[] = [];
   const log: Log = { ...LOG, warning: (text) => warnings.push(text) };
   const clock = scene.clock.seen;
   const { owner = 'me', attempt = 1 } = more;
-  const updates = openUpdates({
+  const updates = new Updates({
     ...{ comment: true, owner, attempt, wait: true },
-    text: commentText(PROJECT, render),
+    text: commentText(PROJECT, render, String),
     ...{ review: (same) => same, claim: async () => 'ours' },
-    ...{ connect: () => scene.connect(), log, redact: (text) => text, clock },
+    ...{ connect: () => scene.connect(), log, clock },
     ...{ random: () => 0.5, signal: new AbortController().signal },
     deadline: new Deadline(clock, 30_000),
     ...more,
@@ -73,7 +75,7 @@ function told({ delivery, result, endedAt }: Turn): string {
 function remembered({ github }: Scene, number = NUMBER): readonly string[] {
   const ledgers = github.comments(number).map(({ body }) => {
     const text = readText(body, PROJECT);
-    return text.kind === 'ledger' ? text.ledger : ledger();
+    return typeof text === 'string' ? ledger() : text;
   });
   return unite(ledgers)
     .jobs.map(({ id, turns }) => [id, ...turns.map((one) => `${one.mark} ${told(one)}`)].join(': '))
@@ -108,16 +110,16 @@ function announce({ updates }: Run, ...states: readonly JobState[]) {
 describe('what is remembered', () => {
   const load = async (
     scene: Scene,
-    more: Partial<UpdatesOptions> = {},
+    more: Partial<MemoryOptions> = {},
     number: number | null = NUMBER,
   ) => scene.drive(open(scene, more).updates.load(number));
 
-  it.each<[string, Partial<UpdatesOptions>, number | null]>([
+  it.each<[string, Partial<MemoryOptions>, number | null]>([
     ['without comments', { comment: false }, NUMBER],
     ['without a conversation', {}, null],
   ])('is nothing %s', async (_, more, number) => {
     await using scene = await openScene(withComment(turn()));
-    expect(await load(scene, more, number)).toEqual({ kind: 'none' });
+    expect(await load(scene, more, number)).toBeNull();
     expect(scene.names()).toEqual([]);
   });
 
@@ -126,7 +128,7 @@ describe('what is remembered', () => {
     for (let n = 0; n < 120; n++) scene.github.addComment(NUMBER, 'bob', 'Hello.');
     scene.github.addComment(NUMBER, ACTIONS, composeText(PROJECT, ledger(jobOf('b')), render));
     const idsOf = (memory: Memory) =>
-      memory.kind === 'read' ? memory.ledger.jobs.map(({ id }) => id) : memory;
+      memory?.kind === 'ok' ? memory.value.ledger.jobs.map(({ id }) => id) : memory;
     expect(idsOf(await load(scene))).toEqual(['b']);
     expect(idsOf(await load(scene, { attempt: 2 }))).toEqual(['a', 'b']);
   });
@@ -135,7 +137,7 @@ describe('what is remembered', () => {
     await using scene = await openScene(withComment(turn()));
     const [comment] = scene.github.comments(NUMBER);
     scene.github.editComment(comment?.id ?? 0, `${comment?.body} edited`);
-    expect(await load(scene)).toMatchObject({ kind: 'read', isWhole: false, ledger: { jobs: [] } });
+    expect(await load(scene)).toMatchObject(ok({ isWhole: false, ledger: { jobs: [] } }));
   });
 
   it.each<[string, GitHubOptions, RegExp]>([
@@ -153,31 +155,28 @@ describe('what is remembered', () => {
   ])('cannot be read after %s, and it is said why', async (_, options, why) => {
     await using scene = await openScene(options);
     const memory = await load(scene);
-    expect(memory.kind === 'unreadable' && reasonToText(memory.why)).toMatch(why);
+    expect(memory?.kind === 'problem' && reasonToText(memory.problem)).toMatch(why);
   });
 
   it('is waited for no longer than 10 s', async () => {
     await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
-    expect(await load(scene)).toEqual({
-      kind: 'unreadable',
-      why: ours('GitHub did not answer in time'),
-    });
+    expect(await load(scene)).toEqual(problem(ours('GitHub did not answer in time')));
     expect(scene.seconds()).toBe(10);
   });
 
   it('is not waited for after a cancel', async () => {
     await using scene = await openScene(withComment(turn()));
     const memory = await load(scene, { signal: AbortSignal.abort() });
-    expect(memory).toEqual({ kind: 'unreadable', why: ours('the run was cancelled') });
+    expect(memory).toEqual(problem(ours('the run was cancelled')));
   });
 
   it('is asked for once, and again only where that failed', async () => {
     let fails = 2;
     await using scene = await openScene({ on: () => (fails-- > 0 ? { status: 500 } : undefined) });
     const { updates } = open(scene);
-    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'unreadable' });
-    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'read' });
-    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'read' });
+    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'problem' });
+    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
+    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
     // A reading that fails is tried once more.
     expect(scene.names()).toEqual(['read', 'read', 'read']);
   });
@@ -723,7 +722,8 @@ describe('a re-run', () => {
       // What stands there now must not be taken for a message that was not sent.
       const third = open(scene, { ...claimed, attempt: 3, owner: 'third' }, COMMAND);
       const memory = await scene.drive(third.updates.load(NUMBER));
-      const turns = memory.kind === 'read' ? memory.ledger.jobs.flatMap((one) => one.turns) : [];
+      const turns =
+        memory?.kind === 'ok' ? memory.value.ledger.jobs.flatMap((one) => one.turns) : [];
       expect(turns.map(({ delivery }) => delivery)).not.toContain('not-sent');
       expect(turns).toHaveLength(1);
     });
@@ -912,16 +912,14 @@ describe('how far the jobs are is written', () => {
     await scene.drive(run.updates.flush());
     const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
     expect(text).toMatchObject({
-      ledger: {
-        jobs: [
-          {
-            record: {
-              ...{ model: 'a b', status: 'active', prLink: seen.prLink },
-              source: { repository: `${'x'.repeat(199)}…`, ref: null },
-            },
+      jobs: [
+        {
+          record: {
+            ...{ model: 'a b', status: 'active', prLink: seen.prLink },
+            source: { repository: `${'x'.repeat(199)}…`, ref: null },
           },
-        ],
-      },
+        },
+      ],
     });
   });
 
@@ -1044,9 +1042,8 @@ describe('many conversations', () => {
     );
     expect(kinds.map((kind) => kind === 'noted')).toEqual(numbers.map((n) => n <= 200));
     const why = ours('one run comments on 200 pull requests and issues at most');
-    const left = { kind: 'missing', why };
-    expect(await notes.get('job-203')).toEqual(left);
-    expect(await scene.drive(run.updates.load(203))).toEqual({ ...left, kind: 'unreadable' });
+    expect(await notes.get('job-203')).toEqual({ kind: 'missing', why });
+    expect(await scene.drive(run.updates.load(203))).toEqual(problem(why));
     await scene.pass(3_600_000);
     for (const n of numbers) run.updates.update(run.ended(`job-${n}`), n);
     await scene.drive(run.updates.flush());
@@ -1077,7 +1074,7 @@ describe('at the end', () => {
     const { reviewed } = await scene.drive(run.updates.flush());
     expect(reviewed).toMatchObject([{ jobId: 'a', turn: { confirmed: false } }]);
     const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
-    const turns = text.kind === 'ledger' ? text.ledger.jobs.flatMap((one) => one.turns) : [];
+    const turns = typeof text === 'string' ? [] : text.jobs.flatMap((one) => one.turns);
     expect(
       turns
         .filter(({ mark }) => mark === 'me')

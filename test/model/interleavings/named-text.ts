@@ -29,7 +29,7 @@ export function namedText(): CommentText {
   }
 
   return {
-    read: (body) => ({ kind: 'ledger', ledger: ledgers[Number(body)] ?? EMPTY }),
+    read: (body) => ledgers[Number(body)] ?? EMPTY,
     compose(ledger) {
       const key = keyOf(ledger);
       const known = names.get(key);

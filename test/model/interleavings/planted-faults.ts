@@ -1,11 +1,12 @@
 import type { OwnComment } from '../../../src/github/api.ts';
 import type { Note } from '../../../src/memory/announcements.ts';
 import { Conversation, type Reading } from '../../../src/memory/conversation.ts';
+import { Updates } from '../../../src/memory/updates.ts';
 import { commands, type Group, legs, reruns, rerunsOfLegs, type Single } from './scenarios.ts';
 import type { Overrides } from './simulated-run.ts';
 
 // Faults that the exploration must find: each leaves out one part of the protocol. They replace what a run
-// is given, or a method of `Conversation`.
+// is given, or a method of `Conversation` or `Updates`.
 
 export interface Fault extends Single {
   readonly overrides: Overrides;
@@ -14,6 +15,7 @@ export interface Fault extends Single {
 }
 
 const { read, writeUntilItShows } = Conversation.prototype;
+const { announce } = Updates.prototype;
 
 export const FAULTS: readonly Fault[] = [
   {
@@ -41,15 +43,12 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a message without a note',
     ...single(reruns, 'pull_request, is killed; a comment exists'),
-    overrides: {
-      updates: (updates) => ({
-        load: (number) => updates.load(number),
-        announce: (states) => new Map(states.map(({ jobId }) => [jobId, NOTED])),
-        update: (state, number) => updates.update(state, number),
-        expectMore: (more) => updates.expectMore(more),
-        withdraw: (jobId) => updates.withdraw(jobId),
-        flush: () => updates.flush(),
-      }),
+    overrides: {},
+    plant() {
+      Updates.prototype.announce = (states) => new Map(states.map(({ jobId }) => [jobId, NOTED]));
+      return () => {
+        Updates.prototype.announce = announce;
+      };
     },
   },
   {
@@ -62,8 +61,8 @@ export const FAULTS: readonly Fault[] = [
     ...single(rerunsOfLegs, 'two runs; a comment exists'),
     overrides: {},
     plant() {
-      Conversation.prototype.read = async function (options): Promise<Reading> {
-        const reading = await read.call(this, options);
+      Conversation.prototype.read = async function (what): Promise<Reading> {
+        const reading = await read.call(this, what);
         return { ...reading, versions: [reading.ledger] };
       };
       return () => {

@@ -66,7 +66,7 @@ function setupFrom(seed: number): RoundSetup {
     ]),
     lostPerMille: [0, 30, 200][pick(3)] ?? 0,
     failedPerMille: [0, 30, 200][pick(3)] ?? 0,
-    ...(seed % REAL_DATA_EVERY === 0 ? { text: commentText(PROJECT, () => '') } : {}),
+    ...(seed % REAL_DATA_EVERY === 0 ? { text: commentText(PROJECT, () => '', String) } : {}),
   };
 }
 

@@ -65,7 +65,7 @@ export class ServerState {
 
   ledgerOf(body: string): Ledger {
     const text = this.text.read(body);
-    return text.kind === 'ledger' ? text.ledger : EMPTY;
+    return typeof text === 'string' ? EMPTY : text;
   }
 
   /** The response to a query: the comments that are listed, and those that are queried by ID. */

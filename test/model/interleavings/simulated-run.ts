@@ -11,7 +11,7 @@ import type { Inputs } from '../../../src/inputs.ts';
 import { whichJobs } from '../../../src/job/prepare.ts';
 import { reviewState } from '../../../src/job/reasons.ts';
 import { runJobs } from '../../../src/job/run-jobs.ts';
-import { openUpdates, type Updates } from '../../../src/memory/updates.ts';
+import { Updates } from '../../../src/memory/updates.ts';
 import { overallDelivery } from '../../../src/report/ranking.ts';
 import type { RunInfo } from '../../../src/runner/environment.ts';
 import type { JobState } from '../../../src/turn.ts';
@@ -76,7 +76,6 @@ export interface Network {
 /** What a test may put in the place of a part, to see that its fault is found. */
 export interface Overrides {
   readonly claim?: (setup: RunSetup, claim: () => Promise<Claim>) => Promise<Claim>;
-  readonly updates?: (updates: Updates) => Updates;
   readonly github?: (github: GitHub) => GitHub;
 }
 
@@ -127,13 +126,12 @@ async function followUp(
   const reactions = new Reactions(command, connect, runtime.log);
   const claim = (): Promise<Claim> =>
     overrides.claim?.(setup, () => reactions.claim()) ?? reactions.claim();
-  const opened = openUpdates({
+  const updates = new Updates({
     ...runtime,
     ...{ connect, deadline, claim, owner: setup.name, attempt: info.attempt },
     ...{ comment: inputs.comment, wait: inputs.wait, text: server.text },
     review: reviewState,
   });
-  const updates = overrides.updates?.(opened) ?? opened;
   const { conversation } = trigger;
   const context: RunContext = {
     ...{ runtime, info, trigger, inputs, updates, states, text: 'go on', mark: setup.name },

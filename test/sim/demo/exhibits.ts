@@ -8,7 +8,7 @@ import {
   timedOut,
   done as toEnd,
 } from '../../../src/job/reasons.ts';
-import { KINDS, type Kind } from '../../../src/labels.ts';
+import { type Kind, WORDS } from '../../../src/labels.ts';
 import type { Ledger, LedgerJob } from '../../../src/memory/ledger.ts';
 import { NO_REASON, ours, sentence } from '../../../src/reason.ts';
 import { renderLedger, renderProblem, renderUsage } from '../../../src/report/comment.ts';
@@ -146,6 +146,7 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
   return { ...open, turn: { ...open.turn, ...result, ...parts.turn } };
 }
 
+const KINDS = Object.keys(WORDS) as readonly Kind[];
 const EARLIER = KINDS.filter((kind) => kind !== 'skipped');
 
 /** What the comment remembers of jobs, the first of them with some earlier messages. */

@@ -61,8 +61,7 @@ function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runti
     random: Math.random,
     saveMemory() {},
     deferTierUp() {},
-    writeOutputs: (all) =>
-      replaceOutputs(serialise(all as Parameters<typeof serialise>[0], `end_${randomUUID()}`)),
+    writeOutputs: (all) => replaceOutputs(serialise(all, `end_${randomUUID()}`)),
     writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, markdown),
   };
 }
