@@ -201,9 +201,10 @@ export class Announcements {
       }
     };
 
-    const isLater = this.#hasClaimed && group.some(({ turn }) => isCommand(turn));
+    const isOfCommand = group.some(({ turn }) => isCommand(turn));
+    const isLater = this.#hasClaimed && isOfCommand;
     // Another run may have noted its messages to these jobs in the meantime.
-    if (isLater) target.forget();
+    if (isLater || (isOfCommand && !conversation.isFresh)) target.forget();
     const first = await target.loadNow();
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;

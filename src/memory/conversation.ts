@@ -123,6 +123,11 @@ export class Conversation {
     return this.#hasWritten;
   }
 
+  /** Whether a write may be based on the last read. */
+  get isFresh(): boolean {
+    return this.#options.clock.now() - this.#readAt <= FRESH_READ_MS;
+  }
+
   async read({ allPages = false, withVersions = false }: ReadOptions = {}): Promise<Reading> {
     const github = await this.#options.connect();
     for (let round = 1; ; round++) {
@@ -149,7 +154,7 @@ export class Conversation {
     const { connect, clock } = this.#options;
     const github = await connect();
     for (;;) {
-      if (clock.now() - this.#readAt > FRESH_READ_MS) await this.read();
+      if (!this.isFresh) await this.read();
       const readAt = this.#readAt;
       this.#readAt = -Infinity;
       const target = this.#target();

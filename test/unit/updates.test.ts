@@ -397,6 +397,15 @@ describe('a command', () => {
     expect(scene.names().at(-1)).toBe('read+history');
   });
 
+  it('is left to a run whose reaction has failed, even if the comment was read before its note', async () => {
+    await using scene = await openScene();
+    const late = open(scene, {}, COMMAND);
+    await scene.drive(late.updates.load(NUMBER));
+    const first = open(scene, { owner: 'you', claim: async () => 'failed' }, COMMAND);
+    expect(await scene.drive(announce(first, first.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(await scene.drive(announce(late, late.job('a')))).toMatchObject(taken('sending'));
+  });
+
   it('that another run has sent before we claimed it is left to it', async () => {
     await using scene = await openScene(rival(2, 'sent'));
     const run = open(scene, {}, COMMAND);
