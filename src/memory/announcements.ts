@@ -1,7 +1,7 @@
 import { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear, neededFor, reasonFor } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
-import { join, ours, type Reason } from '../reason.ts';
+import { join, ours, type Reason, sentence } from '../reason.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
 import { type ConversationOptions, LIST_LAG_MS } from './conversation.ts';
@@ -30,7 +30,7 @@ export type Note =
   /** The comment notes the message, or there is no pull request or issue for a comment. */
   | { readonly kind: 'noted' }
   | { readonly kind: 'missing'; readonly why: Reason }
-  /** The note may not be written, and another run, whose note is, may be about to send the message. */
+  /** Another run may be about to send the message, and not know of this one. `why` is for people. */
   | { readonly kind: 'unclear'; readonly why: Reason }
   /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
@@ -106,11 +106,13 @@ export class Announcements {
     if (this.#options.signal.aborted) return UNNEEDED;
     const claim = await this.#claim();
     // In a re-run, an earlier attempt may have claimed it.
-    if (claim === 'taken' && this.#options.attempt === 1) {
+    const isFirst = this.#options.attempt === 1;
+    if (claim === 'taken' && isFirst) {
       for (const { jobId } of group) this.#jobs.withdraw(jobId);
       return { kind: 'taken', turn: null };
     }
-    if (claim === 'taken' || claim === 'failed') for (const state of group) this.#doubt(state);
+    if (claim === 'failed' && isFirst) return { kind: 'unclear', why: CLAIM_FAILED };
+    if (claim !== 'ours' && claim !== 'none') for (const state of group) this.#doubt(state);
     return why === null ? NOTED : { kind: 'missing', why };
   }
 
@@ -142,7 +144,7 @@ export class Announcements {
       return noteAll(
         group,
         this.#mayBeTaken(group, error)
-          ? { kind: 'unclear', why }
+          ? { kind: 'unclear', why: mayNotNote(why) }
           : await this.withoutNote(why, group),
       );
     }
@@ -220,12 +222,12 @@ export class Announcements {
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);
-    if (claim !== 'taken') return notes;
+    if (claim !== 'taken' && claim !== 'failed') return notes;
     for (const state of group) {
       if (notes.has(state.jobId) || !this.#doubt(state)) continue;
       notes.set(state.jobId, {
         kind: 'missing',
-        why: ours('an earlier attempt has claimed the command'),
+        why: ours('an earlier attempt may have claimed the command'),
       });
     }
     return notes;
@@ -247,7 +249,8 @@ export class Announcements {
   async #readVersions(target: Target, own: () => Ledger, claim: Claim): Promise<readonly Ledger[]> {
     const { clock, signal } = this.#options;
     // A cancellation ends the pause early, and then no message is sent.
-    const lagMs = claim === 'failed' ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
+    const isOpen = claim === 'failed' || claim === 'refused';
+    const lagMs = isOpen ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
     await clock.sleep(lagMs, signal).catch(() => {});
     const everything = { allPages: true, withVersions: true };
     const reading = await target.conversation.read(everything);
@@ -258,8 +261,15 @@ export class Announcements {
 
 const NOTED: Note = { kind: 'noted' };
 const UNNEEDED: Note = { kind: 'missing', why: ours('the run was ending') };
+const CLAIM_FAILED = ours(
+  'Another workflow may be sending the message: the reaction that claims the command could not be ' +
+    'added. Write the command again.',
+);
+const mayNotNote = (why: Reason): Reason =>
+  sentence`The comment may not note the message (${why}), so another workflow may be sending it.
+    Re-run the job, or write the command again.`;
 const CLAIMED_BEFORE = ours(
-  'An earlier attempt has claimed the command, and it is not known whether it sent the message.',
+  'An earlier attempt may have claimed the command, and it is not known whether it sent the message.',
 );
 
 function noteAll(group: readonly JobState[], note: Note): ReadonlyMap<string, Note> {

@@ -557,6 +557,33 @@ describe('what SECURITY.md says of commands that nobody sends', () => {
     },
   );
 
+  it.each([
+    ['fails twice', 2, false],
+    ['gets no answer, and is there then', 1, true],
+  ])('with comment: false, none is sent if the reaction %s', async (_, times, takesEffect) => {
+    let fails = times;
+    const { scene, result } = await comment('/agent go', {
+      with: { ...COMMAND.with, comment: false },
+      github: {
+        ...GITHUB,
+        on: ({ path, body }) => {
+          const isDue = path.endsWith('/reactions') && body.includes('rocket') && fails-- > 0;
+          return isDue && !takesEffect ? { status: 502 } : undefined;
+        },
+        trouble: {
+          loses: ({ name, request }) =>
+            takesEffect && name === REACT && request.body.includes('rocket') && fails === 0,
+        },
+      },
+    });
+    expect(errors(result)).toEqual([
+      'Nothing was sent to job job-1. Another workflow may be sending the message: the reaction that ' +
+        'claims the command could not be added. Write the command again.',
+    ]);
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(scene.agent.accepted()).toEqual([]);
+  });
+
   it('a run that has claimed it and then has a wrong key sends it when it is re-run', async () => {
     let isWrong = true;
     const refusal = () => (isWrong ? { status: 401 } : undefined);

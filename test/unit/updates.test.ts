@@ -454,6 +454,18 @@ describe('a command', () => {
     expect(await scene.drive(announce(run, run.job('a')))).toEqual([note]);
   });
 
+  it.each<[string, Partial<UpdatesOptions>, GitHubOptions]>([
+    ['comment is false', { comment: false }, {}],
+    ['no note can be written', {}, { readOnly: true }],
+  ])('whose claim failed may be sent by another run where %s', async (_, more, options) => {
+    await using scene = await openScene(options);
+    const run = open(scene, { ...more, claim: async () => 'failed' }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
+    const other = open(scene, { ...more, claim: async () => 'refused' }, COMMAND);
+    const [note] = await scene.drive(announce(other, other.job('a')));
+    expect(note?.kind).toBe(more.comment === false ? 'noted' : 'missing');
+  });
+
   it.each([
     ['in the first attempt it is another run that has claimed it', 1, 'taken'],
     ['in a re-run it may be an earlier attempt', 2, 'missing'],
@@ -718,7 +730,10 @@ describe('a re-run', () => {
 
   describe('of a command that an earlier attempt has claimed, whose note was never written', () => {
     const claimed = { claim: async (): Promise<Claim> => 'taken' };
-    const doubt = { kind: 'missing', why: ours('an earlier attempt has claimed the command') };
+    const doubt = {
+      kind: 'missing',
+      why: ours('an earlier attempt may have claimed the command'),
+    };
 
     it('sends nothing, and neither does the next one', async () => {
       await using scene = await openScene();
