@@ -53,8 +53,8 @@ export class Announcements {
   readonly #pace: Pace;
   /** Resolves when the latest note in the queue may be written. */
   #lastNote: Promise<unknown> = Promise.resolve();
-  /** Whether the command was claimed, if there is one. */
-  #hasClaimed = false;
+  /** Whether the command, if there is one, was claimed, or earlier messages of it may be noted. */
+  #hasBegun = false;
   /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
@@ -96,7 +96,7 @@ export class Announcements {
   }
 
   #claim(): Promise<Claim> {
-    this.#hasClaimed = true;
+    this.#hasBegun = true;
     return this.#options.claim();
   }
 
@@ -204,12 +204,13 @@ export class Announcements {
     };
 
     const isOfCommand = group.some(({ turn }) => isCommand(turn));
-    const isLater = this.#hasClaimed && isOfCommand;
+    const isLater = this.#hasBegun && isOfCommand;
     // Another run may have noted its messages to these jobs in the meantime.
     if (isLater || (isOfCommand && !conversation.isFresh)) target.forget();
     const first = await target.loadNow();
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;
+    this.#hasBegun ||= isOfCommand;
     let claiming: Promise<Claim> | undefined;
     const reading = await conversation.writeUntilItShows(own, {
       onWritten: () => {
@@ -218,7 +219,7 @@ export class Announcements {
     });
     target.failure = null;
     const claimed = await (claiming ?? this.#claim());
-    // It was ours before these jobs were noted, so another run may not have seen that we handle them.
+    // Another run may have decided without a note of these jobs, or takes the first note for what decides.
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);

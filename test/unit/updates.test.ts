@@ -406,6 +406,29 @@ describe('a command', () => {
     expect(await scene.drive(announce(late, late.job('a')))).toMatchObject(taken('sending'));
   });
 
+  it('is decided by the first note after an earlier note of it that may be written, without a claim', async () => {
+    let isDown = false;
+    const theirs = composeText(PROJECT, ledger(jobOf('b', other('sending'))), render);
+    await using scene = await openScene({
+      on: ({ path }) => (isDown && path === '/graphql' ? { status: 502 } : undefined),
+      trouble: {
+        loses({ name }) {
+          if (name === CREATE) isDown = true;
+          return name === CREATE;
+        },
+        // They note b just before us.
+        meanwhile: ({ name, nth }, { editComment }) => {
+          const [comment] = scene.github.comments(NUMBER);
+          if (name === PATCH && nth === 1) editComment(comment?.id ?? 0, theirs);
+        },
+      },
+    });
+    const run = open(scene, {}, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
+    isDown = false;
+    expect(await scene.drive(announce(run, run.job('b')))).toMatchObject(taken('sending'));
+  });
+
   it('that another run has sent before we claimed it is left to it', async () => {
     await using scene = await openScene(rival(2, 'sent'));
     const run = open(scene, {}, COMMAND);
