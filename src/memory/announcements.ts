@@ -5,7 +5,7 @@ import { join, ours, type Reason, sentence } from '../reason.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
 import { type ConversationOptions, LIST_LAG_MS } from './conversation.ts';
-import type { Ledger } from './ledger.ts';
+import { copiesOf, findJob, type Ledger } from './ledger.ts';
 import type { Pace } from './pace.ts';
 import type { Target } from './target.ts';
 import type { TrackedJobs } from './tracked-jobs.ts';
@@ -223,6 +223,11 @@ export class Announcements {
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);
+    for (const { jobId, turn } of group) {
+      if (notes.has(jobId) || isIn(reading.ledger, jobId, turn)) continue;
+      const isFirst = this.#options.attempt === 1 && isCommand(turn);
+      notes.set(jobId, isFirst ? { kind: 'unclear', why: NO_ROOM } : NO_ROOM_LEFT);
+    }
     if (claim !== 'taken' && claim !== 'failed') return notes;
     for (const state of group) {
       if (notes.has(state.jobId) || !this.#doubt(state)) continue;
@@ -262,6 +267,11 @@ export class Announcements {
 
 const NOTED: Note = { kind: 'noted' };
 const UNNEEDED: Note = { kind: 'missing', why: ours('the run was ending') };
+const NO_ROOM_LEFT: Note = { kind: 'missing', why: ours('the comment has no room for it') };
+const NO_ROOM = ours(
+  'The comment has no room to note the message, so another workflow may be sending it. Send it to ' +
+    'fewer jobs, or set comment: false.',
+);
 const CLAIM_FAILED = ours(
   'Another workflow may be sending the message: the reaction that claims the command could not be ' +
     'added. Write the command again.',
@@ -272,6 +282,14 @@ const mayNotNote = (why: Reason): Reason =>
 const CLAIMED_BEFORE = ours(
   'An earlier attempt may have claimed the command, and it is not known whether it sent the message.',
 );
+
+/** Whether a ledger has this copy of a turn: it lacks those for which there is no room. */
+function isIn(ledger: Ledger, jobId: string, { mark, owner }: Turn): boolean {
+  const job = findJob(ledger, jobId);
+  return (
+    job !== undefined && copiesOf(job).some((copy) => copy.mark === mark && copy.owner === owner)
+  );
+}
 
 function noteAll(group: readonly JobState[], note: Note): ReadonlyMap<string, Note> {
   return new Map(group.map(({ jobId }) => [jobId, note]));

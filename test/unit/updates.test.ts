@@ -8,6 +8,7 @@ import { openUpdates, type Updates, type UpdatesOptions } from '../../src/memory
 import { ours, reasonToText } from '../../src/reason.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
+import { randomFrom } from '../model/interleavings/random-round.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { job as jobOf, ledger, record, START, state, turn } from './record.ts';
@@ -428,6 +429,28 @@ describe('a command', () => {
     isDown = false;
     expect(await scene.drive(announce(run, run.job('b')))).toMatchObject(taken('sending'));
   });
+
+  it.each(['taken', 'none'] as const)(
+    'to more jobs than there is room for is sent to each of them by one run: %s',
+    async (answer) => {
+      await using scene = await openScene();
+      const random = randomFrom(1);
+      const idOf = () =>
+        Array.from({ length: 64 }, () => random().toString(36).slice(2, 6)).join('');
+      const ids = Array.from({ length: 300 }, idOf);
+      const text = commentText(PROJECT, () => '');
+      const isOurs = async (): Promise<Claim> => (answer === 'taken' ? 'ours' : answer);
+      const first = open(scene, { text, claim: isOurs }, COMMAND);
+      const second = open(scene, { text, owner: 'you', claim: async () => answer }, COMMAND);
+      const noted: string[] = [];
+      for (const run of [first, second]) {
+        const notes = await scene.drive(announce(run, ...ids.map((id) => run.job(id))));
+        noted.push(...ids.filter((_, index) => notes[index]?.kind === 'noted'));
+      }
+      expect(noted.length).toBeGreaterThan(0);
+      expect(noted).toHaveLength(new Set(noted).size);
+    },
+  );
 
   it('that another run has sent before we claimed it is left to it', async () => {
     await using scene = await openScene(rival(2, 'sent'));
