@@ -171,14 +171,17 @@ export class Announcements {
    * at the end of the run.
    */
   #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
-    const isDue = (): boolean =>
-      !this.#options.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
     const wait = this.#lastNote.then(async () => {
-      if (isDue()) await this.#pace.wait(target.conversation.number);
-      return isDue();
+      if (this.#isDue(group)) await this.#pace.wait(target.conversation.number);
+      return this.#isDue(group);
     });
     this.#lastNote = wait;
     return wait;
+  }
+
+  /** Whether a message of the group may still be sent. */
+  #isDue(group: readonly JobState[]): boolean {
+    return !this.#options.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
   }
 
   /** Writes the note, claims the command and reads both back: three requests without other runs. */
@@ -214,10 +217,12 @@ export class Announcements {
     let claiming: Promise<Claim> | undefined;
     const reading = await conversation.writeUntilItShows(own, {
       onWritten: () => {
-        claiming ??= this.#claim();
+        // A run that has ended meanwhile does not take back what it claims afterwards.
+        if (this.#isDue(group)) claiming ??= this.#claim();
       },
     });
     target.failure = null;
+    if (!this.#isDue(group)) return notes;
     const claimed = await (claiming ?? this.#claim());
     // Another run may have decided without a note of these jobs, or takes the first note for what decides.
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;

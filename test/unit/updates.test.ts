@@ -452,6 +452,20 @@ describe('a command', () => {
     },
   );
 
+  it('is not claimed by a run that has ended while its note was written', async () => {
+    const cancel = new AbortController();
+    await using scene = await openScene({
+      trouble: { meanwhile: ({ name }) => name === CREATE && cancel.abort() },
+    });
+    const { claim, seen } = claims(scene, 'ours');
+    const run = open(scene, { claim, signal: cancel.signal }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    run.updates.update(run.job('a', { result: 'cancelled', endedAt: START }), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me not-sent/cancelled']);
+    expect(seen).toEqual([]);
+  });
+
   it('that another run has sent before we claimed it is left to it', async () => {
     await using scene = await openScene(rival(2, 'sent'));
     const run = open(scene, {}, COMMAND);
