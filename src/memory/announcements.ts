@@ -222,7 +222,7 @@ export class Announcements {
       },
     });
     target.failure = null;
-    if (!this.#isDue(group)) return notes;
+    if (!this.#isDue(group)) return noteAll(group, UNNEEDED);
     const claimed = await (claiming ?? this.#claim());
     // Another run may have decided without a note of these jobs, or takes the first note for what decides.
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;
