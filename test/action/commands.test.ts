@@ -460,6 +460,36 @@ it('two commands at the same moment are sent once each, and both turns are remem
   expect(own[0]?.body).toContain('`two`');
 });
 
+it('a run that polls for long sees the command that another one has noted without a reaction', async () => {
+  let fails = 2;
+  await using scene = await stage({
+    ...COMMAND,
+    agent: {
+      jobs: [{ id: JOB, base: { status: 'completed' } }],
+      onGet: (n) => (n === 1 ? { status: 503, headers: { 'retry-after': '20' } } : undefined),
+      onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
+    },
+    github: {
+      ...GITHUB,
+      on: ({ path, body }) =>
+        path.endsWith('/reactions') && body.includes('rocket') && fails-- > 0
+          ? { status: 502 }
+          : undefined,
+    },
+  });
+  const { id } = scene.github.addComment(PULL, 'alice', '/agent go');
+  const event = issueComment({ number: PULL, body: '/agent go', id });
+  const late = scene.runHere({
+    with: { 'only-when': 'completed' },
+    step: { event, github: { run_id: '2' } },
+  });
+  await scene.pass(2000);
+  const first = await scene.runHere({ step: { event, github: { run_id: '1' } } });
+  expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect((await late).outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+  expect(scene.agent.accepted()).toHaveLength(1);
+});
+
 describe('where the job is not named', () => {
   it('and none is remembered, the error says how to begin', async () => {
     const { scene, result } = await comment('/agent add', { with: { 'job-id': '' } });
