@@ -6,7 +6,7 @@ import type { Reactable } from './event.ts';
 /**
  * Whether this run may act on a command. GitHub responds with 201 to the first reaction of a kind by one
  * identity and with 200 to later ones, so of several runs only one gets `ours`. `failed`: it is not known
- * whose it is, or another run may add it. `refused`: the token may not add it, nor may that of another run.
+ * whose it is, or another run may add it. `refused`: the token may not add it, so it decides nothing.
  * `none`: the response does not say it, as on a review.
  */
 export type Claim = 'ours' | 'taken' | 'failed' | 'refused' | 'none';

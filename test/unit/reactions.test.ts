@@ -78,7 +78,7 @@ describe('the claim', () => {
     expect(await of(one)).toBe('failed');
   });
 
-  it('is refused where the token may not react, for then no other run has it either', async () => {
+  it('is refused where the token may not react', async () => {
     await using one = await stage({ readOnly: true });
     expect(await of(one)).toBe('refused');
     expect(one.scene.names()).toEqual([REACT]);
