@@ -1,14 +1,21 @@
 import type { Log } from '../runner/log.ts';
-import type { GitHub, Reaction, ReactionContent } from './api.ts';
-import { whyOf } from './errors.ts';
+import type { GitHub, ReactionContent } from './api.ts';
+import { GitHubError, whyOf } from './errors.ts';
 import type { Reactable } from './event.ts';
 
 /**
  * Whether this run may act on a command. GitHub responds with 201 to the first reaction of a kind by one
- * identity and with 200 to later ones, so of several runs only one gets `ours`. `none`: the response
- * does not say it, as on a review.
+ * identity and with 200 to later ones, so of several runs only one gets `ours`. `failed`: it is not known
+ * whose it is, or another run may add it. `refused`: the token may not add it, so it decides nothing.
+ * `none`: the response does not say it, as on a review.
  */
-export type Claim = 'ours' | 'taken' | 'failed' | 'none';
+export type Claim = 'ours' | 'taken' | 'failed' | 'refused' | 'none';
+
+interface Added {
+  readonly claim: Claim;
+  /** Null if it is not known. */
+  readonly id: number | null;
+}
 
 /** Shows the progress of a command to its author. No call rejects or changes the result. */
 export class Reactions {
@@ -17,7 +24,7 @@ export class Reactions {
   readonly #connect: () => Promise<GitHub>;
   readonly #log: Log;
   #tried: Promise<unknown> = Promise.resolve();
-  #rocket: Promise<Reaction | null> | undefined;
+  #rocket: Promise<Added> | undefined;
 
   constructor(comment: Reactable | null, connect: () => Promise<GitHub>, log: Log) {
     this.#comment = comment;
@@ -27,7 +34,7 @@ export class Reactions {
 
   async show(content: Exclude<ReactionContent, 'rocket'>): Promise<Claim> {
     const comment = this.#comment;
-    return comment === null ? 'ours' : claimBy(await this.#add(comment, content), comment);
+    return comment === null ? 'ours' : (await this.#add(comment, content)).claim;
   }
 
   /** Adds the rocket, once: the message is about to be sent. */
@@ -35,17 +42,18 @@ export class Reactions {
     const comment = this.#comment;
     if (comment === null) return 'ours';
     this.#rocket ??= this.#addRocket(comment);
-    return claimBy(await this.#rocket, comment);
+    return (await this.#rocket).claim;
   }
 
   /** Removes the rocket if this run added it: the message was certainly not sent. */
   release(): void {
     const [comment, rocket] = [this.#comment, this.#rocket];
     if (comment === null || rocket === undefined) return;
-    void this.#try('rocket was not removed', async (github) => {
-      const reaction = await rocket;
-      if (reaction?.isNew) await github.removeReaction(comment, reaction.id);
-    });
+    const remove = async (github: GitHub): Promise<void> => {
+      const { claim, id } = await rocket;
+      if (claim === 'ours' && id !== null) await github.removeReaction(comment, id);
+    };
+    void this.#try('rocket was not removed', remove, () => {});
   }
 
   /** Resolves when all reactions have been tried. */
@@ -54,28 +62,44 @@ export class Reactions {
   }
 
   /** Tries twice: otherwise another run could claim a command that this one failed to claim. */
-  async #addRocket(comment: Reactable): Promise<Reaction | null> {
+  async #addRocket(comment: Reactable): Promise<Added> {
     const added = await this.#add(comment, 'rocket');
-    return added === null && comment.kind !== 'review' ? this.#add(comment, 'rocket') : added;
+    if (added.claim !== 'failed') return added;
+    const again = await this.#add(comment, 'rocket');
+    // It may be the one that was just added without a response.
+    return again.claim === 'taken' ? added : again;
   }
 
-  #add(comment: Reactable, content: ReactionContent): Promise<Reaction | null> {
-    return this.#try(`${content} was not added`, (github) => github.react(comment, content));
+  #add(comment: Reactable, content: ReactionContent): Promise<Added> {
+    const add = async (github: GitHub): Promise<Added> => {
+      const reaction = await github.react(comment, content);
+      if (reaction === null) return { claim: 'none', id: null };
+      return { claim: reaction.isNew ? 'ours' : 'taken', id: reaction.id };
+    };
+    const otherwise = (error: unknown): Added => ({
+      claim: comment.kind === 'review' ? 'none' : isRefusal(error) ? 'refused' : 'failed',
+      id: null,
+    });
+    return this.#try(`${content} was not added`, add, otherwise);
   }
 
-  #try<T>(what: string, act: (github: GitHub) => Promise<T>): Promise<T | null> {
+  #try<T>(
+    what: string,
+    act: (github: GitHub) => Promise<T>,
+    otherwise: (error: unknown) => T,
+  ): Promise<T> {
     const acted = this.#connect()
       .then(act)
       .catch((error) => {
         this.#log.debug(`The reaction ${what}: ${whyOf(error)}.`);
-        return null;
+        return otherwise(error);
       });
     this.#tried = Promise.all([this.#tried, acted]);
     return acted;
   }
 }
 
-function claimBy(added: Reaction | null, { kind }: Reactable): Claim {
-  if (added === null) return kind === 'review' ? 'none' : 'failed';
-  return added.isNew ? 'ours' : 'taken';
+/** Of the token. A comment that is gone may have been claimed before. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof GitHubError && (error.status === 401 || error.status === 403);
 }

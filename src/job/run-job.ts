@@ -54,10 +54,6 @@ const notNoted = (why: Reason): Reason =>
     attempt could send it twice. Start a new run, write a new comment, or set
     ${'resend-on-rerun: true'}. If the job lacks ${'pull-requests: write'}, give it that first.`;
 
-const mayBeTaken = (why: Reason): Reason =>
-  sentence`The comment may not note the message (${why}), so another workflow may be sending it.
-    Re-run the job, or write the command again.`;
-
 /** Another use of the step took the turn of the earlier attempt first. */
 const LOST = 'lost';
 
@@ -115,7 +111,7 @@ async function send(job: Job, message: Message): Promise<End | typeof LOST> {
   if (late !== null) return notSent(job.state, inputs, late);
   if (note.kind === 'taken') return leaveToOther(job, note.turn);
   if (note.kind === 'unclear') {
-    return notSent(job.state, inputs, { kind: 'refused', why: mayBeTaken(note.why) });
+    return notSent(job.state, inputs, { kind: 'refused', why: note.why });
   }
   if (note.kind === 'missing' && message.mustBeNoted) {
     return notSent(job.state, inputs, { kind: 'refused', why: notNoted(note.why) });

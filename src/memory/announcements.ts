@@ -1,12 +1,12 @@
 import { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear, neededFor, reasonFor } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
-import { join, ours, type Reason } from '../reason.ts';
+import { join, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
 import { LIST_LAG_MS, type MemoryOptions, type Reading } from './conversation.ts';
-import type { Ledger } from './ledger.ts';
+import { copiesOf, findJob, type Ledger } from './ledger.ts';
 import type { Pace } from './pace.ts';
 import type { Target } from './target.ts';
 import type { TrackedJobs } from './tracked-jobs.ts';
@@ -21,8 +21,8 @@ import type { TrackedJobs } from './tracked-jobs.ts';
 export type Memory = Result<Pick<Reading, 'ledger' | 'isWhole'>, Reason> | null;
 
 /**
- * The result of an announcement. `unclear`: the note may not be written, and another run, whose note is, may be
- * about to send the message.
+ * The result of an announcement. `unclear`: another run may be about to send the message, and not know of this
+ * one; `why` is a sentence for people. Of a note that is `missing` it is a phrase.
  */
 export type Note =
   /** The comment notes the message, or there is no pull request or issue for a comment. */
@@ -42,8 +42,8 @@ export class Announcements {
   readonly #pace: Pace;
   /** Resolves when the latest note in the queue may be written. */
   #lastNote: Promise<unknown> = Promise.resolve();
-  /** Whether the command was claimed, if there is one. */
-  #hasClaimed = false;
+  /** Whether the command, if there is one, was claimed, or earlier messages of it may be noted. */
+  #hasBegun = false;
   /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
@@ -82,7 +82,7 @@ export class Announcements {
   }
 
   #claim(): Promise<Claim> {
-    this.#hasClaimed = true;
+    this.#hasBegun = true;
     return this.#options.claim();
   }
 
@@ -92,11 +92,13 @@ export class Announcements {
     if (this.#options.signal.aborted) return UNNEEDED;
     const claim = await this.#claim();
     // In a re-run, an earlier attempt may have claimed it.
-    if (claim === 'taken' && this.#options.attempt === 1) {
+    const isFirst = this.#options.attempt === 1;
+    if (claim === 'taken' && isFirst) {
       for (const { jobId } of group) this.#jobs.withdraw(jobId);
       return { kind: 'taken', turn: null };
     }
-    if (claim === 'taken' || claim === 'failed') for (const state of group) this.#doubt(state);
+    if (claim === 'failed' && isFirst) return { kind: 'unclear', why: CLAIM_FAILED };
+    if (claim !== 'ours' && claim !== 'none') for (const state of group) this.#doubt(state);
     return why === null ? NOTED : { kind: 'missing', why };
   }
 
@@ -128,7 +130,7 @@ export class Announcements {
       return noteAll(
         group,
         this.#mayBeTaken(group, error)
-          ? { kind: 'unclear', why }
+          ? { kind: 'unclear', why: mayNotNote(why) }
           : await this.withoutNote(why, group),
       );
     }
@@ -155,14 +157,17 @@ export class Announcements {
    * at the end of the run.
    */
   #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
-    const isDue = (): boolean =>
-      !this.#options.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
     const wait = this.#lastNote.then(async () => {
-      if (isDue()) await this.#pace.wait(target.conversation.number);
-      return isDue();
+      if (this.#isDue(group)) await this.#pace.wait(target.conversation.number);
+      return this.#isDue(group);
     });
     this.#lastNote = wait;
     return wait;
+  }
+
+  /** Whether a message of the group may still be sent. */
+  #isDue(group: readonly JobState[]): boolean {
+    return !this.#options.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
   }
 
   /** Writes the note, claims the command and reads both back: three requests without other runs. */
@@ -187,30 +192,39 @@ export class Announcements {
       }
     };
 
-    const isLater = this.#hasClaimed && group.some(({ turn }) => isCommand(turn));
+    const isOfCommand = group.some(({ turn }) => isCommand(turn));
+    const isLater = this.#hasBegun && isOfCommand;
     // Another run may have noted its messages to these jobs in the meantime.
-    if (isLater) target.forget();
+    if (isLater || (isOfCommand && !conversation.isFresh)) target.forget();
     const first = await target.loadNow();
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;
+    this.#hasBegun ||= isOfCommand;
     let claiming: Promise<Claim> | undefined;
     const reading = await conversation.writeUntilItShows(own, {
       onWritten: () => {
-        claiming ??= this.#claim();
+        // A run that has ended meanwhile does not take back what it claims afterwards.
+        if (this.#isDue(group)) claiming ??= this.#claim();
       },
     });
     target.failure = null;
+    if (!this.#isDue(group)) return noteAll(group, UNNEEDED);
     const claimed = await (claiming ?? this.#claim());
-    // It was ours before these jobs were noted, so another run may not have seen that we handle them.
+    // Another run may have decided without a note of these jobs, or takes the first note for what decides.
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);
-    if (claim !== 'taken') return notes;
+    for (const { jobId, turn } of group) {
+      if (notes.has(jobId) || isIn(reading.ledger, jobId, turn)) continue;
+      const isFirst = this.#options.attempt === 1 && isCommand(turn);
+      notes.set(jobId, isFirst ? { kind: 'unclear', why: NO_ROOM } : NO_ROOM_LEFT);
+    }
+    if (claim !== 'taken' && claim !== 'failed') return notes;
     for (const state of group) {
       if (notes.has(state.jobId) || !this.#doubt(state)) continue;
       notes.set(state.jobId, {
         kind: 'missing',
-        why: ours('an earlier attempt has claimed the command'),
+        why: ours('an earlier attempt may have claimed the command'),
       });
     }
     return notes;
@@ -232,7 +246,8 @@ export class Announcements {
   async #readVersions(target: Target, own: () => Ledger, claim: Claim): Promise<readonly Ledger[]> {
     const { clock, signal } = this.#options;
     // A cancellation ends the pause early, and then no message is sent.
-    const lagMs = claim === 'failed' ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
+    const isOpen = claim === 'failed' || claim === 'refused';
+    const lagMs = isOpen ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
     await clock.sleep(lagMs, signal).catch(() => {});
     const reading = await target.conversation.read('versions');
     if (reading.isShown) return reading.versions;
@@ -242,9 +257,29 @@ export class Announcements {
 
 const NOTED: Note = { kind: 'noted' };
 const UNNEEDED: Note = { kind: 'missing', why: ours('the run was ending') };
-const CLAIMED_BEFORE = ours(
-  'An earlier attempt has claimed the command, and it is not known whether it sent the message.',
+const NO_ROOM_LEFT: Note = { kind: 'missing', why: ours('the comment has no room for it') };
+const NO_ROOM = ours(
+  'The comment has no room to note the message, so another workflow may be sending it. Send it to ' +
+    'fewer jobs, or set comment: false.',
 );
+const CLAIM_FAILED = ours(
+  'Another workflow may be sending the message: the reaction that claims the command could not be ' +
+    'added. Write the command again.',
+);
+const mayNotNote = (why: Reason): Reason =>
+  sentence`The comment may not note the message (${why}), so another workflow may be sending it.
+    Re-run the job, or write the command again.`;
+const CLAIMED_BEFORE = ours(
+  'An earlier attempt may have claimed the command, and it is not known whether it sent the message.',
+);
+
+/** Whether a ledger has this copy of a turn: it lacks those for which there is no room. */
+function isIn(ledger: Ledger, jobId: string, { mark, owner }: Turn): boolean {
+  const job = findJob(ledger, jobId);
+  return (
+    job !== undefined && copiesOf(job).some((copy) => copy.mark === mark && copy.owner === owner)
+  );
+}
 
 function noteAll(group: readonly JobState[], note: Note): ReadonlyMap<string, Note> {
   return new Map(group.map(({ jobId }) => [jobId, note]));

@@ -128,6 +128,11 @@ export class Conversation {
     return this.#written !== EMPTY;
   }
 
+  /** Whether a write may be based on the last read. */
+  get isFresh(): boolean {
+    return this.#options.clock.now() - this.#readAt <= FRESH_READ_MS;
+  }
+
   /** `newest` ends at the newest page with one of our comments; `versions` is all pages, with the histories. */
   async read(what: 'newest' | 'all' | 'versions' = 'newest'): Promise<Reading> {
     const github = await this.#options.connect();
@@ -155,7 +160,7 @@ export class Conversation {
     const { connect, clock } = this.#options;
     const github = await connect();
     for (;;) {
-      if (clock.now() - this.#readAt > FRESH_READ_MS) await this.read();
+      if (!this.isFresh) await this.read();
       const readAt = this.#readAt;
       this.#readAt = -Infinity;
       const target = this.#target();

@@ -498,6 +498,9 @@ describe.concurrent('a message goes out only where author and re-runner hold the
         ...(fixture.facts === undefined ? {} : { github: fixture.facts }),
       },
     });
+    // The first comment there has the ID of the event.
+    if (fixture.event.name === 'issue_comment') scene.github.addComment(PULL, 'alice', '/agent');
+    else scene.github.addReviewComment(PULL, 'alice', '/agent');
     const isBuilt = BUILT.includes(fixture.name);
     const result = await (isBuilt ? scene.run() : scene.runHere());
     expect(result.outputs.result).toBe(fixture.expected);

@@ -460,6 +460,36 @@ it('two commands at the same moment are sent once each, and both turns are remem
   expect(own[0]?.body).toContain('`two`');
 });
 
+it('a run that polls for long sees the command that another one has noted without a reaction', async () => {
+  let fails = 2;
+  await using scene = await stage({
+    ...COMMAND,
+    agent: {
+      jobs: [{ id: JOB, base: { status: 'completed' } }],
+      onGet: (n) => (n === 1 ? { status: 503, headers: { 'retry-after': '20' } } : undefined),
+      onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
+    },
+    github: {
+      ...GITHUB,
+      on: ({ path, body }) =>
+        path.endsWith('/reactions') && body.includes('rocket') && fails-- > 0
+          ? { status: 502 }
+          : undefined,
+    },
+  });
+  const { id } = scene.github.addComment(PULL, 'alice', '/agent go');
+  const event = issueComment({ number: PULL, body: '/agent go', id });
+  const late = scene.runHere({
+    with: { 'only-when': 'completed' },
+    step: { event, github: { run_id: '2' } },
+  });
+  await scene.pass(2000);
+  const first = await scene.runHere({ step: { event, github: { run_id: '1' } } });
+  expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect((await late).outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+  expect(scene.agent.accepted()).toHaveLength(1);
+});
+
 describe('where the job is not named', () => {
   it('and none is remembered, the error says how to begin', async () => {
     const { scene, result } = await comment('/agent add', { with: { 'job-id': '' } });
@@ -556,6 +586,33 @@ describe('what SECURITY.md says of commands that nobody sends', () => {
       expect(scene.agent.accepted()).toHaveLength(1);
     },
   );
+
+  it.each([
+    ['fails twice', 2, false],
+    ['gets no answer, and is there then', 1, true],
+  ])('with comment: false, none is sent if the reaction %s', async (_, times, takesEffect) => {
+    let fails = times;
+    const { scene, result } = await comment('/agent go', {
+      with: { ...COMMAND.with, comment: false },
+      github: {
+        ...GITHUB,
+        on: ({ path, body }) => {
+          const isDue = path.endsWith('/reactions') && body.includes('rocket') && fails-- > 0;
+          return isDue && !takesEffect ? { status: 502 } : undefined;
+        },
+        trouble: {
+          loses: ({ name, request }) =>
+            takesEffect && name === REACT && request.body.includes('rocket') && fails === 0,
+        },
+      },
+    });
+    expect(errors(result)).toEqual([
+      'Nothing was sent to job job-1. Another workflow may be sending the message: the reaction that ' +
+        'claims the command could not be added. Write the command again.',
+    ]);
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(scene.agent.accepted()).toEqual([]);
+  });
 
   it('a run that has claimed it and then has a wrong key sends it when it is re-run', async () => {
     let isWrong = true;

@@ -276,6 +276,7 @@ describe('a re-run sends', () => {
       'on a command with comment: false, whose rocket is there',
       {
         with: { comment: false, command: '/agent', prompt: '' },
+        github: { issues: [{ number: PULL, comments: [{ author: 'alice', body: '/agent go' }] }] },
         step: { event: issueComment({ number: PULL, body: '/agent go' }) },
       },
       'comment is false',

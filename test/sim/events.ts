@@ -187,7 +187,7 @@ export function reviewComment(
   },
 ): WebhookEvent {
   const { number, body, line = 12, repository = REPOSITORY } = options;
-  const id = options.id ?? 2_000_000_001;
+  const id = options.id ?? 3_000_000_001;
   return event(
     'pull_request_review_comment',
     options.action ?? 'created',

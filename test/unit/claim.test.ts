@@ -144,7 +144,7 @@ describe('of a command, the turn of whichever run', () => {
 });
 
 const JOB = 'a';
-const CLAIMS: readonly Claim[] = ['ours', 'taken', 'failed', 'none'];
+const CLAIMS: readonly Claim[] = ['ours', 'taken', 'failed', 'refused', 'none'];
 
 /** Versions of a comment, each with what it says of the job. */
 function versions(...all: readonly (readonly Turn[])[]): readonly Ledger[] {
@@ -159,53 +159,57 @@ describe('whose a command is', () => {
     [
       'nobody has a turn of it',
       versions([], [own]),
-      { ours: 'ours', taken: 'ours', failed: 'ours', none: 'ours' },
+      { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
     ],
-    ['nothing can be read', [], { ours: 'ours', taken: 'ours', failed: 'ours', none: 'ours' }],
+    [
+      'nothing can be read',
+      [],
+      { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
+    ],
     [
       'somebody is about to send it, and was first',
       versions([other('sending')], [other('sending'), own]),
-      { ours: 'ours', taken: 'theirs', failed: 'theirs', none: 'theirs' },
+      { ours: 'ours', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'theirs' },
     ],
     [
       'somebody is about to send it, and was second',
       versions([own], [other('sending'), own]),
-      { ours: 'ours', taken: 'theirs', failed: 'theirs', none: 'ours' },
+      { ours: 'ours', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'ours' },
     ],
     [
       'somebody is about to send it, of whom only a version tells that was overwritten',
       versions([other('sending')], [own]),
-      { ours: 'ours', taken: 'theirs', failed: 'theirs', none: 'theirs' },
+      { ours: 'ours', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'theirs' },
     ],
     [
       'ours was overwritten, and is there again',
       versions([own], [other('sending')], [other('sending'), own]),
-      { ours: 'ours', taken: 'theirs', failed: 'theirs', none: 'ours' },
+      { ours: 'ours', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'ours' },
     ],
     [
       'somebody has sent it',
       versions([own], [other('sending'), own], [other('sent'), own]),
-      { ours: 'theirs', taken: 'theirs', failed: 'theirs', none: 'theirs' },
+      { ours: 'theirs', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'theirs' },
     ],
     [
       'somebody has sent it, or not',
       versions([own], [other('unknown'), own]),
-      { ours: 'theirs', taken: 'theirs', failed: 'theirs', none: 'theirs' },
+      { ours: 'theirs', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'theirs' },
     ],
     [
       'somebody has stepped back',
       versions([other('sending')], [command('other', { delivery: 'not-sent', writes: 1 }), own]),
-      { ours: 'ours', taken: 'ours', failed: 'ours', none: 'ours' },
+      { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
     ],
     [
       'somebody is about to send another one',
       versions([command('other', { origin: 'comment:8', delivery: 'sending' }), own]),
-      { ours: 'ours', taken: 'ours', failed: 'ours', none: 'ours' },
+      { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
     ],
     [
       'somebody has sent it to another job',
       [ledger(job('other', other('sent')), job(JOB, own))],
-      { ours: 'ours', taken: 'ours', failed: 'ours', none: 'ours' },
+      { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
     ],
   ])('where %s', (_, seen, expected) => {
     for (const claim of CLAIMS) {

@@ -73,9 +73,20 @@ describe('the claim', () => {
     expect(two.said).toEqual([why, why]);
   });
 
-  it('is taken where the answer got lost: nobody can tell whose it is', async () => {
+  it('has failed where the answer got lost: nobody can tell whose it is', async () => {
     await using one = await stage({ trouble: { loses: ({ nth }) => nth === 1 } });
-    expect(await of(one)).toBe('taken');
+    expect(await of(one)).toBe('failed');
+  });
+
+  it('is refused where the token may not react', async () => {
+    await using one = await stage({ readOnly: true });
+    expect(await of(one)).toBe('refused');
+    expect(one.scene.names()).toEqual([REACT]);
+  });
+
+  it('has failed where the comment is gone: another run may have claimed it before', async () => {
+    await using one = await stage({}, { kind: 'comment', id: 1, nodeId: '' });
+    expect(await of(one)).toBe('failed');
   });
 
   it('is none on a review, which tells nothing, and is asked for once', async () => {
@@ -93,12 +104,12 @@ describe('the claim', () => {
     expect(one.scene.names()).toEqual([]);
   });
 
-  it('has failed without a way to GitHub', async () => {
+  it('is refused without a token', async () => {
     const refuse = () => Promise.reject(new GitHubError(401, 'github-token is empty'));
     const said: string[] = [];
     const log = { debug: (text: string) => void said.push(text) } as unknown as Log;
     const reactions = new Reactions({ kind: 'comment', id: 1, nodeId: '' }, refuse, log);
-    expect(await reactions.claim()).toBe('failed');
+    expect(await reactions.claim()).toBe('refused');
     expect(said).toContain('The reaction rocket was not added: github-token is empty.');
   });
 });

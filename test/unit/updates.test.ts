@@ -10,6 +10,7 @@ import { ours, reasonToText } from '../../src/reason.ts';
 import { ok, problem } from '../../src/result.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
+import { randomFrom } from '../model/interleavings/random-round.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { job as jobOf, ledger, record, START, state, turn } from './record.ts';
@@ -396,6 +397,74 @@ describe('a command', () => {
     expect(scene.names().at(-1)).toBe('read+history');
   });
 
+  it('is left to a run whose reaction has failed, even if the comment was read before its note', async () => {
+    await using scene = await openScene();
+    const late = open(scene, {}, COMMAND);
+    await scene.drive(late.updates.load(NUMBER));
+    const first = open(scene, { owner: 'you', claim: async () => 'failed' }, COMMAND);
+    expect(await scene.drive(announce(first, first.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(await scene.drive(announce(late, late.job('a')))).toMatchObject(taken('sending'));
+  });
+
+  it('is decided by the first note after an earlier note of it that may be written, without a claim', async () => {
+    let isDown = false;
+    const theirs = composeText(PROJECT, ledger(jobOf('b', other('sending'))), render);
+    await using scene = await openScene({
+      on: ({ path }) => (isDown && path === '/graphql' ? { status: 502 } : undefined),
+      trouble: {
+        loses({ name }) {
+          if (name === CREATE) isDown = true;
+          return name === CREATE;
+        },
+        // They note b just before us.
+        meanwhile: ({ name, nth }, { editComment }) => {
+          const [comment] = scene.github.comments(NUMBER);
+          if (name === PATCH && nth === 1) editComment(comment?.id ?? 0, theirs);
+        },
+      },
+    });
+    const run = open(scene, {}, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
+    isDown = false;
+    expect(await scene.drive(announce(run, run.job('b')))).toMatchObject(taken('sending'));
+  });
+
+  it.each(['taken', 'none'] as const)(
+    'to more jobs than there is room for is sent to each of them by one run: %s',
+    async (answer) => {
+      await using scene = await openScene();
+      const random = randomFrom(1);
+      const idOf = () =>
+        Array.from({ length: 64 }, () => random().toString(36).slice(2, 6)).join('');
+      const ids = Array.from({ length: 300 }, idOf);
+      const text = commentText(PROJECT, () => '', String);
+      const isOurs = async (): Promise<Claim> => (answer === 'taken' ? 'ours' : answer);
+      const first = open(scene, { text, claim: isOurs }, COMMAND);
+      const second = open(scene, { text, owner: 'you', claim: async () => answer }, COMMAND);
+      const noted: string[] = [];
+      for (const run of [first, second]) {
+        const notes = await scene.drive(announce(run, ...ids.map((id) => run.job(id))));
+        noted.push(...ids.filter((_, index) => notes[index]?.kind === 'noted'));
+      }
+      expect(noted.length).toBeGreaterThan(0);
+      expect(noted).toHaveLength(new Set(noted).size);
+    },
+  );
+
+  it('is not claimed by a run that has ended while its note was written', async () => {
+    const cancel = new AbortController();
+    await using scene = await openScene({
+      trouble: { meanwhile: ({ name }) => name === CREATE && cancel.abort() },
+    });
+    const { claim, seen } = claims(scene, 'ours');
+    const run = open(scene, { claim, signal: cancel.signal }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    run.updates.update(run.job('a', { result: 'cancelled', endedAt: START }), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(remembered(scene)).toEqual(['a: me not-sent/cancelled']);
+    expect(seen).toEqual([]);
+  });
+
   it('that another run has sent before we claimed it is left to it', async () => {
     await using scene = await openScene(rival(2, 'sent'));
     const run = open(scene, {}, COMMAND);
@@ -442,6 +511,18 @@ describe('a command', () => {
     const { claim } = claims(scene, 'taken');
     const run = open(scene, { claim, attempt, comment: false }, COMMAND);
     expect(await scene.drive(announce(run, run.job('a')))).toEqual([note]);
+  });
+
+  it.each<[string, Partial<MemoryOptions>, GitHubOptions]>([
+    ['comment is false', { comment: false }, {}],
+    ['no note can be written', {}, { readOnly: true }],
+  ])('whose claim failed may be sent by another run where %s', async (_, more, options) => {
+    await using scene = await openScene(options);
+    const run = open(scene, { ...more, claim: async () => 'failed' }, COMMAND);
+    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
+    const other = open(scene, { ...more, claim: async () => 'refused' }, COMMAND);
+    const [note] = await scene.drive(announce(other, other.job('a')));
+    expect(note?.kind).toBe(more.comment === false ? 'noted' : 'missing');
   });
 
   it.each([
@@ -708,7 +789,10 @@ describe('a re-run', () => {
 
   describe('of a command that an earlier attempt has claimed, whose note was never written', () => {
     const claimed = { claim: async (): Promise<Claim> => 'taken' };
-    const doubt = { kind: 'missing', why: ours('an earlier attempt has claimed the command') };
+    const doubt = {
+      kind: 'missing',
+      why: ours('an earlier attempt may have claimed the command'),
+    };
 
     it('sends nothing, and neither does the next one', async () => {
       await using scene = await openScene();
