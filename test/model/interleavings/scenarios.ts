@@ -102,6 +102,9 @@ const on = (event: RunSetup['event'], runs: readonly RunSetup[]): readonly RunSe
 const waiting = (runs: readonly RunSetup[]): readonly RunSetup[] =>
   runs.map((setup) => ({ ...setup, wait: true }));
 
+const refusingFirst = (runs: readonly RunSetup[]): readonly RunSetup[] =>
+  runs.map((setup, index) => (index === 0 ? { ...setup, reply: 'refuses' } : setup));
+
 const trouble = (kind: Trouble['kind'], takesEffect: boolean, most = 1): readonly Trouble[] => [
   { run: 'A', kind, takesEffect, most },
 ];
@@ -128,6 +131,8 @@ export const commands: Group = {
   scenarios: [
     ...everywhere('a comment', { runs: COMMANDS }),
     ...everywhere('a review', { runs: REVIEWS }),
+    ...everywhere('the API refuses the message of one', { runs: refusingFirst(COMMANDS) }),
+    ...everywhere('the same on a review', { runs: refusingFirst(REVIEWS) }),
     ...everywhere('a reaction fails once', { runs: COMMANDS, troubles: trouble('react', false) }),
     ...everywhere('a reaction fails twice', {
       ...{ runs: COMMANDS, troubles: trouble('react', false, 2) },
