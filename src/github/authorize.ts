@@ -1,5 +1,5 @@
-import { type AccessInputs, PERMISSIONS, type Permission } from '../inputs.ts';
-import { join, ours, type Reason, sentence } from '../reason.ts';
+import { type Inputs, PERMISSIONS, type Permission } from '../inputs.ts';
+import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
@@ -15,10 +15,14 @@ import {
   type Trigger,
 } from './event.ts';
 
-/** `failed`: the permission could not be checked, so nothing is allowed. */
-export type Authorization =
-  | { readonly kind: 'allowed' }
-  | { readonly kind: 'denied' | 'failed'; readonly reason: Reason };
+export interface Authorization {
+  /** `failed`: the permission could not be checked, so nothing is allowed. */
+  readonly kind: 'allowed' | 'denied' | 'failed';
+  /** Empty if it is allowed. */
+  readonly reason: Reason;
+}
+
+const ALLOWED: Authorization = { kind: 'allowed', reason: NO_REASON };
 
 /** Events that only people with push access, or a schedule, can trigger. */
 export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
@@ -73,10 +77,10 @@ export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
 export async function authorize(
   trigger: Trigger,
   info: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-  { minimumPermission, allowedBots }: Pick<AccessInputs, 'minimumPermission' | 'allowedBots'>,
+  { minimumPermission, allowedBots }: Pick<Inputs, 'minimumPermission' | 'allowedBots'>,
   connect: () => Promise<GitHub>,
 ): Promise<Authorization> {
-  if (isTrusted(trigger)) return { kind: 'allowed' };
+  if (isTrusted(trigger)) return ALLOWED;
   const found = findActors(trigger, info);
   if (found.kind === 'problem') return failed(found.problem);
   const unnamed = found.value.find(
@@ -88,7 +92,7 @@ export async function authorize(
     return explained(trigger, denied(reason));
   }
   const people = found.value.filter(isPerson);
-  if (minimumPermission === 'none' || people.length === 0) return { kind: 'allowed' };
+  if (minimumPermission === 'none' || people.length === 0) return ALLOWED;
   const checking = connect().then((github) => checkPermissions(github, people, minimumPermission));
   return explained(trigger, await checking.catch(cannotCheck));
 }
@@ -147,7 +151,7 @@ export async function checkPermissions(
     );
     if (authorization.kind !== 'allowed') return authorization;
   }
-  return { kind: 'allowed' };
+  return ALLOWED;
 }
 
 async function checkPermission(
@@ -168,7 +172,7 @@ async function checkPermission(
   }
   const levels: readonly string[] = ['none', ...PERMISSIONS];
   return levels.indexOf(permission) >= levels.indexOf(minimum)
-    ? { kind: 'allowed' }
+    ? ALLOWED
     : denied(sentence`${name} lacks the ${needed}.`);
 }
 

@@ -232,8 +232,7 @@ describe('authorize', () => {
     return { ...authorization, asked };
   }
   async function reasonOf(run: Run): Promise<string> {
-    const judged = await judge(run);
-    return judged.kind === 'allowed' ? '' : reasonToText(judged.reason);
+    return reasonToText((await judge(run)).reason);
   }
   const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
   const named = (...logins: string[]) => ({ allowedBots: new Set(logins) });
