@@ -1,7 +1,7 @@
 import type { AgentContext } from './agent/client.ts';
 import { createTransport, type Transport } from './agent/http.ts';
 import { openSendQueue } from './agent/send-queue.ts';
-import type { RunContext, Runtime } from './context.ts';
+import type { RunContext } from './context.ts';
 import { connectOnce, type GitHub } from './github/api.ts';
 import { authorize, cannotCheck, getsNoSecrets, isTrusted } from './github/authorize.ts';
 import { readRequest } from './github/command.ts';
@@ -29,10 +29,9 @@ import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/f
 import { overallDelivery, worst } from './report/ranking.ts';
 import { type RunInfo, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
+import type { Runtime } from './runner/runtime.ts';
 import type { JobState } from './turn.ts';
-import { VERSION } from './version.ts';
 
-const USER_AGENT = `agent-follow-up/${VERSION}`;
 const MANY_JOBS = 20;
 /** The number of possible process names: two of eight runs at once share one in 1 of 10^11 cases. */
 const MOST_MARKS = 36 ** 8;
@@ -119,7 +118,7 @@ async function followUp(
   introduce(runtime, inputs);
   // A run with many jobs takes long, and without this V8 would use twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
-  const transport = createTransport({ ...inputs, userAgent: USER_AGENT, clock: runtime.clock });
+  const transport = createTransport({ ...inputs, ...runtime });
   const context: RunContext = {
     ...work,
     agent: agentContext(work, transport),
@@ -160,7 +159,7 @@ function openGitHub(
   trigger: Trigger,
   { githubToken: token, command }: Pick<Inputs, 'githubToken' | 'command'>,
 ): GitHubSide {
-  const connect = connectOnce({ ...info, ...runtime, token, userAgent: USER_AGENT });
+  const connect = connectOnce({ ...info, ...runtime, token });
   const comment = command === null ? null : trigger.comment;
   return {
     runtime,

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
-import type { Redact } from '../runner/secrets.ts';
+import type { Runtime } from '../runner/runtime.ts';
 import type { Interval, JobRecord } from '../turn.ts';
 import { explain, inUtc } from './explain.ts';
 import type { Answer, Exchange, Transport } from './http.ts';
@@ -16,7 +16,7 @@ import {
 import type { SendQueue } from './send-queue.ts';
 
 /** What requests to the API need; the same for every job. */
-export interface AgentContext {
+export interface AgentContext extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'redact'> {
   readonly transport: Transport;
   readonly queue: SendQueue;
   /** The host of the API, and the proxy if there is one, for messages. */
@@ -24,14 +24,9 @@ export interface AgentContext {
   readonly projectId: string;
   /** The code host of this workflow, for the check of pull request links. */
   readonly serverUrl: string;
-  readonly clock: Clock;
   /** A time of the clock, at which all requests to the API end. */
   readonly deadline: number;
-  readonly signal: AbortSignal;
-  /** 0 to 1, uniform. */
-  readonly random: () => number;
   readonly debug: (text: string) => void;
-  readonly redact: Redact;
 }
 
 /**
@@ -96,11 +91,11 @@ export async function fetchJob(
   remainingMs: () => number,
   isBeforeMessage = false,
 ): Promise<Fetched | Missed> {
-  const { transport, clock, signal, where, redact } = context;
+  const { transport, clock, where, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
   const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
-  const exchange = await transport.get(path, { timeoutMs, signal, isBeforeMessage });
+  const exchange = await transport.get(path, timeoutMs, isBeforeMessage);
   context.debug(describeExchange(`GET ${path}`, exchange));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (isSuccess && exchange.body.kind === 'ok') {
@@ -207,7 +202,7 @@ export function messageSender(
   prompt: string,
   onAttempt: () => string | undefined,
 ): () => Promise<Sent | Retry> {
-  const { transport, clock, deadline, signal } = context;
+  const { transport, clock, deadline } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
   const counts = new Map<SendClass, number>();
   return async () => {
@@ -216,7 +211,7 @@ export function messageSender(
     const veto = onAttempt();
     if (veto !== undefined) return { kind: 'refused', why: ours(veto) };
     const timeoutMs = (): number => Math.min(POST_MS, deadline - clock.now());
-    const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
+    const exchange = await transport.postOnce(path, { prompt }, timeoutMs);
     context.debug(describeExchange(`POST ${path}`, exchange));
     if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
     const sendClass = classifySend(exchange);

@@ -1,8 +1,9 @@
 import pLimit from 'p-limit';
-import type { Clock } from '../clock.ts';
+import type { Inputs } from '../inputs.ts';
 import { ok, problem, type Result } from '../result.ts';
-import type { ProxySettings } from '../runner/environment.ts';
+import type { Runtime } from '../runner/runtime.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
+import { USER_AGENT } from '../version.ts';
 import { MOST_AT_A_TIME } from './send-queue.ts';
 
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
@@ -45,34 +46,25 @@ export interface Failure {
   readonly why: string;
 }
 
-export interface RequestOptions {
-  /**
-   * Milliseconds for the whole request, including the body of the answer. It is called when the
-   * request starts, because a read may have to wait for other reads before.
-   */
-  readonly timeoutMs: () => number;
-  readonly signal: AbortSignal;
-  /** Whether a message waits for a read, which then skips the limit: the send queue already limits it. */
-  readonly isBeforeMessage?: boolean;
-}
-
-/** The two kinds of request that this action makes. Neither is retried here: see retry.ts. */
+/**
+ * The two kinds of request that this action makes. Neither is retried here: see retry.ts. `timeoutMs` is
+ * for the whole request, including the body of the answer. It is called when the request starts,
+ * because a read may have to wait for other reads before.
+ */
 export interface Transport {
-  /** Reads; connections are kept alive between calls. */
-  get(path: string, options: RequestOptions): Promise<Exchange>;
+  /**
+   * Reads; connections are kept alive between calls. If a message waits for the read, it skips the limit:
+   * the send queue already limits it.
+   */
+  get(path: string, timeoutMs: () => number, isBeforeMessage: boolean): Promise<Exchange>;
   /** Sends exactly one request, on a connection of its own. */
-  postOnce(path: string, json: unknown, options: RequestOptions): Promise<Exchange>;
+  postOnce(path: string, json: unknown, timeoutMs: () => number): Promise<Exchange>;
   /** Closes every connection at once. */
   close(): Promise<void>;
 }
 
-interface TransportOptions {
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  readonly userAgent: string;
-  readonly proxy: ProxySettings;
-  readonly clock: Clock;
-}
+type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
+  Pick<Runtime, 'clock' | 'signal'>;
 
 export function createTransport(options: TransportOptions): Transport {
   const open = new Set<Dispatcher>();
@@ -96,13 +88,13 @@ export function createTransport(options: TransportOptions): Transport {
     await dispatcher.destroy();
   }
 
-  async function read(path: string, limits: RequestOptions): Promise<Exchange> {
+  async function read(path: string, timeoutMs: () => number): Promise<Exchange> {
     shared ??= connect();
     const used = shared;
-    const exchange = await makeRequest(used, path, null, limits, options);
+    const exchange = await makeRequest(used, path, null, timeoutMs(), options);
     // A request that hangs may block its connection forever, and with it all requests that wait for it.
     // After a cancellation, no further request is made.
-    if (exchange.kind === 'failure' && shared === used && !limits.signal.aborted) {
+    if (exchange.kind === 'failure' && shared === used && !options.signal.aborted) {
       shared = undefined;
       retire(used);
     }
@@ -110,11 +102,11 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    get: (path, limits) =>
-      limits.isBeforeMessage ? read(path, limits) : afterMessage(() => read(path, limits)),
-    async postOnce(path, json, limits) {
+    get: (path, timeoutMs, isBeforeMessage) =>
+      isBeforeMessage ? read(path, timeoutMs) : afterMessage(() => read(path, timeoutMs)),
+    async postOnce(path, json, timeoutMs) {
       const own = connect();
-      const exchange = await makeRequest(own, path, JSON.stringify(json), limits, options);
+      const exchange = await makeRequest(own, path, JSON.stringify(json), timeoutMs(), options);
       await destroy(own);
       return exchange;
     },
@@ -149,10 +141,10 @@ async function makeRequest(
   dispatcher: Dispatcher,
   path: string,
   body: string | null,
-  { timeoutMs, signal: cancelled }: RequestOptions,
+  timeoutMs: number,
   options: TransportOptions,
 ): Promise<Exchange> {
-  const limits = limitTime(timeoutMs(), cancelled, options.clock);
+  const limits = limitTime(timeoutMs, options);
   const { signal } = limits;
   let written = false;
   let head: Omit<Answer, 'body'> | null = null;
@@ -184,7 +176,7 @@ async function makeRequest(
 const DONE = 'done';
 
 /** Stops a request that is cancelled, gets no connection in time or takes too long. */
-function limitTime(timeoutMs: number, cancelled: AbortSignal, clock: Clock) {
+function limitTime(timeoutMs: number, { clock, signal: cancelled }: TransportOptions) {
   const stop = new AbortController();
   const connected = new AbortController();
   const ended = new AbortController();
@@ -222,7 +214,7 @@ function limitTime(timeoutMs: number, cancelled: AbortSignal, clock: Clock) {
 function dispatchOptions(
   path: string,
   body: string | null,
-  { baseUrl, apiKey, userAgent }: TransportOptions,
+  { baseUrl, apiKey }: TransportOptions,
   signal: AbortSignal,
 ): Dispatcher.RequestOptions {
   const { origin, pathname } = resolvePath(baseUrl, path);
@@ -233,7 +225,7 @@ function dispatchOptions(
     method: isPost ? 'POST' : 'GET',
     headers: {
       authorization: `Bearer ${apiKey}`,
-      'user-agent': userAgent,
+      'user-agent': USER_AGENT,
       accept: 'application/json',
       'accept-encoding': 'identity',
       ...(isPost ? { 'content-type': 'application/json' } : {}),

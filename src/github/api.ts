@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
-import type { Clock } from '../clock.ts';
 import { PERMISSIONS, type Permission } from '../inputs.ts';
-import { type Env, problemWithCertificates, readProxy } from '../runner/environment.ts';
-import type { Redact } from '../runner/secrets.ts';
+import { problemWithCertificates, type RunInfo, readProxy } from '../runner/environment.ts';
+import type { Runtime } from '../runner/runtime.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
+import { USER_AGENT } from '../version.ts';
 import { CallLimits } from './call-limits.ts';
 import { type GitHubAnswer, GitHubError, GraphQLError, isUnclear, refuseErrors } from './errors.ts';
 import type { Reactable } from './event.ts';
@@ -50,20 +50,10 @@ export interface Reaction {
   readonly isNew: boolean;
 }
 
-export interface GitHubOptions {
+export interface GitHubOptions
+  extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal' | 'deferTierUp'>,
+    Pick<RunInfo, 'repository' | 'apiUrl' | 'graphqlUrl'> {
   readonly token: string;
-  /** `owner/name`. */
-  readonly repository: string;
-  readonly apiUrl: string;
-  readonly graphqlUrl: string;
-  readonly userAgent: string;
-  /** For the proxy and the check of certificates. */
-  readonly env: Env;
-  readonly clock: Clock;
-  readonly redact: Redact;
-  /** Aborted when the run is cancelled. */
-  readonly signal: AbortSignal;
-  readonly deferTierUp: () => void;
 }
 
 const PAGE_SIZE = 100;
@@ -163,7 +153,7 @@ export function connectOnce(options: GitHubOptions): () => Promise<GitHub> {
 
 /** Loads the client only now, because a run without calls to GitHub does not need it. */
 async function connect(options: GitHubOptions): Promise<GitHub> {
-  const { token, apiUrl: baseUrl, userAgent, env, deferTierUp } = options;
+  const { token, apiUrl: baseUrl, env, deferTierUp } = options;
   if (token === '') throw new GitHubError(401, 'github-token is empty');
   const unsafe = problemWithCertificates(env);
   if (unsafe !== undefined) throw new GitHubError(0, unsafe);
@@ -175,6 +165,7 @@ async function connect(options: GitHubOptions): Promise<GitHub> {
     const proxy = readProxy(env, protocol === 'http:' ? 'http:' : 'https:');
     if (proxy.kind === 'problem') throw new Error(proxy.problem);
     const fetch = createFetch(proxy.value);
+    const userAgent = USER_AGENT;
     return new Client(await getOctokit(token, { baseUrl, userAgent, log, fetch }), options);
   } catch (cause) {
     const why = 'its client could not be set up; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';

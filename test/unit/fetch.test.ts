@@ -192,7 +192,7 @@ describe('the client of GitHub over it', () => {
   const NUMBER = 7;
   const connect = (github: GitHub) =>
     connectOnce({
-      ...{ token: github.token, repository: 'octo/old', userAgent: 'test', env: {} },
+      ...{ token: github.token, repository: 'octo/old', env: {} },
       ...{ apiUrl: github.apiUrl, graphqlUrl: github.graphqlUrl },
       ...{ clock: systemClock, redact: (text) => text },
       ...{ signal: new AbortController().signal, deferTierUp() {} },

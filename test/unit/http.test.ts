@@ -5,13 +5,13 @@ import { createTransport, type Transport } from '../../src/agent/http.ts';
 import { systemClock } from '../../src/clock.ts';
 import { startFaultServer } from '../sim/fault-server.ts';
 
-function openTransport(baseUrl: string): Transport {
+function openTransport(baseUrl: string, { signal } = new AbortController()): Transport {
   return createTransport({
     baseUrl: new URL(baseUrl),
     apiKey: 'mint_key',
-    userAgent: 'test',
     proxy: { url: '', noProxy: '' },
     clock: systemClock,
+    signal,
   });
 }
 
@@ -20,15 +20,15 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   async (path) => {
     await using server = await startFaultServer();
     const transport = openTransport(`${server.origin}/base/`);
-    const limits = { timeoutMs: () => 30_000, signal: new AbortController().signal };
+    const timeoutMs = () => 30_000;
     const refused = {
       kind: 'failure',
       written: false,
       cause: 'network',
       why: 'the connection failed',
     };
-    expect(await transport.get(path, limits)).toEqual(refused);
-    expect(await transport.postOnce(path, {}, limits)).toEqual(refused);
+    expect(await transport.get(path, timeoutMs, false)).toEqual(refused);
+    expect(await transport.postOnce(path, {}, timeoutMs)).toEqual(refused);
     expect(server.connections).toBe(0);
     await transport.close();
   },
@@ -45,8 +45,7 @@ it('the limit of a read begins when it is its turn', async () => {
     started += 1;
     return 1450;
   };
-  const { signal } = new AbortController();
-  const reads = Array.from({ length: 100 }, () => transport.get('/', { timeoutMs, signal }));
+  const reads = Array.from({ length: 100 }, () => transport.get('/', timeoutMs, false));
   await new Promise(setImmediate);
   expect(started).toBe(24);
   const exchanges = await Promise.all(reads);
@@ -62,8 +61,7 @@ it('a read without time left makes no connection, and Node does not warn of its 
   process.on('warning', note);
   await using server = await startFaultServer();
   const transport = openTransport(server.origin);
-  const limits = { timeoutMs: () => -200, signal: new AbortController().signal };
-  const exchange = await transport.get('/', limits);
+  const exchange = await transport.get('/', () => -200, false);
   expect(exchange).toMatchObject({
     kind: 'failure',
     written: false,
@@ -85,11 +83,11 @@ it('a read before a message waits for no other read', async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const transport = openTransport(`http://127.0.0.1:${port}`);
   const cancel = new AbortController();
-  const limits = { timeoutMs: () => 30_000, signal: cancel.signal };
-  const others = Array.from({ length: 100 }, () => transport.get('/other', limits));
-  const first = await transport.get('/first', { ...limits, isBeforeMessage: true });
+  const transport = openTransport(`http://127.0.0.1:${port}`, cancel);
+  const timeoutMs = () => 30_000;
+  const others = Array.from({ length: 100 }, () => transport.get('/other', timeoutMs, false));
+  const first = await transport.get('/first', timeoutMs, true);
   expect(first.kind).toBe('answer');
   expect(held.length).toBeLessThanOrEqual(24);
   cancel.abort();

@@ -3,13 +3,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../src/clock.ts';
-import type { Runtime } from '../../../src/context.ts';
 import { readSecrets } from '../../../src/inputs.ts';
 import { serialise } from '../../../src/report/outputs.ts';
 import { run } from '../../../src/run.ts';
 import { type Env, readRunInfo } from '../../../src/runner/environment.ts';
 import { appendAtOnce, replacer } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log } from '../../../src/runner/log.ts';
+import type { Runtime } from '../../../src/runner/runtime.ts';
 import { type Redact, redactor } from '../../../src/runner/secrets.ts';
 import { getOctokit } from '../../../src/vendor/actions-github.ts';
 import { inTime } from './clock.ts';
