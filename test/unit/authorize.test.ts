@@ -9,7 +9,7 @@ import {
 } from '../../src/github/authorize.ts';
 import { GitHubError } from '../../src/github/errors.ts';
 import { type Account, readTrigger, type Trigger } from '../../src/github/event.ts';
-import type { AccessInputs } from '../../src/inputs.ts';
+import type { Inputs } from '../../src/inputs.ts';
 import { ours, reasonToText, sentence } from '../../src/reason.ts';
 import {
   ALICE,
@@ -211,7 +211,7 @@ describe('authorize', () => {
     readonly event?: WebhookEvent;
     readonly attempt?: number;
     readonly by?: string;
-    readonly access?: Partial<AccessInputs>;
+    readonly access?: Partial<Inputs>;
     readonly connect?: () => Promise<GitHub>;
   }
   const comment = issueComment({ number: 7, body: 'x' });
