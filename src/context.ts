@@ -1,4 +1,4 @@
-import type { AgentContext } from './agent/client.ts';
+import type { AgentContext } from './agent/context.ts';
 import type { Trigger } from './github/event.ts';
 import type { Inputs } from './inputs.ts';
 import type { Memory } from './memory/announcements.ts';

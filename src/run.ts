@@ -1,4 +1,4 @@
-import type { AgentContext } from './agent/client.ts';
+import type { AgentContext } from './agent/context.ts';
 import { createTransport, type Transport } from './agent/http.ts';
 import { openSendQueue } from './agent/send-queue.ts';
 import type { RunContext } from './context.ts';

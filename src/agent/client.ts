@@ -1,33 +1,17 @@
-import type { Clock } from '../clock.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
-import type { Runtime } from '../runner/runtime.ts';
 import type { Interval, JobRecord } from '../turn.ts';
+import type { AgentContext } from './context.ts';
 import { explain, inUtc } from './explain.ts';
-import type { Answer, Exchange, Transport } from './http.ts';
+import type { Answer, Exchange } from './http.ts';
 import { readRecord } from './job-record.ts';
 import {
   classifySend,
   isDelivery,
-  pollRetryDelayMs,
-  retryAfterMs,
+  retryDate,
+  retryDelayBeforeSendMs,
   type SendClass,
   sendRetryDelayMs,
 } from './retry.ts';
-import type { SendQueue } from './send-queue.ts';
-
-/** What requests to the API need; the same for every job. */
-export interface AgentContext extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'redact'> {
-  readonly transport: Transport;
-  readonly queue: SendQueue;
-  /** The host of the API, and the proxy if there is one, for messages. */
-  readonly where: string | Reason;
-  readonly projectId: string;
-  /** The code host of this workflow, for the check of pull request links. */
-  readonly serverUrl: string;
-  /** A time of the clock, at which all requests to the API end. */
-  readonly deadline: number;
-  readonly debug: (text: string) => void;
-}
 
 /**
  * Why polling or sending was given up. `stopped`: the send queue is stopped, because of another message
@@ -91,7 +75,7 @@ export async function fetchJob(
   remainingMs: () => number,
   isBeforeMessage = false,
 ): Promise<Fetched | Missed> {
-  const { transport, clock, where, redact } = context;
+  const { transport, clock, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
   const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
@@ -106,8 +90,7 @@ export async function fetchJob(
     const what = read.kind === 'ok' ? 'the record of another job' : read.problem;
     return { kind: 'missed', exchange, why: ours(`Polling the job returned ${what}.`) };
   }
-  const why = explain(exchange, { doing: 'poll', where, retryAt: null, isRetried: false, redact });
-  return { kind: 'missed', exchange, why };
+  return { kind: 'missed', exchange, why: explain(exchange, 'poll', false, context) };
 }
 
 export interface PollHooks {
@@ -143,12 +126,10 @@ export function pollBeforeSend(
     const { exchange } = poll;
     failures += 1;
     if (exchange.kind === 'failure') networkErrors += 1;
-    const now = clock.now();
-    const history = { failures, networkErrors, sinceSendMs: null, now, random: context.random() };
-    const afterMs = pollRetryDelayMs({ ...history, exchange });
+    const afterMs = retryDelayBeforeSendMs(exchange, failures, networkErrors, context);
     if (afterMs === null) return { kind: 'refused', why: poll.why };
-    const isTooLate = now + afterMs >= deadline;
-    const retryAt = isTooLate ? retryDate(exchange, clock) : null;
+    const isTooLate = clock.now() + afterMs >= deadline;
+    const retryAt = isTooLate ? retryDate(exchange, context) : null;
     const until = retryAt === null ? '' : `The API asks to wait until ${inUtc(retryAt)}.`;
     const why = join([poll.why, ours(until)]);
     onMissed(why, isTooLate ? null : afterMs);
@@ -223,18 +204,15 @@ export function messageSender(
 
 /** `earlier` is how many sends of this message failed in the same way before. */
 function afterFailedSend(
-  { queue, clock, deadline, signal, where, redact, random }: AgentContext,
+  context: AgentContext,
   jobId: string,
   exchange: Exchange,
   earlier: number,
 ): Sent | Retry {
-  const now = clock.now();
-  const remainingMs = deadline - now;
-  const history = { exchange, earlier, remainingMs, now, random: random() };
-  const afterMs = sendRetryDelayMs(history);
+  const { queue, signal } = context;
+  const afterMs = sendRetryDelayMs(exchange, earlier, context);
   const isRetried = afterMs !== null;
-  const retryAt = retryDate(exchange, clock);
-  const why = explain(exchange, { doing: 'send', where, retryAt, isRetried, redact });
+  const why = explain(exchange, 'send', isRetried, context);
   const sendClass = classifySend(exchange);
   if (sendClass === 'doubtful') return { kind: 'doubtful', why };
   if (signal.aborted) return CANCELLED;
@@ -282,13 +260,6 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
 
 function jobPath(projectId: string, jobId: string): string {
   return `/v2/agent/${projectId}/job/${jobId}`;
-}
-
-/** The date until which the API asks to wait; null if none, or beyond the range of Date. */
-function retryDate(exchange: Exchange, clock: Clock): Date | null {
-  const now = clock.now();
-  const ms = retryAfterMs(exchange, now);
-  return ms === null || ms > 1e14 ? null : new Date(now + ms);
 }
 
 function describeExchange(what: string, exchange: Exchange): string {

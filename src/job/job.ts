@@ -1,4 +1,5 @@
-import type { AgentContext, Fetched, PollHooks } from '../agent/client.ts';
+import type { Fetched, PollHooks } from '../agent/client.ts';
+import type { AgentContext } from '../agent/context.ts';
 import type { Inputs } from '../inputs.ts';
 import { type Reason, redactReason } from '../reason.ts';
 import {

@@ -1,4 +1,5 @@
-import { type AgentContext, fetchJob, type Missed } from '../agent/client.ts';
+import { fetchJob, type Missed } from '../agent/client.ts';
+import type { AgentContext } from '../agent/context.ts';
 import { pollRetryDelayMs } from '../agent/retry.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
 import { evaluateTurn, isFinal } from '../turn.ts';
@@ -93,13 +94,11 @@ function retryAfterMiss(
   failures: number,
   elapsedMs: number,
 ): number | null {
-  const { clock, deadline, random } = job.context;
+  const { clock, deadline } = job.context;
   // A 404 is tolerated for a while after a message, and only then.
   const sinceSendMs = job.state.turn.sentAt === null ? Infinity : elapsedMs;
-  const now = clock.now();
-  const history = { failures, networkErrors: 0, sinceSendMs, now, random: random() };
-  const delayMs = pollRetryDelayMs({ ...history, exchange });
-  const leftMs = deadline - now;
+  const delayMs = pollRetryDelayMs(exchange, failures, sinceSendMs, job.context);
+  const leftMs = deadline - clock.now();
   // The wait ends at the deadline, not because of this failure.
   if (leftMs <= 0) return 0;
   if (delayMs === null) return null;
