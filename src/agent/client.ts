@@ -93,20 +93,16 @@ export async function fetchJob(
   return { kind: 'missed', exchange, why: explain(exchange, 'poll', false, context) };
 }
 
-export interface PollHooks {
-  readonly onPoll: () => void;
-  /** `afterMs` is the pause before the next poll, or null if no time is left for one. */
-  readonly onMissed: (why: Reason, afterMs: number | null) => void;
-}
-
 /**
  * Returns a function that polls a job once before its message is sent, and says whether to retry.
- * It gives up once the send queue is stopped.
+ * It gives up once the send queue is stopped. `afterMs` is the pause before the next poll, or null if no time
+ * is left for one.
  */
 export function pollBeforeSend(
   context: AgentContext,
   jobId: string,
-  { onPoll, onMissed }: PollHooks,
+  onPoll: () => void,
+  onMissed: (why: Reason, afterMs: number | null) => void,
 ): () => Promise<Fetched | GiveUp | Retry> {
   const { clock, deadline, signal } = context;
   let failures = 0;
