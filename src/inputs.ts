@@ -207,9 +207,7 @@ function readSettings(
       number({ atLeast: 1, atMost: 3600 }, 1000),
     ),
     settleMs: optional('settle-seconds', 60_000, number({ atLeast: 0, atMost: 3600 }, 1000)),
-    onlyWhen: optional('only-when', null, (text, quote) =>
-      text === 'any' ? ok(null) : wordList(STATUSES, 'any')(text, quote),
-    ),
+    onlyWhen: optional('only-when', null, wordList(STATUSES, 'any', null)),
     failOn: optional('fail-on', new Set<TurnResult>(['failed', 'archived', 'timed-out']), failOn),
     comment: optional('comment', true, boolean),
     resendOnRerun: optional('resend-on-rerun', false, boolean),
@@ -325,17 +323,21 @@ function listOf<T extends string>(
   };
 }
 
-/** `alone` is a word that the list must not contain, but that may be given instead of it. */
-function wordList<T extends string>(words: readonly T[], alone: string): Check<ReadonlySet<T>> {
+/** `alone` is a word that may be given instead of a list, and `meaning` what it stands for. */
+function wordList<T extends string, A>(
+  words: readonly T[],
+  alone: string,
+  meaning: A,
+): Check<ReadonlySet<T> | A> {
   const isWord = (item: string): boolean => (words as readonly string[]).includes(item);
-  return listOf<T>(isWord, ours(`${words.join(', ')}, or ${alone} alone`));
+  const check = listOf<T>(isWord, ours(`${words.join(', ')}, or ${alone} alone`));
+  return (text, quote) => (text === alone ? ok(meaning) : check(text, quote));
 }
 
 const failOn: Check<ReadonlySet<TurnResult>> = (text, quote) => {
-  if (text === 'none') return ok(new Set<TurnResult>());
   const needless = ['error', 'cancelled'].find((word) => itemsOf(text).includes(word));
   return needless === undefined
-    ? wordList(FAIL_ON, 'none')(text, quote)
+    ? wordList(FAIL_ON, 'none', new Set<TurnResult>())(text, quote)
     : problem(ours(`does not take ${needless}: error and cancelled always fail the step.`));
 };
 

@@ -6,7 +6,7 @@ import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
 import { USER_AGENT } from '../version.ts';
 import { CallLimits } from './call-limits.ts';
 import { type GitHubAnswer, GitHubError, GraphQLError, isUnclear, refuseErrors } from './errors.ts';
-import type { Reactable } from './event.ts';
+import type { Account, Reactable } from './event.ts';
 import { createFetch } from './fetch.ts';
 
 // All calls to the API of GitHub.
@@ -38,7 +38,7 @@ export interface CommentsQuery {
 /** The permission of a person; `none` means less than triage. */
 export interface Collaborator {
   /** Null if the account no longer exists. */
-  readonly user: { readonly id: number; readonly login: string } | null;
+  readonly user: Pick<Account, 'id' | 'login'> | null;
   readonly permission: Permission | 'none';
 }
 

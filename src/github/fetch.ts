@@ -14,15 +14,6 @@ export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The parts of a response that the client reads. The body is complete. */
-export interface FetchResponse {
-  readonly status: number;
-  readonly url: string;
-  readonly headers: ReadonlyMap<string, string>;
-  text(): Promise<string>;
-  arrayBuffer(): Promise<ArrayBuffer>;
-}
-
 /**
  * GitHub redirects requests for a repository that was renamed. It expects the same method and body
  * again: https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects
@@ -43,7 +34,7 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings) {
     noProxy: `${noProxy},${LOOPBACK}`,
     proxyTunnel: true,
   });
-  return async (address: string, options: FetchOptions): Promise<FetchResponse> => {
+  return async (address: string, options: FetchOptions) => {
     const { method, headers, body = null, signal = null } = options;
     let url = new URL(address);
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -94,11 +85,12 @@ function unpack(bytes: Buffer, encoding: string): Buffer {
   throw new GitHubError(0, 'GitHub gave an answer that cannot be unpacked');
 }
 
+/** The parts of a response that the client reads. */
 function toResponse(
   { href }: URL,
   { statusCode, headers }: Dispatcher.ResponseData,
   bytes: Buffer,
-): FetchResponse {
+) {
   const pairs = Object.entries(headers).map(
     ([name, value]) => [name, [value].flat().join(', ')] as const,
   );

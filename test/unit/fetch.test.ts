@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { connectOnce } from '../../src/github/api.ts';
-import { createFetch, type FetchOptions, type FetchResponse } from '../../src/github/fetch.ts';
+import { createFetch, type FetchOptions } from '../../src/github/fetch.ts';
 import { type GitHub, startGitHub } from '../sim/github/server.ts';
 
 const MIB = 1024 * 1024;
@@ -38,7 +38,7 @@ async function serve(respond: RequestListener): Promise<Site> {
   };
 }
 
-function fetch(url: string, options = GET): Promise<FetchResponse> {
+function fetch(url: string, options = GET) {
   return createFetch({ url: '', noProxy: '' })(url, options);
 }
 
