@@ -107,7 +107,7 @@ class Fleet {
     if (poll.kind !== 'fetched') {
       return { conversation: null, memory: { kind: 'not-polled', giveUp: poll } };
     }
-    const found = ownPullRequest(poll.record.prLink, info);
+    const found = ownPullRequest(poll.record.prLink, info.repositoryUrl);
     return { conversation: found, memory: await updates.load(found) };
   }
 
@@ -223,7 +223,7 @@ class Fleet {
     if (!this.#isFromJob) return known;
     // The response to the message may lack the link that a poll has returned.
     const prLink = record?.prLink ?? turn.base?.prLink ?? null;
-    return ownPullRequest(prLink, this.#context.info) ?? known;
+    return ownPullRequest(prLink, this.#context.info.repositoryUrl) ?? known;
   }
 
   #warn(text: string): void {

@@ -12,6 +12,7 @@ export interface RunInfo {
   readonly graphqlUrl: string;
   /** `owner/name`. */
   readonly repository: string;
+  readonly repositoryUrl: string;
   readonly runId: string;
   /** 1 for the first attempt, more for a re-run. */
   readonly attempt: number;
@@ -23,18 +24,19 @@ export interface RunInfo {
   readonly triggeringActor: string;
 }
 
-const GITHUB = 'https://github.com';
-
 export function readRunInfo(env: Env): RunInfo {
   const apiUrl = env.GITHUB_API_URL || 'https://api.github.com';
-  const serverUrl = env.GITHUB_SERVER_URL ?? '';
+  const givenUrl = env.GITHUB_SERVER_URL ?? '';
+  const serverUrl = URL.canParse(givenUrl) ? givenUrl : 'https://github.com';
+  const repository = env.GITHUB_REPOSITORY ?? '';
   const attempt = Number(env.GITHUB_RUN_ATTEMPT);
   const runId = env.GITHUB_RUN_ID ?? '';
   return {
-    serverUrl: URL.canParse(serverUrl) ? serverUrl : GITHUB,
+    serverUrl,
     apiUrl,
     graphqlUrl: env.GITHUB_GRAPHQL_URL || `${apiUrl}/graphql`,
-    repository: env.GITHUB_REPOSITORY ?? '',
+    repository,
+    repositoryUrl: `${serverUrl}/${repository}`,
     runId,
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
     origin: `run:${runId}:${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,

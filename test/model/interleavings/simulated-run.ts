@@ -203,6 +203,7 @@ function settingsOf(setup: RunSetup): Pick<RunContext, 'info' | 'trigger' | 'inp
     apiUrl: '',
     graphqlUrl: '',
     repository: REPOSITORY,
+    repositoryUrl: `${SERVER_URL}/${REPOSITORY}`,
     ...{ runId, attempt, origin: `run:${runId}:${step}`, actor: 'alice', triggeringActor: 'alice' },
   };
   const inputs: Inputs = {

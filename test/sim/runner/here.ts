@@ -48,8 +48,8 @@ export async function runHere(step: Step): Promise<StepResult> {
 function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runtime {
   const secrets = readSecrets(env);
   for (const secret of secrets) write(command('add-mask', secret));
-  const { serverUrl, repository } = readRunInfo(env);
-  const redact = redactor(secrets, [`${serverUrl}/${repository}`, serverUrl]);
+  const { serverUrl, repositoryUrl } = readRunInfo(env);
+  const redact = redactor(secrets, [repositoryUrl, serverUrl]);
   const replaceOutputs = replacer(env.GITHUB_OUTPUT);
   return {
     env,
