@@ -287,7 +287,6 @@ function whole(json: unknown): Answer['body'] {
 
 const ANSWERS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {
   error: (text) => ({ body: whole({ error: text }) }),
-  'the message of an error': (text) => ({ body: whole({ error: { message: text } }) }),
   message: (text) => ({ body: whole({ message: text }) }),
   'a body': (text) => ({ body: whole(text) }),
   'the content type': (text) => ({ contentType: text }),
