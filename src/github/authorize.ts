@@ -3,7 +3,7 @@ import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
-import type { GitHub } from './api.ts';
+import type { Collaborator, GitHub } from './api.ts';
 import { reasonFor } from './errors.ts';
 import {
   type Account,
@@ -91,10 +91,12 @@ export async function authorize(
     const reason = sentence`${login} is a bot or app that is not in allowed-bots.`;
     return explained(trigger, denied(reason));
   }
-  const people = found.value.filter(isPerson);
-  if (minimumPermission === 'none' || people.length === 0) return ALLOWED;
-  const checking = connect().then((github) => checkPermissions(github, people, minimumPermission));
-  return explained(trigger, await checking.catch(cannotCheck));
+  if (minimumPermission === 'none') return ALLOWED;
+  for (const person of found.value.filter(isPerson)) {
+    const authorization = await checkPermission(person, minimumPermission, connect);
+    if (authorization.kind !== 'allowed') return explained(trigger, authorization);
+  }
+  return ALLOWED;
 }
 
 /** Everyone who triggered or re-ran this run. */
@@ -136,32 +138,22 @@ function explained({ event }: Trigger, authorization: Authorization): Authorizat
 }
 
 /**
- * Asks GitHub for each person's permission on the repository. Nothing else proves it, neither
+ * Asks GitHub for the permission of a person on the repository. Nothing else proves it, neither
  * `author_association` nor the name of an actor.
  */
-export async function checkPermissions(
-  github: GitHub,
-  people: readonly Account[],
-  minimum: Permission,
-): Promise<Authorization> {
-  for (const person of people) {
-    const name = oneLine(person.login, 100);
-    const authorization = await checkPermission(github, person, minimum).catch((error) =>
-      failed(sentence`The permission of ${name} cannot be checked: ${reasonFor(error)}.`),
-    );
-    if (authorization.kind !== 'allowed') return authorization;
-  }
-  return ALLOWED;
-}
-
 async function checkPermission(
-  github: GitHub,
   { login, id }: Account,
   minimum: Permission,
+  connect: () => Promise<GitHub>,
 ): Promise<Authorization> {
   const name = oneLine(login, 100);
   const needed = ours(`${minimum} permission on this repository (minimum-permission)`);
-  const found = await github.collaborator(login);
+  let found: Collaborator | null;
+  try {
+    found = await (await connect()).collaborator(login);
+  } catch (error) {
+    return failed(sentence`The permission of ${name} cannot be checked: ${reasonFor(error)}.`);
+  }
   if (found === null) {
     return denied(sentence`${name} is not a collaborator and lacks the ${needed}.`);
   }
