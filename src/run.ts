@@ -52,7 +52,8 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
   const info = readRunInfo(runtime.env);
   const { access, inputs, problems } = readInputs(runtime.env, runtime.redact);
-  const trigger = findTrigger(runtime);
+  const event = runtime.env.GITHUB_EVENT_NAME ?? '';
+  const trigger = readTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));
   const trusted = isTrusted(trigger);
   if (trigger.problem !== null && !trusted) {
     return fail(runtime, ours(`The run does not know what started it: ${trigger.problem}.`));
@@ -137,10 +138,6 @@ async function followUp(
     // The run does not wait for a reaction that takes too long.
     await deadline.waitFor(reactions.settled()).catch(() => {});
   }
-}
-
-function findTrigger({ env }: Runtime): Trigger {
-  return readTrigger(env.GITHUB_EVENT_NAME ?? '', readWhole(env.GITHUB_EVENT_PATH ?? ''));
 }
 
 /** What a run needs to use GitHub. */

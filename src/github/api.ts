@@ -186,7 +186,7 @@ class Client {
   constructor(octokit: Octokit, options: GitHubOptions) {
     this.#octokit = octokit;
     this.#options = options;
-    this.#limits = new CallLimits(options.clock, options.redact, options.signal);
+    this.#limits = new CallLimits(options);
   }
 
   /**
