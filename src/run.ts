@@ -1,5 +1,5 @@
 import type { AgentContext } from './agent/context.ts';
-import { createTransport, type Transport } from './agent/http.ts';
+import { createTransport } from './agent/http.ts';
 import { openSendQueue } from './agent/send-queue.ts';
 import type { RunContext } from './context.ts';
 import { connectOnce, type GitHub } from './github/api.ts';
@@ -119,10 +119,9 @@ async function followUp(
   introduce(runtime, inputs);
   // A run with many jobs takes long, and without this V8 would use twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
-  const transport = createTransport({ ...inputs, ...runtime });
   const context: RunContext = {
     ...work,
-    agent: agentContext(work, transport),
+    agent: agentContext(work),
     writeOutputs: () => writeOutputs(runtime, { states: [...states.values()], commentUrls: [] }),
   };
   try {
@@ -134,7 +133,6 @@ async function followUp(
     await runJobs(context, jobs.value);
     return await report(context, reactions);
   } finally {
-    await transport.close();
     // The run does not wait for a reaction that takes too long.
     await deadline.waitFor(reactions.settled()).catch(() => {});
   }
@@ -226,15 +224,16 @@ function introduce({ log }: Runtime, { baseUrl, apiKey, repeatedIds }: Inputs): 
   }
 }
 
-function agentContext(
-  { runtime, inputs, info }: Pick<RunContext, 'runtime' | 'inputs' | 'info'>,
-  transport: Transport,
-): AgentContext {
+function agentContext({
+  runtime,
+  inputs,
+  info,
+}: Pick<RunContext, 'runtime' | 'inputs' | 'info'>): AgentContext {
   const { clock, signal, random, log, redact } = runtime;
   const { baseUrl, projectId, proxy, timeoutMs } = inputs;
   const through = proxy.url === '' ? NO_REASON : sentence` (proxy ${new URL(proxy.url).host})`;
   return {
-    transport,
+    transport: createTransport({ ...inputs, ...runtime }),
     queue: openSendQueue(),
     where: sentence`${baseUrl.host}${through}`,
     projectId,

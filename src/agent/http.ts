@@ -49,7 +49,7 @@ export interface Failure {
 /**
  * The two kinds of request that this action makes. Neither is retried here: see retry.ts. `timeoutMs` is
  * for the whole request, including the body of the answer. It is called when the request starts,
- * because a read may have to wait for other reads before.
+ * because a read may have to wait for other reads before. Open connections end with the process.
  */
 export interface Transport {
   /**
@@ -59,44 +59,25 @@ export interface Transport {
   get(path: string, timeoutMs: () => number, isBeforeMessage: boolean): Promise<Exchange>;
   /** Sends exactly one request, on a connection of its own. */
   postOnce(path: string, json: unknown, timeoutMs: () => number): Promise<Exchange>;
-  /** Closes every connection at once. */
-  close(): Promise<void>;
 }
 
 type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
   Pick<Runtime, 'clock' | 'signal'>;
 
 export function createTransport(options: TransportOptions): Transport {
-  const open = new Set<Dispatcher>();
   const afterMessage = pLimit(MOST_AFTER_MESSAGE);
   let shared: Dispatcher | undefined;
 
-  function connect(): Dispatcher {
-    const dispatcher = createDispatcher(options);
-    open.add(dispatcher);
-    return dispatcher;
-  }
-
-  /** Closes a dispatcher once its other requests have ended. */
-  function retire(dispatcher: Dispatcher): void {
-    const forget = (): boolean => open.delete(dispatcher);
-    dispatcher.close().then(forget, forget);
-  }
-
-  async function destroy(dispatcher: Dispatcher): Promise<void> {
-    open.delete(dispatcher);
-    await dispatcher.destroy();
-  }
-
   async function read(path: string, timeoutMs: () => number): Promise<Exchange> {
-    shared ??= connect();
+    shared ??= createDispatcher(options);
     const used = shared;
     const exchange = await makeRequest(used, path, null, timeoutMs(), options);
     // A request that hangs may block its connection forever, and with it all requests that wait for it.
     // After a cancellation, no further request is made.
     if (exchange.kind === 'failure' && shared === used && !options.signal.aborted) {
       shared = undefined;
-      retire(used);
+      // Its other requests go on.
+      used.close().catch(() => {});
     }
     return exchange;
   }
@@ -105,13 +86,10 @@ export function createTransport(options: TransportOptions): Transport {
     get: (path, timeoutMs, isBeforeMessage) =>
       isBeforeMessage ? read(path, timeoutMs) : afterMessage(() => read(path, timeoutMs)),
     async postOnce(path, json, timeoutMs) {
-      const own = connect();
+      const own = createDispatcher(options);
       const exchange = await makeRequest(own, path, JSON.stringify(json), timeoutMs(), options);
-      await destroy(own);
+      await own.destroy();
       return exchange;
-    },
-    async close() {
-      await Promise.all([...open].map(destroy));
     },
   };
 }

@@ -187,7 +187,6 @@ function routed(services: ReadonlyMap<string, Service | undefined>): Transport {
   return {
     get: (path, ...limits) => serviceOf(path).get(path, ...limits),
     postOnce: (path, ...message) => serviceOf(path).postOnce(path, ...message),
-    close: () => Promise.resolve(),
   };
 }
 

@@ -232,7 +232,6 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       post.mayBeTaken &&= exchange.kind === 'failure' || !refuses(exchange);
       return exchange;
     },
-    close: () => Promise.resolve(),
   };
 }
 

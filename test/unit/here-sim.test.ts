@@ -21,7 +21,6 @@ async function ask(clock: Clock, origin: string, ms: number): Promise<string> {
     signal,
   });
   const exchange = await transport.get('/', () => ms, false);
-  await transport.close();
   if (exchange.kind === 'failure') return exchange.why;
   return exchange.body.kind === 'ok' ? exchange.body.value : exchange.body.problem;
 }

@@ -30,7 +30,6 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
     expect(await transport.get(path, timeoutMs, false)).toEqual(refused);
     expect(await transport.postOnce(path, {}, timeoutMs)).toEqual(refused);
     expect(server.connections).toBe(0);
-    await transport.close();
   },
 );
 
@@ -51,7 +50,6 @@ it('the limit of a read begins when it is its turn', async () => {
   const exchanges = await Promise.all(reads);
   expect(started).toBe(100);
   expect(exchanges.filter(({ kind }) => kind === 'failure')).toEqual([]);
-  await transport.close();
   server.close();
 });
 
@@ -72,7 +70,6 @@ it('a read without time left makes no connection, and Node does not warn of its 
   process.off('warning', note);
   expect(warnings).toEqual([]);
   expect(server.connections).toBe(0);
-  await transport.close();
 });
 
 it('a read before a message waits for no other read', async () => {
@@ -92,6 +89,5 @@ it('a read before a message waits for no other read', async () => {
   expect(held.length).toBeLessThanOrEqual(24);
   cancel.abort();
   await Promise.all(others);
-  await transport.close();
   server.close();
 });

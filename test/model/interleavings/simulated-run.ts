@@ -287,6 +287,5 @@ function openTransport(
         ...{ kind: 'post', on: jobOf(path), unanswered },
         act: () => server.post(jobOf(path), name, reply),
       }),
-    close: () => Promise.resolve(),
   };
 }
