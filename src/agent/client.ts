@@ -29,7 +29,6 @@ const CANCELLED: GiveUp = { kind: 'cancelled', why: NO_REASON };
 export interface Retry {
   readonly kind: 'retry';
   readonly why: Reason;
-  /** Milliseconds to wait before. */
   readonly afterMs: number;
   /** Whether messages to other jobs should wait, too. */
   readonly holdsOthers: boolean;
@@ -38,11 +37,9 @@ export interface Retry {
 export interface Fetched {
   readonly kind: 'fetched';
   readonly record: JobRecord;
-  /** When the job was polled. */
   readonly during: Interval;
 }
 
-/** A poll that failed. */
 export interface Missed {
   readonly kind: 'missed';
   readonly exchange: Exchange;

@@ -23,7 +23,6 @@ export interface OwnComment {
   readonly versions: readonly string[];
 }
 
-/** Which comments to read. */
 export interface CommentsQuery {
   /** Known comments, which are read even if the list does not show them yet. */
   readonly nodeIds: readonly string[];

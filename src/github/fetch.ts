@@ -6,7 +6,6 @@ import { GitHubError } from './errors.ts';
 // The part of `fetch` that GitHub's client needs. It uses the same parts of undici as `agent/http.ts`.
 // With undici's own `fetch`, the archive that each job downloads would be half as large again.
 
-/** The options that the client passes. */
 export interface FetchOptions {
   readonly method: Dispatcher.HttpMethod;
   readonly headers: Readonly<Record<string, string>>;
