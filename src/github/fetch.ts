@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import type { ProxySettings } from '../runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 import { GitHubError } from './errors.ts';
@@ -41,7 +40,7 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings) {
         origin: url.origin,
         path: url.pathname + url.search,
         method,
-        headers: { ...headers, 'accept-encoding': 'gzip' },
+        headers: { ...headers, 'accept-encoding': 'identity' },
         body,
         signal,
       });
@@ -62,7 +61,7 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings) {
   };
 }
 
-async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Buffer> {
+async function readBody({ body }: Dispatcher.ResponseData): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -70,18 +69,7 @@ async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Buf
     if (size > SIZE_LIMIT) throw new GitHubError(0, 'GitHub gave an answer that is too large');
     chunks.push(chunk);
   }
-  const bytes = Buffer.concat(chunks);
-  const encoding = [headers['content-encoding'] ?? []].flat().join();
-  return encoding === '' || size === 0 ? bytes : unpack(bytes, encoding);
-}
-
-function unpack(bytes: Buffer, encoding: string): Buffer {
-  try {
-    if (encoding === 'gzip') return gunzipSync(bytes, { maxOutputLength: SIZE_LIMIT });
-  } catch {
-    // It is damaged or too large.
-  }
-  throw new GitHubError(0, 'GitHub gave an answer that cannot be unpacked');
+  return Buffer.concat(chunks);
 }
 
 /** The parts of a response that the client reads. */
