@@ -63,20 +63,27 @@ const POST_MS = 60_000;
 export const LEAST_POST_MS = 2000;
 
 /**
- * Polls a job once, within 30 s and `remainingMs()`. That is called when the request starts,
- * because many jobs share a few connections and time spent waiting for one of them must not count.
+ * Polls a job once after its message. `remainingMs` is called when the request starts, because many jobs
+ * share a few connections, and time spent waiting for one of them must not count.
  */
-export async function fetchJob(
+export function pollAfterSend(
   context: AgentContext,
   jobId: string,
   remainingMs: () => number,
-  isBeforeMessage = false,
+): Promise<Fetched | Missed> {
+  return context.queue.limitPolls(() => fetchJob(context, jobId, remainingMs()));
+}
+
+/** Polls a job once, within 30 s and `remainingMs`. */
+async function fetchJob(
+  context: AgentContext,
+  jobId: string,
+  remainingMs: number,
 ): Promise<Fetched | Missed> {
   const { transport, clock, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
-  const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
-  const exchange = await transport.get(path, timeoutMs, isBeforeMessage);
+  const exchange = await transport.get(path, Math.min(POLL_MS, remainingMs));
   context.debug(describeExchange(`GET ${path}`, exchange));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (isSuccess && exchange.body.kind === 'ok') {
@@ -108,8 +115,7 @@ export function pollBeforeSend(
     const giveUp = mustGiveUp(context, 0);
     if (giveUp !== null) return giveUp;
     onPoll();
-    const remainingMs = (): number => deadline - clock.now();
-    const poll = await fetchJob(context, jobId, remainingMs, true);
+    const poll = await fetchJob(context, jobId, deadline - clock.now());
     if (poll.kind === 'fetched') {
       failures = 0;
       networkErrors = 0;
@@ -184,7 +190,7 @@ export function messageSender(
     if (giveUp !== null) return giveUp;
     const veto = onAttempt();
     if (veto !== undefined) return { kind: 'refused', why: ours(veto) };
-    const timeoutMs = (): number => Math.min(POST_MS, deadline - clock.now());
+    const timeoutMs = Math.min(POST_MS, deadline - clock.now());
     const exchange = await transport.postOnce(path, { prompt }, timeoutMs);
     context.debug(describeExchange(`POST ${path}`, exchange));
     if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);

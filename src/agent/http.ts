@@ -1,10 +1,9 @@
-import pLimit from 'p-limit';
 import type { Inputs } from '../inputs.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 import { USER_AGENT } from '../version.ts';
-import { MOST_AT_A_TIME } from './send-queue.ts';
+import { MOST_AT_A_TIME, MOST_POLLS_AT_A_TIME } from './send-queue.ts';
 
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
@@ -12,11 +11,10 @@ const CONNECT_MS = 10_000;
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
 /**
- * How many reads may run at once: after a message, and in all. Each has a connection of its own. While
- * the connections of failed reads are being closed, twice as many may be open.
+ * One for each read that may run at once, before and after messages. While the connections of failed reads are
+ * being closed, twice as many may be open.
  */
-const MOST_AFTER_MESSAGE = 24;
-const MOST_READS = MOST_AFTER_MESSAGE + MOST_AT_A_TIME;
+const MOST_CONNECTIONS = MOST_AT_A_TIME + MOST_POLLS_AT_A_TIME;
 
 /** The result of one request. Requests never throw. */
 export type Exchange = Answer | Failure;
@@ -48,46 +46,37 @@ export interface Failure {
 
 /**
  * The two kinds of request that this action makes. Neither is retried here: see retry.ts. `timeoutMs` is
- * for the whole request, including the body of the answer. It is called when the request starts,
- * because a read may have to wait for other reads before. Open connections end with the process.
+ * for the whole request, including the body of the answer. Open connections end with the process.
  */
 export interface Transport {
-  /**
-   * Reads; connections are kept alive between calls. If a message waits for the read, it skips the limit:
-   * the send queue already limits it.
-   */
-  get(path: string, timeoutMs: () => number, isBeforeMessage: boolean): Promise<Exchange>;
+  /** Reads; connections are kept alive between calls. */
+  get(path: string, timeoutMs: number): Promise<Exchange>;
   /** Sends exactly one request, on a connection of its own. */
-  postOnce(path: string, json: unknown, timeoutMs: () => number): Promise<Exchange>;
+  postOnce(path: string, json: unknown, timeoutMs: number): Promise<Exchange>;
 }
 
 type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
   Pick<Runtime, 'clock' | 'signal'>;
 
 export function createTransport(options: TransportOptions): Transport {
-  const afterMessage = pLimit(MOST_AFTER_MESSAGE);
   let shared: Dispatcher | undefined;
-
-  async function read(path: string, timeoutMs: () => number): Promise<Exchange> {
-    shared ??= createDispatcher(options);
-    const used = shared;
-    const exchange = await makeRequest(used, path, null, timeoutMs(), options);
-    // A request that hangs may block its connection forever, and with it all requests that wait for it.
-    // After a cancellation, no further request is made.
-    if (exchange.kind === 'failure' && shared === used && !options.signal.aborted) {
-      shared = undefined;
-      // Its other requests go on.
-      used.close().catch(() => {});
-    }
-    return exchange;
-  }
-
   return {
-    get: (path, timeoutMs, isBeforeMessage) =>
-      isBeforeMessage ? read(path, timeoutMs) : afterMessage(() => read(path, timeoutMs)),
+    async get(path, timeoutMs) {
+      shared ??= createDispatcher(options);
+      const used = shared;
+      const exchange = await makeRequest(used, path, null, timeoutMs, options);
+      // A request that hangs may block its connection forever, and with it all requests that wait for it.
+      // After a cancellation, no further request is made.
+      if (exchange.kind === 'failure' && shared === used && !options.signal.aborted) {
+        shared = undefined;
+        // Its other requests go on.
+        used.close().catch(() => {});
+      }
+      return exchange;
+    },
     async postOnce(path, json, timeoutMs) {
       const own = createDispatcher(options);
-      const exchange = await makeRequest(own, path, JSON.stringify(json), timeoutMs(), options);
+      const exchange = await makeRequest(own, path, JSON.stringify(json), timeoutMs, options);
       await own.destroy();
       return exchange;
     },
@@ -106,7 +95,7 @@ function createDispatcher({ proxy }: TransportOptions): Dispatcher {
     noProxy: proxy.noProxy,
     proxyTunnel: true,
     pipelining: 1,
-    connections: MOST_READS,
+    connections: MOST_CONNECTIONS,
     connect: { timeout: 0 },
     headersTimeout: 0,
     bodyTimeout: 0,

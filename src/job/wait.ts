@@ -1,4 +1,4 @@
-import { fetchJob, type Missed } from '../agent/client.ts';
+import { type Missed, pollAfterSend } from '../agent/client.ts';
 import type { AgentContext } from '../agent/context.ts';
 import { pollRetryDelayMs } from '../agent/retry.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
@@ -31,7 +31,7 @@ export async function confirmDelivery(job: Job, why: Reason): Promise<boolean> {
   for (;;) {
     const remainingMs = end - clock.now();
     countPoll(job);
-    const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, end));
+    const poll = await pollAfterSend(context, jobId, () => pollTimeoutMs(context, end));
     if (poll.kind === 'fetched') {
       takePoll(job, poll);
       if (job.state.turn.evidence) return true;
@@ -70,7 +70,7 @@ export async function waitUntilDone(job: Job, isOvertaken = false): Promise<End>
     emit(job, { kind: 'waiting', nextPollMs: pauseMs, remainingMs: deadline - now });
     if (!(await pause(context, pauseMs))) return stoppedWaiting(job.state);
     countPoll(job);
-    const poll = await fetchJob(context, jobId, () => pollTimeoutMs(context, deadline));
+    const poll = await pollAfterSend(context, jobId, () => pollTimeoutMs(context, deadline));
     if (signal.aborted) return stoppedWaiting(job.state);
     if (poll.kind === 'fetched') {
       takePoll(job, poll);

@@ -46,7 +46,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'memory/data.ts',
   ],
   // Where not all may run at a time.
-  'p-limit': ['agent/http.ts', 'agent/send-queue.ts'],
+  'p-limit': ['agent/send-queue.ts'],
 };
 /** Parts of packages that these offer to everybody. */
 const PUBLIC_PARTS = ['zod/mini'];

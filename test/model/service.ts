@@ -206,7 +206,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
     async get(_, timeoutMs) {
       const poll: Span = { startedAt: clock.now(), endedAt: Infinity };
       polls.push(poll);
-      const exchange = await request(script.nextPoll(), timeoutMs(), () => {});
+      const exchange = await request(script.nextPoll(), timeoutMs, () => {});
       poll.endedAt = clock.now();
       return exchange;
     },
@@ -220,7 +220,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       };
       posts.push(post);
       const step = script.nextPost();
-      const exchange = await request(step, timeoutMs(), () => {
+      const exchange = await request(step, timeoutMs, () => {
         post.mayBeTaken = true;
         if (isTaken(step)) accept();
       });

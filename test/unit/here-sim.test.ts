@@ -20,7 +20,7 @@ async function ask(clock: Clock, origin: string, ms: number): Promise<string> {
     clock,
     signal,
   });
-  const exchange = await transport.get('/', () => ms, false);
+  const exchange = await transport.get('/', ms);
   if (exchange.kind === 'failure') return exchange.why;
   return exchange.body.kind === 'ok' ? exchange.body.value : exchange.body.problem;
 }
