@@ -189,9 +189,7 @@ const LONGEST_WAIT_MS = 9e14;
 /** Milliseconds since 1970 of an IMF-fixdate, the only form that servers may send. */
 function httpDate(text: string): number | null {
   if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), /.test(text)) return null;
-  // A Date has no leap seconds.
-  const whole = text.replace(':60 GMT', ':59 GMT');
-  const time = Date.parse(whole);
+  const time = Date.parse(text);
   // It also accepts other forms, and dates that do not exist: 31 February would be 3 March.
-  return new Date(time).toUTCString().slice(3) === whole.slice(3) ? time : null;
+  return new Date(time).toUTCString().slice(3) === text.slice(3) ? time : null;
 }

@@ -71,13 +71,10 @@ export function neededFor(error: unknown): string {
 }
 
 const text = z.catch(z.string(), '');
-const headersSchema = z.catch(
-  z.object({
-    'retry-after': z.catch(z.string().check(z.regex(/^\d{1,6}$/)), ''),
-    'x-ratelimit-remaining': text,
-  }),
-  { 'retry-after': '', 'x-ratelimit-remaining': '' },
-);
+const headersSchema = z.object({
+  'retry-after': z.catch(z.string().check(z.regex(/^\d{1,6}$/)), ''),
+  'x-ratelimit-remaining': text,
+});
 export interface GitHubAnswer {
   readonly status: number;
   readonly headers: unknown;

@@ -194,8 +194,7 @@ describe('retryAfterMs', () => {
     [['Sat, 21 Foo 2026 12:01:30 GMT'], null],
     [['9'.repeat(40)], 9e14],
     [['0000000000010'], 10_000],
-    [['Sat, 21 Nov 2026 12:00:60 GMT'], 59_000],
-    [['Sat, 21 Nov 2026 12:00:61 GMT'], null],
+    [['Sat, 21 Nov 2026 12:00:60 GMT'], null],
   ] as const)('%j is %j', (retryAfter, expected) => {
     expect(retryAfterMs(answer(429, { retryAfter, date }), NOW)).toBe(expected);
   });
