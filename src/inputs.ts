@@ -95,7 +95,7 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   const problems: Reason[] = [];
   const settings = readSettings(env, redact, problems);
   const prompt = settings.send ? readPrompt(env, redact) : ok('');
-  const proxy = readProxy(env, settings.baseUrl.protocol === 'http:' ? 'http:' : 'https:');
+  const proxy = readProxy(env, settings.baseUrl);
   const certificates = problemWithCertificates(env);
   if (prompt.kind === 'problem') problems.push(prompt.problem);
   if (proxy.kind === 'problem') problems.push(ours(proxy.problem));

@@ -159,13 +159,10 @@ async function connect(options: GitHubOptions): Promise<GitHub> {
   // After some requests V8 starts to optimize, and the end of the run would wait for that for 20 ms.
   deferTierUp();
   try {
-    const log = { debug() {}, info() {}, warn() {}, error() {} };
-    const { protocol } = new URL(baseUrl);
-    const proxy = readProxy(env, protocol === 'http:' ? 'http:' : 'https:');
+    const proxy = readProxy(env, new URL(baseUrl));
     if (proxy.kind === 'problem') throw new Error(proxy.problem);
-    const fetch = createFetch(proxy.value);
-    const userAgent = USER_AGENT;
-    return new Client(await getOctokit(token, { baseUrl, userAgent, log, fetch }), options);
+    const octokit = await getOctokit(token, baseUrl, USER_AGENT, createFetch(proxy.value));
+    return new Client(octokit, options);
   } catch (cause) {
     const why = 'its client could not be set up; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
     throw new GitHubError(0, why, cause);

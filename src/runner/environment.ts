@@ -53,7 +53,7 @@ export function problemWithCertificates(env: Env): string | undefined {
     : undefined;
 }
 
-/** The proxy for one scheme, or an empty `url` for none. */
+/** The proxy for a URL, or an empty `url` for none. */
 export interface ProxySettings {
   readonly url: string;
   /** Hosts that are reached directly, in the form that curl accepts. */
@@ -64,8 +64,8 @@ export interface ProxySettings {
  * Reads the proxy variables like the runner (actions/runner, RunnerWebProxy.cs): lower case takes
  * precedence, `http://` is the default scheme, and https never uses `http_proxy`.
  */
-export function readProxy(env: Env, scheme: 'http:' | 'https:'): Result<ProxySettings> {
-  const name = scheme === 'https:' ? 'https_proxy' : 'http_proxy';
+export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
+  const name = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
   const url = variable(env, name);
   const noProxy = variable(env, 'no_proxy');
   if (url === '') return ok({ url: '', noProxy });

@@ -17,8 +17,7 @@ import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.t
 import { prepare } from './setup.ts';
 
 // Its packages are loaded before: a step would wait for them in real time.
-const options = { baseUrl: 'https://x.example', userAgent: 'x', log: console, fetch };
-await getOctokit('x', options);
+await getOctokit('x', 'https://x.example', 'x', fetch);
 
 export async function runHere(step: Step): Promise<StepResult> {
   if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
