@@ -248,8 +248,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
   const read =
     body.kind === 'ok' ? readRecord(body.value, context.redact, context.serverUrl) : body;
   if (read.kind === 'problem') {
-    const what = body.kind === 'ok' && body.value === '' ? 'an empty body' : read.problem;
-    const warning = `The API accepted the message (${status}), but returned ${what}.`;
+    const warning = `The API accepted the message (${status}), but returned ${read.problem}.`;
     return { kind: 'delivered', record: null, warning };
   }
   if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };

@@ -29,6 +29,7 @@ const jobRecord = z.object({
  * never quotes the body.
  */
 export function readRecord(body: string, redact: Redact, serverUrl: string): Result<JobRecord> {
+  if (body === '') return problem('an empty body');
   const json = parseJson(body);
   if (json === undefined) return problem(`invalid JSON (${Buffer.byteLength(body)} bytes)`);
   const parsed = jobRecord.safeParse(json);

@@ -166,7 +166,7 @@ describe('the bodies of the service', () => {
       if (read.kind === 'problem') {
         // It quotes nothing of the body.
         expect(read.problem).toMatch(
-          /^(invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/,
+          /^(an empty body|invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/,
         );
       }
       if (read.kind !== 'ok') return;

@@ -76,7 +76,7 @@ describe('readRecord', () => {
   });
 
   it.each([
-    ['', 'invalid JSON (0 bytes)'],
+    ['', 'an empty body'],
     ['{"id":"jö', 'invalid JSON (10 bytes)'],
     ['[]', 'JSON that is not a job record'],
     ['null', 'JSON that is not a job record'],
