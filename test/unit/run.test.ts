@@ -10,8 +10,10 @@ import type { Runtime } from '../../src/runner/runtime.ts';
 import { startAgent } from '../sim/agent.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
-// Nothing loads a file of types, which coverage would take for lines that nobody reaches.
+// Nothing loads files of types, which coverage would take for lines that nobody reaches.
+import '../../src/agent/context.ts';
 import '../../src/context.ts';
+import '../../src/runner/runtime.ts';
 
 const NUMBER = 7;
 const folder = mkdtempSync(join(tmpdir(), 'run-'));
