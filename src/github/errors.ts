@@ -24,10 +24,6 @@ export class GitHubError extends Error {
     this.why = parts;
     this.retryAfterMs = retryAfterMs;
   }
-
-  get isRateLimit(): boolean {
-    return this.status === 429;
-  }
 }
 
 /** GraphQL returns errors with status 200; `status` is the one that REST has for such an error. */
