@@ -1,33 +1,11 @@
-import type { AgentContext } from './agent/client.ts';
-import type { Clock } from './clock.ts';
+import type { AgentContext } from './agent/context.ts';
 import type { Trigger } from './github/event.ts';
 import type { Inputs } from './inputs.ts';
 import type { Memory } from './memory/announcements.ts';
 import type { Updates } from './memory/updates.ts';
-import type { Env, RunInfo } from './runner/environment.ts';
-import type { Log } from './runner/log.ts';
-import type { Redact } from './runner/secrets.ts';
+import type { RunInfo } from './runner/environment.ts';
+import type { Runtime } from './runner/runtime.ts';
 import type { JobState } from './turn.ts';
-
-/** What a run takes from the process. */
-export interface Runtime {
-  readonly env: Env;
-  readonly log: Log;
-  readonly redact: Redact;
-  readonly clock: Clock;
-  /** Aborted when the run is cancelled. */
-  readonly signal: AbortSignal;
-  /** Rejects with an error that no code has caught. */
-  readonly crashed: Promise<never>;
-  readonly random: () => number;
-  /** Makes V8 keep its heap small. */
-  readonly saveMemory: () => void;
-  /** Stops V8 from optimizing in the background, which delays the end of the process. */
-  readonly deferTierUp: () => void;
-  /** Both write synchronously, and throw if the file cannot be written. */
-  readonly writeOutputs: (outputs: Readonly<Record<string, string>>) => void;
-  readonly writeSummary: (markdown: string) => void;
-}
 
 /** What an authorized run works with. */
 export interface RunContext {

@@ -17,8 +17,8 @@ const setEngineFlag = (flag: string): void =>
 const secrets = readSecrets(env);
 maskInLog(secrets);
 disableMilo();
-const { serverUrl, repository } = readRunInfo(env);
-const redact = redactor(secrets, [`${serverUrl}/${repository}`, serverUrl]);
+const { serverUrl, repositoryUrl } = readRunInfo(env);
+const redact = redactor(secrets, [repositoryUrl, serverUrl]);
 
 const cancel = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGBREAK'] as const) {

@@ -55,17 +55,15 @@ export interface Inputs {
   readonly proxy: ProxySettings;
 }
 
-/**
- * The inputs that say who may send. They are known even if other inputs are wrong. One that is wrong
- * itself counts as not given, which never lets in anyone else.
- */
-export type AccessInputs = Pick<
-  Inputs,
-  'command' | 'minimumPermission' | 'allowedBots' | 'githubToken' | 'hasApiKey'
->;
-
 interface InputsRead {
-  readonly access: AccessInputs;
+  /**
+   * The inputs that say who may send. They are known even if other inputs are wrong. One that is wrong
+   * itself counts as not given, which never lets in anyone else.
+   */
+  readonly access: Pick<
+    Inputs,
+    'command' | 'minimumPermission' | 'allowedBots' | 'githubToken' | 'hasApiKey'
+  >;
   /** Null if one of them is wrong. */
   readonly inputs: Inputs | null;
   /**
@@ -96,30 +94,26 @@ export function readSecrets(env: Env): readonly string[] {
 export function readInputs(env: Env, redact: Redact): InputsRead {
   const problems: Reason[] = [];
   const settings = readSettings(env, redact, problems);
-  // What several inputs decide together is only known once each of them is right.
-  const areRight = problems.length === 0;
-  const send = !areRight || settings.send;
-  const prompt = send ? readPrompt(env, redact) : ok('');
-  const isHttp = areRight && settings.baseUrl.protocol === 'http:';
-  const proxy = readProxy(env, isHttp ? 'http:' : 'https:');
+  const prompt = settings.send ? readPrompt(env, redact) : ok('');
+  const proxy = readProxy(env, settings.baseUrl);
   const certificates = problemWithCertificates(env);
   if (prompt.kind === 'problem') problems.push(prompt.problem);
   if (proxy.kind === 'problem') problems.push(ours(proxy.problem));
-  if (areRight) problems.push(...contradictions(settings), ...shownSecrets(env, settings));
+  problems.push(...contradictions(settings), ...shownSecrets(env, settings));
   if (certificates !== undefined) problems.push(ours(`${certificates}.`));
   const inputs =
     prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
       ? { ...settings, prompt: prompt.value, proxy: proxy.value }
       : null;
-  const { command, minimumPermission, allowedBots, githubToken, hasApiKey } = settings;
-  const access = { command, minimumPermission, allowedBots, githubToken, hasApiKey };
-  return { access, inputs, problems: [...problems, ...missingInputs(env, send)] };
+  problems.push(...missingInputs(env, settings.send));
+  return { access: settings, inputs, problems };
 }
 
-type Settings = Omit<Inputs, 'prompt' | 'proxy'>;
-
 /** These are shown in outputs, comments and errors, so they must not contain a secret. */
-function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly Reason[] {
+function shownSecrets(
+  env: Env,
+  { projectId, jobIds, command }: Pick<Inputs, 'projectId' | 'jobIds' | 'command'>,
+): readonly Reason[] {
   const shownTexts = { 'project-id': [projectId], 'job-id': jobIds, command: [command ?? ''] };
   return ['api-key', 'github-token'].flatMap((secret) => {
     const redact = redactor([rawInput(env, secret).trim()]);
@@ -147,7 +141,11 @@ function missingInputs(env: Env, send: boolean): readonly Reason[] {
     .map(ours);
 }
 
-function contradictions({ send, command, onlyWhen }: Settings): readonly Reason[] {
+function contradictions({
+  send,
+  command,
+  onlyWhen,
+}: Pick<Inputs, 'send' | 'command' | 'onlyWhen'>): readonly Reason[] {
   return Object.entries(send ? {} : { command, 'only-when': onlyWhen })
     .filter(([, value]) => value !== null)
     .map(([name]) => ours(`${name} and send: false cannot be combined; remove one of them.`));
@@ -158,17 +156,22 @@ export const JOB_ID_MISSING = ours(
   'job-id is empty; give the ID that the API returned when the job was created.',
 );
 
-/** Checks a trimmed text. A problem continues a sentence that begins with the name of the input. */
-type Check<T> = (text: string, quote: Quote) => Result<T, Reason>;
-/** Makes a text fit for an error: short, visible and without secrets. */
-type Quote = (text: string) => string;
+/**
+ * Checks a trimmed text. A problem continues a sentence that begins with the name of the input. `quote` makes
+ * a text fit for it: short, visible and without secrets.
+ */
+type Check<T> = (text: string, quote: (text: string) => string) => Result<T, Reason>;
 
 /**
  * Reads all inputs except the prompt, with their defaults, and adds the problems with them. An empty
  * text means "not given": the runner passes `''` for an unset input and does not enforce `required`
  * (actions/runner, ActionRunner.cs).
  */
-function readSettings(env: Env, redact: Redact, problems: Reason[]): Settings {
+function readSettings(
+  env: Env,
+  redact: Redact,
+  problems: Reason[],
+): Omit<Inputs, 'prompt' | 'proxy'> {
   /** An input that is wrong has the fallback, too. */
   function required<F, T>(name: string, fallback: F, check: Check<T>): F | T {
     const raw = rawInput(env, name);
@@ -204,9 +207,7 @@ function readSettings(env: Env, redact: Redact, problems: Reason[]): Settings {
       number({ atLeast: 1, atMost: 3600 }, 1000),
     ),
     settleMs: optional('settle-seconds', 60_000, number({ atLeast: 0, atMost: 3600 }, 1000)),
-    onlyWhen: optional('only-when', null, (text, quote) =>
-      text === 'any' ? ok(null) : wordList(STATUSES, 'any')(text, quote),
-    ),
+    onlyWhen: optional('only-when', null, wordList(STATUSES, 'any', null)),
     failOn: optional('fail-on', new Set<TurnResult>(['failed', 'archived', 'timed-out']), failOn),
     comment: optional('comment', true, boolean),
     resendOnRerun: optional('resend-on-rerun', false, boolean),
@@ -217,19 +218,16 @@ function readSettings(env: Env, redact: Redact, problems: Reason[]): Settings {
   };
 }
 
-function projectId(text: string, quote: Quote): Result<string, Reason> {
+const projectId: Check<string> = (text, quote) => {
   if (text === '') return problem(ours('is empty; give the ID of the project.'));
   if (/[\s,]/.test(text)) return problem(ours('contains more than one ID; give exactly one.'));
   return isId(text) ? ok(text) : problem(notAnId(quote(text)));
-}
+};
 
 /** More messages in one step would wait for hours, because of the rate limit. */
 const MOST_JOBS = 500;
 
-function jobIds(
-  text: string,
-  quote: Quote,
-): Result<Pick<Inputs, 'jobIds' | 'repeatedIds'>, Reason> {
+const jobIds: Check<Pick<Inputs, 'jobIds' | 'repeatedIds'>> = (text, quote) => {
   const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);
   if (list === null) {
     return problem(
@@ -249,7 +247,7 @@ function jobIds(
   if (wrong === undefined) return ok({ jobIds: ids, repeatedIds: given.length - ids.length });
   const position = ` (number ${given.indexOf(wrong) + 1} of ${given.length})`;
   return problem(notAnId(quote(wrong), given.length === 1 ? '' : position));
-}
+};
 
 /** Null if the text is not a JSON array of strings. */
 function readJsonList(text: string): readonly string[] | null {
@@ -294,18 +292,18 @@ const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Never quotes the value: an error must not disclose the key. */
-function apiKey(text: string): Result<string, Reason> {
+const apiKey: Check<string> = (text) => {
   const found = KEY_PROBLEMS.find(([pattern]) => pattern.test(text));
   return found === undefined ? ok(text) : problem(ours(found[1]));
-}
+};
 
 /** One word, so that the start of a comment can be compared with it. */
-function command(text: string, quote: Quote): Result<string, Reason> {
+const command: Check<string> = (text, quote) => {
   if (/^\S{1,100}$/.test(text) && hasVisibleText(text)) return ok(text);
   return problem(
     sentence`must be one word without white space, such as ${'/agent'}; it is ${quote(text)}.`,
   );
-}
+};
 
 /** A login of a user or an app. Only the event says which of them are bots. */
 function isLogin(text: string): boolean {
@@ -325,26 +323,30 @@ function listOf<T extends string>(
   };
 }
 
-/** `alone` is a word that the list must not contain, but that may be given instead of it. */
-function wordList<T extends string>(words: readonly T[], alone: string): Check<ReadonlySet<T>> {
+/** `alone` is a word that may be given instead of a list, and `meaning` what it stands for. */
+function wordList<T extends string, A>(
+  words: readonly T[],
+  alone: string,
+  meaning: A,
+): Check<ReadonlySet<T> | A> {
   const isWord = (item: string): boolean => (words as readonly string[]).includes(item);
-  return listOf<T>(isWord, ours(`${words.join(', ')}, or ${alone} alone`));
+  const check = listOf<T>(isWord, ours(`${words.join(', ')}, or ${alone} alone`));
+  return (text, quote) => (text === alone ? ok(meaning) : check(text, quote));
 }
 
-function failOn(text: string, quote: Quote): Result<ReadonlySet<TurnResult>, Reason> {
-  if (text === 'none') return ok(new Set<TurnResult>());
+const failOn: Check<ReadonlySet<TurnResult>> = (text, quote) => {
   const needless = ['error', 'cancelled'].find((word) => itemsOf(text).includes(word));
   return needless === undefined
-    ? wordList(FAIL_ON, 'none')(text, quote)
+    ? wordList(FAIL_ON, 'none', new Set<TurnResult>())(text, quote)
     : problem(ours(`does not take ${needless}: error and cancelled always fail the step.`));
-}
+};
 
 /** The words of YAML 1.2, like `getBooleanInput` of the toolkit. */
-function boolean(text: string, quote: Quote): Result<boolean, Reason> {
+const boolean: Check<boolean> = (text, quote) => {
   if (/^(true|True|TRUE)$/.test(text)) return ok(true);
   if (/^(false|False|FALSE)$/.test(text)) return ok(false);
   return problem(sentence`must be true or false; it is ${quote(text)}.`);
-}
+};
 
 /**
  * Plain ASCII decimals: `Number()` would also accept `1e3`, `0x10` and `Infinity`. The range is in the
@@ -366,10 +368,10 @@ function number(
   };
 }
 
-function conversationNumber(text: string, quote: Quote): Result<number, Reason> {
+const conversationNumber: Check<number> = (text, quote) => {
   if (/^[1-9][0-9]{0,9}$/.test(text)) return ok(Number(text));
   return problem(sentence`must be the number of a pull request or issue; it is ${quote(text)}.`);
-}
+};
 
 function oneOf<const T extends string>(words: readonly T[]): Check<T> {
   return (text, quote) => {
@@ -381,7 +383,7 @@ function oneOf<const T extends string>(words: readonly T[]): Check<T> {
 }
 
 /** The key is sent in a header, so only `https` is safe, except on localhost. */
-function baseUrl(text: string): Result<URL, Reason> {
+const baseUrl: Check<URL> = (text) => {
   const form = sentence`a URL such as ${DEFAULT_BASE_URL}`;
   const url = /[\s\p{C}\\]/u.test(text) ? null : URL.parse(text);
   if (url === null) return problem(sentence`must be ${form}.`);
@@ -395,7 +397,7 @@ function baseUrl(text: string): Result<URL, Reason> {
   if (/[?#]/.test(text)) return refuse('have a query or fragment');
   if (url.pathname.includes('//')) return refuse('have an empty path segment');
   return url.port === '0' ? refuse('have port 0') : ok(url);
-}
+};
 
 /** Reads the prompt of the workflow. It is checked, but never changed. */
 function readPrompt(env: Env, redact: Redact): Result<string, Reason> {

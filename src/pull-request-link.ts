@@ -66,11 +66,8 @@ export function readPullRequest(url: string): { repository: string; number: stri
 }
 
 /** The number of a pull request in this repository; null for any other link. */
-export function ownPullRequest(
-  prLink: string | null,
-  { serverUrl, repository }: { readonly serverUrl: string; readonly repository: string },
-): number | null {
-  const prefix = `${serverUrl}/${repository}/pull/`.toLowerCase();
+export function ownPullRequest(prLink: string | null, repositoryUrl: string): number | null {
+  const prefix = `${repositoryUrl}/pull/`.toLowerCase();
   if (prLink === null || !prLink.toLowerCase().startsWith(prefix)) return null;
   const number = /^[1-9]\d{0,9}$/.exec(prLink.slice(prefix.length));
   return number === null ? null : Number(number[0]);

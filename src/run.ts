@@ -1,10 +1,10 @@
-import type { AgentContext } from './agent/client.ts';
-import { createTransport, type Transport } from './agent/http.ts';
+import type { AgentContext } from './agent/context.ts';
+import { createTransport } from './agent/http.ts';
 import { openSendQueue } from './agent/send-queue.ts';
-import type { RunContext, Runtime } from './context.ts';
+import type { RunContext } from './context.ts';
 import { connectOnce, type GitHub } from './github/api.ts';
 import { authorize, cannotCheck, getsNoSecrets, isTrusted } from './github/authorize.ts';
-import { type Request, readRequest } from './github/command.ts';
+import { readRequest } from './github/command.ts';
 import { Deadline } from './github/deadline.ts';
 import { neededFor, whyOf } from './github/errors.ts';
 import { type CommentTrigger, isCommentEvent, readTrigger, type Trigger } from './github/event.ts';
@@ -29,10 +29,9 @@ import { cancelled, conclude, crash, fail, skip, writeOutputs } from './report/f
 import { overallDelivery, worst } from './report/ranking.ts';
 import { type RunInfo, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
+import type { Runtime } from './runner/runtime.ts';
 import type { JobState } from './turn.ts';
-import { VERSION } from './version.ts';
 
-const USER_AGENT = `agent-follow-up/${VERSION}`;
 const MANY_JOBS = 20;
 /** The number of possible process names: two of eight runs at once share one in 1 of 10^11 cases. */
 const MOST_MARKS = 36 ** 8;
@@ -53,7 +52,8 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
   const info = readRunInfo(runtime.env);
   const { access, inputs, problems } = readInputs(runtime.env, runtime.redact);
-  const trigger = findTrigger(runtime);
+  const event = runtime.env.GITHUB_EVENT_NAME ?? '';
+  const trigger = readTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));
   const trusted = isTrusted(trigger);
   if (trigger.problem !== null && !trusted) {
     return fail(runtime, ours(`The run does not know what started it: ${trigger.problem}.`));
@@ -65,13 +65,16 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
     runtime.log.warning(`The step runs without a pull request or issue: ${trigger.problem}.`);
   }
   const request = readRequest(trigger.comment, access);
-  if (request.kind === 'none') return skip(runtime, request.reason);
+  if (request.kind === 'problem') return skip(runtime, request.problem);
+  const text = request.value;
+  /** The command, if the comment is nothing else. */
+  const bareCommand = text === '' ? access.command : null;
 
   const github = openGitHub(runtime, info, trigger, access);
   const { connect, deadline, reactions } = github;
   const mark = Math.floor(runtime.random() * MOST_MARKS).toString(36);
   const memory =
-    inputs !== null && request.kind === 'asked' ? openMemory(github, inputs, trigger, mark) : null;
+    inputs !== null && bareCommand === null ? openMemory(github, inputs, trigger, mark) : null;
   const asking = authorize(trigger, info, access, connect);
   const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotCheck);
   if (runtime.signal.aborted && authorization.kind === 'failed') return cancelled(runtime);
@@ -79,10 +82,9 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
   if (inputs === null) return complain(github, problems);
-  if (request.kind === 'usage') return answerWithUsage(github, request);
+  if (bareCommand !== null) return answerWithUsage(github, bareCommand);
   void reactions.show('eyes');
   if (problems.length > 0 || memory === null) return complain(github, problems);
-  const { text } = request;
   return followUp({ runtime, states, info, trigger, text, mark, inputs, ...memory }, github);
 }
 
@@ -121,10 +123,9 @@ async function followUp(
   introduce(runtime, inputs);
   // A run with many jobs takes long, and without this V8 would use twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
-  const transport = createTransport({ ...inputs, userAgent: USER_AGENT, clock: runtime.clock });
   const context: RunContext = {
     ...work,
-    agent: agentContext(work, transport),
+    agent: agentContext(work),
     writeOutputs: () => writeOutputs(runtime, { states: [...states.values()], commentUrls: [] }),
   };
   try {
@@ -136,14 +137,9 @@ async function followUp(
     await runJobs(context, jobs.value);
     return await report(context, reactions);
   } finally {
-    await transport.close();
     // The run does not wait for a reaction that takes too long.
     await deadline.waitFor(reactions.settled()).catch(() => {});
   }
-}
-
-function findTrigger({ env }: Runtime): Trigger {
-  return readTrigger(env.GITHUB_EVENT_NAME ?? '', readWhole(env.GITHUB_EVENT_PATH ?? ''));
 }
 
 /** What a run needs to use GitHub. */
@@ -162,7 +158,7 @@ function openGitHub(
   trigger: Trigger,
   { githubToken: token, command }: Pick<Inputs, 'githubToken' | 'command'>,
 ): GitHubSide {
-  const connect = connectOnce({ ...info, ...runtime, token, userAgent: USER_AGENT });
+  const connect = connectOnce({ ...info, ...runtime, token });
   const comment = command === null ? null : trigger.comment;
   return {
     runtime,
@@ -185,38 +181,32 @@ function refuse(runtime: Runtime, { event }: Trigger, reason: Reason): 0 | 1 {
  * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
  */
 async function complain(github: GitHubSide, problems: readonly Reason[]): Promise<1> {
-  const { runtime, info, comment, deadline, reactions } = github;
+  const { runtime, info, deadline, reactions } = github;
   const problem = redactReason(join(problems), runtime.redact);
   const claim = await deadline.waitFor(reactions.show('confused')).catch((): Claim => 'failed');
   const isFirst = claim === 'ours' || (claim !== 'taken' && info.attempt === 1);
-  const url =
-    comment !== null && isFirst
-      ? await answer(github, comment.conversation, renderProblem(problem, info))
-      : '';
+  const url = isFirst ? await answer(github, renderProblem(problem, info)) : '';
   // The other reactions do not change the result.
   await deadline.waitFor(reactions.settled()).catch(() => {});
   return fail(runtime, problem, url);
 }
 
-async function answerWithUsage(
-  github: GitHubSide,
-  { command, conversation }: Extract<Request, { kind: 'usage' }>,
-): Promise<0 | 1> {
+async function answerWithUsage(github: GitHubSide, command: string): Promise<0 | 1> {
   const { runtime, info } = github;
   const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
   // An earlier attempt of this run has already answered.
   if (info.attempt > 1) return skip(runtime, reason);
-  return skip(runtime, reason, await answer(github, conversation, renderUsage(command)));
+  return skip(runtime, reason, await answer(github, renderUsage(command)));
 }
 
-/** Posts an answer to a command. Returns its URL, or an empty text if it could not be posted. */
+/** Posts an answer to a command, if there is one. Returns its URL, or an empty text if none was posted. */
 async function answer(
-  { runtime, connect, deadline }: GitHubSide,
-  conversation: number,
+  { runtime, comment, connect, deadline }: GitHubSide,
   body: string,
 ): Promise<string> {
+  if (comment === null) return '';
   try {
-    const posting = connect().then((github) => github.createComment(conversation, body));
+    const posting = connect().then((github) => github.createComment(comment.conversation, body));
     const { url } = await deadline.waitFor(posting);
     return url;
   } catch (error) {
@@ -238,15 +228,16 @@ function introduce({ log }: Runtime, { baseUrl, apiKey, repeatedIds }: Inputs): 
   }
 }
 
-function agentContext(
-  { runtime, inputs, info }: Pick<RunContext, 'runtime' | 'inputs' | 'info'>,
-  transport: Transport,
-): AgentContext {
+function agentContext({
+  runtime,
+  inputs,
+  info,
+}: Pick<RunContext, 'runtime' | 'inputs' | 'info'>): AgentContext {
   const { clock, signal, random, log, redact } = runtime;
   const { baseUrl, projectId, proxy, timeoutMs } = inputs;
   const through = proxy.url === '' ? NO_REASON : sentence` (proxy ${new URL(proxy.url).host})`;
   return {
-    transport,
+    transport: createTransport({ ...inputs, ...runtime }),
     queue: openSendQueue(),
     where: sentence`${baseUrl.host}${through}`,
     projectId,

@@ -1,2 +1,5 @@
 /** The version of package.json; a test holds the two equal. */
-export const VERSION = '1.0.0';
+const VERSION = '1.0.0';
+
+/** How each request says who makes it. */
+export const USER_AGENT = `agent-follow-up/${VERSION}`;

@@ -1,38 +1,17 @@
-import type { Clock } from '../clock.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
-import type { Redact } from '../runner/secrets.ts';
 import type { JobRecord } from '../turn.ts';
+import type { AgentContext } from './context.ts';
 import { explain, inUtc } from './explain.ts';
-import type { Answer, Exchange, Transport } from './http.ts';
+import type { Answer, Exchange } from './http.ts';
 import { readRecord } from './job-record.ts';
 import {
   classifySend,
   isDelivery,
-  pollRetryDelayMs,
-  retryAfterMs,
+  retryDate,
+  retryDelayBeforeSendMs,
   type SendClass,
   sendRetryDelayMs,
 } from './retry.ts';
-import type { SendQueue } from './send-queue.ts';
-
-/** What requests to the API need; the same for every job. */
-export interface AgentContext {
-  readonly transport: Transport;
-  readonly queue: SendQueue;
-  /** The host of the API, and the proxy if there is one, for messages. */
-  readonly where: string | Reason;
-  readonly projectId: string;
-  /** The code host of this workflow, for the check of pull request links. */
-  readonly serverUrl: string;
-  readonly clock: Clock;
-  /** A time of the clock, at which all requests to the API end. */
-  readonly deadline: number;
-  readonly signal: AbortSignal;
-  /** 0 to 1, uniform. */
-  readonly random: () => number;
-  readonly debug: (text: string) => void;
-  readonly redact: Redact;
-}
 
 /**
  * Why polling or sending was given up. `stopped`: the send queue is stopped, because of another message
@@ -50,7 +29,6 @@ const CANCELLED: GiveUp = { kind: 'cancelled', why: NO_REASON };
 export interface Retry {
   readonly kind: 'retry';
   readonly why: Reason;
-  /** Milliseconds to wait before. */
   readonly afterMs: number;
   /** Whether messages to other jobs should wait, too. */
   readonly holdsOthers: boolean;
@@ -64,7 +42,6 @@ export interface Fetched {
   readonly to: number;
 }
 
-/** A poll that failed. */
 export interface Missed {
   readonly kind: 'missed';
   readonly exchange: Exchange;
@@ -88,20 +65,27 @@ const POST_MS = 60_000;
 export const LEAST_POST_MS = 2000;
 
 /**
- * Polls a job once, within 30 s and `remainingMs()`. That is called when the request starts,
- * because many jobs share a few connections and time spent waiting for one of them must not count.
+ * Polls a job once after its message. `remainingMs` is called when the request starts, because many jobs
+ * share a few connections, and time spent waiting for one of them must not count.
  */
-export async function fetchJob(
+export function pollAfterSend(
   context: AgentContext,
   jobId: string,
   remainingMs: () => number,
-  isBeforeMessage = false,
 ): Promise<Fetched | Missed> {
-  const { transport, clock, signal, where, redact } = context;
+  return context.queue.limitPolls(() => fetchJob(context, jobId, remainingMs()));
+}
+
+/** Polls a job once, within 30 s and `remainingMs`. */
+async function fetchJob(
+  context: AgentContext,
+  jobId: string,
+  remainingMs: number,
+): Promise<Fetched | Missed> {
+  const { transport, clock, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
-  const timeoutMs = (): number => Math.min(POLL_MS, remainingMs());
-  const exchange = await transport.get(path, { timeoutMs, signal, isBeforeMessage });
+  const exchange = await transport.get(path, Math.min(POLL_MS, remainingMs));
   context.debug(describeExchange(`GET ${path}`, exchange));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (isSuccess && exchange.body.kind === 'ok') {
@@ -112,24 +96,19 @@ export async function fetchJob(
     const what = read.kind === 'ok' ? 'the record of another job' : read.problem;
     return { kind: 'missed', exchange, why: ours(`Polling the job returned ${what}.`) };
   }
-  const why = explain(exchange, { doing: 'poll', where, retryAt: null, isRetried: false, redact });
-  return { kind: 'missed', exchange, why };
-}
-
-export interface PollHooks {
-  readonly onPoll: () => void;
-  /** `afterMs` is the pause before the next poll, or null if no time is left for one. */
-  readonly onMissed: (why: Reason, afterMs: number | null) => void;
+  return { kind: 'missed', exchange, why: explain(exchange, 'poll', false, context) };
 }
 
 /**
  * Returns a function that polls a job once before its message is sent, and says whether to retry.
- * It gives up once the send queue is stopped.
+ * It gives up once the send queue is stopped. `afterMs` is the pause before the next poll, or null if no time
+ * is left for one.
  */
 export function pollBeforeSend(
   context: AgentContext,
   jobId: string,
-  { onPoll, onMissed }: PollHooks,
+  onPoll: () => void,
+  onMissed: (why: Reason, afterMs: number | null) => void,
 ): () => Promise<Fetched | GiveUp | Retry> {
   const { clock, deadline, signal } = context;
   let failures = 0;
@@ -138,8 +117,7 @@ export function pollBeforeSend(
     const giveUp = mustGiveUp(context, 0);
     if (giveUp !== null) return giveUp;
     onPoll();
-    const remainingMs = (): number => deadline - clock.now();
-    const poll = await fetchJob(context, jobId, remainingMs, true);
+    const poll = await fetchJob(context, jobId, deadline - clock.now());
     if (poll.kind === 'fetched') {
       failures = 0;
       networkErrors = 0;
@@ -149,12 +127,10 @@ export function pollBeforeSend(
     const { exchange } = poll;
     failures += 1;
     if (exchange.kind === 'failure') networkErrors += 1;
-    const now = clock.now();
-    const history = { failures, networkErrors, sinceSendMs: null, now, random: context.random() };
-    const afterMs = pollRetryDelayMs({ ...history, exchange });
+    const afterMs = retryDelayBeforeSendMs(exchange, failures, networkErrors, context);
     if (afterMs === null) return { kind: 'refused', why: poll.why };
-    const isTooLate = now + afterMs >= deadline;
-    const retryAt = isTooLate ? retryDate(exchange, clock) : null;
+    const isTooLate = clock.now() + afterMs >= deadline;
+    const retryAt = isTooLate ? retryDate(exchange, context) : null;
     const until = retryAt === null ? '' : `The API asks to wait until ${inUtc(retryAt)}.`;
     const why = join([poll.why, ours(until)]);
     onMissed(why, isTooLate ? null : afterMs);
@@ -208,7 +184,7 @@ export function messageSender(
   prompt: string,
   onAttempt: () => string | undefined,
 ): () => Promise<Sent | Retry> {
-  const { transport, clock, deadline, signal } = context;
+  const { transport, clock, deadline } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
   const counts = new Map<SendClass, number>();
   return async () => {
@@ -216,8 +192,8 @@ export function messageSender(
     if (giveUp !== null) return giveUp;
     const veto = onAttempt();
     if (veto !== undefined) return { kind: 'refused', why: ours(veto) };
-    const timeoutMs = (): number => Math.min(POST_MS, deadline - clock.now());
-    const exchange = await transport.postOnce(path, { prompt }, { timeoutMs, signal });
+    const timeoutMs = Math.min(POST_MS, deadline - clock.now());
+    const exchange = await transport.postOnce(path, { prompt }, timeoutMs);
     context.debug(describeExchange(`POST ${path}`, exchange));
     if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
     const sendClass = classifySend(exchange);
@@ -229,18 +205,15 @@ export function messageSender(
 
 /** `earlier` is how many sends of this message failed in the same way before. */
 function afterFailedSend(
-  { queue, clock, deadline, signal, where, redact, random }: AgentContext,
+  context: AgentContext,
   jobId: string,
   exchange: Exchange,
   earlier: number,
 ): Sent | Retry {
-  const now = clock.now();
-  const remainingMs = deadline - now;
-  const history = { exchange, earlier, remainingMs, now, random: random() };
-  const afterMs = sendRetryDelayMs(history);
+  const { queue, signal } = context;
+  const afterMs = sendRetryDelayMs(exchange, earlier, context);
   const isRetried = afterMs !== null;
-  const retryAt = retryDate(exchange, clock);
-  const why = explain(exchange, { doing: 'send', where, retryAt, isRetried, redact });
+  const why = explain(exchange, 'send', isRetried, context);
   const sendClass = classifySend(exchange);
   if (sendClass === 'doubtful') return { kind: 'doubtful', why };
   if (signal.aborted) return CANCELLED;
@@ -277,8 +250,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
   const read =
     body.kind === 'ok' ? readRecord(body.value, context.redact, context.serverUrl) : body;
   if (read.kind === 'problem') {
-    const what = body.kind === 'ok' && body.value === '' ? 'an empty body' : read.problem;
-    const warning = `The API accepted the message (${status}), but returned ${what}.`;
+    const warning = `The API accepted the message (${status}), but returned ${read.problem}.`;
     return { kind: 'delivered', record: null, warning };
   }
   if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
@@ -288,13 +260,6 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
 
 function jobPath(projectId: string, jobId: string): string {
   return `/v2/agent/${projectId}/job/${jobId}`;
-}
-
-/** The date until which the API asks to wait; null if none, or beyond the range of Date. */
-function retryDate(exchange: Exchange, clock: Clock): Date | null {
-  const now = clock.now();
-  const ms = retryAfterMs(exchange, now);
-  return ms === null || ms > 1e14 ? null : new Date(now + ms);
 }
 
 function describeExchange(what: string, exchange: Exchange): string {

@@ -1,24 +1,22 @@
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
+import type { AgentContext } from './context.ts';
 import type { Answer, Exchange } from './http.ts';
 import { readRefusal } from './job-record.ts';
-import { isTimeout } from './retry.ts';
+import { isTimeout, retryDate } from './retry.ts';
 
-interface Attempt {
-  readonly doing: 'send' | 'poll';
-  /** The host of the API, and the proxy if there is one. */
-  readonly where: string | Reason;
-  /** The date until which the API asks to wait; null if it does not. */
-  readonly retryAt: Date | null;
-  /** Whether this run sends the message again. */
-  readonly isRetried: boolean;
-  readonly redact: Redact;
-}
-
-/** One or two sentences: how the API responded, and what to do about it. */
-export function explain(exchange: Exchange, attempt: Attempt): Reason {
-  const { doing, where, redact } = attempt;
+/**
+ * One or two sentences: how the API responded, and what to do about it. `isRetried`: whether this run sends
+ * the message again.
+ */
+export function explain(
+  exchange: Exchange,
+  doing: 'send' | 'poll',
+  isRetried: boolean,
+  context: Pick<AgentContext, 'where' | 'redact' | 'clock'>,
+): Reason {
+  const { where, redact } = context;
   if (exchange.kind === 'failure') {
     const why = ours(exchange.why);
     return exchange.written
@@ -30,7 +28,8 @@ export function explain(exchange: Exchange, attempt: Attempt): Reason {
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : NO_REASON;
   const id = requestId === '' ? NO_REASON : sentence` (request id ${redact(requestId)})`;
   const answered = sentence`The API answered ${status} ${when}${said}${id}.`;
-  return join([answered, advise(exchange, attempt)]);
+  if (status !== 429) return join([answered, advise(exchange, doing, redact)]);
+  return join([answered, ours(adviseOnLimit(doing, isRetried, retryDate(exchange, context)))]);
 }
 
 /** Only this many details are shown. */
@@ -45,8 +44,11 @@ function quoteRefusal(body: string, redact: Redact): Reason {
   return sentence`: ${oneLine(refusal)}${list}`;
 }
 
-function advise({ status, locationHost, contentType, body }: Answer, attempt: Attempt): Reason {
-  const { doing, redact } = attempt;
+function advise(
+  { status, locationHost, contentType, body }: Answer,
+  doing: 'send' | 'poll',
+  redact: Redact,
+): Reason {
   if (status >= 300 && status < 400) {
     const target = locationHost === '' ? NO_REASON : sentence` to ${redact(locationHost)}`;
     return sentence`That is a redirect${target}, which is never followed; check base-url.`;
@@ -63,8 +65,6 @@ function advise({ status, locationHost, contentType, body }: Answer, attempt: At
       );
     case 404:
       return ours('The job was not found; check job-id and project-id.');
-    case 429:
-      return ours(adviseOnLimit(attempt));
   }
   if (status >= 200 && status < 300) {
     if (body.kind === 'problem') return ours(`The answer had ${body.problem}.`);
@@ -80,7 +80,7 @@ function advise({ status, locationHost, contentType, body }: Answer, attempt: At
   return ours(isUntimely ? '' : 'It refuses this request; check the prompt and the job.');
 }
 
-function adviseOnLimit({ doing, isRetried, retryAt }: Attempt): string {
+function adviseOnLimit(doing: 'send' | 'poll', isRetried: boolean, retryAt: Date | null): string {
   if (doing === 'poll') {
     return 'The API was polled too often; a longer poll-interval-seconds may help.';
   }

@@ -1,9 +1,9 @@
-import pLimit from 'p-limit';
-import type { Clock } from '../clock.ts';
+import type { Inputs } from '../inputs.ts';
 import { ok, problem, type Result } from '../result.ts';
-import type { ProxySettings } from '../runner/environment.ts';
+import type { Runtime } from '../runner/runtime.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
-import { MOST_AT_A_TIME } from './send-queue.ts';
+import { USER_AGENT } from '../version.ts';
+import { MOST_AT_A_TIME, MOST_POLLS_AT_A_TIME } from './send-queue.ts';
 
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
@@ -11,11 +11,10 @@ const CONNECT_MS = 10_000;
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
 /**
- * How many reads may run at once: after a message, and in all. Each has a connection of its own. While
- * the connections of failed reads are being closed, twice as many may be open.
+ * One for each read that may run at once, before and after messages. While the connections of failed reads are
+ * being closed, twice as many may be open.
  */
-const MOST_AFTER_MESSAGE = 24;
-const MOST_READS = MOST_AFTER_MESSAGE + MOST_AT_A_TIME;
+const MOST_CONNECTIONS = MOST_AT_A_TIME + MOST_POLLS_AT_A_TIME;
 
 /** The result of one request. Requests never throw. */
 export type Exchange = Answer | Failure;
@@ -45,81 +44,41 @@ export interface Failure {
   readonly why: string;
 }
 
-export interface RequestOptions {
-  /**
-   * Milliseconds for the whole request, including the body of the answer. It is called when the
-   * request starts, because a read may have to wait for other reads before.
-   */
-  readonly timeoutMs: () => number;
-  readonly signal: AbortSignal;
-  /** Whether a message waits for a read, which then skips the limit: the send queue already limits it. */
-  readonly isBeforeMessage?: boolean;
-}
-
-/** The two kinds of request that this action makes. Neither is retried here: see retry.ts. */
+/**
+ * The two kinds of request that this action makes. Neither is retried here: see retry.ts. `timeoutMs` is
+ * for the whole request, including the body of the answer. Open connections end with the process.
+ */
 export interface Transport {
   /** Reads; connections are kept alive between calls. */
-  get(path: string, options: RequestOptions): Promise<Exchange>;
+  get(path: string, timeoutMs: number): Promise<Exchange>;
   /** Sends exactly one request, on a connection of its own. */
-  postOnce(path: string, json: unknown, options: RequestOptions): Promise<Exchange>;
-  /** Closes every connection at once. */
-  close(): Promise<void>;
+  postOnce(path: string, json: unknown, timeoutMs: number): Promise<Exchange>;
 }
 
-interface TransportOptions {
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  readonly userAgent: string;
-  readonly proxy: ProxySettings;
-  readonly clock: Clock;
-}
+type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
+  Pick<Runtime, 'clock' | 'signal'>;
 
 export function createTransport(options: TransportOptions): Transport {
-  const open = new Set<Dispatcher>();
-  const afterMessage = pLimit(MOST_AFTER_MESSAGE);
   let shared: Dispatcher | undefined;
-
-  function connect(): Dispatcher {
-    const dispatcher = createDispatcher(options);
-    open.add(dispatcher);
-    return dispatcher;
-  }
-
-  /** Closes a dispatcher once its other requests have ended. */
-  function retire(dispatcher: Dispatcher): void {
-    const forget = (): boolean => open.delete(dispatcher);
-    dispatcher.close().then(forget, forget);
-  }
-
-  async function destroy(dispatcher: Dispatcher): Promise<void> {
-    open.delete(dispatcher);
-    await dispatcher.destroy();
-  }
-
-  async function read(path: string, limits: RequestOptions): Promise<Exchange> {
-    shared ??= connect();
-    const used = shared;
-    const exchange = await makeRequest(used, path, null, limits, options);
-    // A request that hangs may block its connection forever, and with it all requests that wait for it.
-    // After a cancellation, no further request is made.
-    if (exchange.kind === 'failure' && shared === used && !limits.signal.aborted) {
-      shared = undefined;
-      retire(used);
-    }
-    return exchange;
-  }
-
   return {
-    get: (path, limits) =>
-      limits.isBeforeMessage ? read(path, limits) : afterMessage(() => read(path, limits)),
-    async postOnce(path, json, limits) {
-      const own = connect();
-      const exchange = await makeRequest(own, path, JSON.stringify(json), limits, options);
-      await destroy(own);
+    async get(path, timeoutMs) {
+      shared ??= createDispatcher(options);
+      const used = shared;
+      const exchange = await makeRequest(used, path, null, timeoutMs, options);
+      // A request that hangs may block its connection forever, and with it all requests that wait for it.
+      // After a cancellation, no further request is made.
+      if (exchange.kind === 'failure' && shared === used && !options.signal.aborted) {
+        shared = undefined;
+        // Its other requests go on.
+        used.close().catch(() => {});
+      }
       return exchange;
     },
-    async close() {
-      await Promise.all([...open].map(destroy));
+    async postOnce(path, json, timeoutMs) {
+      const own = createDispatcher(options);
+      const exchange = await makeRequest(own, path, JSON.stringify(json), timeoutMs, options);
+      await own.destroy();
+      return exchange;
     },
   };
 }
@@ -136,7 +95,7 @@ function createDispatcher({ proxy }: TransportOptions): Dispatcher {
     noProxy: proxy.noProxy,
     proxyTunnel: true,
     pipelining: 1,
-    connections: MOST_READS,
+    connections: MOST_CONNECTIONS,
     connect: { timeout: 0 },
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -149,10 +108,10 @@ async function makeRequest(
   dispatcher: Dispatcher,
   path: string,
   body: string | null,
-  { timeoutMs, signal: cancelled }: RequestOptions,
+  timeoutMs: number,
   options: TransportOptions,
 ): Promise<Exchange> {
-  const limits = limitTime(timeoutMs(), cancelled, options.clock);
+  const limits = limitTime(timeoutMs, options);
   const { signal } = limits;
   let written = false;
   let head: Omit<Answer, 'body'> | null = null;
@@ -184,7 +143,7 @@ async function makeRequest(
 const DONE = 'done';
 
 /** Stops a request that is cancelled, gets no connection in time or takes too long. */
-function limitTime(timeoutMs: number, cancelled: AbortSignal, clock: Clock) {
+function limitTime(timeoutMs: number, { clock, signal: cancelled }: TransportOptions) {
   const stop = new AbortController();
   const connected = new AbortController();
   const ended = new AbortController();
@@ -222,7 +181,7 @@ function limitTime(timeoutMs: number, cancelled: AbortSignal, clock: Clock) {
 function dispatchOptions(
   path: string,
   body: string | null,
-  { baseUrl, apiKey, userAgent }: TransportOptions,
+  { baseUrl, apiKey }: TransportOptions,
   signal: AbortSignal,
 ): Dispatcher.RequestOptions {
   const { origin, pathname } = resolvePath(baseUrl, path);
@@ -233,7 +192,7 @@ function dispatchOptions(
     method: isPost ? 'POST' : 'GET',
     headers: {
       authorization: `Bearer ${apiKey}`,
-      'user-agent': userAgent,
+      'user-agent': USER_AGENT,
       accept: 'application/json',
       'accept-encoding': 'identity',
       ...(isPost ? { 'content-type': 'application/json' } : {}),

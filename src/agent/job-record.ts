@@ -29,6 +29,7 @@ const jobRecord = z.object({
  * never quotes the body.
  */
 export function readRecord(body: string, redact: Redact, serverUrl: string): Result<JobRecord> {
+  if (body === '') return problem('an empty body');
   const json = parseJson(body);
   if (json === undefined) return problem(`invalid JSON (${Buffer.byteLength(body)} bytes)`);
   const parsed = jobRecord.safeParse(json);
@@ -52,47 +53,32 @@ export function readRecord(body: string, redact: Redact, serverUrl: string): Res
   });
 }
 
+const words = z.catch(z.string(), '');
 const detail = z.union([
   z.string(),
   z.pipe(
     z.object({
-      path: z.catch(z.union([z.string(), z.array(z.union([z.string(), z.number()]))]), ''),
+      path: z.catch(z.array(z.union([z.string(), z.number()])), []),
       message: z.string(),
     }),
-    z.transform(({ path, message }) => {
-      const where = [path].flat().join('.');
-      return where === '' ? message : `${where}: ${message}`;
-    }),
+    z.transform(({ path, message }) =>
+      path.length === 0 ? message : `${path.join('.')}: ${message}`,
+    ),
   ),
 ]);
-const details = z.pipe(
-  z.catch(z.union([z.string(), z.array(z.catch(detail, ''))]), []),
-  z.transform((given) => [given].flat().filter((text) => text !== '')),
-);
+/** `error` is the API's own word, `message` that of a gateway before it. */
+const refusal = z.object({
+  error: words,
+  message: words,
+  details: z.catch(z.array(z.catch(detail, '')), []),
+});
 
-const message = z.pipe(
-  z.object({ message: z.string(), details }),
-  z.transform((given) => [given.message, ...given.details]),
-);
-const refusal = z.union([
-  z.pipe(
-    z.object({ error: z.string(), details }),
-    z.transform((given) => [given.error, ...given.details]),
-  ),
-  z.pipe(
-    z.object({ error: message }),
-    z.transform(({ error }) => error),
-  ),
-  message,
-]);
-
-/**
- * How the API explains a refusal, `{"error": string, "details": [...]}`: the error, then its details.
- * Empty if it does not.
- */
+/** How the API explains a refusal: the error, then its details. Empty if it does not. */
 export function readRefusal(body: string, redact: Redact): readonly string[] {
-  const { data = [] } = refusal.safeParse(parseJson(body));
-  return data.map(redact);
+  const { data } = refusal.safeParse(parseJson(body));
+  if (data === undefined) return [];
+  const { error, message, details } = data;
+  return [error || message, ...details].filter((text) => text !== '').map(redact);
 }
 
 function parseJson(body: string): unknown {

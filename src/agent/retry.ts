@@ -1,4 +1,5 @@
 import type { Delivery } from '../turn.ts';
+import type { AgentContext } from './context.ts';
 import type { Answer, Exchange } from './http.ts';
 
 /** Milliseconds. If the API asks for a longer pause, the send is given up. */
@@ -89,17 +90,6 @@ function saysJsonOrNothing({ contentType, body }: Answer): boolean {
   return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
 }
 
-interface SendHistory {
-  readonly exchange: Exchange;
-  /** How many sends of this message ended in the same class before. */
-  readonly earlier: number;
-  readonly remainingMs: number;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** 0 to 1, uniform. */
-  readonly random: number;
-}
-
 /** Milliseconds. The pause doubles with each retry, and a random part of it is waited for. */
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 8000;
@@ -108,28 +98,21 @@ const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 
 /**
  * Milliseconds after which the message may be sent again, or null if it may not: it may only if the
- * API certainly did not accept it.
+ * API certainly did not accept it. `earlier` is how many sends of it ended in the same class before.
  */
-export function sendRetryDelayMs(history: SendHistory): number | null {
-  const { exchange, earlier, remainingMs, random } = history;
+export function sendRetryDelayMs(
+  exchange: Exchange,
+  earlier: number,
+  { clock, deadline, random }: Pick<AgentContext, 'clock' | 'deadline' | 'random'>,
+): number | null {
   const sendClass = classifySend(exchange);
   if (earlier >= SEND_RULES[sendClass].repeats) return null;
   if (sendClass !== 'rate-limited')
-    return random * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** earlier);
-  const pause = retryAfterMs(exchange, history.now) ?? FIRST_RATE_LIMIT_PAUSE_MS * 2 ** earlier;
-  const isTooLong = pause > Math.min(LONGEST_RETRY_AFTER_MS, remainingMs);
-  return isTooLong ? null : pause + random * 1000;
-}
-
-interface PollHistory {
-  readonly exchange: Exchange;
-  /** How many polls in a row have failed, including this one; and in the network. */
-  readonly failures: number;
-  readonly networkErrors: number;
-  /** Milliseconds since the API accepted the message; null before it is sent. */
-  readonly sinceSendMs: number | null;
-  readonly now: number;
-  readonly random: number;
+    return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** earlier);
+  const now = clock.now();
+  const pause = retryAfterMs(exchange, now) ?? FIRST_RATE_LIMIT_PAUSE_MS * 2 ** earlier;
+  const isTooLong = pause > Math.min(LONGEST_RETRY_AFTER_MS, deadline - now);
+  return isTooLong ? null : pause + random() * 1000;
 }
 
 /** Failed polls in a row after which polling is given up. */
@@ -138,20 +121,35 @@ const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
 /** Milliseconds after a send in which the API may still return 404 for the job. */
 const GRACE_FOR_404_MS = 30_000;
 
-/** Milliseconds after which a failed poll may be repeated, or null if the answer is final. */
-export function pollRetryDelayMs(history: PollHistory): number | null {
-  const { exchange, failures, networkErrors, sinceSendMs, random } = history;
-  const beforeSend = sinceSendMs === null;
+/**
+ * Milliseconds after which a failed poll may be repeated, or null if the answer is final. `failures` is how
+ * many polls in a row have failed, including this one; `sinceSendMs` counts from when the API accepted the
+ * message, and is Infinity without a message.
+ */
+export function pollRetryDelayMs(
+  exchange: Exchange,
+  failures: number,
+  sinceSendMs: number,
+  { clock, random }: Pick<AgentContext, 'clock' | 'random'>,
+): number | null {
   const isMissing = exchange.kind === 'answer' && exchange.status === 404;
-  const tolerated = !beforeSend && sinceSendMs < GRACE_FOR_404_MS && isMissing;
-  const hopeless =
-    isFinalRefusal(exchange) ||
-    failures >= MOST_FAILED_POLLS ||
-    (beforeSend && networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND) ||
-    (beforeSend && exchange.kind === 'failure' && exchange.cause === 'setup');
-  if (hopeless && !tolerated) return null;
-  const backoff = random * Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 10));
-  return Math.max(backoff, retryAfterMs(exchange, history.now) ?? 0);
+  const isTolerated = isMissing && sinceSendMs < GRACE_FOR_404_MS;
+  const isHopeless = isFinalRefusal(exchange) || failures >= MOST_FAILED_POLLS;
+  if (isHopeless && !isTolerated) return null;
+  const backoff = random() * Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 10));
+  return Math.max(backoff, retryAfterMs(exchange, clock.now()) ?? 0);
+}
+
+/** The same before a message, when fewer errors are waited out. */
+export function retryDelayBeforeSendMs(
+  exchange: Exchange,
+  failures: number,
+  networkErrors: number,
+  context: Pick<AgentContext, 'clock' | 'random'>,
+): number | null {
+  const isSetUpWrongly = exchange.kind === 'failure' && exchange.cause === 'setup';
+  const isHopeless = isSetUpWrongly || networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND;
+  return isHopeless ? null : pollRetryDelayMs(exchange, failures, Infinity, context);
 }
 
 function isFinalRefusal(exchange: Exchange): boolean {
@@ -159,6 +157,13 @@ function isFinalRefusal(exchange: Exchange): boolean {
   const { status } = exchange;
   const passing = isTimeout(status) || status === 425 || status === 429;
   return status >= 300 && status < 500 && !passing;
+}
+
+/** The date until which the API asks to wait; null if none, or beyond the range of Date. */
+export function retryDate(exchange: Exchange, { clock }: Pick<AgentContext, 'clock'>): Date | null {
+  const now = clock.now();
+  const ms = retryAfterMs(exchange, now);
+  return ms === null || ms > 1e14 ? null : new Date(now + ms);
 }
 
 /**
@@ -184,9 +189,7 @@ const LONGEST_WAIT_MS = 9e14;
 /** Milliseconds since 1970 of an IMF-fixdate, the only form that servers may send. */
 function httpDate(text: string): number | null {
   if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), /.test(text)) return null;
-  // A Date has no leap seconds.
-  const whole = text.replace(':60 GMT', ':59 GMT');
-  const time = Date.parse(whole);
+  const time = Date.parse(text);
   // It also accepts other forms, and dates that do not exist: 31 February would be 3 March.
-  return new Date(time).toUTCString().slice(3) === whole.slice(3) ? time : null;
+  return new Date(time).toUTCString().slice(3) === text.slice(3) ? time : null;
 }

@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
-import type { Clock } from '../clock.ts';
 import { PERMISSIONS, type Permission } from '../inputs.ts';
-import { type Env, problemWithCertificates, readProxy } from '../runner/environment.ts';
-import type { Redact } from '../runner/secrets.ts';
+import { problemWithCertificates, type RunInfo, readProxy } from '../runner/environment.ts';
+import type { Runtime } from '../runner/runtime.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
+import { USER_AGENT } from '../version.ts';
 import { CallLimits } from './call-limits.ts';
 import { type GitHubAnswer, GitHubError, GraphQLError, isUnclear, refuseErrors } from './errors.ts';
-import type { Reactable } from './event.ts';
+import type { Account, Reactable } from './event.ts';
 import { createFetch } from './fetch.ts';
 
 // All calls to the API of GitHub.
@@ -23,7 +23,6 @@ export interface OwnComment {
   readonly versions: readonly string[];
 }
 
-/** Which comments to read. */
 export interface CommentsQuery {
   /** Known comments, which are read even if the list does not show them yet. */
   readonly nodeIds: readonly string[];
@@ -38,7 +37,7 @@ export interface CommentsQuery {
 /** The permission of a person; `none` means less than triage. */
 export interface Collaborator {
   /** Null if the account no longer exists. */
-  readonly user: { readonly id: number; readonly login: string } | null;
+  readonly user: Pick<Account, 'id' | 'login'> | null;
   readonly permission: Permission | 'none';
 }
 
@@ -50,20 +49,10 @@ export interface Reaction {
   readonly isNew: boolean;
 }
 
-export interface GitHubOptions {
+export interface GitHubOptions
+  extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal' | 'deferTierUp'>,
+    Pick<RunInfo, 'repository' | 'apiUrl' | 'graphqlUrl'> {
   readonly token: string;
-  /** `owner/name`. */
-  readonly repository: string;
-  readonly apiUrl: string;
-  readonly graphqlUrl: string;
-  readonly userAgent: string;
-  /** For the proxy and the check of certificates. */
-  readonly env: Env;
-  readonly clock: Clock;
-  readonly redact: Redact;
-  /** Aborted when the run is cancelled. */
-  readonly signal: AbortSignal;
-  readonly deferTierUp: () => void;
 }
 
 const PAGE_SIZE = 100;
@@ -163,19 +152,17 @@ export function connectOnce(options: GitHubOptions): () => Promise<GitHub> {
 
 /** Loads the client only now, because a run without calls to GitHub does not need it. */
 async function connect(options: GitHubOptions): Promise<GitHub> {
-  const { token, apiUrl: baseUrl, userAgent, env, deferTierUp } = options;
+  const { token, apiUrl: baseUrl, env, deferTierUp } = options;
   if (token === '') throw new GitHubError(401, 'github-token is empty');
   const unsafe = problemWithCertificates(env);
   if (unsafe !== undefined) throw new GitHubError(0, unsafe);
   // After some requests V8 starts to optimize, and the end of the run would wait for that for 20 ms.
   deferTierUp();
   try {
-    const log = { debug() {}, info() {}, warn() {}, error() {} };
-    const { protocol } = new URL(baseUrl);
-    const proxy = readProxy(env, protocol === 'http:' ? 'http:' : 'https:');
+    const proxy = readProxy(env, new URL(baseUrl));
     if (proxy.kind === 'problem') throw new Error(proxy.problem);
-    const fetch = createFetch(proxy.value);
-    return new Client(await getOctokit(token, { baseUrl, userAgent, log, fetch }), options);
+    const octokit = await getOctokit(token, baseUrl, USER_AGENT, createFetch(proxy.value));
+    return new Client(octokit, options);
   } catch (cause) {
     const why = 'its client could not be set up; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
     throw new GitHubError(0, why, cause);
@@ -195,7 +182,7 @@ class Client {
   constructor(octokit: Octokit, options: GitHubOptions) {
     this.#octokit = octokit;
     this.#options = options;
-    this.#limits = new CallLimits(options.clock, options.redact, options.signal);
+    this.#limits = new CallLimits(options);
   }
 
   /**

@@ -1,9 +1,9 @@
-import { type AccessInputs, PERMISSIONS, type Permission } from '../inputs.ts';
-import { join, ours, type Reason, sentence } from '../reason.ts';
+import { type Inputs, PERMISSIONS, type Permission } from '../inputs.ts';
+import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { oneLine } from '../sanitize.ts';
-import type { GitHub } from './api.ts';
+import type { Collaborator, GitHub } from './api.ts';
 import { reasonFor } from './errors.ts';
 import {
   type Account,
@@ -15,10 +15,14 @@ import {
   type Trigger,
 } from './event.ts';
 
-/** `failed`: the permission could not be checked, so nothing is allowed. */
-export type Authorization =
-  | { readonly kind: 'allowed' }
-  | { readonly kind: 'denied' | 'failed'; readonly reason: Reason };
+export interface Authorization {
+  /** `failed`: the permission could not be checked, so nothing is allowed. */
+  readonly kind: 'allowed' | 'denied' | 'failed';
+  /** Empty if it is allowed. */
+  readonly reason: Reason;
+}
+
+const ALLOWED: Authorization = { kind: 'allowed', reason: NO_REASON };
 
 /** Events that only people with push access, or a schedule, can trigger. */
 export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
@@ -73,10 +77,10 @@ export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
 export async function authorize(
   trigger: Trigger,
   info: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-  { minimumPermission, allowedBots }: Pick<AccessInputs, 'minimumPermission' | 'allowedBots'>,
+  { minimumPermission, allowedBots }: Pick<Inputs, 'minimumPermission' | 'allowedBots'>,
   connect: () => Promise<GitHub>,
 ): Promise<Authorization> {
-  if (isTrusted(trigger)) return { kind: 'allowed' };
+  if (isTrusted(trigger)) return ALLOWED;
   const found = findActors(trigger, info);
   if (found.kind === 'problem') return failed(found.problem);
   const unnamed = found.value.find(
@@ -87,10 +91,12 @@ export async function authorize(
     const reason = sentence`${login} is a bot or app that is not in allowed-bots.`;
     return explained(trigger, denied(reason));
   }
-  const people = found.value.filter(isPerson);
-  if (minimumPermission === 'none' || people.length === 0) return { kind: 'allowed' };
-  const checking = connect().then((github) => checkPermissions(github, people, minimumPermission));
-  return explained(trigger, await checking.catch(cannotCheck));
+  if (minimumPermission === 'none') return ALLOWED;
+  for (const person of found.value.filter(isPerson)) {
+    const authorization = await checkPermission(person, minimumPermission, connect);
+    if (authorization.kind !== 'allowed') return explained(trigger, authorization);
+  }
+  return ALLOWED;
 }
 
 /** Everyone who triggered or re-ran this run. */
@@ -132,32 +138,22 @@ function explained({ event }: Trigger, authorization: Authorization): Authorizat
 }
 
 /**
- * Asks GitHub for each person's permission on the repository. Nothing else proves it, neither
+ * Asks GitHub for the permission of a person on the repository. Nothing else proves it, neither
  * `author_association` nor the name of an actor.
  */
-export async function checkPermissions(
-  github: GitHub,
-  people: readonly Account[],
-  minimum: Permission,
-): Promise<Authorization> {
-  for (const person of people) {
-    const name = oneLine(person.login, 100);
-    const authorization = await checkPermission(github, person, minimum).catch((error) =>
-      failed(sentence`The permission of ${name} cannot be checked: ${reasonFor(error)}.`),
-    );
-    if (authorization.kind !== 'allowed') return authorization;
-  }
-  return { kind: 'allowed' };
-}
-
 async function checkPermission(
-  github: GitHub,
   { login, id }: Account,
   minimum: Permission,
+  connect: () => Promise<GitHub>,
 ): Promise<Authorization> {
   const name = oneLine(login, 100);
   const needed = ours(`${minimum} permission on this repository (minimum-permission)`);
-  const found = await github.collaborator(login);
+  let found: Collaborator | null;
+  try {
+    found = await (await connect()).collaborator(login);
+  } catch (error) {
+    return failed(sentence`The permission of ${name} cannot be checked: ${reasonFor(error)}.`);
+  }
   if (found === null) {
     return denied(sentence`${name} is not a collaborator and lacks the ${needed}.`);
   }
@@ -168,7 +164,7 @@ async function checkPermission(
   }
   const levels: readonly string[] = ['none', ...PERMISSIONS];
   return levels.indexOf(permission) >= levels.indexOf(minimum)
-    ? { kind: 'allowed' }
+    ? ALLOWED
     : denied(sentence`${name} lacks the ${needed}.`);
 }
 

@@ -1,5 +1,4 @@
-import type { Clock } from '../clock.ts';
-import type { Redact } from '../runner/secrets.ts';
+import type { Runtime } from '../runner/runtime.ts';
 import { Deadline } from './deadline.ts';
 import { GitHubError, toGitHubError } from './errors.ts';
 
@@ -14,16 +13,13 @@ const LONGEST_PAUSE_MS = 5000;
 
 /** Octokit has no time limits of its own. */
 export class CallLimits {
-  readonly #clock: Clock;
-  readonly #redact: Redact;
+  readonly #runtime: Pick<Runtime, 'clock' | 'redact'>;
   /** Aborted when the time after a cancellation is over. */
   readonly #over = new AbortController();
   #hasPaused = false;
 
-  /** `signal` is aborted when the run is cancelled. */
-  constructor(clock: Clock, redact: Redact, signal: AbortSignal) {
-    this.#clock = clock;
-    this.#redact = redact;
+  constructor({ clock, redact, signal }: Pick<Runtime, 'clock' | 'redact' | 'signal'>) {
+    this.#runtime = { clock, redact };
     const endSoon = async (): Promise<void> => {
       await clock.sleep(AFTER_CANCEL_MS, this.#over.signal);
       this.#over.abort(new GitHubError(0, 'the run had no more time for it'));
@@ -41,7 +37,7 @@ export class CallLimits {
       const isShort = pauseMs !== null && pauseMs <= LONGEST_PAUSE_MS;
       if (!isShort || this.#hasPaused) throw error;
       this.#hasPaused = true;
-      await this.#clock.sleep(pauseMs, this.#over.signal);
+      await this.#runtime.clock.sleep(pauseMs, this.#over.signal);
       return this.#call(request);
     }
   }
@@ -52,11 +48,11 @@ export class CallLimits {
     const stop = new AbortController();
     try {
       const call = request(AbortSignal.any([stop.signal, over]));
-      return await new Deadline(this.#clock, CALL_MS).waitFor(call, over);
+      return await new Deadline(this.#runtime.clock, CALL_MS).waitFor(call, over);
     } catch (error) {
       stop.abort(error);
       if (over.aborted) throw over.reason;
-      throw error instanceof GitHubError ? error : toGitHubError(error, this.#redact);
+      throw error instanceof GitHubError ? error : toGitHubError(error, this.#runtime.redact);
     }
   }
 }

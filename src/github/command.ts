@@ -1,4 +1,5 @@
-import type { AccessInputs } from '../inputs.ts';
+import type { Inputs } from '../inputs.ts';
+import { ok, problem, type Result } from '../result.ts';
 import { hasVisibleText, oneLine, withoutInvisible } from '../sanitize.ts';
 import { type CodeContext, type CommentTrigger, isAllowedBot, isPerson } from './event.ts';
 
@@ -7,31 +8,24 @@ const LONGEST_COMMENT = 65_536;
 /** Every comment of this action begins with it, and no comment that contains it is ever a command. */
 export const OPENING = '<!-- agent-follow-up ';
 
-/** What an event asks for, before a permission is checked. */
-export type Request =
-  /** The event is not for the action, or a comment may not ask for anything. */
-  | { readonly kind: 'none'; readonly reason: string }
-  /** The comment is only the command. */
-  | { readonly kind: 'usage'; readonly command: string; readonly conversation: number }
-  /** `text` is what follows the command; empty if the step has no command. */
-  | { readonly kind: 'asked'; readonly text: string };
-
-/** `comment` is null on events that are not about a comment. */
+/**
+ * What the comment asks for: the text after the command, which is empty for the command alone and without
+ * a command. The problem says why the run has nothing to do. No permission is checked here. `comment` is
+ * null on events that are not about a comment.
+ */
 export function readRequest(
   comment: CommentTrigger | null,
-  { command, allowedBots }: Pick<AccessInputs, 'command' | 'allowedBots'>,
-): Request {
+  { command, allowedBots }: Pick<Inputs, 'command' | 'allowedBots'>,
+): Result<string> {
   if (comment === null) {
-    if (command === null) return { kind: 'asked', text: '' };
-    const reason = `This step acts only on comments that begin with ${command}.`;
-    return { kind: 'none', reason };
+    return command === null
+      ? ok('')
+      : problem(`This step acts only on comments that begin with ${command}.`);
   }
-  const reason = whyNotAsked(comment, command, allowedBots);
-  if (reason !== undefined) return { kind: 'none', reason };
-  if (command === null) return { kind: 'asked', text: '' };
-  const text = cleanText(comment.body.slice(command.length)).trim();
-  if (hasVisibleText(text)) return { kind: 'asked', text };
-  return { kind: 'usage', command, conversation: comment.conversation };
+  const refusal = whyNotAsked(comment, command, allowedBots);
+  if (refusal !== undefined) return problem(refusal);
+  const text = command === null ? '' : cleanText(comment.body.slice(command.length)).trim();
+  return ok(hasVisibleText(text) ? text : '');
 }
 
 /**

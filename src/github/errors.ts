@@ -5,7 +5,6 @@ import { oneLine } from '../sanitize.ts';
 
 // Why a call to GitHub failed, and what to do about it.
 
-/** A failed call. */
 export class GitHubError extends Error {
   /** 0 without a response, or with one that cannot be read; 429 for every rate limit. */
   readonly status: number;
@@ -24,10 +23,6 @@ export class GitHubError extends Error {
     this.status = status;
     this.why = parts;
     this.retryAfterMs = retryAfterMs;
-  }
-
-  get isRateLimit(): boolean {
-    return this.status === 429;
   }
 }
 
@@ -72,14 +67,10 @@ export function neededFor(error: unknown): string {
 }
 
 const text = z.catch(z.string(), '');
-const headersSchema = z.catch(
-  z.object({
-    'retry-after': z.catch(z.string().check(z.regex(/^\d{1,6}$/)), ''),
-    'x-ratelimit-remaining': text,
-  }),
-  { 'retry-after': '', 'x-ratelimit-remaining': '' },
-);
-/** A response as the client returns it. */
+const headersSchema = z.object({
+  'retry-after': z.catch(z.string().check(z.regex(/^\d{1,6}$/)), ''),
+  'x-ratelimit-remaining': text,
+});
 export interface GitHubAnswer {
   readonly status: number;
   readonly headers: unknown;
@@ -141,7 +132,7 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   return new GitHubError(isRateLimit ? 429 : status, why, error, pauseMs);
 }
 
-/** The types of GraphQL errors, and the statuses that REST has for them. */
+/** The statuses that REST has for the types of GraphQL errors. */
 const GRAPHQL_STATUS: ReadonlyMap<string, number> = new Map([
   ['NOT_FOUND', 404],
   ['FORBIDDEN', 403],

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 
-/** The event that triggered the run. */
 export interface Trigger {
   readonly event: string;
   /** What happened, such as `opened`; empty if the payload does not say so. */
@@ -19,7 +18,6 @@ export interface Trigger {
   readonly problem: string | null;
 }
 
-/** Something that can be reacted to. */
 export interface Reactable {
   readonly kind: 'comment' | 'review-comment' | 'review';
   readonly id: number;

@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import type { ProxySettings } from '../runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 import { GitHubError } from './errors.ts';
@@ -6,21 +5,11 @@ import { GitHubError } from './errors.ts';
 // The part of `fetch` that GitHub's client needs. It uses the same parts of undici as `agent/http.ts`.
 // With undici's own `fetch`, the archive that each job downloads would be half as large again.
 
-/** The options that the client passes. */
 export interface FetchOptions {
   readonly method: Dispatcher.HttpMethod;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** The parts of a response that the client reads. The body is complete. */
-export interface FetchResponse {
-  readonly status: number;
-  readonly url: string;
-  readonly headers: ReadonlyMap<string, string>;
-  text(): Promise<string>;
-  arrayBuffer(): Promise<ArrayBuffer>;
 }
 
 /**
@@ -43,7 +32,7 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings) {
     noProxy: `${noProxy},${LOOPBACK}`,
     proxyTunnel: true,
   });
-  return async (address: string, options: FetchOptions): Promise<FetchResponse> => {
+  return async (address: string, options: FetchOptions) => {
     const { method, headers, body = null, signal = null } = options;
     let url = new URL(address);
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -51,7 +40,7 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings) {
         origin: url.origin,
         path: url.pathname + url.search,
         method,
-        headers: { ...headers, 'accept-encoding': 'gzip' },
+        headers: { ...headers, 'accept-encoding': 'identity' },
         body,
         signal,
       });
@@ -72,7 +61,7 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings) {
   };
 }
 
-async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Buffer> {
+async function readBody({ body }: Dispatcher.ResponseData): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -80,25 +69,15 @@ async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Buf
     if (size > SIZE_LIMIT) throw new GitHubError(0, 'GitHub gave an answer that is too large');
     chunks.push(chunk);
   }
-  const bytes = Buffer.concat(chunks);
-  const encoding = [headers['content-encoding'] ?? []].flat().join();
-  return encoding === '' || size === 0 ? bytes : unpack(bytes, encoding);
+  return Buffer.concat(chunks);
 }
 
-function unpack(bytes: Buffer, encoding: string): Buffer {
-  try {
-    if (encoding === 'gzip') return gunzipSync(bytes, { maxOutputLength: SIZE_LIMIT });
-  } catch {
-    // It is damaged or too large.
-  }
-  throw new GitHubError(0, 'GitHub gave an answer that cannot be unpacked');
-}
-
+/** The parts of a response that the client reads. */
 function toResponse(
   { href }: URL,
   { statusCode, headers }: Dispatcher.ResponseData,
   bytes: Buffer,
-): FetchResponse {
+) {
   const pairs = Object.entries(headers).map(
     ([name, value]) => [name, [value].flat().join(', ')] as const,
   );

@@ -1,4 +1,5 @@
-import type { AgentContext, Fetched, PollHooks } from '../agent/client.ts';
+import { type Fetched, pollBeforeSend } from '../agent/client.ts';
+import type { AgentContext } from '../agent/context.ts';
 import type { Inputs } from '../inputs.ts';
 import { type Reason, redactReason } from '../reason.ts';
 import {
@@ -56,11 +57,14 @@ export function update(job: Job, changes: Partial<Turn>): void {
   job.state = { ...job.state, turn: { ...turn, ...now } };
 }
 
-export function pollHooks(job: Job): PollHooks {
-  return {
-    onPoll: () => countPoll(job),
-    onMissed: (why, afterMs) => emit(job, { kind: 'missed', why, afterMs }),
-  };
+/** Like `pollBeforeSend`, which it tells what becomes of the polls. */
+export function pollerBeforeSend(job: Job, context = job.context) {
+  return pollBeforeSend(
+    context,
+    job.state.jobId,
+    () => countPoll(job),
+    (why, afterMs) => emit(job, { kind: 'missed', why, afterMs }),
+  );
 }
 
 export function countPoll(job: Job): void {

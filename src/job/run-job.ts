@@ -3,7 +3,6 @@ import {
   LEAST_POST_MS,
   messageSender,
   mustGiveUp,
-  pollBeforeSend,
   type Retry,
   type Sent,
   withRetries,
@@ -15,7 +14,7 @@ import {
   emit,
   endJob,
   type Job,
-  pollHooks,
+  pollerBeforeSend,
   take,
   takeBaseline,
   takeDelivery,
@@ -173,7 +172,7 @@ type Baseline = { readonly kind: 'ready' } | GiveUp | Retry | Unwanted;
 /** Returns a function that polls the job unless the baseline is fresh. */
 function baselineReader(job: Job, { baseline, onlyWhen }: Message): () => Promise<Baseline> {
   const { context } = job;
-  const poll = pollBeforeSend(context, job.state.jobId, pollHooks(job));
+  const poll = pollerBeforeSend(job);
   let readAt: number | null = null;
   return async () => {
     const isRead = readAt !== null && (baseline === 'once' || isFresh(readAt));
@@ -225,10 +224,10 @@ function statusOf({ record }: JobState): Status {
 
 /** Sends nothing. Polls once or, with a wait, until the agent is done. */
 async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
-  const { inputs, context, state } = job;
+  const { inputs, context } = job;
   if (isUnfinished) update(job, { sentAt: rememberedSentAt(job) });
   if (inputs.wait) return waitUntilDone(job);
-  const poll = pollBeforeSend(context, state.jobId, pollHooks(job));
+  const poll = pollerBeforeSend(job);
   const end = await withRetries(context, poll);
   if (end.kind !== 'fetched') return notSent(job.state, inputs, end);
   take(job, end.record);

@@ -1,4 +1,4 @@
-import { pollBeforeSend, withRetries } from '../agent/client.ts';
+import { withRetries } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { isTrusted } from '../github/authorize.ts';
 import { Deadline } from '../github/deadline.ts';
@@ -9,7 +9,7 @@ import { ownPullRequest } from '../pull-request-link.ts';
 import { NO_REASON } from '../reason.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
-import { type Job, type JobEvent, type Observer, pollHooks } from './job.ts';
+import { type Job, type JobEvent, type Observer, pollerBeforeSend } from './job.ts';
 import {
   type JobMemory,
   type Plan,
@@ -93,10 +93,9 @@ class Fleet {
     if (!needsMemory) return { conversation, memory: null };
     if (!this.#isFromJob || !inputs.comment) return { conversation, memory: await memory };
     const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
-    const attempt = pollBeforeSend(unstopped, job.state.jobId, pollHooks(job));
-    const poll = await withRetries(unstopped, attempt);
+    const poll = await withRetries(unstopped, pollerBeforeSend(job, unstopped));
     if (poll.kind !== 'fetched') return { conversation: null, memory: poll };
-    const found = ownPullRequest(poll.record.prLink, info);
+    const found = ownPullRequest(poll.record.prLink, info.repositoryUrl);
     return { conversation: found, memory: await updates.load(found) };
   }
 
@@ -211,7 +210,7 @@ class Fleet {
     if (!this.#isFromJob) return known;
     // The response to the message may lack the link that a poll has returned.
     const prLink = record?.prLink ?? turn.base?.prLink ?? null;
-    return ownPullRequest(prLink, this.#context.info) ?? known;
+    return ownPullRequest(prLink, this.#context.info.repositoryUrl) ?? known;
   }
 
   #warn(text: string): void {

@@ -1,4 +1,5 @@
-import { type AgentContext, type Fetched, fetchJob, type Missed } from '../agent/client.ts';
+import { type Fetched, type Missed, pollAfterSend } from '../agent/client.ts';
+import type { AgentContext } from '../agent/context.ts';
 import { pollRetryDelayMs } from '../agent/retry.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
 import { isConfirmed, isFinal, pollWithinMs } from '../turn.ts';
@@ -89,13 +90,12 @@ export async function waitUntilDone(job: Job, isOvertaken = false): Promise<End>
 
 /** Milliseconds until the next poll after failed ones in a row, or null if there is none. */
 function retryAfterMiss(job: Job, { exchange, why }: Missed, failures: number): number | null {
-  const { clock, deadline, random } = job.context;
+  const { clock, deadline } = job.context;
   const { sentAt } = job.state.turn;
   const now = clock.now();
   // A 404 is tolerated for a while after a message, and only then.
   const sinceSendMs = sentAt === null ? Infinity : now - sentAt;
-  const history = { failures, networkErrors: 0, sinceSendMs, now, random: random() };
-  const delayMs = pollRetryDelayMs({ ...history, exchange });
+  const delayMs = pollRetryDelayMs(exchange, failures, sinceSendMs, job.context);
   const leftMs = deadline - now;
   // The wait ends at the deadline, not because of this failure.
   if (leftMs <= 0) return 0;
@@ -115,7 +115,7 @@ async function pause({ clock, signal }: AgentContext, ms: number): Promise<boole
 function pollOnce(job: Job, end: number): Promise<Fetched | Missed> {
   const { context, state } = job;
   countPoll(job);
-  return fetchJob(context, state.jobId, () => {
+  return pollAfterSend(context, state.jobId, () => {
     const leftMs = end - context.clock.now();
     return leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs;
   });

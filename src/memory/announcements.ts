@@ -145,7 +145,7 @@ export class Announcements {
    */
   #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
     const { attempt, signal } = this.#options;
-    const isPassing = isUnclear(error) || (error instanceof GitHubError && error.isRateLimit);
+    const isPassing = isUnclear(error) || (error instanceof GitHubError && error.status === 429);
     return (
       attempt === 1 && !signal.aborted && isPassing && group.some(({ turn }) => isCommand(turn))
     );

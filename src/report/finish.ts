@@ -1,8 +1,9 @@
-import type { RunContext, Runtime } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { countLabels, inWords, labelOfState } from '../labels.ts';
 import { ours, type Reason, reasonToText, redactReason } from '../reason.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
+import type { Runtime } from '../runner/runtime.ts';
 import { isFinal, type JobState } from '../turn.ts';
 import { type Report, reasonOf, toOutputs } from './outputs.ts';
 import { failsStep, worst, worstFirst } from './ranking.ts';

@@ -12,6 +12,7 @@ export interface RunInfo {
   readonly graphqlUrl: string;
   /** `owner/name`. */
   readonly repository: string;
+  readonly repositoryUrl: string;
   readonly runId: string;
   /** 1 for the first attempt, more for a re-run. */
   readonly attempt: number;
@@ -23,18 +24,19 @@ export interface RunInfo {
   readonly triggeringActor: string;
 }
 
-const GITHUB = 'https://github.com';
-
 export function readRunInfo(env: Env): RunInfo {
   const apiUrl = env.GITHUB_API_URL || 'https://api.github.com';
-  const serverUrl = env.GITHUB_SERVER_URL ?? '';
+  const givenUrl = env.GITHUB_SERVER_URL ?? '';
+  const serverUrl = URL.canParse(givenUrl) ? givenUrl : 'https://github.com';
+  const repository = env.GITHUB_REPOSITORY ?? '';
   const attempt = Number(env.GITHUB_RUN_ATTEMPT);
   const runId = env.GITHUB_RUN_ID ?? '';
   return {
-    serverUrl: URL.canParse(serverUrl) ? serverUrl : GITHUB,
+    serverUrl,
     apiUrl,
     graphqlUrl: env.GITHUB_GRAPHQL_URL || `${apiUrl}/graphql`,
-    repository: env.GITHUB_REPOSITORY ?? '',
+    repository,
+    repositoryUrl: `${serverUrl}/${repository}`,
     runId,
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
     origin: `run:${runId}:${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
@@ -51,7 +53,7 @@ export function problemWithCertificates(env: Env): string | undefined {
     : undefined;
 }
 
-/** The proxy for one scheme, or an empty `url` for none. */
+/** The proxy for a URL, or an empty `url` for none. */
 export interface ProxySettings {
   readonly url: string;
   /** Hosts that are reached directly, in the form that curl accepts. */
@@ -62,8 +64,8 @@ export interface ProxySettings {
  * Reads the proxy variables like the runner (actions/runner, RunnerWebProxy.cs): lower case takes
  * precedence, `http://` is the default scheme, and https never uses `http_proxy`.
  */
-export function readProxy(env: Env, scheme: 'http:' | 'https:'): Result<ProxySettings> {
-  const name = scheme === 'https:' ? 'https_proxy' : 'http_proxy';
+export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
+  const name = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
   const url = variable(env, name);
   const noProxy = variable(env, 'no_proxy');
   if (url === '') return ok({ url: '', noProxy });

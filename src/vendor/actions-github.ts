@@ -8,31 +8,30 @@ import type { Octokit } from '@octokit/core';
 
 export type { Octokit };
 
-interface OctokitOptions {
-  readonly baseUrl: string;
-  readonly userAgent: string;
-  readonly log: Octokit['log'];
-  /** Replaces that of the toolkit, which is all of undici. */
-  readonly fetch: unknown;
-}
-
 /**
  * Both packages are in one file of dist/, which is only loaded here. If this whole module were imported
  * late instead, ncc would make two files: one of the packages, and one of this module.
+ *
+ * @param fetch Replaces that of the toolkit, which is all of undici.
  */
 export async function getOctokit(
   token: string,
-  { fetch, ...options }: OctokitOptions,
+  baseUrl: string,
+  userAgent: string,
+  fetch: unknown,
 ): Promise<Octokit> {
   const { Octokit } = await import(/* webpackChunkName: "github" */ '@octokit/core');
   const { getAuthString, getUserAgentWithOrchestrationId } = await import(
     /* webpackChunkName: "github" */ '../../node_modules/@actions/github/lib/internal/utils.js'
   );
+  // The errors of calls are told by those who make them.
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
   return new Octokit({
-    ...options,
+    baseUrl,
+    log,
     auth: getAuthString(token, {}),
     // It is only undefined if it is called without one.
-    userAgent: getUserAgentWithOrchestrationId(options.userAgent) as string,
-    request: { fetch, log: options.log },
+    userAgent: getUserAgentWithOrchestrationId(userAgent) as string,
+    request: { fetch, log },
   });
 }

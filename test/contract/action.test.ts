@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../src/inputs.ts';
 import { toOutputs } from '../../src/report/outputs.ts';
-import { VERSION } from '../../src/version.ts';
+import { USER_AGENT } from '../../src/version.ts';
 import { action, GENERATED, renderDocument } from './readme.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -53,5 +53,5 @@ it.each(GENERATED)('the generated parts of %s are up to date (npm run docs)', (d
 });
 
 it('the version is that of package.json', () => {
-  expect(VERSION).toBe(JSON.parse(read('package.json')).version);
+  expect(USER_AGENT).toBe(`agent-follow-up/${JSON.parse(read('package.json')).version}`);
 });

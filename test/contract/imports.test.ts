@@ -38,7 +38,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'vendor/undici.ts': ['agent/http.ts', 'github/fetch.ts', 'index.ts'],
   'node:fs': ['runner/files.ts'],
   'node:crypto': ['index.ts', 'job/prepare.ts', 'memory/text.ts'],
-  'node:zlib': ['github/fetch.ts', 'memory/data.ts'],
+  'node:zlib': ['memory/data.ts'],
   // Where text from outside becomes a type.
   zod: [
     'agent/job-record.ts',
@@ -46,7 +46,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'memory/data.ts',
   ],
   // Where not all may run at a time.
-  'p-limit': ['agent/http.ts', 'agent/send-queue.ts'],
+  'p-limit': ['agent/send-queue.ts'],
 };
 /** Parts of packages that these offer to everybody. */
 const PUBLIC_PARTS = ['zod/mini'];

@@ -86,21 +86,21 @@ describe('@actions/core', () => {
 });
 
 describe('@actions/github', () => {
-  const setUp = `
-    const [, entry, fetch, environment, baseUrl] = process.argv;
-    const { getOctokit } = await import(entry);
-    const options = { baseUrl, userAgent: 'a-test/1' };
-    options.log = { debug() {}, info() {}, warn() {}, error() {} };`;
+  const load = `
+    const [, entry, fetchFile, environment, baseUrl] = process.argv;
+    const { getOctokit } = await import(entry);`;
+  const setUpTheirs = `${load}
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const octokit = getOctokit('ghs_1', { baseUrl, userAgent: 'a-test/1', log });`;
   /** With the fetch of src/github/, which takes the place of the toolkit's. */
-  const setUpOwn = `${setUp}
-    const [{ createFetch }, { readProxy }] = [await import(fetch), await import(environment)];
-    const proxy = readProxy(process.env, 'https:');
+  const setUpOwn = `${load}
+    const [{ createFetch }, { readProxy }] = [await import(fetchFile), await import(environment)];
+    const proxy = readProxy(process.env, new URL(baseUrl));
     if (proxy.kind === 'problem') throw new Error(proxy.problem);
-    options.fetch = createFetch(proxy.value);`;
+    const octokit = await getOctokit('ghs_1', baseUrl, 'a-test/1', createFetch(proxy.value));`;
   const ask = (settingUp: string): string => `
     try {
       ${settingUp}
-      const octokit = await getOctokit('ghs_1', options);
       await octokit.request('GET /repos/{owner}/{repo}', { owner: 'a', repo: 'b', page: 2 });
       await octokit.request('POST /graphql', { query: '{ viewer { login } }' });
     } catch (error) {
@@ -125,7 +125,7 @@ describe('@actions/github', () => {
     const baseUrl = `https://${HOST}:${port}/api/v3`;
     const entry = whose === 'own' ? vendored('actions-github') : '@actions/github';
     const files = [entry, own('github/fetch.ts'), own('runner/environment.ts')];
-    const script = ask(whose === 'own' ? setUpOwn : setUp);
+    const script = ask(whose === 'own' ? setUpOwn : setUpTheirs);
     const printed = await play(script, [...files, baseUrl], {
       GITHUB_API_URL: baseUrl,
       NODE_EXTRA_CA_CERTS: AUTHORITY.file,

@@ -166,7 +166,7 @@ describe('the bodies of the service', () => {
       if (read.kind === 'problem') {
         // It quotes nothing of the body.
         expect(read.problem).toMatch(
-          /^(invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/,
+          /^(an empty body|invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/,
         );
       }
       if (read.kind !== 'ok') return;
@@ -214,7 +214,7 @@ describe('the bodies of the service', () => {
     );
     always(hostileText, (said) => {
       const body = JSON.stringify({ error: said, details: [said] });
-      expect(readRefusal(body, same)).toEqual(said === '' ? [''] : [said, said]);
+      expect(readRefusal(body, same)).toEqual(said === '' ? [] : [said, said]);
     });
   });
 });
@@ -719,15 +719,15 @@ describe('the command', () => {
   it('is taken only from a new comment that a person wrote and that begins with it', () => {
     always(comment, (given) => {
       const request = readRequest(given, { command: '/agent', allowedBots: new Set() });
-      if (request.kind === 'none') {
-        expect(request.reason).toMatch(/^[^\p{Cc}]+\.$/u);
+      if (request.kind === 'problem') {
+        expect(request.problem).toMatch(/^[^\p{Cc}]+\.$/u);
         return;
       }
       expect(given.action).toBe(given.kind === 'review' ? 'submitted' : 'created');
       expect(given.body).toMatch(/^\/agent(\s|$)/i);
       expect([given.author.type, given.sender.type, given.viaApp]).toEqual(['User', 'User', false]);
       expect(given.sender.id).toBe(given.author.id);
-      if (request.kind === 'asked') expect(hasVisibleText(request.text)).toBe(true);
+      if (request.value !== '') expect(hasVisibleText(request.value)).toBe(true);
     });
   });
 

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import type { RequestOptions, Transport } from '../../src/agent/http.ts';
+import type { Transport } from '../../src/agent/http.ts';
 import { openSendQueue } from '../../src/agent/send-queue.ts';
 import type { Job, JobEvent } from '../../src/job/job.ts';
 import { type Plan, stateOf, unplannedState } from '../../src/job/plan.ts';
@@ -12,7 +12,14 @@ import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts'
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
 import type { Fleet, Part, PlanInput, Scenario, Script } from './scenario.ts';
 import { WELL } from './scenario.ts';
-import { recordBefore, type Service, type Span, type Step, scriptedService } from './service.ts';
+import {
+  recordBefore,
+  type Service,
+  type ServiceScript,
+  type Span,
+  type Step,
+  scriptedService,
+} from './service.ts';
 
 /** What is said of a job at some moment. */
 export type Said = ReturnType<typeof said>;
@@ -86,7 +93,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     return NOTES[note];
   }
 
-  const services = parts.map((part) => openService(part, startsAt, onRequest, clock));
+  const services = parts.map((part) => openService(part, startsAt, { onRequest, signal }, clock));
   const context = {
     transport: routed(new Map(parts.map(({ job }, index) => [job.id, services[index]]))),
     queue: openSendQueue(),
@@ -178,16 +185,15 @@ function routed(services: ReadonlyMap<string, Service | undefined>): Transport {
     return service;
   };
   return {
-    get: (path: string, options: RequestOptions) => serviceOf(path).get(path, options),
-    postOnce: (path, json, options) => serviceOf(path).postOnce(path, json, options),
-    close: () => Promise.resolve(),
+    get: (path, ...limits) => serviceOf(path).get(path, ...limits),
+    postOnce: (path, ...message) => serviceOf(path).postOnce(path, ...message),
   };
 }
 
 function openService(
   { job, posts, polls, earlier }: Part,
   startsAt: number,
-  onRequest: () => void,
+  run: Pick<ServiceScript, 'onRequest' | 'signal'>,
   clock: VirtualClock,
 ): Service {
   return scriptedService(
@@ -196,7 +202,7 @@ function openService(
       acceptedAt: earlier?.wasAccepted ? startsAt - earlier.agoMs - 50 : null,
       nextPost: stepper(posts),
       nextPoll: stepper(polls),
-      onRequest,
+      ...run,
     },
     clock,
   );

@@ -1,4 +1,4 @@
-import type { Exchange, Failure, RequestOptions, Transport } from '../../src/agent/http.ts';
+import type { Exchange, Failure, Transport } from '../../src/agent/http.ts';
 import type { JobRecord } from '../../src/turn.ts';
 import type { VirtualClock } from './clock.ts';
 
@@ -98,6 +98,8 @@ export interface ServiceScript {
   readonly nextPost: () => Step;
   readonly nextPoll: () => Step;
   readonly onRequest: () => void;
+  /** Aborted when the run is cancelled. */
+  readonly signal: AbortSignal;
 }
 
 type Answer = Extract<Exchange, { kind: 'answer' }>;
@@ -126,9 +128,9 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
     acceptedAt ??= clock.now();
   }
 
-  function request(step: Step, options: RequestOptions, onWritten: () => void): Promise<Exchange> {
+  function request(step: Step, timeoutMs: number, onWritten: () => void): Promise<Exchange> {
     const { fault } = step;
-    const { signal } = options;
+    const { signal } = script;
     if (signal.aborted) return Promise.resolve(failure(false, 'network'));
     script.onRequest();
     open += 1;
@@ -190,7 +192,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       signal.addEventListener('abort', cancel, { once: true });
       const callOffConnect = clock.after(CONNECT_MS, () => fail('network'));
       timers.push(callOffConnect);
-      timers.push(clock.after(options.timeoutMs(), () => fail('network')));
+      timers.push(clock.after(timeoutMs, () => fail('network')));
       if (fault.kind !== 'black-hole') timers.push(clock.after(step.connectMs, connected));
     });
   }
@@ -201,14 +203,14 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
     accepted: () => accepted,
     open: () => open,
     showedOurEnd: () => showedOurEnd,
-    async get(_, options) {
+    async get(_, timeoutMs) {
       const poll: Span = { startedAt: clock.now(), endedAt: Infinity };
       polls.push(poll);
-      const exchange = await request(script.nextPoll(), options, () => {});
+      const exchange = await request(script.nextPoll(), timeoutMs, () => {});
       poll.endedAt = clock.now();
       return exchange;
     },
-    async postOnce(_path, _json, options) {
+    async postOnce(_path, _json, timeoutMs) {
       const post: Post = {
         startedAt: clock.now(),
         endedAt: Infinity,
@@ -218,7 +220,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       };
       posts.push(post);
       const step = script.nextPost();
-      const exchange = await request(step, options, () => {
+      const exchange = await request(step, timeoutMs, () => {
         post.mayBeTaken = true;
         if (isTaken(step)) accept();
       });
@@ -230,7 +232,6 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       post.mayBeTaken &&= exchange.kind === 'failure' || !refuses(exchange);
       return exchange;
     },
-    close: () => Promise.resolve(),
   };
 }
 

@@ -194,7 +194,7 @@ describe('a comment', () => {
     await using scene = await openScene({ ...withComments('one'), readOnly: true });
     const [comment] = scene.github.comments(NUMBER);
     await on(scene, async (github) => {
-      const refused = { status: 403, isRateLimit: false };
+      const refused = { status: 403 };
       await expect(github.createComment(NUMBER, 'x')).rejects.toMatchObject(refused);
       await expect(github.updateComment(comment?.id ?? 0, 'x')).rejects.toMatchObject(refused);
     });
@@ -281,7 +281,7 @@ describe('a call', () => {
   it('that is refused for a short time waits for it, once', async () => {
     await using scene = await openScene(answers(limit(4), limit(4)));
     await on(scene, async (github) => {
-      await expect(github.createComment(NUMBER, 'x')).rejects.toMatchObject({ isRateLimit: true });
+      await expect(github.createComment(NUMBER, 'x')).rejects.toMatchObject({ status: 429 });
       expect(scene.seconds()).toBe(4);
       await github.createComment(NUMBER, 'x');
     });
@@ -293,7 +293,7 @@ describe('a call', () => {
   it('that is refused for a long time does not wait', async () => {
     await using scene = await openScene(answers(limit(6)));
     const writing = on(scene, (github) => github.createComment(NUMBER, 'x'));
-    await expect(writing).rejects.toMatchObject({ isRateLimit: true, retryAfterMs: 6000 });
+    await expect(writing).rejects.toMatchObject({ status: 429, retryAfterMs: 6000 });
     expect(scene.seconds()).toBe(0);
   });
 

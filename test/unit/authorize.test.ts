@@ -1,15 +1,10 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import type { Collaborator, GitHub } from '../../src/github/api.ts';
-import {
-  authorize,
-  checkPermissions,
-  getsNoSecrets,
-  isTrusted,
-} from '../../src/github/authorize.ts';
+import { authorize, getsNoSecrets, isTrusted } from '../../src/github/authorize.ts';
 import { GitHubError } from '../../src/github/errors.ts';
-import { type Account, readTrigger, type Trigger } from '../../src/github/event.ts';
-import type { AccessInputs } from '../../src/inputs.ts';
+import { readTrigger, type Trigger } from '../../src/github/event.ts';
+import type { Inputs } from '../../src/inputs.ts';
 import { ours, reasonToText, sentence } from '../../src/reason.ts';
 import {
   ALICE,
@@ -211,7 +206,7 @@ describe('authorize', () => {
     readonly event?: WebhookEvent;
     readonly attempt?: number;
     readonly by?: string;
-    readonly access?: Partial<AccessInputs>;
+    readonly access?: Partial<Inputs>;
     readonly connect?: () => Promise<GitHub>;
   }
   const comment = issueComment({ number: 7, body: 'x' });
@@ -232,8 +227,7 @@ describe('authorize', () => {
     return { ...authorization, asked };
   }
   async function reasonOf(run: Run): Promise<string> {
-    const judged = await judge(run);
-    return judged.kind === 'allowed' ? '' : reasonToText(judged.reason);
+    return reasonToText((await judge(run)).reason);
   }
   const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
   const named = (...logins: string[]) => ({ allowedBots: new Set(logins) });
@@ -356,6 +350,24 @@ describe('authorize', () => {
     expect(await judge(run)).toMatchObject({ kind, asked });
   });
 
+  const other: Collaborator = { user: { id: 3, login: 'bob' }, permission: 'write' };
+  it.each([
+    ['an answer about somebody else', async () => other, 'failed'],
+    ['the same login in another case', writers, 'allowed'],
+    ['no collaborator', async () => null, 'denied'],
+    ['an account that is gone', async () => ({ ...other, user: null }), 'denied'],
+    ['a refusal', () => Promise.reject(new GitHubError(500, 'GitHub answered 500')), 'failed'],
+    ['an unexpected error', () => Promise.reject(new TypeError('x')), 'failed'],
+  ] as const)('of a re-run, by its login: %s', async (_, answer, kind) => {
+    const run = {
+      event: issues(RENOVATE),
+      access: named('renovate[bot]'),
+      attempt: 2,
+      by: 'Alice',
+    };
+    expect(await judge({ ...run, connect: async () => github(answer) })).toMatchObject({ kind });
+  });
+
   it.each([
     ['of ours', new GitHubError(0, 'github-token is empty'), 'github-token is empty'],
     ['that is none', 'whatever', 'an unexpected error'],
@@ -363,7 +375,7 @@ describe('authorize', () => {
   ])('fails where there is no way to GitHub, by an error %s', async (_, thrown, why) => {
     expect(await judge({ connect: () => Promise.reject(thrown) })).toMatchObject({
       kind: 'failed',
-      reason: ours(`The permission cannot be checked: ${why}.`),
+      reason: sentence`The permission of ${'alice'} cannot be checked: ${ours(why)}.`,
     });
   });
 
@@ -429,28 +441,4 @@ describe('GitHub’s own examples of every event, sent by anybody', () => {
       expect(refused).toBeGreaterThan(events.length / 2);
     },
   );
-});
-
-describe('checkPermissions', () => {
-  const people: readonly Account[] = [{ login: 'Alice', id: null, type: 'User' }];
-  const other: Collaborator = { user: { id: 3, login: 'bob' }, permission: 'write' };
-
-  it.each([
-    ['an answer about somebody else', async () => other, 'failed'],
-    ['the same login in another case', writers, 'allowed'],
-    ['no collaborator', async () => null, 'denied'],
-    ['an account that is gone', async () => ({ ...other, user: null }), 'denied'],
-    ['a refusal', () => Promise.reject(new GitHubError(500, 'GitHub answered 500')), 'failed'],
-    ['an unexpected error', () => Promise.reject(new TypeError('x')), 'failed'],
-  ] as const)('%s', async (_, answer, kind) => {
-    expect((await checkPermissions(github(answer), people, 'write')).kind).toBe(kind);
-  });
-
-  it('shows nothing internal of an unexpected error', async () => {
-    const broken = github(() => Promise.reject(new TypeError('inner words')));
-    expect(await checkPermissions(broken, people, 'write')).toEqual({
-      kind: 'failed',
-      reason: sentence`The permission of ${'Alice'} cannot be checked: an unexpected error.`,
-    });
-  });
 });

@@ -65,24 +65,20 @@ describe('a request that failed', () => {
       'with a refusal',
       answered(403, refused),
       {
-        ...{ status: 403, isRateLimit: false, retryAfterMs: null },
+        ...{ status: 403, retryAfterMs: null },
         message: 'GitHub answered 403: "Resource not accessible by integration"',
       },
     ],
     [
       'with a limit that says for how long',
       answered(403, limited, { 'retry-after': '3' }),
-      { status: 429, isRateLimit: true, retryAfterMs: 3000 },
+      { status: 429, retryAfterMs: 3000 },
     ],
-    [
-      'with a limit by its words',
-      answered(403, limited),
-      { isRateLimit: true, retryAfterMs: null },
-    ],
+    ['with a limit by its words', answered(403, limited), { status: 429, retryAfterMs: null }],
     [
       'with a limit by its headers',
       answered(403, refused, { 'x-ratelimit-remaining': '0' }),
-      { isRateLimit: true, retryAfterMs: null },
+      { status: 429, retryAfterMs: null },
     ],
     [
       'with a refusal whose details are odd',
@@ -90,7 +86,7 @@ describe('a request that failed', () => {
         message: 'Validation Failed',
         errors: [{ code: 'unprocessable', message: 'was submitted too quickly' }, 'x'],
       }),
-      { status: 422, isRateLimit: false, message: 'GitHub answered 422: "Validation Failed"' },
+      { status: 422, message: 'GitHub answered 422: "Validation Failed"' },
     ],
     [
       'with a limit of texts, in its usual form',
@@ -99,7 +95,7 @@ describe('a request that failed', () => {
         errors: [{ code: 'unprocessable', message: 'was submitted too quickly' }],
       }),
       {
-        ...{ status: 429, isRateLimit: true, retryAfterMs: null },
+        ...{ status: 429, retryAfterMs: null },
         message: 'GitHub answered 422: "Validation Failed: was submitted too quickly"',
       },
     ],
@@ -107,20 +103,20 @@ describe('a request that failed', () => {
       'with a text that is refused',
       answered(422, { message: 'Validation Failed', errors: [{ message: 'body is too long' }] }),
       {
-        ...{ status: 422, isRateLimit: false },
+        ...{ status: 422 },
         message: 'GitHub answered 422: "Validation Failed: body is too long"',
       },
     ],
-    ['with a limit by its status', answered(429, {}), { status: 429, isRateLimit: true }],
+    ['with a limit by its status', answered(429, {}), { status: 429 }],
     [
       'with a pause of no use',
       answered(429, {}, { 'retry-after': 'soon' }),
-      { isRateLimit: true, retryAfterMs: null },
+      { status: 429, retryAfterMs: null },
     ],
     [
       'with trouble that asks for a pause: it may have been done',
       answered(503, {}, { 'retry-after': '3' }),
-      { status: 503, isRateLimit: false, retryAfterMs: null },
+      { status: 503, retryAfterMs: null },
     ],
     [
       'with words that hold a secret, a command and no end',
@@ -134,8 +130,8 @@ describe('a request that failed', () => {
       { status: 0, message: 'So.' },
     ],
   ])('%s', (_, error, expected) => {
-    const { status, message, isRateLimit, retryAfterMs } = toGitHubError(error, redact);
-    expect({ status, message, isRateLimit, retryAfterMs }).toMatchObject(expected);
+    const { status, message, retryAfterMs } = toGitHubError(error, redact);
+    expect({ status, message, retryAfterMs }).toMatchObject(expected);
   });
 });
 
@@ -164,7 +160,7 @@ describe('what GraphQL answers in a body of 200', () => {
     [
       'a conversation that is not there',
       [{ type: 'NOT_FOUND', path: ['repository', 'issueOrPullRequest'], message: 'No s3cret.' }],
-      { status: 404, message: 'GitHub answered NOT_FOUND: "No ***."', isRateLimit: false },
+      { status: 404, message: 'GitHub answered NOT_FOUND: "No ***."' },
     ],
     [
       'one of several',
@@ -177,13 +173,9 @@ describe('what GraphQL answers in a body of 200', () => {
       { status: 404 },
     ],
     ['a scope', [{ type: 'INSUFFICIENT_SCOPES' }], { status: 403 }],
-    ['a limit', [{ type: 'RATE_LIMITED' }], { status: 429, isRateLimit: true }],
-    ['a limit by its other name', [{ type: 'RATE_LIMIT' }], { status: 429, isRateLimit: true }],
-    [
-      'a limit by its words',
-      [{ message: 'API rate limit exceeded' }],
-      { status: 429, isRateLimit: true },
-    ],
+    ['a limit', [{ type: 'RATE_LIMITED' }], { status: 429 }],
+    ['a limit by its other name', [{ type: 'RATE_LIMIT' }], { status: 429 }],
+    ['a limit by its words', [{ message: 'API rate limit exceeded' }], { status: 429 }],
     [
       'trouble without a name',
       [{ message: 'Something went wrong.' }],
@@ -196,8 +188,8 @@ describe('what GraphQL answers in a body of 200', () => {
     ],
     ['nothing more', [{}], { status: 500, message: 'GitHub answered with an error' }],
   ])('is an error: %s', (_, errors, expected) => {
-    const { status, message, isRateLimit } = refuse(errors) ?? {};
-    expect({ status, message, isRateLimit }).toMatchObject(expected);
+    const { status, message } = refuse(errors) ?? {};
+    expect({ status, message }).toMatchObject(expected);
   });
 
   it('is a limit that says for how long', () => {

@@ -31,7 +31,7 @@ function expectNothing(event: CommentTrigger): void {
     [null, 'contains the hidden marker'],
   ] as const) {
     const request = readRequest(event, { command, allowedBots: new Set() });
-    expect(request).toEqual({ kind: 'none', reason: expect.stringContaining(why) });
+    expect(request).toEqual({ kind: 'problem', problem: expect.stringContaining(why) });
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { explain } from '../../src/agent/explain.ts';
 import type { Exchange } from '../../src/agent/http.ts';
+import { systemClock } from '../../src/clock.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { composeText, readText } from '../../src/memory/text.ts';
 import { checkPrLink } from '../../src/pull-request-link.ts';
@@ -286,7 +287,6 @@ function whole(json: unknown): Answer['body'] {
 
 const ANSWERS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {
   error: (text) => ({ body: whole({ error: text }) }),
-  'the message of an error': (text) => ({ body: whole({ error: { message: text } }) }),
   message: (text) => ({ body: whole({ message: text }) }),
   'a body': (text) => ({ body: whole(text) }),
   'the content type': (text) => ({ contentType: text }),
@@ -302,13 +302,8 @@ describe('of every text, in each part of an answer', () => {
       STATUSES.flatMap((status) => {
         const exchange = { ...ANSWER, status, ...part(text) };
         return (['send', 'poll'] as const).flatMap((doing) => {
-          const reason = explain(exchange, {
-            doing,
-            where: 'agent.example',
-            retryAt: null,
-            isRetried: false,
-            redact,
-          });
+          const context = { where: 'agent.example', redact, clock: systemClock };
+          const reason = explain(exchange, doing, false, context);
           const said = reasonToText(reason);
           const hidden = [...hiddenIn(said), ...(said.match(/[\n\t\u2028\u2029]/g) ?? [])];
           const long = said.length > 700 ? [said.length] : [];

@@ -16,12 +16,11 @@ async function ask(clock: Clock, origin: string, ms: number): Promise<string> {
   const transport = createTransport({
     baseUrl: new URL(origin),
     apiKey: 'mint_key',
-    userAgent: 'test',
     proxy: { url: '', noProxy: '' },
     clock,
+    signal,
   });
-  const exchange = await transport.get('/', { timeoutMs: () => ms, signal });
-  await transport.close();
+  const exchange = await transport.get('/', ms);
   if (exchange.kind === 'failure') return exchange.why;
   return exchange.body.kind === 'ok' ? exchange.body.value : exchange.body.problem;
 }

@@ -1,18 +1,30 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
+import { pollAfterSend, pollBeforeSend } from '../../src/agent/client.ts';
+import type { AgentContext } from '../../src/agent/context.ts';
 import { createTransport, type Transport } from '../../src/agent/http.ts';
+import { openSendQueue } from '../../src/agent/send-queue.ts';
 import { systemClock } from '../../src/clock.ts';
 import { startFaultServer } from '../sim/fault-server.ts';
 
-function openTransport(baseUrl: string): Transport {
+function openTransport(baseUrl: string, { signal } = new AbortController()): Transport {
   return createTransport({
     baseUrl: new URL(baseUrl),
     apiKey: 'mint_key',
-    userAgent: 'test',
     proxy: { url: '', noProxy: '' },
     clock: systemClock,
+    signal,
   });
+}
+
+function openContext(baseUrl: string, cancel = new AbortController()): AgentContext {
+  return {
+    ...{ transport: openTransport(baseUrl, cancel), queue: openSendQueue(), where: 'here' },
+    ...{ projectId: 'proj-1', serverUrl: 'https://github.com', clock: systemClock },
+    ...{ deadline: systemClock.now() + 60_000, signal: cancel.signal, random: () => 0 },
+    ...{ debug: () => {}, redact: (text: string) => text },
+  };
 }
 
 it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
@@ -20,39 +32,37 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   async (path) => {
     await using server = await startFaultServer();
     const transport = openTransport(`${server.origin}/base/`);
-    const limits = { timeoutMs: () => 30_000, signal: new AbortController().signal };
     const refused = {
       kind: 'failure',
       written: false,
       cause: 'network',
       why: 'the connection failed',
     };
-    expect(await transport.get(path, limits)).toEqual(refused);
-    expect(await transport.postOnce(path, {}, limits)).toEqual(refused);
+    expect(await transport.get(path, 30_000)).toEqual(refused);
+    expect(await transport.postOnce(path, {}, 30_000)).toEqual(refused);
     expect(server.connections).toBe(0);
-    await transport.close();
   },
 );
 
-it('the limit of a read begins when it is its turn', async () => {
+it('the limit of a poll begins when it is its turn', async () => {
   // A connection each for 24 of them: the last ones wait for four rounds of 500 ms before.
-  const server = createServer((_, response) => void setTimeout(() => response.end('{}'), 500));
+  const server = createServer((_, response) => {
+    setTimeout(() => response.end('{"id":"job-1"}'), 500);
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const transport = openTransport(`http://127.0.0.1:${port}`);
+  const context = openContext(`http://127.0.0.1:${port}`);
   let started = 0;
-  const timeoutMs = (): number => {
+  const remainingMs = (): number => {
     started += 1;
     return 1450;
   };
-  const { signal } = new AbortController();
-  const reads = Array.from({ length: 100 }, () => transport.get('/', { timeoutMs, signal }));
+  const polls = Array.from({ length: 100 }, () => pollAfterSend(context, 'job-1', remainingMs));
   await new Promise(setImmediate);
   expect(started).toBe(24);
-  const exchanges = await Promise.all(reads);
+  const ends = await Promise.all(polls);
   expect(started).toBe(100);
-  expect(exchanges.filter(({ kind }) => kind === 'failure')).toEqual([]);
-  await transport.close();
+  expect(ends.filter(({ kind }) => kind !== 'fetched')).toEqual([]);
   server.close();
 });
 
@@ -62,8 +72,7 @@ it('a read without time left makes no connection, and Node does not warn of its 
   process.on('warning', note);
   await using server = await startFaultServer();
   const transport = openTransport(server.origin);
-  const limits = { timeoutMs: () => -200, signal: new AbortController().signal };
-  const exchange = await transport.get('/', limits);
+  const exchange = await transport.get('/', -200);
   expect(exchange).toMatchObject({
     kind: 'failure',
     written: false,
@@ -74,26 +83,24 @@ it('a read without time left makes no connection, and Node does not warn of its 
   process.off('warning', note);
   expect(warnings).toEqual([]);
   expect(server.connections).toBe(0);
-  await transport.close();
 });
 
-it('a read before a message waits for no other read', async () => {
+it('a poll before a message waits for no poll after another one', async () => {
   const held: ServerResponse[] = [];
   const server = createServer(({ url }, response) => {
-    if (url === '/first') response.end('{}');
+    if (url?.endsWith('/first')) response.end('{"id":"first"}');
     else held.push(response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const transport = openTransport(`http://127.0.0.1:${port}`);
   const cancel = new AbortController();
-  const limits = { timeoutMs: () => 30_000, signal: cancel.signal };
-  const others = Array.from({ length: 100 }, () => transport.get('/other', limits));
-  const first = await transport.get('/first', { ...limits, isBeforeMessage: true });
-  expect(first.kind).toBe('answer');
+  const context = openContext(`http://127.0.0.1:${port}`, cancel);
+  const others = Array.from({ length: 100 }, () => pollAfterSend(context, 'other', () => 30_000));
+  const nothing = (): void => {};
+  const first = await pollBeforeSend(context, 'first', nothing, nothing)();
+  expect(first.kind).toBe('fetched');
   expect(held.length).toBeLessThanOrEqual(24);
   cancel.abort();
   await Promise.all(others);
-  await transport.close();
   server.close();
 });

@@ -61,7 +61,5 @@ it.each([
   ['https://github.com/octo/agents/pull/07', null],
   ['https://github.com/octo/agents/pull/12345678901', null],
 ])('%s is our own pull request: %s', (link, number) => {
-  expect(ownPullRequest(link, { serverUrl: 'https://github.com', repository: 'octo/agents' })).toBe(
-    number,
-  );
+  expect(ownPullRequest(link, 'https://github.com/octo/agents')).toBe(number);
 });

@@ -3,15 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { Runtime } from '../../src/context.ts';
 import { run } from '../../src/run.ts';
 import { readRunInfo } from '../../src/runner/environment.ts';
 import type { Log } from '../../src/runner/log.ts';
+import type { Runtime } from '../../src/runner/runtime.ts';
 import { startAgent } from '../sim/agent.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
-// Nothing loads a file of types, which coverage would take for lines that nobody reaches.
+// Nothing loads files of types, which coverage would take for lines that nobody reaches.
+import '../../src/agent/context.ts';
 import '../../src/context.ts';
+import '../../src/runner/runtime.ts';
 
 const NUMBER = 7;
 const folder = mkdtempSync(join(tmpdir(), 'run-'));
@@ -162,6 +164,7 @@ describe('readRunInfo', () => {
       apiUrl: 'https://api.github.com',
       graphqlUrl: 'https://api.github.com/graphql',
       repository: '',
+      repositoryUrl: 'https://github.com/',
       runId: '',
       attempt: 1,
       origin: 'run:::',
@@ -188,6 +191,7 @@ describe('readRunInfo', () => {
       apiUrl: 'https://ghe.example/api/v3',
       graphqlUrl: 'https://ghe.example/api/graphql',
       repository: 'octo/agents',
+      repositoryUrl: 'https://ghe.example/octo/agents',
       runId: '7',
       attempt: 2,
       origin: 'run:7:build:step',

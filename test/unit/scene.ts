@@ -70,7 +70,7 @@ export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
   const { token, repository, apiUrl, graphqlUrl } = github;
   const connection: ClientOptions = {
     ...{ token, repository, apiUrl, graphqlUrl, env: {} },
-    ...{ userAgent: 'test', clock: clock.seen, redact: (text) => text },
+    ...{ clock: clock.seen, redact: (text) => text },
     ...{ signal, deferTierUp() {} },
   };
 

@@ -1,7 +1,8 @@
 import { systemClock } from '../../src/clock.ts';
-import type { RunContext, Runtime } from '../../src/context.ts';
+import type { RunContext } from '../../src/context.ts';
 import type { Updates } from '../../src/memory/updates.ts';
 import type { Log } from '../../src/runner/log.ts';
+import type { Runtime } from '../../src/runner/runtime.ts';
 import type { JobState } from '../../src/turn.ts';
 
 /** What a run learns of its comments at the end. */

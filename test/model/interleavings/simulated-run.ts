@@ -1,7 +1,7 @@
 import type { Exchange, Transport } from '../../../src/agent/http.ts';
 import { openSendQueue } from '../../../src/agent/send-queue.ts';
 import type { Clock } from '../../../src/clock.ts';
-import type { RunContext, Runtime } from '../../../src/context.ts';
+import type { RunContext } from '../../../src/context.ts';
 import type { GitHub } from '../../../src/github/api.ts';
 import { Deadline } from '../../../src/github/deadline.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
@@ -14,6 +14,7 @@ import { runJobs } from '../../../src/job/run-jobs.ts';
 import { Updates } from '../../../src/memory/updates.ts';
 import { overallDelivery } from '../../../src/report/ranking.ts';
 import type { RunInfo } from '../../../src/runner/environment.ts';
+import type { Runtime } from '../../../src/runner/runtime.ts';
 import type { JobState } from '../../../src/turn.ts';
 import {
   PROJECT,
@@ -200,6 +201,7 @@ function settingsOf(setup: RunSetup): Pick<RunContext, 'info' | 'trigger' | 'inp
     apiUrl: '',
     graphqlUrl: '',
     repository: REPOSITORY,
+    repositoryUrl: `${SERVER_URL}/${REPOSITORY}`,
     ...{ runId, attempt, origin: `run:${runId}:${step}`, actor: 'alice', triggeringActor: 'alice' },
   };
   const inputs: Inputs = {
@@ -283,6 +285,5 @@ function openTransport(
         ...{ kind: 'post', on: jobOf(path), unanswered },
         act: () => server.post(jobOf(path), name, reply),
       }),
-    close: () => Promise.resolve(),
   };
 }

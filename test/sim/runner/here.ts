@@ -3,13 +3,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../src/clock.ts';
-import type { Runtime } from '../../../src/context.ts';
 import { readSecrets } from '../../../src/inputs.ts';
 import { serialise } from '../../../src/report/outputs.ts';
 import { run } from '../../../src/run.ts';
 import { type Env, readRunInfo } from '../../../src/runner/environment.ts';
 import { appendAtOnce, replacer } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log } from '../../../src/runner/log.ts';
+import type { Runtime } from '../../../src/runner/runtime.ts';
 import { type Redact, redactor } from '../../../src/runner/secrets.ts';
 import { getOctokit } from '../../../src/vendor/actions-github.ts';
 import { inTime } from './clock.ts';
@@ -17,8 +17,7 @@ import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.t
 import { prepare } from './setup.ts';
 
 // Its packages are loaded before: a step would wait for them in real time.
-const options = { baseUrl: 'https://x.example', userAgent: 'x', log: console, fetch };
-await getOctokit('x', options);
+await getOctokit('x', 'https://x.example', 'x', fetch);
 
 export async function runHere(step: Step): Promise<StepResult> {
   if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
@@ -48,8 +47,8 @@ export async function runHere(step: Step): Promise<StepResult> {
 function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runtime {
   const secrets = readSecrets(env);
   for (const secret of secrets) write(command('add-mask', secret));
-  const { serverUrl, repository } = readRunInfo(env);
-  const redact = redactor(secrets, [`${serverUrl}/${repository}`, serverUrl]);
+  const { serverUrl, repositoryUrl } = readRunInfo(env);
+  const redact = redactor(secrets, [repositoryUrl, serverUrl]);
   const replaceOutputs = replacer(env.GITHUB_OUTPUT);
   return {
     env,
