@@ -177,9 +177,10 @@ const TEXTS = Object.entries(PATTERNS).map(([name, pattern]) => ({
   half: textOf(pattern, SIZE / 2),
 }));
 
-/** How often longer the whole text takes than its half; 2 where both are too quick to tell. */
+/** How often longer the whole text takes than its half; only a doubtful answer is measured again. */
 function growthOf(reader: (text: string) => unknown, whole: string, half: string): number {
-  if (quickest(() => reader(whole)) < FLOOR_MS) return 2;
+  const once = millisecondsOf(() => reader(whole)) / millisecondsOf(() => reader(half));
+  if (once <= MOST_GROWTH) return once;
   return quickest(() => reader(whole)) / quickest(() => reader(half));
 }
 
