@@ -1,5 +1,5 @@
 import { type Label, labelOf, labelOfEarlier, labelOfStatus } from '../labels.ts';
-import type { Ledger, LedgerJob, LedgerRecord } from '../memory/ledger.ts';
+import { isWithdrawn, type Ledger, type LedgerJob, type LedgerRecord } from '../memory/ledger.ts';
 import { composeNotice } from '../memory/text.ts';
 import { isLink } from '../pull-request-link.ts';
 import { NO_REASON, type Reason } from '../reason.ts';
@@ -63,15 +63,10 @@ const TRIMMED = small('Older messages were removed from this comment for lack of
 const NOTHING_SENT = 'No message was sent to an agent.';
 
 function toShown({ id, record, turns }: LedgerJob): ShownJob {
-  const [turn = null, ...older] = turns.filter(isMessage);
+  const [turn = null, ...older] = turns.filter((one) => !isWithdrawn(one));
   const status = record?.status ?? null;
   const label = turn === null ? labelOfStatus(status) : labelOf(turn, status);
   return { id, record, turn, older, label };
-}
-
-/** A withdrawn message, which has no reason, is not shown. */
-function isMessage({ result, reason, endedAt }: Turn): boolean {
-  return !(result === 'skipped' && reason.length === 0 && endedAt !== null);
 }
 
 /** One job: first its state, then the links, at the end the details. */
