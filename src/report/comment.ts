@@ -26,7 +26,7 @@ import {
 // A ledger -> the visible part of the comment: the state, the link, and then everything else.
 
 /** What our own links are built from. */
-type Site = Pick<RunInfo, 'serverUrl' | 'repository'>;
+type Site = Pick<RunInfo, 'repositoryUrl'>;
 
 /** A job with its newest message. */
 interface ShownJob {
@@ -144,9 +144,9 @@ function askedBy(by: string | null): string {
 
 function logLink(
   { runId, attempt }: Pick<Turn, 'runId' | 'attempt'>,
-  { serverUrl, repository }: Site,
+  { repositoryUrl }: Site,
 ): string {
-  const run = `${serverUrl}/${repository}/actions/runs/${runId}`;
+  const run = `${repositoryUrl}/actions/runs/${runId}`;
   return link('log', attempt === 1 ? run : `${run}/attempts/${attempt}`);
 }
 

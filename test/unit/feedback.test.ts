@@ -6,7 +6,7 @@ import { renderLedger, renderUsage } from '../../src/report/comment.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
 import { job, ledger, turn } from './record.ts';
 
-const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
+const SITE = { repositoryUrl: 'https://github.com/octo/agents' };
 const ALICE = { login: 'alice', id: 1, type: 'User' };
 
 /** As an event says it where our token belongs to a person: no bot, no app, sender = author. */

@@ -16,7 +16,7 @@ import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
 import { record, START, state, turn } from './record.ts';
 
-const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
+const SITE = { repositoryUrl: 'https://github.com/octo/agents' };
 const PROJECT = 'project_1';
 const COMMENT = 'https://github.com/octo/agents/pull/7#issuecomment-1';
 const OWN_LINK =
@@ -154,7 +154,7 @@ function summaryOf(states: readonly JobState[]): string {
 }
 
 function checked(text: string): string | null {
-  const link = checkPrLink(text, [SITE.serverUrl]);
+  const link = checkPrLink(text, [SITE.repositoryUrl]);
   return link.kind === 'ok' ? link.value : null;
 }
 

@@ -6,7 +6,7 @@ import { renderSummary } from '../../src/report/summary.ts';
 import type { JobState, Turn, TurnResult } from '../../src/turn.ts';
 import { record, START, state, turn } from './record.ts';
 
-const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
+const SITE = { repositoryUrl: 'https://github.com/octo/agents' };
 const PULL = 'https://github.com/octo/docs/pull/12';
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
 const WORKING = { endedAt: null, sentAt: START } as const;

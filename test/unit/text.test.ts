@@ -16,7 +16,7 @@ const DATA = encode(LEDGER);
 const FIRST = `<!-- agent-follow-up ${HASH} -->`;
 const LAST = `<!-- agent-follow-up data 1 ${HASH} ${DATA} -->`;
 const BODY = `${FIRST}\nWhat people see.\n\n${LAST}`;
-const SITE = { serverUrl: 'https://github.com', repository: 'octo/agents' };
+const SITE = { repositoryUrl: 'https://github.com/octo/agents' };
 const MOST = 65_536;
 
 const unreadable = 'unreadable';

@@ -23,7 +23,7 @@ export interface Exhibit {
   readonly markdown: string;
 }
 
-export const SITE = { serverUrl: 'https://github.com', repository: 'octo-org/docs' };
+export const SITE = { repositoryUrl: 'https://github.com/octo-org/docs' };
 /** Characters that the data of a comment with many jobs leaves to what people see. */
 export const LEAST_ROOM = 17_900;
 
@@ -121,8 +121,8 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
   const jobId = parts.id ?? `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
   const record: JobRecord = {
     ...{ id: jobId, status, linkProblem: null, model: 'opus', createdAt: null, archivedAt: null },
-    source: { repository: `https://github.com/${SITE.repository}`, ref: 'agent/fix' },
-    prLink: `https://github.com/${SITE.repository}/pull/${12 + number}`,
+    source: { repository: SITE.repositoryUrl, ref: 'agent/fix' },
+    prLink: `${SITE.repositoryUrl}/pull/${12 + number}`,
     ...parts.record,
   };
   const start = { origin: 'run:1:job:step', leg: '', mark: `mark-${number}`, by: 'octocat' };
@@ -213,7 +213,7 @@ export function answers(): readonly Exhibit[] {
 }
 
 export function summaries(): readonly Exhibit[] {
-  const url = `https://github.com/${SITE.repository}/pull/12#issuecomment-1`;
+  const url = `${SITE.repositoryUrl}/pull/12#issuecomment-1`;
   const summary = (states: readonly JobState[]): string =>
     renderSummary({ states, commentUrls: [url] });
   return [
