@@ -7,8 +7,8 @@ export const MOST_AT_A_TIME = 4;
 export const MOST_POLLS_AT_A_TIME = 24;
 
 /**
- * The queue of all messages of a run. The API has one rate limit for a whole project, so once a
- * message exceeds it, the messages after it would as well.
+ * The queue of all messages of a run, and beside it that of the polls after them. The API has one rate limit
+ * for a whole project, so once a message exceeds it, the messages after it would as well.
  */
 export interface SendQueue {
   /** Runs the work in the order of the calls, a few at a time. */

@@ -6,8 +6,8 @@ import type { Reactable } from './event.ts';
 /**
  * Whether this run may act on a command. GitHub responds with 201 to the first reaction of a kind by one
  * identity and with 200 to later ones, so of several runs only one gets `ours`. `failed`: it is not known
- * whose it is, or another run may add it. `refused`: the token may not add it, so it decides nothing.
- * `none`: the response does not say it, as on a review.
+ * whose it is, or another run may add it. `refused`: the token may not add it, which says nothing about other
+ * runs. `none`: the response does not say whether it is new, as on a review.
  */
 export type Claim = 'ours' | 'taken' | 'failed' | 'refused' | 'none';
 
@@ -17,7 +17,7 @@ interface Added {
   readonly id: number | null;
 }
 
-/** Shows the progress of a command to its author. No call rejects or changes the result. */
+/** Shows the progress of a command to its author, and claims it. No call rejects. */
 export class Reactions {
   /** Null without a command; then nothing is done. */
   readonly #comment: Reactable | null;

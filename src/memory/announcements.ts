@@ -20,20 +20,23 @@ import type { TrackedJobs } from './tracked-jobs.ts';
  */
 export type Memory = Result<Pick<Reading, 'ledger' | 'isWhole'>, Reason> | null;
 
-/**
- * The result of an announcement. `unclear`: another run may be about to send the message, and not know of this
- * one; `why` is a sentence for people. Of a note that is `missing` it is a phrase.
- */
+/** The result of an announcement. */
 export type Note =
   /** The comment notes the message, or there is no pull request or issue for a comment. */
   | { readonly kind: 'noted' }
-  | { readonly kind: 'missing' | 'unclear'; readonly why: Reason }
+  /** `why` is a phrase. */
+  | { readonly kind: 'missing'; readonly why: Reason }
+  /**
+   * Another run may be about to send the message, and not know of this one. `why` is a sentence, which also says
+   * what to do.
+   */
+  | { readonly kind: 'unclear'; readonly why: Reason }
   /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
 
 /** Milliseconds that reading a comment, and noting messages in it, may delay a run. */
 const BEFORE_MESSAGE_MS = 10_000;
-/** Milliseconds after which lists show a comment by a run that may have read a list without ours before. */
+/** Milliseconds after which lists show a comment that another run created because its list lacked ours. */
 const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
 
 export class Announcements {
@@ -246,8 +249,8 @@ export class Announcements {
   async #readVersions(target: Target, own: () => Ledger, claim: Claim): Promise<readonly Ledger[]> {
     const { clock, signal } = this.#options;
     // A cancellation ends the pause early, and then no message is sent.
-    const isOpen = claim === 'failed' || claim === 'refused';
-    const lagMs = isOpen ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
+    const isUnclaimed = claim === 'failed' || claim === 'refused';
+    const lagMs = isUnclaimed ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
     await clock.sleep(lagMs, signal).catch(() => {});
     const reading = await target.conversation.read('versions');
     if (reading.isShown) return reading.versions;

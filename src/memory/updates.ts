@@ -10,8 +10,8 @@ import { Pace } from './pace.ts';
 import { Target } from './target.ts';
 import { isOver, TrackedJobs } from './tracked-jobs.ts';
 
-// Decides what is written to which comment, and when. A failure here never changes the result of a
-// message.
+// Decides what is written to which comment, and when. Once a message is out, no failure here changes its
+// result.
 
 /** The hourly rate limit of the token is not enough for more. */
 const MOST_CONVERSATIONS = 200;
