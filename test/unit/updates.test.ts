@@ -102,6 +102,13 @@ function withIssues(...numbers: readonly number[]): GitHubOptions {
   return { issues: numbers.map((number) => ({ number, pullRequest: true })) };
 }
 
+/** The IDs of more jobs than one comment has room for. */
+function moreThanFit(): readonly string[] {
+  const random = randomFrom(1);
+  const idOf = () => Array.from({ length: 64 }, () => random().toString(36).slice(2, 6)).join('');
+  return Array.from({ length: 300 }, idOf);
+}
+
 /** Registers jobs on a conversation, and announces them. */
 function announce({ updates }: Run, ...states: readonly JobState[]) {
   for (const one of states) updates.update(one, NUMBER);
@@ -433,10 +440,7 @@ describe('a command', () => {
     'to more jobs than there is room for is sent to each of them by one run: %s',
     async (answer) => {
       await using scene = await openScene();
-      const random = randomFrom(1);
-      const idOf = () =>
-        Array.from({ length: 64 }, () => random().toString(36).slice(2, 6)).join('');
-      const ids = Array.from({ length: 300 }, idOf);
+      const ids = moreThanFit();
       const text = commentText(PROJECT, () => '', String);
       const isOurs = async (): Promise<Claim> => (answer === 'taken' ? 'ours' : answer);
       const first = open(scene, { text, claim: isOurs }, COMMAND);
@@ -625,6 +629,19 @@ describe('a note that does not stand', () => {
     expect(scene.seconds()).toBe(10);
     expect(await scene.drive(announce(run, run.job('b')))).toEqual([late]);
     expect(scene.seconds()).toBe(10);
+  });
+
+  it.each<[string, number, Partial<Turn>, string]>([
+    ['of a step', 1, {}, 'missing'],
+    ['of a step that is re-run', 2, {}, 'missing'],
+    ['of a command', 1, COMMAND, 'unclear'],
+    ['of a command that is re-run', 2, COMMAND, 'missing'],
+  ])('for lack of room: %s', async (_, attempt, parts, kind) => {
+    await using scene = await openScene();
+    const text = commentText(PROJECT, () => '', String);
+    const run = open(scene, { attempt, text }, parts);
+    const notes = await scene.drive(announce(run, ...moreThanFit().map((id) => run.job(id))));
+    expect(new Set(notes.map((note) => note.kind))).toEqual(new Set(['noted', kind]));
   });
 
   it('holds up each message of a re-run, which sends nothing without it', async () => {
