@@ -483,15 +483,18 @@ describe('a command', () => {
     expect(scene.seconds()).toBe(3);
   });
 
-  it('whose claim failed waits until another run that did not see it must be to be seen', async () => {
-    await using scene = await openScene();
-    const { claim } = claims(scene, 'failed');
-    const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(scene.seconds()).toBe(6);
-  });
+  it.each(['failed', 'refused'] as const)(
+    'whose claim is %s waits until another run that did not see it must be to be seen',
+    async (answer) => {
+      await using scene = await openScene();
+      const { claim } = claims(scene, answer);
+      const run = open(scene, { claim }, COMMAND);
+      expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+      expect(scene.seconds()).toBe(6);
+    },
+  );
 
-  it.each(['failed', 'none'] as const)(
+  it.each(['failed', 'refused', 'none'] as const)(
     'whose claim tells nothing is looked for in what was overwritten: %s',
     async (answer) => {
       await using scene = await openScene(withComment(other('sending')));
