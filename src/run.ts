@@ -123,6 +123,8 @@ async function followUp(
   introduce(runtime, inputs);
   // A run with many jobs takes long, and without this V8 would use twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
+  // The end of a run with many requests would wait for V8.
+  if (inputs.wait) runtime.deferTierUp();
   const context: RunContext = {
     ...work,
     agent: agentContext(work),

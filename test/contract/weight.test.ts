@@ -44,18 +44,24 @@ it('nothing but its output holds a process that has sent a message', async () =>
   expect(active.filter((name) => name !== 'PipeWrap')).toEqual([]);
 });
 
-it('a short run with a comment ends without compiling undici’s parser a second time', async () => {
-  await using scene = await stage({
-    with: { comment: true },
-    step: { nodeArgs: ['--trace-wasm-compilation-times'] },
-  });
-  const { outputs, stdout } = await scene.run();
-  expect(outputs.result).toBe('sent');
-  const compilers = [...stdout.matchAll(/^Compiled function .* using (\w+),/gm)].map(
-    ([, by]) => by,
-  );
-  expect(new Set(compilers)).toEqual(new Set(['Liftoff']));
-});
+it.each([
+  ['a comment', { comment: true }, 'sent'],
+  ['a wait', { comment: false, wait: true }, 'completed'],
+])(
+  'a short run with %s ends without compiling undici’s parser again',
+  async (_, inputs, result) => {
+    await using scene = await stage({
+      with: inputs,
+      step: { nodeArgs: ['--trace-wasm-compilation-times'] },
+    });
+    const { outputs, stdout } = await scene.run();
+    expect(outputs.result).toBe(result);
+    const compilers = [...stdout.matchAll(/^Compiled function .* using (\w+),/gm)].map(
+      ([, by]) => by,
+    );
+    expect(new Set(compilers)).toEqual(new Set(['Liftoff']));
+  },
+);
 
 function filesOf(loaded: readonly string[]): readonly string[] {
   return loaded.filter((url) => url.startsWith('file:')).map((url) => basename(url));
