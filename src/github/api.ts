@@ -154,6 +154,10 @@ export function connectOnce(options: GitHubOptions): () => Promise<GitHub> {
 async function connect(options: GitHubOptions): Promise<GitHub> {
   const { token, apiUrl: baseUrl, env, deferTierUp } = options;
   if (token === '') throw new GitHubError(401, 'github-token is empty');
+  if (!/^[!-~]+$/.test(token)) {
+    const why = 'github-token contains a space, a line break or a character outside ASCII';
+    throw new GitHubError(401, why);
+  }
   const unsafe = problemWithCertificates(env);
   if (unsafe !== undefined) throw new GitHubError(0, unsafe);
   // After some requests V8 starts to optimize, and the end of the run would wait for that for 20 ms.
