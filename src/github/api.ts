@@ -56,6 +56,8 @@ export interface GitHubOptions
 }
 
 const PAGE_SIZE = 100;
+/** GitHub takes no more than 2,500 comments on an issue or pull request. */
+const MOST_PAGES = 100;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
@@ -196,7 +198,9 @@ class Client {
   async readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]> {
     const found = new Map<number, OwnComment>();
     let before: string | null = null;
+    let pages = 0;
     do {
+      if (++pages > MOST_PAGES) throw new GitHubError(0, 'GitHub lists comments without end');
       // The first page includes the known comments.
       const ids: readonly string[] = before === null ? query.nodeIds : [];
       const data: CommentsData = await this.#readPage({ number, before, ids }, query.withVersions);
