@@ -28,6 +28,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGBREAK'] as const) {
   });
 }
 
+// Holds if a bug ends the process in any other way than by `exit`.
+process.exitCode = 1;
 const crashed = Promise.withResolvers<never>();
 // Without this listener, the rejection itself would count as unhandled.
 crashed.promise.catch(() => {});

@@ -56,6 +56,8 @@ export interface GitHubOptions
 }
 
 const PAGE_SIZE = 100;
+/** GitHub takes no more than 2,500 comments on an issue or pull request. */
+const MOST_PAGES = 100;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
@@ -154,6 +156,10 @@ export function connectOnce(options: GitHubOptions): () => Promise<GitHub> {
 async function connect(options: GitHubOptions): Promise<GitHub> {
   const { token, apiUrl: baseUrl, env, deferTierUp } = options;
   if (token === '') throw new GitHubError(401, 'github-token is empty');
+  if (!/^[!-~]+$/.test(token)) {
+    const why = 'github-token contains a space, a line break or a character outside ASCII';
+    throw new GitHubError(401, why);
+  }
   const unsafe = problemWithCertificates(env);
   if (unsafe !== undefined) throw new GitHubError(0, unsafe);
   // After some requests V8 starts to optimize, and the end of the run would wait for that for 20 ms.
@@ -192,7 +198,9 @@ class Client {
   async readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]> {
     const found = new Map<number, OwnComment>();
     let before: string | null = null;
+    let pages = 0;
     do {
+      if (++pages > MOST_PAGES) throw new GitHubError(0, 'GitHub lists comments without end');
       // The first page includes the known comments.
       const ids: readonly string[] = before === null ? query.nodeIds : [];
       const data: CommentsData = await this.#readPage({ number, before, ids }, query.withVersions);

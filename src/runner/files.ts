@@ -10,16 +10,20 @@ import {
   readSync,
   realpathSync,
   type Stats,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../result.ts';
 import { withoutInvisible } from '../sanitize.ts';
 
-/** Null if the file cannot be read. The files that the runner itself names may be anywhere. */
+/**
+ * Null if the file cannot be read, or is not a regular file: a pipe may never end. The files that the
+ * runner itself names may be anywhere.
+ */
 export function readWhole(path: string): Uint8Array | null {
   try {
-    return readFileSync(path);
+    return statSync(path).isFile() ? readFileSync(path) : null;
   } catch {
     return null;
   }
@@ -109,26 +113,35 @@ export function appendAtOnce(path: string | undefined, text: string): void {
  * Returns a function that appends a text, and later replaces that text with another one, each in
  * one synchronous write. A shorter text is first padded with line breaks, and then the file is
  * truncated: if the process is killed in between, GitHub's runner ignores the blank lines. They
- * must not stay, because other runners (act, Gitea) reject the whole file for a blank line.
+ * must not stay, because other runners (act, Gitea) reject the whole file for a blank line. If the new
+ * text has no room on the disk, the former one stays.
  */
 export function replacer(path: string | undefined): (text: string) => void {
   let start: number | undefined;
-  let length = 0;
+  let former: Uint8Array = Buffer.alloc(0);
   return (text) => {
     const file = openSync(named(path), constants.O_RDWR | constants.O_CREAT, 0o644);
     try {
       const stats = fstatSync(file);
       start ??= stats.size;
       const bytes = Buffer.from(text);
-      const isShorter = bytes.length < length;
+      const isShorter = bytes.length < former.length;
       const padded = isShorter
-        ? Buffer.concat([bytes, Buffer.alloc(length - bytes.length, '\n')])
+        ? Buffer.concat([bytes, Buffer.alloc(former.length - bytes.length, '\n')])
         : bytes;
-      writeAll(file, padded, stats.isFile() ? start : null);
       // Never cut off what another process has appended.
-      const mayTruncate = stats.isFile() && stats.size <= start + length;
+      const mayTruncate = stats.isFile() && stats.size <= start + former.length;
+      try {
+        writeAll(file, padded, stats.isFile() ? start : null);
+      } catch (error) {
+        if (mayTruncate) {
+          writeAll(file, former, start);
+          ftruncateSync(file, start + former.length);
+        }
+        throw error;
+      }
       if (mayTruncate) ftruncateSync(file, start + bytes.length);
-      length = mayTruncate ? bytes.length : padded.length;
+      former = mayTruncate ? bytes : padded;
     } finally {
       closeSync(file);
     }

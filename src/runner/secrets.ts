@@ -16,7 +16,9 @@ export type Redact = (text: string) => string;
  * @param ownUrls of the server and the repository, which are never redacted.
  */
 export function redactor(secrets: readonly string[], ownUrls: readonly string[] = []): Redact {
-  const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  const forms = [...new Set(secrets.flatMap(formsOf).flatMap(piecesOf))].sort(
+    (a, b) => b.length - a.length,
+  );
   if (forms.length === 0) return (text) => text;
   const pattern = new RegExp(forms.map(toPattern).join('|'), 'g');
   const own = ownUrls.map((url) => `${RegExp.escape(url)}(?![\\w.-])`);
@@ -66,6 +68,16 @@ function formsOf(secret: string): readonly string[] {
     encodeURIComponent(secret.toWellFormed()),
   ];
   return secret.length < 8 ? forms : [...forms, ...base64Forms(secret)];
+}
+
+/** Characters. V8 has no stack for the pattern of a text that is ten times as long. */
+const LONGEST_PIECE = 500;
+
+/** A long form in pieces of almost the same length, because a short one may be an ordinary word. */
+function piecesOf(form: string): readonly string[] {
+  const count = Math.ceil(form.length / LONGEST_PIECE);
+  const size = Math.ceil(form.length / count);
+  return Array.from({ length: count }, (_, index) => form.slice(index * size, (index + 1) * size));
 }
 
 function base64Forms(secret: string): readonly string[] {

@@ -115,3 +115,15 @@ describe('an event file', () => {
     expect(scene.agent.journal).toEqual([]);
   });
 });
+
+it.each([
+  ['throws in the report', 'String.prototype.replaceAll = () => { throw new Error() }'],
+  ['waits for nothing', 'Promise.race = () => new Promise(() => {})'],
+])('a bug that %s fails the step, although nothing can be written', async (_, bug) => {
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(bug)}`];
+  await using scene = await stage({ step: { nodeArgs } });
+  const result = await scene.start().result;
+  expect(result.exitCode).toBe(1);
+  expect(result.stderr).toBe('');
+  expect(scene.agent.posts()).toEqual([]);
+});

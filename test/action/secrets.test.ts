@@ -281,3 +281,16 @@ describe.concurrent('an input that holds a secret, and is shown as it is, is ref
     expect(outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 });
+
+it('a secret of 20 KB that is no key, in many lines, is refused by its name, and none of it shows', async () => {
+  const lines = Array.from({ length: 500 }, (_, index) => `line ${index} of a canary credential`);
+  const key = lines.join('\n');
+  await using scene = await stage({ with: { 'api-key': key } });
+  const result = await scene.run();
+  expect(errors(result)).toEqual([
+    'Nothing was sent. api-key contains a line break or control character; store the secret again.',
+  ]);
+  // Neither as it is, nor with something between its characters.
+  const told = result.outputText + result.summary + result.stdout.replace(/^::add-mask::.*$/gm, '');
+  expect(told).not.toMatch(/canary|x69.*x6e.*x65/);
+});

@@ -185,10 +185,17 @@ describe.concurrent('what is missing', () => {
     expectError(writer.result, writer.scene, 'api-key is empty');
   });
 
-  it('a token: nobody is asked, and nobody is let in', async () => {
+  it.each([
+    ['', 'github-token is empty'],
+    [
+      'ghs_one\nghs_two',
+      'github-token contains a space, a line break or a character outside ASCII',
+    ],
+    ['ghs_\u200bone', 'github-token contains a space, a line break or a character outside ASCII'],
+  ])('a token: nobody is asked, and nobody is let in: %j', async (token, words) => {
     for (const event of [opens(ALICE), says('/agent go', ALICE), pullRequest({ number: PULL })]) {
-      const { result, scene } = await run({ 'github-token': '' }, event);
-      expectError(result, scene, 'github-token is empty');
+      const { result, scene } = await run({ 'github-token': token }, event);
+      expectError(result, scene, words);
       expect(scene.github.journal).toEqual([]);
     }
   });

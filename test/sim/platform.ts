@@ -14,6 +14,8 @@ export const HAS_FILE_MODES = !WINDOWS;
 export const HAS_POSIX_SHELL = !WINDOWS;
 /** A pipe in a folder, which Node cannot make itself. */
 export const HAS_NAMED_PIPES = !WINDOWS && findProgram('mkfifo') !== undefined;
+/** A program that limits how large the files of a process may become. */
+export const LIMITS_FILE_SIZES = findProgram('prlimit') !== undefined;
 /** A device with no space left. */
 export const HAS_FULL_DEVICE = existsSync('/dev/full');
 /** On Windows a variable of the environment holds 32,767 characters. */

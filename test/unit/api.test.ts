@@ -142,7 +142,18 @@ describe('own comments', () => {
     await expect(read(scene)).rejects.toThrow('GitHub returned an unexpected response');
   });
 
+  const pageInfo = { hasPreviousPage: true, startCursor: 'again' };
+  const emptyPage = {
+    repository: { issueOrPullRequest: { comments: { nodes: [], pageInfo } } },
+    nodes: [],
+  };
+
   it.each<[string, GitHubOptions, string]>([
+    [
+      'pages without end',
+      { on: () => ({ body: { data: emptyPage } }) },
+      'GitHub lists comments without end',
+    ],
     [
       'a conversation that is not there',
       { issues: [] },

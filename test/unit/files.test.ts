@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { appendAtOnce, codeOf, readInside, readWhole, replacer } from '../../src/runner/files.ts';
-import { HAS_NAMED_PIPES } from '../sim/platform.ts';
+import { HAS_NAMED_PIPES, LIMITS_FILE_SIZES } from '../sim/platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -111,8 +111,17 @@ describe('readInside', () => {
   });
 });
 
-it('readWhole has nothing of what cannot be read', () => {
-  expect(readWhole(inner)).toBeNull();
+describe('readWhole', () => {
+  it('has nothing of what cannot be read', () => {
+    expect(readWhole(inner)).toBeNull();
+    expect(readWhole(join(folder, 'nothing'))).toBeNull();
+  });
+
+  it.runIf(HAS_NAMED_PIPES)('does not wait for what comes through a pipe', () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    expect(readWhole(pipe)).toBeNull();
+  });
 });
 
 it('appendAtOnce appends', () => {
@@ -175,6 +184,34 @@ describe('replacer', () => {
     expect(() => replace('a')).toThrow('ENOSPC');
     expect(() => replace('a')).toThrow('ENOSPC');
   });
+
+  it.runIf(LIMITS_FILE_SIZES)(
+    'keeps the former text if there is no room for all of a longer one',
+    () => {
+      const path = join(folder, 'almost full');
+      writeFileSync(path, 'before\n');
+      const files = new URL('../../src/runner/files.ts', import.meta.url).href;
+      // In a process of its own, whose files may have 1,000 bytes.
+      const code = `
+      import { execFileSync } from 'node:child_process';
+      import { readFileSync } from 'node:fs';
+      import { replacer } from ${JSON.stringify(files)};
+      const limit = (bytes) => execFileSync('prlimit', ['--pid', process.pid, '--fsize=' + bytes + ':']);
+      const [, path] = process.argv;
+      const replace = replacer(path);
+      limit(1000);
+      const contents = ['a'.repeat(300), 'b'.repeat(3000), 'c'.repeat(200)].map((text) => {
+        try { replace(text); } catch {}
+        return readFileSync(path, 'utf8');
+      });
+      limit('unlimited');
+      process.stdout.write(contents.join('|'));`;
+      const options = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', code];
+      const contents = execFileSync(process.execPath, [...options, path], { encoding: 'utf8' });
+      const [first, last] = [`before\n${'a'.repeat(300)}`, `before\n${'c'.repeat(200)}`];
+      expect(contents.split('|')).toEqual([first, first, last]);
+    },
+  );
 });
 
 it.each([

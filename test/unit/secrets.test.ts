@@ -42,6 +42,19 @@ it('takes out a short secret, but not what its base64 has in common with ordinar
   expect(short(Buffer.from('s3cr').toString('base64'))).toBe('czNjcg==');
 });
 
+it('leaves nothing of a secret of 48 KB, which is the limit of GitHub', () => {
+  const words = Array.from({ length: 4800 }, (_, index) => `"${index + 10_000} é+/`);
+  const long = words.join('');
+  const forms = [long, JSON.stringify(long), encodeURIComponent(long)];
+  const encoded = [0, 1, 2].map((shift) =>
+    Buffer.from('.'.repeat(shift) + long).toString('base64'),
+  );
+  const redactLong = redactor([long]);
+  const left = redactLong([...forms, ...encoded].join('\n'));
+  expect(left.replaceAll('***', '').length).toBeLessThan(30);
+  expect(redactLong('the price is 10 or 100')).toBe('the price is 10 or 100');
+});
+
 describe("leaves in links and times what is the same in everybody's", () => {
   const own = ['https://git.example.com/octo/agents', 'https://git.example.com'];
 
