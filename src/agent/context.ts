@@ -8,7 +8,7 @@ export interface AgentContext extends Pick<Runtime, 'clock' | 'signal' | 'random
   readonly transport: Transport;
   readonly queue: SendQueue;
   /** The host of the API, and the proxy if there is one, for messages. */
-  readonly where: string | Reason;
+  readonly where: Reason;
   readonly projectId: string;
   /** The code host of this workflow, for the check of pull request links. */
   readonly serverUrl: string;

@@ -21,7 +21,7 @@ export function renderSummary(report: Report): string {
   const { states, commentUrls, problem, unwrittenComment } = report;
   const [only, ...others] = states;
   const texts = [
-    problem === undefined ? '' : renderProblem(problem),
+    problem === undefined ? '' : nothingSent(problem),
     only === undefined ? '' : others.length === 0 ? renderState(only) : renderStates(states),
     renderTimeline(states),
     renderComments(commentUrls),
@@ -38,7 +38,7 @@ export function renderSummary(report: Report): string {
   return summary;
 }
 
-function renderProblem(problem: Reason): string {
+function nothingSent(problem: Reason): string {
   return blocks([`## ${icon('⚠️')} Nothing was sent`, reasonToMarkdown(problem)]);
 }
 

@@ -6,7 +6,7 @@ import { type Plan, stateOf, unplannedState } from '../../src/job/plan.ts';
 import { type Message, runJob } from '../../src/job/run-job.ts';
 import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
 import type { Note } from '../../src/memory/announcements.ts';
-import { ours, reasonToText } from '../../src/reason.ts';
+import { ours, reasonToText, sentence } from '../../src/reason.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
@@ -97,7 +97,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
   const context = {
     transport: routed(new Map(parts.map(({ job }, index) => [job.id, services[index]]))),
     queue: openSendQueue(),
-    where: 'api.example',
+    where: sentence`${'api.example'}`,
     projectId: PROJECT,
     serverUrl: SERVER_URL,
     clock: clock.seen,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { explain } from '../../src/agent/explain.ts';
 import type { Answer } from '../../src/agent/http.ts';
 import { systemClock } from '../../src/clock.ts';
-import { reasonToText } from '../../src/reason.ts';
+import { reasonToText, sentence } from '../../src/reason.ts';
 
 const REFUSAL: Answer = {
   kind: 'answer',
@@ -15,7 +15,7 @@ const REFUSAL: Answer = {
   body: { kind: 'ok', value: '' },
 };
 const CONTEXT = {
-  where: 'agent.example',
+  where: sentence`${'agent.example'}`,
   clock: { ...systemClock, now: () => Date.UTC(2026, 10, 21, 11) },
   redact: (text: string) => text,
 };

@@ -6,6 +6,7 @@ import type { AgentContext } from '../../src/agent/context.ts';
 import { createTransport, type Transport } from '../../src/agent/http.ts';
 import { openSendQueue } from '../../src/agent/send-queue.ts';
 import { systemClock } from '../../src/clock.ts';
+import { sentence } from '../../src/reason.ts';
 import { startFaultServer } from '../sim/fault-server.ts';
 
 function openTransport(baseUrl: string, { signal } = new AbortController()): Transport {
@@ -20,7 +21,11 @@ function openTransport(baseUrl: string, { signal } = new AbortController()): Tra
 
 function openContext(baseUrl: string, cancel = new AbortController()): AgentContext {
   return {
-    ...{ transport: openTransport(baseUrl, cancel), queue: openSendQueue(), where: 'here' },
+    ...{
+      transport: openTransport(baseUrl, cancel),
+      queue: openSendQueue(),
+      where: sentence`${'here'}`,
+    },
     ...{ projectId: 'proj-1', serverUrl: 'https://github.com', clock: systemClock },
     ...{ deadline: systemClock.now() + 60_000, signal: cancel.signal, random: () => 0 },
     ...{ debug: () => {}, redact: (text: string) => text },

@@ -12,6 +12,7 @@ import { whichJobs } from '../../../src/job/prepare.ts';
 import { reviewState } from '../../../src/job/reasons.ts';
 import { runJobs } from '../../../src/job/run-jobs.ts';
 import { Updates } from '../../../src/memory/updates.ts';
+import { sentence } from '../../../src/reason.ts';
 import { overallDelivery } from '../../../src/report/ranking.ts';
 import type { RunInfo } from '../../../src/runner/environment.ts';
 import type { Runtime } from '../../../src/runner/runtime.ts';
@@ -140,7 +141,7 @@ async function followUp(
     agent: {
       transport: openTransport(network, server, setup),
       queue: openSendQueue(),
-      where: 'api.example',
+      where: sentence`${'api.example'}`,
       projectId: PROJECT,
       serverUrl: SERVER_URL,
       ...{ clock, random, signal: cancel.signal, deadline: clock.startedAt + TIMEOUT_MS },
