@@ -11,7 +11,10 @@ export const COMMON_PARTS: readonly string[] = [
   '/(?:pull|issues|-/merge_requests|pull-requests)/\\d{1,10}(?:#issuecomment-\\d{1,20})?(?![\\w-])',
 ];
 
-/** `/owner/repo/pull/N`, `/group/.../-/merge_requests/N` and `/owner/repo/pull-requests/N`. */
+/**
+ * `/owner/repo/pull/N`, `/group/.../-/merge_requests/N` and `/owner/repo/pull-requests/N`. `COMMON_PARTS` and
+ * `PULL_REQUEST` know the same paths.
+ */
 const PULL_REQUEST_PATHS = [
   /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
   /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,

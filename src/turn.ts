@@ -68,7 +68,7 @@ export interface Turn {
   readonly mark: string;
   /** The random name of the process that updates the turn now: in a re-run, another one. */
   readonly owner: string;
-  /** The leg of the owner: in a re-run, a leg without a turn may continue the turn of another leg. */
+  /** The leg of the owner. It differs from `leg` if, in a re-run, a leg without a turn continues that of another one. */
   readonly ownerLeg: string;
   /** How often the owner has written it: of two copies, the one with more writes is newer. */
   readonly writes: number;
@@ -202,7 +202,10 @@ export function observe(turn: Turn, record: JobRecord, from: number, to: number)
   };
 }
 
-/** An agent that was already working has started on the message once it has ended and started again. */
+/**
+ * Whether the agent has started on the message. If it was already working, a poll has to show that it has ended,
+ * and a later one that it is active again.
+ */
 function isTakenUp({ base, wasFinal }: Turn, record: JobRecord): boolean {
   return base !== null && isFinal(base.status)
     ? isEvidence(base, record)

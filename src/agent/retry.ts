@@ -6,8 +6,9 @@ import type { Answer, Exchange } from './http.ts';
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /**
- * What the result of a POST says about the message. `classifySend` decides which row applies; `when` is the
- * description of it in the table "Will it send twice?" of docs/delivery.md, which is generated.
+ * What the result of a POST says about the message. `classifySend` decides which row applies. Only `repeats`,
+ * how often a message is sent again in this case, has an effect; `when` and `delivery` describe the row in the
+ * table "Will it send twice?" of docs/delivery.md, which is generated.
  */
 export const SEND_RULES = {
   delivered: {

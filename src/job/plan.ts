@@ -85,8 +85,8 @@ function isTrimmed({ trimmed }: Ledger, own: Turn): boolean {
 }
 
 /**
- * Whether a turn says what became of the message, even if other turns are missing. One of another use of
- * the step or of another leg may have been sent, and one that was withdrawn was left to another run.
+ * Whether a turn says what became of the message, even if other turns are missing. `not-sent` does not if it is
+ * of another use of the step or another leg, whose own message it was, or if it was left to another run.
  */
 function isSure(earlier: Turn, own: Turn): boolean {
   if (earlier.delivery !== 'not-sent') return true;

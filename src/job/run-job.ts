@@ -54,19 +54,23 @@ const notNoted = (why: Reason): Reason =>
     ${'resend-on-rerun: true'}. If the job lacks ${'pull-requests: write'}, give it that first.`;
 
 /** Another use of the step took the turn of the earlier attempt first. */
-const LOST = 'lost';
+const TAKEN = 'taken';
 
 /** Carries out the plan of a job. Resolves to whether that was possible; if not, plan the job again. */
 export async function runJob(job: Job, plan: Plan, message: Message): Promise<boolean> {
   const end = await carryOut(job, plan, message);
-  if (end === LOST) return false;
+  if (end === TAKEN) return false;
   if (end === null) emit(job, { kind: 'ended' });
   else endJob(job, end);
   return true;
 }
 
 /** Null if an earlier attempt has already seen the end. */
-async function carryOut(job: Job, plan: Plan, message: Message): Promise<End | null | typeof LOST> {
+async function carryOut(
+  job: Job,
+  plan: Plan,
+  message: Message,
+): Promise<End | null | typeof TAKEN> {
   switch (plan.kind) {
     case 'send':
       return send(job, message);
@@ -94,7 +98,7 @@ async function refuse(job: Job, end: End, message: Message): Promise<End> {
  * 3. Poll the job again if the baseline is older than a second.
  * 4. Send the message.
  */
-async function send(job: Job, message: Message): Promise<End | typeof LOST> {
+async function send(job: Job, message: Message): Promise<End | typeof TAKEN> {
   const { inputs, context } = job;
   const baseline = baselineReader(job, message);
   if (message.firstPoll === 'before') {
@@ -119,7 +123,7 @@ async function send(job: Job, message: Message): Promise<End | typeof LOST> {
 }
 
 /** Another run or another use of the step sends the message, or an unknown earlier attempt has sent it. */
-async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof LOST> {
+async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof TAKEN> {
   const { jobId, turn: own } = job.state;
   // Only the run of a turn may change it.
   if (
@@ -130,7 +134,7 @@ async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof L
   ) {
     return handledElsewhere(jobId, own, turn);
   }
-  if (turn.mark === own.mark && turn.attempt === own.attempt) return LOST;
+  if (turn.mark === own.mark && turn.attempt === own.attempt) return TAKEN;
   const plan: Plan = { kind: 'resume', turn, isOvertaken: false };
   job.state = stateOf(job.state, plan, own, job.inputs.wait);
   return resume(job, false);

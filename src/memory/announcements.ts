@@ -36,7 +36,7 @@ export type Note =
 
 /** Milliseconds that reading a comment, and noting messages in it, may delay a run. */
 const BEFORE_MESSAGE_MS = 10_000;
-/** Milliseconds after which lists show a comment that another run created because its list lacked ours. */
+/** Milliseconds after which lists also show a second comment, created by a run whose list lacked the first one. */
 const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
 
 export class Announcements {
@@ -106,8 +106,8 @@ export class Announcements {
   }
 
   /**
-   * Notes messages in one comment, and finds out whether another run sends one of them. It never rejects, and
-   * takes 10 s at most once the comment may be written.
+   * Notes messages in one comment, and finds out whether another run sends one of them. It never rejects.
+   * From the moment the comment may be written, it takes 10 s or less.
    */
   async announce(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
     // A re-run sends nothing without a note, so it always waits.
@@ -140,8 +140,8 @@ export class Announcements {
   }
 
   /**
-   * Whether another run may send the message and not know of this one. It would mistake our
-   * reaction for that of another tool and send it, too. So a command is not sent if GitHub may or may not have
+   * Whether another run may send the message without knowing of this run. That run would take our
+   * reaction for one by another tool, and send the message, too. So a command is not sent if GitHub may or may not have
    * written its note, or refused it for a rate limit, which may be over when another run writes its own. If
    * GitHub refuses the note for another reason, it refuses the notes of other runs as well, and the claim
    * decides.
@@ -213,7 +213,8 @@ export class Announcements {
     target.failure = null;
     if (!this.#isDue(group)) return noteAll(group, UNNEEDED);
     const claimed = await (claiming ?? this.#claim());
-    // Another run may have decided without a note of these jobs, or takes the first note for what decides.
+    // The claim does not count for these jobs: another run may have decided before we noted them, or may
+    // go by the first note.
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);

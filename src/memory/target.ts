@@ -33,7 +33,7 @@ export class Target {
     return working;
   }
 
-  /** What the comment remembered at first, as soon as it is the turn of this read. */
+  /** What the comment remembered at first. The read waits in the queue of the comment. */
   load(): Promise<Reading> {
     return this.#reading ?? this.enqueue(() => this.loadNow());
   }

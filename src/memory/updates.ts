@@ -42,8 +42,8 @@ export class Updates {
 
   /**
    * Notes in the comments that messages are about to be sent, and finds out whether another run sends one
-   * of them. Returns a promise for each job, which never rejects and takes 10 s at most once its
-   * comment may be written.
+   * of them. Returns a promise for each job, which never rejects. From the moment its comment may be
+   * written, it takes 10 s or less.
    */
   announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>> {
     const notes = new Map<string, Promise<Note>>();

@@ -1,7 +1,7 @@
 import { byAttention, countLabels, type Kind, type Label } from '../labels.ts';
 import { code, icon } from './markdown.ts';
 
-// The heading of the comment and of the job summary. Its words are in labels.ts.
+// The heading of the comment and of the job summary. The words for a state are in labels.ts.
 
 /** The most characters of a prompt in a heading. */
 const HEADING_PROMPT = 120;
