@@ -9,7 +9,7 @@ import {
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/secrets.ts';
-import { hasVisibleText, oneLine } from './sanitize.ts';
+import { hasVisibleText, oneLine, withVisibleCodes } from './sanitize.ts';
 import { FAIL_ON, STATUSES, type Status, type TurnResult } from './turn.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
@@ -433,5 +433,5 @@ function rawInput(env: Env, name: string): string {
 }
 
 function shown(text: string): string {
-  return oneLine(text, 60) || 'blank';
+  return oneLine(withVisibleCodes(text), 60) || 'blank';
 }

@@ -18,6 +18,13 @@ export function withoutInvisible(text: string): string {
   return text.toWellFormed().replace(INVISIBLE, '');
 }
 
+const HIDDEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+/** Shows the codes of invisible characters, such as `\u{200b}`, where they are what is wrong. */
+export function withVisibleCodes(text: string): string {
+  return text.replace(HIDDEN, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
+}
+
 /** Makes one line of at most `limit` characters, without invisible characters. */
 export function oneLine(text: string, limit = 200): string {
   // Cut first, so that a text of many megabytes takes no longer than a short one.

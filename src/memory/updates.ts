@@ -117,7 +117,8 @@ export class Updates {
     const failed = targets.filter(({ failure }) => failure !== null);
     const [first, ...others] = failed;
     if (first !== undefined) {
-      this.#options.log.warning(unwritable([first, ...others], first.failure));
+      const isForgotten = failed.some((target) => this.#isForgotten(target));
+      this.#options.log.warning(unwritable([first, ...others], first.failure, isForgotten));
     }
     this.#warnOfLeftOut();
     return {
@@ -219,6 +220,12 @@ export class Updates {
     }
   }
 
+  /** Whether a message is out that no comment of this run mentions. */
+  #isForgotten({ conversation: { url, number } }: Target): boolean {
+    const states = this.#jobs.statesAt(number);
+    return url === '' && states.some(({ turn }) => turn.delivery !== 'not-sent');
+  }
+
   #own({ conversation }: Target): Ledger {
     return this.#jobs.ledgerAt(conversation.number);
   }
@@ -234,10 +241,14 @@ export class Updates {
 
 const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} pull requests and issues at most`;
 
-function unwritable([first, ...others]: readonly [Target, ...Target[]], error: unknown): string {
+function unwritable(
+  [first, ...others]: readonly [Target, ...Target[]],
+  error: unknown,
+  isForgotten: boolean,
+): string {
   const more =
     ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
-  const remembered = [first, ...others].some(({ conversation }) => conversation.url === '')
+  const remembered = isForgotten
     ? 'a re-run will not know what was sent, and may send it again'
     : 'later runs may not know how it ended';
   const text =

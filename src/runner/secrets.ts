@@ -39,9 +39,9 @@ export function redactor(secrets: readonly string[], ownUrls: readonly string[] 
   };
 }
 
-/** Any white space matches any other, because it is normalized later. Joiners are ignored. */
-function toPattern(form: string): string {
-  const characters = [...form].map((one) => (/\s/.test(one) ? '\\s+' : RegExp.escape(one)));
+/** Joiners are ignored. */
+function toPattern(piece: string): string {
+  const characters = [...piece].map((one) => (one === ' ' ? '\\s+' : RegExp.escape(one)));
   return characters.join('[\\u200c\\u200d\\ufe0f]*');
 }
 
@@ -73,11 +73,18 @@ function formsOf(secret: string): readonly string[] {
 /** Characters. V8 has no stack for the pattern of a text that is ten times as long. */
 const LONGEST_PIECE = 500;
 
-/** A long form in pieces of almost the same length, because a short one may be an ordinary word. */
+/**
+ * A long form in pieces of almost the same length, because a short one may be an ordinary word. White space
+ * is one space, which matches any other, because it is normalized later: patterns for several in a row would
+ * try all ways to share long white space. No piece begins with one, for the same reason.
+ */
 function piecesOf(form: string): readonly string[] {
-  const count = Math.ceil(form.length / LONGEST_PIECE);
-  const size = Math.ceil(form.length / count);
-  return Array.from({ length: count }, (_, index) => form.slice(index * size, (index + 1) * size));
+  const text = form.replace(/\s+/g, ' ');
+  const count = Math.ceil(text.length / LONGEST_PIECE);
+  const size = Math.ceil(text.length / count);
+  return Array.from({ length: count }, (_, index) =>
+    text.slice(index * size, (index + 1) * size).trim(),
+  );
 }
 
 function base64Forms(secret: string): readonly string[] {

@@ -235,7 +235,7 @@ describe('refused, each with one problem that names the input', () => {
     ['api-key', 'Bearer mint_x', /^api-key .*leave out 'Bearer'/],
     ['project-id', '', /^project-id is empty/],
     ['command', '/agent now', /^command must be one word/],
-    ['command', '\u200b', /^command must be one word/],
+    ['command', '\u200b', /^command must be one word .*; it is "\\u\{200b\}"\.$/],
     [
       'minimum-permission',
       'read',
@@ -249,6 +249,7 @@ describe('refused, each with one problem that names the input', () => {
       ],
     ),
     ['project-id', 'a\tb', /^project-id contains more than one ID/],
+    ['project-id', '\u2066a\u200d', /^project-id contains "\\u\{2066\}a\\u\{200d\}", which is/],
     ['project-id', 'a,b', /^project-id contains more than one ID/],
     ['job-id', ', ,', /^job-id contains no ID, only an empty list\.$/],
     ['job-id', '[]', /^job-id contains no ID, only an empty list\.$/],
@@ -256,6 +257,7 @@ describe('refused, each with one problem that names the input', () => {
     ['job-id', '["a"', /^job-id looks like a JSON array, but not of strings/],
     ['job-id', '[a, b]', /^job-id looks like a JSON array, but not of strings/],
     ['job-id', '["a", ["b"]]', /^job-id looks like a JSON array, but not of strings/],
+    ['job-id', 'job-1\u200b', /^job-id contains "job-1\\u\{200b\}", which is not an ID/],
     ['job-id', '["a b"]', /^job-id contains "a b", which is not an ID\. An ID, such as job_/],
     ['job-id', '{"a": 1}', /^job-id contains "\{'a':" \(number 1 of 2\), which is not an ID/],
     [
@@ -277,7 +279,7 @@ describe('refused, each with one problem that names the input', () => {
       [
         name,
         'a\u202e::b##[x]',
-        new RegExp(`^${name} contains "a::b##\\[x\\]", which is not an ID`),
+        new RegExp(`^${name} contains "a\\\\u\\{202e\\}::b##\\[x\\]", which is not an ID`),
       ],
       ...['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b'].map(
         (id): [string, string, RegExp] => {

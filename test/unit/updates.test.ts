@@ -624,6 +624,15 @@ describe('a note that does not stand', () => {
     ]);
   });
 
+  it('of a message that is not sent is not said to be forgotten', async () => {
+    await using scene = await openScene({ readOnly: true });
+    const run = open(scene);
+    await scene.drive(announce(run, run.job('a')));
+    run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
+    await scene.drive(run.updates.flush());
+    expect(run.warnings).toEqual([expect.stringContaining('later runs may not know how it ended')]);
+  });
+
   it('because GitHub is silent holds up the message for 10 s, and the others not at all', async () => {
     await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
     const run = open(scene);
