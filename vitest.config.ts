@@ -35,7 +35,7 @@ export default defineConfig({
     // Generous: a test that is slow on a loaded machine is no failure.
     testTimeout: 180_000,
     // Most of a scenario is another process, or waiting for one.
-    maxWorkers: 2,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     maxConcurrency: 4,
     hookTimeout: 60_000,

@@ -136,8 +136,8 @@ describe.concurrent(`${JOBS} jobs`, () => {
     'on a service that takes 2 s for each read are right, in time, and no poll fails',
     async () => {
       const pace = 25;
-      // Every fifth one works beyond the deadline.
-      const isOver = (index: number): boolean => index % 5 !== 4;
+      // One in 25 works beyond the deadline.
+      const isOver = (index: number): boolean => index % 25 !== 24;
       const lengthOf = (index: number): number =>
         isOver(index) ? 30_000 + index * 200 : 3_600_000;
       await using scene = await stage({
