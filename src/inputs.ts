@@ -433,5 +433,5 @@ function rawInput(env: Env, name: string): string {
 }
 
 function shown(text: string): string {
-  return oneLine(withVisibleCodes(text), 60) || 'blank';
+  return oneLine(withVisibleCodes(text), 60);
 }
