@@ -59,15 +59,17 @@ function within(text: string, pattern: RegExp): (from: number, to: number) => bo
   };
 }
 
+/** Characters. A shorter value also occurs in ordinary words, and base64 does if the value is shorter than twice this. */
+const SHORTEST = 4;
+
 function formsOf(secret: string): readonly string[] {
-  // A very short value also occurs in ordinary words, and its base64 form even more.
-  if (secret.length < 4) return [];
+  if (secret.length < SHORTEST) return [];
   const forms = [
     secret,
     JSON.stringify(secret).slice(1, -1),
     encodeURIComponent(secret.toWellFormed()),
   ];
-  return secret.length < 8 ? forms : [...forms, ...base64Forms(secret)];
+  return secret.length < 2 * SHORTEST ? forms : [...forms, ...base64Forms(secret)];
 }
 
 /** Characters. V8 has no stack for the pattern of a text that is ten times as long. */
@@ -79,7 +81,8 @@ const LONGEST_PIECE = 500;
  * try all ways to share long white space. No piece begins with one, for the same reason.
  */
 function piecesOf(form: string): readonly string[] {
-  const text = form.replace(/\s+/g, ' ');
+  const text = form.replace(/\s+/g, ' ').trim();
+  if (text.length < SHORTEST) return [];
   const count = Math.ceil(text.length / LONGEST_PIECE);
   const size = Math.ceil(text.length / count);
   return Array.from({ length: count }, (_, index) =>

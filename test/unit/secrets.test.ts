@@ -30,6 +30,13 @@ it('leaves ordinary words alone, even where a secret is very short', () => {
   expect(redactor([])('text')).toBe('text');
 });
 
+it.each(['    ', '\u00a0\u00a0\u00a0\u00a0', '  \n  x'])(
+  'leaves all alone where a secret is only %j',
+  (secret) => {
+    expect(redactor([secret])('an extra  text')).toBe('an extra  text');
+  },
+);
+
 it('finds a secret whatever white space is in it', () => {
   for (const given of ['pass  word \t x', 'pass word x']) {
     expect(redactor([given])('my pass\n word\u00a0x')).toBe('my ***');
