@@ -218,20 +218,18 @@ export class Announcements {
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;
     if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);
-    for (const { jobId, turn } of group) {
-      if (notes.has(jobId) || isIn(reading.ledger, jobId, turn)) continue;
-      const isFirst = this.#options.attempt === 1 && isCommand(turn);
-      notes.set(jobId, isFirst ? { kind: 'unclear', why: NO_ROOM } : NO_ROOM_LEFT);
-    }
-    if (claim !== 'taken' && claim !== 'failed') return notes;
+    const isUncertain = claim === 'taken' || claim === 'failed';
     for (const state of group) {
-      if (notes.has(state.jobId) || !this.#doubt(state)) continue;
-      notes.set(state.jobId, {
-        kind: 'missing',
-        why: ours('an earlier attempt may have claimed the command'),
-      });
+      if (notes.has(state.jobId)) continue;
+      if (!isIn(reading.ledger, state)) notes.set(state.jobId, this.#withoutRoom(state));
+      else if (isUncertain && this.#doubt(state)) notes.set(state.jobId, CLAIMED_EARLIER);
     }
     return notes;
+  }
+
+  #withoutRoom({ turn }: JobState): Note {
+    const isFirst = this.#options.attempt === 1 && isCommand(turn);
+    return isFirst ? { kind: 'unclear', why: NO_ROOM } : NO_ROOM_LEFT;
   }
 
   /**
@@ -262,6 +260,10 @@ export class Announcements {
 const NOTED: Note = { kind: 'noted' };
 const UNNEEDED: Note = { kind: 'missing', why: ours('the run was ending') };
 const NO_ROOM_LEFT: Note = { kind: 'missing', why: ours('the comment has no room for it') };
+const CLAIMED_EARLIER: Note = {
+  kind: 'missing',
+  why: ours('an earlier attempt may have claimed the command'),
+};
 const NO_ROOM = ours(
   'The comment has no room to note the message, so another workflow may be sending it. Send it to ' +
     'fewer jobs, or set comment: false.',
@@ -278,7 +280,7 @@ const CLAIMED_BEFORE = ours(
 );
 
 /** Whether a ledger has this copy of a turn: it lacks those for which there is no room. */
-function isIn(ledger: Ledger, jobId: string, { mark, owner }: Turn): boolean {
+function isIn(ledger: Ledger, { jobId, turn: { mark, owner } }: JobState): boolean {
   const job = findJob(ledger, jobId);
   return (
     job !== undefined && copiesOf(job).some((copy) => copy.mark === mark && copy.owner === owner)
