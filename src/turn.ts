@@ -68,7 +68,7 @@ export interface Turn {
   readonly mark: string;
   /** The random name of the process that updates the turn now: in a re-run, another one. */
   readonly owner: string;
-  /** The leg of the owner. It differs from `leg` if, in a re-run, a leg without a turn continues that of another one. */
+  /** The leg of the owner: in a re-run, a leg without a turn may continue the turn of another leg. */
   readonly ownerLeg: string;
   /** How often the owner has written it: of two copies, the one with more writes is newer. */
   readonly writes: number;

@@ -140,10 +140,10 @@ export class Announcements {
   }
 
   /**
-   * Whether another run may send the message without knowing of this run. That run would take our
-   * reaction for one by another tool, and send the message, too. So a command is not sent if GitHub may or may not have
-   * written its note, or refused it for a rate limit, which may be over when another run writes its own. If
-   * GitHub refuses the note for another reason, it refuses the notes of other runs as well, and the claim
+   * Whether another run may send the message without knowing of this run. That run would take our reaction
+   * for one by another tool, and send the message, too. So a command is not sent if GitHub may or may not
+   * have written its note, or refused it for a rate limit, which may be over when another run writes its own.
+   * If GitHub refuses the note for another reason, it refuses the notes of other runs as well, and the claim
    * decides.
    */
   #mayBeTaken(group: readonly JobState[], error: unknown): boolean {

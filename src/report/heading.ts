@@ -11,8 +11,8 @@ export const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
 export const CALM: ReadonlySet<Kind> = new Set([...OPEN, 'sent', 'completed', 'skipped']);
 
 /**
- * The heading: the title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention. There is at
- * least one label.
+ * The heading: the title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention.
+ * There is at least one label.
  */
 export function headingOf(labels: readonly Label[]): string {
   const worst = labels.reduce((one, other) => (byAttention(one, other) <= 0 ? one : other));

@@ -59,7 +59,7 @@ function within(text: string, pattern: RegExp): (from: number, to: number) => bo
   };
 }
 
-/** Characters. A shorter value also occurs in ordinary words, and base64 does if the value is shorter than twice this. */
+/** Characters. A shorter value also occurs in ordinary words, and so does the base64 of a value up to twice as long. */
 const SHORTEST = 4;
 
 function formsOf(secret: string): readonly string[] {
