@@ -7,10 +7,14 @@ import { nextPollMs } from '../../src/job/schedule.ts';
 import type { JobScript } from '../sim/agent.ts';
 import { ALICE, issueComment, schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { LONG_TURN, ownComments, PULL, remembered, stage } from './scenario.ts';
+import { errors, LONG_TURN, ownComments, PULL, remembered, stage, warnings } from './scenario.ts';
 
 const JOBS = 500;
-const IDS = Array.from({ length: JOBS }, (_, index) => `job-${index}`);
+/** As long as Mintlify's. */
+const IDS = Array.from(
+  { length: JOBS },
+  (_, index) => `0b7e6f0c-5d1a-4c3e-9f2b-${String(index).padStart(12, '0')}`,
+);
 const CONVERSATIONS = 60;
 /** New and changed texts. */
 const TEXTS = ['POST issues/#/comments', 'PATCH issues/comments/#'];
@@ -28,7 +32,7 @@ const LENGTHS = Array.from(
 const STATUSES = ['completed', 'failed', 'archived'] as const;
 
 const jobs: readonly JobScript[] = LENGTHS.map((afterMs, index) => ({
-  id: `job-${index}`,
+  id: IDS[index] ?? '',
   turns: [
     {
       steps: [
@@ -59,7 +63,8 @@ describe.concurrent(`${JOBS} jobs`, () => {
       const preload = `${new URL('../sim/usage.mjs', import.meta.url)}?${encodeURIComponent(usage)}`;
       await using scene = await stage({
         with: {
-          'job-id': jobs.map(({ id }) => id).join('\n'),
+          'job-id': IDS.join('\n'),
+          prompt: 'Say more about it. '.repeat(210),
           wait: true,
           'timeout-minutes': '120',
         },
@@ -74,15 +79,18 @@ describe.concurrent(`${JOBS} jobs`, () => {
         const [comment] = ownComments(scene.github);
         expect(comment?.body.length).toBeLessThan(65_536);
         expect(comment?.body).toContain('| Job |');
-        expect(remembered(scene.github).jobs).toHaveLength(JOBS);
+        const { jobs, trimmed } = remembered(scene.github);
+        expect(jobs.map(({ id }) => id).toSorted()).toEqual(IDS);
+        expect(trimmed).toBe(null);
         const { peakKib } = JSON.parse(readFileSync(usage, 'utf8'));
         expect(peakKib).toBeLessThan(150 * KIB_IN_MIB);
         return result;
       };
       const result = await run();
+      expect(warnings(result)).toEqual([]);
       const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
 
-      expect(results.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id));
+      expect(results.map(({ jobId }) => jobId)).toEqual(IDS);
       for (const [index, { result, delivery, confirmed }] of results.entries()) {
         const expected = {
           result: STATUSES[index % STATUSES.length],
@@ -115,19 +123,21 @@ describe.concurrent(`${JOBS} jobs`, () => {
       const again = await run({ step: { github: { run_attempt: '2' } } });
       expect(again.outputs.result).toBe(result.outputs.result);
       expect(scene.agent.accepted()).toHaveLength(JOBS);
-      const command = await run({
-        with: { 'job-id': 'job-7', command: '/agent', prompt: '' },
-        step: {
-          event: issueComment({
-            number: PULL,
-            body: COMMAND.body,
-            id: scene.github.comments(PULL)[0]?.id ?? 0,
-          }),
-          github: { run_id: '2' },
-        },
-      });
+      expect(scene.github.calls().length - calls).toBeLessThanOrEqual(6);
+
+      const id = scene.github.comments(PULL)[0]?.id ?? 0;
+      const step = {
+        event: issueComment({ number: PULL, body: COMMAND.body, id }),
+        github: { run_id: '2' },
+      };
+      const inputs = { command: '/agent', prompt: '' };
+      const unclear = await run({ with: { ...inputs, 'job-id': '' }, step });
+      expect(errors(unclear)).toEqual([
+        expect.stringMatching(/ names 500 jobs: .* and 490 more\. Set job-id to one of them/),
+      ]);
+      const command = await run({ with: { ...inputs, 'job-id': IDS[7] ?? '' }, step });
       expect(command.outputs).toMatchObject({ delivery: 'sent' });
-      expect(scene.agent.accepted('job-7')).toHaveLength(2);
+      expect(scene.agent.accepted(IDS[7])).toHaveLength(2);
     },
     TIMEOUT_MS,
   );
@@ -139,7 +149,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
       // One in 25 works beyond the deadline.
       const isOver = (index: number): boolean => index % 25 !== 24;
       const lengthOf = (index: number): number =>
-        isOver(index) ? 30_000 + index * 200 : 3_600_000;
+        isOver(index) ? 30_000 + index * 100 : 3_600_000;
       await using scene = await stage({
         with: {
           'job-id': IDS.join('\n'),

@@ -9,7 +9,7 @@ import type { RunSetup } from './simulated-run.ts';
 
 const ROUNDS = Number(process.env.MODEL_SEQUENCES ?? 20_000);
 /** One of so many rounds writes comments with their real data. */
-const REAL_DATA_EVERY = 100;
+const REAL_DATA_EVERY = 400;
 const KINDS = ['legs', 'comment', 'review', 'several'] as const;
 // Errors are many here, and nobody reads their stacks.
 const { stackTraceLimit } = Error;
@@ -49,7 +49,7 @@ function setupFrom(seed: number): RoundSetup {
   const pick = (most: number): number => Math.floor(random() * most);
   const kind = KINDS[pick(KINDS.length)] as (typeof KINDS)[number];
   // Few runs at once find more, and cost less.
-  const size = 3 + Math.floor(6 * random() ** 2.5);
+  const size = 3 + Math.floor(6 * random() ** 4);
   const isCommand = kind === 'comment' || kind === 'review';
   const runs = [...Array(size).keys()].map((index): RunSetup => {
     const runId = isCommand ? String(1000 + index) : A.runId;
