@@ -213,7 +213,8 @@ describe('of every text, in each field of the comment', () => {
     expect(forgedIn(harmless, isOwn)).toEqual([]);
     const found = wrong((text) => {
       const markdown = render(text);
-      const shown = rendered(markdown);
+      // The data is long, and `damagedIn` reads it.
+      const shown = rendered(markdown.replace(/(?<=\n<!-- ).*$/, 'data -->'));
       const comments = shown.comments.slice(1, -1);
       const hidden = [...hiddenIn(markdown), ...damagedIn(markdown, text)];
       const other =
