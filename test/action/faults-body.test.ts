@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
-import { built, DONE, DOUBTFUL, type Fault, play, type Row, SENT, SILENT, TOLD } from './faults.ts';
+import { DONE, DOUBTFUL, type Fault, play, type Row, SENT, SILENT, TOLD } from './faults.ts';
 import { JOB, KEY, TOKEN } from './scenario.ts';
 
 const RECORD = {
@@ -108,19 +108,17 @@ describe('a body that is broken off, or never ends', () => {
       raw(answer(`${start}{"id":`, 'hang'), SILENT),
       { ...odd(/60 s/), ...patient },
     ],
-    ['nothing at all', built(raw(answer(start, 'hang'), SILENT)), { ...odd(/60 s/), ...patient }],
+    ['nothing at all', raw(answer(start, 'hang'), SILENT), { ...odd(/60 s/), ...patient }],
     [
       'in drips',
-      built(
-        raw(
-          {
-            kind: 'drip',
-            bytes: `${head(200, { ...TYPE, 'content-length': 1e6 })}{`,
-            drop: ' ',
-            everyMs: 20,
-          },
-          SILENT,
-        ),
+      raw(
+        {
+          kind: 'drip',
+          bytes: `${head(200, { ...TYPE, 'content-length': 1e6 })}{`,
+          drop: ' ',
+          everyMs: 20,
+        },
+        SILENT,
       ),
       { ...odd(/60 s/), ...patient },
     ],
@@ -149,7 +147,7 @@ describe('a body that is broken off, or never ends', () => {
       raw(answer(`${chunks}${'f'.repeat(40)}\r\n{}\r\n0\r\n\r\n`)),
       odd(/\w/),
     ],
-    ['in chunks, without the last', built(raw(answer(`${chunks}2\r\n{}\r\n`, 'end'))), odd(/\w/)],
+    ['in chunks, without the last', raw(answer(`${chunks}2\r\n{}\r\n`, 'end')), odd(/\w/)],
     [
       'in chunks, with trailers without end',
       raw({
@@ -164,7 +162,7 @@ describe('a body that is broken off, or never ends', () => {
     ['longer than announced', raw(answer(whole(200, RECORD).toString() + CANARY)), SENT],
     [
       'a gigabyte, announced',
-      built(flooded(head(200, { ...TYPE, 'content-length': GIB }))),
+      flooded(head(200, { ...TYPE, 'content-length': GIB })),
       odd(/more than 1048576 bytes/),
     ],
     ['a gigabyte, until the end', flooded(head(200, TYPE)), odd(/more than 1048576 bytes/)],
@@ -215,7 +213,7 @@ describe('headers that no two servers would read alike', () => {
       raw(answer(`HTTP/1.1 200 OK\r\nnonsense\r\n\r\n${text}`, 'end')),
       DOUBTFUL,
     ],
-    ['a header of a megabyte', built(headers({ 'x-large': 'x'.repeat(2 ** 20) })), DOUBTFUL],
+    ['a header of a megabyte', headers({ 'x-large': 'x'.repeat(2 ** 20) }), DOUBTFUL],
     [
       'ten thousand headers',
       headers({ 'x-many': Array.from({ length: 10_000 }, () => 'y'.repeat(100)) }),
@@ -319,38 +317,34 @@ describe('a record in another dress is a record', () => {
     ),
     [
       'that quotes the secrets',
-      built(
-        raw(
-          answer(
-            whole(200, {
-              ...RECORD,
-              model: `${KEY} ${encodeURIComponent(KEY)}`,
-              source: {
-                repository: `https://github.com/octo/${TOKEN}`,
-                ref: Buffer.from(`ab${KEY}`).toString('base64'),
-              },
-              prLink: `https://github.com/octo/${TOKEN}/pull/1`,
-            }),
-          ),
-          { with: TOLD },
+      raw(
+        answer(
+          whole(200, {
+            ...RECORD,
+            model: `${KEY} ${encodeURIComponent(KEY)}`,
+            source: {
+              repository: `https://github.com/octo/${TOKEN}`,
+              ref: Buffer.from(`ab${KEY}`).toString('base64'),
+            },
+            prLink: `https://github.com/octo/${TOKEN}/pull/1`,
+          }),
         ),
+        { with: TOLD },
       ),
       { ...SENT, warns: [/link of job .* is left out/] },
     ],
     [
       'whose words are commands',
-      built(
-        raw(
-          answer(
-            whole(200, {
-              ...RECORD,
-              model: '\n::set-output name=delivery::unknown\r::error::x',
-              source: { repository: 'x ##[add-mask]e', ref: '\u2028::add-mask::e\u001b[31m' },
-              createdAt: '\r\n::stop-commands::x',
-            }),
-          ),
-          { with: TOLD, also: (result) => expect(result.masks).not.toContain('e') },
+      raw(
+        answer(
+          whole(200, {
+            ...RECORD,
+            model: '\n::set-output name=delivery::unknown\r::error::x',
+            source: { repository: 'x ##[add-mask]e', ref: '\u2028::add-mask::e\u001b[31m' },
+            createdAt: '\r\n::stop-commands::x',
+          }),
         ),
+        { with: TOLD, also: (result) => expect(result.masks).not.toContain('e') },
       ),
       SENT,
     ],

@@ -15,7 +15,6 @@ import {
 } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, IGNORES_SURPLUS_CONNECTIONS } from '../sim/platform.ts';
 import {
-  built,
   DOUBTFUL,
   type Fault,
   NOTHING,
@@ -98,10 +97,11 @@ describe('where no connection comes about, nothing is sent, and that is tried th
     ],
     [
       'refused on IPv6 and IPv4',
-      built(async () => ({
+      async () => ({
+        built: true,
         with: { 'base-url': `http://localhost:${await closedPort()}` },
         step: resolver('::1,127.0.0.1'),
-      })),
+      }),
       { ...OUTAGE, error: /Could not reach localhost:\d+: connection refused/ },
     ],
     ['refused on IPv6, served on IPv4', named('::1,127.0.0.1'), SENT],
@@ -190,11 +190,7 @@ describe('once something was written, it is never sent again', () => {
       afterRequest({ kind: 'drip', bytes: '', drop: head(102), everyMs: 50 }, SILENT),
       { ...lost, atLeastMs: 60_000, withinMs: 62_000 },
     ],
-    [
-      'an answer that is not HTTP',
-      built(afterRequest(answer('SSH-2.0-OpenSSH_9.9\r\n', 'end'))),
-      lost,
-    ],
+    ['an answer that is not HTTP', afterRequest(answer('SSH-2.0-OpenSSH_9.9\r\n', 'end')), lost],
     ['an HTTP/2 preface', afterRequest(answer('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'end')), lost],
     ['an HTTP/0.9 answer', afterRequest(answer(JSON.stringify(RECORD), 'end')), lost],
     [

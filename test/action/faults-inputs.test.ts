@@ -6,7 +6,7 @@ import { afterAll, describe, expect } from 'vitest';
 import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, HAS_NAMED_PIPES } from '../sim/platform.ts';
 import type { Step } from '../sim/runner/process.ts';
-import { built, type Fault, NOTHING, play, type Row, SENT } from './faults.ts';
+import { type Fault, NOTHING, play, type Row, SENT } from './faults.ts';
 import { KEY, TOKEN } from './scenario.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'workspace-'));
@@ -176,28 +176,28 @@ describe('prompt', () => {
     ),
     [
       'prompt and prompt-file both',
-      built({ ...inWorkspace({ 'prompt-file': 'x.md' }), also: untouched }),
+      { ...inWorkspace({ 'prompt-file': 'x.md' }), also: untouched },
       refused(/prompt and prompt-file are both set/),
     ],
     [
       'with line ends, escapes, quotes and emoji',
-      built({
+      {
         with: { prompt: '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r' },
         also: received('\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r'),
-      }),
+      },
       SENT,
     ],
     [
       'of 117 KiB, or as much as the system takes',
-      built({ with: { prompt: long }, also: received(long) }),
+      { built: true, with: { prompt: long }, also: received(long) },
       SENT,
     ],
     [
       'a file of 1 MiB',
-      built({
+      {
         ...inWorkspace(file('large.md', 'x'.repeat(2 ** 20))),
         also: received('x'.repeat(2 ** 20)),
-      }),
+      },
       SENT,
     ],
     [
@@ -234,9 +234,7 @@ describe('prompt', () => {
         name,
         {
           ...inWorkspace(inputs),
-          built: /^(a file above 1 MiB|a device|a pipe|a link to outside|what git knows)$/.test(
-            name,
-          ),
+          built: name === 'a pipe',
           secrets: [CHECKOUT_TOKEN],
           also: untouched,
         },
@@ -347,7 +345,7 @@ describe('the environment', () => {
     ],
     [
       'all at once',
-      built({
+      {
         with: {
           'api-key': `mint_${broken}\n${broken}`,
           'job-id': '..',
@@ -358,7 +356,7 @@ describe('the environment', () => {
         },
         secrets: [broken],
         also: untouched,
-      }),
+      },
       refused(/^Nothing was sent\. project-id .*job-id .*api-key .*wait .*base-url .*prompt /),
     ],
   ]);

@@ -8,7 +8,6 @@ import {
 } from '../sim/fault-server.ts';
 import { type ProxyOptions, type ProxyServer, startProxy } from '../sim/proxy.ts';
 import {
-  built,
   DONE,
   DOUBTFUL,
   type Fault,
@@ -99,7 +98,7 @@ describe('through a proxy that works', () => {
   const rows: readonly Row[] = [
     ['the message goes by CONNECT', behind({}, { connects: 1 }), SENT],
     ['so do the looks', behind({}, { with: { wait: true } }), { ...DONE, withinMs: 120_000 }],
-    ['with credentials', built(behind(credentials, shown)), SENT],
+    ['with credentials', behind(credentials, shown), SENT],
     ['with a password with spaces', behind({ credentials: `user:${SPACED}` }, spaced), SENT],
     [
       'a URL without a scheme',
@@ -192,7 +191,7 @@ describe('a proxy that does not', () => {
     ['ends', behind({ onConnect: () => ({ kind: 'end' }) }, { connects: 3 }), outage],
     [
       'hangs',
-      built(behind({ onConnect: () => ({ kind: 'hang' }) }, { ...SILENT, connects: 3 })),
+      behind({ onConnect: () => ({ kind: 'hang' }) }, { ...SILENT, connects: 3 }),
       { ...outage, atLeastMs: 30_000, withinMs: 35_000, error: /no connection within 10 s/ },
     ],
     [
@@ -210,7 +209,7 @@ describe('a proxy that does not', () => {
     ],
     [
       'asks for credentials',
-      built(behind({ credentials: `user:${PASSWORD}` }, { connects: 1 })),
+      behind({ credentials: `user:${PASSWORD}` }, { connects: 1 }),
       { ...once, error: /\(proxy .*: the proxy requires other credentials \(407\)/ },
     ],
     [

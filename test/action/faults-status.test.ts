@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { type PostReply, serve } from '../sim/agent.ts';
 import { answer, head, startFaultServer } from '../sim/fault-server.ts';
 import {
-  built,
   DONE,
   DOUBTFUL,
   type Expected,
@@ -56,7 +55,7 @@ describe('the message is delivered', () => {
     ],
     [
       '204, and the wait goes on',
-      built({ ...always({ status: 204 }), with: looks }),
+      { ...always({ status: 204 }), with: looks },
       { ...DONE, warns: empty.warns, withinMs: 120_000 },
     ],
   ]);
@@ -171,21 +170,19 @@ describe('a definite no is not asked again', () => {
     ],
     [
       '400 with details that quote the key, commands, controls and a novel',
-      built(
-        always(
-          {
-            status: 400,
-            body: {
-              error: 'Invalid body',
-              details: [
-                `bad key ${KEY}`,
-                '\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e',
-                ...Array.from({ length: 1000 }, () => 'x'.repeat(900)),
-              ],
-            },
+      always(
+        {
+          status: 400,
+          body: {
+            error: 'Invalid body',
+            details: [
+              `bad key ${KEY}`,
+              '\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e',
+              ...Array.from({ length: 1000 }, () => 'x'.repeat(900)),
+            ],
           },
-          TOLD,
-        ),
+        },
+        TOLD,
       ),
       {
         ...REFUSED,
@@ -273,10 +270,10 @@ describe('refused before it was processed', () => {
         always(later(status, '1')),
         { ...REFUSED, posts: 3, error: new RegExp(`answered ${status}`) },
       ],
-      [`${status} for 120 s`, built(replies(later(status, '120'))), again(120_000)],
+      [`${status} for 120 s`, replies(later(status, '120')), again(120_000)],
       [
         `${status} for 121 s`,
-        built(always(later(status, '121'))),
+        always(later(status, '121')),
         { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
       ],
       [
@@ -309,7 +306,7 @@ describe('refused before it was processed', () => {
         { ...DOUBTFUL, posts: 2 },
       ],
     ]),
-    ['429 without a time', built(replies({ status: 429 })), unheard],
+    ['429 without a time', replies({ status: 429 }), unheard],
     [
       '429 for ever without a time',
       always({ status: 429, body: { error: 'slow down' } }),
@@ -365,7 +362,7 @@ describe('a doubtful answer is not asked again', () => {
     ),
     [
       '502, and the job turns active',
-      built({ agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } }),
+      { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
       { ...DONE, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
@@ -381,10 +378,10 @@ describe('a doubtful answer is not asked again', () => {
     ],
     [
       '502, and the job shows nothing',
-      built({
+      {
         agent: { ...idle, onPost: () => ({ status: 502, accept: true }) },
         with: { wait: true },
-      }),
+      },
       { ...DOUBTFUL, atLeastMs: 30_000, withinMs: 40_000 },
     ],
     [
@@ -411,7 +408,7 @@ describe('a doubtful answer is not asked again', () => {
     ],
     [
       'a reset, and the job turns active',
-      built({ agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } }),
+      { agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } },
       { ...DONE, warns: [/lost after the request was written.*The job shows/], withinMs: 120_000 },
     ],
   ]);

@@ -9,7 +9,6 @@ import {
   whole,
 } from '../sim/fault-server.ts';
 import {
-  built,
   DONE,
   type Expected,
   type Fault,
@@ -81,7 +80,7 @@ describe('what the job shows', () => {
     ],
     [
       'completed for ever',
-      built(job({})),
+      job({}),
       { ...done, confirmed: 'false', warns: [/possibly from the earlier turn/], atLeastMs: 60_000 },
     ],
     [
@@ -157,7 +156,7 @@ describe('what the job shows', () => {
     ),
     [
       'an odd status for a while',
-      built(job({}, at(0, 'queued'), at(20_000, 'active'), at(40_000, 'completed'))),
+      job({}, at(0, 'queued'), at(20_000, 'active'), at(40_000, 'completed')),
       { ...done, warns: [/does not know/] },
     ],
   ]);
@@ -189,7 +188,7 @@ describe('a poll that fails is repeated', () => {
     broken('a body that is not UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]), headers: text }),
     [
       'nothing, for 30 s',
-      built({ ...looks((n) => (n === 2 ? { fault: 'hang' } : undefined)), ...SILENT }),
+      { ...looks((n) => (n === 2 ? { fault: 'hang' } : undefined)), ...SILENT },
       { ...done, atLeastMs: 60_000 },
     ],
     [
@@ -228,7 +227,7 @@ describe('a poll that fails is repeated', () => {
     ],
     [
       'eight times in a row, by the network',
-      built(looks((n) => (n > 1 ? { fault: 'reset' } : undefined))),
+      looks((n) => (n > 1 ? { fault: 'reset' } : undefined)),
       {
         ...done,
         result: 'error',
@@ -281,7 +280,7 @@ describe('a poll that is refused ends the wait at once', () => {
     ),
     [
       '404 for ever',
-      built(looks((n) => (n > 1 ? { status: 404 } : undefined))),
+      looks((n) => (n > 1 ? { status: 404 } : undefined)),
       {
         ...ended,
         error: /^The message was delivered, but .*404/,
@@ -314,7 +313,7 @@ describe('a baseline poll that fails', () => {
     ],
     [
       'hangs for ever: nothing is sent',
-      built({ ...looks(() => ({ fault: 'hang' })), ...SILENT }),
+      { ...looks(() => ({ fault: 'hang' })), ...SILENT },
       { ...unsent, error: /^Nothing was sent/, withinMs: 120_000 },
     ],
     [
@@ -329,7 +328,7 @@ describe('a baseline poll that fails', () => {
     ],
     [
       '500 and a reset, then a record',
-      built(looks((n) => (n === 1 ? { status: 500 } : n === 2 ? { fault: 'reset' } : undefined))),
+      looks((n) => (n === 1 ? { status: 500 } : n === 2 ? { fault: 'reset' } : undefined)),
       done,
     ],
     [
@@ -406,11 +405,9 @@ describe('the deadline is kept', () => {
     ],
     [
       'in a connection that is not taken',
-      built(
-        hanging(
-          () => answer(''),
-          (n) => (n > 2 ? 'hang' : undefined),
-        ),
+      hanging(
+        () => answer(''),
+        (n) => (n > 2 ? 'hang' : undefined),
       ),
       minute,
     ],
@@ -425,14 +422,12 @@ describe('the deadline is kept', () => {
     ],
     [
       'in a body that drips',
-      built(
-        hanging(() => ({
-          kind: 'drip',
-          bytes: head(200, { 'content-type': 'application/json', 'content-length': 1e6 }),
-          drop: ' ',
-          everyMs: 30,
-        })),
-      ),
+      hanging(() => ({
+        kind: 'drip',
+        bytes: head(200, { 'content-type': 'application/json', 'content-length': 1e6 }),
+        drop: ' ',
+        everyMs: 30,
+      })),
       minute,
     ],
     [

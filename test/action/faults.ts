@@ -8,7 +8,7 @@ export interface Fault extends Scenario {
   readonly server?: FaultServer;
   /** Complete POSTs, where neither of the two counts them. */
   readonly posts?: () => number;
-  /** Whether it runs what is built, in a process of its own. Default: the first row of a table does. */
+  /** Whether it needs what is built, in a process of its own. The first row of each table has one, too. */
   readonly built?: boolean;
   /** Further promises of this case. */
   readonly also?: (result: StepResult, scene: Stage) => void;
@@ -17,14 +17,6 @@ export interface Fault extends Scenario {
 /** Hands a resource to the case, which lives as long as the case does. */
 export type Use = <T extends AsyncDisposable>(resource: T | Promise<T>) => Promise<T>;
 export type SetUp = Fault | ((use: Use) => Fault | Promise<Fault>);
-
-/** On what is built, as one of each kind of row in a table. */
-export function built(setUp: SetUp): SetUp {
-  return async (use) => ({
-    ...(typeof setUp === 'function' ? await setUp(use) : setUp),
-    built: true,
-  });
-}
 
 export interface Expected {
   /** Complete POSTs that the service counted. */
