@@ -147,7 +147,8 @@ for (const { name, with: inputs, before, after, calls } of CASES) {
         onPost: () => rounds.arrive(MESSAGE),
       },
     });
-    if (isThere) await scene.run({ step: { event: push(), github: { run_id: '1' } }, with: PLAIN });
+    if (isThere)
+      await scene.runHere({ step: { event: push(), github: { run_id: '1' } }, with: PLAIN });
     const earlier = scene.github.calls().length;
     const wanted = [...before(isThere ? UPDATE : CREATE), [MESSAGE], ...after];
     rounds = answerInRounds(wanted);

@@ -311,7 +311,9 @@ describe('reactions show how far a command has come', () => {
       },
     });
     const { id } = scene.github.addComment(PULL, 'alice', '/agent add');
-    await scene.run({ step: { event: issueComment({ number: PULL, body: '/agent add', id }) } });
+    await scene.runHere({
+      step: { event: issueComment({ number: PULL, body: '/agent add', id }) },
+    });
     expect(before.filter((name) => name === REACT)).toHaveLength(2);
     expect(before.indexOf('POST issues/#/comments')).toBeLessThan(before.lastIndexOf(REACT));
   });

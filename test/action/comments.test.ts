@@ -263,10 +263,10 @@ describe('the comment', () => {
         ],
       },
     });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs.result).toBe('completed');
     expect(remembered(scene.github).jobs[0]?.turns).toMatchObject([{ result: 'completed' }]);
-    const again = await scene.run({ step: { github: { run_attempt: '2' } } });
+    const again = await scene.runHere({ step: { github: { run_attempt: '2' } } });
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(scene.agent.accepted()).toHaveLength(1);
   });
@@ -293,7 +293,7 @@ describe('a secondary rate limit of GitHub', () => {
 
   it('is waited out where it is short', async () => {
     await using scene = await stage(limited('2', 1));
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.annotations).toEqual([]);
     expect(scene.github.comments(PULL)).toHaveLength(1);
   });
@@ -525,7 +525,7 @@ it('every call to GitHub names the version of its API', async () => {
       collaborators: { alice: { id: ALICE.id, permission: 'write' } },
     },
   });
-  await scene.run();
+  await scene.runHere();
   const routes = scene.github.journal.map(({ method, path }) => `${method} ${path}`);
   expect(new Set(routes).size).toBeGreaterThanOrEqual(5);
   for (const { headers } of scene.github.journal) {
@@ -551,7 +551,7 @@ it('a proxy variable that is no URL keeps the comment from being written, and no
       env: { HTTPS_PROXY: '[' },
     },
   });
-  const result = await scene.run();
+  const result = await scene.runHere();
   expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
   expect(warnings(result)).toEqual([
     expect.stringContaining('its client could not be set up; check HTTPS_PROXY'),

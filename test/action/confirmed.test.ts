@@ -125,7 +125,7 @@ it('a base that took over a second to arrive is looked for once more', async () 
           : { body: shows(n === 2 ? 'active' : 'completed') },
     },
   });
-  expect((await scene.run()).outputs.confirmed).toBe('false');
+  expect((await scene.runHere()).outputs.confirmed).toBe('false');
   expect(scene.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual([
     ...['GET', 'GET', 'POST'],
   ]);

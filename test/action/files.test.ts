@@ -59,7 +59,7 @@ describe('a summary that cannot be written', () => {
     async ([summaryFile, possible], { skip }) => {
       skip(!possible);
       await using scene = await stage();
-      const result = await scene.run({ step: { summaryFile } });
+      const result = await scene.runHere({ step: { summaryFile } });
       expect(result.conclusion).toBe('success');
       expect(result.outputs.result).toBe('sent');
       expect(warnings(result)).toEqual([
@@ -83,7 +83,7 @@ it.runIf(HAS_LARGE_VARIABLES)(
 describe('an event file', () => {
   it('that is missing is a plain step, with a warning', async () => {
     await using scene = await stage({ step: { event: { name: 'push', payload: null } } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs.result).toBe('sent');
     expect(warnings(result)).toEqual([expect.stringContaining('event file cannot be read')]);
   });
@@ -92,7 +92,7 @@ describe('an event file', () => {
     'that is missing on %s, which strangers can start, is an error',
     async (name) => {
       await using scene = await stage({ step: { event: { name, payload: null } } });
-      const result = await scene.run();
+      const result = await scene.runHere();
       expect(errors(result)).toEqual([expect.stringContaining('event file cannot be read')]);
       expect(scene.agent.journal).toEqual([]);
     },
@@ -102,7 +102,7 @@ describe('an event file', () => {
     const { name, payload } = pullRequest({ number: PULL });
     const event = { name, payload: { ...payload, filler: 'x'.repeat(25 * 1024 * 1024) } };
     await using scene = await stage({ step: { event } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });
 
@@ -110,7 +110,7 @@ describe('an event file', () => {
     const { name } = issueComment({ number: PULL, body: 'x' });
     const payload = `{"action":"created","x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`;
     await using scene = await stage({ step: { event: { name, payload } } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(errors(result)).toHaveLength(1);
     expect(scene.agent.journal).toEqual([]);
   });

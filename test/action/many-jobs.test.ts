@@ -177,7 +177,7 @@ describe('several jobs', () => {
       },
       ids(20),
     );
-    const result = await scene.run();
+    const result = await scene.runHere();
     expect(result.outputs.result).toBe('sent');
     expect(scene.agent.accepted()).toHaveLength(20);
     expect(most).toBe(4);
@@ -372,7 +372,7 @@ describe.concurrent('the limit of the project', () => {
       },
       ids(20),
     );
-    const result = await scene.run();
+    const result = await scene.runHere();
     const results = told(result.outputs);
     expect(results.filter(({ result }) => result === 'completed')).toHaveLength(8);
     const [failed, ...more] = results.filter(({ result }) => result === 'error');
@@ -661,7 +661,7 @@ describe.concurrent('only-when', () => {
 describe.concurrent('the conversations of many jobs', () => {
   it('is the one of the event, written three times at most', async () => {
     await using scene = await many({ with: { comment: true, wait: true } });
-    const result = await scene.run();
+    const result = await scene.runHere();
     const texts = commentTexts(scene.github);
     expect(texts).toHaveLength(3);
     expect(texts.map((text) => text.match(/`job-\d`/g)?.length)).toEqual([5, 5, 5]);

@@ -11,7 +11,6 @@ import {
   reviewComment,
   schedule,
   type WebhookEvent,
-  workflowDispatch,
 } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
@@ -167,9 +166,9 @@ describe.concurrent('of two workflows on one command', () => {
   it('the second writes nothing where it finds the first in the comment', async () => {
     await using scene = await stage(COMMAND);
     const event = issueComment({ number: PULL, body: '/agent go' });
-    await scene.run({ step: { event } });
+    await scene.runHere({ step: { event } });
     const before = scene.github.calls().length;
-    const second = await scene.run({ step: { ...otherRun, event } });
+    const second = await scene.runHere({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
     expect(callNames(scene.github, before).toSorted()).toEqual([
       'GET collaborators/*/permission',
@@ -319,7 +318,7 @@ describe.concurrent('in the usual case a run makes', () => {
     await using scene = await stage({ github: GITHUB, with: inputs });
     const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
     const step = 'command' in inputs ? { event } : {};
-    const result = await ('wait' in inputs ? scene.run : scene.runHere)({ step });
+    const result = await scene.runHere({ step });
     expect(result.outputs.delivery).toBe('sent');
     const shorter: Readonly<Record<string, string>> = {
       ...{ [CREATE]: 'CREATE', [UPDATE]: 'UPDATE', [REACT]: 'REACT' },
@@ -354,10 +353,10 @@ describe.concurrent('a note is written again', () => {
       },
     });
     let isSecond = false;
-    await scene.run({ with: { wait: false, prompt: 'First.' } });
+    await scene.runHere({ with: { wait: false, prompt: 'First.' } });
     old = ownComments(scene.github)[0]?.body ?? '';
     isSecond = true;
-    const second = await scene.run({
+    const second = await scene.runHere({
       with: { prompt: 'Second.' },
       step: { github: { run_id: '2' } },
     });
@@ -419,7 +418,6 @@ describe.runIf(HAS_SIGNALS)(
       ['pull_request', pullRequest({ number: PULL, sender: RENOVATE }), {}],
       ['pull_request by a person', pullRequest({ number: PULL, sender: ALICE }), {}],
       ['schedule', schedule(), {}],
-      ['workflow_dispatch', workflowDispatch(), {}],
       [
         'issue_comment',
         issueComment({ number: PULL, body: '/agent go' }),
@@ -462,9 +460,8 @@ describe.runIf(HAS_SIGNALS)(
       expect(first.signal).toBe('SIGKILL');
       const arrived = scene.agent.accepted().length;
 
-      const runAgain = name === 'pull_request' && at === UPDATE ? scene.run : scene.runHere;
-      const second = await runAgain({ step: ATTEMPT_2 });
-      const third = await runAgain({ step: ATTEMPT_3 });
+      const second = await scene.runHere({ step: ATTEMPT_2 });
+      const third = await scene.runHere({ step: ATTEMPT_3 });
 
       const isBegun = ownComments(scene.github).length > 0;
       // Without a note, and where only the job names the place, nobody can tell.
@@ -530,9 +527,9 @@ describe.concurrent('where only the job names its pull request, and names anothe
       agent: { jobs: [{ id: JOB, base: { prLink: OWN_LINK }, turns }] },
       github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
     });
-    const first = await scene.run({ with: { 'timeout-minutes': '1' } });
+    const first = await scene.runHere({ with: { 'timeout-minutes': '1' } });
     expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(scene.agent.accepted()).toHaveLength(1);
   });
@@ -635,7 +632,7 @@ describe.concurrent('what changes between two attempts makes no other message of
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 2 ? { status: 401 } : undefined) },
     });
     const uses = ['One.', 'Two.', 'Three.'];
-    for (const prompt of uses) await scene.run({ with: { prompt } });
+    for (const prompt of uses) await scene.runHere({ with: { prompt } });
     expect(arrivals(scene)).toEqual({ 'One.': 1, 'Three.': 1 });
     for (const prompt of uses) {
       const { outputs } = await scene.runHere({ with: { prompt }, step: ATTEMPT_2 });
@@ -690,11 +687,11 @@ describe.concurrent('a re-run', () => {
 
   it('finds a message that was overwritten, by the history of the comment', async () => {
     await using scene = await stage();
-    await scene.run();
+    await scene.runHere();
     const [comment] = ownComments(scene.github);
     const empty = await otherComment(scene);
     scene.github.editComment(comment?.id ?? 0, empty);
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(scene.agent.accepted()).toHaveLength(1);
   });

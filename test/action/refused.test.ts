@@ -45,7 +45,7 @@ it('a key without the prefix of the service is warned of, at the service itself'
     step: { env: { HTTPS_PROXY: `http://${proxy.host}` } },
     secrets: ['another_kind_of_key'],
   });
-  const result = await scene.run();
+  const result = await scene.runHere();
   expect(warnings(result)).toEqual([
     'api-key does not begin with "mint_"; the API may not accept it.',
   ]);
@@ -54,7 +54,7 @@ it('a key without the prefix of the service is warned of, at the service itself'
   );
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
 
-  const known = await scene.run({ with: { 'api-key': KEY } });
+  const known = await scene.runHere({ with: { 'api-key': KEY } });
   expect(warnings(known)).toEqual([]);
 });
 

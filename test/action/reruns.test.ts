@@ -379,12 +379,12 @@ describe('what an earlier attempt sent stays remembered', () => {
         on: ({ path }) => (isBroken && path === '/graphql' ? { status: 500 } : undefined),
       },
     });
-    await scene.run();
+    await scene.runHere();
     isBroken = true;
-    const second = await scene.run({ step: ATTEMPT_2 });
+    const second = await scene.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     isBroken = false;
-    const third = await scene.run({ step: { github: { run_attempt: '3' } } });
+    const third = await scene.runHere({ step: { github: { run_attempt: '3' } } });
     expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(scene.agent.posts()).toHaveLength(1);
   });
@@ -674,9 +674,9 @@ it.each<[string, Scenario]>([
 
 it('what somebody replaces by another text is found in the history of the comment', async () => {
   await using scene = await stage();
-  await scene.run();
+  await scene.runHere();
   scene.github.editComment(scene.github.comments(PULL)[0]?.id ?? 0, 'Done, thank you.');
-  const second = await scene.run({ step: ATTEMPT_2 });
+  const second = await scene.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   expect(scene.agent.accepted()).toHaveLength(1);
   expect(scene.github.comments(PULL).map(({ body }) => body)).toContain('Done, thank you.');

@@ -229,13 +229,13 @@ describe.concurrent('the password of a proxy shows nowhere, whoever says it', ()
 it('what an earlier run showed, and is a secret by now, goes with the next run', async () => {
   const word = 'canary-5c1e8d-of-later';
   await using scene = await stage({ with: { wait: true, prompt: `Use ${word}.` } });
-  const first = await scene.run();
+  const first = await scene.runHere();
   const [before] = scene.github.comments(PULL);
   expect(before?.body).toContain(word);
   const writes = scene.github.writes().length;
 
   const step = { ...withProxyPassword(word), github: { run_attempt: '2' } };
-  const rerun = await scene.run({ step });
+  const rerun = await scene.runHere({ step });
   expect(rerun.outputs).toEqual({ ...first.outputs, results: expect.any(String) });
   expect(scene.agent.posts()).toHaveLength(1);
   const [after] = scene.github.comments(PULL);

@@ -37,7 +37,7 @@ describe('send: false', () => {
 
   it('enters the job into the comment, so that a command need not name it, and once', async () => {
     await using scene = await stage({ with: LOOK });
-    const first = await scene.run();
+    const first = await scene.runHere();
     expect(first.outputs['comment-url']).toContain(`/pull/${PULL}#issuecomment-`);
     expect(remembered(scene.github).jobs).toMatchObject([
       { id: JOB, record: { status: 'completed', model: 'sonnet' }, turns: [] },
@@ -45,20 +45,20 @@ describe('send: false', () => {
     expect(callNames(scene.github)).toEqual(['read', 'POST issues/#/comments', 'read']);
 
     // Nothing is new, and nothing is written.
-    const second = await scene.run({ step: RUN_2 });
+    const second = await scene.runHere({ step: RUN_2 });
     expect(second.outputs['comment-url']).toBe('');
     expect(callNames(scene.github, 3)).toEqual(['read']);
 
     const event = issueComment({ number: PULL, body: '/agent go on' });
     const inputs = { send: 'true', command: '/agent', 'job-id': '' };
-    const command = await scene.run({ with: inputs, step: { event } });
+    const command = await scene.runHere({ with: inputs, step: { event } });
     expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
   it('says nothing on GitHub with comment: false, or without a conversation', async () => {
     await using scene = await stage({ with: LOOK });
-    await scene.run({ with: { comment: false } });
-    await scene.run({ step: { event: schedule() } });
+    await scene.runHere({ with: { comment: false } });
+    await scene.runHere({ step: { event: schedule() } });
     expect(scene.github.journal).toEqual([]);
   });
 

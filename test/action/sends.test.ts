@@ -39,7 +39,7 @@ it('a send without waiting is exactly one request to the service', async () => {
 it('a prompt goes out byte for byte', async () => {
   const prompt = '  "quotes" %0A \\n\r\n\t🚀 ${{ x }} ::error::no ##[add-mask]no\n';
   await using scene = await stage({ with: { prompt } });
-  const result = await scene.run();
+  const result = await scene.runHere();
 
   expect(result.conclusion).toBe('success');
   expect(JSON.parse(scene.agent.posts()[0]?.body ?? '')).toEqual({ prompt });
@@ -48,13 +48,13 @@ it('a prompt goes out byte for byte', async () => {
 it.runIf(HAS_LARGE_VARIABLES)('a prompt of 120 KiB goes out whole', async () => {
   const prompt = 'ä🚀x'.repeat(17_554);
   await using scene = await stage({ with: { prompt } });
-  await scene.run();
+  await scene.runHere();
   expect(JSON.parse(scene.agent.posts()[0]?.body ?? '')).toEqual({ prompt });
 });
 
 it('a base URL with a path and a trailing slash is joined once', async () => {
   await using scene = await stage({ agent: { pathPrefix: '/gateway/v0' } });
-  const result = await scene.run({ with: { 'base-url': `${scene.agent.url}/` } });
+  const result = await scene.runHere({ with: { 'base-url': `${scene.agent.url}/` } });
 
   expect(result.outputs.result).toBe('sent');
   expect(scene.agent.posts()[0]?.path).toBe(`/gateway/v0/v2/agent/${PROJECT}/job/${JOB}/message`);
