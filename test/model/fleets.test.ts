@@ -26,7 +26,7 @@ import {
 } from './scenario.ts';
 import type { Post, Span, Step } from './service.ts';
 
-const FLEETS = Number(process.env.MODEL_SEQUENCES ?? 4000);
+const FLEETS = Number(process.env.MODEL_SEQUENCES ?? 3000);
 const MOST_JOBS = 8;
 const MOST_UNDER_WAY = 4;
 
