@@ -27,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Milliseconds that the turns take: from 10 s to 30 min, most of them less than 3 min. */
 const LENGTHS = Array.from(
   { length: JOBS },
-  (_, index) => 10_000 * 180 ** (((index + 0.5) / JOBS) ** 2),
+  (_, index) => 10_000 * 180 ** (((index + 0.5) / JOBS) ** 3),
 );
 const STATUSES = ['completed', 'failed', 'archived'] as const;
 

@@ -14,7 +14,7 @@ import {
   surroundings,
 } from './scenario.ts';
 
-const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 4000);
+const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 3000);
 
 const anyScenario: fc.Arbitrary<Scenario> = fc
   .record({ order, surroundings, part: anyPart })
