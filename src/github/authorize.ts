@@ -37,7 +37,6 @@ export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
   'milestone',
   'label',
   'page_build',
-  'registry_package',
   'branch_protection_rule',
 ]);
 
