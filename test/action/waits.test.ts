@@ -144,6 +144,15 @@ it('fail-on decides what fails the step', async () => {
   ]);
 });
 
+it('a step that fails although nothing is wrong, says which result fails it', async () => {
+  const { result } = await wait(job({}, active(1000), ended(30_000, 'completed')), {
+    'fail-on': 'completed',
+  });
+  expect(result.conclusion).toBe('failure');
+  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
+  expect(errors(result)).toEqual([`Job ${JOB} is completed, which fails the step (fail-on).`]);
+});
+
 it('the wait ends at its deadline, with a last poll', async () => {
   const inputs = { 'timeout-minutes': '10' };
   const { result, scene, comments } = await wait(job({}, active(1000)), inputs, true);
