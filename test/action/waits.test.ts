@@ -171,6 +171,21 @@ it('the wait ends at its deadline, with a last poll', async () => {
   expect(comments.at(-1)).toContain('Wait timed out: the agent is still working');
 });
 
+it('the last known status stays when a response has none', async () => {
+  let polls = 0;
+  await using scene = await stage({
+    with: { wait: true, 'timeout-minutes': '1' },
+    agent: {
+      jobs: [job({})],
+      onGet: () => ({ body: { id: JOB, ...(++polls < 5 ? { status: 'active' } : {}) } }),
+    },
+  });
+  const result = await scene.runHere();
+  expect(result.outputs).toMatchObject({ result: 'timed-out', status: 'active' });
+  expect(errors(result)).toEqual([expect.stringContaining('its status is active')]);
+  expect(commentTexts(scene.github).at(-1)).toContain('the agent is still working');
+});
+
 it('a poll that the deadline cuts off is no reason', async () => {
   await using scene = await stage({
     with: { wait: true, 'timeout-minutes': '1', 'poll-interval-seconds': '50' },
