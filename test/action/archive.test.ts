@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { stage } from './scenario.ts';
+import { simulate } from './scenario.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -13,8 +13,8 @@ it('what the runner downloads is an action that runs', async () => {
     const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });
     execFileSync('tar', ['-x', '-f', '-', '-C', folder], { input: archive });
     expect(readdirSync(folder).sort()).toEqual(['LICENSE', 'action.yml', 'dist', 'package.json']);
-    await using scene = await stage({ with: { wait: true }, step: { action: folder } });
-    const result = await scene.run();
+    await using sim = await simulate({ with: { wait: true }, step: { action: folder } });
+    const result = await sim.run();
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
   } finally {
     rmSync(folder, { recursive: true });

@@ -16,7 +16,7 @@ import {
 } from '../sim/events.ts';
 import type { CollaboratorOptions } from '../sim/github/permissions.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { PULL, stage } from './scenario.ts';
+import { PULL, simulate } from './scenario.ts';
 
 type Level = 'none' | 'read' | 'triage' | 'write' | 'maintain' | 'admin';
 const LEVELS: readonly Level[] = ['none', 'read', 'triage', 'write', 'maintain', 'admin'];
@@ -482,7 +482,7 @@ const BUILT = [byPermission, byMinimum, byActor, byAnswer, byRerunner, withoutMi
 
 describe.concurrent('a message goes out only where author and re-runner hold the permission', () => {
   it.each(FIXTURES)('$name: $expected', async (fixture) => {
-    await using scene = await stage({
+    await using sim = await simulate({
       // Nothing is remembered here, and what re-runs send is what they were allowed to.
       with: {
         ...{ command: '/agent', prompt: '', comment: false, 'resend-on-rerun': true },
@@ -499,15 +499,15 @@ describe.concurrent('a message goes out only where author and re-runner hold the
       },
     });
     // The first comment there has the ID of the event.
-    if (fixture.event.name === 'issue_comment') scene.github.addComment(PULL, 'alice', '/agent');
-    else scene.github.addReviewComment(PULL, 'alice', '/agent');
+    if (fixture.event.name === 'issue_comment') sim.github.addComment(PULL, 'alice', '/agent');
+    else sim.github.addReviewComment(PULL, 'alice', '/agent');
     const isBuilt = BUILT.includes(fixture.name);
-    const result = await (isBuilt ? scene.run() : scene.runHere());
+    const result = await (isBuilt ? sim.run() : sim.runHere());
     expect(result.outputs.result).toBe(fixture.expected);
     expect(result.conclusion).toBe(fixture.expected === 'error' ? 'failure' : 'success');
     expect(result.outputs.delivery).toBe(fixture.expected === 'sent' ? 'sent' : 'not-sent');
-    expect(scene.agent.journal).toHaveLength(fixture.expected === 'sent' ? 1 : 0);
-    const asked = scene.github.journal.filter(({ path }) => path.includes('/collaborators/'));
+    expect(sim.agent.journal).toHaveLength(fixture.expected === 'sent' ? 1 : 0);
+    const asked = sim.github.journal.filter(({ path }) => path.includes('/collaborators/'));
     expect(asked).toHaveLength(fixture.asked ?? asked.length);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Agent } from '../sim/agent.ts';
 import { ALICE, issueComment, push } from '../sim/events.ts';
-import { JOB, PULL, type Scenario, stage } from './scenario.ts';
+import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
 // How many calls a run makes, and which of them wait for which. Answers are given in rounds: those of a
 // round once all of its calls have arrived, and only then can the calls of the next round begin. So a
@@ -132,12 +132,12 @@ for (const { name, with: inputs, before, after, calls } of CASES) {
     ['a comment that is there', true],
   ])(`${name} makes few calls, at the same time where it can: %s`, async (_, isThere) => {
     let rounds = answerInRounds([]);
-    await using scene = await stage({
+    await using sim = await simulate({
       with: inputs ?? {},
       github: {
         issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }],
         on(request) {
-          const call = scene.github.calls().find((one) => one.request === request);
+          const call = sim.github.calls().find((one) => one.request === request);
           return rounds.arrive(call?.name ?? '');
         },
       },
@@ -148,16 +148,16 @@ for (const { name, with: inputs, before, after, calls } of CASES) {
       },
     });
     if (isThere)
-      await scene.runHere({ step: { event: push(), github: { run_id: '1' } }, with: PLAIN });
-    const earlier = scene.github.calls().length;
+      await sim.runHere({ step: { event: push(), github: { run_id: '1' } }, with: PLAIN });
+    const earlier = sim.github.calls().length;
     const wanted = [...before(isThere ? UPDATE : CREATE), [MESSAGE], ...after];
     rounds = answerInRounds(wanted);
-    const id = scene.github.comments(PULL)[0]?.id ?? 0;
+    const id = sim.github.comments(PULL)[0]?.id ?? 0;
     const event =
       inputs?.command === undefined
         ? push()
         : issueComment({ number: PULL, body: COMMAND.body, id });
-    const result = await scene.run({
+    const result = await sim.run({
       with: { 'pr-number': PULL },
       step: { event, github: { run_id: '2' } },
     });
@@ -165,17 +165,17 @@ for (const { name, with: inputs, before, after, calls } of CASES) {
     expect(result.outputs.delivery).toBe('sent');
     expect(rounds.unexpected).toEqual([]);
     expect(rounds.done).toBe(wanted.length);
-    const made = scene.github.calls().length - earlier - rounds.readAgain;
+    const made = sim.github.calls().length - earlier - rounds.readAgain;
     expect(rounds.readAgain).toBeLessThanOrEqual(1);
     expect(made).toBeLessThanOrEqual(calls);
-    expect(pollsBefore(scene.agent)).toBeLessThanOrEqual(2);
+    expect(pollsBefore(sim.agent)).toBeLessThanOrEqual(2);
   });
 }
 
 it('a run without a comment makes no call to GitHub', async () => {
-  await using scene = await stage({ with: { comment: false, wait: true } });
-  const result = await scene.run();
+  await using sim = await simulate({ with: { comment: false, wait: true } });
+  const result = await sim.run();
   expect(result.outputs.result).toBe('completed');
-  expect(scene.github.calls()).toEqual([]);
-  expect(pollsBefore(scene.agent)).toBe(1);
+  expect(sim.github.calls()).toEqual([]);
+  expect(pollsBefore(sim.agent)).toBe(1);
 });

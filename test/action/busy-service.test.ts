@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { pullRequest } from '../sim/events.ts';
-import { commentTexts, errors, JOB, PULL, stage } from './scenario.ts';
+import { commentTexts, errors, JOB, PULL, simulate } from './scenario.ts';
 
 it('a busy service gets the message later, once, and the comment says how it ended', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { prompt: 'Add examples.', wait: true },
     agent: {
       // What the job is before the message, and what becomes of it afterwards.
@@ -27,13 +27,13 @@ it('a busy service gets the message later, once, and the comment says how it end
     step: { event: pullRequest({ number: PULL }) },
   });
 
-  const result = await scene.run();
+  const result = await sim.run();
 
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({ result: 'failed', delivery: 'sent', confirmed: 'true' });
-  expect(scene.agent.posts()).toHaveLength(2);
-  expect(scene.agent.accepted()).toMatchObject([{ jobId: JOB, prompt: 'Add examples.' }]);
-  expect(scene.time.elapsed()).toBeGreaterThan(1_220_000);
+  expect(sim.agent.posts()).toHaveLength(2);
+  expect(sim.agent.accepted()).toMatchObject([{ jobId: JOB, prompt: 'Add examples.' }]);
+  expect(sim.time.elapsed()).toBeGreaterThan(1_220_000);
   expect(errors(result)).toEqual([expect.stringContaining(JOB)]);
-  expect(commentTexts(scene.github).at(-1)).toContain('Agent failed');
+  expect(commentTexts(sim.github).at(-1)).toContain('Agent failed');
 });

@@ -10,7 +10,7 @@ import {
   JOB,
   PULL,
   type Scenario,
-  stage,
+  simulate,
   warnings,
 } from './scenario.ts';
 
@@ -30,27 +30,27 @@ async function cancelAt(
     onGet: (n) =>
       (at === 'look before' && n === 1) || (at === 'look after' && n === 3) ? stop() : undefined,
   };
-  await using scene = await stage({ ...scenario, with: { wait: true, ...scenario.with }, agent });
-  run = scene.start();
+  await using sim = await simulate({ ...scenario, with: { wait: true, ...scenario.with }, agent });
+  run = sim.start();
   const result = await run.result;
-  expectPromises(result, scene.agent, scene.github);
-  return { result, scene, comments: commentTexts(scene.github) };
+  expectPromises(result, sim.agent, sim.github);
+  return { result, sim, comments: commentTexts(sim.github) };
 }
 
 describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is true', () => {
   it('before the message', async () => {
-    const { result, scene } = await cancelAt('look before');
+    const { result, sim } = await cancelAt('look before');
     expect(result.exitCode).toBe(1);
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
-    expect(scene.agent.posts()).toEqual([]);
+    expect(sim.agent.posts()).toEqual([]);
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('while the message is under way (%s)', async (signal) => {
-    const { result, scene } = await cancelAt('message', { signal });
+    const { result, sim } = await cancelAt('message', { signal });
     expect(result.exitCode).toBe(1);
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
     expect(errors(result)).toEqual([expect.stringContaining('may or may not have been delivered')]);
-    expect(scene.agent.posts()).toHaveLength(1);
+    expect(sim.agent.posts()).toHaveLength(1);
   });
 
   it('while it waits', async () => {
@@ -70,7 +70,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
 
   it('and is reported where only the link of the job names the place', async () => {
     let run: StepRun | undefined;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       step: { event: push() },
       agent: {
@@ -81,10 +81,10 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
         },
       },
     });
-    run = scene.start();
+    run = sim.start();
     const result = await run.result;
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
-    expect(commentTexts(scene.github)).toEqual([
+    expect(commentTexts(sim.github)).toEqual([
       expect.stringContaining('⏳'),
       expect.stringContaining('Run cancelled: the message'),
     ]);
@@ -97,7 +97,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     ['that the job names the place of', { step: { event: push(), github: { run_attempt: '2' } } }],
   ])('while it reads the notes %s', async (_, scenario) => {
     let run: StepRun | undefined;
-    await using scene = await stage({
+    await using sim = await simulate({
       ...scenario,
       agent: {
         jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
@@ -110,13 +110,13 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
         },
       },
     });
-    run = scene.start();
+    run = sim.start();
     const result = await run.result;
-    expectPromises(result, scene.agent, scene.github);
+    expectPromises(result, sim.agent, sim.github);
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
     expect(errors(result)).toEqual([expect.stringContaining('cancelled')]);
     expect(warnings(result)).toEqual([]);
-    expect(scene.agent.posts()).toEqual([]);
+    expect(sim.agent.posts()).toEqual([]);
   });
 
   it('even where GitHub does not answer any more', async () => {
@@ -131,7 +131,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
 
 it('a killed step has already written that the message is out', async () => {
   let run: StepRun | undefined;
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { wait: true },
     agent: {
       onGet(n) {
@@ -140,7 +140,7 @@ it('a killed step has already written that the message is out', async () => {
       },
     },
   });
-  run = scene.start();
+  run = sim.start();
   const result = await run.result;
   expect(result.outputs).toMatchObject({
     result: 'sent',
@@ -154,12 +154,12 @@ it.each([JOB, `${JOB} job-2`])(
   async (ids) => {
     let run: StepRun | undefined;
     let isOver = false;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true, 'job-id': ids },
       agent: {
         jobs: ids.split(' ').map((id) => ({ id })),
         onGet() {
-          isOver = scene.agent.accepted().some(({ at }) => scene.time.now() - at > 60_000);
+          isOver = sim.agent.accepted().some(({ at }) => sim.time.now() - at > 60_000);
           return undefined;
         },
       },
@@ -173,7 +173,7 @@ it.each([JOB, `${JOB} job-2`])(
         },
       },
     });
-    run = scene.start();
+    run = sim.start();
     const { outputs } = await run.result;
     expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
     expect(outputs['comment-url']).toBe('');
@@ -182,7 +182,7 @@ it.each([JOB, `${JOB} job-2`])(
 
 it('a step killed while it sends has written that it does', async () => {
   let run: StepRun | undefined;
-  await using scene = await stage({
+  await using sim = await simulate({
     agent: {
       onPost() {
         run?.kill('SIGKILL');
@@ -190,7 +190,7 @@ it('a step killed while it sends has written that it does', async () => {
       },
     },
   });
-  run = scene.start();
+  run = sim.start();
   const result = await run.result;
   expect(result.outputs).toMatchObject({
     result: 'error',
@@ -208,7 +208,7 @@ it.runIf(HAS_SIGNALS)('a second signal ends it at once', async () => {
     run?.kill('SIGINT');
     return { fault: 'hang' };
   };
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { wait: true },
     agent: { onGet: (n) => (n === 3 ? stop() : undefined) },
     github: {
@@ -216,7 +216,7 @@ it.runIf(HAS_SIGNALS)('a second signal ends it at once', async () => {
       on: ({ method }) => (method === 'PATCH' && cancelled ? stop() : undefined),
     },
   });
-  run = scene.start();
+  run = sim.start();
   const result = await run.result;
   expect(result.exitCode).toBe(1);
   expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'sent' });

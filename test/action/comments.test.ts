@@ -20,7 +20,7 @@ import {
   PULL,
   remembered,
   type Scenario,
-  stage,
+  simulate,
   warnings,
 } from './scenario.ts';
 
@@ -30,33 +30,33 @@ const BOT = 'github-actions[bot]';
 
 describe('the comment', () => {
   it('is created once, and updated by later runs, however many comments are in between', async () => {
-    await using scene = await stage();
-    const first = await scene.run();
-    for (const { author, body } of others(250)) scene.github.addComment(PULL, author, body);
-    const second = await scene.run();
+    await using sim = await simulate();
+    const first = await sim.run();
+    for (const { author, body } of others(250)) sim.github.addComment(PULL, author, body);
+    const second = await sim.run();
 
-    const own = scene.github.comments(PULL).filter(({ author }) => author === BOT);
+    const own = sim.github.comments(PULL).filter(({ author }) => author === BOT);
     expect(own).toHaveLength(1);
     expect(first.outputs['comment-url']).toBe(own[0]?.html_url);
     expect(second.outputs['comment-url']).toBe(own[0]?.html_url);
   });
 
   it('is not written where the host has no GraphQL to find it by, with one warning', async () => {
-    await using scene = await stage({ github: { graphql: false, issues: [{ number: PULL }] } });
-    const result = await scene.runHere();
+    await using sim = await simulate({ github: { graphql: false, issues: [{ number: PULL }] } });
+    const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
     expect(warnings(result)).toEqual([expect.stringContaining('this host has no GraphQL')]);
-    expect(scene.github.comments(PULL)).toEqual([]);
+    expect(sim.github.comments(PULL)).toEqual([]);
   });
 
   it('is not the one that somebody else planted', async () => {
-    await using scene = await stage();
-    await scene.runHere();
-    const [own] = scene.github.comments(PULL);
-    scene.github.deleteComment(own?.id ?? 0);
-    const planted = scene.github.addComment(PULL, 'mallory', own?.body ?? '');
-    await scene.runHere();
-    const bodies = scene.github.comments(PULL).map(({ author, body }) => [author, body]);
+    await using sim = await simulate();
+    await sim.runHere();
+    const [own] = sim.github.comments(PULL);
+    sim.github.deleteComment(own?.id ?? 0);
+    const planted = sim.github.addComment(PULL, 'mallory', own?.body ?? '');
+    await sim.runHere();
+    const bodies = sim.github.comments(PULL).map(({ author, body }) => [author, body]);
     expect(bodies[0]).toEqual(['mallory', planted.body]);
     expect(bodies[1]?.[0]).toBe(BOT);
   });
@@ -64,7 +64,7 @@ describe('the comment', () => {
   it('is created anew when it was deleted during the run', async () => {
     let github: GitHub | undefined;
     let deleted = 0;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       github: {
         issues: [{ number: PULL }],
@@ -78,34 +78,34 @@ describe('the comment', () => {
         },
       },
     });
-    github = scene.github;
-    const result = await scene.runHere();
+    github = sim.github;
+    const result = await sim.runHere();
     expect(result.conclusion).toBe('success');
     expect(deleted).toBeGreaterThan(0);
-    expect(scene.github.comments(PULL)).toHaveLength(1);
-    expect(result.outputs['comment-url']).toBe(scene.github.comments(PULL)[0]?.html_url);
+    expect(sim.github.comments(PULL)).toHaveLength(1);
+    expect(result.outputs['comment-url']).toBe(sim.github.comments(PULL)[0]?.html_url);
   });
 
   it('shows the end also where it was deleted while it was written', async () => {
     let patches = 0;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       github: {
         issues: [{ number: PULL, pullRequest: true }],
         on({ method }) {
           if (method !== 'PATCH' || ++patches > 1) return undefined;
-          for (const { id } of scene.github.comments(PULL)) scene.github.deleteComment(id);
+          for (const { id } of sim.github.comments(PULL)) sim.github.deleteComment(id);
           return undefined;
         },
       },
     });
-    await scene.runHere();
-    expect(scene.github.comments(PULL).at(-1)?.body).toContain('Agent completed');
+    await sim.runHere();
+    expect(sim.github.comments(PULL).at(-1)?.body).toContain('Agent completed');
   });
 
   it('leaves none behind that says the agent is working, where the job makes another pull request', async () => {
     const other = `https://github.com/octo/agents/pull/8`;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       step: { event: push() },
       github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
@@ -126,8 +126,8 @@ describe('the comment', () => {
         ],
       },
     });
-    await scene.runHere();
-    for (const { body } of scene.github.comments(PULL)) {
+    await sim.runHere();
+    for (const { body } of sim.github.comments(PULL)) {
       expect(body).not.toContain('the agent is working');
     }
   });
@@ -138,36 +138,36 @@ describe('the comment', () => {
   ])('names who asked: %s', async (_, event, who) => {
     const github = { triggering_actor: 'alice' };
     const step = { event, github };
-    await using scene = await stage({ with: { 'pr-number': String(PULL) }, step });
-    await scene.runHere();
-    const [text = ''] = commentTexts(scene.github).slice(-1);
+    await using sim = await simulate({ with: { 'pr-number': String(PULL) }, step });
+    await sim.runHere();
+    const [text = ''] = commentTexts(sim.github).slice(-1);
     expect(text).toContain('Message sent to the agent');
     expect(/asked by `.*?`/.exec(text)?.[0] ?? '').toBe(who);
   });
 
   it('is not written with comment: false', async () => {
-    await using scene = await stage({ with: { comment: false } });
-    const result = await scene.runHere();
+    await using sim = await simulate({ with: { comment: false } });
+    const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
-    expect(scene.github.journal).toEqual([]);
+    expect(sim.github.journal).toEqual([]);
   });
 
   it('goes where pr-number says, even from a push', async () => {
-    await using scene = await stage({ with: { 'pr-number': '7' }, step: { event: push() } });
-    await scene.runHere();
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    await using sim = await simulate({ with: { 'pr-number': '7' }, step: { event: push() } });
+    await sim.runHere();
+    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
   it('goes to an issue as well', async () => {
     const event = issueComment({ number: PULL, body: 'hello', onPullRequest: false });
-    await using scene = await stage({ step: { event: { ...event, name: 'issues' } } });
-    await scene.runHere();
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    await using sim = await simulate({ step: { event: { ...event, name: 'issues' } } });
+    await sim.runHere();
+    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
   it('is not missed where no event names a conversation', async () => {
-    await using scene = await stage({ step: { event: push() } });
-    const result = await scene.runHere();
+    await using sim = await simulate({ step: { event: push() } });
+    const result = await sim.runHere();
     expect(result.conclusion).toBe('success');
     expect(result.annotations).toEqual([
       {
@@ -176,7 +176,7 @@ describe('the comment', () => {
           'The job has no pull request in this repository yet, so no comment can note the message before it is sent; a re-run will not send it again.',
       },
     ]);
-    expect(scene.github.journal).toEqual([]);
+    expect(sim.github.journal).toEqual([]);
   });
 
   describe.each([false, true])(
@@ -198,19 +198,19 @@ describe('the comment', () => {
         ['merge_group of an unknown branch', { name: 'merge_group', payload: {} }, noEvents],
       ])('on %s', async (_, event, words) => {
         const names = ['job-1', 'job-2'];
-        await using scene = await stage({
+        await using sim = await simulate({
           with: { 'job-id': names.join(' '), wait },
           step: { event },
           agent: { jobs: names.map((id) => ({ id })) },
         });
-        const result = await scene.runHere();
+        const result = await sim.runHere();
         expect(result.outputs.delivery).toBe('sent');
         const notices = result.annotations.filter(({ type }) => type === 'notice');
         expect(notices.map(({ message }) => message)).toEqual([expect.stringContaining(words)]);
         expect(notices[0]?.message).toContain('a re-run will not send it again');
         const more = [{ comment: false }, { 'resend-on-rerun': true }];
         for (const inputs of more) {
-          const { annotations } = await scene.runHere({ with: inputs });
+          const { annotations } = await sim.runHere({ with: inputs });
           expect(annotations.filter(({ type }) => type === 'notice')).toEqual([]);
         }
       });
@@ -224,27 +224,27 @@ describe('the comment', () => {
     ['repository_dispatch', { ...push(), name: 'repository_dispatch' }],
   ])('tells of the message before it goes out, also on %s', async (_, event) => {
     let before: readonly string[] = [];
-    await using scene = await stage({
+    await using sim = await simulate({
       step: { event },
       agent: {
         jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
         onPost() {
-          before = commentTexts(scene.github);
+          before = commentTexts(sim.github);
           return undefined;
         },
       },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(before).toEqual([expect.stringContaining('⏳')]);
     // The job was polled for its pull request, although nobody waits for it.
-    expect(scene.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
+    expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
     expect(result.annotations).toEqual([]);
-    expect(remembered(scene.github).jobs[0]?.turns).toMatchObject([{ delivery: 'sent' }]);
+    expect(remembered(sim.github).jobs[0]?.turns).toMatchObject([{ delivery: 'sent' }]);
   });
 
   it('comes as soon as the job shows its first pull request', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       step: { event: push() },
       agent: {
@@ -263,12 +263,12 @@ describe('the comment', () => {
         ],
       },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs.result).toBe('completed');
-    expect(remembered(scene.github).jobs[0]?.turns).toMatchObject([{ result: 'completed' }]);
-    const again = await scene.runHere({ step: { github: { run_attempt: '2' } } });
+    expect(remembered(sim.github).jobs[0]?.turns).toMatchObject([{ result: 'completed' }]);
+    const again = await sim.runHere({ step: { github: { run_attempt: '2' } } });
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 });
 
@@ -292,18 +292,18 @@ describe('a secondary rate limit of GitHub', () => {
   }
 
   it('is waited out where it is short', async () => {
-    await using scene = await stage(limited('2', 1));
-    const result = await scene.runHere();
+    await using sim = await simulate(limited('2', 1));
+    const result = await sim.runHere();
     expect(result.annotations).toEqual([]);
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
   it.each([
     ['long', '60', 9],
     ['always there', '1', 9],
   ])('is given up on, with a warning, where it is %s', async (_, seconds, times) => {
-    await using scene = await stage(limited(seconds, times));
-    const result = await scene.runHere();
+    await using sim = await simulate(limited(seconds, times));
+    const result = await sim.runHere();
     expect(result.outputs.result).toBe('sent');
     expect(warnings(result)).toEqual([expect.stringContaining('403: secondary.')]);
   });
@@ -321,8 +321,8 @@ async function expectOneWarning(
   remedy: string,
   isBuilt: boolean,
 ): Promise<void> {
-  await using scene = await stage(scenario);
-  const result = await (isBuilt ? scene.run() : scene.runHere());
+  await using sim = await simulate(scenario);
+  const result = await (isBuilt ? sim.run() : sim.runHere());
   expect(errors(result)).toEqual([]);
   expect(result.conclusion).toBe('success');
   const [warning = '', ...more] = warnings(result);
@@ -473,16 +473,16 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
   });
 
   it('an unknown number', async () => {
-    await using scene = await stage({ with: { 'pr-number': '99' } });
-    const result = await scene.runHere();
+    await using sim = await simulate({ with: { 'pr-number': '99' } });
+    const result = await sim.runHere();
     expect(warnings(result)).toEqual([expect.stringContaining('GitHub answered NOT_FOUND: "')]);
     // By REST, the comments of a token's own are not told apart as surely.
-    expect(scene.github.journal.map(({ method }) => method)).not.toContain('GET');
+    expect(sim.github.journal.map(({ method }) => method)).not.toContain('GET');
   });
 
   it('a secondary limit is waited out where it is short', async () => {
     let left = 1;
-    await using scene = await stage({
+    await using sim = await simulate({
       github: {
         issues: [{ number: PULL }],
         on({ path }) {
@@ -493,14 +493,14 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
         },
       },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.annotations).toEqual([]);
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
   it('a reaction that GraphQL refuses is none', async () => {
     const refusal = { errors: [{ type: 'FORBIDDEN', message: integration }] };
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { command: '/agent', prompt: '', comment: false },
       step: { event: review({ number: PULL, body: '/agent go' }), debug: true },
       github: {
@@ -508,7 +508,7 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
         on: ({ path }) => (path === '/graphql' ? { body: refusal } : undefined),
       },
     });
-    const { log, outputs } = await scene.runHere();
+    const { log, outputs } = await sim.runHere();
     expect(outputs.result).toBe('sent');
     expect(log).toContain(
       `##[debug]The reaction eyes was not added: GitHub answered FORBIDDEN: "${integration}".`,
@@ -517,7 +517,7 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
 });
 
 it('every call to GitHub names the version of its API', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { command: '/agent', prompt: '', wait: true },
     step: { event: issueComment({ number: PULL, body: '/agent go' }) },
     github: {
@@ -525,33 +525,33 @@ it('every call to GitHub names the version of its API', async () => {
       collaborators: { alice: { id: ALICE.id, permission: 'write' } },
     },
   });
-  await scene.runHere();
-  const routes = scene.github.journal.map(({ method, path }) => `${method} ${path}`);
+  await sim.runHere();
+  const routes = sim.github.journal.map(({ method, path }) => `${method} ${path}`);
   expect(new Set(routes).size).toBeGreaterThanOrEqual(5);
-  for (const { headers } of scene.github.journal) {
+  for (const { headers } of sim.github.journal) {
     expect(headers['x-github-api-version']).toBe('2022-11-28');
   }
 });
 
 it('an event file that cannot be read keeps no comment from being written', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { 'pr-number': String(PULL) },
     step: { event: { name: 'push', payload: '{' } },
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(result.outputs.result).toBe('sent');
   expect(result.outputs['comment-url']).not.toBe('');
   expect(warnings(result)).toEqual([expect.stringContaining('the event file is not valid JSON')]);
 });
 
 it('a proxy variable that is no URL keeps the comment from being written, and no more', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     step: {
       github: { api_url: 'https://github.invalid/api/v3' },
       env: { HTTPS_PROXY: '[' },
     },
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
   expect(warnings(result)).toEqual([
     expect.stringContaining('its client could not be set up; check HTTPS_PROXY'),
@@ -560,11 +560,11 @@ it('a proxy variable that is no URL keeps the comment from being written, and no
 });
 
 it('a pull request from a fork, whose token may write nothing, still has its result', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     github: { readOnly: true, issues: [{ number: PULL }] },
     step: { event: pullRequest({ number: PULL, fork: 'alice/agents' }) },
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toHaveLength(1);
 });

@@ -10,7 +10,7 @@ import {
   ownComments,
   PROJECT,
   remembered,
-  stage,
+  simulate,
   warnings,
 } from './scenario.ts';
 
@@ -21,9 +21,9 @@ const shows = (status: string, prLink: string | null = null) => ({ id: JOB, stat
 const at = (seconds: number, status: string) => ({ afterMs: seconds * 1000, set: { status } });
 
 async function waitFor(agent: Partial<AgentOptions>, inputs: Record<string, string> = {}) {
-  await using scene = await stage({ with: { wait: true, ...inputs }, agent });
-  const result = await scene.runHere();
-  return { result, scene };
+  await using sim = await simulate({ with: { wait: true, ...inputs }, agent });
+  const result = await sim.runHere();
+  return { result, sim };
 }
 
 function job(base: JobScript['base'], ...steps: ReturnType<typeof at>[]): Partial<AgentOptions> {
@@ -73,21 +73,21 @@ describe('is not said without evidence', () => {
   });
 
   it('a message of somebody else that is answered while a 429 is waited out', async () => {
-    const { result, scene } = await waitFor({
+    const { result, sim } = await waitFor({
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
       onGet: (n) => ({ body: shows('completed', link(n === 1 ? 1 : 2)) }),
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
     });
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-    expect(scene.agent.journal.slice(0, 4).map(({ method }) => method)).toEqual([
+    expect(sim.agent.journal.slice(0, 4).map(({ method }) => method)).toEqual([
       ...['GET', 'POST', 'GET', 'POST'],
     ]);
   });
 
   it('a message of the evening that the agent never took up, waited for in the morning', async () => {
-    await using scene = await stage({ agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } });
-    expect((await scene.run()).outputs.result).toBe('sent');
-    const morning = await scene.run({
+    await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } });
+    expect((await sim.run()).outputs.result).toBe('sent');
+    const morning = await sim.run({
       with: { send: 'false', wait: true, prompt: '' },
       step: { github: { run_id: '2002' } },
     });
@@ -95,7 +95,7 @@ describe('is not said without evidence', () => {
     expect(warnings(morning)).toEqual([
       expect.stringContaining('Its status before the message is not known'),
     ]);
-    for (const text of [morning.summary, ...commentTexts(scene.github)]) {
+    for (const text of [morning.summary, ...commentTexts(sim.github)]) {
       expect(text).not.toMatch(/no files changed|pull request (created|updated)/);
     }
   });
@@ -103,18 +103,18 @@ describe('is not said without evidence', () => {
 
 it('what was remembered without a secret of that time is not compared', async () => {
   const prLink = 'https://github.com/acme-corp/agents/pull/1';
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { wait: true, 'timeout-minutes': '0.5' },
     agent: { jobs: [{ id: JOB, base: { prLink }, turns: [{ steps: [] }] }] },
   });
   const env = { HTTPS_PROXY: 'http://user:acme-corp@127.0.0.1:9' };
-  await scene.start({ step: { env } }).result;
+  await sim.start({ step: { env } }).result;
   const again = { step: { github: { run_attempt: '2' } }, with: { 'timeout-minutes': '5' } };
-  expect((await scene.run(again)).outputs.confirmed).toBe('false');
+  expect((await sim.run(again)).outputs.confirmed).toBe('false');
 });
 
 it('a base that took over a second to arrive is looked for once more', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { wait: true, comment: false },
     agent: {
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
@@ -125,8 +125,8 @@ it('a base that took over a second to arrive is looked for once more', async () 
           : { body: shows(n === 2 ? 'active' : 'completed') },
     },
   });
-  expect((await scene.runHere()).outputs.confirmed).toBe('false');
-  expect(scene.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual([
+  expect((await sim.runHere()).outputs.confirmed).toBe('false');
+  expect(sim.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual([
     ...['GET', 'GET', 'POST'],
   ]);
 });
@@ -138,7 +138,7 @@ describe('of a doubt of an earlier attempt', () => {
     '%i, nothing was taken, and somebody else sends a message',
     async (status) => {
       let isLater = false;
-      await using scene = await stage({
+      await using sim = await simulate({
         with: { wait: true },
         agent: {
           jobs: [{ id: JOB, base: { status: 'completed', prLink: link(1) } }],
@@ -146,20 +146,20 @@ describe('of a doubt of an earlier attempt', () => {
           onPost: () => ({ status, accept: false }),
         },
       });
-      expect((await scene.runHere()).outputs).toMatchObject({
+      expect((await sim.runHere()).outputs).toMatchObject({
         delivery: 'unknown',
         confirmed: 'false',
       });
       isLater = true;
-      expect((await scene.runHere(nextAttempt)).outputs.confirmed).toBe('false');
-      expect(scene.agent.posts()).toHaveLength(1);
+      expect((await sim.runHere(nextAttempt)).outputs.confirmed).toBe('false');
+      expect(sim.agent.posts()).toHaveLength(1);
     },
   );
 });
 
 it('several jobs are not confirmed where one of them is in doubt', async () => {
   const steps = [at(1, 'active'), at(10, 'completed')];
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { wait: true, 'job-id': 'job-1 job-2', comment: false },
     agent: {
       jobs: ['job-1', 'job-2'].map((id) => ({ id, turns: [{ steps }] })),
@@ -167,7 +167,7 @@ it('several jobs are not confirmed where one of them is in doubt', async () => {
         path.includes('job-2') ? { status: 502, accept: false } : undefined,
     },
   });
-  expect((await scene.runHere()).outputs).toMatchObject({
+  expect((await sim.runHere()).outputs).toMatchObject({
     delivery: 'unknown',
     confirmed: 'false',
   });
@@ -175,22 +175,22 @@ it('several jobs are not confirmed where one of them is in doubt', async () => {
 
 it('a message that another run sends to the job during the wait takes it back', async () => {
   const other = (): Ledger => {
-    const [mine] = remembered(scene.github).jobs;
+    const [mine] = remembered(sim.github).jobs;
     const turns = (mine?.turns ?? []).map((turn) => ({
       ...turn,
       ...{ origin: 'run:2:job:step', mark: 'other', owner: 'other', runId: '2' },
-      ...{ startedAt: scene.time.now(), sentAt: scene.time.now() },
+      ...{ startedAt: sim.time.now(), sentAt: sim.time.now() },
     }));
     return { jobs: [{ id: JOB, record: null, turns }], trimmed: null };
   };
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { wait: true },
     agent: {
       ...job({ status: 'completed' }, at(1, 'active'), at(60, 'completed')),
       onGet(n) {
-        const [comment] = ownComments(scene.github);
+        const [comment] = ownComments(sim.github);
         if (n === 6 && comment !== undefined) {
-          scene.github.editComment(
+          sim.github.editComment(
             comment.id,
             composeText(PROJECT, other(), () => 'Theirs.'),
           );
@@ -199,7 +199,7 @@ it('a message that another run sends to the job during the wait takes it back', 
       },
     },
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
   expect(warnings(result)).toEqual([
     expect.stringContaining('Another message was sent to it since'),
@@ -217,18 +217,18 @@ describe('of two messages that are sent one right after the other', () => {
     ['5 minutes', 300_000, 'true'],
   ])('%s later', async (_, pauseMs, confirmed) => {
     let firstAt = 0;
-    await using scene = await stage({
+    await using sim = await simulate({
       agent: {
         jobs: [{ id: JOB }],
-        onGet: () => ({ body: shows(statusAt((scene.time.now() - firstAt) / 1000)) }),
+        onGet: () => ({ body: shows(statusAt((sim.time.now() - firstAt) / 1000)) }),
       },
     });
-    firstAt = scene.time.now();
-    await scene.runHere();
-    await scene.pass(pauseMs);
+    firstAt = sim.time.now();
+    await sim.runHere();
+    await sim.pass(pauseMs);
     // Half a minute before the agent starts on the second one.
-    if (pauseMs > 60_000) firstAt = scene.time.now();
-    const second = await scene.runHere({
+    if (pauseMs > 60_000) firstAt = sim.time.now();
+    const second = await sim.runHere({
       with: { wait: true },
       step: { github: { run_id: '2002' } },
     });
@@ -259,7 +259,7 @@ describe('is said', () => {
 });
 
 it('a job that is wanted only in a status is polled anew after a pause, and then skipped', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { 'only-when': 'failed' },
     agent: {
       jobs: [{ id: JOB }],
@@ -267,18 +267,18 @@ it('a job that is wanted only in a status is polled anew after a pause, and then
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
     },
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
-  expect(scene.agent.accepted()).toEqual([]);
+  expect(sim.agent.accepted()).toEqual([]);
 });
 
 it('a single poll says nothing of what changed', async () => {
   const prLink = link(3);
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { send: 'false', wait: true, prompt: '' },
     agent: { jobs: [{ id: JOB, base: { prLink } }] },
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(result.outputs).toMatchObject({ result: 'completed', confirmed: '', reason: '' });
   expect(result.summary).not.toMatch(/Confirmed|no files changed/);
   expect(result.summary).toContain('Agent completed');

@@ -15,7 +15,7 @@ import {
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
-import { JOB, PULL, stage } from './scenario.ts';
+import { JOB, PULL, simulate } from './scenario.ts';
 
 interface Example {
   readonly name: string;
@@ -182,18 +182,18 @@ describe.concurrent('on every event, only who may can send', () => {
     const { who, allowed } = ROLES[role] ?? { who: MALLORY };
     const { sent, asked } = expected(trusts, role);
     const trigger = by(who);
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { comment: false, ...(allowed === undefined ? {} : { 'allowed-bots': allowed }) },
       step: { event: trigger },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs).toMatchObject({
       result: sent ? 'sent' : 'skipped',
       delivery: sent ? 'sent' : 'not-sent',
     });
     expect(result.conclusion).toBe('success');
-    expect(scene.agent.posts()).toHaveLength(sent ? 1 : 0);
-    const calls = scene.github.journal.map(({ path }) => path);
+    expect(sim.agent.posts()).toHaveLength(sent ? 1 : 0);
+    const calls = sim.github.journal.map(({ path }) => path);
     expect(calls).toEqual(
       Array(asked).fill(`/repos/octo/agents/collaborators/${who.login}/permission`),
     );
@@ -210,14 +210,14 @@ describe.concurrent('on every event, only who may can send', () => {
   it.each(distinct.filter(({ name }, index) => isCommentEvent(name) || index % 4 === 0))(
     '$name, with a command',
     async ({ name, payload }) => {
-      await using scene = await stage({
+      await using sim = await simulate({
         with: { command: '/agent', 'api-key': '' },
         step: { event: { name, payload } },
       });
-      const result = await scene.runHere();
+      const result = await sim.runHere();
       expect(result.conclusion).toBe('success');
       expect(result.outputs.result).toBe('skipped');
-      expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
+      expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
     },
   );
 
@@ -232,17 +232,17 @@ describe.concurrent('on every event, only who may can send', () => {
 
 it('pull_request_target has the pull request for its conversation', async () => {
   const { payload } = pullRequest({ number: PULL, fork: 'stranger/agents' });
-  await using scene = await stage({ step: { event: { name: 'pull_request_target', payload } } });
-  const result = await scene.run();
+  await using sim = await simulate({ step: { event: { name: 'pull_request_target', payload } } });
+  const result = await sim.run();
   expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
 });
 
 it('repository_dispatch has that of the job’s own pull request', async () => {
   const prLink = `https://github.com/octo/agents/pull/${PULL}`;
-  await using scene = await stage({
+  await using sim = await simulate({
     agent: { jobs: [{ id: JOB, base: { prLink } }] },
     step: { event: event('repository_dispatch') },
   });
-  const result = await scene.run();
+  const result = await sim.run();
   expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
 });

@@ -32,8 +32,8 @@ import {
   PROJECT,
   PULL,
   type Scenario,
-  type Stage,
-  stage,
+  type Simulation,
+  simulate,
 } from './scenario.ts';
 
 interface Staging {
@@ -74,14 +74,14 @@ function labeled(name: string, fork = 'octo/agents'): WebhookEvent {
   return { ...event, payload: { ...event.payload, label: { name } } };
 }
 
-function open(scenario: Scenario = {}): Promise<Stage> {
-  return stage({ github: GITHUB, ...scenario });
+function open(scenario: Scenario = {}): Promise<Simulation> {
+  return simulate({ github: GITHUB, ...scenario });
 }
 
 async function play(workflow: Workflow, { event, scenario, ...given }: Staging = {}) {
-  const scene = await open(scenario);
+  const sim = await open(scenario);
   const [name = ''] = eventsOf(workflow);
-  return { scene, jobs: await playOn(scene, workflow, event ?? eventOf(name), given) };
+  return { sim, jobs: await playOn(sim, workflow, event ?? eventOf(name), given) };
 }
 
 function jobsIn(statuses: Readonly<Record<string, string>>) {
@@ -89,27 +89,26 @@ function jobsIn(statuses: Readonly<Record<string, string>>) {
 }
 
 function playOn(
-  scene: Stage,
+  sim: Simulation,
   workflow: Workflow,
   event: WebhookEvent,
   { outputs = {}, vars = {}, secrets = {} }: Pick<Staging, 'outputs' | 'vars' | 'secrets'> = {},
 ): Promise<readonly Played[]> {
   return playWorkflow(workflow, {
     event,
-    repository: scene.github.repository,
+    repository: sim.github.repository,
     vars: { AGENT_PROJECT: PROJECT, AGENT_JOB: JOB, AGENT_JOBS: JOB, ...vars },
     secrets: { AGENT_API_KEY: KEY, SLACK_WEBHOOK_URL: WEBHOOK, ...secrets },
     outputs,
     isRun: isThisAction,
-    run: (given, job) =>
-      scene.runHere({ with: onlyGiven(given), step: { event, github: { job } } }),
+    run: (given, job) => sim.runHere({ with: onlyGiven(given), step: { event, github: { job } } }),
     open: (uses) => parse(read(uses.replace(`${ACTION}/`, '').replace(/@v1$/, ''))),
   });
 
-  /** What the stage would add is not the workflow's; the service is not where the text says. */
+  /** What the simulation would add is not the workflow's; the service is not where the text says. */
   function onlyGiven(given: Readonly<Record<string, string | number | boolean | null>>) {
     const nothing = { 'project-id': '', 'job-id': '', 'api-key': '', prompt: '' };
-    return { ...nothing, ...given, 'base-url': scene.agent.url };
+    return { ...nothing, ...given, 'base-url': sim.agent.url };
   }
 }
 
@@ -152,10 +151,10 @@ describe('every workflow that the documents show does what it says', () => {
     );
 
   it.each(shown)('$name on $event', async ({ workflow, event }) => {
-    await using scene = await open();
+    await using sim = await open();
     // So that the conversation knows its job: commands may leave it out.
-    await scene.run();
-    const jobs = await playOn(scene, workflow, eventOf(event), {
+    await sim.run();
+    const jobs = await playOn(sim, workflow, eventOf(event), {
       outputs: yieldsJob(workflow),
     });
     const results = resultsOf(jobs);
@@ -164,7 +163,7 @@ describe('every workflow that the documents show does what it says', () => {
     );
     expect(results).not.toEqual([]);
     const sent = results.filter(({ outputs }) => outputs.delivery === 'sent');
-    expect(scene.agent.accepted()).toHaveLength(1 + sent.length);
+    expect(sim.agent.accepted()).toHaveLength(1 + sent.length);
   });
 
   /** A step of somebody else that is named is one that yields the id of a job. */
@@ -212,14 +211,14 @@ describe('the first workflows of the README leave others alone, and are green', 
       { skipped: true, results: [] },
     ],
   ])('%s', async (_, workflow, event, expected) => {
-    await using scene = await open();
+    await using sim = await open();
     const isDependabot = JSON.stringify(event.payload.sender).includes('dependabot');
     const secrets = isDependabot ? { AGENT_API_KEY: '' } : {};
-    const jobs = await playOn(scene, workflow as Workflow, event, { secrets });
+    const jobs = await playOn(sim, workflow as Workflow, event, { secrets });
     expect(jobs).toMatchObject([{ failed: false, ...expected }]);
     const results = resultsOf(jobs).map(({ outputs }) => outputs.result);
     expect(results).toEqual(expected.skipped ? [] : ['skipped']);
-    expect(scene.agent.journal).toEqual([]);
+    expect(sim.agent.journal).toEqual([]);
   });
 });
 
@@ -239,13 +238,13 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 
   'after-another-step': async () => {
     const outputs = { find: { 'job-id': JOB } };
-    const { scene, jobs } = await play(example('after-another-step'), { outputs });
-    await using _ = scene;
+    const { sim, jobs } = await play(example('after-another-step'), { outputs });
+    await using _ = sim;
     const [result] = resultsOf(jobs);
     expect(result?.outputs).toMatchObject({ result: 'completed', 'job-id': JOB });
-    expect(commentTexts(scene.github).at(-1)).toContain(JOB);
+    expect(commentTexts(sim.github).at(-1)).toContain(JOB);
     const event = pullRequest({ number: PULL, fork: 'stranger/agents' });
-    const refused = await playOn(scene, example('after-another-step'), event, { outputs });
+    const refused = await playOn(sim, example('after-another-step'), event, { outputs });
     expect(resultsOf(refused)).toEqual([]);
   },
 
@@ -253,10 +252,10 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const record = { id: 'job-2', status: 'active' };
     const done = { ...record, status: 'completed', prLink: LINK };
     const onGet = (n: number) => ({ body: n > 3 ? done : record });
-    await using scene = await open({ agent: { jobs: [{ id: 'job-2' }], onGet } });
+    await using sim = await open({ agent: { jobs: [{ id: 'job-2' }], onGet } });
     const outputs = { create: { 'job-id': 'job-2' } };
     const event = workflowDispatch({ inputs: { prompt: 'Add a quickstart guide.' } });
-    const [job] = await playOn(scene, example('create-a-job'), event, { outputs });
+    const [job] = await playOn(sim, example('create-a-job'), event, { outputs });
     expect(job?.others).toEqual([
       expect.stringContaining('PROMPT=Add a quickstart guide.'),
       expect.stringContaining(`LINK=${LINK}`),
@@ -264,9 +263,9 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     expect(job?.results.map(({ outputs }) => outputs)).toMatchObject([
       { result: 'completed', delivery: 'not-sent', 'job-id': 'job-2', 'pr-link': LINK },
     ]);
-    expect(scene.agent.posts()).toEqual([]);
+    expect(sim.agent.posts()).toEqual([]);
     // The comment names the job by now, so a command may leave it out.
-    const named = await playOn(scene, example('on-comment'), eventOf('issue_comment'), {
+    const named = await playOn(sim, example('on-comment'), eventOf('issue_comment'), {
       vars: { AGENT_JOB: '' },
     });
     expect(resultsOf(named).map(({ outputs }) => outputs)).toMatchObject([
@@ -277,21 +276,21 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   'on-label': async () => {
     const workflow = example('on-label');
     const people = { alice: { id: ALICE.id, permission: 'read', role_name: 'triage' } } as const;
-    await using scene = await open({ github: { ...GITHUB, collaborators: people } });
-    const jobs = await playOn(scene, workflow, labeled('agent'));
+    await using sim = await open({ github: { ...GITHUB, collaborators: people } });
+    const jobs = await playOn(sim, workflow, labeled('agent'));
     expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(['completed']);
-    expect(scene.agent.accepted()).toMatchObject([{ prompt: expect.stringContaining('/pull/7') }]);
+    expect(sim.agent.accepted()).toMatchObject([{ prompt: expect.stringContaining('/pull/7') }]);
     for (const event of [labeled('bug'), labeled('agent', 'stranger/agents')]) {
-      expect(await playOn(scene, workflow, event)).toMatchObject([{ skipped: true }]);
+      expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
     }
   },
 
   'maintainers-only': async () => {
     await obeysCommands('maintainers-only', ['issue_comment'], 'maintain');
-    const { scene, jobs } = await play(example('maintainers-only'));
-    await using _ = scene;
+    const { sim, jobs } = await play(example('maintainers-only'));
+    await using _ = sim;
     expect(jobs).toMatchObject([{ failed: false, results: [{ outputs: { result: 'skipped' } }] }]);
-    expect(scene.agent.posts()).toEqual([]);
+    expect(sim.agent.posts()).toEqual([]);
   },
 
   'commit-status': async () => {
@@ -302,31 +301,29 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       ['failure', [failed]],
       ['error', []],
     ] as const) {
-      const { scene, jobs: played } = await play(example('commit-status'), {
+      const { sim, jobs: played } = await play(example('commit-status'), {
         scenario: { agent: { jobs } },
       });
-      await using _ = scene;
+      await using _ = sim;
       if (!HAS_POSIX_SHELL) continue;
       const [head, status] = runScripts(played);
       expect(head).toBe(`gh api repos/octo/agents/pulls/${PULL} --jq .head.sha`);
       expect(status).toMatch(RegExp(` -f state=${state} -f description=.+ -f target_url=https://`));
     }
     const stranger = issueComment({ number: PULL, body: COMMAND, author: MALLORY });
-    const { scene, jobs } = await play(example('commit-status'), { event: stranger });
-    await using _ = scene;
+    const { sim, jobs } = await play(example('commit-status'), { event: stranger });
+    await using _ = sim;
     expect(jobs).toMatchObject([{ failed: false, others: [] }]);
     const onIssue = issueComment({ number: PULL, body: COMMAND, onPullRequest: false });
-    expect(await playOn(scene, example('commit-status'), onIssue)).toMatchObject([
-      { skipped: true },
-    ]);
+    expect(await playOn(sim, example('commit-status'), onIssue)).toMatchObject([{ skipped: true }]);
   },
 
   'slack-message': async () => {
     for (const [status, result] of Object.entries({ completed: 'completed', ...BAD_ENDS })) {
       const turns = [{ steps: [{ afterMs: 0, set: { status } }] }];
       const agent = { jobs: [{ id: JOB, base: { prLink: LINK }, turns }] };
-      const { scene, jobs } = await play(example('slack-message'), { scenario: { agent } });
-      await using _ = scene;
+      const { sim, jobs } = await play(example('slack-message'), { scenario: { agent } });
+      await using _ = sim;
       expect(jobs[0]?.others).toEqual([
         expect.stringMatching(RegExp(`^WEBHOOK=.+\nRESULT=${result}\nREASON=.*\nLINK=${LINK}`)),
       ]);
@@ -335,7 +332,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 
   'use-the-outputs': async () => {
     const done = await play(example('use-the-outputs'), { scenario: LINKED });
-    await using _ = done.scene;
+    await using _ = done.sim;
     expect(done.jobs.map(({ job, others }) => [job, others])).toEqual([
       ['follow-up', [expect.stringContaining(`LINK=${LINK}`)]],
       ['review', [expect.stringContaining(`LINK=${LINK}`)]],
@@ -343,14 +340,14 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const doubtful = await play(example('use-the-outputs'), {
       scenario: { agent: { onPost: () => ({ status: 502 }), onGet: () => ({ status: 502 }) } },
     });
-    await using __ = doubtful.scene;
+    await using __ = doubtful.sim;
     expect(doubtful.jobs).toMatchObject([{ failed: true }, { results: [], others: [] }]);
     for (const [status, result] of Object.entries(BAD_ENDS)) {
       const turns = [{ steps: [{ afterMs: 0, set: { status } }] }];
       const bad = await play(example('use-the-outputs'), {
         scenario: { agent: { jobs: [{ id: JOB, turns }] } },
       });
-      await using _ = bad.scene;
+      await using _ = bad.sim;
       expect(resultsOf(bad.jobs).map(({ outputs }) => outputs.result)).toEqual([result]);
       expect(bad.jobs[0]?.others).toEqual([expect.stringMatching(/^REASON=.*\S/)]);
     }
@@ -358,14 +355,14 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 
   'nudge-on-schedule': async () => {
     const statuses = { 'job-1': 'failed', 'job-2': 'completed', 'job-3': 'failed' };
-    await using scene = await open({ agent: { jobs: jobsIn(statuses) } });
+    await using sim = await open({ agent: { jobs: jobsIn(statuses) } });
     const vars = { AGENT_JOBS: Object.keys(statuses).join('\n') };
     const workflow = example('nudge-on-schedule');
-    const jobs = await playOn(scene, workflow, schedule(), { vars });
+    const jobs = await playOn(sim, workflow, schedule(), { vars });
     expect(resultsOf(jobs).map(({ outputs }) => outputs)).toMatchObject([
       { result: 'completed', 'job-id': 'job-1\njob-2\njob-3' },
     ]);
-    expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-3']);
+    expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-3']);
     expect(jobs.flatMap(({ others }) => others)).toEqual([]);
     await using broken = await open({ agent: { jobs: [] } });
     const [failed] = await playOn(broken, workflow, schedule(), { vars });
@@ -375,10 +372,10 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   'nudge-matrix': async () => {
     const statuses = { 'job-1': 'failed', 'job-2': 'active', 'job-3': 'active', 'job-4': 'failed' };
     const parts = ['job-1 job-2', 'job-3', 'job-4'];
-    await using scene = await open({ agent: { jobs: jobsIn(statuses) } });
+    await using sim = await open({ agent: { jobs: jobsIn(statuses) } });
     const outputs = { split: { parts: JSON.stringify(parts) }, start: { second: '1' } };
     const event = workflowDispatch({ inputs: { prompt: 'Go on.' } });
-    const jobs = await playOn(scene, example('nudge-matrix'), event, { outputs });
+    const jobs = await playOn(sim, example('nudge-matrix'), event, { outputs });
     const [split, ...others] = jobs;
     const [one, two, three, gather] = others;
     expect(jobs.map(({ job }) => job)).toEqual(['split', 'nudge', 'nudge', 'nudge', 'gather']);
@@ -387,7 +384,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       'job-3',
       'job-4',
     ]);
-    expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-4']);
+    expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-4']);
     expect(jobs.flatMap(({ others }) => others).join()).toContain('"jobId":"job-4"');
     expect(split?.others).toHaveLength(1);
     // Where something was sent, and another part comes after it, the next one is made to wait.
@@ -401,21 +398,21 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     ]);
     expect(gather?.others).toHaveLength(2);
     const nobody = { split: { parts: '[]' } };
-    const none = await playOn(scene, example('nudge-matrix'), event, { outputs: nobody });
+    const none = await playOn(sim, example('nudge-matrix'), event, { outputs: nobody });
     expect(none.map(({ others }) => others.length)).toEqual([1, 0, 0]);
   },
 
   'wait-in-a-later-run': async () => {
     const workflow = example('wait-in-a-later-run');
-    await using scene = await open(LINKED);
-    const evening = await playOn(scene, workflow, schedule({ cron: '0 20 * * 1-5' }));
+    await using sim = await open(LINKED);
+    const evening = await playOn(sim, workflow, schedule({ cron: '0 20 * * 1-5' }));
     expect(resultsOf(evening).map(({ outputs }) => outputs.result)).toEqual(['sent']);
-    const morning = await playOn(scene, workflow, schedule({ cron: '0 6 * * 2-6' }));
+    const morning = await playOn(sim, workflow, schedule({ cron: '0 6 * * 2-6' }));
     expect(resultsOf(morning).map(({ outputs }) => outputs)).toMatchObject([
       { result: 'completed', delivery: 'not-sent' },
     ]);
-    expect(scene.agent.accepted()).toHaveLength(1);
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
+    expect(sim.github.comments(PULL)).toHaveLength(1);
   },
 };
 
@@ -430,10 +427,10 @@ async function obeysCommands(
   const collaborators = { alice: { id: ALICE.id, permission: 'write', role_name } } as const;
   const scenario = { github: { ...GITHUB, collaborators } };
   for (const eventName of events) {
-    const { scene, jobs } = await play(workflow, { event: eventOf(eventName), scenario });
-    await using _ = scene;
+    const { sim, jobs } = await play(workflow, { event: eventOf(eventName), scenario });
+    await using _ = sim;
     expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(['completed']);
-    expect(scene.agent.accepted()).toMatchObject([
+    expect(sim.agent.accepted()).toMatchObject([
       { jobId: JOB, prompt: expect.stringContaining('also add error handling examples') },
     ]);
     if (name === 'on-comment-reusable') {
@@ -442,7 +439,7 @@ async function obeysCommands(
     const chat = { number: PULL, body: 'I would ask the /agent to do this.' };
     const event = eventName === 'pull_request_review' ? review(chat) : reviewComment(chat);
     const other = eventName === 'issue_comment' ? issueComment(chat) : event;
-    expect(resultsOf(await playOn(scene, workflow, other))).toEqual([]);
+    expect(resultsOf(await playOn(sim, workflow, other))).toEqual([]);
   }
 }
 

@@ -24,9 +24,9 @@ function raw(behaviour: Behaviour, more: Fault = {}): Row[1] {
   return async (use) => ({
     ...more,
     server: await use(startFaultServer({ onRequest: () => behaviour })),
-    also: (result, scene) => {
+    also: (result, sim) => {
       expect(result.log + result.summary + result.outputText).not.toContain(CANARY);
-      more.also?.(result, scene);
+      more.also?.(result, sim);
     },
   });
 }

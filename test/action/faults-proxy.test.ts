@@ -41,7 +41,7 @@ function behind(
       ...more,
       secrets: [PASSWORD, SPACED],
       step: { env: { ...env, ...more.step?.env } },
-      also(result, scene) {
+      also(result, sim) {
         expect(new Set(proxy.journal.map(({ method }) => method))).toEqual(
           new Set(more.connects === 0 ? [] : ['CONNECT']),
         );
@@ -49,7 +49,7 @@ function behind(
         const seen = JSON.stringify(proxy.journal);
         expect(seen).not.toContain('mint_canary');
         expect(seen).not.toContain(Buffer.from(KEY).toString('base64').slice(0, 20));
-        more.also?.(result, scene);
+        more.also?.(result, sim);
       },
     };
   };

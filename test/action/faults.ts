@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
 import type { FaultServer } from '../sim/fault-server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { errors, KEY, type Scenario, type Stage, stage, warnings } from './scenario.ts';
+import { errors, KEY, type Scenario, type Simulation, simulate, warnings } from './scenario.ts';
 
 export interface Fault extends Scenario {
   /** The service where bytes matter; without it the simulated one answers. */
@@ -11,7 +11,7 @@ export interface Fault extends Scenario {
   /** Whether it needs what is built, in a process of its own. The first row of each table has one, too. */
   readonly built?: boolean;
   /** Further promises of this case. */
-  readonly also?: (result: StepResult, scene: Stage) => void;
+  readonly also?: (result: StepResult, sim: Simulation) => void;
 }
 
 /** Hands a resource to the case, which lives as long as the case does. */
@@ -77,11 +77,11 @@ export async function survive(setUp: SetUp, expected: Expected, isFirst = true):
   tried += 1;
   if (built) triedBuilt += 1;
   const base = server === undefined ? {} : { 'base-url': server.origin };
-  await using scene = await stage({ ...fault, with: { comment: false, ...base, ...fault.with } });
+  await using sim = await simulate({ ...fault, with: { comment: false, ...base, ...fault.with } });
   const startedAt = performance.now();
-  const run = await (built ? scene.run() : scene.runHere());
+  const run = await (built ? sim.run() : sim.runHere());
   const realMs = performance.now() - startedAt;
-  const posts = fault.posts?.() ?? (server ?? scene.agent).posts().length;
+  const posts = fault.posts?.() ?? (server ?? sim.agent).posts().length;
 
   const { delivery, result, exit, confirmed = run.outputs.confirmed } = expected;
   const { tries = expected.posts } = expected;
@@ -106,16 +106,16 @@ export async function survive(setUp: SetUp, expected: Expected, isFirst = true):
   expect(run.virtualMs).toBeGreaterThanOrEqual(expected.atLeastMs ?? 0);
   // What really passed is the machine's time, which may be loaded; what was waited for is the step's.
   expect(run.virtualMs - realMs).toBeLessThan(expected.withinMs ?? 10_000);
-  if (server === undefined && fault.posts === undefined) expectTruth(delivery, scene);
+  if (server === undefined && fault.posts === undefined) expectTruth(delivery, sim);
   for (const request of server?.journal ?? []) {
     expect(request.headers.authorization).toBe(`Bearer ${KEY}`);
     expect(request.path + request.body).not.toContain(KEY);
   }
-  fault.also?.(run, scene);
+  fault.also?.(run, sim);
 }
 
 /** What the service took is what the step says. */
-function expectTruth(delivery: string, { agent }: Stage): void {
+function expectTruth(delivery: string, { agent }: Simulation): void {
   const taken = agent.accepted().length;
   expect(taken).toBeLessThanOrEqual(1);
   if (delivery === 'sent') expect(taken).toBe(1);

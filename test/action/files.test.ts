@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { issueComment, pullRequest } from '../sim/events.ts';
 import { HAS_FILE_MODES, HAS_FULL_DEVICE, HAS_LARGE_VARIABLES } from '../sim/platform.ts';
 import type { FileFault } from '../sim/runner/files.ts';
-import { errors, PULL, stage, warnings } from './scenario.ts';
+import { errors, PULL, simulate, warnings } from './scenario.ts';
 
 const FAULTS: readonly (readonly [fault: FileFault, possible: boolean])[] = [
   ['unset', true],
@@ -16,8 +16,8 @@ describe('an output file that cannot be written', () => {
     '(%s) keeps the message from going out, and fails with the facts',
     async ([outputFile, possible], { skip }) => {
       skip(!possible);
-      await using scene = await stage();
-      const result = await scene.start({ step: { outputFile } }).result;
+      await using sim = await simulate();
+      const result = await sim.start({ step: { outputFile } }).result;
       // What is missing can be made.
       if (outputFile === 'missing') {
         expect(result.outputs.result).toBe('sent');
@@ -28,7 +28,7 @@ describe('an output file that cannot be written', () => {
         expect.stringMatching(/^Nothing was sent to job job-1\. The outputs cannot be written/),
       ]);
       expect(result.log).toContain('They are: result error, delivery not-sent, status unknown.');
-      expect(scene.agent.posts()).toEqual([]);
+      expect(sim.agent.posts()).toEqual([]);
     },
   );
 });
@@ -39,8 +39,11 @@ describe('an output file that cannot be written, where nothing is to be done,', 
     async ([outputFile, possible], { skip }) => {
       skip(!possible);
       const event = issueComment({ number: PULL, body: 'No command.' });
-      await using scene = await stage({ with: { command: '/agent' }, step: { event, outputFile } });
-      const result = await scene.start().result;
+      await using sim = await simulate({
+        with: { command: '/agent' },
+        step: { event, outputFile },
+      });
+      const result = await sim.start().result;
       expect(result.exitCode).toBe(1);
       expect(errors(result)).toEqual([
         expect.stringMatching(
@@ -48,7 +51,7 @@ describe('an output file that cannot be written, where nothing is to be done,', 
         ),
       ]);
       expect(warnings(result)).toEqual([]);
-      expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
+      expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
     },
   );
 });
@@ -58,8 +61,8 @@ describe('a summary that cannot be written', () => {
     '(%s) is a warning',
     async ([summaryFile, possible], { skip }) => {
       skip(!possible);
-      await using scene = await stage();
-      const result = await scene.runHere({ step: { summaryFile } });
+      await using sim = await simulate();
+      const result = await sim.runHere({ step: { summaryFile } });
       expect(result.conclusion).toBe('success');
       expect(result.outputs.result).toBe('sent');
       expect(warnings(result)).toEqual([
@@ -73,8 +76,8 @@ it.runIf(HAS_LARGE_VARIABLES)(
   'a summary stays below the limit of the runner, whatever the texts',
   async () => {
     const prompt = '`<&>'.repeat(25_000);
-    await using scene = await stage({ with: { prompt } });
-    const result = await scene.run();
+    await using sim = await simulate({ with: { prompt } });
+    const result = await sim.run();
     expect(result.summary.length).toBeGreaterThan(100);
     expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
   },
@@ -82,8 +85,8 @@ it.runIf(HAS_LARGE_VARIABLES)(
 
 describe('an event file', () => {
   it('that is missing is a plain step, with a warning', async () => {
-    await using scene = await stage({ step: { event: { name: 'push', payload: null } } });
-    const result = await scene.runHere();
+    await using sim = await simulate({ step: { event: { name: 'push', payload: null } } });
+    const result = await sim.runHere();
     expect(result.outputs.result).toBe('sent');
     expect(warnings(result)).toEqual([expect.stringContaining('event file cannot be read')]);
   });
@@ -91,28 +94,28 @@ describe('an event file', () => {
   it.each(['issue_comment', 'pull_request', 'issues'])(
     'that is missing on %s, which strangers can start, is an error',
     async (name) => {
-      await using scene = await stage({ step: { event: { name, payload: null } } });
-      const result = await scene.runHere();
+      await using sim = await simulate({ step: { event: { name, payload: null } } });
+      const result = await sim.runHere();
       expect(errors(result)).toEqual([expect.stringContaining('event file cannot be read')]);
-      expect(scene.agent.journal).toEqual([]);
+      expect(sim.agent.journal).toEqual([]);
     },
   );
 
   it('of 25 MB is read', async () => {
     const { name, payload } = pullRequest({ number: PULL });
     const event = { name, payload: { ...payload, filler: 'x'.repeat(25 * 1024 * 1024) } };
-    await using scene = await stage({ step: { event } });
-    const result = await scene.runHere();
+    await using sim = await simulate({ step: { event } });
+    const result = await sim.runHere();
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });
 
   it('that is deeply nested is read or refused, and nothing is sent on a comment event', async () => {
     const { name } = issueComment({ number: PULL, body: 'x' });
     const payload = `{"action":"created","x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`;
-    await using scene = await stage({ step: { event: { name, payload } } });
-    const result = await scene.runHere();
+    await using sim = await simulate({ step: { event: { name, payload } } });
+    const result = await sim.runHere();
     expect(errors(result)).toHaveLength(1);
-    expect(scene.agent.journal).toEqual([]);
+    expect(sim.agent.journal).toEqual([]);
   });
 });
 
@@ -121,9 +124,9 @@ it.each([
   ['waits for nothing', 'Promise.race = () => new Promise(() => {})'],
 ])('a bug that %s fails the step, although nothing can be written', async (_, bug) => {
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(bug)}`];
-  await using scene = await stage({ step: { nodeArgs } });
-  const result = await scene.start().result;
+  await using sim = await simulate({ step: { nodeArgs } });
+  const result = await sim.start().result;
   expect(result.exitCode).toBe(1);
   expect(result.stderr).toBe('');
-  expect(scene.agent.posts()).toEqual([]);
+  expect(sim.agent.posts()).toEqual([]);
 });

@@ -7,7 +7,15 @@ import { nextPollMs } from '../../src/job/schedule.ts';
 import type { JobScript } from '../sim/agent.ts';
 import { ALICE, issueComment, schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { errors, LONG_TURN, ownComments, PULL, remembered, stage, warnings } from './scenario.ts';
+import {
+  errors,
+  LONG_TURN,
+  ownComments,
+  PULL,
+  remembered,
+  simulate,
+  warnings,
+} from './scenario.ts';
 
 const JOBS = 500;
 /** As long as Mintlify's. */
@@ -61,7 +69,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
     async () => {
       const usage = join(folder, 'usage');
       const preload = `${new URL('../sim/usage.mjs', import.meta.url)}?${encodeURIComponent(usage)}`;
-      await using scene = await stage({
+      await using sim = await simulate({
         with: {
           'job-id': IDS.join('\n'),
           prompt: 'Say more about it. '.repeat(210),
@@ -74,12 +82,12 @@ describe.concurrent(`${JOBS} jobs`, () => {
         time: { grainMs: 1500 },
       });
       /** Runs it; the comment always shows and remembers all jobs, and the memory is small. */
-      const run = async (more?: Parameters<typeof scene.run>[0]): Promise<StepResult> => {
-        const result = await scene.run(more);
-        const [comment] = ownComments(scene.github);
+      const run = async (more?: Parameters<typeof sim.run>[0]): Promise<StepResult> => {
+        const result = await sim.run(more);
+        const [comment] = ownComments(sim.github);
         expect(comment?.body.length).toBeLessThan(65_536);
         expect(comment?.body).toContain('| Job |');
-        const { jobs, trimmed } = remembered(scene.github);
+        const { jobs, trimmed } = remembered(sim.github);
         expect(jobs.map(({ id }) => id).toSorted()).toEqual(IDS);
         expect(trimmed).toBe(null);
         const { peakKib } = JSON.parse(readFileSync(usage, 'utf8'));
@@ -99,21 +107,21 @@ describe.concurrent(`${JOBS} jobs`, () => {
         };
         expect({ result, delivery, confirmed }).toEqual(expected);
       }
-      expect(scene.agent.accepted()).toHaveLength(JOBS);
-      for (const { id } of jobs) expect(scene.agent.accepted(id)).toHaveLength(1);
+      expect(sim.agent.accepted()).toHaveLength(JOBS);
+      for (const { id } of jobs) expect(sim.agent.accepted(id)).toHaveLength(1);
 
-      expect(scene.agent.maxSockets).toBeLessThanOrEqual(64);
-      const calls = scene.github.calls().length;
+      expect(sim.agent.maxSockets).toBeLessThanOrEqual(64);
+      const calls = sim.github.calls().length;
       expect(calls).toBeLessThanOrEqual(60);
       expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
       for (const [index, { polls }] of results.entries()) {
         expect(polls).toBeLessThanOrEqual(1.1 * pollsAlone(LENGTHS[index] ?? 0) + 1);
       }
-      const total = scene.agent.gets().length;
+      const total = sim.agent.gets().length;
       const alone = LENGTHS.reduce((sum, length) => sum + pollsAlone(length), 0);
-      const share = busiestShare(scene.agent.gets().map(({ at }) => at));
+      const share = busiestShare(sim.agent.gets().map(({ at }) => at));
       console.info(
-        `${JOBS} jobs: ${total} polls (${alone} if each were alone), ${scene.agent.maxSockets} sockets, ` +
+        `${JOBS} jobs: ${total} polls (${alone} if each were alone), ${sim.agent.maxSockets} sockets, ` +
           `${calls} calls to GitHub, ` +
           `at most ${Math.round(100 * share)} % of a minute's polls within 5 s`,
       );
@@ -122,10 +130,10 @@ describe.concurrent(`${JOBS} jobs`, () => {
 
       const again = await run({ step: { github: { run_attempt: '2' } } });
       expect(again.outputs.result).toBe(result.outputs.result);
-      expect(scene.agent.accepted()).toHaveLength(JOBS);
-      expect(scene.github.calls().length - calls).toBeLessThanOrEqual(6);
+      expect(sim.agent.accepted()).toHaveLength(JOBS);
+      expect(sim.github.calls().length - calls).toBeLessThanOrEqual(6);
 
-      const id = scene.github.comments(PULL)[0]?.id ?? 0;
+      const id = sim.github.comments(PULL)[0]?.id ?? 0;
       const step = {
         event: issueComment({ number: PULL, body: COMMAND.body, id }),
         github: { run_id: '2' },
@@ -137,7 +145,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
       ]);
       const command = await run({ with: { ...inputs, 'job-id': IDS[7] ?? '' }, step });
       expect(command.outputs).toMatchObject({ delivery: 'sent' });
-      expect(scene.agent.accepted(IDS[7])).toHaveLength(2);
+      expect(sim.agent.accepted(IDS[7])).toHaveLength(2);
     },
     TIMEOUT_MS,
   );
@@ -150,7 +158,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
       const isOver = (index: number): boolean => index % 25 !== 24;
       const lengthOf = (index: number): number =>
         isOver(index) ? 30_000 + index * 100 : 3_600_000;
-      await using scene = await stage({
+      await using sim = await simulate({
         with: {
           'job-id': IDS.join('\n'),
           ...{ wait: true, comment: false, 'timeout-minutes': '10' },
@@ -174,12 +182,12 @@ describe.concurrent(`${JOBS} jobs`, () => {
         // Time passes while answers are waited for, too.
         time: { pace, graceMs: 0, grainMs: 500 },
       });
-      const result = await scene.run();
+      const result = await sim.run();
       const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
       expect(results.map(({ result, delivery }) => `${result}, ${delivery}`)).toEqual(
         IDS.map((_, index) => `${isOver(index) ? 'completed' : 'timed-out'}, sent`),
       );
-      expect(scene.agent.accepted()).toHaveLength(JOBS);
+      expect(sim.agent.accepted()).toHaveLength(JOBS);
       expect(result.log).not.toMatch(/Polling job|last poll failed/);
       const lateMs = results.map(({ elapsedSeconds }, index) =>
         isOver(index) ? (elapsedSeconds ?? Infinity) * 1000 - lengthOf(index) : 0,
@@ -199,7 +207,7 @@ it(
   async () => {
     const names = Array.from({ length: CONVERSATIONS }, (_, index) => `job-${index}`);
     const pullOf = (index: number): number => 100 + index;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { 'job-id': names.join('\n'), wait: true, 'poll-interval-seconds': '60' },
       agent: {
         jobs: names.map((id, index) => ({
@@ -211,12 +219,12 @@ it(
       github: { issues: names.map((_, index) => ({ number: pullOf(index), pullRequest: true })) },
       step: { event: schedule(), timeoutMs: TIMEOUT_MS },
     });
-    const { outputs } = await scene.run();
+    const { outputs } = await sim.run();
     expect(outputs.result).toBe('completed');
-    const calls = scene.github.calls();
+    const calls = sim.github.calls();
     expect(calls.length).toBeLessThanOrEqual(500);
     for (const [index] of names.entries()) {
-      expect(scene.github.comments(pullOf(index))).toHaveLength(1);
+      expect(sim.github.comments(pullOf(index))).toHaveLength(1);
     }
     const texts = calls.filter(({ name }) => TEXTS.includes(name)).map(({ request }) => request.at);
     const busiest = texts.map(

@@ -18,8 +18,8 @@ import {
   PROJECT,
   PULL,
   type Scenario,
-  type Stage,
-  stage,
+  type Simulation,
+  simulate,
   TOKEN,
   warnings,
 } from './scenario.ts';
@@ -99,16 +99,16 @@ function forgedHeaders(text: (slot: number) => string): Record<string, string | 
 /** One of so many groups runs what is built, whose log is the real one. */
 const BUILT_EVERY = 16;
 
-async function play(scenario: Scenario, group = 0): Promise<readonly [StepResult, Stage]> {
-  await using scene = await stage({ ...PATIENT, ...scenario });
+async function play(scenario: Scenario, group = 0): Promise<readonly [StepResult, Simulation]> {
+  await using sim = await simulate({ ...PATIENT, ...scenario });
   const isBuilt = group % BUILT_EVERY === 0;
-  const result = await (isBuilt ? scene.run() : scene.runHere());
+  const result = await (isBuilt ? sim.run() : sim.runHere());
   if (isBuilt) runs += 1;
-  expectOnlyOurs(result, scene);
-  return [result, scene];
+  expectOnlyOurs(result, sim);
+  return [result, sim];
 }
 
-function expectOnlyOurs(result: StepResult, { github }: Stage): void {
+function expectOnlyOurs(result: StepResult, { github }: Simulation): void {
   const commands = parseCommands(result.stdout);
   expect(parseCommands(result.stderr)).toEqual([]);
   expect(result.stderr).toBe('');
@@ -145,7 +145,7 @@ function isOwnLink(href: string): boolean {
   return OWN_LINKS.some((pattern) => pattern.test(href));
 }
 
-function bodies({ writes }: Stage['github']): readonly string[] {
+function bodies({ writes }: Simulation['github']): readonly string[] {
   return writes().flatMap(({ body }) => JSON.parse(body).body ?? []);
 }
 
@@ -187,7 +187,7 @@ describe.concurrent('a text in each field of the record and of the event is only
     const later = (slot: number): string => text(slot + 3);
     const odd = (slot: number): string => text(slot * 11 + 5);
     const prLink = ADDRESSES[run % ADDRESSES.length] ?? null;
-    const [result, scene] = await play(
+    const [result, sim] = await play(
       {
         with: { wait: true, prompt: forEnvironment(asPrompt(text(6))) },
         step: forgedStep((slot) => text(7 + slot * 13)),
@@ -218,7 +218,7 @@ describe.concurrent('a text in each field of the record and of the event is only
     expect(result.outputs).toMatchObject({ result: 'completed', status: 'completed' });
     expect(errors(result)).toEqual([]);
     expect(new Set(warnings(result)).size).toBe(warnings(result).length);
-    expect(bodies(scene.github).length).toBeGreaterThanOrEqual(2);
+    expect(bodies(sim.github).length).toBeGreaterThanOrEqual(2);
     const [told] = JSON.parse(result.outputs.results ?? '');
     expect(Object.keys(told.source ?? {})).not.toContain('branch');
     const link = result.outputs['pr-link'] ?? '';
@@ -277,7 +277,7 @@ describe.concurrent('a text in each part of a refused message is only quoted', (
 
   it.each(lastStatuses.map((_, index) => index))('group %i', async (run) => {
     const last = lastStatuses[run % lastStatuses.length] ?? 400;
-    const [result, scene] = await play(
+    const [result, sim] = await play(
       {
         step: { debug: true },
         agent: {
@@ -303,7 +303,7 @@ describe.concurrent('a text in each part of a refused message is only quoted', (
     expect(errors(result)).toHaveLength(1);
     expect(warnings(result)).toEqual([]);
     expect(result.outputs.result).toBe('error');
-    expect(scene.agent.posts()).toHaveLength(4);
+    expect(sim.agent.posts()).toHaveLength(4);
     expect(result.outputs.reason).not.toMatch(/[\r\n\u2028\u2029]/);
   });
 });
@@ -385,7 +385,7 @@ describe.concurrent('a text in each input that an error quotes is only quoted', 
 
   it.each(RUNS.slice(0, 12))('group %i', async (run) => {
     const forged = inputs.map((name, slot) => [name, forEnvironment(textAt(run * SLOTS + slot))]);
-    const [result, scene] = await play(
+    const [result, sim] = await play(
       {
         with: { prompt: '', 'job-id': 'a/b', ...Object.fromEntries(forged) },
       },
@@ -395,7 +395,7 @@ describe.concurrent('a text in each input that an error quotes is only quoted', 
     expect(errors(result)).toHaveLength(1);
     expect(warnings(result)).toEqual([]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', results: '[]' });
-    expect(scene.agent.journal).toEqual([]);
+    expect(sim.agent.journal).toEqual([]);
   });
 });
 
@@ -446,17 +446,17 @@ it.concurrent.each([
   'octo/.github',
   'octo/www.evil.example',
 ])('the repository %s is only part of a link of ours', async (repository) => {
-  await using scene = await stage({
+  await using sim = await simulate({
     ...PATIENT,
     github: { repository, issues: [{ number: PULL }] },
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   const site = `https://github.com/${repository}/`;
   const isOwn = (href: string): boolean =>
     href.startsWith(`${site}actions/runs/`) || href.startsWith(`${site}issues/7#issuecomment-`);
   expect(forgedIn(rendered(result.summary), isOwn)).toEqual([]);
-  expect(bodies(scene.github)).toHaveLength(2);
-  for (const body of bodies(scene.github)) expect(forgedIn(rendered(body), isOwn)).toEqual([]);
+  expect(bodies(sim.github)).toHaveLength(2);
+  for (const body of bodies(sim.github)) expect(forgedIn(rendered(body), isOwn)).toEqual([]);
 });
 
 describe.concurrent.each([
@@ -489,7 +489,7 @@ describe.concurrent.each([
   ];
 
   async function traces(scenario: Scenario, isFirst = true): Promise<readonly string[]> {
-    await using scene = await stage({
+    await using sim = await simulate({
       ...scenario,
       ...PATIENT,
       agent: { ...scenario.agent, apiKey: key },
@@ -497,13 +497,13 @@ describe.concurrent.each([
     });
     // One of each kind runs what is built.
     const isBuilt = isFirst && name === 'of letters';
-    const result = await (isBuilt ? scene.start().result : scene.runHere());
+    const result = await (isBuilt ? sim.start().result : sim.runHere());
     if (isBuilt) runs += 1;
     expect(result.masks).toContain(key);
     expect(warnings(result).filter((text) => text.startsWith('The comment'))).toEqual([]);
     // What the workflow itself wrote goes to the service as it is.
-    const journal = scene.agent.journal.map((request) => ({ ...request, body: '' }));
-    return findTraces(secrets, result, { journal }, scene.github);
+    const journal = sim.agent.journal.map((request) => ({ ...request, body: '' }));
+    return findTraces(secrets, result, { journal }, sim.github);
   }
 
   /** Plays some forms at a time. */

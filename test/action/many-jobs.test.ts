@@ -14,8 +14,8 @@ import {
   PULL,
   remembered,
   type Scenario,
-  type Stage,
-  stage,
+  type Simulation,
+  simulate,
   warnings,
 } from './scenario.ts';
 
@@ -29,7 +29,7 @@ function jobs(names: readonly string[], parts: Omit<JobScript, 'id'> = {}): read
 
 /** Several jobs without comments, but what a scenario adds. */
 function many({ with: inputs = {}, agent = {}, ...more }: Scenario, names = FIVE) {
-  return stage({
+  return simulate({
     ...more,
     with: { 'job-id': names.join('\n'), comment: false, ...inputs },
     agent: { jobs: jobs(names), ...agent },
@@ -50,22 +50,22 @@ function told(outputs: Readonly<Record<string, string>>): readonly Told[] {
 }
 
 /** Runs the step, and signals to it as soon as its log says the words. */
-async function strike(scene: Stage, words: string, signal: NodeJS.Signals): Promise<StepResult> {
+async function strike(sim: Simulation, words: string, signal: NodeJS.Signals): Promise<StepResult> {
   const onLine = (line: string): void => {
     if (line.includes(words)) run.kill(signal);
   };
-  const run = scene.start({ step: { onLine } });
+  const run = sim.start({ step: { onLine } });
   return run.result;
 }
 
 /** Runs the step, and signals to it as soon as the service sees the message to a job. */
 async function strikeAtMessage(
-  scene: Stage,
+  sim: Simulation,
   atMessage: { hook: ((jobId: string) => void) | undefined },
   job: string,
   signal: NodeJS.Signals,
 ): Promise<StepResult> {
-  const run = scene.start();
+  const run = sim.start();
   atMessage.hook = (jobId) => {
     if (jobId === job) run.kill(signal);
   };
@@ -80,8 +80,8 @@ const answerFor =
 
 describe('several jobs', () => {
   it('each get one message, in one run with one set of outputs', async () => {
-    await using scene = await many({ with: { 'job-id': 'job-2, job-1 job-3\njob-1,' } });
-    const result = await scene.run();
+    await using sim = await many({ with: { 'job-id': 'job-2, job-1 job-3\njob-1,' } });
+    const result = await sim.run();
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({
       result: 'sent',
@@ -90,8 +90,8 @@ describe('several jobs', () => {
       confirmed: '',
       reason: '',
     });
-    expect(scene.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-2', 'job-1', 'job-3']);
-    expect(scene.agent.gets()).toEqual([]);
+    expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-2', 'job-1', 'job-3']);
+    expect(sim.agent.gets()).toEqual([]);
     expect(result.log).toContain(
       '1 of the IDs in job-id is a repetition; each job gets one message.',
     );
@@ -99,7 +99,7 @@ describe('several jobs', () => {
 
   it('are waited for, each by its own clock', async () => {
     const lengths = [20_000, 300_000, 60_000];
-    await using scene = await many({
+    await using sim = await many({
       with: { wait: true, 'job-id': ids(3).join(' ') },
       agent: {
         jobs: lengths.map((afterMs, index) => ({
@@ -121,7 +121,7 @@ describe('several jobs', () => {
         })),
       },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([
       '1 of 3 agent jobs failed, job-2: The agent failed on job job-2. The API does not say why; check the job in the Mintlify dashboard.',
@@ -146,8 +146,8 @@ describe('several jobs', () => {
   });
 
   it('have one heartbeat together, and a line where one changes', async () => {
-    await using scene = await many({ with: { wait: true, 'timeout-minutes': '10' } });
-    const result = await scene.runHere();
+    await using sim = await many({ with: { wait: true, 'timeout-minutes': '10' } });
+    const result = await sim.runHere();
     expect(result.log.match(/^\[\d\/5\] completed job-\d after /gm)).toHaveLength(5);
     const lines = result.log.split('\n').filter((line) => !/^(##|$)/.test(line));
     expect(lines.filter((line, index) => lines.indexOf(line) !== index)).toEqual([]);
@@ -157,7 +157,7 @@ describe('several jobs', () => {
     let open = 0;
     let most = 0;
     let gate: PromiseWithResolvers<void> | undefined;
-    await using scene = await many(
+    await using sim = await many(
       {
         agent: {
           jobs: jobs(ids(20)),
@@ -177,22 +177,22 @@ describe('several jobs', () => {
       },
       ids(20),
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs.result).toBe('sent');
-    expect(scene.agent.accepted()).toHaveLength(20);
+    expect(sim.agent.accepted()).toHaveLength(20);
     expect(most).toBe(4);
     // Never one that was used before: it may be closed just when the message is written to it.
-    expect(new Set(scene.agent.posts().map(({ socket }) => socket)).size).toBe(20);
+    expect(new Set(sim.agent.posts().map(({ socket }) => socket)).size).toBe(20);
   });
 
   it('have results that a job output can hold, whatever the texts', async () => {
     const names = ids(200);
     const error = '\u0000"\\🚀ä'.repeat(300);
-    await using scene = await many(
+    await using sim = await many(
       { agent: { jobs: [], onPost: () => ({ status: 400, body: { error } }) } },
       names,
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
     expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(names);
     expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
@@ -237,20 +237,20 @@ describe.concurrent('one job’s failure does not affect the others', () => {
       { result: 'error', delivery: 'not-sent' },
     ],
   ])('%s', async (name, faults, expected) => {
-    await using scene = await many({
+    await using sim = await many({
       with: { wait: true, 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
       agent: { jobs: jobs(FIVE), ...faults },
     });
-    const result = await (name === 'its message hangs' ? scene.run() : scene.runHere());
+    const result = await (name === 'its message hangs' ? sim.run() : sim.runHere());
     for (const one of told(result.outputs)) {
       expect(one).toMatchObject(one.jobId === BAD ? expected : good);
     }
     expect(errors(result)).toHaveLength(1);
-    expect(scene.agent.accepted()).toHaveLength(4);
+    expect(sim.agent.accepted()).toHaveLength(4);
   });
 
   it.runIf(HAS_SIGNALS)('what came of one is written before the others end', async () => {
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { wait: true },
         agent: {
@@ -264,7 +264,7 @@ describe.concurrent('one job’s failure does not affect the others', () => {
       },
       ids(2),
     );
-    const result = await strike(scene, '1 of 2 jobs have', 'SIGKILL');
+    const result = await strike(sim, '1 of 2 jobs have', 'SIGKILL');
     const [, second] = told(result.outputs);
     expect(second).toMatchObject({ result: 'error', delivery: 'not-sent' });
   });
@@ -274,7 +274,7 @@ describe.concurrent('one job’s failure does not affect the others', () => {
   it('later polls make room for the messages of other jobs', async () => {
     const names = ids(8);
     const busy = new Set(names.slice(0, 4));
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { wait: true, 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
         agent: {
@@ -284,7 +284,7 @@ describe.concurrent('one job’s failure does not affect the others', () => {
       },
       names,
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     for (const one of told(result.outputs)) {
       const expected = { result: 'timed-out', delivery: 'not-sent', polls: 1 };
       expect(one).toMatchObject(busy.has(one.jobId) ? expected : good);
@@ -296,7 +296,7 @@ describe.concurrent('one job’s failure does not affect the others', () => {
     'a re-run that is killed does not say what it has not found out',
     async () => {
       const messages: Parameters<typeof strikeAtMessage>[1] = { hook: undefined };
-      await using scene = await many({
+      await using sim = await many({
         with: { comment: true, 'timeout-minutes': '5', 'resend-on-rerun': true },
         step: { event: schedule(), github: { run_attempt: '2' } },
         agent: {
@@ -308,7 +308,7 @@ describe.concurrent('one job’s failure does not affect the others', () => {
           onGet: answerFor(BAD, { status: 503, headers: { 'retry-after': '200' } }),
         },
       });
-      const result = await strikeAtMessage(scene, messages, 'job-5', 'SIGKILL');
+      const result = await strikeAtMessage(sim, messages, 'job-5', 'SIGKILL');
       const found = told(result.outputs).find(({ jobId }) => jobId === BAD);
       expect(found).toMatchObject({ result: 'error', delivery: 'unknown' });
     },
@@ -331,12 +331,12 @@ describe.concurrent('one job’s failure does not affect the others', () => {
       { result: 'completed', delivery: 'not-sent' },
     ],
   ])('%s begins, whichever job cannot say where its notes are', async (_, scenario, bad, other) => {
-    await using scene = await many({
+    await using sim = await many({
       ...scenario,
       with: { comment: true, 'timeout-minutes': '5', ...scenario.with },
       agent: { jobs: jobs(FIVE, { base: { status: 'completed' } }), onGet: answerFor(BAD, later) },
     });
-    for (const one of told((await scene.runHere()).outputs)) {
+    for (const one of told((await sim.runHere()).outputs)) {
       expect(one).toMatchObject(one.jobId === BAD ? bad : other);
     }
   });
@@ -344,7 +344,7 @@ describe.concurrent('one job’s failure does not affect the others', () => {
 
 it('all of them end 2 s after the deadline, however slow the last looks are', async () => {
   const names = ids(90);
-  await using scene = await many(
+  await using sim = await many(
     {
       with: { send: 'false', wait: true, prompt: '', 'timeout-minutes': '1' },
       agent: {
@@ -354,14 +354,14 @@ it('all of them end 2 s after the deadline, however slow the last looks are', as
     },
     names,
   );
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
   expect(result.virtualMs).toBeLessThan(62_500);
 });
 
 describe.concurrent('the limit of the project', () => {
   it('that cannot be waited out stops all messages that are still to come', async () => {
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { wait: true },
         agent: {
@@ -372,7 +372,7 @@ describe.concurrent('the limit of the project', () => {
       },
       ids(20),
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     const results = told(result.outputs);
     expect(results.filter(({ result }) => result === 'completed')).toHaveLength(8);
     const [failed, ...more] = results.filter(({ result }) => result === 'error');
@@ -386,13 +386,13 @@ describe.concurrent('the limit of the project', () => {
       expect(reason).toMatch(/try again after 20\d\d-.*\(UTC\)/);
     }
     // The one that was refused, and those that were on their way with it.
-    expect(scene.agent.posts().length).toBeLessThanOrEqual(12);
+    expect(sim.agent.posts().length).toBeLessThanOrEqual(12);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'sent' });
     expect(errors(result)).toHaveLength(1);
   });
 
   it('leaves the refusal of another message what it is', async () => {
-    await using scene = await many(
+    await using sim = await many(
       {
         agent: {
           jobs: jobs(ids(2)),
@@ -406,7 +406,7 @@ describe.concurrent('the limit of the project', () => {
       },
       ids(2),
     );
-    const [, second] = told((await scene.runHere()).outputs);
+    const [, second] = told((await sim.runHere()).outputs);
     expect(second).toMatchObject({ result: 'error', reason: expect.stringContaining('401') });
   });
 
@@ -420,7 +420,7 @@ describe.concurrent('the limit of the project', () => {
       },
     ];
     let looks = 0;
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { comment: true, wait: true, 'timeout-minutes': '3' },
         step: { event: schedule() },
@@ -442,14 +442,14 @@ describe.concurrent('the limit of the project', () => {
       // The first one goes out before the limit is met.
       ['job-2', 'job-1'],
     );
-    await scene.runHere();
+    await sim.runHere();
     looks = 1;
-    const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
+    const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
     expect(told(second.outputs)).toMatchObject([
       { result: 'completed', delivery: 'sent' },
       { result: 'error', delivery: 'not-sent' },
     ]);
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 
   it.each<[string, number, Scenario['step'], (index: number) => number]>([
@@ -461,7 +461,7 @@ describe.concurrent('the limit of the project', () => {
       const names = ids(count);
       const numbers = [...new Set(names.map((_, index) => placeOf(index)))];
       let isLimited = true;
-      await using scene = await many(
+      await using sim = await many(
         {
           with: { comment: true },
           step: { ...step },
@@ -477,30 +477,30 @@ describe.concurrent('the limit of the project', () => {
         },
         names,
       );
-      const first = await scene.runHere();
+      const first = await sim.runHere();
       const by = ({ outputs }: StepResult, wanted: string): readonly string[] =>
         told(outputs).flatMap(({ jobId, result }) => (result === wanted ? jobId : []));
       expect(by(first, 'sent')).toHaveLength(3);
       expect(by(first, 'skipped').length).toBeGreaterThanOrEqual(3);
       const turns = numbers.flatMap((number) =>
-        remembered(scene.github, number).jobs.flatMap((job) => job.turns),
+        remembered(sim.github, number).jobs.flatMap((job) => job.turns),
       );
       expect(turns.filter(({ delivery }) => delivery === 'sent')).toHaveLength(3);
       expect(turns.filter(({ delivery }) => delivery === 'not-sent')).toHaveLength(count - 3);
       for (const number of numbers) {
-        expect(ownComments(scene.github, number)[0]?.body).not.toContain('⏳');
+        expect(ownComments(sim.github, number)[0]?.body).not.toContain('⏳');
       }
 
       isLimited = false;
-      const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
+      const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
       expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-      expect(scene.agent.accepted()).toHaveLength(count);
-      for (const id of names) expect(scene.agent.accepted(id)).toHaveLength(1);
+      expect(sim.agent.accepted()).toHaveLength(count);
+      for (const id of names) expect(sim.agent.accepted(id)).toHaveLength(1);
     },
   );
 
   it('that can be waited out holds up the messages, and loses none', async () => {
-    await using scene = await many(
+    await using sim = await many(
       {
         agent: {
           jobs: jobs(ids(12)),
@@ -510,17 +510,17 @@ describe.concurrent('the limit of the project', () => {
       },
       ids(12),
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs.result).toBe('sent');
-    expect(scene.agent.accepted()).toHaveLength(12);
-    for (const id of ids(12)) expect(scene.agent.accepted(id)).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(12);
+    for (const id of ids(12)) expect(sim.agent.accepted(id)).toHaveLength(1);
   });
 });
 
 describe.concurrent('an end before all are sent', () => {
   it.runIf(HAS_SIGNALS)('by a cancel keeps what is true of each', async () => {
     const messages: Parameters<typeof strikeAtMessage>[1] = { hook: undefined };
-    await using scene = await many(
+    await using sim = await many(
       {
         agent: {
           jobs: jobs(ids(12)),
@@ -532,19 +532,19 @@ describe.concurrent('an end before all are sent', () => {
       },
       ids(12),
     );
-    const result = await strikeAtMessage(scene, messages, 'job-8', 'SIGINT');
+    const result = await strikeAtMessage(sim, messages, 'job-8', 'SIGINT');
     const by = (delivery: string) =>
       told(result.outputs).filter((one) => one.delivery === delivery);
     expect(by('sent').map(({ result }) => result)).toEqual(Array(4).fill('sent'));
     for (const one of [...by('unknown'), ...by('not-sent')]) expect(one.result).toBe('cancelled');
-    expect(scene.agent.posts().length).toBe(4 + by('unknown').length);
+    expect(sim.agent.posts().length).toBe(4 + by('unknown').length);
     expect(by('not-sent').length).toBeGreaterThanOrEqual(4);
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
     expect(result.exitCode).toBe(1);
   });
 
   it('by the deadline is a time-out of those not sent', async () => {
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { 'timeout-minutes': '0.5' },
         agent: {
@@ -554,14 +554,14 @@ describe.concurrent('an end before all are sent', () => {
       },
       ids(8),
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     const results = told(result.outputs);
     expect(results.slice(0, 4).map(({ result }) => result)).toEqual(Array(4).fill('sent'));
     for (const { result, delivery } of results.slice(4)) {
       expect(['timed-out', 'error', 'skipped']).toContain(result);
       expect(delivery).toBe('not-sent');
     }
-    expect(scene.agent.accepted()).toHaveLength(4);
+    expect(sim.agent.accepted()).toHaveLength(4);
   });
 });
 
@@ -575,14 +575,14 @@ describe.concurrent('only-when', () => {
     ['active', ['job-3', 'job-5']],
     ['any', FIVE],
   ])('%s', async (onlyWhen, sent) => {
-    await using scene = await many({
+    await using sim = await many({
       with: { 'only-when': onlyWhen },
       agent: { jobs: mixed },
     });
-    const result = await (onlyWhen === 'failed' ? scene.run() : scene.runHere());
+    const result = await (onlyWhen === 'failed' ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe('success');
     expect(
-      scene.agent
+      sim.agent
         .accepted()
         .map(({ jobId }) => jobId)
         .sort(),
@@ -603,20 +603,20 @@ describe.concurrent('only-when', () => {
   });
 
   it('takes a status that is no plain word for none that it names', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { 'only-when': 'completed' },
       agent: { jobs: [{ id: JOB, base: { status: 'all done!' } }] },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs.result).toBe('skipped');
-    expect(scene.agent.posts()).toEqual([]);
+    expect(sim.agent.posts()).toEqual([]);
     expect(result.log).toContain(
       `Nothing was sent to job ${JOB}: it is in an unknown status, and only-when is completed.`,
     );
   });
 
   it('says at the end of the log how many jobs were skipped', async () => {
-    await using scene = await many({
+    await using sim = await many({
       with: { 'only-when': 'failed' },
       agent: {
         jobs: FIVE.map((id, index) => ({
@@ -625,36 +625,36 @@ describe.concurrent('only-when', () => {
         })),
       },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.log).toContain('5 jobs: 2 sent, 3 skipped.');
   });
 
   it('that holds for no job says so, is green, and writes no comment', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { 'only-when': 'failed' },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
     expect(result.annotations.filter(({ type }) => type === 'notice')).toHaveLength(1);
-    expect(scene.github.comments(PULL)).toEqual([]);
-    expect(scene.agent.posts()).toEqual([]);
+    expect(sim.github.comments(PULL)).toEqual([]);
+    expect(sim.agent.posts()).toEqual([]);
   });
 
   it('fails the step only if fail-on says so', async () => {
-    await using scene = await stage({ with: { 'only-when': 'failed', 'fail-on': 'skipped' } });
-    expect((await scene.runHere()).conclusion).toBe('failure');
+    await using sim = await simulate({ with: { 'only-when': 'failed', 'fail-on': 'skipped' } });
+    expect((await sim.runHere()).conclusion).toBe('failure');
   });
 
   it.each([
     ['skipped', /^4 of 5 agent jobs skipped, first job-2: Nothing was sent .*it is completed/],
     ['archived, skipped', /^4 of 5 agent jobs skipped, first job-2: /],
   ])('says which jobs fail the step with fail-on: %s', async (failOn, message) => {
-    await using scene = await many({
+    await using sim = await many({
       with: { 'only-when': 'failed', 'fail-on': failOn },
       agent: { jobs: mixed },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result).toMatchObject({
       conclusion: 'failure',
       outputs: { result: 'sent', reason: '' },
@@ -663,22 +663,22 @@ describe.concurrent('only-when', () => {
   });
 
   it('leaves in the comment only the jobs that got the message', async () => {
-    await using scene = await many({
+    await using sim = await many({
       with: { 'only-when': 'failed', comment: true },
       agent: { jobs: mixed },
     });
-    await scene.runHere();
-    const [comment = ''] = commentTexts(scene.github).slice(-1);
+    await sim.runHere();
+    const [comment = ''] = commentTexts(sim.github).slice(-1);
     expect(comment.match(/`job-\d`/g)).toEqual(['`job-1`']);
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 });
 
 describe.concurrent('the conversations of many jobs', () => {
   it('is the one of the event, written three times at most', async () => {
-    await using scene = await many({ with: { comment: true, wait: true } });
-    const result = await scene.runHere();
-    const texts = commentTexts(scene.github);
+    await using sim = await many({ with: { comment: true, wait: true } });
+    const result = await sim.runHere();
+    const texts = commentTexts(sim.github);
     expect(texts).toHaveLength(3);
     expect(texts.map((text) => text.match(/`job-\d`/g)?.length)).toEqual([5, 5, 5]);
     expect(texts[0]).toContain('⏳');
@@ -689,7 +689,7 @@ describe.concurrent('the conversations of many jobs', () => {
 
   it('are those of their own pull requests where the event has none', async () => {
     const names = ids(3);
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { comment: true, wait: true },
         github: { issues: names.map((_, index) => ({ number: 11 + index, pullRequest: true })) },
@@ -703,9 +703,9 @@ describe.concurrent('the conversations of many jobs', () => {
       },
       names,
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     for (const [index, id] of names.entries()) {
-      const [comment] = scene.github.comments(11 + index);
+      const [comment] = sim.github.comments(11 + index);
       expect(comment?.body).toContain(`Job \`${id}\``);
       expect(comment?.body).toContain('completed');
       for (const other of names.filter((name) => name !== id)) {
@@ -714,11 +714,11 @@ describe.concurrent('the conversations of many jobs', () => {
     }
     expect(result.outputs['comment-url']?.split('\n')).toHaveLength(3);
     // The note, that it is out, and the end.
-    expect(scene.github.writes()).toHaveLength(3 * names.length);
+    expect(sim.github.writes()).toHaveLength(3 * names.length);
   });
 
   it('do not say of a job that was skipped before the first message that it gets one', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { 'job-id': 'job-1 job-2', 'only-when': 'failed' },
       agent: {
         jobs: [
@@ -731,34 +731,34 @@ describe.concurrent('the conversations of many jobs', () => {
         },
       },
     });
-    await scene.runHere();
-    expect(commentTexts(scene.github).at(-1)).not.toContain('⏳');
-    const again = await scene.runHere({ step: { github: { run_attempt: '2' } } });
+    await sim.runHere();
+    expect(commentTexts(sim.github).at(-1)).not.toContain('⏳');
+    const again = await sim.runHere({ step: { github: { run_attempt: '2' } } });
     expect(told(again.outputs)[0]).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   });
 
   it('remember a re-run of them all, and nothing is sent again', async () => {
-    await using scene = await many({ with: { comment: true } });
-    await scene.runHere();
-    const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
+    await using sim = await many({ with: { comment: true } });
+    await sim.runHere();
+    const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(scene.agent.posts()).toHaveLength(5);
+    expect(sim.agent.posts()).toHaveLength(5);
   });
 
   it('let a re-run send what was never begun, and nothing else', async () => {
-    await using scene = await many({ with: { comment: true } });
-    await scene.runHere({ with: { 'job-id': 'job-1, job-3' } });
-    const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
+    await using sim = await many({ with: { comment: true } });
+    await sim.runHere({ with: { 'job-id': 'job-1, job-3' } });
+    const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(second.annotations).toEqual([]);
-    for (const id of FIVE) expect(scene.agent.accepted(id)).toHaveLength(1);
+    for (const id of FIVE) expect(sim.agent.accepted(id)).toHaveLength(1);
   });
 
   it.runIf(HAS_SIGNALS)('remember a job that comes late to what others share', async () => {
     const two = ids(2);
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     let kill: (() => void) | undefined;
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { comment: true, wait: true },
         step: { event: schedule() },
@@ -781,27 +781,27 @@ describe.concurrent('the conversations of many jobs', () => {
               ? { status: 429, headers: { 'retry-after': '60' } }
               : undefined,
           onGet(_, request) {
-            if (jobOf(request) === 'job-2' && scene.agent.accepted('job-2').length > 0) kill?.();
+            if (jobOf(request) === 'job-2' && sim.agent.accepted('job-2').length > 0) kill?.();
             return undefined;
           },
         },
       },
       two,
     );
-    const run = scene.start();
+    const run = sim.start();
     kill = () => run.kill('SIGKILL');
     const first = await run.result;
     kill = undefined;
     expect(told(first.outputs).map(({ result }) => result)).toEqual(['completed', 'sent']);
-    const second = await scene.runHere({ step: { github: { run_attempt: '2' } } });
+    const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
     expect(told(second.outputs).map(({ result }) => result)).toEqual(['completed', 'completed']);
-    expect(scene.agent.accepted()).toHaveLength(2);
+    expect(sim.agent.accepted()).toHaveLength(2);
     expect(
-      commentTexts(scene.github)
+      commentTexts(sim.github)
         .at(-1)
         ?.match(/`job-\d`/g),
     ).toHaveLength(2);
-    expect(commentTexts(scene.github).at(-1)).toContain('2 agent jobs completed');
+    expect(commentTexts(sim.github).at(-1)).toContain('2 agent jobs completed');
   });
 
   it('name each job that comes late', async () => {
@@ -810,7 +810,7 @@ describe.concurrent('the conversations of many jobs', () => {
       ['job-2', '40'],
       ['job-3', '100'],
     ]);
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { comment: true, wait: true },
         step: { event: schedule() },
@@ -835,17 +835,17 @@ describe.concurrent('the conversations of many jobs', () => {
       },
       ids(3),
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(scene.github.comments(PULL)).toHaveLength(1);
-    const [text = ''] = commentTexts(scene.github).slice(-1);
+    expect(sim.github.comments(PULL)).toHaveLength(1);
+    const [text = ''] = commentTexts(sim.github).slice(-1);
     expect(text).toContain('3 agent jobs completed');
   });
 
   it.each([50, 60])('of %i jobs each say at the end that the message is out', async (count) => {
     const names = ids(count);
     const numbers = names.map((_, index) => 101 + index);
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { comment: true, wait: false },
         github: { issues: numbers.map((number) => ({ number, pullRequest: true })) },
@@ -859,14 +859,14 @@ describe.concurrent('the conversations of many jobs', () => {
       },
       names,
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(warnings(result)).toEqual([]);
     const deliveries = numbers.map(
-      (number) => remembered(scene.github, number).jobs[0]?.turns[0]?.delivery,
+      (number) => remembered(sim.github, number).jobs[0]?.turns[0]?.delivery,
     );
     expect(deliveries).toEqual(numbers.map(() => 'sent'));
-    const times = scene.github.writes().map(({ at }) => at);
+    const times = sim.github.writes().map(({ at }) => at);
     expect(times).toHaveLength(2 * names.length);
     // What is sent a second apart may arrive a little closer, so ten are taken together.
     const spans = times.slice(10).map((at, index) => at - (times[index] ?? 0));
@@ -875,7 +875,7 @@ describe.concurrent('the conversations of many jobs', () => {
 
   it('that hang hold up no message for long, and are one warning', async () => {
     const names = ids(3);
-    await using scene = await many(
+    await using sim = await many(
       {
         with: { comment: true, wait: true, 'poll-interval-seconds': '60' },
         github: { on: () => ({ fault: 'hang' }) },
@@ -889,7 +889,7 @@ describe.concurrent('the conversations of many jobs', () => {
       },
       names,
     );
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(warnings(result)).toEqual([
       expect.stringMatching(/^The comment on #1\d, and those on 2 others, could not be/),
@@ -899,10 +899,10 @@ describe.concurrent('the conversations of many jobs', () => {
 });
 
 it.runIf(HAS_SIGNALS)('each output is there before the first message goes out', async () => {
-  await using scene = await many({
+  await using sim = await many({
     agent: { jobs: jobs(FIVE), onPost: () => ({ fault: 'hang', accept: true }) },
   });
-  const result = await strike(scene, 'Sending the message to job job-2', 'SIGKILL');
+  const result = await strike(sim, 'Sending the message to job job-2', 'SIGKILL');
   expect(Object.keys(result.outputs).sort()).toEqual(OUTPUT_NAMES.toSorted());
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
   expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(FIVE);

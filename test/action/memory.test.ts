@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BOMBS } from '../sim/bombs.ts';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
-import { JOB, type Scenario, stage } from './scenario.ts';
+import { JOB, type Scenario, simulate } from './scenario.ts';
 
 const RECORD = { id: JOB, status: 'active' };
 const TYPE = { 'content-type': 'application/json' };
@@ -30,12 +30,12 @@ async function peakKib(behaviour: Behaviour, scenario: Scenario = {}): Promise<n
         ? answer(whole(200, { ...RECORD, status: 'completed' }))
         : behaviour,
   });
-  await using scene = await stage({
+  await using sim = await simulate({
     ...scenario,
     with: { wait: true, 'timeout-minutes': '5', 'base-url': server.origin, ...scenario.with },
     step: { nodeArgs: ['--import', preload] },
   });
-  await scene.run();
+  await sim.run();
   return JSON.parse(readFileSync(path, 'utf8')).peakKib;
 }
 

@@ -25,8 +25,8 @@ import {
   PULL,
   remembered,
   type Scenario,
-  type Stage,
-  stage,
+  type Simulation,
+  simulate,
   warnings,
 } from './scenario.ts';
 
@@ -52,7 +52,7 @@ const SLOW: Scenario = {
 const REAL_TIME: Scenario = { time: { pace: 1 } };
 
 /** A command, with the comment that it stands in. */
-const COMMANDS: Readonly<Record<string, (github: Stage['github']) => WebhookEvent>> = {
+const COMMANDS: Readonly<Record<string, (github: Simulation['github']) => WebhookEvent>> = {
   comment(github) {
     const { id } = github.addComment(PULL, 'alice', '/agent go');
     return issueComment({ number: PULL, body: '/agent go', id });
@@ -65,14 +65,14 @@ const COMMANDS: Readonly<Record<string, (github: Stage['github']) => WebhookEven
 };
 
 /** How often each prompt has arrived. */
-function arrivals({ agent }: Stage): Readonly<Record<string, number>> {
+function arrivals({ agent }: Simulation): Readonly<Record<string, number>> {
   const counts = new Map<string, number>();
   for (const { prompt } of agent.accepted()) counts.set(prompt, (counts.get(prompt) ?? 0) + 1);
   return Object.fromEntries([...counts].sort());
 }
 
 /** What the comment remembers of each prompt. */
-function notes({ github }: Stage): Readonly<Record<string, string>> {
+function notes({ github }: Simulation): Readonly<Record<string, string>> {
   const turns = remembered(github).jobs.flatMap((job) => job.turns);
   return Object.fromEntries(turns.map(({ prompt, delivery }) => [prompt, delivery]).sort());
 }
@@ -89,14 +89,14 @@ describe.concurrent('the legs of a matrix that run at once', () => {
       const prompts = legs.map((leg) => `Message ${leg}.`);
       const each = <T>(value: T) => Object.fromEntries(prompts.map((prompt) => [prompt, value]));
       const isBuilt = count === 2;
-      await using scene = await stage({
+      await using sim = await simulate({
         ...SLOW,
         ...(isBuilt ? REAL_TIME : {}),
         agent: { jobs: legs.map((leg) => ({ id: `job-${leg}` })) },
       });
       const { run, pause } = isBuilt
-        ? { run: scene.run, pause: pass }
-        : { run: scene.runHere, pause: scene.pass };
+        ? { run: sim.run, pause: pass }
+        : { run: sim.runHere, pause: sim.pass };
       const runAll = (step: Scenario['step'] = {}): Promise<readonly StepResult[]> =>
         Promise.all(
           legs.map(async (leg, index) => {
@@ -112,9 +112,9 @@ describe.concurrent('the legs of a matrix that run at once', () => {
           expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
           expect(annotations).toEqual([]);
         }
-        expect(arrivals(scene)).toEqual(each(1));
-        expect(notes(scene)).toEqual(each('sent'));
-        expect(ownComments(scene.github)).toHaveLength(1);
+        expect(arrivals(sim)).toEqual(each(1));
+        expect(notes(sim)).toEqual(each('sent'));
+        expect(ownComments(sim.github)).toHaveLength(1);
       }
     },
   );
@@ -130,19 +130,19 @@ describe.concurrent('of two workflows on one command', () => {
     ['review', 700],
   ])('one sends the message, the other is skipped: on a %s, %i ms apart', async (kind, apartMs) => {
     const isBuilt = apartMs === 1000;
-    await using scene = await stage({
+    await using sim = await simulate({
       ...SLOW,
       ...(isBuilt ? REAL_TIME : {}),
       with: { command: '/agent', prompt: '' },
     });
-    const event = COMMANDS[kind]?.(scene.github);
+    const event = COMMANDS[kind]?.(sim.github);
     const run = async (index: number): Promise<StepResult> => {
-      await (isBuilt ? pass : scene.pass)(index * apartMs);
+      await (isBuilt ? pass : sim.pass)(index * apartMs);
       const step = {
         ...(event === undefined ? {} : { event }),
         github: { run_id: `${index + 1}` },
       };
-      return (isBuilt ? scene.run : scene.runHere)({ step });
+      return (isBuilt ? sim.run : sim.runHere)({ step });
     };
     const results = await Promise.all([run(0), run(1)]);
 
@@ -151,55 +151,55 @@ describe.concurrent('of two workflows on one command', () => {
     expect(skipped?.conclusion).toBe('success');
     expect(skipped?.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
     expect(skipped?.outputs.reason).toMatch(/: run [12] handles the same comment\.$/);
-    expect(scene.agent.accepted()).toHaveLength(1);
-    expect(ownComments(scene.github)).toHaveLength(1);
-    const turns = remembered(scene.github).jobs.flatMap((job) => job.turns);
+    expect(sim.agent.accepted()).toHaveLength(1);
+    expect(ownComments(sim.github)).toHaveLength(1);
+    const turns = remembered(sim.github).jobs.flatMap((job) => job.turns);
     expect(turns.filter(({ delivery }) => delivery !== 'not-sent')).toMatchObject([
       { delivery: 'sent' },
     ]);
-    expect(scene.github.reactions.map(({ content }) => content).sort()).toEqual(['eyes', 'rocket']);
+    expect(sim.github.reactions.map(({ content }) => content).sort()).toEqual(['eyes', 'rocket']);
   });
 
   const COMMAND: Scenario = { with: { command: '/agent', prompt: '' }, github: GITHUB };
   const otherRun = { github: { run_id: '2' } };
 
   it('the second writes nothing where it finds the first in the comment', async () => {
-    await using scene = await stage(COMMAND);
+    await using sim = await simulate(COMMAND);
     const event = issueComment({ number: PULL, body: '/agent go' });
-    await scene.runHere({ step: { event } });
-    const before = scene.github.calls().length;
-    const second = await scene.runHere({ step: { ...otherRun, event } });
+    await sim.runHere({ step: { event } });
+    const before = sim.github.calls().length;
+    const second = await sim.runHere({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
-    expect(callNames(scene.github, before).toSorted()).toEqual([
+    expect(callNames(sim.github, before).toSorted()).toEqual([
       'GET collaborators/*/permission',
       'POST issues/comments/#/reactions',
       'read',
     ]);
-    expect(arrivals(scene)).toEqual({ go: 1 });
+    expect(arrivals(sim)).toEqual({ go: 1 });
   });
 
   it('the second sends it where the first surely did not', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       ...COMMAND,
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
     });
-    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    const first = await scene.runHere({ step: { event } });
+    const event = COMMANDS.comment?.(sim.github) as WebhookEvent;
+    const first = await sim.runHere({ step: { event } });
     expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    const second = await scene.runHere({ step: { ...otherRun, event } });
+    const second = await sim.runHere({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(arrivals(scene)).toEqual({ go: 1 });
+    expect(arrivals(sim)).toEqual({ go: 1 });
   });
 
   it.each<[string, string, boolean]>([
     ['where the first has comment: false, and the second does not', 'comment', true],
     ['on a review, where both have comment: false', 'review', false],
   ])('both send it %s', async (_, kind, comment) => {
-    await using scene = await stage(COMMAND);
-    const event = COMMANDS[kind]?.(scene.github) as WebhookEvent;
-    await scene.runHere({ with: { comment: false }, step: { event } });
-    await scene.runHere({ with: { comment }, step: { ...otherRun, event } });
-    expect(arrivals(scene)).toEqual({ go: 2 });
+    await using sim = await simulate(COMMAND);
+    const event = COMMANDS[kind]?.(sim.github) as WebhookEvent;
+    await sim.runHere({ with: { comment: false }, step: { event } });
+    await sim.runHere({ with: { comment }, step: { ...otherRun, event } });
+    expect(arrivals(sim)).toEqual({ go: 2 });
   });
 
   it('the second sends it where a rate limit kept the first from noting it', async () => {
@@ -209,7 +209,7 @@ describe.concurrent('of two workflows on one command', () => {
       headers: { 'retry-after': '60' },
       body: { message: 'You have exceeded a secondary rate limit.' },
     };
-    await using scene = await stage({
+    await using sim = await simulate({
       ...COMMAND,
       github: {
         ...GITHUB,
@@ -219,21 +219,21 @@ describe.concurrent('of two workflows on one command', () => {
             : undefined,
       },
     });
-    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    const first = await scene.runHere({ step: { event } });
+    const event = COMMANDS.comment?.(sim.github) as WebhookEvent;
+    const first = await sim.runHere({ step: { event } });
     expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(first.outputs.reason).toMatch(/rate limit.*so another workflow may be sending it/);
     isLimited = false;
-    const second = await scene.runHere({ step: { ...otherRun, event } });
+    const second = await sim.runHere({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    const again = await scene.runHere({ step: { ...ATTEMPT_2, event } });
+    const again = await sim.runHere({ step: { ...ATTEMPT_2, event } });
     expect(again.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(arrivals(scene)).toEqual({ go: 1 });
+    expect(arrivals(sim)).toEqual({ go: 1 });
   });
 
   it('a re-run leaves it to the re-run of the other one, and changes nothing of its turn', async () => {
     let isAgain = false;
-    await using scene = await stage({
+    await using sim = await simulate({
       ...COMMAND,
       agent: { jobs: [{ id: JOB }], onPost: () => ({ status: 401 }) },
       github: {
@@ -243,8 +243,8 @@ describe.concurrent('of two workflows on one command', () => {
           meanwhile({ name }, others) {
             if (!isAgain || name !== UPDATE) return;
             isAgain = false;
-            const [own] = ownComments(scene.github);
-            const [job] = remembered(scene.github).jobs;
+            const [own] = ownComments(sim.github);
+            const [job] = remembered(sim.github).jobs;
             const theirs = job?.turns.find(({ runId }) => runId === '1');
             if (own === undefined || job === undefined || theirs === undefined) return;
             const sending = { owner: 'theirs', attempt: 2, delivery: 'sending' as const };
@@ -256,49 +256,49 @@ describe.concurrent('of two workflows on one command', () => {
             );
             const user = 'github-actions[bot]';
             const rocket = { subject: 'issue_comment', id, content: 'rocket', user } as const;
-            scene.github.addReaction(rocket);
+            sim.github.addReaction(rocket);
           },
         },
       },
     });
-    const { id } = scene.github.addComment(PULL, 'alice', '/agent go');
+    const { id } = sim.github.addComment(PULL, 'alice', '/agent go');
     const event = issueComment({ number: PULL, body: '/agent go', id });
-    await scene.runHere({ step: { event, github: { run_id: '1' } } });
-    await scene.runHere({ step: { event, ...otherRun } });
+    await sim.runHere({ step: { event, github: { run_id: '1' } } });
+    await sim.runHere({ step: { event, ...otherRun } });
     isAgain = true;
     const github = { ...otherRun.github, ...ATTEMPT_2.github };
-    const again = await scene.runHere({ with: { wait: true }, step: { event, github } });
+    const again = await sim.runHere({ with: { wait: true }, step: { event, github } });
     expect(isAgain).toBe(false);
     expect(again.outputs).toMatchObject({
       result: 'skipped',
       delivery: 'not-sent',
       reason: 'Nothing was sent to job job-1: run 1 handles the same comment.',
     });
-    const copies = remembered(scene.github).jobs.flatMap(copiesOf);
+    const copies = remembered(sim.github).jobs.flatMap(copiesOf);
     expect(copies.filter(({ runId }) => runId === '1')).toMatchObject([{ attempt: 1 }]);
-    expect(scene.agent.posts()).toHaveLength(2);
+    expect(sim.agent.posts()).toHaveLength(2);
   });
 
   it('none is held up by the rocket of another tool', async () => {
-    await using scene = await stage(COMMAND);
-    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    const id = scene.github.comments(PULL)[0]?.id ?? 0;
+    await using sim = await simulate(COMMAND);
+    const event = COMMANDS.comment?.(sim.github) as WebhookEvent;
+    const id = sim.github.comments(PULL)[0]?.id ?? 0;
     const user = 'github-actions[bot]';
-    scene.github.addReaction({ subject: 'issue_comment', id, content: 'rocket', user });
-    const result = await scene.runHere({ step: { event } });
+    sim.github.addReaction({ subject: 'issue_comment', id, content: 'rocket', user });
+    const result = await sim.runHere({ step: { event } });
     expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     // It looks once more before it believes that nobody else is at work.
-    expect(scene.github.calls('read+history')).toHaveLength(1);
+    expect(sim.github.calls('read+history')).toHaveLength(1);
     expect(result.virtualMs).toBeGreaterThan(3000);
   });
 
   it('the second is skipped also with comment: false, by the rocket alone', async () => {
-    await using scene = await stage({ ...COMMAND, with: { ...COMMAND.with, comment: false } });
-    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    await scene.runHere({ step: { event } });
-    const second = await scene.runHere({ step: { ...otherRun, event } });
+    await using sim = await simulate({ ...COMMAND, with: { ...COMMAND.with, comment: false } });
+    const event = COMMANDS.comment?.(sim.github) as WebhookEvent;
+    await sim.runHere({ step: { event } });
+    const second = await sim.runHere({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
-    expect(arrivals(scene)).toEqual({ go: 1 });
+    expect(arrivals(sim)).toEqual({ go: 1 });
   });
 });
 
@@ -315,16 +315,16 @@ describe.concurrent('in the usual case a run makes', () => {
     ['four more where it waits', { ...ask, wait: true }, WAIT, ['ask', 'REACT', 'REACT', 'REACT']],
     // Where the machine stalls for half a second, a read is too old to write on, and is made again.
   ])('%s', { retry: 2 }, async (_, inputs = {}, expected, others) => {
-    await using scene = await stage({ github: GITHUB, with: inputs });
-    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
+    await using sim = await simulate({ github: GITHUB, with: inputs });
+    const event = COMMANDS.comment?.(sim.github) as WebhookEvent;
     const step = 'command' in inputs ? { event } : {};
-    const result = await scene.runHere({ step });
+    const result = await sim.runHere({ step });
     expect(result.outputs.delivery).toBe('sent');
     const shorter: Readonly<Record<string, string>> = {
       ...{ [CREATE]: 'CREATE', [UPDATE]: 'UPDATE', [REACT]: 'REACT' },
       'GET collaborators/*/permission': 'ask',
     };
-    const names = callNames(scene.github).map((name) => shorter[name] ?? name);
+    const names = callNames(sim.github).map((name) => shorter[name] ?? name);
     const isOther = (name: string): boolean => name === 'ask' || name === 'REACT';
     expect(names.filter((name) => !isOther(name)).join(' ')).toMatch(expected);
     expect(names.filter(isOther)).toEqual(others);
@@ -335,13 +335,13 @@ describe.concurrent('a note is written again', () => {
   it('where another run overwrites it with what it has read before', async () => {
     let old = '';
     let overwrites = 0;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       github: {
         ...GITHUB,
         trouble: {
           meanwhile({ name }, others) {
-            const [own] = ownComments(scene.github);
+            const [own] = ownComments(sim.github);
             if (own === undefined) return;
             if (old === '') old = own.body;
             // Just after the note of the second run, and just after its last write.
@@ -353,17 +353,17 @@ describe.concurrent('a note is written again', () => {
       },
     });
     let isSecond = false;
-    await scene.runHere({ with: { wait: false, prompt: 'First.' } });
-    old = ownComments(scene.github)[0]?.body ?? '';
+    await sim.runHere({ with: { wait: false, prompt: 'First.' } });
+    old = ownComments(sim.github)[0]?.body ?? '';
     isSecond = true;
-    const second = await scene.runHere({
+    const second = await sim.runHere({
       with: { prompt: 'Second.' },
       step: { github: { run_id: '2' } },
     });
     expect(overwrites).toBe(2);
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(second.annotations).toEqual([]);
-    expect(notes(scene)).toEqual({ 'First.': 'sent', 'Second.': 'sent' });
+    expect(notes(sim)).toEqual({ 'First.': 'sent', 'Second.': 'sent' });
   });
 
   it.each<[string, (call: Call) => boolean]>([
@@ -372,19 +372,19 @@ describe.concurrent('a note is written again', () => {
     ['every second change', ({ name, nth }) => name === UPDATE && nth % 2 === 1],
     ['the claim', ({ name, nth }) => name === REACT && nth === 2],
   ])('where the answer to %s gets lost, and one comment is left', async (_, loses) => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { command: '/agent', prompt: '' },
       github: { ...GITHUB, trouble: { listLagMs: 2500, loses } },
     });
-    const event = COMMANDS.comment?.(scene.github) as WebhookEvent;
-    const first = await scene.runHere({ step: { event } });
+    const event = COMMANDS.comment?.(sim.github) as WebhookEvent;
+    const first = await sim.runHere({ step: { event } });
     expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(first.annotations).toEqual([]);
-    expect(notes(scene)).toEqual({ go: 'sent' });
-    const second = await scene.runHere({ step: { ...ATTEMPT_2, event } });
+    expect(notes(sim)).toEqual({ go: 'sent' });
+    const second = await sim.runHere({ step: { ...ATTEMPT_2, event } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(arrivals(scene)).toEqual({ go: 1 });
-    expect(ownComments(scene.github)).toHaveLength(1);
+    expect(arrivals(sim)).toEqual({ go: 1 });
+    expect(ownComments(sim.github)).toHaveLength(1);
   });
 });
 
@@ -435,7 +435,7 @@ describe.runIf(HAS_SIGNALS)(
         if (isHit) run?.kill('SIGKILL');
         return isHit;
       };
-      await using scene = await stage({
+      await using sim = await simulate({
         with: { wait: true, ...inputs },
         step: { event },
         agent: {
@@ -446,27 +446,27 @@ describe.runIf(HAS_SIGNALS)(
         github: {
           ...GITHUB,
           on(request) {
-            const { name = '' } = scene.github.calls().at(-1) ?? {};
+            const { name = '' } = sim.github.calls().at(-1) ?? {};
             const isHit = when === 'before' && request.status === null && strikes(name);
             return isHit ? { fault: 'hang' } : undefined;
           },
           trouble: { meanwhile: ({ name }) => void (when === 'after' && strikes(name)) },
         },
       });
-      if (name === 'issue_comment') scene.github.addComment(PULL, 'alice', '/agent go');
-      run = scene.start();
+      if (name === 'issue_comment') sim.github.addComment(PULL, 'alice', '/agent go');
+      run = sim.start();
       const first = await run.result;
       run = undefined;
       expect(first.signal).toBe('SIGKILL');
-      const arrived = scene.agent.accepted().length;
+      const arrived = sim.agent.accepted().length;
 
-      const second = await scene.runHere({ step: ATTEMPT_2 });
-      const third = await scene.runHere({ step: ATTEMPT_3 });
+      const second = await sim.runHere({ step: ATTEMPT_2 });
+      const third = await sim.runHere({ step: ATTEMPT_3 });
 
-      const isBegun = ownComments(scene.github).length > 0;
+      const isBegun = ownComments(sim.github).length > 0;
       // Without a note, and where only the job names the place, nobody can tell.
       const isSent = arrived === 1 || (at === CREATE && when === 'before' && isBegun);
-      expect(scene.agent.accepted()).toHaveLength(isSent ? 1 : 0);
+      expect(sim.agent.accepted()).toHaveLength(isSent ? 1 : 0);
       // A note that follows a permission has no baseline to compare the job with; what is written later has.
       const isChecked = name === 'issue_comment' || name === 'pull_request by a person';
       const isNoted = at === CREATE || (at === UPDATE && when === 'after');
@@ -491,7 +491,7 @@ describe.concurrent('where only the job names its pull request, and names anothe
     ['one elsewhere', 'https://gitlab.com/octo/agents/-/merge_requests/7'],
   ])('nothing is sent again: %s', async (_, prLink) => {
     let isAgain = false;
-    await using scene = await stage({
+    await using sim = await simulate({
       step: { event: schedule() },
       agent: {
         jobs: [{ id: JOB, base: { prLink: OWN_LINK } }],
@@ -499,16 +499,16 @@ describe.concurrent('where only the job names its pull request, and names anothe
       },
       github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
     });
-    const first = await scene.runHere();
+    const first = await sim.runHere();
     expect(first.outputs.delivery).toBe('sent');
     isAgain = true;
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([
       expect.stringContaining('this re-run cannot tell whether an earlier attempt sent it'),
     ]);
-    expect(scene.agent.accepted()).toHaveLength(1);
-    expect(ownComments(scene.github, 8)).toEqual([]);
+    expect(sim.agent.accepted()).toHaveLength(1);
+    expect(ownComments(sim.github, 8)).toEqual([]);
   });
 
   it('the wait goes on where the earlier attempt saw it', async () => {
@@ -521,23 +521,23 @@ describe.concurrent('where only the job names its pull request, and names anothe
         ],
       },
     ];
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       step: { event: schedule() },
       agent: { jobs: [{ id: JOB, base: { prLink: OWN_LINK }, turns }] },
       github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
     });
-    const first = await scene.runHere({ with: { 'timeout-minutes': '1' } });
+    const first = await sim.runHere({ with: { 'timeout-minutes': '1' } });
     expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 
   it('while the message is refused, one re-run sends it, whichever it names then', async () => {
     const links = [OWN_LINK, 'https://github.com/octo/agents/pull/8'];
     let link = '';
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true, 'settle-seconds': '0' },
       step: { event: schedule() },
       agent: {
@@ -552,13 +552,13 @@ describe.concurrent('where only the job names its pull request, and names anothe
         trouble: { limits: ({ name, nth }) => (name === CREATE && nth === 1 ? 2 : undefined) },
       },
     });
-    const first = await scene.runHere();
+    const first = await sim.runHere();
     expect(first.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     for (const [index, named] of [links[1], links[0], links[1], links[0]].entries()) {
       link = named ?? '';
-      await scene.runHere({ step: { github: { run_attempt: String(index + 2) } } });
+      await sim.runHere({ step: { github: { run_attempt: String(index + 2) } } });
     }
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 });
 
@@ -576,28 +576,28 @@ describe.concurrent('what changes between two attempts makes no other message of
       { step: { matrix: null } },
     ],
   ])('%s', async (_, before, after) => {
-    await using scene = await stage();
-    await scene.runHere(before);
+    await using sim = await simulate();
+    await sim.runHere(before);
     const step = { ...after.step, ...ATTEMPT_2 };
-    const second = await scene.runHere({ ...after, step });
+    const second = await sim.runHere({ ...after, step });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(second.annotations).toEqual([]);
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
     expect(second.log.includes('was another one in the earlier attempt')).toBe(
       after.with !== undefined,
     );
   });
 
   it('where a smaller matrix has other legs, none of them is sent again', async () => {
-    await using scene = await stage();
+    await using sim = await simulate();
     const run = (leg: string, step: Scenario['step'] = {}) =>
-      scene.runHere({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
+      sim.runHere({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
     for (const leg of ['a', 'b', 'c']) await run(leg);
     for (const leg of ['b', 'd']) {
       const { outputs } = await run(leg, ATTEMPT_2);
       expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     }
-    expect(scene.agent.accepted()).toHaveLength(3);
+    expect(sim.agent.accepted()).toHaveLength(3);
   });
 
   it.each<[string, readonly string[], readonly string[]]>([
@@ -607,101 +607,101 @@ describe.concurrent('what changes between two attempts makes no other message of
     'where all legs are new, %s is taken over once, and each is sent',
     async (_, before, after) => {
       let isRefused = true;
-      await using scene = await stage({
+      await using sim = await simulate({
         agent: { jobs: [{ id: JOB }], onPost: () => (isRefused ? { status: 401 } : undefined) },
         github: { ...GITHUB, trouble: { latencyMs: [5, 40] } },
       });
       const run = (leg: string, step: Scenario['step'] = {}) =>
-        scene.runHere({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
+        sim.runHere({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
       for (const leg of before) await run(leg);
       isRefused = false;
       const results = await Promise.all(after.map((leg) => run(leg, ATTEMPT_2)));
       for (const { outputs } of results) {
         expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent', reason: '' });
       }
-      expect(arrivals(scene)).toEqual(Object.fromEntries(after.map((leg) => [`To ${leg}.`, 1])));
+      expect(arrivals(sim)).toEqual(Object.fromEntries(after.map((leg) => [`To ${leg}.`, 1])));
       for (const leg of after) {
         expect((await run(leg, ATTEMPT_3)).outputs).toMatchObject({ result: 'sent' });
       }
-      expect(scene.agent.accepted()).toHaveLength(after.length);
+      expect(sim.agent.accepted()).toHaveLength(after.length);
     },
   );
 
   it('each use of a step goes on with its own message, and the one that was refused is sent', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 2 ? { status: 401 } : undefined) },
     });
     const uses = ['One.', 'Two.', 'Three.'];
-    for (const prompt of uses) await scene.runHere({ with: { prompt } });
-    expect(arrivals(scene)).toEqual({ 'One.': 1, 'Three.': 1 });
+    for (const prompt of uses) await sim.runHere({ with: { prompt } });
+    expect(arrivals(sim)).toEqual({ 'One.': 1, 'Three.': 1 });
     for (const prompt of uses) {
-      const { outputs } = await scene.runHere({ with: { prompt }, step: ATTEMPT_2 });
+      const { outputs } = await sim.runHere({ with: { prompt }, step: ATTEMPT_2 });
       expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     }
-    for (const prompt of uses) await scene.runHere({ with: { prompt }, step: ATTEMPT_3 });
-    expect(arrivals(scene)).toEqual({ 'One.': 1, 'Three.': 1, 'Two.': 1 });
+    for (const prompt of uses) await sim.runHere({ with: { prompt }, step: ATTEMPT_3 });
+    expect(arrivals(sim)).toEqual({ 'One.': 1, 'Three.': 1, 'Two.': 1 });
   });
 });
 
 describe.concurrent('a re-run', () => {
   it('sends once what a wrong key kept back', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
     });
-    await scene.runHere();
-    const second = await scene.runHere({ step: ATTEMPT_2 });
-    const third = await scene.runHere({ step: ATTEMPT_3 });
+    await sim.runHere();
+    const second = await sim.runHere({ step: ATTEMPT_2 });
+    const third = await sim.runHere({ step: ATTEMPT_3 });
     for (const { outputs } of [second, third]) {
       expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     }
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 
   it('sends once what did not get out in time', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { 'timeout-minutes': '1' },
       agent: {
         jobs: [{ id: JOB }],
         onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '90' } } : undefined),
       },
     });
-    const first = await scene.runHere();
+    const first = await sim.runHere();
     expect(first.outputs.delivery).toBe('not-sent');
     for (const step of [ATTEMPT_2, ATTEMPT_3]) {
-      const { outputs } = await scene.runHere({ step });
+      const { outputs } = await sim.runHere({ step });
       expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     }
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 
   it('sends nothing where the token may not write and a later step has failed', async () => {
-    await using scene = await stage({ github: { ...GITHUB, readOnly: true } });
-    const first = await scene.runHere();
+    await using sim = await simulate({ github: { ...GITHUB, readOnly: true } });
+    const first = await sim.runHere();
     expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(warnings(first)).toEqual([expect.stringContaining('pull-requests: write')]);
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([expect.stringContaining('pull-requests: write')]);
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 
   it('finds a message that was overwritten, by the history of the comment', async () => {
-    await using scene = await stage();
-    await scene.runHere();
-    const [comment] = ownComments(scene.github);
-    const empty = await otherComment(scene);
-    scene.github.editComment(comment?.id ?? 0, empty);
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    await using sim = await simulate();
+    await sim.runHere();
+    const [comment] = ownComments(sim.github);
+    const empty = await otherComment(sim);
+    sim.github.editComment(comment?.id ?? 0, empty);
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 });
 
 /** A comment of ours that knows nothing of the run. */
-async function otherComment({ agent }: Stage): Promise<string> {
-  await using scene = await stage({ with: { 'base-url': agent.url } });
-  await scene.runHere({
+async function otherComment({ agent }: Simulation): Promise<string> {
+  await using sim = await simulate({ with: { 'base-url': agent.url } });
+  await sim.runHere({
     with: { send: 'false', prompt: '' },
   });
-  return ownComments(scene.github)[0]?.body ?? '';
+  return ownComments(sim.github)[0]?.body ?? '';
 }

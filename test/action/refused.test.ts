@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { issueComment } from '../sim/events.ts';
 import { startProxy } from '../sim/proxy.ts';
-import { callNames, errors, JOB, KEY, PULL, stage, warnings } from './scenario.ts';
+import { callNames, errors, JOB, KEY, PULL, simulate, warnings } from './scenario.ts';
 
 it.each<[number, RegExp, string]>([
   [400, /answered 400 to the message: "no such thing"/, 'not-sent'],
@@ -13,20 +13,20 @@ it.each<[number, RegExp, string]>([
 ])(
   '%i fails the step, is said in one sentence and not repeated',
   async (status, message, delivery) => {
-    await using scene = await stage({
+    await using sim = await simulate({
       agent: { onPost: () => ({ status, body: { error: 'no such thing' } }) },
     });
-    const result = await (status === 400 ? scene.run() : scene.runHere());
+    const result = await (status === 400 ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([expect.stringMatching(message)]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery, 'job-id': JOB });
-    expect(scene.agent.posts()).toHaveLength(1);
+    expect(sim.agent.posts()).toHaveLength(1);
   },
 );
 
 it('bad input is one error that names every input; nothing is asked of anybody', async () => {
-  await using scene = await stage({ with: { 'api-key': '', 'job-id': '..', wait: 'yes' } });
-  const result = await scene.run();
+  await using sim = await simulate({ with: { 'api-key': '', 'job-id': '..', wait: 'yes' } });
+  const result = await sim.run();
   expect(result.conclusion).toBe('failure');
   expect(errors(result)).toEqual([
     expect.stringMatching(
@@ -34,18 +34,18 @@ it('bad input is one error that names every input; nothing is asked of anybody',
     ),
   ]);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', results: '[]' });
-  expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
+  expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
 });
 
 it('a key without the prefix of the service is warned of, at the service itself', async () => {
   // Nothing gets past the proxy.
   await using proxy = await startProxy({ onConnect: () => ({ kind: 'answer', status: 403 }) });
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { 'base-url': '', 'api-key': 'another_kind_of_key', comment: false },
     step: { env: { HTTPS_PROXY: `http://${proxy.host}` } },
     secrets: ['another_kind_of_key'],
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(warnings(result)).toEqual([
     'api-key does not begin with "mint_"; the API may not accept it.',
   ]);
@@ -54,13 +54,13 @@ it('a key without the prefix of the service is warned of, at the service itself'
   );
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
 
-  const known = await scene.runHere({ with: { 'api-key': KEY } });
+  const known = await sim.runHere({ with: { 'api-key': KEY } });
   expect(warnings(known)).toEqual([]);
 });
 
 it('a stranger hears nothing of what cannot be read, and costs one read at most', async () => {
   const author = { login: 'mallory', id: 2002, type: 'User' } as const;
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { command: '/agent', prompt: '' },
     step: { event: issueComment({ number: PULL, body: '/agent go', author }) },
     github: {
@@ -73,19 +73,19 @@ it('a stranger hears nothing of what cannot be read, and costs one read at most'
       },
     },
   });
-  const result = await scene.run();
+  const result = await sim.run();
   expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   expect(result.annotations).toEqual([
     { type: 'notice', title: 'Message skipped', message: result.outputs.reason },
   ]);
-  expect(callNames(scene.github).toSorted()).toEqual(['GET collaborators/*/permission', 'read']);
+  expect(callNames(sim.github).toSorted()).toEqual(['GET collaborators/*/permission', 'read']);
 });
 
 it('where the poll before the message is refused, nothing is sent', async () => {
-  await using scene = await stage({ with: { wait: true, 'job-id': 'another' } });
-  const result = await scene.runHere();
+  await using sim = await simulate({ with: { wait: true, 'job-id': 'another' } });
+  const result = await sim.runHere();
   expect(errors(result)).toEqual([
     expect.stringMatching(/^Nothing was sent to job another\..*404/),
   ]);
-  expect(scene.agent.posts()).toEqual([]);
+  expect(sim.agent.posts()).toEqual([]);
 });

@@ -11,7 +11,7 @@ import {
   PROJECT,
   PULL,
   type Scenario,
-  stage,
+  simulate,
   warnings,
 } from './scenario.ts';
 
@@ -54,10 +54,10 @@ async function rerun(scenario: Scenario, { killAt, between, isBuilt = false }: C
     },
     ...scenario.agent,
   };
-  await using scene = await stage({ ...scenario, agent });
-  const run = isBuilt ? scene.run : scene.runHere;
+  await using sim = await simulate({ ...scenario, agent });
+  const run = isBuilt ? sim.run : sim.runHere;
   async function runKilled() {
-    const run = scene.start();
+    const run = sim.start();
     kill = () => run.kill('SIGKILL');
     const result = await run.result;
     kill = undefined;
@@ -67,7 +67,7 @@ async function rerun(scenario: Scenario, { killAt, between, isBuilt = false }: C
   between?.();
   const github = { ...scenario.step?.github, run_attempt: '2' };
   const second = await run({ step: { ...scenario.step, github } });
-  return { first, second, posts: scene.agent.posts().length, scene };
+  return { first, second, posts: sim.agent.posts().length, sim };
 }
 
 describe('a re-run does not send again', () => {
@@ -116,7 +116,7 @@ describe('a re-run does not send again', () => {
       value: performance.timeOrigin - 3_600_000,
     });`;
     const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(behind)}`];
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       agent: {
         jobs: [
@@ -128,26 +128,26 @@ describe('a re-run does not send again', () => {
         ],
       },
     });
-    const first = await scene.runHere({ with: { 'timeout-minutes': '1' } });
+    const first = await sim.runHere({ with: { 'timeout-minutes': '1' } });
     expect(first.outputs.result).toBe('timed-out');
-    const second = await scene.run({ step: { ...ATTEMPT_2, nodeArgs } });
+    const second = await sim.run({ step: { ...ATTEMPT_2, nodeArgs } });
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(scene.time.elapsed()).toBeLessThan(400_000);
+    expect(sim.time.elapsed()).toBeLessThan(400_000);
   });
 
   it('but reports the end that the earlier attempt saw', async () => {
-    const { first, second, posts, scene } = await rerun({ with: { wait: true } });
+    const { first, second, posts, sim } = await rerun({ with: { wait: true } });
     expect(first.outputs.result).toBe('completed');
-    const looks = scene.agent.gets().length;
+    const looks = sim.agent.gets().length;
     expect(second.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(posts).toBe(1);
     expect(looks).toBe(JSON.parse(first.outputs.results ?? '')[0].polls);
   });
 
   it('but leaves out a link that somebody has put into the comment', async () => {
-    await using scene = await stage({ with: { wait: true } });
-    await scene.runHere();
-    const [comment] = scene.github.comments(PULL);
+    await using sim = await simulate({ with: { wait: true } });
+    await sim.runHere();
+    const [comment] = sim.github.comments(PULL);
     const data = readText(comment?.body ?? '', PROJECT);
     if (comment === undefined || typeof data === 'string') throw new Error('it cannot be read');
     const jobs = data.jobs.map((job) => ({
@@ -155,8 +155,8 @@ describe('a re-run does not send again', () => {
       record: job.record && { ...job.record, prLink: 'https://github.com:x/octo/agents/pull/7' },
     }));
     const edited = composeText(PROJECT, { ...data, jobs }, () => 'What people see.');
-    scene.github.editComment(comment.id, edited);
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    sim.github.editComment(comment.id, edited);
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', 'pr-link': '' });
   });
 
@@ -230,27 +230,27 @@ describe('a re-run that cannot tell whether an earlier attempt sent it', () => {
     ['is skipped in a status that only-when leaves out', 'failed', 'skipped', /it is active, and/],
     ['sends nothing in any other status', 'active', 'error', /cannot tell whether an earlier/],
   ])('%s', async (_, onlyWhen, result, reason) => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { comment: false, 'only-when': onlyWhen },
       agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
       step: ATTEMPT_2,
     });
-    const { outputs } = await (result === 'error' ? scene.run() : scene.runHere());
+    const { outputs } = await (result === 'error' ? sim.run() : sim.runHere());
     expect(outputs).toMatchObject({ result, delivery: 'not-sent', status: 'active' });
     expect(outputs.reason).toMatch(reason);
-    expect(scene.agent.posts()).toEqual([]);
+    expect(sim.agent.posts()).toEqual([]);
   });
 });
 
 it('a job that a re-run cannot poll for its comment is not polled again for only-when', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { 'only-when': 'failed' },
     agent: { onGet: () => ({ status: 404 }) },
     step: { event: push(), github: { run_attempt: '2' } },
   });
-  const { outputs } = await scene.runHere();
+  const { outputs } = await sim.runHere();
   expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(scene.agent.journal).toHaveLength(1);
+  expect(sim.agent.journal).toHaveLength(1);
 });
 
 describe('a re-run sends', () => {
@@ -305,28 +305,28 @@ describe('a re-run sends', () => {
 });
 
 it('another step of the same run sends a message of its own', async () => {
-  await using scene = await stage();
-  await scene.runHere();
+  await using sim = await simulate();
+  await sim.runHere();
   const inputs = { prompt: 'Something else.' };
   const facts = { action: 'follow-up-2' };
-  await scene.runHere({ with: inputs, step: { github: facts } });
-  const again = await scene.runHere({
+  await sim.runHere({ with: inputs, step: { github: facts } });
+  const again = await sim.runHere({
     with: inputs,
     step: { github: { ...facts, run_attempt: '2' } },
   });
   expect(again.outputs.delivery).toBe('sent');
-  expect(scene.agent.accepted()).toHaveLength(2);
+  expect(sim.agent.accepted()).toHaveLength(2);
 });
 
 it('a first attempt that cannot read its memory works without, and says so', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     github: {
       issues: [{ number: PULL }],
       on: ({ method, path }) =>
         method === 'GET' || path === '/graphql' ? { status: 500 } : undefined,
     },
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(result.outputs.result).toBe('sent');
   expect(warnings(result)).toEqual([
     expect.stringMatching(
@@ -343,9 +343,9 @@ describe('a comment that cannot be understood is left as it is, and a re-run sen
     ['without its first line', body.slice(body.indexOf('\n') + 1)],
     ['without its data', body.slice(0, body.lastIndexOf('\n'))],
   ])('%s', async (name, broken) => {
-    await using scene = await stage();
-    const run = name === 'edited by hand' ? scene.run : scene.runHere;
-    scene.github.addComment(PULL, 'github-actions[bot]', broken);
+    await using sim = await simulate();
+    const run = name === 'edited by hand' ? sim.run : sim.runHere;
+    sim.github.addComment(PULL, 'github-actions[bot]', broken);
     const first = await run();
     expect(first.outputs.result).toBe('sent');
     expect(warnings(first)).toEqual([
@@ -356,95 +356,95 @@ describe('a comment that cannot be understood is left as it is, and a re-run sen
     expect(errors(second)).toEqual([
       expect.stringContaining('because a comment of this action cannot be read'),
     ]);
-    expect(scene.github.comments(PULL).map(({ body }) => body)).toEqual([broken]);
+    expect(sim.github.comments(PULL).map(({ body }) => body)).toEqual([broken]);
   });
 
   it('but not where only its line ends have changed', async () => {
-    await using scene = await stage();
-    await scene.runHere();
-    const [comment] = scene.github.comments(PULL);
-    scene.github.editComment(comment?.id ?? 0, `${comment?.body.replaceAll('\n', '\r\n')}\r\n`);
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    await using sim = await simulate();
+    await sim.runHere();
+    const [comment] = sim.github.comments(PULL);
+    sim.github.editComment(comment?.id ?? 0, `${comment?.body.replaceAll('\n', '\r\n')}\r\n`);
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(scene.agent.posts()).toHaveLength(1);
+    expect(sim.agent.posts()).toHaveLength(1);
   });
 });
 
 describe('what an earlier attempt sent stays remembered', () => {
   it('by a third attempt, after a second that could not read it', async () => {
     let isBroken = false;
-    await using scene = await stage({
+    await using sim = await simulate({
       github: {
         issues: [{ number: PULL }],
         on: ({ path }) => (isBroken && path === '/graphql' ? { status: 500 } : undefined),
       },
     });
-    await scene.runHere();
+    await sim.runHere();
     isBroken = true;
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     isBroken = false;
-    const third = await scene.runHere({ step: { github: { run_attempt: '3' } } });
+    const third = await sim.runHere({ step: { github: { run_attempt: '3' } } });
     expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(scene.agent.posts()).toHaveLength(1);
+    expect(sim.agent.posts()).toHaveLength(1);
   });
 
   it('by an app whose own login cannot be learned where GraphQL fails', async () => {
     let isBroken = false;
-    await using scene = await stage({
+    await using sim = await simulate({
       github: {
         viewer: { login: 'my-app[bot]', id: 77, type: 'Bot' },
         issues: [{ number: PULL }],
         on: ({ path }) => (isBroken && path === '/graphql' ? { status: 502 } : undefined),
       },
     });
-    await scene.runHere();
+    await sim.runHere();
     isBroken = true;
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(scene.agent.posts()).toHaveLength(1);
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    expect(sim.agent.posts()).toHaveLength(1);
+    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
   it('where only the job names the pull request, and the poll for it is counted', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
-    await using scene = await stage({
+    await using sim = await simulate({
       agent: { jobs: [{ id: JOB, base: { prLink } }] },
       step: { event: push() },
     });
-    await scene.runHere();
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    await sim.runHere();
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     // One before the message, so that it is noted where it can be found, and one for the note.
-    expect(scene.agent.gets()).toHaveLength(2);
+    expect(sim.agent.gets()).toHaveLength(2);
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([{ result: 'sent', polls: 1 }]);
   });
 
   it('where only the job names the pull request, and it cannot be fetched', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     let isBroken = false;
-    await using scene = await stage({
+    await using sim = await simulate({
       agent: {
         jobs: [{ id: JOB, base: { prLink } }],
         onGet: () => (isBroken ? { status: 500 } : undefined),
       },
       step: { event: push() },
     });
-    await scene.runHere();
+    await sim.runHere();
     isBroken = true;
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([
       expect.stringMatching(
         /cannot tell whether an earlier attempt sent it\. The API answered 500/,
       ),
     ]);
-    expect(scene.agent.posts()).toHaveLength(1);
+    expect(sim.agent.posts()).toHaveLength(1);
   });
 
   it('where only the job names the pull request, and is fetched when other comments have taken long', async () => {
     const two = ['job-1', 'job-2'].map((id, index) => ({ id, number: 11 + index }));
     let [isAgain, misses] = [false, 0];
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { 'job-id': 'job-1 job-2', wait: true },
       step: { event: push() },
       github: {
@@ -465,21 +465,21 @@ describe('what an earlier attempt sent stays remembered', () => {
       },
       time: { graceMs: 150 },
     });
-    await scene.runHere();
+    await sim.runHere();
     [isAgain, misses] = [true, 1];
-    const second = await scene.runHere({ step: ATTEMPT_2 });
+    const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([
       // Its note could not be written, so nothing was sent.
       { result: 'error', delivery: 'not-sent' },
       { result: 'completed', delivery: 'sent', reason: '' },
     ]);
-    expect(scene.agent.accepted()).toMatchObject([{ jobId: 'job-2' }]);
+    expect(sim.agent.accepted()).toMatchObject([{ jobId: 'job-2' }]);
   });
 
   it.runIf(HAS_SIGNALS)(
     'where only the look before the message named the conversation',
     async () => {
-      await using scene = await stage({
+      await using sim = await simulate({
         with: { wait: true },
         step: { event: push() },
         agent: {
@@ -492,18 +492,18 @@ describe('what an earlier attempt sent stays remembered', () => {
           ],
         },
       });
-      const run = scene.start({
+      const run = sim.start({
         step: { onLine: (line) => void (/remain/.test(line) && run.kill('SIGKILL')) },
       });
       await run.result;
-      await scene.run({ step: ATTEMPT_2 });
-      expect(scene.agent.accepted()).toHaveLength(1);
+      await sim.run({ step: ATTEMPT_2 });
+      expect(sim.agent.accepted()).toHaveLength(1);
     },
   );
 
   it('and is not taken for answered by what was sent to the job since', async () => {
     let isLost = true;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       agent: {
         onPost() {
@@ -513,12 +513,12 @@ describe('what an earlier attempt sent stays remembered', () => {
         },
       },
     });
-    const first = await scene.runHere();
+    const first = await sim.runHere();
     expect(first.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-    await scene.runHere({ with: { prompt: 'Something else.' } });
-    const again = await scene.runHere({ step: ATTEMPT_2 });
+    await sim.runHere({ with: { prompt: 'Something else.' } });
+    const again = await sim.runHere({ step: ATTEMPT_2 });
     expect(again.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-    expect(scene.agent.accepted()).toHaveLength(1);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 
   it('nor is what was surely sent, so that its end stays unconfirmed', async () => {
@@ -526,49 +526,49 @@ describe('what an earlier attempt sent stays remembered', () => {
       { afterMs: 2000, set: { status: 'active' } },
       { afterMs: 100_000, set: { status: 'completed' } },
     ];
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       agent: { jobs: [{ id: JOB, turns: [{ steps }] }] },
     });
-    const first = await scene.runHere({ with: { 'timeout-minutes': '1' } });
+    const first = await sim.runHere({ with: { 'timeout-minutes': '1' } });
     expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
-    const other = await scene.runHere({ with: { prompt: 'Something else.' } });
+    const other = await sim.runHere({ with: { prompt: 'Something else.' } });
     expect(other.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-    const again = await scene.runHere({ step: ATTEMPT_2 });
+    const again = await sim.runHere({ step: ATTEMPT_2 });
     expect(again.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     expect(again.outputs.reason).toContain('Another message was sent to it since');
-    expect(scene.agent.accepted()).toHaveLength(2);
+    expect(sim.agent.accepted()).toHaveLength(2);
   });
 });
 
 it('a re-run whose note cannot be written sends nothing, for the next one could not tell', async () => {
   let posts = 0;
   let isDown = false;
-  await using scene = await stage({
+  await using sim = await simulate({
     agent: { jobs: [{ id: JOB }], onPost: () => (++posts === 1 ? { status: 401 } : undefined) },
     github: {
       issues: [{ number: PULL }],
       on: ({ method }) => (isDown && method === 'PATCH' ? { status: 502 } : undefined),
     },
   });
-  await scene.runHere();
+  await sim.runHere();
   isDown = true;
-  const second = await scene.runHere({ step: ATTEMPT_2 });
+  const second = await sim.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect(errors(second)).toEqual([
     expect.stringContaining('the message could not be noted in the comment'),
   ]);
   isDown = false;
-  const third = await scene.runHere({ step: { github: { run_attempt: '3' } } });
+  const third = await sim.runHere({ step: { github: { run_attempt: '3' } } });
   expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-  expect(scene.agent.accepted()).toHaveLength(1);
+  expect(sim.agent.accepted()).toHaveLength(1);
 });
 
 it.runIf(HAS_SIGNALS)(
   'a re-run that is cancelled while its note is written says just that',
   async () => {
     let cancel: (() => void) | undefined;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true },
       agent: { jobs: [{ id: JOB }], onPost: () => ({ status: 401 }) },
       github: {
@@ -580,33 +580,33 @@ it.runIf(HAS_SIGNALS)(
         },
       },
     });
-    await scene.runHere();
-    const run = scene.start({ step: ATTEMPT_2 });
+    await sim.runHere();
+    const run = sim.start({ step: ATTEMPT_2 });
     cancel = () => run.kill('SIGINT');
     const result = await run.result;
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
-    expect(scene.agent.posts()).toHaveLength(1);
+    expect(sim.agent.posts()).toHaveLength(1);
   },
 );
 
 it('a re-run sends what was never begun, for an earlier step failed', async () => {
-  await using scene = await stage();
-  const second = await scene.runHere({ step: ATTEMPT_2 });
+  await using sim = await simulate();
+  const second = await sim.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   expect(second.annotations).toEqual([]);
   // Before it believes that, it looks once more, and at what was overwritten.
   expect(second.virtualMs).toBeGreaterThan(3000);
-  expect(scene.github.calls('read+history')).toHaveLength(1);
-  expect(scene.agent.accepted()).toHaveLength(1);
+  expect(sim.github.calls('read+history')).toHaveLength(1);
+  expect(sim.agent.accepted()).toHaveLength(1);
 });
 
 it('what somebody deletes between two attempts is forgotten, and is sent again', async () => {
-  await using scene = await stage();
-  await scene.runHere();
-  scene.github.deleteComment(scene.github.comments(PULL)[0]?.id ?? 0);
-  const second = await scene.runHere({ step: ATTEMPT_2 });
+  await using sim = await simulate();
+  await sim.runHere();
+  sim.github.deleteComment(sim.github.comments(PULL)[0]?.id ?? 0);
+  const second = await sim.runHere({ step: ATTEMPT_2 });
   expect(second.outputs.result).toBe('sent');
-  expect(scene.agent.accepted()).toHaveLength(2);
+  expect(sim.agent.accepted()).toHaveLength(2);
 });
 
 describe('where one of two messages to a job was refused, a re-run sends that one and no other', () => {
@@ -624,7 +624,7 @@ describe('where one of two messages to a job was refused, a re-run sends that on
   ])('%s', async (_, use) => {
     const done = { steps: [{ afterMs: 60_000, set: { status: 'failed' } }] };
     for (const order of ['B', 'AB', 'BA']) {
-      await using scene = await stage({
+      await using sim = await simulate({
         with: { wait: true, 'settle-seconds': '0' },
         agent: {
           jobs: [{ id: JOB, turns: [done] }],
@@ -632,9 +632,9 @@ describe('where one of two messages to a job was refused, a re-run sends that on
             n === 1 ? { status: 429, headers: { 'retry-after': '9999' } } : undefined,
         },
       });
-      for (const name of ['A', 'B']) await scene.runHere({ with: use(name, 1) });
-      for (const name of order) await scene.runHere({ with: use(name, 2), step: ATTEMPT_2 });
-      const sent = scene.agent.accepted().map(({ prompt }) => prompt.slice(-2));
+      for (const name of ['A', 'B']) await sim.runHere({ with: use(name, 1) });
+      for (const name of order) await sim.runHere({ with: use(name, 2), step: ATTEMPT_2 });
+      const sent = sim.agent.accepted().map(({ prompt }) => prompt.slice(-2));
       expect(sent).toEqual(order === 'B' ? ['B.'] : ['B.', 'A.']);
     }
   });
@@ -642,59 +642,59 @@ describe('where one of two messages to a job was refused, a re-run sends that on
 
 it('what a first attempt could not note is sent again, and the first attempt says so', async () => {
   let isDown = true;
-  await using scene = await stage({
+  await using sim = await simulate({
     github: {
       issues: [{ number: PULL }],
       on: ({ method, path }) =>
         isDown && method === 'POST' && path.endsWith('/comments') ? { status: 403 } : undefined,
     },
   });
-  const first = await scene.runHere();
+  const first = await sim.runHere();
   expect(warnings(first)).toEqual([
     expect.stringContaining('a re-run will not know what was sent, and may send it again'),
   ]);
   isDown = false;
-  const second = await scene.runHere({ step: ATTEMPT_2 });
+  const second = await sim.runHere({ step: ATTEMPT_2 });
   expect(second.outputs.result).toBe('sent');
-  expect(scene.agent.accepted()).toHaveLength(2);
+  expect(sim.agent.accepted()).toHaveLength(2);
 });
 
 it.each<[string, Scenario]>([
   ['on another pull request', { with: { 'pr-number': '8' } }],
   ['by a step that has another name now', { step: { github: { action: 'follow-up-2' } } }],
 ])('what was noted %s is sent again', async (_, before) => {
-  await using scene = await stage({
+  await using sim = await simulate({
     github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
   });
-  await scene.runHere(before);
-  const second = await scene.runHere({ step: ATTEMPT_2 });
+  await sim.runHere(before);
+  const second = await sim.runHere({ step: ATTEMPT_2 });
   expect(second.outputs.result).toBe('sent');
-  expect(scene.agent.accepted()).toHaveLength(2);
+  expect(sim.agent.accepted()).toHaveLength(2);
 });
 
 it('what somebody replaces by another text is found in the history of the comment', async () => {
-  await using scene = await stage();
-  await scene.runHere();
-  scene.github.editComment(scene.github.comments(PULL)[0]?.id ?? 0, 'Done, thank you.');
-  const second = await scene.runHere({ step: ATTEMPT_2 });
+  await using sim = await simulate();
+  await sim.runHere();
+  sim.github.editComment(sim.github.comments(PULL)[0]?.id ?? 0, 'Done, thank you.');
+  const second = await sim.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-  expect(scene.agent.accepted()).toHaveLength(1);
-  expect(scene.github.comments(PULL).map(({ body }) => body)).toContain('Done, thank you.');
+  expect(sim.agent.accepted()).toHaveLength(1);
+  expect(sim.github.comments(PULL).map(({ body }) => body)).toContain('Done, thank you.');
 });
 
 it('an attempt that continues after GitHub has started the next one leaves the message to it', async () => {
-  await using scene = await stage();
+  await using sim = await simulate();
   // GitHub has lost the runner of the first attempt before its note.
-  const second = await scene.runHere({ step: ATTEMPT_2 });
+  const second = await sim.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-  const first = await scene.runHere();
+  const first = await sim.runHere();
   expect(first.outputs).toMatchObject({
     result: 'skipped',
     delivery: 'not-sent',
     reason: 'Nothing was sent to job job-1: a later attempt of this run has its message.',
   });
-  expect(scene.agent.accepted()).toHaveLength(1);
-  const third = await scene.runHere({ step: { github: { run_attempt: '3' } } });
+  expect(sim.agent.accepted()).toHaveLength(1);
+  const third = await sim.runHere({ step: { github: { run_attempt: '3' } } });
   expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-  expect(scene.agent.accepted()).toHaveLength(1);
+  expect(sim.agent.accepted()).toHaveLength(1);
 });

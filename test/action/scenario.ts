@@ -49,11 +49,11 @@ export interface Scenario {
 }
 
 /** A scenario under way: the servers live until it is disposed of. */
-export interface Stage extends AsyncDisposable {
+export interface Simulation extends AsyncDisposable {
   readonly agent: Agent;
   readonly github: GitHub;
   readonly time: VirtualTime;
-  /** Starts the step; further steps on the same stage see what the earlier ones left. */
+  /** Starts the step; further steps in the same simulation see what the earlier ones left. */
   start(more?: Pick<Scenario, 'with' | 'step'>): StepRun;
   /** Runs the step, and checks what holds for every run. */
   run(more?: Pick<Scenario, 'with' | 'step'>): Promise<StepResult>;
@@ -64,7 +64,7 @@ export interface Stage extends AsyncDisposable {
 }
 
 /** Sets up the service and GitHub, with time that both share with the step. */
-export async function stage(scenario: Scenario = {}): Promise<Stage> {
+export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
   const time = virtualTime(scenario.time);
   const agent = await startAgent({
     project: PROJECT,

@@ -9,7 +9,7 @@ import {
   PULL,
   remembered,
   type Scenario,
-  stage,
+  simulate,
   TOKEN,
   warnings,
 } from './scenario.ts';
@@ -57,7 +57,7 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
   const jobs = [{ id: JOB, base: { createdAt: AT }, turns: [{ steps }] }];
 
   it.each(WORDS)('%s', async (word) => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { wait: true, command: '/agent', prompt: '' },
       agent: { jobs },
       github: {
@@ -69,10 +69,10 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
         event: issueComment({ number: PULL, body: '/agent Add examples.' }),
       },
     });
-    const run = word === WORDS[0] ? scene.run : scene.runHere;
+    const run = word === WORDS[0] ? sim.run : sim.runHere;
     const result = await run();
 
-    const [comment] = scene.github.comments(PULL);
+    const [comment] = sim.github.comments(PULL);
     expect(result.annotations).toEqual([]);
     expect(result.outputs).toEqual({
       status: 'completed',
@@ -95,7 +95,7 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
         ...{ elapsedSeconds: expect.any(Number), polls: expect.any(Number) },
       },
     ]);
-    expect(remembered(scene.github).jobs).toMatchObject([
+    expect(remembered(sim.github).jobs).toMatchObject([
       {
         ...{ id: JOB, record: { status: 'completed', prLink: LINK } },
         turns: [{ delivery: 'sent', result: 'completed', evidence: true, reason: [] }],
@@ -109,23 +109,23 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
     });
     expect(again.annotations).toEqual([]);
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent', 'job-id': JOB });
-    expect(scene.agent.posts()).toHaveLength(1);
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    expect(sim.agent.posts()).toHaveLength(1);
+    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
   it.each(['error', 'not-sent', 'refused', 'null', '2026', 'http'])(
     'where it fails: %s',
     async (word) => {
-      await using scene = await stage({
+      await using sim = await simulate({
         agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
         step: withProxyPassword(word),
       });
-      const { outputs } = await scene.runHere();
+      const { outputs } = await sim.runHere();
       expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'job-id': JOB });
       expect(JSON.parse(outputs.results ?? '')).toMatchObject([
         { jobId: JOB, delivery: 'not-sent', result: 'error', confirmed: null, status: null },
       ]);
-      expect(remembered(scene.github).jobs).toMatchObject([
+      expect(remembered(sim.github).jobs).toMatchObject([
         { turns: [{ delivery: 'not-sent', result: 'error' }] },
       ]);
     },
@@ -216,34 +216,34 @@ describe.concurrent('the password of a proxy shows nowhere, whoever says it', ()
       { github: { on: () => ({ status: 403, body: { message: said } }) }, with: { prompt: 'x' } },
     ],
   ])('%s', async (_, scenario) => {
-    await using scene = await stage({ ...scenario, step: { ...step, ...scenario.step } });
-    const result = await scene.runHere();
+    await using sim = await simulate({ ...scenario, step: { ...step, ...scenario.step } });
+    const result = await sim.runHere();
     // What the workflow itself wrote goes to the service as it is.
-    const agent = { journal: scene.agent.journal.map((request) => ({ ...request, body: '' })) };
+    const agent = { journal: sim.agent.journal.map((request) => ({ ...request, body: '' })) };
     // Whom GitHub is asked about, it has named itself.
-    const github = { journal: scene.github.journal.map((request) => ({ ...request, path: '' })) };
+    const github = { journal: sim.github.journal.map((request) => ({ ...request, path: '' })) };
     expect(findTraces(secrets, result, agent, github)).toEqual([]);
   });
 });
 
 it('what an earlier run showed, and is a secret by now, goes with the next run', async () => {
   const word = 'canary-5c1e8d-of-later';
-  await using scene = await stage({ with: { wait: true, prompt: `Use ${word}.` } });
-  const first = await scene.runHere();
-  const [before] = scene.github.comments(PULL);
+  await using sim = await simulate({ with: { wait: true, prompt: `Use ${word}.` } });
+  const first = await sim.runHere();
+  const [before] = sim.github.comments(PULL);
   expect(before?.body).toContain(word);
-  const writes = scene.github.writes().length;
+  const writes = sim.github.writes().length;
 
   const step = { ...withProxyPassword(word), github: { run_attempt: '2' } };
-  const rerun = await scene.runHere({ step });
+  const rerun = await sim.runHere({ step });
   expect(rerun.outputs).toEqual({ ...first.outputs, results: expect.any(String) });
-  expect(scene.agent.posts()).toHaveLength(1);
-  const [after] = scene.github.comments(PULL);
+  expect(sim.agent.posts()).toHaveLength(1);
+  const [after] = sim.github.comments(PULL);
   expect(after?.body).not.toContain(word);
   expect(after?.body).toContain('Use ***.');
-  expect(remembered(scene.github).jobs[0]?.turns).toMatchObject([{ prompt: 'Use ***.' }]);
+  expect(remembered(sim.github).jobs[0]?.turns).toMatchObject([{ prompt: 'Use ***.' }]);
   // It is what was written, so that it is not written again and again.
-  expect(scene.github.writes()).toHaveLength(writes + 1);
+  expect(sim.github.writes()).toHaveLength(writes + 1);
 });
 
 describe.concurrent('an input that holds a secret, and is shown as it is, is refused', () => {
@@ -261,23 +261,23 @@ describe.concurrent('an input that holds a secret, and is shown as it is, is ref
     ['command', `/${token}`, 'github-token'],
   ])('%s, %s', async (name, value, holds) => {
     const inputs = { 'api-key': key, 'github-token': token, [name]: value };
-    await using scene = await stage({ with: inputs });
-    const result = await (name === 'command' ? scene.run() : scene.runHere());
+    await using sim = await simulate({ with: inputs });
+    const result = await (name === 'command' ? sim.run() : sim.runHere());
     expect(errors(result)).toEqual([
       expect.stringMatching(new RegExp(`^Nothing was sent\\. ${name} contains ${holds}, `)),
     ]);
     expect(warnings(result)).toEqual([]);
-    expect([...scene.agent.journal, ...scene.github.journal]).toEqual([]);
+    expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
     const secrets = { key, token, more: [] };
-    expect(findTraces(secrets, result, scene.agent, scene.github)).toEqual([]);
+    expect(findTraces(secrets, result, sim.agent, sim.github)).toEqual([]);
   });
 
   it('but not one that a very short secret occurs in by chance', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { 'api-key': 'job' },
       agent: { jobs: [{ id: JOB }], apiKey: 'job' },
     });
-    const { outputs } = await scene.runHere();
+    const { outputs } = await sim.runHere();
     expect(outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 });
@@ -285,8 +285,8 @@ describe.concurrent('an input that holds a secret, and is shown as it is, is ref
 it('a secret of 20 KB that is no key, in many lines, is refused by its name, and none of it shows', async () => {
   const lines = Array.from({ length: 500 }, (_, index) => `line ${index} of a canary credential`);
   const key = lines.join('\n');
-  await using scene = await stage({ with: { 'api-key': key } });
-  const result = await scene.run();
+  await using sim = await simulate({ with: { 'api-key': key } });
+  const result = await sim.run();
   expect(errors(result)).toEqual([
     'Nothing was sent. api-key contains a line break or control character; store the secret again.',
   ]);

@@ -8,7 +8,7 @@ import {
   ownComments,
   PULL,
   remembered,
-  stage,
+  simulate,
   warnings,
 } from './scenario.ts';
 
@@ -34,78 +34,78 @@ describe('send: false', () => {
     ],
     ['queued', 'active', 'success', []],
   ])('looks once at a job that is %s: %s', async (status, word, conclusion, reasons) => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: LOOK,
       agent: { jobs: [{ id: JOB, base: { status } }] },
     });
-    const result = await (status === 'active' ? scene.run() : scene.runHere());
+    const result = await (status === 'active' ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe(conclusion);
     const facts = { result: word, status, delivery: 'not-sent', confirmed: '' };
     expect(result.outputs).toMatchObject({ ...facts, reason: reasons.join('') });
     expect(errors(result)).toEqual(reasons);
-    expect(scene.agent.journal.map(({ method }) => method)).toEqual(['GET']);
+    expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET']);
     expect(result.log).not.toContain('essage');
   });
 
   it('enters the job into the comment, so that a command need not name it, and once', async () => {
-    await using scene = await stage({ with: LOOK });
-    const first = await scene.runHere();
+    await using sim = await simulate({ with: LOOK });
+    const first = await sim.runHere();
     expect(first.outputs['comment-url']).toContain(`/pull/${PULL}#issuecomment-`);
-    expect(remembered(scene.github).jobs).toMatchObject([
+    expect(remembered(sim.github).jobs).toMatchObject([
       { id: JOB, record: { status: 'completed', model: 'sonnet' }, turns: [] },
     ]);
-    expect(callNames(scene.github)).toEqual(['read', 'POST issues/#/comments', 'read']);
+    expect(callNames(sim.github)).toEqual(['read', 'POST issues/#/comments', 'read']);
 
     // Nothing is new, and nothing is written.
-    const second = await scene.runHere({ step: RUN_2 });
+    const second = await sim.runHere({ step: RUN_2 });
     expect(second.outputs['comment-url']).toBe('');
-    expect(callNames(scene.github, 3)).toEqual(['read']);
+    expect(callNames(sim.github, 3)).toEqual(['read']);
 
     const event = issueComment({ number: PULL, body: '/agent go on' });
     const inputs = { send: 'true', command: '/agent', 'job-id': '' };
-    const command = await scene.runHere({ with: inputs, step: { event } });
+    const command = await sim.runHere({ with: inputs, step: { event } });
     expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
   it('says nothing on GitHub with comment: false, or without a conversation', async () => {
-    await using scene = await stage({ with: LOOK });
-    await scene.runHere({ with: { comment: false } });
-    await scene.runHere({ step: { event: schedule() } });
-    expect(scene.github.journal).toEqual([]);
+    await using sim = await simulate({ with: LOOK });
+    await sim.runHere({ with: { comment: false } });
+    await sim.runHere({ step: { event: schedule() } });
+    expect(sim.github.journal).toEqual([]);
   });
 
   it('ignores the prompt', async () => {
-    await using scene = await stage({ with: { ...LOOK, 'prompt-file': '../../etc/passwd' } });
-    expect((await scene.runHere()).outputs.result).toBe('completed');
+    await using sim = await simulate({ with: { ...LOOK, 'prompt-file': '../../etc/passwd' } });
+    expect((await sim.runHere()).outputs.result).toBe('completed');
   });
 
   it('watches a job, and takes the first final status for the end', async () => {
     let looks = 0;
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { ...LOOK, wait: true },
       agent: {
         jobs: [{ id: JOB }],
         onGet: () => ({ body: { id: JOB, status: ++looks > 3 ? 'completed' : 'active' } }),
       },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs).toMatchObject({
       result: 'completed',
       delivery: 'not-sent',
       reason: '',
     });
-    expect(scene.agent.gets()).toHaveLength(4);
-    expect(scene.agent.posts()).toEqual([]);
+    expect(sim.agent.gets()).toHaveLength(4);
+    expect(sim.agent.posts()).toEqual([]);
     expect([...errors(result), ...warnings(result)]).toEqual([]);
-    expect(remembered(scene.github).jobs).toMatchObject([{ id: JOB, turns: [] }]);
+    expect(remembered(sim.github).jobs).toMatchObject([{ id: JOB, turns: [] }]);
   });
 
   it('ends at the deadline', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { ...LOOK, wait: true, 'timeout-minutes': '1' },
       agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
     });
-    const result = await scene.runHere();
+    const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
       expect.stringContaining('its status is active, and the agent keeps working'),
@@ -116,8 +116,8 @@ describe('send: false', () => {
     ['once', {}],
     ['to wait', { wait: 'true' }],
   ])('tells that the job cannot be seen (%s)', async (_, more) => {
-    await using scene = await stage({ with: { ...LOOK, ...more, 'job-id': 'job-2' } });
-    const result = await scene.runHere();
+    await using sim = await simulate({ with: { ...LOOK, ...more, 'job-id': 'job-2' } });
+    const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(result)).toEqual([expect.stringMatching(/^Job job-2 c.*check job-id/)]);
   });
@@ -125,7 +125,7 @@ describe('send: false', () => {
 
 describe('a wait that goes on in a later run', () => {
   it('takes up the message that the comment remembers, its base and its time', async () => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: { 'settle-seconds': '300' },
       agent: {
         jobs: [
@@ -144,9 +144,9 @@ describe('a wait that goes on in a later run', () => {
       },
     });
     // The first run gives up waiting.
-    const first = await scene.run({ with: { wait: true, 'timeout-minutes': '0.5' } });
+    const first = await sim.run({ with: { wait: true, 'timeout-minutes': '0.5' } });
     expect(first.outputs.result).toBe('timed-out');
-    const second = await scene.run({ with: { ...LOOK, wait: true, 'job-id': '' }, step: RUN_2 });
+    const second = await sim.run({ with: { ...LOOK, wait: true, 'job-id': '' }, step: RUN_2 });
     expect(second.outputs).toMatchObject({
       result: 'completed',
       delivery: 'not-sent',
@@ -154,12 +154,12 @@ describe('a wait that goes on in a later run', () => {
       'job-id': JOB,
     });
     expect(JSON.parse(second.outputs.results ?? '')[0].elapsedSeconds).toBeGreaterThan(85);
-    expect(scene.agent.posts()).toHaveLength(1);
-    expect(ownComments(scene.github)).toHaveLength(1);
-    const last = commentTexts(scene.github).at(-1);
+    expect(sim.agent.posts()).toHaveLength(1);
+    expect(ownComments(sim.github)).toHaveLength(1);
+    const last = commentTexts(sim.github).at(-1);
     expect(last).toContain('completed');
     expect(last).not.toContain('earlier message');
-    const [turn, ...others] = remembered(scene.github).jobs[0]?.turns ?? [];
+    const [turn, ...others] = remembered(sim.github).jobs[0]?.turns ?? [];
     expect(others).toEqual([]);
     // Still the message of the first run.
     expect(turn).toMatchObject({ runId: '1658821493', delivery: 'sent', result: 'completed' });
@@ -167,26 +167,26 @@ describe('a wait that goes on in a later run', () => {
 
   it('finds it where only the job names the pull request', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
-    await using scene = await stage({
+    await using sim = await simulate({
       step: { event: schedule() },
       agent: { jobs: [{ id: JOB, base: { prLink } }] },
     });
-    await scene.runHere();
-    expect(commentTexts(scene.github).at(-1)).toContain('Message sent to the agent');
-    const second = await scene.runHere({ with: { ...LOOK, wait: true }, step: RUN_2 });
+    await sim.runHere();
+    expect(commentTexts(sim.github).at(-1)).toContain('Message sent to the agent');
+    const second = await sim.runHere({ with: { ...LOOK, wait: true }, step: RUN_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
-    expect(commentTexts(scene.github).at(-1)).toContain('completed');
-    expect(scene.github.comments(PULL)).toHaveLength(1);
+    expect(commentTexts(sim.github).at(-1)).toContain('completed');
+    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
   it('ignores a message that has ended', async () => {
-    await using scene = await stage();
-    await scene.runHere({ with: { wait: true } });
-    const before = commentTexts(scene.github);
-    const second = await scene.runHere({ with: LOOK, step: RUN_2 });
+    await using sim = await simulate();
+    await sim.runHere({ with: { wait: true } });
+    const before = commentTexts(sim.github);
+    const second = await sim.runHere({ with: LOOK, step: RUN_2 });
     expect(second.outputs).toMatchObject({ result: 'completed', confirmed: '' });
-    const third = await scene.runHere({ with: { ...LOOK, wait: true }, step: RUN_2 });
+    const third = await sim.runHere({ with: { ...LOOK, wait: true }, step: RUN_2 });
     expect(third.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
-    expect(commentTexts(scene.github)).toEqual(before);
+    expect(commentTexts(sim.github)).toEqual(before);
   });
 });

@@ -6,13 +6,13 @@ import type { Agent } from '../sim/agent.ts';
 import { answer, head, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
 import { HAS_HOST_ALIASES, HAS_SIGNALS, TEMP } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
-import { commentTexts, expectPromises, PULL, type Scenario, stage } from './scenario.ts';
+import { commentTexts, expectPromises, PULL, type Scenario, simulate } from './scenario.ts';
 
 type Strike = () => void;
 interface Phase {
   readonly name: string;
-  /** Sets the scene so that `strike` is called in the phase. */
-  readonly scene: (strike: Strike) => Scenario | Promise<Scenario & AsyncDisposable>;
+  /** Sets the sim so that `strike` is called in the phase. */
+  readonly sim: (strike: Strike) => Scenario | Promise<Scenario & AsyncDisposable>;
   readonly delivery: 'sent' | 'not-sent' | 'unknown';
   /** Default: cancelled. */
   readonly result?: 'sent';
@@ -33,7 +33,7 @@ function onLine(words: string, strike: Strike): NonNullable<Scenario['step']> {
 const PHASES: readonly Phase[] = [
   {
     name: 'before any request',
-    scene: (strike) => ({
+    sim: (strike) => ({
       with: waiting,
       step: onLine('The API is at', strike),
       agent: { onGet: () => HANG },
@@ -42,7 +42,7 @@ const PHASES: readonly Phase[] = [
   },
   {
     name: 'connecting',
-    async scene(strike) {
+    async sim(strike) {
       const hole = await startBlackHole();
       return {
         with: { 'base-url': `http://127.0.0.1:${hole.port}`, comment: false },
@@ -54,17 +54,17 @@ const PHASES: readonly Phase[] = [
   },
   {
     name: 'looking before the message',
-    scene: (strike) => ({ with: waiting, agent: { onGet: () => hang(strike) } }),
+    sim: (strike) => ({ with: waiting, agent: { onGet: () => hang(strike) } }),
     delivery: 'not-sent',
   },
   {
     name: 'awaiting the answer to the message',
-    scene: (strike) => ({ agent: { onPost: () => ({ ...hang(strike), accept: true }) } }),
+    sim: (strike) => ({ agent: { onPost: () => ({ ...hang(strike), accept: true }) } }),
     delivery: 'unknown',
   },
   {
     name: 'reading the answer to the message',
-    async scene(strike) {
+    async sim(strike) {
       const server = await startFaultServer({
         onRequest() {
           setTimeout(strike, 100);
@@ -81,7 +81,7 @@ const PHASES: readonly Phase[] = [
   },
   {
     name: 'holding a message back',
-    scene: (strike) => ({
+    sim: (strike) => ({
       agent: { onPost: () => ({ status: 429, headers: { 'retry-after': '100' } }) },
       step: onLine('was not accepted', strike),
       // The signal is to come before the pause is over.
@@ -91,12 +91,12 @@ const PHASES: readonly Phase[] = [
   },
   {
     name: 'between looks',
-    scene: (strike) => ({ with: waiting, step: onLine('Waiting for the agent', strike) }),
+    sim: (strike) => ({ with: waiting, step: onLine('Waiting for the agent', strike) }),
     delivery: 'sent',
   },
   {
     name: 'looking at the job',
-    scene: (strike) => ({
+    sim: (strike) => ({
       with: waiting,
       agent: { onGet: (n) => (n < 4 ? undefined : hang(strike)) },
     }),
@@ -104,7 +104,7 @@ const PHASES: readonly Phase[] = [
   },
   {
     name: 'commenting before the message',
-    scene: (strike) => ({
+    sim: (strike) => ({
       github: {
         issues: [{ number: PULL }],
         on: ({ method }) => (method === 'POST' ? hang(strike) : undefined),
@@ -126,13 +126,13 @@ async function play(
     run?.kill('SIGINT');
     if (strikes === 2) setTimeout(() => run?.kill('SIGTERM'), 20);
   };
-  const scenario = await phase.scene(strike);
-  await using scene = await stage(scenario);
-  run = scene.start();
+  const scenario = await phase.sim(strike);
+  await using sim = await simulate(scenario);
+  run = sim.start();
   const result = await run.result;
   if (Symbol.asyncDispose in scenario) await scenario[Symbol.asyncDispose]();
-  if (strikes === 1) expectPromises(result, scene.agent, scene.github);
-  return { result, agent: scene.agent, comments: commentTexts(scene.github) };
+  if (strikes === 1) expectPromises(result, sim.agent, sim.github);
+  return { result, agent: sim.agent, comments: commentTexts(sim.github) };
 }
 
 describe.runIf(HAS_SIGNALS).concurrent('after a signal the step ends with what is true', () => {
@@ -172,18 +172,18 @@ describe.runIf(HAS_HOST_ALIASES)('while DNS does not answer', () => {
     const onLine = (line: string): void => {
       if (line.includes('Sending the message')) strike();
     };
-    await using scene = await stage({ with: inputs, step: { ...step, onLine } });
-    const run = scene.start();
+    await using sim = await simulate({ with: inputs, step: { ...step, onLine } });
+    const run = sim.start();
     strike = () => run.kill('SIGINT');
     const result = await run.result;
-    expectPromises(result, scene.agent, scene.github);
+    expectPromises(result, sim.agent, sim.github);
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
     expect(result.conclusion).not.toBe('success');
   });
 
   it('a step gives up, and says why', async () => {
-    await using scene = await stage({ with: inputs, step });
-    const result = await scene.run();
+    await using sim = await simulate({ with: inputs, step });
+    const result = await sim.run();
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(result.outputs.reason).toContain('no connection within 10 s');
     expect(result.conclusion).toBe('failure');

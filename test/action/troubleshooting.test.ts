@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { event, issueComment, RENOVATE } from '../sim/events.ts';
 import { selfSigned, startFaultServer } from '../sim/fault-server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { JOB, PULL, type Scenario, stage } from './scenario.ts';
+import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
 const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/troubleshooting.md'), 'utf8');
 /** The messages that the guide explains; `…` stands for what differs. */
@@ -24,8 +24,8 @@ const ALLOWED = {
 const RERUN: Scenario['step'] = { github: { run_attempt: '2' } };
 
 async function run(scenario: Scenario): Promise<StepResult> {
-  await using scene = await stage(scenario);
-  return await scene.runHere();
+  await using sim = await simulate(scenario);
+  return await sim.runHere();
 }
 
 /** How each of them comes about. */
@@ -55,9 +55,9 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'This is a re-run': () => run({ github: { readOnly: true }, step: RERUN }),
   'handles the same comment': async () => {
     const asked = { with: { command: '/agent' }, step: { event: command() } };
-    await using scene = await stage({ ...asked, github: ALLOWED });
-    await scene.run();
-    return await scene.run({ step: { github: { run_id: '2' } } });
+    await using sim = await simulate({ ...asked, github: ALLOWED });
+    await sim.run();
+    return await sim.run({ step: { github: { run_id: '2' } } });
   },
   'job-id is empty': () =>
     run({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JobScript, TurnScript } from '../sim/agent.ts';
-import { commentTexts, errors, JOB, stage, warnings } from './scenario.ts';
+import { commentTexts, errors, JOB, simulate, warnings } from './scenario.ts';
 
 const OLD = 'https://github.com/octo/agents/pull/1';
 const NEW = 'https://github.com/octo/agents/pull/2';
@@ -15,14 +15,14 @@ const ended = (afterMs: number, status: string, prLink: string | null = null) =>
 });
 
 async function wait(script: JobScript, inputs: Record<string, string> = {}, isBuilt = false) {
-  await using scene = await stage({ with: { wait: true, ...inputs }, agent: { jobs: [script] } });
-  const result = await (isBuilt ? scene.run() : scene.runHere());
-  return { result, scene, comments: commentTexts(scene.github) };
+  await using sim = await simulate({ with: { wait: true, ...inputs }, agent: { jobs: [script] } });
+  const result = await (isBuilt ? sim.run() : sim.runHere());
+  return { result, sim, comments: commentTexts(sim.github) };
 }
 
 describe('a job that is taken up and done', () => {
   it('is polled once before the message, and then until it is done', async () => {
-    const { result, scene, comments } = await wait(
+    const { result, sim, comments } = await wait(
       job({ prLink: OLD }, active(2000), ended(300_000, 'completed', OLD)),
       {},
       true,
@@ -37,13 +37,13 @@ describe('a job that is taken up and done', () => {
       prLink: OLD,
       reason: '',
     });
-    expect(scene.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual([
+    expect(sim.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual([
       'GET',
       'POST',
       'GET',
     ]);
-    expect(scene.agent.posts()).toHaveLength(1);
-    expect(scene.agent.gets().length).toBeLessThan(70);
+    expect(sim.agent.posts()).toHaveLength(1);
+    expect(sim.agent.gets().length).toBeLessThan(70);
     expect(comments).toHaveLength(3);
     expect(comments[0]).toContain('⏳');
     expect(comments[1]).toContain('Agent is working');
@@ -105,9 +105,9 @@ it('a job that never leaves completed is believed after the settle window, with 
 });
 
 it('a fixed interval overrides the shorter one while a status is in doubt', async () => {
-  const { scene } = await wait(job({}), { 'poll-interval-seconds': '45' });
+  const { sim } = await wait(job({}), { 'poll-interval-seconds': '45' });
   // One before the message, one after 45 s, and the one after the settle window.
-  expect(scene.agent.gets()).toHaveLength(3);
+  expect(sim.agent.gets()).toHaveLength(3);
 });
 
 it('a job that never leaves failed fails, and says that it may be the earlier turn', async () => {
@@ -155,7 +155,7 @@ it('a step that fails although nothing is wrong, says which result fails it', as
 
 it('the wait ends at its deadline, with a last poll', async () => {
   const inputs = { 'timeout-minutes': '10' };
-  const { result, scene, comments } = await wait(job({}, active(1000)), inputs, true);
+  const { result, sim, comments } = await wait(job({}, active(1000)), inputs, true);
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({
     result: 'timed-out',
@@ -165,29 +165,29 @@ it('the wait ends at its deadline, with a last poll', async () => {
   expect(errors(result)).toEqual([expect.stringMatching(/within 10 minutes \(timeout-minutes\)/)]);
   expect(result.virtualMs).toBeGreaterThanOrEqual(600_000);
   expect(result.virtualMs).toBeLessThan(610_000);
-  const last = scene.agent.gets().at(-1)?.at ?? 0;
-  const first = scene.agent.gets()[0]?.at ?? 0;
+  const last = sim.agent.gets().at(-1)?.at ?? 0;
+  const first = sim.agent.gets()[0]?.at ?? 0;
   expect(last - first).toBeGreaterThan(595_000);
   expect(comments.at(-1)).toContain('Wait timed out: the agent is still working');
 });
 
 it('the last known status stays when a response has none', async () => {
   let polls = 0;
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { wait: true, 'timeout-minutes': '1' },
     agent: {
       jobs: [job({})],
       onGet: () => ({ body: { id: JOB, ...(++polls < 5 ? { status: 'active' } : {}) } }),
     },
   });
-  const result = await scene.runHere();
+  const result = await sim.runHere();
   expect(result.outputs).toMatchObject({ result: 'timed-out', status: 'active' });
   expect(errors(result)).toEqual([expect.stringContaining('its status is active')]);
-  expect(commentTexts(scene.github).at(-1)).toContain('the agent is still working');
+  expect(commentTexts(sim.github).at(-1)).toContain('the agent is still working');
 });
 
 it('a poll that the deadline cuts off is no reason', async () => {
-  await using scene = await stage({
+  await using sim = await simulate({
     with: { wait: true, 'timeout-minutes': '1', 'poll-interval-seconds': '50' },
     agent: {
       jobs: [job({}, active(1000))],
@@ -195,16 +195,16 @@ it('a poll that the deadline cuts off is no reason', async () => {
       onGet: (n) => (n === 1 ? undefined : { fault: 'hang' }),
     },
   });
-  const { outputs } = await scene.runHere();
+  const { outputs } = await sim.runHere();
   expect(outputs.result).toBe('timed-out');
   expect(outputs.reason).not.toContain('failed');
 });
 
 it('a fixed interval beats the adaptive one', async () => {
-  const { scene } = await wait(job({}, active(0), ended(300_000, 'completed')), {
+  const { sim } = await wait(job({}, active(0), ended(300_000, 'completed')), {
     'poll-interval-seconds': '50',
   });
-  expect(scene.agent.gets().length).toBeLessThanOrEqual(8);
+  expect(sim.agent.gets().length).toBeLessThanOrEqual(8);
 });
 
 it('a long wait says now and then that it goes on, and never twice the same', async () => {

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { type Scenario, stage } from '../action/scenario.ts';
+import { type Scenario, simulate } from '../action/scenario.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const WITNESS = pathToFileURL(join(import.meta.dirname, '../sim/witness.mjs')).href;
@@ -50,11 +50,11 @@ it.each([
 ])(
   'a short run with %s ends without compiling undici’s parser again',
   async (_, inputs, result) => {
-    await using scene = await stage({
+    await using sim = await simulate({
       with: inputs,
       step: { nodeArgs: ['--trace-wasm-compilation-times'] },
     });
-    const { outputs, stdout } = await scene.run();
+    const { outputs, stdout } = await sim.run();
     expect(outputs.result).toBe(result);
     const compilers = [...stdout.matchAll(/^Compiled function .* using (\w+),/gm)].map(
       ([, by]) => by,
@@ -79,11 +79,11 @@ async function witness(
   const folder = mkdtempSync(join(tmpdir(), 'witness-'));
   try {
     const file = join(folder, 'testimony.json');
-    await using scene = await stage({
+    await using sim = await simulate({
       with: inputs ?? {},
       step: { env: { ...env, WITNESS: file }, nodeArgs: ['--import', WITNESS] },
     });
-    const { outputs } = await scene.run();
+    const { outputs } = await sim.run();
     expect(outputs.result).toBe('sent');
     return JSON.parse(readFileSync(file, 'utf8'));
   } finally {

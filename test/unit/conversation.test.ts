@@ -9,8 +9,8 @@ import type { Turn } from '../../src/turn.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { PageActions } from '../sim/github/issues.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
+import { ACTIONS, type GitHubSimulation, NUMBER, simulateGitHub } from './github-simulation.ts';
 import { job, ledger, turn } from './record.ts';
-import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
 import { stand } from './stand.ts';
 
 const PROJECT = 'proj-1';
@@ -35,17 +35,17 @@ function bodyOf(...parts: readonly Ledger[]): string {
 }
 
 function open(
-  scene: Pick<Scene, 'clock' | 'connect'>,
+  sim: Pick<GitHubSimulation, 'clock' | 'connect'>,
   owner: string,
   more: Partial<MemoryOptions> = {},
 ): Conversation {
   return new Conversation(NUMBER, {
     ...stand().runtime,
-    ...{ comment: true, wait: true, attempt: 1, owner, clock: scene.clock.seen },
+    ...{ comment: true, wait: true, attempt: 1, owner, clock: sim.clock.seen },
     ...{ claim: async () => 'ours', review: (same) => same, random: () => 0.5 },
-    deadline: new Deadline(scene.clock.seen, 30_000),
+    deadline: new Deadline(sim.clock.seen, 30_000),
     text: commentText(PROJECT, render, String),
-    connect: () => scene.connect(),
+    connect: () => sim.connect(),
     ...more,
   });
 }
@@ -56,7 +56,7 @@ function namesIn({ jobs }: Ledger): readonly string[] {
 }
 
 /** Who is named in each comment. */
-function remembered({ github }: Scene): readonly (readonly string[])[] {
+function remembered({ github }: GitHubSimulation): readonly (readonly string[])[] {
   return github.comments(NUMBER).map(({ body }) => {
     const text = readText(body, PROJECT);
     return typeof text === 'string' ? [text] : namesIn(text);
@@ -96,29 +96,29 @@ describe('a reading shows', () => {
     ],
     ['that none of it can be read', [`${bodyOf(own('a'))} edited`], [], false],
   ])('%s', async (_, bodies, names, isWhole) => {
-    await using scene = await openScene(withComments(...bodies));
-    const reading = await scene.drive(open(scene, 'me').read());
+    await using sim = await simulateGitHub(withComments(...bodies));
+    const reading = await sim.drive(open(sim, 'me').read());
     expect(namesIn(reading.ledger)).toEqual(names);
     expect(reading).toMatchObject({ isWhole, isShown: true });
-    expect(scene.names()).toEqual(['read']);
+    expect(sim.names()).toEqual(['read']);
   });
 
   it('nothing that somebody else has written', async () => {
     const forged = [{ author: 'mallory', body: bodyOf(own('a')) }];
-    await using scene = await openScene({ issues: [{ number: NUMBER, comments: forged }] });
-    expect(namesIn((await scene.drive(open(scene, 'me').read())).ledger)).toEqual([]);
+    await using sim = await simulateGitHub({ issues: [{ number: NUMBER, comments: forged }] });
+    expect(namesIn((await sim.drive(open(sim, 'me').read())).ledger)).toEqual([]);
   });
 
   it('nothing that has become a secret', async () => {
     const held = own('a', 1, { prompt: 'Use s3cret-7f3a.' });
-    await using scene = await openScene(withComments(bodyOf(held)));
+    await using sim = await simulateGitHub(withComments(bodyOf(held)));
     const redact = (text: string): string => text.replaceAll('s3cret-7f3a', '***');
-    const run = open(scene, 'me', { text: commentText(PROJECT, render, redact) });
-    const { ledger: read } = await scene.drive(run.read());
+    const run = open(sim, 'me', { text: commentText(PROJECT, render, redact) });
+    const { ledger: read } = await sim.drive(run.read());
     expect(read.jobs[0]?.turns[0]?.prompt).toBe('Use ***.');
-    await scene.drive(run.write(own('me')));
-    expect(scene.github.comments(NUMBER)[0]?.body).not.toContain('s3cret');
-    const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
+    await sim.drive(run.write(own('me')));
+    expect(sim.github.comments(NUMBER)[0]?.body).not.toContain('s3cret');
+    const text = readText(sim.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
     expect(JSON.stringify(text)).not.toContain('s3cret');
   });
 
@@ -130,144 +130,144 @@ describe('a reading shows', () => {
       { author: ACTIONS, body: bodyOf(own('b')) },
       ...talk,
     ];
-    await using scene = await openScene({ issues: [{ number: NUMBER, comments }] });
-    const newest = await scene.drive(open(scene, 'me').read());
+    await using sim = await simulateGitHub({ issues: [{ number: NUMBER, comments }] });
+    const newest = await sim.drive(open(sim, 'me').read());
     expect(namesIn(newest.ledger)).toEqual(['b1']);
-    expect(scene.names()).toEqual(['read', 'read']);
-    const all = await scene.drive(open(scene, 'me').read('all'));
+    expect(sim.names()).toEqual(['read', 'read']);
+    const all = await sim.drive(open(sim, 'me').read('all'));
     expect(namesIn(all.ledger)).toEqual(['a1', 'b1']);
-    expect(scene.names()).toHaveLength(2 + 4);
+    expect(sim.names()).toHaveLength(2 + 4);
   });
 
   it('all versions of all comments, the oldest first, if they are asked for', async () => {
-    await using scene = await openScene(withComments(bodyOf(own('a')), bodyOf(own('z'))));
-    const [first, second] = scene.github.comments(NUMBER);
-    scene.github.editComment(first?.id ?? 0, bodyOf(own('b')));
-    scene.github.editComment(second?.id ?? 0, 'Edited.');
-    scene.github.editComment(second?.id ?? 0, bodyOf(own('y')));
-    scene.github.editComment(first?.id ?? 0, bodyOf(own('c')));
-    const run = open(scene, 'me');
-    const { versions, ledger: now } = await scene.drive(run.read('versions'));
+    await using sim = await simulateGitHub(withComments(bodyOf(own('a')), bodyOf(own('z'))));
+    const [first, second] = sim.github.comments(NUMBER);
+    sim.github.editComment(first?.id ?? 0, bodyOf(own('b')));
+    sim.github.editComment(second?.id ?? 0, 'Edited.');
+    sim.github.editComment(second?.id ?? 0, bodyOf(own('y')));
+    sim.github.editComment(first?.id ?? 0, bodyOf(own('c')));
+    const run = open(sim, 'me');
+    const { versions, ledger: now } = await sim.drive(run.read('versions'));
     expect(versions.map(namesIn)).toEqual([['a1'], ['b1'], ['c1'], ['z1'], ['y1']]);
     expect(namesIn(now)).toEqual(['c1', 'y1']);
-    const plain = await scene.drive(run.read());
+    const plain = await sim.drive(run.read());
     expect(plain.versions.map(namesIn)).toEqual([['c1'], ['y1']]);
     // Those that were not known are read once more, for their versions.
-    expect(scene.names()).toEqual(['read+history', 'read+history', 'read']);
-    await scene.drive(run.read('versions'));
-    expect(scene.names().slice(3)).toEqual(['read+history']);
+    expect(sim.names()).toEqual(['read+history', 'read+history', 'read']);
+    await sim.drive(run.read('versions'));
+    expect(sim.names().slice(3)).toEqual(['read+history']);
   });
 
   it('not the versions of what others have edited, which may be more than a run can read', async () => {
     const strangers = Array.from({ length: 12 }, () => ({ author: 'mallory', body: 'Hi.' }));
     const comments = [...strangers, { author: ACTIONS, body: bodyOf(own('a')) }];
-    await using scene = await openScene({ issues: [{ number: NUMBER, comments }] });
-    for (const { id } of scene.github.comments(NUMBER).slice(0, -1)) {
+    await using sim = await simulateGitHub({ issues: [{ number: NUMBER, comments }] });
+    for (const { id } of sim.github.comments(NUMBER).slice(0, -1)) {
       for (let edits = 0; edits < 100; edits++) {
-        scene.github.editComment(id, `${edits} ${'x'.repeat(60_000)}`);
+        sim.github.editComment(id, `${edits} ${'x'.repeat(60_000)}`);
       }
     }
-    const { versions } = await scene.drive(open(scene, 'me').read('versions'));
+    const { versions } = await sim.drive(open(sim, 'me').read('versions'));
     expect(versions.map(namesIn)).toEqual([['a1']]);
   });
 
   it('the versions there are, on a host that keeps none', async () => {
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       trouble: { lacks: ['userContentEdits'] },
     });
-    const [comment] = scene.github.comments(NUMBER);
-    scene.github.editComment(comment?.id ?? 0, bodyOf(own('b')));
-    const run = open(scene, 'me');
-    const { versions } = await scene.drive(run.read('versions'));
+    const [comment] = sim.github.comments(NUMBER);
+    sim.github.editComment(comment?.id ?? 0, bodyOf(own('b')));
+    const run = open(sim, 'me');
+    const { versions } = await sim.drive(run.read('versions'));
     expect(versions.map(namesIn)).toEqual([['b1']]);
   });
 
   it('a comment that this run has made, although lists do not show it yet', async () => {
-    await using scene = await openScene({ trouble: { listLagMs: 60_000 } });
-    const run = open(scene, 'me');
-    await scene.drive(run.write(own('me')));
-    expect(await scene.drive(run.read())).toMatchObject({ isShown: true });
-    expect(namesIn((await scene.drive(open(scene, 'you').read())).ledger)).toEqual([]);
+    await using sim = await simulateGitHub({ trouble: { listLagMs: 60_000 } });
+    const run = open(sim, 'me');
+    await sim.drive(run.write(own('me')));
+    expect(await sim.drive(run.read())).toMatchObject({ isShown: true });
+    expect(namesIn((await sim.drive(open(sim, 'you').read())).ledger)).toEqual([]);
   });
 });
 
 describe('a write', () => {
   it('makes a comment, and then changes it', async () => {
-    await using scene = await openScene();
-    const run = open(scene, 'me');
+    await using sim = await simulateGitHub();
+    const run = open(sim, 'me');
     expect(run.url).toBe('');
-    await scene.drive(run.write(own('me')));
-    await scene.drive(run.write(own('me', 2)));
-    expect(remembered(scene)).toEqual([['me2']]);
-    expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
-    expect(scene.names()).toEqual(['read', CREATE, 'read', PATCH]);
+    await sim.drive(run.write(own('me')));
+    await sim.drive(run.write(own('me', 2)));
+    expect(remembered(sim)).toEqual([['me2']]);
+    expect(run.url).toBe(sim.github.comments(NUMBER)[0]?.html_url);
+    expect(sim.names()).toEqual(['read', CREATE, 'read', PATCH]);
   });
 
   it('goes into the oldest comment of several, with what all of them hold', async () => {
-    await using scene = await openScene(withComments(bodyOf(own('a')), bodyOf(own('b'))));
-    const run = open(scene, 'me');
-    await scene.drive(run.write(own('me')));
-    expect(remembered(scene)).toEqual([['a1', 'b1', 'me1'], ['b1']]);
+    await using sim = await simulateGitHub(withComments(bodyOf(own('a')), bodyOf(own('b'))));
+    const run = open(sim, 'me');
+    await sim.drive(run.write(own('me')));
+    expect(remembered(sim)).toEqual([['a1', 'b1', 'me1'], ['b1']]);
   });
 
   it('is made on what was read half a second ago, and else on what is read anew', async () => {
-    await using scene = await openScene();
-    const run = open(scene, 'me');
-    await scene.drive(run.read());
-    await scene.pass(500);
-    await scene.drive(run.write(own('me')));
-    expect(scene.names()).toEqual(['read', CREATE]);
-    await scene.drive(run.read());
-    await scene.pass(600);
-    await scene.drive(run.write(own('me')));
-    expect(scene.names()).toEqual(['read', CREATE, 'read', 'read', PATCH]);
+    await using sim = await simulateGitHub();
+    const run = open(sim, 'me');
+    await sim.drive(run.read());
+    await sim.pass(500);
+    await sim.drive(run.write(own('me')));
+    expect(sim.names()).toEqual(['read', CREATE]);
+    await sim.drive(run.read());
+    await sim.pass(600);
+    await sim.drive(run.write(own('me')));
+    expect(sim.names()).toEqual(['read', CREATE, 'read', 'read', PATCH]);
   });
 
   it('keeps what others have written since, and what they have overwritten', async () => {
-    await using scene = await openScene(withComments(bodyOf(own('a'))));
-    const run = open(scene, 'me');
-    await scene.drive(run.write(own('me')));
-    const [comment] = scene.github.comments(NUMBER);
-    scene.github.editComment(comment?.id ?? 0, bodyOf(own('b')));
-    await scene.drive(run.write(own('me', 2)));
-    expect(remembered(scene)).toEqual([['a1', 'b1', 'me2']]);
+    await using sim = await simulateGitHub(withComments(bodyOf(own('a'))));
+    const run = open(sim, 'me');
+    await sim.drive(run.write(own('me')));
+    const [comment] = sim.github.comments(NUMBER);
+    sim.github.editComment(comment?.id ?? 0, bodyOf(own('b')));
+    await sim.drive(run.write(own('me', 2)));
+    expect(remembered(sim)).toEqual([['a1', 'b1', 'me2']]);
   });
 
   it('keeps the copy of a turn that another process has taken as well', async () => {
     const copy = (owner: string, delivery: Turn['delivery'], writes = 1): Ledger =>
       ledger(job('a', turn({ mark: 'a', owner, writes, delivery, endedAt: null })));
-    await using scene = await openScene(withComments(bodyOf(copy('you', 'sending'))));
-    const run = open(scene, 'me');
-    await scene.drive(run.read());
-    await scene.drive(run.write(copy('me', 'sending')));
-    await scene.drive(run.read());
-    await scene.drive(run.write(copy('me', 'not-sent', 2)));
-    const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
+    await using sim = await simulateGitHub(withComments(bodyOf(copy('you', 'sending'))));
+    const run = open(sim, 'me');
+    await sim.drive(run.read());
+    await sim.drive(run.write(copy('me', 'sending')));
+    await sim.drive(run.read());
+    await sim.drive(run.write(copy('me', 'not-sent', 2)));
+    const text = readText(sim.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
     expect(text).toMatchObject({ jobs: [{ turns: [{ owner: 'you', delivery: 'sending' }] }] });
   });
 
   it('knows its own turns better than the comment does', async () => {
-    await using scene = await openScene(withComments(bodyOf(own('me', 9))));
-    const run = open(scene, 'me');
-    await scene.drive(run.write(own('me', 2)));
-    expect(remembered(scene)).toEqual([['me2']]);
+    await using sim = await simulateGitHub(withComments(bodyOf(own('me', 9))));
+    const run = open(sim, 'me');
+    await sim.drive(run.write(own('me', 2)));
+    expect(remembered(sim)).toEqual([['me2']]);
   });
 
   it('leaves alone what cannot be read, and says so', async () => {
     const edited = `${bodyOf(own('a'))} edited`;
-    await using scene = await openScene(withComments(edited));
-    await expect(scene.drive(open(scene, 'me').write(own('me')))).rejects.toThrow(
+    await using sim = await simulateGitHub(withComments(edited));
+    await expect(sim.drive(open(sim, 'me').write(own('me')))).rejects.toThrow(
       'its comment was edited by hand or written by a later version of this action; delete it to start again',
     );
-    expect(scene.github.writes()).toEqual([]);
+    expect(sim.github.writes()).toEqual([]);
   });
 
   it('goes past what cannot be read, if there is another one', async () => {
     const edited = `${bodyOf(own('a'))} edited`;
-    await using scene = await openScene(withComments(edited, bodyOf(own('b'))));
-    await scene.drive(open(scene, 'me').write(own('me')));
-    expect(remembered(scene)).toEqual([['unreadable'], ['b1', 'me1']]);
+    await using sim = await simulateGitHub(withComments(edited, bodyOf(own('b'))));
+    await sim.drive(open(sim, 'me').write(own('me')));
+    expect(remembered(sim)).toEqual([['unreadable'], ['b1', 'me1']]);
   });
 
   it('drops what there is no room for, and does not miss it', async () => {
@@ -278,191 +278,191 @@ describe('a write', () => {
     const jobs = Array.from({ length: 600 }, (_, n) =>
       job(noise(n).slice(0, 200), turn({ mark: 'me', owner: 'me', origin: noise(n + 600) })),
     );
-    await using scene = await openScene();
-    const run = open(scene, 'me');
-    const reading = await scene.drive(run.writeUntilItShows(() => ledger(...jobs)));
+    await using sim = await simulateGitHub();
+    const run = open(sim, 'me');
+    const reading = await sim.drive(run.writeUntilItShows(() => ledger(...jobs)));
     expect(reading.ledger.jobs.length).toBeLessThan(600);
     expect(reading.ledger.trimmed).toBe('1');
-    expect(scene.names()).toEqual(['read', CREATE, 'read']);
+    expect(sim.names()).toEqual(['read', CREATE, 'read']);
   });
 });
 
 describe('a comment that somebody deletes', () => {
-  const gone = (others: PageActions, scene: Scene): void =>
-    others.deleteComment(scene.github.comments(NUMBER)[0]?.id ?? 0);
+  const gone = (others: PageActions, sim: GitHubSimulation): void =>
+    others.deleteComment(sim.github.comments(NUMBER)[0]?.id ?? 0);
 
   it('before it is read again is made anew', async () => {
-    await using scene = await openScene();
-    const run = open(scene, 'me');
-    await scene.drive(run.write(own('me')));
-    gone(scene.github, scene);
-    await scene.drive(run.write(own('me', 2)));
-    expect(remembered(scene)).toEqual([['me2']]);
-    expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
+    await using sim = await simulateGitHub();
+    const run = open(sim, 'me');
+    await sim.drive(run.write(own('me')));
+    gone(sim.github, sim);
+    await sim.drive(run.write(own('me', 2)));
+    expect(remembered(sim)).toEqual([['me2']]);
+    expect(run.url).toBe(sim.github.comments(NUMBER)[0]?.html_url);
   });
 
   it('before it is changed is made anew', async () => {
     let act = (_: PageActions): void => {};
-    await using scene = await openScene(justBefore(PATCH, 1, (others) => act(others)));
-    act = (others) => gone(others, scene);
-    const run = open(scene, 'me');
-    await scene.drive(run.write(own('me')));
-    await scene.drive(run.write(own('me', 2)));
-    expect(remembered(scene)).toEqual([['me2']]);
-    expect(scene.names()).toEqual(['read', CREATE, 'read', PATCH, 'read', CREATE]);
+    await using sim = await simulateGitHub(justBefore(PATCH, 1, (others) => act(others)));
+    act = (others) => gone(others, sim);
+    const run = open(sim, 'me');
+    await sim.drive(run.write(own('me')));
+    await sim.drive(run.write(own('me', 2)));
+    expect(remembered(sim)).toEqual([['me2']]);
+    expect(sim.names()).toEqual(['read', CREATE, 'read', PATCH, 'read', CREATE]);
   });
 
   it('is another run’s, if that has made a new one meanwhile: it keeps what it says', async () => {
     let act = (_: PageActions): void => {};
-    await using scene = await openScene(justBefore(PATCH, 1, (others) => act(others)));
+    await using sim = await simulateGitHub(justBefore(PATCH, 1, (others) => act(others)));
     act = (others) => {
-      gone(others, scene);
+      gone(others, sim);
       others.addComment(NUMBER, ACTIONS, bodyOf(own('you')));
     };
-    const run = open(scene, 'me');
-    await scene.drive(run.write(own('me')));
-    await scene.drive(run.write(own('me', 2)));
-    expect(remembered(scene)).toEqual([['me2', 'you1']]);
+    const run = open(sim, 'me');
+    await sim.drive(run.write(own('me')));
+    await sim.drive(run.write(own('me', 2)));
+    expect(remembered(sim)).toEqual([['me2', 'you1']]);
   });
 
   it('but is still shown is not written to again and again', async () => {
     const isGone = ({ method }: { method: string }) => method === 'PATCH';
     let first = 0;
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       on: (request) =>
         isGone(request) && request.path.endsWith(`/${first}`) ? { status: 404 } : undefined,
     });
-    first = scene.github.comments(NUMBER)[0]?.id ?? 0;
-    const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItShows(() => own('me')));
-    expect(remembered(scene)).toEqual([['a1'], ['a1', 'me1']]);
-    await scene.drive(run.write(own('me', 2)));
-    expect(remembered(scene)).toEqual([['a1'], ['a1', 'me2']]);
-    expect(scene.github.calls(PATCH)).toHaveLength(2);
-    expect(scene.github.calls(CREATE)).toHaveLength(1);
+    first = sim.github.comments(NUMBER)[0]?.id ?? 0;
+    const run = open(sim, 'me');
+    await sim.drive(run.writeUntilItShows(() => own('me')));
+    expect(remembered(sim)).toEqual([['a1'], ['a1', 'me1']]);
+    await sim.drive(run.write(own('me', 2)));
+    expect(remembered(sim)).toEqual([['a1'], ['a1', 'me2']]);
+    expect(sim.github.calls(PATCH)).toHaveLength(2);
+    expect(sim.github.calls(CREATE)).toHaveLength(1);
   });
 });
 
 describe('until it stands', () => {
   it('it is written once where nobody else writes', async () => {
-    await using scene = await openScene(withComments(bodyOf(own('a'))));
-    const run = open(scene, 'me');
-    const reading = await scene.drive(run.writeUntilItShows(() => own('me')));
+    await using sim = await simulateGitHub(withComments(bodyOf(own('a'))));
+    const run = open(sim, 'me');
+    const reading = await sim.drive(run.writeUntilItShows(() => own('me')));
     expect(namesIn(reading.ledger)).toEqual(['a1', 'me1']);
-    expect(scene.names()).toEqual(['read', PATCH, 'read']);
-    expect(scene.seconds()).toBe(0);
+    expect(sim.names()).toEqual(['read', PATCH, 'read']);
+    expect(sim.seconds()).toBe(0);
   });
 
   it('the last one is read back after a while, and others are told before', async () => {
-    await using scene = await openScene();
-    const run = open(scene, 'me');
-    await scene.drive(run.write(own('me')));
+    await using sim = await simulateGitHub();
+    const run = open(sim, 'me');
+    await sim.drive(run.write(own('me')));
     const told: number[] = [];
     const onWritten = (): void => {
-      told.push(scene.github.comments(NUMBER).length);
+      told.push(sim.github.comments(NUMBER).length);
     };
     const written = run.writeUntilItShows(() => own('me'), { onWritten, isLast: true });
-    await scene.drive(written);
-    expect(scene.seconds()).toBe(3);
+    await sim.drive(written);
+    expect(sim.seconds()).toBe(3);
     expect(told).toEqual([1]);
   });
 
   it('it is written again where another run overwrites it, with what that has written', async () => {
     let act = (_: PageActions): void => {};
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       ...justBefore('read', 2, (others) => act(others)),
     });
     act = (others) =>
-      others.editComment(scene.github.comments(NUMBER)[0]?.id ?? 0, bodyOf(own('a'), own('you')));
+      others.editComment(sim.github.comments(NUMBER)[0]?.id ?? 0, bodyOf(own('a'), own('you')));
     let writes = 0;
-    const run = open(scene, 'me');
-    const reading = await scene.drive(
+    const run = open(sim, 'me');
+    const reading = await sim.drive(
       run.writeUntilItShows(() => {
         writes += 1;
         return own('me', writes);
       }),
     );
     expect(namesIn(reading.ledger)).toEqual(['a1', 'me2', 'you1']);
-    expect(remembered(scene)).toEqual([['a1', 'me2', 'you1']]);
-    expect(scene.names()).toEqual(['read', PATCH, 'read', PATCH, 'read']);
+    expect(remembered(sim)).toEqual([['a1', 'me2', 'you1']]);
+    expect(sim.names()).toEqual(['read', PATCH, 'read', PATCH, 'read']);
   });
 
   it('what a slow write has overwritten is written again as well', async () => {
     let lateMs = 0;
     let act = (_: PageActions): void => {};
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('you', 1))),
       ...justBefore(PATCH, 1, (others) => act(others)),
     });
     act = (others) => {
       lateMs = 3000;
-      others.editComment(scene.github.comments(NUMBER)[0]?.id ?? 0, bodyOf(own('you', 2)));
+      others.editComment(sim.github.comments(NUMBER)[0]?.id ?? 0, bodyOf(own('you', 2)));
     };
-    const { seen } = scene.clock;
-    const run = open(scene, 'me', { clock: { ...seen, now: () => seen.now() + lateMs } });
-    await scene.drive(run.writeUntilItShows(() => own('me')));
-    expect(remembered(scene)).toEqual([['me1', 'you2']]);
-    expect(scene.names()).toEqual(['read', PATCH, 'read+history', PATCH, 'read']);
+    const { seen } = sim.clock;
+    const run = open(sim, 'me', { clock: { ...seen, now: () => seen.now() + lateMs } });
+    await sim.drive(run.writeUntilItShows(() => own('me')));
+    expect(remembered(sim)).toEqual([['me1', 'you2']]);
+    expect(sim.names()).toEqual(['read', PATCH, 'read+history', PATCH, 'read']);
   });
 
   it('it is written sixteen times at most, some tenths of a second apart', async () => {
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       trouble: {
         meanwhile({ name }, others) {
-          const id = scene.github.comments(NUMBER)[0]?.id ?? 0;
+          const id = sim.github.comments(NUMBER)[0]?.id ?? 0;
           if (name === 'read') others.editComment(id, bodyOf(own('a')));
         },
       },
     });
-    const run = open(scene, 'me', { random: () => 1 });
-    await expect(scene.drive(run.writeUntilItShows(() => own('me')))).rejects.toThrow(
+    const run = open(sim, 'me', { random: () => 1 });
+    await expect(sim.drive(run.writeUntilItShows(() => own('me')))).rejects.toThrow(
       'other runs keep overwriting it',
     );
-    expect(scene.github.calls(PATCH)).toHaveLength(16);
-    expect(scene.seconds()).toBe(8);
+    expect(sim.github.calls(PATCH)).toHaveLength(16);
+    expect(sim.seconds()).toBe(8);
   });
 
   it('of a write that GitHub in trouble may have made is read back whether it did', async () => {
     let refuses = 0;
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       on: ({ method }) => (method === 'PATCH' && ++refuses <= 2 ? { status: 502 } : undefined),
     });
-    const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItShows(() => own('me')));
-    expect(remembered(scene)).toEqual([['a1', 'me1']]);
-    expect(scene.names()).toEqual(['read', PATCH, 'read', PATCH, 'read', PATCH, 'read']);
+    const run = open(sim, 'me');
+    await sim.drive(run.writeUntilItShows(() => own('me')));
+    expect(remembered(sim)).toEqual([['a1', 'me1']]);
+    expect(sim.names()).toEqual(['read', PATCH, 'read', PATCH, 'read', PATCH, 'read']);
   });
 
   it('or else it is said what GitHub said last', async () => {
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       on: ({ method, path }) =>
         method === 'POST' && path.endsWith('/comments') ? { status: 502 } : undefined,
     });
-    const failing = open(scene, 'me').writeUntilItShows(() => own('me'));
-    await expect(scene.drive(failing)).rejects.toThrow('GitHub answered 502');
+    const failing = open(sim, 'me').writeUntilItShows(() => own('me'));
+    await expect(sim.drive(failing)).rejects.toThrow('GitHub answered 502');
   });
 
   it('what GitHub refuses is not tried again', async () => {
-    await using scene = await openScene({ readOnly: true });
-    const failing = scene.drive(open(scene, 'me').writeUntilItShows(() => own('me')));
+    await using sim = await simulateGitHub({ readOnly: true });
+    const failing = sim.drive(open(sim, 'me').writeUntilItShows(() => own('me')));
     await expect(failing).rejects.toThrow(GitHubError);
     await expect(failing).rejects.toMatchObject({ status: 403 });
-    expect(scene.names()).toEqual(['read', CREATE]);
+    expect(sim.names()).toEqual(['read', CREATE]);
   });
 
   it('a cancel ends its pauses', async () => {
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       on: ({ method }) => (method === 'PATCH' ? { status: 502 } : undefined),
     });
-    const run = open(scene, 'me', { signal: AbortSignal.abort() });
+    const run = open(sim, 'me', { signal: AbortSignal.abort() });
     const failing = run.writeUntilItShows(() => own('me'), { isLast: true });
-    await expect(scene.drive(failing)).rejects.toThrow('GitHub answered 502');
-    expect(scene.seconds()).toBe(0);
+    await expect(sim.drive(failing)).rejects.toThrow('GitHub answered 502');
+    expect(sim.seconds()).toBe(0);
   });
 });
 
@@ -472,48 +472,48 @@ describe('an answer that gets lost', () => {
   });
 
   it('to a creation makes no second comment, where lists show the first', async () => {
-    await using scene = await openScene(loses(CREATE));
-    const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItShows(() => own('me')));
-    expect(remembered(scene)).toEqual([['me1']]);
-    await scene.drive(run.write(own('me', 2)));
-    expect(remembered(scene)).toEqual([['me2']]);
-    expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
+    await using sim = await simulateGitHub(loses(CREATE));
+    const run = open(sim, 'me');
+    await sim.drive(run.writeUntilItShows(() => own('me')));
+    expect(remembered(sim)).toEqual([['me1']]);
+    await sim.drive(run.write(own('me', 2)));
+    expect(remembered(sim)).toEqual([['me2']]);
+    expect(run.url).toBe(sim.github.comments(NUMBER)[0]?.html_url);
   });
 
   it('to a creation makes no second comment, where lists show the first 3 s later', async () => {
     const { trouble } = loses(CREATE);
-    await using scene = await openScene({ trouble: { ...trouble, listLagMs: 2500 } });
-    await scene.drive(open(scene, 'me').writeUntilItShows(() => own('me')));
-    expect(remembered(scene)).toEqual([['me1']]);
-    expect(scene.seconds()).toBe(3);
+    await using sim = await simulateGitHub({ trouble: { ...trouble, listLagMs: 2500 } });
+    await sim.drive(open(sim, 'me').writeUntilItShows(() => own('me')));
+    expect(remembered(sim)).toEqual([['me1']]);
+    expect(sim.seconds()).toBe(3);
   });
 
   it('to a creation that lists show later still makes one too many, which goes in the end', async () => {
     const { trouble } = loses(CREATE);
-    await using scene = await openScene({ trouble: { ...trouble, listLagMs: 5000 } });
-    const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItShows(() => own('me')));
-    expect(remembered(scene)).toEqual([['me1'], ['me1']]);
-    await scene.pass(5000);
-    await scene.drive(run.writeUntilItShows(() => own('me', 2)));
-    await scene.drive(run.reconcile());
-    expect(remembered(scene)).toEqual([['me2']]);
-    expect(run.url).toBe(scene.github.comments(NUMBER)[0]?.html_url);
+    await using sim = await simulateGitHub({ trouble: { ...trouble, listLagMs: 5000 } });
+    const run = open(sim, 'me');
+    await sim.drive(run.writeUntilItShows(() => own('me')));
+    expect(remembered(sim)).toEqual([['me1'], ['me1']]);
+    await sim.pass(5000);
+    await sim.drive(run.writeUntilItShows(() => own('me', 2)));
+    await sim.drive(run.reconcile());
+    expect(remembered(sim)).toEqual([['me2']]);
+    expect(run.url).toBe(sim.github.comments(NUMBER)[0]?.html_url);
   });
 
   it('to a change makes no second one', async () => {
-    await using scene = await openScene({ ...withComments(bodyOf(own('a'))), ...loses(PATCH) });
-    const run = open(scene, 'me');
-    await scene.drive(run.writeUntilItShows(() => own('me')));
-    expect(remembered(scene)).toEqual([['a1', 'me1']]);
-    expect(scene.github.calls(PATCH)).toHaveLength(1);
+    await using sim = await simulateGitHub({ ...withComments(bodyOf(own('a'))), ...loses(PATCH) });
+    const run = open(sim, 'me');
+    await sim.drive(run.writeUntilItShows(() => own('me')));
+    expect(remembered(sim)).toEqual([['a1', 'me1']]);
+    expect(sim.github.calls(PATCH)).toHaveLength(1);
   });
 
   it('to a reading is asked for once more', async () => {
-    await using scene = await openScene({ ...withComments(bodyOf(own('a'))), ...loses('read') });
-    expect(namesIn((await scene.drive(open(scene, 'me').read())).ledger)).toEqual(['a1']);
-    expect(scene.names()).toEqual(['read', 'read']);
+    await using sim = await simulateGitHub({ ...withComments(bodyOf(own('a'))), ...loses('read') });
+    expect(namesIn((await sim.drive(open(sim, 'me').read())).ledger)).toEqual(['a1']);
+    expect(sim.names()).toEqual(['read', 'read']);
   });
 });
 
@@ -522,7 +522,7 @@ describe('what is older than our own write', () => {
   async function stale(times: number) {
     let left = 0;
     let shown = {};
-    const scene = await openScene({
+    const sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       on({ path }) {
         if (path !== '/graphql' || left === 0) return undefined;
@@ -530,9 +530,9 @@ describe('what is older than our own write', () => {
         return { body: shown };
       },
     });
-    const run = open(scene, 'me');
-    await scene.drive(run.read());
-    const [comment] = scene.github.comments(NUMBER);
+    const run = open(sim, 'me');
+    await sim.drive(run.read());
+    const [comment] = sim.github.comments(NUMBER);
     const node = {
       ...{ id: comment?.node_id, body: comment?.body, url: comment?.html_url },
       ...{ viewerDidAuthor: true, updatedAt: comment?.updated_at },
@@ -541,81 +541,81 @@ describe('what is older than our own write', () => {
     const comments = { nodes: [node], pageInfo };
     const data = { repository: { issueOrPullRequest: { comments } }, nodes: [node] };
     shown = { data };
-    await scene.pass(2000);
-    await scene.drive(run.write(own('me')));
+    await sim.pass(2000);
+    await sim.drive(run.write(own('me')));
     left = times;
-    return { scene, run };
+    return { sim, run };
   }
 
   it('is read again, and nothing is written on it', async () => {
-    const { scene, run } = await stale(3);
-    await using _ = scene;
-    expect(await scene.drive(run.read())).toMatchObject({ isShown: true });
-    expect(scene.names().slice(-4)).toEqual(['read', 'read', 'read', 'read']);
-    expect(scene.github.writes()).toHaveLength(1);
+    const { sim, run } = await stale(3);
+    await using _ = sim;
+    expect(await sim.drive(run.read())).toMatchObject({ isShown: true });
+    expect(sim.names().slice(-4)).toEqual(['read', 'read', 'read', 'read']);
+    expect(sim.github.writes()).toHaveLength(1);
   });
 
   it('is not waited out for ever', async () => {
-    const { scene, run } = await stale(100);
-    await using _ = scene;
-    await expect(scene.drive(run.read())).rejects.toThrow(
+    const { sim, run } = await stale(100);
+    await using _ = sim;
+    await expect(sim.drive(run.read())).rejects.toThrow(
       'GitHub keeps returning an old version of the comment',
     );
-    expect(scene.github.calls('read').slice(-8)).toHaveLength(8);
+    expect(sim.github.calls('read').slice(-8)).toHaveLength(8);
   });
 });
 
 describe('of several comments', () => {
   /** Two runs that have begun at the same time, each with a comment. */
   async function twice() {
-    const scene = await openScene({ trouble: { listLagMs: 2500 } });
-    const [one, two] = [open(scene, 'one'), open(scene, 'two')];
-    await scene.drive(Promise.all([one.write(own('one')), two.write(own('two'))]));
-    expect(scene.github.comments(NUMBER)).toHaveLength(2);
-    await scene.pass(3000);
-    const isFirst = remembered(scene)[0]?.[0] === 'one1';
-    return { scene, first: isFirst ? one : two, second: isFirst ? two : one };
+    const sim = await simulateGitHub({ trouble: { listLagMs: 2500 } });
+    const [one, two] = [open(sim, 'one'), open(sim, 'two')];
+    await sim.drive(Promise.all([one.write(own('one')), two.write(own('two'))]));
+    expect(sim.github.comments(NUMBER)).toHaveLength(2);
+    await sim.pass(3000);
+    const isFirst = remembered(sim)[0]?.[0] === 'one1';
+    return { sim, first: isFirst ? one : two, second: isFirst ? two : one };
   }
 
   it('the oldest stays, once it has everything; whoever made the other one deletes it', async () => {
-    const { scene, second } = await twice();
-    await using _ = scene;
-    const [name] = remembered(scene)[1] ?? [];
-    await scene.drive(second.writeUntilItShows(() => own(name?.slice(0, -1) ?? '', 2)));
-    await scene.drive(second.reconcile());
-    const [left, ...others] = scene.github.comments(NUMBER);
+    const { sim, second } = await twice();
+    await using _ = sim;
+    const [name] = remembered(sim)[1] ?? [];
+    await sim.drive(second.writeUntilItShows(() => own(name?.slice(0, -1) ?? '', 2)));
+    await sim.drive(second.reconcile());
+    const [left, ...others] = sim.github.comments(NUMBER);
     expect(others).toEqual([]);
-    expect(remembered(scene)[0]).toHaveLength(2);
+    expect(remembered(sim)[0]).toHaveLength(2);
     expect(second.url).toBe(left?.html_url);
-    expect(scene.names().slice(-2)).toEqual(['read', DELETE]);
+    expect(sim.names().slice(-2)).toEqual(['read', DELETE]);
   });
 
   it('none is deleted that has something of its own', async () => {
-    await using scene = await openScene(withComments(bodyOf(own('a')), bodyOf(own('me'))));
-    const run = open(scene, 'me');
-    await scene.drive(run.read());
-    await scene.drive(run.reconcile());
-    expect(remembered(scene)).toHaveLength(2);
-    expect(scene.names()).toEqual(['read']);
+    await using sim = await simulateGitHub(withComments(bodyOf(own('a')), bodyOf(own('me'))));
+    const run = open(sim, 'me');
+    await sim.drive(run.read());
+    await sim.drive(run.reconcile());
+    expect(remembered(sim)).toHaveLength(2);
+    expect(sim.names()).toEqual(['read']);
   });
 
   it('none is deleted that cannot be read', async () => {
     const edited = `${bodyOf(own('me'))} edited`;
-    await using scene = await openScene(withComments(bodyOf(own('me')), edited));
-    const run = open(scene, 'me');
-    await scene.drive(run.read());
-    await scene.pass(120_000);
-    await scene.drive(run.reconcile());
-    expect(scene.github.comments(NUMBER)).toHaveLength(2);
+    await using sim = await simulateGitHub(withComments(bodyOf(own('me')), edited));
+    const run = open(sim, 'me');
+    await sim.drive(run.read());
+    await sim.pass(120_000);
+    await sim.drive(run.reconcile());
+    expect(sim.github.comments(NUMBER)).toHaveLength(2);
   });
 
   it('none is deleted that is alone', async () => {
-    await using scene = await openScene(withComments(bodyOf(own('me'))));
-    const run = open(scene, 'me');
-    await scene.drive(run.read());
-    await scene.pass(120_000);
-    await scene.drive(run.reconcile());
-    expect(remembered(scene)).toEqual([['me1']]);
+    await using sim = await simulateGitHub(withComments(bodyOf(own('me'))));
+    const run = open(sim, 'me');
+    await sim.drive(run.read());
+    await sim.pass(120_000);
+    await sim.drive(run.reconcile());
+    expect(remembered(sim)).toEqual([['me1']]);
   });
 
   it.each([
@@ -624,27 +624,27 @@ describe('of several comments', () => {
     ['more than a minute ago goes', 62_000, 1],
   ])('one of another run that was changed %s', async (_, ms, left) => {
     const all = bodyOf(own('a'), own('b'));
-    await using scene = await openScene(withComments(all, bodyOf(own('b'))));
-    const run = open(scene, 'me');
-    await scene.pass(ms);
-    await scene.drive(run.read());
-    await scene.drive(run.reconcile());
-    expect(scene.github.comments(NUMBER)).toHaveLength(left);
-    expect(remembered(scene)[0]).toEqual(['a1', 'b1']);
+    await using sim = await simulateGitHub(withComments(all, bodyOf(own('b'))));
+    const run = open(sim, 'me');
+    await sim.pass(ms);
+    await sim.drive(run.read());
+    await sim.drive(run.reconcile());
+    expect(sim.github.comments(NUMBER)).toHaveLength(left);
+    expect(remembered(sim)[0]).toEqual(['a1', 'b1']);
   });
 
   it('one that another run writes to at the last moment stays', async () => {
     let act = (_: PageActions): void => {};
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'), own('me')), bodyOf(own('me'))),
       ...justBefore('read', 2, (others) => act(others)),
     });
-    const [, spare] = scene.github.comments(NUMBER);
+    const [, spare] = sim.github.comments(NUMBER);
     act = (others) => others.editComment(spare?.id ?? 0, bodyOf(own('me'), own('you')));
-    const run = open(scene, 'me');
-    await scene.drive(run.read());
-    await scene.drive(run.reconcile());
-    expect(remembered(scene)).toEqual([
+    const run = open(sim, 'me');
+    await sim.drive(run.read());
+    await sim.drive(run.reconcile());
+    expect(remembered(sim)).toEqual([
       ['a1', 'me1'],
       ['me1', 'you1'],
     ]);
@@ -653,29 +653,29 @@ describe('of several comments', () => {
 
 describe('runs that begin at the same time lose nothing', () => {
   it.each([2, 3, 5, 8])('%i of them, with lists that lag behind', async (count) => {
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       trouble: { listLagMs: 2500, latencyMs: [1, 12] },
     });
     const names = Array.from({ length: count }, (_, index) => `run${index}`);
-    await scene.drive(
+    await sim.drive(
       Promise.all(
         names.map(async (name) => {
-          const run = open(scene, name, { random: Math.random });
+          const run = open(sim, name, { random: Math.random });
           let writes = 0;
           const next = (): Ledger => {
             writes += 1;
             return own(name, writes);
           };
           const signal = new AbortController().signal;
-          await scene.clock.sleep(Math.random() * 4000, signal);
+          await sim.clock.sleep(Math.random() * 4000, signal);
           expect((await run.writeUntilItShows(next)).isShown).toBe(true);
-          await scene.clock.sleep(4000 + Math.random() * 4000, signal);
+          await sim.clock.sleep(4000 + Math.random() * 4000, signal);
           await run.writeUntilItShows(next, { isLast: true });
           await run.reconcile();
         }),
       ),
     );
-    const [main = [], ...others] = remembered(scene);
+    const [main = [], ...others] = remembered(sim);
     expect(main.map((name) => name.slice(0, 4))).toEqual(names);
     expect(others).toEqual([]);
   });

@@ -4,22 +4,22 @@ import type { Reactable } from '../../src/github/event.ts';
 import { type Claim, Reactions } from '../../src/github/reactions.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
+import { ACTIONS, type GitHubSimulation, NUMBER, simulateGitHub } from './github-simulation.ts';
 
 const REACT = 'POST issues/comments/#/reactions';
 const SILENT = (): void => {};
 
-interface Stage extends AsyncDisposable {
-  readonly scene: Scene;
+interface Simulation extends AsyncDisposable {
+  readonly sim: GitHubSimulation;
   readonly reactions: Reactions;
   readonly said: readonly string[];
   /** What is to be seen on the comment. */
   shown(): readonly string[];
 }
 
-async function stage(options: GitHubOptions = {}, to?: Reactable | null): Promise<Stage> {
-  const scene = await openScene(options);
-  const { id } = scene.github.addComment(NUMBER, 'alice', '/agent go');
+async function simulate(options: GitHubOptions = {}, to?: Reactable | null): Promise<Simulation> {
+  const sim = await simulateGitHub(options);
+  const { id } = sim.github.addComment(NUMBER, 'alice', '/agent go');
   const said: string[] = [];
   const log: Log = {
     ...{ info: SILENT, notice: SILENT, warning: SILENT, error: SILENT, group: SILENT },
@@ -27,81 +27,84 @@ async function stage(options: GitHubOptions = {}, to?: Reactable | null): Promis
   };
   const comment = to === undefined ? ({ kind: 'comment', id, nodeId: '' } as const) : to;
   return {
-    ...{ scene, said },
-    reactions: new Reactions(comment, () => scene.connect(), log),
-    shown: () => scene.github.reactions.map(({ content }) => content),
-    [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose](),
+    ...{ sim, said },
+    reactions: new Reactions(comment, () => sim.connect(), log),
+    shown: () => sim.github.reactions.map(({ content }) => content),
+    [Symbol.asyncDispose]: () => sim[Symbol.asyncDispose](),
   };
 }
 
 describe('the claim', () => {
-  const of = ({ scene, reactions }: Stage): Promise<Claim> => scene.drive(reactions.claim());
+  const of = ({ sim, reactions }: Simulation): Promise<Claim> => sim.drive(reactions.claim());
 
   it('is ours where the rocket is new, and asked for once', async () => {
-    await using one = await stage();
+    await using one = await simulate();
     expect(await of(one)).toBe('ours');
     expect(await of(one)).toBe('ours');
     expect(one.shown()).toEqual(['rocket']);
-    expect(one.scene.names()).toEqual([REACT]);
+    expect(one.sim.names()).toEqual([REACT]);
   });
 
   it('is taken where the same identity has given it before', async () => {
-    await using one = await stage();
-    const [comment] = one.scene.github.comments(NUMBER);
+    await using one = await simulate();
+    const [comment] = one.sim.github.comments(NUMBER);
     const rocket = { subject: 'issue_comment', content: 'rocket', id: comment?.id ?? 0 } as const;
-    one.scene.github.addReaction({ ...rocket, user: ACTIONS });
+    one.sim.github.addReaction({ ...rocket, user: ACTIONS });
     expect(await of(one)).toBe('taken');
   });
 
   it('is ours although somebody else has given it, or another one', async () => {
-    await using one = await stage();
-    const [comment] = one.scene.github.comments(NUMBER);
+    await using one = await simulate();
+    const [comment] = one.sim.github.comments(NUMBER);
     const to = { subject: 'issue_comment', id: comment?.id ?? 0 } as const;
-    one.scene.github.addReaction({ ...to, content: 'rocket', user: 'alice' });
-    one.scene.github.addReaction({ ...to, content: 'eyes', user: ACTIONS });
+    one.sim.github.addReaction({ ...to, content: 'rocket', user: 'alice' });
+    one.sim.github.addReaction({ ...to, content: 'eyes', user: ACTIONS });
     expect(await of(one)).toBe('ours');
   });
 
   it('is tried once more, and then has failed', async () => {
     let fails = 1;
-    await using one = await stage({ on: () => (fails-- > 0 ? { status: 502 } : undefined) });
+    await using one = await simulate({ on: () => (fails-- > 0 ? { status: 502 } : undefined) });
     expect(await of(one)).toBe('ours');
-    await using two = await stage({ on: () => ({ status: 502 }) });
+    await using two = await simulate({ on: () => ({ status: 502 }) });
     expect(await of(two)).toBe('failed');
-    expect(two.scene.names()).toEqual([REACT, REACT]);
+    expect(two.sim.names()).toEqual([REACT, REACT]);
     const why = 'The reaction rocket was not added: GitHub answered 502.';
     expect(two.said).toEqual([why, why]);
   });
 
   it('has failed where the answer got lost: nobody can tell whose it is', async () => {
-    await using one = await stage({ trouble: { loses: ({ nth }) => nth === 1 } });
+    await using one = await simulate({ trouble: { loses: ({ nth }) => nth === 1 } });
     expect(await of(one)).toBe('failed');
   });
 
   it('is refused where the token may not react', async () => {
-    await using one = await stage({ readOnly: true });
+    await using one = await simulate({ readOnly: true });
     expect(await of(one)).toBe('refused');
-    expect(one.scene.names()).toEqual([REACT]);
+    expect(one.sim.names()).toEqual([REACT]);
   });
 
   it('has failed where the comment is gone: another run may have claimed it before', async () => {
-    await using one = await stage({}, { kind: 'comment', id: 1, nodeId: '' });
+    await using one = await simulate({}, { kind: 'comment', id: 1, nodeId: '' });
     expect(await of(one)).toBe('failed');
   });
 
   it('is none on a review, which tells nothing, and is asked for once', async () => {
-    await using one = await stage({}, { kind: 'review', id: 1, nodeId: 'PRR_1' });
+    await using one = await simulate({}, { kind: 'review', id: 1, nodeId: 'PRR_1' });
     expect(await of(one)).toBe('none');
     expect(one.shown()).toEqual(['rocket']);
-    await using two = await stage({ readOnly: true }, { kind: 'review', id: 1, nodeId: 'PRR_1' });
+    await using two = await simulate(
+      { readOnly: true },
+      { kind: 'review', id: 1, nodeId: 'PRR_1' },
+    );
     expect(await of(two)).toBe('none');
-    expect(two.scene.names()).toEqual(['react']);
+    expect(two.sim.names()).toEqual(['react']);
   });
 
   it('is ours where nobody has written a command', async () => {
-    await using one = await stage({}, null);
+    await using one = await simulate({}, null);
     expect(await of(one)).toBe('ours');
-    expect(one.scene.names()).toEqual([]);
+    expect(one.sim.names()).toEqual([]);
   });
 
   it('is refused without a token', async () => {
@@ -115,75 +118,75 @@ describe('the claim', () => {
 });
 
 it('another reaction says whether it was there before as well', async () => {
-  await using one = await stage();
-  const [comment] = one.scene.github.comments(NUMBER);
+  await using one = await simulate();
+  const [comment] = one.sim.github.comments(NUMBER);
   const again = { kind: 'comment', id: comment?.id ?? 0, nodeId: '' } as const;
   const log = { debug: SILENT } as unknown as Log;
-  const next = new Reactions(again, () => one.scene.connect(), log);
-  expect(await one.scene.drive(one.reactions.show('confused'))).toBe('ours');
-  expect(await one.scene.drive(next.show('confused'))).toBe('taken');
-  expect(await new Reactions(null, () => one.scene.connect(), log).show('confused')).toBe('ours');
+  const next = new Reactions(again, () => one.sim.connect(), log);
+  expect(await one.sim.drive(one.reactions.show('confused'))).toBe('ours');
+  expect(await one.sim.drive(next.show('confused'))).toBe('taken');
+  expect(await new Reactions(null, () => one.sim.connect(), log).show('confused')).toBe('ours');
 });
 
 describe('the rocket', () => {
   it('is taken back if it was ours', async () => {
-    await using one = await stage();
-    await one.scene.drive(one.reactions.claim());
+    await using one = await simulate();
+    await one.sim.drive(one.reactions.claim());
     one.reactions.release();
-    await one.scene.drive(one.reactions.settled());
+    await one.sim.drive(one.reactions.settled());
     expect(one.shown()).toEqual([]);
   });
 
   it('stays if it was not ours', async () => {
-    await using one = await stage();
-    const [comment] = one.scene.github.comments(NUMBER);
+    await using one = await simulate();
+    const [comment] = one.sim.github.comments(NUMBER);
     const rocket = { subject: 'issue_comment', content: 'rocket', id: comment?.id ?? 0 } as const;
-    one.scene.github.addReaction({ ...rocket, user: ACTIONS });
-    await one.scene.drive(one.reactions.claim());
+    one.sim.github.addReaction({ ...rocket, user: ACTIONS });
+    await one.sim.drive(one.reactions.claim());
     one.reactions.release();
-    await one.scene.drive(one.reactions.settled());
+    await one.sim.drive(one.reactions.settled());
     expect(one.shown()).toEqual(['rocket']);
   });
 
   it('is taken back only if it was given', async () => {
-    await using one = await stage();
+    await using one = await simulate();
     one.reactions.release();
-    await one.scene.drive(one.reactions.settled());
-    expect(one.scene.names()).toEqual([]);
+    await one.sim.drive(one.reactions.settled());
+    expect(one.sim.names()).toEqual([]);
   });
 
   it('that cannot be taken back stays, and holds up nothing', async () => {
-    await using one = await stage({
+    await using one = await simulate({
       on: ({ method }) => (method === 'DELETE' ? { status: 502 } : undefined),
     });
-    await one.scene.drive(one.reactions.claim());
+    await one.sim.drive(one.reactions.claim());
     one.reactions.release();
-    await one.scene.drive(one.reactions.settled());
+    await one.sim.drive(one.reactions.settled());
     expect(one.said).toEqual(['The reaction rocket was not removed: GitHub answered 502.']);
   });
 });
 
 describe('what is shown', () => {
   it('is there once all is settled', async () => {
-    await using one = await stage();
+    await using one = await simulate();
     void one.reactions.show('eyes');
     void one.reactions.show('hooray');
-    await one.scene.drive(one.reactions.settled());
+    await one.sim.drive(one.reactions.settled());
     expect(one.shown().toSorted()).toEqual(['eyes', 'hooray']);
   });
 
   it('is nothing without a comment', async () => {
-    await using one = await stage({}, null);
+    await using one = await simulate({}, null);
     void one.reactions.show('eyes');
     one.reactions.release();
-    await one.scene.drive(one.reactions.settled());
-    expect(one.scene.names()).toEqual([]);
+    await one.sim.drive(one.reactions.settled());
+    expect(one.sim.names()).toEqual([]);
   });
 
   it('changes nothing where it fails', async () => {
-    await using one = await stage({ readOnly: true });
+    await using one = await simulate({ readOnly: true });
     void one.reactions.show('confused');
-    await one.scene.drive(one.reactions.settled());
+    await one.sim.drive(one.reactions.settled());
     expect(one.said).toEqual([
       expect.stringMatching(/^The reaction confused was not added: GitHub answered 403/),
     ]);

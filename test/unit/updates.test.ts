@@ -13,8 +13,8 @@ import type { JobState, Turn } from '../../src/turn.ts';
 import { randomFrom } from '../model/interleavings/random-round.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
+import { ACTIONS, type GitHubSimulation, NUMBER, simulateGitHub } from './github-simulation.ts';
 import { job as jobOf, ledger, record, START, state, turn } from './record.ts';
-import { ACTIONS, NUMBER, openScene, type Scene } from './scene.ts';
 
 const PROJECT = 'proj-1';
 const CREATE = 'POST issues/#/comments';
@@ -36,19 +36,19 @@ interface Run {
 
 /** A run that waits, unless the test says otherwise. Its turns bear its name. */
 function open(
-  scene: Pick<Scene, 'clock' | 'connect'>,
+  sim: Pick<GitHubSimulation, 'clock' | 'connect'>,
   more: Partial<MemoryOptions> = {},
   parts: Partial<Turn> = {},
 ): Run {
   const warnings: string[] = [];
   const log: Log = { ...LOG, warning: (text) => warnings.push(text) };
-  const clock = scene.clock.seen;
+  const clock = sim.clock.seen;
   const { owner = 'me', attempt = 1 } = more;
   const updates = new Updates({
     ...{ comment: true, owner, attempt, wait: true },
     text: commentText(PROJECT, render, String),
     ...{ review: (same) => same, claim: async () => 'ours' },
-    ...{ connect: () => scene.connect(), log, clock },
+    ...{ connect: () => sim.connect(), log, clock },
     ...{ random: () => 0.5, signal: new AbortController().signal },
     deadline: new Deadline(clock, 30_000),
     ...more,
@@ -73,7 +73,7 @@ function told({ delivery, result, endedAt }: Turn): string {
 }
 
 /** What all comments on a conversation say together of each job. */
-function remembered({ github }: Scene, number = NUMBER): readonly string[] {
+function remembered({ github }: GitHubSimulation, number = NUMBER): readonly string[] {
   const ledgers = github.comments(number).map(({ body }) => {
     const text = readText(body, PROJECT);
     return typeof text === 'string' ? ledger() : text;
@@ -117,35 +117,35 @@ function announce({ updates }: Run, ...states: readonly JobState[]) {
 
 describe('what is remembered', () => {
   const load = async (
-    scene: Scene,
+    sim: GitHubSimulation,
     more: Partial<MemoryOptions> = {},
     number: number | null = NUMBER,
-  ) => scene.drive(open(scene, more).updates.load(number));
+  ) => sim.drive(open(sim, more).updates.load(number));
 
   it.each<[string, Partial<MemoryOptions>, number | null]>([
     ['without comments', { comment: false }, NUMBER],
     ['without a conversation', {}, null],
   ])('is nothing %s', async (_, more, number) => {
-    await using scene = await openScene(withComment(turn()));
-    expect(await load(scene, more, number)).toBeNull();
-    expect(scene.names()).toEqual([]);
+    await using sim = await simulateGitHub(withComment(turn()));
+    expect(await load(sim, more, number)).toBeNull();
+    expect(sim.names()).toEqual([]);
   });
 
   it('is what the comments hold, on all pages in a re-run', async () => {
-    await using scene = await openScene(withComment(turn()));
-    for (let n = 0; n < 120; n++) scene.github.addComment(NUMBER, 'bob', 'Hello.');
-    scene.github.addComment(NUMBER, ACTIONS, composeText(PROJECT, ledger(jobOf('b')), render));
+    await using sim = await simulateGitHub(withComment(turn()));
+    for (let n = 0; n < 120; n++) sim.github.addComment(NUMBER, 'bob', 'Hello.');
+    sim.github.addComment(NUMBER, ACTIONS, composeText(PROJECT, ledger(jobOf('b')), render));
     const idsOf = (memory: Memory) =>
       memory?.kind === 'ok' ? memory.value.ledger.jobs.map(({ id }) => id) : memory;
-    expect(idsOf(await load(scene))).toEqual(['b']);
-    expect(idsOf(await load(scene, { attempt: 2 }))).toEqual(['a', 'b']);
+    expect(idsOf(await load(sim))).toEqual(['b']);
+    expect(idsOf(await load(sim, { attempt: 2 }))).toEqual(['a', 'b']);
   });
 
   it('is not whole where a part of it cannot be read', async () => {
-    await using scene = await openScene(withComment(turn()));
-    const [comment] = scene.github.comments(NUMBER);
-    scene.github.editComment(comment?.id ?? 0, `${comment?.body} edited`);
-    expect(await load(scene)).toMatchObject(ok({ isWhole: false, ledger: { jobs: [] } }));
+    await using sim = await simulateGitHub(withComment(turn()));
+    const [comment] = sim.github.comments(NUMBER);
+    sim.github.editComment(comment?.id ?? 0, `${comment?.body} edited`);
+    expect(await load(sim)).toMatchObject(ok({ isWhole: false, ledger: { jobs: [] } }));
   });
 
   it.each<[string, GitHubOptions, RegExp]>([
@@ -161,66 +161,68 @@ describe('what is remembered', () => {
       /^this host has no GraphQL API, .*comment: false$/,
     ],
   ])('cannot be read after %s, and it is said why', async (_, options, why) => {
-    await using scene = await openScene(options);
-    const memory = await load(scene);
+    await using sim = await simulateGitHub(options);
+    const memory = await load(sim);
     expect(memory?.kind === 'problem' && reasonToText(memory.problem)).toMatch(why);
   });
 
   it('is waited for no longer than 10 s', async () => {
-    await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
-    expect(await load(scene)).toEqual(problem(ours('GitHub did not answer in time')));
-    expect(scene.seconds()).toBe(10);
+    await using sim = await simulateGitHub({ on: () => ({ fault: 'hang' }) });
+    expect(await load(sim)).toEqual(problem(ours('GitHub did not answer in time')));
+    expect(sim.seconds()).toBe(10);
   });
 
   it('is not waited for after a cancel', async () => {
-    await using scene = await openScene(withComment(turn()));
-    const memory = await load(scene, { signal: AbortSignal.abort() });
+    await using sim = await simulateGitHub(withComment(turn()));
+    const memory = await load(sim, { signal: AbortSignal.abort() });
     expect(memory).toEqual(problem(ours('the run was cancelled')));
   });
 
   it('is asked for once, and again only where that failed', async () => {
     let fails = 2;
-    await using scene = await openScene({ on: () => (fails-- > 0 ? { status: 500 } : undefined) });
-    const { updates } = open(scene);
-    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'problem' });
-    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
-    expect(await scene.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
+    await using sim = await simulateGitHub({
+      on: () => (fails-- > 0 ? { status: 500 } : undefined),
+    });
+    const { updates } = open(sim);
+    expect(await sim.drive(updates.load(NUMBER))).toMatchObject({ kind: 'problem' });
+    expect(await sim.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
+    expect(await sim.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
     // A reading that fails is tried once more.
-    expect(scene.names()).toEqual(['read', 'read', 'read']);
+    expect(sim.names()).toEqual(['read', 'read', 'read']);
   });
 });
 
 describe('the calls of a run that is alone', () => {
   it('that only sends are six: the memory, the note, and how it ended', async () => {
-    await using scene = await openScene(withComment(other('sent', { origin: 'comment:1' })));
-    const run = open(scene, { wait: false });
-    await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(scene.names()).toEqual(['read', PATCH, 'read']);
-    expect(remembered(scene)).toEqual(['a: me sending: you sent']);
+    await using sim = await simulateGitHub(withComment(other('sent', { origin: 'comment:1' })));
+    const run = open(sim, { wait: false });
+    await sim.drive(run.updates.load(NUMBER));
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(sim.names()).toEqual(['read', PATCH, 'read']);
+    expect(remembered(sim)).toEqual(['a: me sending: you sent']);
     run.updates.update(run.ended('a'), NUMBER);
-    const { urls, unwritten, reviewed } = await scene.drive(run.updates.flush());
-    expect(scene.names()).toEqual(['read', PATCH, 'read', 'read', PATCH, 'read']);
-    expect(remembered(scene)).toEqual(['a: me sent/sent: you sent']);
-    expect(urls).toEqual([scene.github.comments(NUMBER)[0]?.html_url]);
+    const { urls, unwritten, reviewed } = await sim.drive(run.updates.flush());
+    expect(sim.names()).toEqual(['read', PATCH, 'read', 'read', PATCH, 'read']);
+    expect(remembered(sim)).toEqual(['a: me sent/sent: you sent']);
+    expect(urls).toEqual([sim.github.comments(NUMBER)[0]?.html_url]);
     expect([unwritten, reviewed, run.warnings]).toEqual(['', [], []]);
     // The last reading comes a second after the last write.
-    expect(scene.seconds()).toBe(1);
+    expect(sim.seconds()).toBe(1);
   });
 
   it('that waits are eight', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
-    await scene.drive(run.updates.load(NUMBER));
-    await scene.drive(announce(run, run.job('a')));
-    await scene.pass(2000);
+    await using sim = await simulateGitHub();
+    const run = open(sim);
+    await sim.drive(run.updates.load(NUMBER));
+    await sim.drive(announce(run, run.job('a')));
+    await sim.pass(2000);
     run.updates.update(run.delivered('a'), NUMBER);
-    await scene.pass(60_000);
-    expect(remembered(scene)).toEqual(['a: me sent']);
+    await sim.pass(60_000);
+    expect(remembered(sim)).toEqual(['a: me sent']);
     run.updates.update(run.ended('a', { result: 'completed' }), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me sent/completed']);
-    expect(scene.names()).toEqual([
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me sent/completed']);
+    expect(sim.names()).toEqual([
       ...['read', CREATE, 'read'],
       ...['read', PATCH],
       ...['read', PATCH, 'read'],
@@ -228,60 +230,60 @@ describe('the calls of a run that is alone', () => {
   });
 
   it('with a new comment end 3 s after the last write, for lists lag behind', async () => {
-    await using scene = await openScene();
-    const run = open(scene, { wait: false });
-    await scene.drive(announce(run, run.job('a')));
+    await using sim = await simulateGitHub();
+    const run = open(sim, { wait: false });
+    await sim.drive(announce(run, run.job('a')));
     run.updates.update(run.ended('a'), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(scene.seconds()).toBe(3);
-    expect(scene.names()).toHaveLength(6);
+    await sim.drive(run.updates.flush());
+    expect(sim.seconds()).toBe(3);
+    expect(sim.names()).toHaveLength(6);
   });
 
   it('that is cancelled end without a pause', async () => {
-    await using scene = await openScene();
+    await using sim = await simulateGitHub();
     const cancel = new AbortController();
-    const run = open(scene, { signal: cancel.signal });
-    await scene.drive(announce(run, run.job('a')));
+    const run = open(sim, { signal: cancel.signal });
+    await sim.drive(announce(run, run.job('a')));
     cancel.abort();
     run.updates.update(run.ended('a', { result: 'cancelled' }), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me sent/cancelled']);
-    expect(scene.seconds()).toBe(0);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me sent/cancelled']);
+    expect(sim.seconds()).toBe(0);
   });
 
   it('for 50 jobs on one conversation are as many as for one', async () => {
-    await using scene = await openScene();
-    const run = open(scene, { wait: false });
+    await using sim = await simulateGitHub();
+    const run = open(sim, { wait: false });
     const ids = Array.from({ length: 50 }, (_, n) => `job-${n}`);
-    await scene.drive(announce(run, ...ids.map((id) => run.job(id))));
+    await sim.drive(announce(run, ...ids.map((id) => run.job(id))));
     for (const id of ids) run.updates.update(run.ended(id), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toHaveLength(50);
-    expect(scene.names()).toHaveLength(6);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toHaveLength(50);
+    expect(sim.names()).toHaveLength(6);
   });
 
   it('are none where comment is false', async () => {
-    await using scene = await openScene();
-    const run = open(scene, { comment: false });
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    await using sim = await simulateGitHub();
+    const run = open(sim, { comment: false });
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     run.updates.update(run.ended('a'), NUMBER);
-    expect(await scene.drive(run.updates.flush())).toEqual({
+    expect(await sim.drive(run.updates.flush())).toEqual({
       urls: [],
       unwritten: '',
       reviewed: [],
     });
-    expect(scene.names()).toEqual([]);
+    expect(sim.names()).toEqual([]);
   });
 });
 
 describe('a command', () => {
   /** A claim that is answered like this, and what stood in the comment when it was asked for. */
-  function claims(scene: Scene, answer: Claim) {
+  function claims(sim: GitHubSimulation, answer: Claim) {
     const seen: (readonly string[])[] = [];
     return {
       seen,
       claim: async (): Promise<Claim> => {
-        seen.push(remembered(scene));
+        seen.push(remembered(sim));
         return answer;
       },
     };
@@ -291,51 +293,51 @@ describe('a command', () => {
   ];
 
   it('is claimed once its note is written, beside the reading', async () => {
-    await using scene = await openScene();
-    const { claim, seen } = claims(scene, 'ours');
-    const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    await using sim = await simulateGitHub();
+    const { claim, seen } = claims(sim, 'ours');
+    const run = open(sim, { claim }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(seen).toEqual([['a: me sending']]);
-    expect(scene.names()).toEqual(['read', CREATE, 'read']);
+    expect(sim.names()).toEqual(['read', CREATE, 'read']);
   });
 
   it.each(['sending', 'unknown', 'sent'] as const)(
     'that another run has, as the first reading shows, is not noted at all: %s',
     async (delivery) => {
-      await using scene = await openScene(withComment(other(delivery)));
-      const { claim, seen } = claims(scene, 'ours');
-      const run = open(scene, { claim }, COMMAND);
-      expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken(delivery));
+      await using sim = await simulateGitHub(withComment(other(delivery)));
+      const { claim, seen } = claims(sim, 'ours');
+      const run = open(sim, { claim }, COMMAND);
+      expect(await sim.drive(announce(run, run.job('a')))).toEqual(taken(delivery));
       run.updates.update(
         run.job('a', { result: 'skipped', reason: ['Run 1 has it.'], endedAt: START }),
         NUMBER,
       );
-      expect(await scene.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
+      expect(await sim.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
       expect(seen).toEqual([]);
-      expect(scene.github.writes()).toEqual([]);
+      expect(sim.github.writes()).toEqual([]);
       expect(run.warnings).toEqual([]);
     },
   );
 
   it('to several jobs may be another run’s for one of them, and ours for the others', async () => {
-    await using scene = await openScene(withComment(other('sent')));
-    const { claim, seen } = claims(scene, 'ours');
-    const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a'), run.job('b')))).toEqual([
+    await using sim = await simulateGitHub(withComment(other('sent')));
+    const { claim, seen } = claims(sim, 'ours');
+    const run = open(sim, { claim }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a'), run.job('b')))).toEqual([
       ...taken('sent'),
       { kind: 'noted' },
     ]);
     expect(seen).toHaveLength(1);
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
     run.updates.update(run.ended('b'), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me not-sent/skipped: you sent', 'b: me sent/sent']);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me not-sent/skipped: you sent', 'b: me sent/sent']);
   });
 
   it('that another run was kept from sending is sent', async () => {
-    await using scene = await openScene(withComment(other('not-sent', { endedAt: START })));
-    const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    await using sim = await simulateGitHub(withComment(other('not-sent', { endedAt: START })));
+    const run = open(sim, {}, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
   });
 
   /** Another run writes its note over ours, just before the nth reading. */
@@ -352,71 +354,71 @@ describe('a command', () => {
   }
 
   it('that two runs are about to send is sent by the one that claims it first', async () => {
-    await using scene = await openScene(rival(2, 'sending'));
-    const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(scene.seconds()).toBe(0);
+    await using sim = await simulateGitHub(rival(2, 'sending'));
+    const run = open(sim, {}, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(sim.seconds()).toBe(0);
   });
 
   it('that another run has claimed is left to it: our turn stays as one that was not sent', async () => {
-    await using scene = await openScene(rival(2, 'sending'));
-    const { claim } = claims(scene, 'taken');
-    const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken('sending'));
-    expect(scene.seconds()).toBe(3);
-    expect(scene.names()).toEqual(['read', CREATE, 'read', 'read+history']);
+    await using sim = await simulateGitHub(rival(2, 'sending'));
+    const { claim } = claims(sim, 'taken');
+    const run = open(sim, { claim }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual(taken('sending'));
+    expect(sim.seconds()).toBe(3);
+    expect(sim.names()).toEqual(['read', CREATE, 'read', 'read+history']);
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me not-sent/skipped: you sending']);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me not-sent/skipped: you sending']);
   });
 
   it('that another run has claimed is left to it as well where the answer to our note got lost', async () => {
     const { trouble } = rival(2, 'sending');
     const loses = ({ name, nth }: Call): boolean => name === PATCH && nth === 1;
     const past = withComment(other('not-sent', { mark: 'past', owner: 'past', endedAt: START }));
-    await using scene = await openScene({ ...past, trouble: { ...trouble, loses } });
-    const { claim } = claims(scene, 'taken');
-    const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken('sending'));
+    await using sim = await simulateGitHub({ ...past, trouble: { ...trouble, loses } });
+    const { claim } = claims(sim, 'taken');
+    const run = open(sim, { claim }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual(taken('sending'));
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual([expect.stringContaining('me not-sent/skipped')]);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual([expect.stringContaining('me not-sent/skipped')]);
   });
 
   it('whose note stands, although the answer to it got lost, is claimed once it is to be seen', async () => {
     const past = withComment(other('not-sent', { mark: 'past', owner: 'past', endedAt: START }));
     const loses = ({ name, nth }: Call): boolean => name === PATCH && nth === 1;
-    await using scene = await openScene({ ...past, trouble: { loses } });
-    const { claim, seen } = claims(scene, 'ours');
-    const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    await using sim = await simulateGitHub({ ...past, trouble: { loses } });
+    const { claim, seen } = claims(sim, 'ours');
+    const run = open(sim, { claim }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(seen).toHaveLength(1);
-    expect(scene.names()).toEqual(['read', PATCH, 'read']);
+    expect(sim.names()).toEqual(['read', PATCH, 'read']);
   });
 
   it('is decided by the first note for jobs that are noted after the claim', async () => {
-    await using scene = await openScene();
-    const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(scene.seconds()).toBe(0);
-    expect(await scene.drive(announce(run, run.job('b')))).toEqual([{ kind: 'noted' }]);
-    expect(scene.seconds()).toBe(3);
-    expect(scene.names().at(-1)).toBe('read+history');
+    await using sim = await simulateGitHub();
+    const run = open(sim, {}, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(sim.seconds()).toBe(0);
+    expect(await sim.drive(announce(run, run.job('b')))).toEqual([{ kind: 'noted' }]);
+    expect(sim.seconds()).toBe(3);
+    expect(sim.names().at(-1)).toBe('read+history');
   });
 
   it('is left to a run whose reaction has failed, even if the comment was read before its note', async () => {
-    await using scene = await openScene();
-    const late = open(scene, {}, COMMAND);
-    await scene.drive(late.updates.load(NUMBER));
-    const first = open(scene, { owner: 'you', claim: async () => 'failed' }, COMMAND);
-    expect(await scene.drive(announce(first, first.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(await scene.drive(announce(late, late.job('a')))).toMatchObject(taken('sending'));
+    await using sim = await simulateGitHub();
+    const late = open(sim, {}, COMMAND);
+    await sim.drive(late.updates.load(NUMBER));
+    const first = open(sim, { owner: 'you', claim: async () => 'failed' }, COMMAND);
+    expect(await sim.drive(announce(first, first.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(await sim.drive(announce(late, late.job('a')))).toMatchObject(taken('sending'));
   });
 
   it('is decided by the first note after an earlier note of it that may be written, without a claim', async () => {
     let isDown = false;
     const theirs = composeText(PROJECT, ledger(jobOf('b', other('sending'))), render);
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       on: ({ path }) => (isDown && path === '/graphql' ? { status: 502 } : undefined),
       trouble: {
         loses({ name }) {
@@ -425,29 +427,29 @@ describe('a command', () => {
         },
         // They note b just before us.
         meanwhile: ({ name, nth }, { editComment }) => {
-          const [comment] = scene.github.comments(NUMBER);
+          const [comment] = sim.github.comments(NUMBER);
           if (name === PATCH && nth === 1) editComment(comment?.id ?? 0, theirs);
         },
       },
     });
-    const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
+    const run = open(sim, {}, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
     isDown = false;
-    expect(await scene.drive(announce(run, run.job('b')))).toMatchObject(taken('sending'));
+    expect(await sim.drive(announce(run, run.job('b')))).toMatchObject(taken('sending'));
   });
 
   it.each(['taken', 'none'] as const)(
     'to more jobs than there is room for is sent to each of them by one run: %s',
     async (answer) => {
-      await using scene = await openScene();
+      await using sim = await simulateGitHub();
       const ids = moreThanFit();
       const text = commentText(PROJECT, () => '', String);
       const isOurs = async (): Promise<Claim> => (answer === 'taken' ? 'ours' : answer);
-      const first = open(scene, { text, claim: isOurs }, COMMAND);
-      const second = open(scene, { text, owner: 'you', claim: async () => answer }, COMMAND);
+      const first = open(sim, { text, claim: isOurs }, COMMAND);
+      const second = open(sim, { text, owner: 'you', claim: async () => answer }, COMMAND);
       const noted: string[] = [];
       for (const run of [first, second]) {
-        const notes = await scene.drive(announce(run, ...ids.map((id) => run.job(id))));
+        const notes = await sim.drive(announce(run, ...ids.map((id) => run.job(id))));
         noted.push(...ids.filter((_, index) => notes[index]?.kind === 'noted'));
       }
       expect(noted.length).toBeGreaterThan(0);
@@ -457,52 +459,52 @@ describe('a command', () => {
 
   it('is not claimed by a run that has ended while its note was written', async () => {
     const cancel = new AbortController();
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       trouble: { meanwhile: ({ name }) => name === CREATE && cancel.abort() },
     });
-    const { claim, seen } = claims(scene, 'ours');
-    const run = open(scene, { claim, signal: cancel.signal }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    const { claim, seen } = claims(sim, 'ours');
+    const run = open(sim, { claim, signal: cancel.signal }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
     run.updates.update(run.job('a', { result: 'cancelled', endedAt: START }), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me not-sent/cancelled']);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me not-sent/cancelled']);
     expect(seen).toEqual([]);
   });
 
   it('that another run has sent before we claimed it is left to it', async () => {
-    await using scene = await openScene(rival(2, 'sent'));
-    const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken('sent'));
+    await using sim = await simulateGitHub(rival(2, 'sent'));
+    const run = open(sim, {}, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual(taken('sent'));
   });
 
   it('that has been claimed, of which nothing else is to be seen, was claimed by another tool', async () => {
-    await using scene = await openScene();
-    const { claim } = claims(scene, 'taken');
-    const run = open(scene, { claim }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(scene.seconds()).toBe(3);
+    await using sim = await simulateGitHub();
+    const { claim } = claims(sim, 'taken');
+    const run = open(sim, { claim }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(sim.seconds()).toBe(3);
   });
 
   it.each(['failed', 'refused'] as const)(
     'whose claim is %s waits until another run that did not see it must be to be seen',
     async (answer) => {
-      await using scene = await openScene();
-      const { claim } = claims(scene, answer);
-      const run = open(scene, { claim }, COMMAND);
-      expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-      expect(scene.seconds()).toBe(6);
+      await using sim = await simulateGitHub();
+      const { claim } = claims(sim, answer);
+      const run = open(sim, { claim }, COMMAND);
+      expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+      expect(sim.seconds()).toBe(6);
     },
   );
 
   it.each(['failed', 'refused', 'none'] as const)(
     'whose claim tells nothing is looked for in what was overwritten: %s',
     async (answer) => {
-      await using scene = await openScene(withComment(other('sending')));
-      const [comment] = scene.github.comments(NUMBER);
-      scene.github.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
-      const { claim } = claims(scene, answer);
-      const run = open(scene, { claim }, COMMAND);
-      expect(await scene.drive(announce(run, run.job('a')))).toEqual(taken('sending'));
+      await using sim = await simulateGitHub(withComment(other('sending')));
+      const [comment] = sim.github.comments(NUMBER);
+      sim.github.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
+      const { claim } = claims(sim, answer);
+      const run = open(sim, { claim }, COMMAND);
+      expect(await sim.drive(announce(run, run.job('a')))).toEqual(taken('sending'));
     },
   );
 
@@ -514,21 +516,21 @@ describe('a command', () => {
     ],
     ['in a re-run it may be an earlier attempt', 2, { kind: 'noted' }],
   ])('is claimed where comment is false: %s', async (_, attempt, note) => {
-    await using scene = await openScene();
-    const { claim } = claims(scene, 'taken');
-    const run = open(scene, { claim, attempt, comment: false }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([note]);
+    await using sim = await simulateGitHub();
+    const { claim } = claims(sim, 'taken');
+    const run = open(sim, { claim, attempt, comment: false }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([note]);
   });
 
   it.each<[string, Partial<MemoryOptions>, GitHubOptions]>([
     ['comment is false', { comment: false }, {}],
     ['no note can be written', {}, { readOnly: true }],
   ])('whose claim failed may be sent by another run where %s', async (_, more, options) => {
-    await using scene = await openScene(options);
-    const run = open(scene, { ...more, claim: async () => 'failed' }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
-    const other = open(scene, { ...more, claim: async () => 'refused' }, COMMAND);
-    const [note] = await scene.drive(announce(other, other.job('a')));
+    await using sim = await simulateGitHub(options);
+    const run = open(sim, { ...more, claim: async () => 'failed' }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
+    const other = open(sim, { ...more, claim: async () => 'refused' }, COMMAND);
+    const [note] = await sim.drive(announce(other, other.job('a')));
     expect(note?.kind).toBe(more.comment === false ? 'noted' : 'missing');
   });
 
@@ -536,26 +538,26 @@ describe('a command', () => {
     ['in the first attempt it is another run that has claimed it', 1, 'taken'],
     ['in a re-run it may be an earlier attempt', 2, 'missing'],
   ])('is claimed where no note can be written: %s', async (_, attempt, kind) => {
-    await using scene = await openScene({ readOnly: true });
-    const { claim } = claims(scene, 'taken');
-    const run = open(scene, { claim, attempt }, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind }]);
+    await using sim = await simulateGitHub({ readOnly: true });
+    const { claim } = claims(sim, 'taken');
+    const run = open(sim, { claim, attempt }, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind }]);
   });
 
   it('to several jobs that are noted one after the other is sent once to each of them', async () => {
     for (const lateMs of [0, 1500, 4500]) {
-      await using scene = await openScene();
-      const { id } = scene.github.addComment(NUMBER, 'alice', '/agent go');
+      await using sim = await simulateGitHub();
+      const { id } = sim.github.addComment(NUMBER, 'alice', '/agent go');
       const runOf = (owner: string): Run => {
-        const reactions = new Reactions({ ...COMMENT, id }, () => scene.connect(), LOG);
-        return open(scene, { owner, claim: () => reactions.claim() }, COMMAND);
+        const reactions = new Reactions({ ...COMMENT, id }, () => sim.connect(), LOG);
+        return open(sim, { owner, claim: () => reactions.claim() }, COMMAND);
       };
       const [first, second] = [runOf('me'), runOf('you')];
-      expect(await scene.drive(announce(first, first.job('a')))).toEqual([{ kind: 'noted' }]);
-      const [ofSecond, ofFirst] = await scene.drive(
+      expect(await sim.drive(announce(first, first.job('a')))).toEqual([{ kind: 'noted' }]);
+      const [ofSecond, ofFirst] = await sim.drive(
         Promise.all([
           announce(second, second.job('a'), second.job('b')),
-          scene.clock
+          sim.clock
             .sleep(lateMs, new AbortController().signal)
             .then(() => announce(first, first.job('b'))),
         ]),
@@ -573,17 +575,17 @@ describe('a command', () => {
     ['with lists that lag behind, one after the other', 2500, 700],
   ])('that two runs get %s is sent by one of them', async (_, listLagMs, apartMs) => {
     for (let round = 0; round < 5; round++) {
-      await using scene = await openScene({ trouble: { listLagMs, latencyMs: [1, 8] } });
-      const { id } = scene.github.addComment(NUMBER, 'alice', '/agent go');
-      const notes = await scene.drive(
+      await using sim = await simulateGitHub({ trouble: { listLagMs, latencyMs: [1, 8] } });
+      const { id } = sim.github.addComment(NUMBER, 'alice', '/agent go');
+      const notes = await sim.drive(
         Promise.all(
           ['me', 'you'].map(async (owner, index) => {
             if (index > 0 && apartMs > 0) {
-              await scene.clock.sleep(apartMs, new AbortController().signal);
+              await sim.clock.sleep(apartMs, new AbortController().signal);
             }
-            const reactions = new Reactions({ ...COMMENT, id }, () => scene.connect(), LOG);
+            const reactions = new Reactions({ ...COMMENT, id }, () => sim.connect(), LOG);
             const more = { owner, claim: () => reactions.claim(), random: Math.random };
-            const run = open(scene, more, COMMAND);
+            const run = open(sim, more, COMMAND);
             await run.updates.load(NUMBER);
             const [note] = await announce(run, run.job('a'));
             const isOurs = note?.kind === 'noted';
@@ -598,7 +600,7 @@ describe('a command', () => {
       );
       expect(notes.toSorted()).toEqual(['noted', 'taken']);
       const winner = notes[0] === 'noted' ? 'me' : 'you';
-      const [said = ''] = remembered(scene);
+      const [said = ''] = remembered(sim);
       expect(said).toContain(`${winner} sent/sent`);
       expect(said.replace(/ (me|you) not-sent\/skipped:?/, '')).not.toMatch(/sending|unknown/);
     }
@@ -609,13 +611,13 @@ describe('a note that does not stand', () => {
   const RIGHTS = { kind: 'missing', why: expect.arrayContaining(['GitHub answered 403: ']) };
 
   it('because GitHub refuses it holds up nothing, and it is said at the end', async () => {
-    await using scene = await openScene({ readOnly: true });
-    const run = open(scene);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([RIGHTS]);
-    expect(scene.seconds()).toBe(0);
+    await using sim = await simulateGitHub({ readOnly: true });
+    const run = open(sim);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([RIGHTS]);
+    expect(sim.seconds()).toBe(0);
     run.updates.update(run.delivered('a'), NUMBER);
     run.updates.update(run.ended('a'), NUMBER);
-    const { urls, unwritten } = await scene.drive(run.updates.flush());
+    const { urls, unwritten } = await sim.drive(run.updates.flush());
     expect([urls, unwritten]).toEqual([[], 'a: sent/sent']);
     expect(run.warnings).toEqual([
       expect.stringMatching(
@@ -625,22 +627,22 @@ describe('a note that does not stand', () => {
   });
 
   it('of a message that is not sent is not said to be forgotten', async () => {
-    await using scene = await openScene({ readOnly: true });
-    const run = open(scene);
-    await scene.drive(announce(run, run.job('a')));
+    await using sim = await simulateGitHub({ readOnly: true });
+    const run = open(sim);
+    await sim.drive(announce(run, run.job('a')));
     run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
-    await scene.drive(run.updates.flush());
+    await sim.drive(run.updates.flush());
     expect(run.warnings).toEqual([expect.stringContaining('later runs may not know how it ended')]);
   });
 
   it('because GitHub is silent holds up the message for 10 s, and the others not at all', async () => {
-    await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
-    const run = open(scene);
+    await using sim = await simulateGitHub({ on: () => ({ fault: 'hang' }) });
+    const run = open(sim);
     const late = { kind: 'missing', why: ours('GitHub did not answer in time') };
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([late]);
-    expect(scene.seconds()).toBe(10);
-    expect(await scene.drive(announce(run, run.job('b')))).toEqual([late]);
-    expect(scene.seconds()).toBe(10);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([late]);
+    expect(sim.seconds()).toBe(10);
+    expect(await sim.drive(announce(run, run.job('b')))).toEqual([late]);
+    expect(sim.seconds()).toBe(10);
   });
 
   it.each<[string, number, Partial<Turn>, string]>([
@@ -649,49 +651,49 @@ describe('a note that does not stand', () => {
     ['of a command', 1, COMMAND, 'unclear'],
     ['of a command that is re-run', 2, COMMAND, 'missing'],
   ])('for lack of room: %s', async (_, attempt, parts, kind) => {
-    await using scene = await openScene();
+    await using sim = await simulateGitHub();
     const text = commentText(PROJECT, () => '', String);
-    const run = open(scene, { attempt, text }, parts);
-    const notes = await scene.drive(announce(run, ...moreThanFit().map((id) => run.job(id))));
+    const run = open(sim, { attempt, text }, parts);
+    const notes = await sim.drive(announce(run, ...moreThanFit().map((id) => run.job(id))));
     expect(new Set(notes.map((note) => note.kind))).toEqual(new Set(['noted', kind]));
   });
 
   it('holds up each message of a re-run, which sends nothing without it', async () => {
-    await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
-    const run = open(scene, { attempt: 2 });
-    await scene.drive(announce(run, run.job('a')));
-    await scene.drive(announce(run, run.job('b')));
-    expect(scene.seconds()).toBe(20);
+    await using sim = await simulateGitHub({ on: () => ({ fault: 'hang' }) });
+    const run = open(sim, { attempt: 2 });
+    await sim.drive(announce(run, run.job('a')));
+    await sim.drive(announce(run, run.job('b')));
+    expect(sim.seconds()).toBe(20);
   });
 
   it('is written later all the same, and then nothing is to be said', async () => {
     let isDown = true;
-    await using scene = await openScene({ on: () => (isDown ? { fault: 'hang' } : undefined) });
-    const run = open(scene);
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    await using sim = await simulateGitHub({ on: () => (isDown ? { fault: 'hang' } : undefined) });
+    const run = open(sim);
+    expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
     isDown = false;
     run.updates.update(run.delivered('a'), NUMBER);
-    await scene.pass(60_000);
-    expect(remembered(scene)).toEqual(['a: me sent']);
+    await sim.pass(60_000);
+    expect(remembered(sim)).toEqual(['a: me sent']);
     run.updates.update(run.ended('a'), NUMBER);
-    expect(await scene.drive(run.updates.flush())).toMatchObject({ unwritten: '' });
+    expect(await sim.drive(run.updates.flush())).toMatchObject({ unwritten: '' });
     expect(run.warnings).toEqual([]);
   });
 
   it('of a run that is cancelled is not waited for', async () => {
-    await using scene = await openScene({ on: () => ({ fault: 'hang' }) });
+    await using sim = await simulateGitHub({ on: () => ({ fault: 'hang' }) });
     const cancel = new AbortController();
-    const run = open(scene, { signal: cancel.signal });
-    scene.clock.after(2000, () => cancel.abort());
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
-    expect(scene.seconds()).toBe(2);
+    const run = open(sim, { signal: cancel.signal });
+    sim.clock.after(2000, () => cancel.abort());
+    expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
+    expect(sim.seconds()).toBe(2);
   });
 
   it.each(['hang', 'reset'] as const)(
     'leaves it open whether another run has the command, where GitHub does not answer: %s',
     async (fault) => {
       let isDown = true;
-      await using scene = await openScene({
+      await using sim = await simulateGitHub({
         on: ({ path }) => (isDown && path === '/graphql' ? { fault } : undefined),
       });
       let claimed = 0;
@@ -699,42 +701,42 @@ describe('a note that does not stand', () => {
         claimed += 1;
         return 'ours';
       };
-      const run = open(scene, { claim }, COMMAND);
-      expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
+      const run = open(sim, { claim }, COMMAND);
+      expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
       expect(claimed).toBe(0);
       isDown = false;
-      scene.github.addComment(
+      sim.github.addComment(
         NUMBER,
         ACTIONS,
         composeText(PROJECT, ledger(jobOf('a', other('sent'))), render),
       );
       run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
-      await scene.drive(run.updates.flush());
-      expect(remembered(scene)).toEqual(['a: me not-sent/error: you sent']);
+      await sim.drive(run.updates.flush());
+      expect(remembered(sim)).toEqual(['a: me not-sent/error: you sent']);
     },
   );
 
   it('because GitHub answers late is written then, and the end says what came of it', async () => {
     let silent = 1;
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withComment(other('sent')),
       on: ({ path }) => (path === '/graphql' && silent-- > 0 ? { fault: 'hang' } : undefined),
     });
-    const run = open(scene, {}, COMMAND);
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
-    await scene.pass(1000);
-    expect(remembered(scene)).toEqual(['a: me sending: you sent']);
+    const run = open(sim, {}, COMMAND);
+    expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
+    await sim.pass(1000);
+    expect(remembered(sim)).toEqual(['a: me sending: you sent']);
     run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me not-sent/error: you sent']);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me not-sent/error: you sent']);
     expect(run.warnings).toEqual([]);
   });
 
   it('of a job that nobody has heard of is none', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
+    await using sim = await simulateGitHub();
+    const run = open(sim);
     const notes = run.updates.announce([run.job('a')]);
-    expect(await scene.drive(Promise.all(notes.values()))).toEqual([{ kind: 'noted' }]);
+    expect(await sim.drive(Promise.all(notes.values()))).toEqual([{ kind: 'noted' }]);
   });
 });
 
@@ -744,76 +746,76 @@ describe('a re-run', () => {
     turn({ mark: 'early', owner: 'early', delivery, endedAt: null, ...STEP, ...parts });
 
   it('sends what no earlier attempt has begun, 3 s after its note', async () => {
-    await using scene = await openScene();
-    const run = open(scene, { attempt: 2 }, STEP);
-    await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(scene.seconds()).toBe(3);
-    expect(scene.names()).toEqual(['read', CREATE, 'read', 'read+history']);
+    await using sim = await simulateGitHub();
+    const run = open(sim, { attempt: 2 }, STEP);
+    await sim.drive(run.updates.load(NUMBER));
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(sim.seconds()).toBe(3);
+    expect(sim.names()).toEqual(['read', CREATE, 'read', 'read+history']);
   });
 
   it.each(['sending', 'unknown', 'sent'] as const)(
     'finds what an earlier attempt has written, although it was overwritten: %s',
     async (delivery) => {
-      await using scene = await openScene(withComment(early(delivery)));
-      const [comment] = scene.github.comments(NUMBER);
-      scene.github.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
-      const run = open(scene, { attempt: 2 }, STEP);
-      await scene.drive(run.updates.load(NUMBER));
-      expect(await scene.drive(announce(run, run.job('a')))).toEqual([
+      await using sim = await simulateGitHub(withComment(early(delivery)));
+      const [comment] = sim.github.comments(NUMBER);
+      sim.github.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
+      const run = open(sim, { attempt: 2 }, STEP);
+      await sim.drive(run.updates.load(NUMBER));
+      expect(await sim.drive(announce(run, run.job('a')))).toEqual([
         { kind: 'taken', turn: expect.objectContaining({ mark: 'early', delivery }) },
       ]);
     },
   );
 
   it('goes on with what it finds, beside its own turn that was not sent', async () => {
-    await using scene = await openScene({ trouble: { listLagMs: 2500 } });
+    await using sim = await simulateGitHub({ trouble: { listLagMs: 2500 } });
     const body = composeText(PROJECT, ledger(jobOf('a', early('sent'))), render);
-    scene.github.addComment(NUMBER, ACTIONS, body);
-    const run = open(scene, { attempt: 2 }, STEP);
-    await scene.drive(run.updates.load(NUMBER));
-    await scene.drive(announce(run, run.job('a')));
+    sim.github.addComment(NUMBER, ACTIONS, body);
+    const run = open(sim, { attempt: 2 }, STEP);
+    await sim.drive(run.updates.load(NUMBER));
+    await sim.drive(announce(run, run.job('a')));
     const resumed = { mark: 'early', result: 'completed' } as const;
     run.updates.update(run.ended('a', resumed), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: early sent/completed: me not-sent/skipped']);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: early sent/completed: me not-sent/skipped']);
   });
 
   it('finds what lists show only now', async () => {
-    await using scene = await openScene({ trouble: { listLagMs: 2500 } });
+    await using sim = await simulateGitHub({ trouble: { listLagMs: 2500 } });
     const body = composeText(PROJECT, ledger(jobOf('a', early('sent'))), render);
-    scene.github.addComment(NUMBER, ACTIONS, body);
-    const run = open(scene, { attempt: 2 }, STEP);
-    await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([
+    sim.github.addComment(NUMBER, ACTIONS, body);
+    const run = open(sim, { attempt: 2 }, STEP);
+    await sim.drive(run.updates.load(NUMBER));
+    expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([
       { kind: 'taken', turn: { mark: 'early' } },
     ]);
   });
 
   it('goes on with a turn that was not sent', async () => {
-    await using scene = await openScene(withComment(early('not-sent', { endedAt: START })));
-    const run = open(scene, { attempt: 2 }, { ...STEP, mark: 'early' });
-    await scene.drive(run.updates.load(NUMBER));
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    await using sim = await simulateGitHub(withComment(early('not-sent', { endedAt: START })));
+    const run = open(sim, { attempt: 2 }, { ...STEP, mark: 'early' });
+    await sim.drive(run.updates.load(NUMBER));
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     run.updates.update(run.ended('a'), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: early sent/sent']);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: early sent/sent']);
   });
 
   it('writes its note again, where it was overwritten in these 3 s', async () => {
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       trouble: {
         meanwhile({ name }, others) {
-          if (name !== 'read+history' || scene.github.calls(name).length > 1) return;
-          const [comment] = scene.github.comments(NUMBER);
+          if (name !== 'read+history' || sim.github.calls(name).length > 1) return;
+          const [comment] = sim.github.comments(NUMBER);
           others.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
         },
       },
     });
-    const run = open(scene, { attempt: 2 }, STEP);
-    expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(remembered(scene)).toEqual(['a: me sending']);
-    expect(scene.names().slice(-3)).toEqual(['read+history', PATCH, 'read+history']);
+    const run = open(sim, { attempt: 2 }, STEP);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+    expect(remembered(sim)).toEqual(['a: me sending']);
+    expect(sim.names().slice(-3)).toEqual(['read+history', PATCH, 'read+history']);
   });
 
   describe('of a command that an earlier attempt has claimed, whose note was never written', () => {
@@ -824,17 +826,17 @@ describe('a re-run', () => {
     };
 
     it('sends nothing, and neither does the next one', async () => {
-      await using scene = await openScene();
-      const second = open(scene, { ...claimed, attempt: 2, owner: 'second' }, COMMAND);
-      await scene.drive(second.updates.load(NUMBER));
-      expect(await scene.drive(announce(second, second.job('a')))).toEqual([doubt]);
+      await using sim = await simulateGitHub();
+      const second = open(sim, { ...claimed, attempt: 2, owner: 'second' }, COMMAND);
+      await sim.drive(second.updates.load(NUMBER));
+      expect(await sim.drive(announce(second, second.job('a')))).toEqual([doubt]);
       const refused = { result: 'error', reason: ['No note.'], endedAt: START } as const;
       second.updates.update(second.job('a', refused), NUMBER);
-      await scene.drive(second.updates.flush());
+      await sim.drive(second.updates.flush());
 
       // What stands there now must not be taken for a message that was not sent.
-      const third = open(scene, { ...claimed, attempt: 3, owner: 'third' }, COMMAND);
-      const memory = await scene.drive(third.updates.load(NUMBER));
+      const third = open(sim, { ...claimed, attempt: 3, owner: 'third' }, COMMAND);
+      const memory = await sim.drive(third.updates.load(NUMBER));
       const turns =
         memory?.kind === 'ok' ? memory.value.ledger.jobs.flatMap((one) => one.turns) : [];
       expect(turns.map(({ delivery }) => delivery)).not.toContain('not-sent');
@@ -845,185 +847,185 @@ describe('a re-run', () => {
       'sends nothing without its note either, and does not say that it was not sent: %s',
       async (answer) => {
         let isDown = true;
-        await using scene = await openScene({
+        await using sim = await simulateGitHub({
           on: ({ path }) => (isDown && path === '/graphql' ? { fault: 'hang' } : undefined),
         });
-        const run = open(scene, { claim: async () => answer, attempt: 2 }, COMMAND);
-        expect(await scene.drive(announce(run, run.job('a')))).toMatchObject([
+        const run = open(sim, { claim: async () => answer, attempt: 2 }, COMMAND);
+        expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([
           { kind: 'missing', why: ours('GitHub did not answer in time') },
         ]);
         isDown = false;
         run.updates.update(run.job('a', { result: 'error', endedAt: START }), NUMBER);
-        await scene.drive(run.updates.flush());
-        expect(remembered(scene).join()).not.toContain('not-sent');
+        await sim.drive(run.updates.flush());
+        expect(remembered(sim).join()).not.toContain('not-sent');
       },
     );
 
     it('that sends all the same says so', async () => {
-      await using scene = await openScene();
-      const run = open(scene, { ...claimed, attempt: 2 }, COMMAND);
-      expect(await scene.drive(announce(run, run.job('a')))).toEqual([doubt]);
+      await using sim = await simulateGitHub();
+      const run = open(sim, { ...claimed, attempt: 2 }, COMMAND);
+      expect(await sim.drive(announce(run, run.job('a')))).toEqual([doubt]);
       run.updates.update(run.delivered('a'), NUMBER);
       run.updates.update(run.ended('a', { result: 'completed' }), NUMBER);
-      await scene.drive(run.updates.flush());
-      expect(remembered(scene)).toEqual(['a: me sent/completed']);
+      await sim.drive(run.updates.flush());
+      expect(remembered(sim)).toEqual(['a: me sent/completed']);
     });
 
     it('sends what that attempt is known not to have sent', async () => {
-      await using scene = await openScene(
+      await using sim = await simulateGitHub(
         withComment(turn({ mark: 'early', owner: 'early', delivery: 'not-sent', ...COMMAND })),
       );
-      const run = open(scene, { ...claimed, attempt: 2 }, { ...COMMAND, mark: 'early' });
-      await scene.drive(run.updates.load(NUMBER));
-      expect(await scene.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
+      const run = open(sim, { ...claimed, attempt: 2 }, { ...COMMAND, mark: 'early' });
+      await sim.drive(run.updates.load(NUMBER));
+      expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     });
   });
 });
 
 describe('how far the jobs are is written', () => {
   /** The writes that follow an update, of which each has time to be made. */
-  async function writesAfter(scene: Scene, update: () => void): Promise<number> {
-    const before = scene.github.writes().length;
+  async function writesAfter(sim: GitHubSimulation, update: () => void): Promise<number> {
+    const before = sim.github.writes().length;
     update();
-    await scene.pass(5000);
-    return scene.github.writes().length - before;
+    await sim.pass(5000);
+    return sim.github.writes().length - before;
   }
 
   it('once all messages are out, then with each tenth of them, and at the end', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
+    await using sim = await simulateGitHub();
+    const run = open(sim);
     const ids = Array.from({ length: 20 }, (_, n) => `job-${n}`);
-    await scene.drive(announce(run, ...ids.map((id) => run.job(id))));
+    await sim.drive(announce(run, ...ids.map((id) => run.job(id))));
     const writes: number[] = [];
     for (const id of ids)
-      writes.push(await writesAfter(scene, () => run.updates.update(run.delivered(id), NUMBER)));
+      writes.push(await writesAfter(sim, () => run.updates.update(run.delivered(id), NUMBER)));
     expect(writes).toEqual([...Array.from({ length: 19 }, () => 0), 1]);
     writes.length = 0;
     for (const id of ids)
-      writes.push(await writesAfter(scene, () => run.updates.update(run.ended(id), NUMBER)));
+      writes.push(await writesAfter(sim, () => run.updates.update(run.ended(id), NUMBER)));
     expect(writes).toEqual(ids.map((_, index) => index % 2));
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene).every((line) => line.endsWith(': me sent/sent'))).toBe(true);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim).every((line) => line.endsWith(': me sent/sent'))).toBe(true);
   });
 
   it('only with the notes of further jobs, as long as there are more to come', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
+    await using sim = await simulateGitHub();
+    const run = open(sim);
     const writes: number[] = [];
     const count = async (act: () => void): Promise<void> => {
-      writes.push(await writesAfter(scene, act));
+      writes.push(await writesAfter(sim, act));
     };
     run.updates.expectMore(true);
-    await scene.drive(announce(run, run.job('a'), run.job('b')));
+    await sim.drive(announce(run, run.job('a'), run.job('b')));
     await count(() => run.updates.update(run.delivered('a'), NUMBER));
     await count(() => run.updates.update(run.ended('b'), NUMBER));
-    await scene.drive(announce(run, run.job('c')));
-    expect(remembered(scene)).toEqual(['a: me sent', 'b: me sent/sent', 'c: me sending']);
+    await sim.drive(announce(run, run.job('c')));
+    expect(remembered(sim)).toEqual(['a: me sent', 'b: me sent/sent', 'c: me sending']);
     await count(() => run.updates.update(run.delivered('c'), NUMBER));
     await count(() => run.updates.expectMore(false));
     expect(writes).toEqual([0, 0, 0, 1]);
   });
 
   it('once for few jobs, and at the end', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
-    await scene.drive(announce(run, run.job('a'), run.job('b')));
+    await using sim = await simulateGitHub();
+    const run = open(sim);
+    await sim.drive(announce(run, run.job('a'), run.job('b')));
     const updates = [run.delivered('a'), run.delivered('b'), run.ended('a'), run.ended('b')];
     const writes: number[] = [];
     for (const one of updates)
-      writes.push(await writesAfter(scene, () => run.updates.update(one, NUMBER)));
+      writes.push(await writesAfter(sim, () => run.updates.update(one, NUMBER)));
     expect(writes).toEqual([0, 1, 0, 1]);
   });
 
   it('once, although there is more news before it is written', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
+    await using sim = await simulateGitHub();
+    const run = open(sim);
     const ids = Array.from({ length: 20 }, (_, n) => `job-${n}`);
-    await scene.drive(announce(run, ...ids.map((id) => run.job(id))));
-    const writes = await writesAfter(scene, () => {
+    await sim.drive(announce(run, ...ids.map((id) => run.job(id))));
+    const writes = await writesAfter(sim, () => {
       for (const id of ids) run.updates.update(run.delivered(id), NUMBER);
       for (const id of ids.slice(0, 10)) run.updates.update(run.ended(id), NUMBER);
     });
     expect(writes).toBe(1);
-    expect(remembered(scene).filter((line) => line.endsWith('sent/sent'))).toHaveLength(10);
+    expect(remembered(sim).filter((line) => line.endsWith('sent/sent'))).toHaveLength(10);
   });
 
   it('only at the end without a wait', async () => {
-    await using scene = await openScene();
-    const run = open(scene, { wait: false });
-    await scene.drive(announce(run, run.job('a'), run.job('b')));
-    expect(await writesAfter(scene, () => run.updates.update(run.delivered('a'), NUMBER))).toBe(0);
-    expect(await writesAfter(scene, () => run.updates.update(run.delivered('b'), NUMBER))).toBe(0);
-    expect(await writesAfter(scene, () => run.updates.update(run.ended('a'), NUMBER))).toBe(0);
-    expect(await writesAfter(scene, () => run.updates.update(run.ended('b'), NUMBER))).toBe(1);
+    await using sim = await simulateGitHub();
+    const run = open(sim, { wait: false });
+    await sim.drive(announce(run, run.job('a'), run.job('b')));
+    expect(await writesAfter(sim, () => run.updates.update(run.delivered('a'), NUMBER))).toBe(0);
+    expect(await writesAfter(sim, () => run.updates.update(run.delivered('b'), NUMBER))).toBe(0);
+    expect(await writesAfter(sim, () => run.updates.update(run.ended('a'), NUMBER))).toBe(0);
+    expect(await writesAfter(sim, () => run.updates.update(run.ended('b'), NUMBER))).toBe(1);
   });
 
   it('also of what was held up or refused: a re-run sends it', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
-    await scene.drive(announce(run, run.job('a')));
+    await using sim = await simulateGitHub();
+    const run = open(sim);
+    await sim.drive(announce(run, run.job('a')));
     run.updates.update(run.job('b'), NUMBER);
     const over = { endedAt: START, reason: ['So.'] };
     run.updates.update(run.job('a', { ...over, result: 'error' }), NUMBER);
     run.updates.update(run.job('b', { ...over, result: 'skipped' }), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me not-sent/error', 'b: me not-sent/skipped']);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me not-sent/error', 'b: me not-sent/skipped']);
   });
 
   it('not of a message that was unwanted before it was announced', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
+    await using sim = await simulateGitHub();
+    const run = open(sim);
     run.updates.update(run.job('a'), NUMBER);
     run.updates.withdraw('a');
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
-    expect(await scene.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
-    expect(scene.names()).toEqual([]);
+    expect(await sim.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
+    expect(sim.names()).toEqual([]);
     run.updates.withdraw('nobody');
   });
 
   it('as not sent of one that was unwanted only after that', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
-    await scene.drive(announce(run, run.job('a')));
+    await using sim = await simulateGitHub();
+    const run = open(sim);
+    await sim.drive(announce(run, run.job('a')));
     run.updates.withdraw('a');
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me not-sent/skipped']);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me not-sent/skipped']);
   });
 
   it('not of a job that was only planned, and not of one that is announced somewhere else', async () => {
-    await using scene = await openScene(withIssues(NUMBER, 8));
-    const run = open(scene);
+    await using sim = await simulateGitHub(withIssues(NUMBER, 8));
+    const run = open(sim);
     run.updates.update(run.job('b'), 8);
     run.updates.update(run.job('c'), NUMBER);
-    await scene.drive(announce(run, run.job('a')));
-    expect(remembered(scene)).toEqual(['a: me sending']);
-    expect(scene.github.comments(8)).toEqual([]);
+    await sim.drive(announce(run, run.job('a')));
+    expect(remembered(sim)).toEqual(['a: me sending']);
+    expect(sim.github.comments(8)).toEqual([]);
   });
 
   it('where the job shows another pull request, on both', async () => {
-    await using scene = await openScene(withIssues(NUMBER, 8));
-    const run = open(scene);
-    await scene.drive(announce(run, run.job('a')));
+    await using sim = await simulateGitHub(withIssues(NUMBER, 8));
+    const run = open(sim);
+    await sim.drive(announce(run, run.job('a')));
     run.updates.update(run.delivered('a'), NUMBER);
     run.updates.update(run.ended('a', { result: 'completed' }), 8);
-    const { urls } = await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me sent/completed']);
-    expect(remembered(scene, 8)).toEqual(['a: me sent/completed']);
+    const { urls } = await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me sent/completed']);
+    expect(remembered(sim, 8)).toEqual(['a: me sent/completed']);
     expect(urls).toHaveLength(2);
   });
 
   it('with the record of the job in short lines', async () => {
-    await using scene = await openScene();
-    const run = open(scene);
-    await scene.drive(announce(run, run.job('a')));
+    await using sim = await simulateGitHub();
+    const run = open(sim);
+    await sim.drive(announce(run, run.job('a')));
     const seen = record({
       ...{ model: 'a\nb', status: 'active', prLink: 'https://github.com/octo/agents/pull/7' },
       source: { repository: 'x'.repeat(300), ref: null },
     });
     run.updates.update({ ...run.ended('a'), record: seen }, NUMBER);
-    await scene.drive(run.updates.flush());
-    const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
+    await sim.drive(run.updates.flush());
+    const text = readText(sim.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
     expect(text).toMatchObject({
       jobs: [
         {
@@ -1041,37 +1043,37 @@ describe('how far the jobs are is written', () => {
       ...run.job('a', { result: 'active', endedAt: START }),
       ...{ isReadOnly: true, record: record({ status }) },
     });
-    async function lookAt(scene: Scene, status: string): Promise<void> {
-      const run = open(scene, { wait: false });
+    async function lookAt(sim: GitHubSimulation, status: string): Promise<void> {
+      const run = open(sim, { wait: false });
       run.updates.update({ ...run.job('a'), isReadOnly: true }, NUMBER);
       run.updates.update(look(run, status), NUMBER);
-      await scene.drive(run.updates.flush());
+      await sim.drive(run.updates.flush());
     }
 
     it('its name, so that later commands need not name it', async () => {
-      await using scene = await openScene();
-      await lookAt(scene, 'active');
-      expect(remembered(scene)).toEqual(['a']);
+      await using sim = await simulateGitHub();
+      await lookAt(sim, 'active');
+      expect(remembered(sim)).toEqual(['a']);
     });
 
     it('nothing that the comment says already', async () => {
-      await using scene = await openScene();
-      await lookAt(scene, 'active');
-      await lookAt(scene, 'active');
-      expect(scene.github.writes()).toHaveLength(1);
-      await lookAt(scene, 'failed');
-      expect(scene.github.writes()).toHaveLength(2);
+      await using sim = await simulateGitHub();
+      await lookAt(sim, 'active');
+      await lookAt(sim, 'active');
+      expect(sim.github.writes()).toHaveLength(1);
+      await lookAt(sim, 'failed');
+      expect(sim.github.writes()).toHaveLength(2);
     });
 
     it('the turn of an earlier run that is waited for', async () => {
-      await using scene = await openScene(withComment(other('sent')));
-      const run = open(scene);
+      await using sim = await simulateGitHub(withComment(other('sent')));
+      const run = open(sim);
       const now = { ...other('sent'), owner: 'me', writes: 0 };
       run.updates.update(state({ jobId: 'a', isReadOnly: true }, now), NUMBER);
       const end = { ...now, result: 'completed', endedAt: START } as const;
       run.updates.update(state({ jobId: 'a', isReadOnly: true, record: record() }, end), NUMBER);
-      await scene.drive(run.updates.flush());
-      expect(remembered(scene)).toEqual(['a: you sent/completed']);
+      await sim.drive(run.updates.flush());
+      expect(remembered(sim)).toEqual(['a: you sent/completed']);
     });
   });
 });
@@ -1079,16 +1081,16 @@ describe('how far the jobs are is written', () => {
 describe('many conversations', () => {
   it('are written one a second, and a note has its 10 s from then on', async () => {
     const numbers = Array.from({ length: 30 }, (_, n) => n + 1);
-    await using scene = await openScene(withIssues(...numbers));
-    const run = open(scene, { wait: false });
+    await using sim = await simulateGitHub(withIssues(...numbers));
+    const run = open(sim, { wait: false });
     const states = numbers.map((n) => run.job(`job-${n}`));
     for (const [index, one] of states.entries()) run.updates.update(one, numbers[index] ?? null);
     const notes = [...run.updates.announce(states).values()];
-    const times = await scene.drive(
+    const times = await sim.drive(
       Promise.all(
         notes.map(async (note) => {
           expect(await note).toEqual({ kind: 'noted' });
-          return scene.seconds();
+          return sim.seconds();
         }),
       ),
     );
@@ -1097,8 +1099,8 @@ describe('many conversations', () => {
 
   it('take turns: what became of a message is written before the notes of later ones', async () => {
     const numbers = Array.from({ length: 30 }, (_, n) => n + 1);
-    await using scene = await openScene(withIssues(...numbers));
-    const run = open(scene, { wait: false });
+    await using sim = await simulateGitHub(withIssues(...numbers));
+    const run = open(sim, { wait: false });
     const states = numbers.map((n) => run.job(`job-${n}`));
     for (const [index, one] of states.entries()) run.updates.update(one, numbers[index] ?? null);
     const notes = run.updates.announce(states);
@@ -1106,60 +1108,60 @@ describe('many conversations', () => {
       await notes.get(`job-${n}`);
       run.updates.update(run.ended(`job-${n}`), n);
     });
-    await scene.drive(Promise.all(sending));
-    const unwritten = numbers.filter((n) => !remembered(scene, n)[0]?.includes('sent/sent'));
+    await sim.drive(Promise.all(sending));
+    const unwritten = numbers.filter((n) => !remembered(sim, n)[0]?.includes('sent/sent'));
     expect(unwritten.length).toBeLessThan(3);
-    await scene.drive(run.updates.flush());
-    for (const n of numbers) expect(remembered(scene, n)).toEqual([`job-${n}: me sent/sent`]);
-    expect(scene.github.writes()).toHaveLength(2 * numbers.length);
+    await sim.drive(run.updates.flush());
+    for (const n of numbers) expect(remembered(sim, n)).toEqual([`job-${n}: me sent/sent`]);
+    expect(sim.github.writes()).toHaveLength(2 * numbers.length);
   });
 
   it.each(['a cancel', 'the deadline'])(
     'are written once each after %s, for the messages that were still to come',
     async (end) => {
       const numbers = Array.from({ length: 20 }, (_, n) => n + 1);
-      await using scene = await openScene(withIssues(...numbers));
+      await using sim = await simulateGitHub(withIssues(...numbers));
       const cancel = new AbortController();
       const claims: string[] = [];
       const claim = async (): Promise<Claim> => {
         claims.push('claim');
         return 'ours';
       };
-      const run = open(scene, { wait: false, signal: cancel.signal, claim });
+      const run = open(sim, { wait: false, signal: cancel.signal, claim });
       const states = numbers.map((n) => run.job(`job-${n}`));
       for (const [index, one] of states.entries()) run.updates.update(one, numbers[index] ?? null);
       const notes = run.updates.announce(states);
-      await scene.pass(4500);
+      await sim.pass(4500);
       if (end === 'a cancel') cancel.abort();
       const held = { delivery: 'not-sent', result: 'timed-out', sentAt: null } as const;
       for (const n of numbers) run.updates.update(run.ended(`job-${n}`, held), n);
-      await scene.drive(run.updates.flush());
+      await sim.drive(run.updates.flush());
       expect(await notes.get('job-20')).toEqual({ kind: 'missing', why: ['the run was ending'] });
       for (const n of numbers) {
-        expect(remembered(scene, n)).toEqual([`job-${n}: me not-sent/timed-out`]);
+        expect(remembered(sim, n)).toEqual([`job-${n}: me not-sent/timed-out`]);
       }
-      expect(scene.github.writes().length - numbers.length).toBeLessThanOrEqual(6);
+      expect(sim.github.writes().length - numbers.length).toBeLessThanOrEqual(6);
       expect(claims.length).toBeLessThanOrEqual(6);
     },
   );
 
   it('beyond 200 get no note, which is said once', async () => {
     const numbers = Array.from({ length: 203 }, (_, n) => n + 1);
-    await using scene = await openScene(withIssues(...numbers));
-    const run = open(scene, { wait: false });
+    await using sim = await simulateGitHub(withIssues(...numbers));
+    const run = open(sim, { wait: false });
     const states = numbers.map((n) => run.job(`job-${n}`));
     for (const [index, one] of states.entries()) run.updates.update(one, numbers[index] ?? null);
     const notes = run.updates.announce(states);
-    const kinds = await scene.drive(
+    const kinds = await sim.drive(
       Promise.all(states.map(async ({ jobId }) => (await notes.get(jobId))?.kind)),
     );
     expect(kinds.map((kind) => kind === 'noted')).toEqual(numbers.map((n) => n <= 200));
     const why = ours('one run comments on 200 pull requests and issues at most');
     expect(await notes.get('job-203')).toEqual({ kind: 'missing', why });
-    expect(await scene.drive(run.updates.load(203))).toEqual(problem(why));
-    await scene.pass(3_600_000);
+    expect(await sim.drive(run.updates.load(203))).toEqual(problem(why));
+    await sim.pass(3_600_000);
     for (const n of numbers) run.updates.update(run.ended(`job-${n}`), n);
-    await scene.drive(run.updates.flush());
+    await sim.drive(run.updates.flush());
     expect(run.warnings).toContain(
       '3 more pull requests have no comment: one run comments on 200 pull requests and issues at most. A re-run will not send to their jobs again.',
     );
@@ -1169,24 +1171,24 @@ describe('many conversations', () => {
 describe('at the end', () => {
   it('a job changes that another message was sent to since', async () => {
     const later = other('sent', { mark: 'later', owner: 'later', sentAt: START + 5000 });
-    await using scene = await openScene();
-    const run = open(scene, {
+    await using sim = await simulateGitHub();
+    const run = open(sim, {
       review: (seen, { turns }) =>
         turns.some(({ mark }) => mark === 'later')
           ? { ...seen, turn: { ...seen.turn, confirmed: false, reason: ['Another one.'] } }
           : seen,
     });
-    await scene.drive(announce(run, run.job('a'), run.job('b')));
-    const [comment] = scene.github.comments(NUMBER);
-    scene.github.editComment(
+    await sim.drive(announce(run, run.job('a'), run.job('b')));
+    const [comment] = sim.github.comments(NUMBER);
+    sim.github.editComment(
       comment?.id ?? 0,
       composeText(PROJECT, ledger(jobOf('a', later)), render),
     );
     run.updates.update(run.ended('b', { result: 'completed', confirmed: true }), NUMBER);
     run.updates.update(run.ended('a', { result: 'completed', confirmed: true }), NUMBER);
-    const { reviewed } = await scene.drive(run.updates.flush());
+    const { reviewed } = await sim.drive(run.updates.flush());
     expect(reviewed).toMatchObject([{ jobId: 'a', turn: { confirmed: false } }]);
-    const text = readText(scene.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
+    const text = readText(sim.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
     const turns = typeof text === 'string' ? [] : text.jobs.flatMap((one) => one.turns);
     expect(
       turns
@@ -1197,39 +1199,39 @@ describe('at the end', () => {
   });
 
   it('what was overwritten is written again', async () => {
-    await using scene = await openScene();
+    await using sim = await simulateGitHub();
     let overwritten = 0;
-    const run = open(scene, { wait: false });
-    await scene.drive(announce(run, run.job('a')));
+    const run = open(sim, { wait: false });
+    await sim.drive(announce(run, run.job('a')));
     run.updates.update(run.ended('a'), NUMBER);
     const flushing = run.updates.flush();
-    const [comment] = scene.github.comments(NUMBER);
-    scene.clock.after(2500, () => {
+    const [comment] = sim.github.comments(NUMBER);
+    sim.clock.after(2500, () => {
       overwritten += 1;
-      scene.github.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
+      sim.github.editComment(comment?.id ?? 0, composeText(PROJECT, ledger(), render));
     });
-    await scene.drive(flushing);
+    await sim.drive(flushing);
     expect(overwritten).toBe(1);
-    expect(remembered(scene)).toEqual(['a: me sent/sent']);
+    expect(remembered(sim)).toEqual(['a: me sent/sent']);
   });
 
   it('one comment too many is deleted', async () => {
-    await using scene = await openScene({ trouble: { listLagMs: 2500 } });
-    const runs = ['me', 'you'].map((owner) => open(scene, { owner, wait: false }));
-    await scene.drive(Promise.all(runs.map((run) => announce(run, run.job('a')))));
-    expect(scene.github.comments(NUMBER)).toHaveLength(2);
-    await scene.pass(3000);
+    await using sim = await simulateGitHub({ trouble: { listLagMs: 2500 } });
+    const runs = ['me', 'you'].map((owner) => open(sim, { owner, wait: false }));
+    await sim.drive(Promise.all(runs.map((run) => announce(run, run.job('a')))));
+    expect(sim.github.comments(NUMBER)).toHaveLength(2);
+    await sim.pass(3000);
     for (const run of runs) {
       run.updates.update(run.ended('a'), NUMBER);
-      await scene.drive(run.updates.flush());
+      await sim.drive(run.updates.flush());
     }
-    expect(scene.github.comments(NUMBER)).toHaveLength(1);
-    expect(remembered(scene)).toEqual(['a: me sent/sent: you sent/sent']);
+    expect(sim.github.comments(NUMBER)).toHaveLength(1);
+    expect(remembered(sim)).toEqual(['a: me sent/sent: you sent/sent']);
   });
 
   it('it takes no longer than 30 s, and what is not written by then is told', async () => {
-    await using scene = await openScene(withIssues(1, 2, 3));
-    const run = open({ ...scene, connect: () => new Promise(() => {}) });
+    await using sim = await simulateGitHub(withIssues(1, 2, 3));
+    const run = open({ ...sim, connect: () => new Promise(() => {}) });
     for (const [id, number] of [
       ['a', 1],
       ['b', 1],
@@ -1239,8 +1241,8 @@ describe('at the end', () => {
       run.updates.update(run.job(id), number);
       run.updates.update(run.ended(id), number);
     }
-    const { urls, unwritten } = await scene.drive(run.updates.flush());
-    expect(scene.seconds()).toBe(30);
+    const { urls, unwritten } = await sim.drive(run.updates.flush());
+    expect(sim.seconds()).toBe(30);
     expect(run.warnings).toEqual([
       expect.stringMatching(
         /^The comment on #1, and those on 2 others, could not be .*: the run has at most 30 s for it\./,
@@ -1255,18 +1257,18 @@ describe('at the end', () => {
 
   it('it is said what comments lack that are there, where only their end could not be written', async () => {
     let isDown = false;
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       ...withIssues(NUMBER, 8),
       on: () => (isDown ? { status: 500 } : undefined),
     });
-    const run = open(scene, { wait: false });
+    const run = open(sim, { wait: false });
     run.updates.update(run.job('a'), NUMBER);
     run.updates.update(run.job('b'), 8);
-    await scene.drive(Promise.all(run.updates.announce([run.job('a'), run.job('b')]).values()));
+    await sim.drive(Promise.all(run.updates.announce([run.job('a'), run.job('b')]).values()));
     isDown = true;
     run.updates.update(run.ended('a'), NUMBER);
     run.updates.update(run.ended('b'), 8);
-    const { urls } = await scene.drive(run.updates.flush());
+    const { urls } = await sim.drive(run.updates.flush());
     expect(urls).toHaveLength(2);
     expect(run.warnings).toEqual([
       expect.stringMatching(
@@ -1277,16 +1279,16 @@ describe('at the end', () => {
 
   it('a write that fails is tried once more', async () => {
     let fails = 0;
-    await using scene = await openScene({
+    await using sim = await simulateGitHub({
       on: ({ method }) => (method === 'PATCH' && fails-- > 0 ? { status: 403 } : undefined),
     });
-    const run = open(scene);
-    await scene.drive(announce(run, run.job('a')));
+    const run = open(sim);
+    await sim.drive(announce(run, run.job('a')));
     fails = 1;
     run.updates.update(run.delivered('a'), NUMBER);
     run.updates.update(run.ended('a'), NUMBER);
-    await scene.drive(run.updates.flush());
-    expect(remembered(scene)).toEqual(['a: me sent/sent']);
+    await sim.drive(run.updates.flush());
+    expect(remembered(sim)).toEqual(['a: me sent/sent']);
     expect(run.warnings).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ import {
 export const NUMBER = 7;
 export const ACTIONS = 'github-actions[bot]';
 
-export interface Scene extends AsyncDisposable {
+export interface GitHubSimulation extends AsyncDisposable {
   readonly github: SimulatedGitHub;
   readonly clock: VirtualClock;
   /** What a client is made with. */
@@ -39,7 +39,7 @@ const PATIENCE = 300;
 /** The same where the simulated GitHub lets all calls hang. */
 const PATIENCE_WITH_HANGING = 20;
 
-export async function openScene(options: GitHubOptions = {}): Promise<Scene> {
+export async function simulateGitHub(options: GitHubOptions = {}): Promise<GitHubSimulation> {
   const clock = virtualClock(0);
   const github = await startGitHub({
     issues: [{ number: NUMBER, pullRequest: true }],
