@@ -56,10 +56,12 @@ describe('isTrusted', () => {
   const run = workflowRun({ startedBy: 'push' });
   const { pull_request, sender } = branch.payload;
   const { workflow_run } = run.payload;
-  const head = (repo: unknown): Json => ({
+  const headWith = (repo: unknown): Json => ({
     pull_request: { ...(pull_request as Json), head: { repo } },
   });
-  const ran = (parts: Json): Json => ({ workflow_run: { ...(workflow_run as Json), ...parts } });
+  const runWith = (parts: Json): Json => ({
+    workflow_run: { ...(workflow_run as Json), ...parts },
+  });
 
   const deploymentBy = (type: string): WebhookEvent => ({
     name: 'deployment_status',
@@ -115,7 +117,7 @@ describe('isTrusted', () => {
       false,
     ],
     [
-      'a pull request whose sender has a string as id',
+      'a pull request by a sender with a string as id',
       changed(branch, { sender: { ...RENOVATE, id: '1' } }),
       false,
     ],
@@ -131,15 +133,19 @@ describe('isTrusted', () => {
       changed(branch, { pull_request: { number: 7, head: null } }),
       false,
     ],
-    ['a pull request with a string as id of the head', changed(branch, head({ id: '1' })), false],
+    [
+      'a pull request with a string as id of the head',
+      changed(branch, headWith({ id: '1' })),
+      false,
+    ],
     [
       'a pull request without the ids of the head and the repository',
-      changed(branch, { ...head({}), repository: {} }),
+      changed(branch, { ...headWith({}), repository: {} }),
       false,
     ],
     [
       'a pull request with null as repository of the head and of the event',
-      changed(branch, { ...head(null), repository: null }),
+      changed(branch, { ...headWith(null), repository: null }),
       false,
     ],
     [
@@ -175,16 +181,20 @@ describe('isTrusted', () => {
     ['a run from a deleted fork', workflowRun({ startedBy: 'push', fork: null }), false],
     [
       'a run with a string as id of the head repository',
-      changed(run, ran({ head_repository: { id: '1' } })),
+      changed(run, runWith({ head_repository: { id: '1' } })),
       false,
     ],
-    ['a run without a head repository', changed(run, ran({ head_repository: undefined })), false],
-    ['a run without an event', changed(run, ran({ event: undefined })), false],
-    ['a run after a list of events', changed(run, ran({ event: ['push'] })), false],
+    [
+      'a run without a head repository',
+      changed(run, runWith({ head_repository: undefined })),
+      false,
+    ],
+    ['a run without an event', changed(run, runWith({ event: undefined })), false],
+    ['a run after a list of events', changed(run, runWith({ event: ['push'] })), false],
     ['a run that is null', changed(run, { workflow_run: null }), false],
     [
       'a run with a broken list of pull requests',
-      changed(run, ran({ pull_requests: 'none' })),
+      changed(run, runWith({ pull_requests: 'none' })),
       true,
     ],
     [
@@ -288,7 +298,7 @@ describe('authorize', () => {
     return reasonToText((await authorizeRun(run)).reason);
   }
   const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
-  const named = (...logins: string[]) => ({ allowedBots: new Set(logins) });
+  const allowing = (...logins: string[]) => ({ allowedBots: new Set(logins) });
   const noCheck = { minimumPermission: 'none' } as const;
 
   it.each<[string, Run, 'allowed' | 'denied' | 'failed', readonly string[]]>([
@@ -315,25 +325,25 @@ describe('authorize', () => {
     ],
     [
       'a bot in allowed-bots',
-      { event: issues(RENOVATE), access: named('renovate[bot]') },
+      { event: issues(RENOVATE), access: allowing('renovate[bot]') },
       'allowed',
       [],
     ],
     [
       'a bot that is in allowed-bots in another case',
-      { event: issues(RENOVATE), access: named('Renovate[bot]') },
+      { event: issues(RENOVATE), access: allowing('Renovate[bot]') },
       'denied',
       [],
     ],
     [
       'a bot that is in allowed-bots without its suffix',
-      { event: issues(RENOVATE), access: named('renovate') },
+      { event: issues(RENOVATE), access: allowing('renovate') },
       'denied',
       [],
     ],
     [
       'a bot if parts of its login are in allowed-bots',
-      { event: issues(RENOVATE), access: named('[bot]', 'bot', 'ate[bot]') },
+      { event: issues(RENOVATE), access: allowing('[bot]', 'bot', 'ate[bot]') },
       'denied',
       [],
     ],
@@ -344,20 +354,20 @@ describe('authorize', () => {
       [],
     ],
     [
-      'a bot in allowed-bots whose login has no suffix',
-      { event: issues({ login: 'Copilot', id: 9, type: 'Bot' }), access: named('Copilot') },
+      'a bot in allowed-bots without a suffix in its login',
+      { event: issues({ login: 'Copilot', id: 9, type: 'Bot' }), access: allowing('Copilot') },
       'allowed',
       [],
     ],
     [
       'a person with the login of a bot in allowed-bots',
-      { event: issues({ ...RENOVATE, type: 'User' }), access: named('renovate[bot]') },
+      { event: issues({ ...RENOVATE, type: 'User' }), access: allowing('renovate[bot]') },
       'denied',
       [],
     ],
     [
       'a person in allowed-bots',
-      { event: issues(MALLORY), access: named('mallory') },
+      { event: issues(MALLORY), access: allowing('mallory') },
       'denied',
       ['mallory'],
     ],
@@ -406,19 +416,19 @@ describe('authorize', () => {
     ],
     [
       'a re-run by a bot in allowed-bots',
-      { attempt: 2, by: 'renovate[bot]', access: named('renovate[bot]') },
+      { attempt: 2, by: 'renovate[bot]', access: allowing('renovate[bot]') },
       'allowed',
       ['alice'],
     ],
     [
       'a re-run by a person in allowed-bots',
-      { attempt: 2, by: 'mallory', access: named('mallory') },
+      { attempt: 2, by: 'mallory', access: allowing('mallory') },
       'denied',
       ['alice', 'mallory'],
     ],
     [
       'a run of a bot in allowed-bots, re-run by a person without access',
-      { event: issues(RENOVATE), attempt: 2, by: 'mallory', access: named('renovate[bot]') },
+      { event: issues(RENOVATE), attempt: 2, by: 'mallory', access: allowing('renovate[bot]') },
       'denied',
       ['mallory'],
     ],
@@ -428,7 +438,7 @@ describe('authorize', () => {
         event: issues({ login: 'bob', id: 9, type: 'Bot' }),
         attempt: 2,
         by: 'bob',
-        access: named('bob'),
+        access: allowing('bob'),
       },
       'allowed',
       ['bob'],
@@ -458,7 +468,7 @@ describe('authorize', () => {
   ] as const)('decides about the actor of a re-run if %s', async (_, collaborator, kind) => {
     const run = {
       event: issues(RENOVATE),
-      access: named('renovate[bot]'),
+      access: allowing('renovate[bot]'),
       attempt: 2,
       by: 'Alice',
     };

@@ -61,7 +61,7 @@ describe('a batch announces', () => {
     expect(announced).toEqual([[0, 'b']]);
   });
 
-  it('the ready jobs after five seconds, and late jobs at most five seconds after they are ready', async () => {
+  it('the ready jobs after five seconds, and late jobs within another five seconds', async () => {
     const { clock, announced, announce, pass } = open(['a', 'b', 'c', 'd', 'e']);
     void announce('a');
     await clock.drive(pass(3));

@@ -52,7 +52,7 @@ describe('findEarlier returns for a step', () => {
       'b',
     ],
     [
-      'a turn with the same prompt instead of one whose prompt only begins the same',
+      'a turn with the same prompt instead of a prompt that only begins the same',
       [early('a', { promptHash: 'of another end' }), early('b', later)],
       'b',
     ],
@@ -225,7 +225,7 @@ describe('findHolder decides which run sends a command', () => {
     }
   });
 
-  it('finds the other run in a first reading without our own note', () => {
+  it('even in a first reading without our own note', () => {
     const seen = versions([other('sending')]);
     expect(findHolder(seen, JOB, own, 'taken')?.mark).toBe('other');
   });
@@ -321,13 +321,13 @@ describe('findHolder decides which attempt sends the message of a step', () => {
   });
 });
 
-describe('exactly one of three sends, whichever notes were overwritten', () => {
+describe('exactly one of three sends, even if notes were overwritten', () => {
   const OWNERS = ['p', 'q', 'r'];
   const early = open('early', { delivery: 'not-sent', endedAt: START });
 
   it.each<[string, readonly Turn[]]>([
     [
-      'runs of a command whose reactions decide nothing',
+      'runs of a command with reactions that decide nothing',
       OWNERS.map((mark, at) => command(mark, { delivery: 'sending', startedAt: START - at })),
     ],
     [

@@ -322,7 +322,7 @@ describe('a comment that someone deletes', () => {
     expect(sim.names()).toEqual(['read', CREATE, 'read', PATCH, 'read', CREATE]);
   });
 
-  it('is not created again if another run has created one, whose turns are kept', async () => {
+  it('is not created again if another run has created one, and the turns of that run are kept', async () => {
     let act = (_: PageActions): void => {};
     await using sim = await simulateGitHub(justBefore(PATCH, 1, (others) => act(others)));
     act = (others) => {
@@ -435,7 +435,7 @@ describe('writeUntilItShows', () => {
     expect(sim.seconds()).toBe(8);
   });
 
-  it('reads back after a server error whether the write took place', async () => {
+  it('reads the comment back after a server error, because the write may have taken place', async () => {
     let refuses = 0;
     await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
@@ -447,7 +447,7 @@ describe('writeUntilItShows', () => {
     expect(sim.names()).toEqual(['read', PATCH, 'read', PATCH, 'read', PATCH, 'read']);
   });
 
-  it('fails with the last error of GitHub', async () => {
+  it('fails with the last error of GitHub if no write succeeds', async () => {
     await using sim = await simulateGitHub({
       on: ({ method, path }) =>
         method === 'POST' && path.endsWith('/comments') ? { status: 502 } : undefined,
@@ -662,7 +662,7 @@ describe('reconcile', () => {
 });
 
 describe('runs that start at the same time lose nothing', () => {
-  it.each([2, 3, 5, 8])('if there are %i and lists are late', async (count) => {
+  it.each([2, 3, 5, 8])('%i runs, with late lists', async (count) => {
     await using sim = await simulateGitHub({
       trouble: { listLagMs: 2500, latencyMs: [1, 12] },
     });

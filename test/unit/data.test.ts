@@ -82,23 +82,23 @@ describe('decode returns what was encoded', () => {
       ),
     ],
     ['several jobs and turns', ledger(job('a', FULL, turn()), job('b'), job('c', turn()))],
-  ])('%s', (_, put) => {
-    expect(decode(encode(put))).toEqual(put);
+  ])('%s', (_, original) => {
+    expect(decode(encode(original))).toEqual(original);
   });
 
   it.each(['sending', ...DELIVERIES] as const)('the delivery %s', (delivery) => {
-    const put = ledger(job('a', { ...FULL, delivery }));
-    expect(decode(encode(put))).toEqual(put);
+    const original = ledger(job('a', { ...FULL, delivery }));
+    expect(decode(encode(original))).toEqual(original);
   });
 
   it.each(RESULTS)('the result %s', (result) => {
-    const put = ledger(job('a', { ...FULL, result }));
-    expect(decode(encode(put))).toEqual(put);
+    const original = ledger(job('a', { ...FULL, result }));
+    expect(decode(encode(original))).toEqual(original);
   });
 
   it.each(['created', 'updated', 'none', null] as const)('the change %s', (prLinkChange) => {
-    const put = ledger(job('a', { ...FULL, prLinkChange }));
-    expect(decode(encode(put))).toEqual(put);
+    const original = ledger(job('a', { ...FULL, prLinkChange }));
+    expect(decode(encode(original))).toEqual(original);
   });
 
   it('except the result and reason of an open turn, and what only later polls need', () => {
@@ -112,9 +112,11 @@ describe('decode returns what was encoded', () => {
   });
 
   it('except fractions of milliseconds and times before the first turn started', () => {
-    const put = turn({ startedAt: START + 0.4, sentAt: START + 1.6, endedAt: START - 5 });
-    const [first] = decode(encode(ledger(job('a', put)))).jobs;
-    expect(first?.turns).toEqual([{ ...put, startedAt: START, sentAt: START + 2, endedAt: START }]);
+    const original = turn({ startedAt: START + 0.4, sentAt: START + 1.6, endedAt: START - 5 });
+    const [first] = decode(encode(ledger(job('a', original)))).jobs;
+    expect(first?.turns).toEqual([
+      { ...original, startedAt: START, sentAt: START + 2, endedAt: START },
+    ]);
   });
 
   it.each([
@@ -123,8 +125,8 @@ describe('decode returns what was encoded', () => {
     'https://code.example/o/r',
     'https://code.example/o/r/../../pull/1',
   ])('except a link that does not lead to a pull request: %s', (prLink) => {
-    const put = ledger({ ...job('a'), record: { ...RECORD, prLink } });
-    expect(decode(encode(put)).jobs[0]?.record?.prLink).toBeNull();
+    const original = ledger({ ...job('a'), record: { ...RECORD, prLink } });
+    expect(decode(encode(original)).jobs[0]?.record?.prLink).toBeNull();
   });
 });
 
@@ -200,10 +202,10 @@ describe('random ledgers', () => {
 
   it('are read back, and can be stored in an HTML comment', () => {
     fc.assert(
-      fc.property(ledgers.map(normalize), (put) => {
-        const data = encode(put);
+      fc.property(ledgers.map(normalize), (original) => {
+        const data = encode(original);
         expect(data).toMatch(/^[A-Za-z0-9+/]+={0,2}$/);
-        expect(decode(data)).toEqual(put);
+        expect(decode(data)).toEqual(original);
       }),
     );
   });
@@ -346,14 +348,14 @@ describe('decode', () => {
   });
 
   it.each<[string, string, Partial<Turn>]>([
-    ['a delivery', inTurn(10, 99), { delivery: 'unknown' }],
+    ['an unknown delivery', inTurn(10, 99), { delivery: 'unknown' }],
     ['a missing delivery', inTurn(10, -1), { delivery: 'unknown' }],
-    ['a result', inTurn(11, 99), { result: 'error', endedAt: null }],
-    ['a value of confirmed', inTurn(12, 99), { confirmed: null }],
-    ['a change of the link', inTurn(13, 99), { prLinkChange: null }],
+    ['an unknown result', inTurn(11, 99), { result: 'error', endedAt: null }],
+    ['an unknown value of confirmed', inTurn(12, 99), { confirmed: null }],
+    ['an unknown change of the link', inTurn(13, 99), { prLinkChange: null }],
     ['a missing start', inTurn(15, -1), { startedAt: START }],
-    ['a value of evidence', inTurn(18, 99), { evidence: false }],
-  ])('reads %s that this version does not know as the weakest one', (_, data, parts) => {
+    ['an unknown value of evidence', inTurn(18, 99), { evidence: false }],
+  ])('reads the weakest value instead of %s', (_, data, parts) => {
     expect(decode(data).jobs[0]?.turns[0]).toMatchObject(parts);
   });
 

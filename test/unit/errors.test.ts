@@ -23,11 +23,11 @@ it.each<[unknown, string]>([
   [coded('::error::no'), ''],
   [new Error('no code'), ''],
   ['no error', ''],
-])('detailOf %o is "%s"', (error, detail) => {
+])('the detail of %o is "%s"', (error, detail) => {
   expect(detailOf(error)).toBe(detail);
 });
 
-it('quotes only errors of GitHub, and suggests remedies only for them', () => {
+it('whyOf quotes only errors of GitHub, and neededFor suggests remedies only for them', () => {
   const error = new TypeError('inner words');
   expect([whyOf(error), neededFor(error)]).toEqual(['an unexpected error', '']);
 });
@@ -149,12 +149,16 @@ describe('refuseErrors', () => {
       return error as GitHubError;
     }
   };
-  const gone = { type: 'NOT_FOUND', path: ['nodes', 0], message: 'Could not resolve to a node.' };
+  const notFound = {
+    type: 'NOT_FOUND',
+    path: ['nodes', 0],
+    message: 'Could not resolve to a node.',
+  };
 
   it.each<[string, unknown]>([
     ['no list of errors', undefined],
     ['an empty list of errors', []],
-    ['deleted comments', [gone, gone]],
+    ['deleted comments', [notFound, notFound]],
     ['a string instead of a list', 'oops'],
   ])('accepts %s', (_, errors) => {
     expect(refuse(errors)).toBeNull();
@@ -168,7 +172,7 @@ describe('refuseErrors', () => {
     ],
     [
       'one of several errors',
-      [gone, { type: 'FORBIDDEN', message: 'Resource not accessible' }],
+      [notFound, { type: 'FORBIDDEN', message: 'Resource not accessible' }],
       { status: 403, message: 'GitHub answered FORBIDDEN: "Resource not accessible"' },
     ],
     [

@@ -16,16 +16,16 @@ import { HAS_NAMED_PIPES, LIMITS_FILE_SIZES } from '../sim/platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const inner = join(folder, 'workspace');
-mkdirSync(join(inner, 'docs'), { recursive: true });
-writeFileSync(join(inner, 'task.md'), 'Go.');
+const workspace = join(folder, 'workspace');
+mkdirSync(join(workspace, 'docs'), { recursive: true });
+writeFileSync(join(workspace, 'task.md'), 'Go.');
 writeFileSync(join(folder, 'secret'), 'x');
 
 describe('readInside', () => {
   it.each([
-    ['a file', inner, 'task.md'],
-    ['a file by its absolute path', inner, join(inner, 'task.md')],
-    ['a file if the workspace is the root folder', '/', join(inner, 'task.md')],
+    ['a file', workspace, 'task.md'],
+    ['a file by its absolute path', workspace, join(workspace, 'task.md')],
+    ['a file if the workspace is the root folder', '/', join(workspace, 'task.md')],
   ])('reads %s', (_, root, path) => {
     expect(readInside(root, path, 3)).toEqual({ kind: 'ok', value: Buffer.from('Go.') });
   });
@@ -37,19 +37,19 @@ describe('readInside', () => {
       join(folder, 'secret'),
       'is outside the workspace',
     ],
-    ['a path that only begins like the workspace', `${inner}2`, 'is outside the workspace'],
+    ['a path that only begins like the workspace', `${workspace}2`, 'is outside the workspace'],
     ['the workspace itself', '.', 'is not a regular file'],
     ['a folder', 'docs', 'is not a regular file'],
     ['a missing file', 'none.md', 'does not exist'],
     ['a path with a file as a folder', 'task.md/x', 'cannot be read (ENOTDIR)'],
     ['an invalid name', 'a\0b', 'cannot be read (ERR_INVALID_ARG_VALUE)'],
   ])('refuses %s', (_, path, why) => {
-    expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
   it('refuses a file that is too large', () => {
     const why = 'has more than 2 bytes, which is the limit';
-    expect(readInside(inner, 'task.md', 2)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, 'task.md', 2)).toEqual({ kind: 'problem', problem: why });
   });
 
   it.each([
@@ -67,17 +67,17 @@ describe('readInside', () => {
     'git~1/config',
     'GIT~2/config',
     'x/../.git/config',
-    join(inner, '.git'),
+    join(workspace, '.git'),
   ])('refuses %j, even if it does not exist', (path) => {
     const why = 'is in a .git folder, which may contain credentials';
-    expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
   it.each(['.github', '.gitignore', '.gitmodules', 'x.git', 'git', 'git~', '.git2', '..git'])(
     'reads %s',
     (name) => {
-      writeFileSync(join(inner, name), 'Go.');
-      expect(readInside(inner, name, 3)).toMatchObject({ kind: 'ok' });
+      writeFileSync(join(workspace, name), 'Go.');
+      expect(readInside(workspace, name, 3)).toMatchObject({ kind: 'ok' });
     },
   );
 
@@ -87,37 +87,37 @@ describe('readInside', () => {
     ['a file in a linked folder', 'folder/inner.md', 'docs'],
     ['a missing file in a linked folder', 'other/none.md', 'docs'],
   ])('refuses %s', (_, path, target) => {
-    writeFileSync(join(inner, 'docs', 'inner.md'), 'Go.');
-    symlinkSync(target, join(inner, path.split('/')[0] ?? ''));
+    writeFileSync(join(workspace, 'docs', 'inner.md'), 'Go.');
+    symlinkSync(target, join(workspace, path.split('/')[0] ?? ''));
     const why = 'is a symbolic link or in a linked folder; name the file itself';
-    expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
   it('reads a file if the workspace is a symbolic link', () => {
     const link = join(folder, 'link');
-    symlinkSync(inner, link);
+    symlinkSync(workspace, link);
     const read = { kind: 'ok', value: Buffer.from('Go.') };
     expect(readInside(link, 'task.md', 3)).toEqual(read);
     expect(readInside(link, join(link, 'task.md'), 3)).toEqual(read);
-    expect(readInside(link, join(inner, 'task.md'), 3)).toEqual(read);
-    expect(readInside(inner, join(link, 'task.md'), 3)).toMatchObject({ kind: 'problem' });
+    expect(readInside(link, join(workspace, 'task.md'), 3)).toEqual(read);
+    expect(readInside(workspace, join(link, 'task.md'), 3)).toMatchObject({ kind: 'problem' });
   });
 
   it('reads a hard link', () => {
-    linkSync(join(inner, 'task.md'), join(inner, 'second.md'));
-    expect(readInside(inner, 'second.md', 3)).toMatchObject({ kind: 'ok' });
+    linkSync(join(workspace, 'task.md'), join(workspace, 'second.md'));
+    expect(readInside(workspace, 'second.md', 3)).toMatchObject({ kind: 'ok' });
   });
 
   it.runIf(HAS_NAMED_PIPES)('does not wait for the content of a named pipe', () => {
-    execFileSync('mkfifo', [join(inner, 'pipe')]);
+    execFileSync('mkfifo', [join(workspace, 'pipe')]);
     const why = 'is not a regular file';
-    expect(readInside(inner, 'pipe', 3)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, 'pipe', 3)).toEqual({ kind: 'problem', problem: why });
   });
 });
 
 describe('readWhole', () => {
   it('returns null if it cannot read', () => {
-    expect(readWhole(inner)).toBeNull();
+    expect(readWhole(workspace)).toBeNull();
     expect(readWhole(join(folder, 'nothing'))).toBeNull();
   });
 
@@ -178,7 +178,7 @@ describe('replacer', () => {
   });
 
   it('throws each time if it cannot write', () => {
-    const replace = replacer(inner);
+    const replace = replacer(workspace);
     expect(() => replace('a')).toThrow('EISDIR');
     expect(() => replace('a')).toThrow('EISDIR');
   });
@@ -222,6 +222,6 @@ it.each([
   [Object.assign(new Error('no space left'), { code: 'ENOSPC' }), 'ENOSPC'],
   [new Error('no code'), 'no file'],
   ['not an error', 'no file'],
-])('codeOf %s is "%s"', (error, code) => {
+])('the code of %s is "%s"', (error, code) => {
   expect(codeOf(error, 'no file')).toBe(code);
 });

@@ -41,7 +41,7 @@ function problemsOf({ skeleton, text, ...shown }: Rendered): readonly unknown[] 
   ];
 }
 
-/** How many jobs the text shows, and how many more it says that it does not show. */
+/** The number of jobs in the tables, and the number of jobs that are not shown according to the text. */
 function countJobs({ skeleton, text }: Rendered): { shown: number; notShown: number } {
   const rows = skeleton.match(/<tr>\n<td>/g)?.length ?? 0;
   const [, notShown = '0'] = /(\d+) more jobs are not shown/.exec(text) ?? [];

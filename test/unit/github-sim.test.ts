@@ -206,12 +206,12 @@ describe('GraphQL', () => {
     github.deleteComment(one.id);
     const { nodes, errors } = await read(github, [two.node_id, one.node_id, 'IC_none']);
     expect(nodes).toEqual([expect.objectContaining({ body: 'two' }), null, null]);
-    const gone = (index: number, id: string) => ({
+    const notFound = (index: number, id: string) => ({
       type: 'NOT_FOUND',
       path: ['nodes', index],
       message: `Could not resolve to a node with the global id of '${id}'.`,
     });
-    expect(errors).toEqual([gone(1, one.node_id), gone(2, 'IC_none')]);
+    expect(errors).toEqual([notFound(1, one.node_id), notFound(2, 'IC_none')]);
   });
 
   it.each([
@@ -275,7 +275,7 @@ describe('GraphQL', () => {
     });
   });
 
-  it('can be that of a host without edit histories', async () => {
+  it('refuses edit histories if it simulates a host without them', async () => {
     await using github = await startGitHub({
       issues: [{ number: 7 }],
       trouble: { lacks: ['userContentEdits'] },
@@ -446,9 +446,9 @@ it('removes reactions', async () => {
 it('counts the reactions of each user separately', async () => {
   await using github = await startGitHub({ issues: [{ number: 7 }] });
   const { id } = github.addComment(7, 'bob', '/agent go');
-  const given = { subject: 'issue_comment', id } as const;
-  github.addReaction({ ...given, content: 'rocket', user: 'alice' });
-  github.addReaction({ ...given, content: 'eyes', user: 'github-actions[bot]' });
+  const reaction = { subject: 'issue_comment', id } as const;
+  github.addReaction({ ...reaction, content: 'rocket', user: 'alice' });
+  github.addReaction({ ...reaction, content: 'eyes', user: 'github-actions[bot]' });
   const react = (content: string) =>
     statusOf(github, 'POST', `~/issues/comments/${id}/reactions`, { content });
   expect([await react('rocket'), await react('eyes')]).toEqual([201, 200]);
