@@ -24,24 +24,31 @@ export function isCommand({ origin }: Turn): boolean {
  *
  * `matrix` and `prompt` may have other values in each attempt, so turns with the same values are
  * preferred, but not required. A step that runs several times takes each turn once: a turn of this
- * attempt belongs to another use of the step. The exception is a turn of this leg that another leg has
- * continued, because it had none of its own.
+ * attempt belongs to another use of the step. The exception is a turn that fits this use better than the
+ * one that has continued it, because that had none of its own.
  */
 export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
-  const isFree = ({ attempt, leg, ownerLeg }: Turn): boolean =>
-    isCommand(own) || attempt < own.attempt || (leg === own.leg && ownerLeg !== own.leg);
+  const isFree = (turn: Turn): boolean =>
+    isCommand(own) ||
+    turn.attempt < own.attempt ||
+    differences(turn, own.leg, own.promptHash) <
+      differences(turn, turn.ownerLeg, turn.ownerPromptHash);
   const candidates = turns.filter((turn) => turn.origin === own.origin && isFree(turn));
   const rankOf = (turn: Turn): number => {
     if (isCommand(own)) return -weightOf(turn);
-    if (isWithdrawn(turn)) return 6;
-    const hasPrompt = turn.promptHash === own.promptHash;
-    if (turn.leg === own.leg) return hasPrompt ? 0 : 1;
-    return (hasPrompt ? 2 : 4) + (turn.delivery === 'not-sent' ? 0 : 1);
+    if (isWithdrawn(turn)) return 8;
+    const rank = differences(turn, own.leg, own.promptHash) * 2;
+    return rank + (turn.leg === own.leg || turn.delivery === 'not-sent' ? 0 : 1);
   };
   const [first] = candidates.toSorted(
     (one, other) => rankOf(one) - rankOf(other) || one.startedAt - other.startedAt,
   );
   return first ?? null;
+}
+
+/** How much a turn differs from a use of its step: another leg counts more than another prompt. */
+function differences(turn: Turn, leg: string, promptHash: string): number {
+  return (turn.leg === leg ? 0 : 2) + (turn.promptHash === promptHash ? 0 : 1);
 }
 
 /**

@@ -32,6 +32,21 @@ describe('of a step, the turn of an earlier attempt', () => {
       [early('a', { attempt: 2, ownerLeg: 'another' })],
       'a',
     ],
+    [
+      'is its own, although another use with another prompt, which had none, has it in this attempt',
+      [early('a', { attempt: 2, ownerPromptHash: 'another' })],
+      'a',
+    ],
+    [
+      'is that with its prompt, although another leg with another prompt has it in this attempt',
+      [early('a', { ...other, attempt: 2, ownerLeg: 'third', ownerPromptHash: 'another' })],
+      'a',
+    ],
+    [
+      'is none that another use with another prompt has by right in this attempt',
+      [early('a', { attempt: 2, prompt: 'Stop.' })],
+      null,
+    ],
     ['is none that another leg has in this attempt', [early('a', { ...other, attempt: 2 })], null],
     ['is the only one', [early('a')], 'a'],
     ['is the only one, of whatever prompt', [early('a', { prompt: 'Go, at 12:01.' })], 'a'],
