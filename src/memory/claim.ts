@@ -34,16 +34,25 @@ export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
     differences(turn, own.leg, own.promptHash) <
       differences(turn, turn.ownerLeg, turn.ownerPromptHash);
   const candidates = turns.filter((turn) => turn.origin === own.origin && isFree(turn));
-  const rankOf = (turn: Turn): number => {
-    if (isCommand(own)) return -weightOf(turn);
-    if (isWithdrawn(turn)) return 8;
-    const rank = differences(turn, own.leg, own.promptHash) * 2;
-    return rank + (turn.leg === own.leg || turn.delivery === 'not-sent' ? 0 : 1);
-  };
+  const compare = (one: Turn, other: Turn): number =>
+    isCommand(own) ? weightOf(other) - weightOf(one) : compareFit(one, other, own);
   const [first] = candidates.toSorted(
-    (one, other) => rankOf(one) - rankOf(other) || one.startedAt - other.startedAt,
+    (one, other) => compare(one, other) || one.startedAt - other.startedAt,
   );
   return first ?? null;
+}
+
+/** Which of two turns fits a use of a step better: negative for the first one. */
+function compareFit(one: Turn, other: Turn, { leg, promptHash }: Turn): number {
+  const isSettled = ({ delivery }: Turn): number => Number(delivery !== 'not-sent');
+  return (
+    Number(isWithdrawn(one)) - Number(isWithdrawn(other)) ||
+    differences(one, leg, promptHash) - differences(other, leg, promptHash) ||
+    // An attempt whose runner GitHub has lost may write late that it sent nothing.
+    other.attempt - one.attempt ||
+    // Of other legs, one that still waits for its message.
+    (one.leg === leg ? 0 : isSettled(one) - isSettled(other))
+  );
 }
 
 /** How much a turn differs from a use of its step: another leg counts more than another prompt. */

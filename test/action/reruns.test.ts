@@ -682,6 +682,22 @@ it('what somebody replaces by another text is found in the history of the commen
   expect(sim.github.comments(PULL).map(({ body }) => body)).toContain('Done, thank you.');
 });
 
+it('an attempt that says late that it sent nothing does not make a later one send again', async () => {
+  await using sim = await simulate({
+    agent: {
+      jobs: [{ id: JOB }],
+      onGet: () => ({ fault: 'hang' }),
+    },
+  });
+  // GitHub has lost the runner of the first attempt, whose poll before the message gets no response.
+  const lost = sim.runHere({ with: { wait: true, 'timeout-minutes': '0.25' } });
+  await sim.runHere({ step: ATTEMPT_2 });
+  expect((await lost).outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
+  const third = await sim.runHere({ step: { github: { run_attempt: '3' } } });
+  expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(sim.agent.accepted()).toHaveLength(1);
+});
+
 it('an attempt that continues after GitHub has started the next one leaves the message to it', async () => {
   await using sim = await simulate();
   // GitHub has lost the runner of the first attempt before its note.

@@ -16,7 +16,7 @@ function command(mark: string, parts: Partial<Turn> = {}): Turn {
 }
 
 describe('of a step, the turn of an earlier attempt', () => {
-  const own = open('own', { attempt: 2, leg: 'leg', prompt: 'Go.', startedAt: START + 9000 });
+  const own = open('own', { attempt: 3, leg: 'leg', prompt: 'Go.', startedAt: START + 9000 });
   const early = (mark: string, parts: Partial<Turn> = {}): Turn =>
     open(mark, { leg: 'leg', prompt: 'Go.', ...parts });
   const later = { startedAt: START + 1 };
@@ -26,37 +26,47 @@ describe('of a step, the turn of an earlier attempt', () => {
     ['there is none', [], null],
     ['is none of another step', [early('a', { origin: 'run:1:job:other' })], null],
     ['is none of a command', [early('a', { origin: 'comment:7' })], null],
-    ['is none that another use has in this attempt', [early('a', { attempt: 2 })], null],
+    ['is none that another use has in this attempt', [early('a', { attempt: 3 })], null],
     [
       'is its own, although another leg, which had none, has it in this attempt',
-      [early('a', { attempt: 2, ownerLeg: 'another' })],
+      [early('a', { attempt: 3, ownerLeg: 'another' })],
       'a',
     ],
     [
       'is its own, although another use with another prompt, which had none, has it in this attempt',
-      [early('a', { attempt: 2, ownerPromptHash: 'another' })],
+      [early('a', { attempt: 3, ownerPromptHash: 'another' })],
       'a',
     ],
     [
       'is that with its prompt, although another leg with another prompt has it in this attempt',
-      [early('a', { ...other, attempt: 2, ownerLeg: 'third', ownerPromptHash: 'another' })],
+      [early('a', { ...other, attempt: 3, ownerLeg: 'third', ownerPromptHash: 'another' })],
       'a',
     ],
     [
       'is none that another use with another prompt has by right in this attempt',
-      [early('a', { attempt: 2, prompt: 'Stop.' })],
+      [early('a', { attempt: 3, prompt: 'Stop.' })],
       null,
     ],
-    ['is none that another leg has in this attempt', [early('a', { ...other, attempt: 2 })], null],
+    ['is none that another leg has in this attempt', [early('a', { ...other, attempt: 3 })], null],
     ['is the only one', [early('a')], 'a'],
     ['is the only one, of whatever prompt', [early('a', { prompt: 'Go, at 12:01.' })], 'a'],
     ['is the only one, of whatever leg', [early('a', other)], 'a'],
     [
       'is of any attempt before',
-      [early('a', { attempt: 2 }), early('b', { attempt: 1, ...later })],
+      [early('a', { attempt: 3 }), early('b', { attempt: 1, ...later })],
       'b',
     ],
     ['is the one that began first', [early('b', later), early('a')], 'a'],
+    [
+      'is that of the latest attempt: a lost runner may write late that an earlier one sent nothing',
+      [early('a', { delivery: 'not-sent' }), early('b', { attempt: 2, ...later })],
+      'b',
+    ],
+    [
+      'is that of the latest attempt, also of another leg',
+      [early('a', { ...other, delivery: 'not-sent' }), early('b', { ...other, attempt: 2 })],
+      'b',
+    ],
     [
       'is rather of the same prompt than the first',
       [early('a', { prompt: 'Stop.' }), early('b', later)],
@@ -110,7 +120,7 @@ describe('of a step, the turn of an earlier attempt', () => {
     ],
     [
       'of two uses alike is each in its turn',
-      [early('a', { attempt: 2 }), early('c', { startedAt: START + 2 }), early('b', later)],
+      [early('a', { attempt: 3 }), early('c', { startedAt: START + 2 }), early('b', later)],
       'b',
     ],
   ])('%s', (_, turns, mark) => {
