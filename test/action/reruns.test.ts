@@ -682,6 +682,33 @@ it('what somebody replaces by another text is found in the history of the commen
   expect(sim.github.comments(PULL).map(({ body }) => body)).toContain('Done, thank you.');
 });
 
+it.each<[string, Scenario, number]>([
+  ['that GitHub lets write its note too late', {}, 60],
+  ['whose time is up before', { with: { 'timeout-minutes': '0.05' } }, 0],
+])(
+  'a re-run %s does not make a later one send what only the history shows',
+  async (_, again, limitS) => {
+    let limits = 0;
+    await using sim = await simulate({
+      github: {
+        issues: [{ number: PULL, pullRequest: true }],
+        trouble: {
+          limits: ({ name }) =>
+            name === 'POST issues/#/comments' && limits-- > 0 ? limitS : undefined,
+        },
+      },
+    });
+    await sim.runHere();
+    sim.github.editComment(sim.github.comments(PULL)[0]?.id ?? 0, 'Done, thank you.');
+    if (limitS > 0) limits = 1;
+    const second = await sim.runHere({ ...again, step: ATTEMPT_2 });
+    expect(second.outputs.delivery).toBe('not-sent');
+    const third = await sim.runHere({ step: { github: { run_attempt: '3' } } });
+    expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(sim.agent.accepted()).toHaveLength(1);
+  },
+);
+
 it('an attempt that says late that it sent nothing does not make a later one send again', async () => {
   await using sim = await simulate({
     agent: {
