@@ -44,14 +44,15 @@ export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
 
 /** Which of two turns fits a use of a step better: negative for the first one. */
 function compareFit(one: Turn, other: Turn, { leg, promptHash }: Turn): number {
-  const isSettled = ({ delivery }: Turn): number => Number(delivery !== 'not-sent');
+  const isUnsent = ({ delivery }: Turn): number => Number(delivery === 'not-sent');
   return (
     Number(isWithdrawn(one)) - Number(isWithdrawn(other)) ||
     differences(one, leg, promptHash) - differences(other, leg, promptHash) ||
-    // An attempt whose runner GitHub has lost may write late that it sent nothing.
+    // What is known to be sent counts: an attempt may write late, or in error, that it sent nothing.
+    (one.leg === leg ? isUnsent(one) - isUnsent(other) : 0) ||
     other.attempt - one.attempt ||
     // Of other legs, one that still waits for its message.
-    (one.leg === leg ? 0 : isSettled(one) - isSettled(other))
+    isUnsent(other) - isUnsent(one)
   );
 }
 

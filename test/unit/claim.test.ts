@@ -83,6 +83,16 @@ describe('of a step, the turn of an earlier attempt', () => {
       'a',
     ],
     [
+      'is of several with the same prompt rather one that was sent than the first',
+      [early('a', { delivery: 'not-sent' }), early('b', later)],
+      'b',
+    ],
+    [
+      'is rather one that was sent, also than one of a later attempt',
+      [early('a', { attempt: 2, delivery: 'not-sent' }), early('b', later)],
+      'b',
+    ],
+    [
       'is of other legs rather one of the same prompt than one that was not sent',
       [
         early('a', { ...other, prompt: 'Stop.', delivery: 'not-sent' }),
