@@ -76,11 +76,8 @@ export function findHolder(
   if (job === undefined) return null;
   // GitHub may start another attempt when it has lost the runner of this one, which continues.
   const successor = job.turns.find(
-    (turn) =>
-      turn.origin === own.origin &&
-      turn.leg === own.leg &&
-      turn.runId === own.runId &&
-      turn.attempt > own.attempt,
+    ({ origin, runId, attempt }) =>
+      origin === own.origin && runId === own.runId && attempt > own.attempt,
   );
   if (successor !== undefined) return successor;
   const isBehind = (other: Turn): boolean => !comesFirst(own, other, versions, jobId);

@@ -734,7 +734,7 @@ it('an attempt that continues after GitHub has started the next one leaves the m
   expect(first.outputs).toMatchObject({
     result: 'skipped',
     delivery: 'not-sent',
-    reason: 'Nothing was sent to job job-1: a later attempt of this run has its message.',
+    reason: 'Nothing was sent to job job-1: a later attempt of this run has begun.',
   });
   expect(sim.agent.accepted()).toHaveLength(1);
   const third = await sim.runHere({ step: { github: { run_attempt: '3' } } });

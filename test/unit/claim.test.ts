@@ -291,6 +291,12 @@ describe('whose the message of a step is', () => {
       null,
     ],
     [
+      'GitHub has started a later attempt, whose matrix has other legs',
+      versions([open('later', { attempt: 3, leg: 'another', delivery: 'not-sent' }), own]),
+      own,
+      'later',
+    ],
+    [
       'an earlier attempt has sent that of another leg, which a dynamic matrix may have renamed',
       versions([early('sent', { leg: 'another' }), own]),
       own,
