@@ -16,7 +16,7 @@ function command(mark: string, parts: Partial<Turn> = {}): Turn {
 }
 
 describe('findEarlier returns for a step', () => {
-  const own = open('own', { attempt: 2, leg: 'leg', prompt: 'Go.', startedAt: START + 9000 });
+  const own = open('own', { attempt: 3, leg: 'leg', prompt: 'Go.', startedAt: START + 9000 });
   const early = (mark: string, parts: Partial<Turn> = {}): Turn =>
     open(mark, { leg: 'leg', prompt: 'Go.', ...parts });
   const later = { startedAt: START + 1 };
@@ -28,24 +28,49 @@ describe('findEarlier returns for a step', () => {
     ['no turn of a command', [early('a', { origin: 'comment:7' })], null],
     [
       'no turn that another use of the step has in this attempt',
-      [early('a', { attempt: 2 })],
+      [early('a', { attempt: 3 })],
       null,
     ],
     [
       'a turn of its own leg that another leg without a turn has continued in this attempt',
-      [early('a', { attempt: 2, ownerLeg: 'another' })],
+      [early('a', { attempt: 3, ownerLeg: 'another' })],
       'a',
     ],
-    ['no turn that another leg has in this attempt', [early('a', { ...other, attempt: 2 })], null],
+    [
+      'a turn with its own prompt that another use without a turn has continued in this attempt',
+      [early('a', { attempt: 3, ownerPromptHash: 'another' })],
+      'a',
+    ],
+    [
+      'a turn with its prompt that another leg with another prompt has continued in this attempt',
+      [early('a', { ...other, attempt: 3, ownerLeg: 'third', ownerPromptHash: 'another' })],
+      'a',
+    ],
+    [
+      'no turn of another use that has the prompt of the turn in this attempt',
+      [early('a', { attempt: 3, prompt: 'Stop.' })],
+      null,
+    ],
+    ['no turn that another leg has in this attempt', [early('a', { ...other, attempt: 3 })], null],
     ['the only turn', [early('a')], 'a'],
     ['the only turn, even with another prompt', [early('a', { prompt: 'Go, at 12:01.' })], 'a'],
     ['the only turn, even of another leg', [early('a', other)], 'a'],
     [
       'a turn of any earlier attempt',
-      [early('a', { attempt: 2 }), early('b', { attempt: 1, ...later })],
+      [early('a', { attempt: 3 }), early('b', { attempt: 1, ...later })],
       'b',
     ],
     ['the turn that started first', [early('b', later), early('a')], 'a'],
+    [
+      'the turn of the latest attempt, because a lost runner can write late that an earlier one sent nothing',
+      [early('a', { delivery: 'not-sent' }), early('b', { attempt: 2, ...later })],
+      'b',
+    ],
+    [
+      'the turn of the latest attempt, even of another leg',
+      [early('a', { ...other, delivery: 'not-sent' }), early('b', { ...other, attempt: 2 })],
+      'b',
+    ],
     [
       'a turn with the same prompt instead of the first turn',
       [early('a', { prompt: 'Stop.' }), early('b', later)],
@@ -60,6 +85,16 @@ describe('findEarlier returns for a step', () => {
       'the first turn with the same prompt, even if a later one was not sent',
       [early('a'), early('b', { delivery: 'not-sent', ...later })],
       'a',
+    ],
+    [
+      'a turn that was sent instead of the first turn, if both have the same prompt',
+      [early('a', { delivery: 'not-sent' }), early('b', later)],
+      'b',
+    ],
+    [
+      'a turn that was sent instead of one of a later attempt',
+      [early('a', { attempt: 2, delivery: 'not-sent' }), early('b', later)],
+      'b',
     ],
     [
       'a turn with the same prompt instead of one that was not sent, if both are of other legs',
@@ -99,7 +134,7 @@ describe('findEarlier returns for a step', () => {
     ],
     [
       'the first turn that no equal use of the step has taken',
-      [early('a', { attempt: 2 }), early('c', { startedAt: START + 2 }), early('b', later)],
+      [early('a', { attempt: 3 }), early('c', { startedAt: START + 2 }), early('b', later)],
       'b',
     ],
   ])('%s', (_, turns, mark) => {
@@ -258,6 +293,12 @@ describe('findHolder decides which attempt sends the message of a step', () => {
       versions([early('sending')], [early('not-sent', { writes: 1 })], [own]),
       own,
       null,
+    ],
+    [
+      'GitHub has started a later attempt, whose matrix has other legs',
+      versions([open('later', { attempt: 3, leg: 'another', delivery: 'not-sent' }), own]),
+      own,
+      'later',
     ],
     [
       'an earlier attempt has sent that of another leg, which may be the same job of a dynamic matrix',

@@ -24,6 +24,7 @@ const FULL: Turn = turn({
     mark: 'm',
     owner: 'o',
     ownerLeg: '9f',
+    ownerPromptHash: 'a8',
     writes: 3,
   },
   ...{ by: 'alice', prompt: 'Go on.\n\u{1f680}', runId: '12345678901234567890', attempt: 7 },
@@ -140,6 +141,7 @@ describe('random ledgers', () => {
       mark: hostileText,
       owner: hostileText,
       ownerLeg: hostileText,
+      ownerPromptHash: hostileText,
     },
     ...{
       writes: fc.nat(),
@@ -250,8 +252,8 @@ describe('decode', () => {
     deflateSync(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64');
   const TEXTS = ['origin', '', 'mark', 'owner', '1', 'alice', 'Go.', 'reason', 'completed'];
   // origin, leg, mark, owner, ownerLeg, writes, run, attempt, by, prompt, delivery, result, confirmed, change,
-  // reason, started, sent, ended, evidence, base, promptHash
-  const TURN = [0, 1, 2, 3, 1, 1, 4, 1, 5, 6, 2, 7, 1, 2, [7], 0, 10, 20, 1, [8, -1, -1], 6];
+  // reason, started, sent, ended, evidence, base, promptHash, ownerPromptHash
+  const TURN = [0, 1, 2, 3, 1, 1, 4, 1, 5, 6, 2, 7, 1, 2, [7], 0, 10, 20, 1, [8, -1, -1], 6, 6];
   const PARTS = [START, TEXTS, [['job-1', [8, -1, -1, -1, ''], [TURN]]], null];
 
   /** The same data with another value at the position that these indexes lead to. */
