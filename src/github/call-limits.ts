@@ -1,6 +1,6 @@
 import type { Runtime } from '../runner/runtime.ts';
-import { Deadline } from './deadline.ts';
 import { GitHubError, toGitHubError } from './errors.ts';
+import { TimeLimit } from './time-limit.ts';
 
 // How long a call to GitHub may take, and when it is repeated.
 
@@ -49,7 +49,7 @@ export class CallLimits {
     const stop = new AbortController();
     try {
       const call = request(AbortSignal.any([stop.signal, over]));
-      return await new Deadline(this.#runtime.clock, CALL_MS).waitFor(call, over);
+      return await new TimeLimit(this.#runtime.clock, CALL_MS).waitFor(call, over);
     } catch (error) {
       stop.abort(error);
       if (over.aborted) throw over.reason;

@@ -1,9 +1,9 @@
 import { withRetries } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { isTrusted } from '../github/authorize.ts';
-import { Deadline } from '../github/deadline.ts';
 import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
+import { TimeLimit } from '../github/time-limit.ts';
 import type { Note } from '../memory/announcements.ts';
 import { ownPullRequest } from '../pull-request-link.ts';
 import { NO_REASON } from '../reason.ts';
@@ -173,7 +173,7 @@ class Fleet {
         if (number === null && info.attempt === 1) this.#warnOfNoPullRequest();
         const noting = batch.announce(job.state);
         const leftMs = Math.max(0, agent.deadline - agent.clock.now());
-        const inTime = new Deadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
+        const inTime = new TimeLimit(agent.clock, leftMs).waitFor(noting, runtime.signal);
         return inTime.catch((error): Note => ({ kind: 'missing', why: reasonFor(error) }));
       },
     };

@@ -1,6 +1,6 @@
-import { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear, neededFor, reasonFor } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
+import { TimeLimit } from '../github/time-limit.ts';
 import { join, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { JobState, Turn } from '../turn.ts';
@@ -75,7 +75,7 @@ export class Announcements {
     work.catch(() => {});
     const startedAt = clock.now();
     try {
-      return await new Deadline(clock, ms).waitFor(work, signal);
+      return await new TimeLimit(clock, ms).waitFor(work, signal);
     } catch (error) {
       // Timers may fire up to a millisecond early.
       const isLate = clock.now() - startedAt >= BEFORE_MESSAGE_MS - 1;

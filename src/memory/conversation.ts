@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
 import type { GitHub, OwnComment } from '../github/api.ts';
-import type { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
+import type { TimeLimit } from '../github/time-limit.ts';
 import type { Log } from '../runner/log.ts';
 import type { JobState } from '../turn.ts';
 import {
@@ -40,7 +40,7 @@ export interface MemoryOptions {
   readonly log: Log;
   readonly clock: Clock;
   /** Limits the time that the end of a run waits for GitHub. */
-  readonly deadline: Deadline;
+  readonly timeLimit: TimeLimit;
   readonly random: () => number;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;

@@ -109,11 +109,11 @@ export class Updates {
    * runs have sent messages to them.
    */
   async flush() {
-    const { deadline, text } = this.#options;
+    const { timeLimit, text } = this.#options;
     const targets = [...this.#targets.values()];
     for (const target of targets) if (target.isStale) this.#finish(target);
     // What is not written in time is reported below.
-    await deadline.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
+    await timeLimit.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
     const failed = targets.filter(({ failure }) => failure !== null);
     const [first, ...others] = failed;
     if (first !== undefined) {

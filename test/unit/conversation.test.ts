@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Deadline } from '../../src/github/deadline.ts';
 import { GitHubError } from '../../src/github/errors.ts';
+import { TimeLimit } from '../../src/github/time-limit.ts';
 import { Conversation, type MemoryOptions } from '../../src/memory/conversation.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
@@ -43,7 +43,7 @@ function open(
     ...stand().runtime,
     ...{ comment: true, wait: true, attempt: 1, owner, clock: sim.clock.seen },
     ...{ claim: async () => 'ours', review: (same) => same, random: () => 0.5 },
-    deadline: new Deadline(sim.clock.seen, 30_000),
+    timeLimit: new TimeLimit(sim.clock.seen, 30_000),
     text: commentText(PROJECT, render, String),
     connect: () => sim.connect(),
     ...more,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Deadline } from '../../src/github/deadline.ts';
 import { type Claim, Reactions } from '../../src/github/reactions.ts';
+import { TimeLimit } from '../../src/github/time-limit.ts';
 import type { Memory } from '../../src/memory/announcements.ts';
 import type { MemoryOptions } from '../../src/memory/conversation.ts';
 import { type Ledger, unite } from '../../src/memory/ledger.ts';
@@ -50,7 +50,7 @@ function open(
     ...{ review: (same) => same, claim: async () => 'ours' },
     ...{ connect: () => sim.connect(), log, clock },
     ...{ random: () => 0.5, signal: new AbortController().signal },
-    deadline: new Deadline(clock, 30_000),
+    timeLimit: new TimeLimit(clock, 30_000),
     ...more,
   });
 

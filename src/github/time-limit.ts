@@ -5,7 +5,7 @@ import { GitHubError } from './errors.ts';
 const DONE = 'done';
 
 /** A limit for the total time of several waits for GitHub. Time in which they overlap counts once. */
-export class Deadline {
+export class TimeLimit {
   readonly #clock: Clock;
   #leftMs: number;
   #waiting = 0;
