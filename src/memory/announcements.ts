@@ -5,7 +5,8 @@ import { join, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
-import { LIST_LAG_MS, type MemoryOptions, type Reading } from './conversation.ts';
+import type { MemoryContext } from './context.ts';
+import { LIST_LAG_MS, type Reading } from './conversation.ts';
 import { copiesOf, findJob, type Ledger } from './ledger.ts';
 import type { Pace } from './pace.ts';
 import type { Target } from './target.ts';
@@ -40,7 +41,7 @@ const BEFORE_MESSAGE_MS = 10_000;
 const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
 
 export class Announcements {
-  readonly #options: MemoryOptions;
+  readonly #context: MemoryContext;
   readonly #jobs: TrackedJobs;
   readonly #pace: Pace;
   /** Resolves when the latest note in the queue may be written. */
@@ -50,8 +51,8 @@ export class Announcements {
   /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
-  constructor(options: MemoryOptions, jobs: TrackedJobs, pace: Pace) {
-    this.#options = options;
+  constructor(context: MemoryContext, jobs: TrackedJobs, pace: Pace) {
+    this.#context = context;
     this.#jobs = jobs;
     this.#pace = pace;
   }
@@ -61,7 +62,7 @@ export class Announcements {
     try {
       return ok(await this.#inTime(target.load()));
     } catch (error) {
-      if (this.#options.signal.aborted) return problem(ours('the run was cancelled'));
+      if (this.#context.signal.aborted) return problem(ours('the run was cancelled'));
       // The caller reports it if it matters. Writing the comment is tried again.
       const needed = ours(neededFor(error).replace(/\.$/, ''));
       return problem(join([reasonFor(error), needed], '. '));
@@ -70,7 +71,7 @@ export class Announcements {
 
   /** Rejects with a `GitHubError` if it takes too long. The work itself continues. */
   async #inTime<T>(work: Promise<T>, ms = BEFORE_MESSAGE_MS): Promise<T> {
-    const { clock, signal } = this.#options;
+    const { clock, signal } = this.#context;
     // If it fails after the time is over, nothing else handles the error.
     work.catch(() => {});
     const startedAt = clock.now();
@@ -86,16 +87,16 @@ export class Announcements {
 
   #claim(): Promise<Claim> {
     this.#hasBegun = true;
-    return this.#options.claim();
+    return this.#context.claim();
   }
 
   /** Claims a command without a note. It never rejects. */
   async withoutNote(why: Reason | null, group: readonly JobState[] = []): Promise<Note> {
     // No message is sent after a cancellation.
-    if (this.#options.signal.aborted) return UNNEEDED;
+    if (this.#context.signal.aborted) return UNNEEDED;
     const claim = await this.#claim();
     // In a re-run, an earlier attempt may have claimed it.
-    const isFirst = this.#options.attempt === 1;
+    const isFirst = this.#context.attempt === 1;
     if (claim === 'taken' && isFirst) {
       for (const { jobId } of group) this.#jobs.withdraw(jobId);
       return { kind: 'taken', turn: null };
@@ -111,7 +112,7 @@ export class Announcements {
    */
   async announce(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
     // A re-run sends nothing without a note, so it always waits.
-    const ms = this.#isSilent && this.#options.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;
+    const ms = this.#isSilent && this.#context.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;
     const begun = Promise.withResolvers<void>();
     const givenUp = new AbortController();
     const before = target.working;
@@ -147,7 +148,7 @@ export class Announcements {
    * decides.
    */
   #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
-    const { attempt, signal } = this.#options;
+    const { attempt, signal } = this.#context;
     const isPassing = isUnclear(error) || (error instanceof GitHubError && error.status === 429);
     return (
       attempt === 1 && !signal.aborted && isPassing && group.some(({ turn }) => isCommand(turn))
@@ -170,7 +171,7 @@ export class Announcements {
 
   /** Whether a message of the group may still be sent. */
   #isDue(group: readonly JobState[]): boolean {
-    return !this.#options.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
+    return !this.#context.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
   }
 
   /** Writes the note, claims the command and reads both back: three requests without other runs. */
@@ -189,7 +190,7 @@ export class Announcements {
         const holder = findHolder(versions, jobId, turn, claim);
         if (holder === null) continue;
         // A re-run that goes on otherwise reads again what is remembered by then.
-        if (this.#options.attempt > 1) target.forget();
+        if (this.#context.attempt > 1) target.forget();
         this.#jobs.withdraw(jobId);
         notes.set(jobId, { kind: 'taken', turn: holder });
       }
@@ -216,7 +217,7 @@ export class Announcements {
     // The claim does not count for these jobs: another run may have decided before we noted them, or may
     // go by the first note.
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;
-    if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
+    if (this.#context.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);
     const isUncertain = claim === 'taken' || claim === 'failed';
     for (const state of group) {
@@ -228,7 +229,7 @@ export class Announcements {
   }
 
   #withoutRoom({ turn }: JobState): Note {
-    const isFirst = this.#options.attempt === 1 && isCommand(turn);
+    const isFirst = this.#context.attempt === 1 && isCommand(turn);
     return isFirst ? { kind: 'unclear', why: NO_ROOM } : NO_ROOM_LEFT;
   }
 
@@ -239,14 +240,14 @@ export class Announcements {
    */
   #doubt({ jobId, turn }: JobState): boolean {
     const isKnown = turn.mark !== turn.owner;
-    if (this.#options.attempt === 1 || isKnown) return false;
+    if (this.#context.attempt === 1 || isKnown) return false;
     this.#jobs.replace(jobId, { delivery: 'unknown', result: 'error', reason: CLAIMED_BEFORE });
     return true;
   }
 
   /** All versions of all comments, after lists show new comments. */
   async #readVersions(target: Target, own: () => Ledger, claim: Claim): Promise<readonly Ledger[]> {
-    const { clock, signal } = this.#options;
+    const { clock, signal } = this.#context;
     // A cancellation ends the pause early, and then no message is sent.
     const isUnclaimed = claim === 'failed' || claim === 'refused';
     const lagMs = isUnclaimed ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;

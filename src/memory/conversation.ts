@@ -1,50 +1,22 @@
-import type { Clock } from '../clock.ts';
-import type { GitHub, OwnComment } from '../github/api.ts';
+import type { OwnComment } from '../github/api.ts';
 import { GitHubError, isUnclear } from '../github/errors.ts';
-import type { Claim } from '../github/reactions.ts';
-import type { TimeLimit } from '../github/time-limit.ts';
-import type { Log } from '../runner/log.ts';
-import type { JobState } from '../turn.ts';
+import type { MemoryContext } from './context.ts';
 import {
   contains,
   copiesOf,
   EMPTY,
   intersect,
   type Ledger,
-  type LedgerJob,
   trim,
   unite,
   withoutOwner,
 } from './ledger.ts';
-import type { CommentData, CommentText } from './text.ts';
+import type { CommentData } from './text.ts';
 
 // The comment on one pull request or issue, as a store that several runs write to.
 //
 // A write replaces whatever the comment contained, a list may show a new comment late, and a response
 // may be lost. So each write is based on what was read just before, and is read back until it shows.
-
-/** What the comments of a run need. */
-export interface MemoryOptions {
-  /** Whether there are comments at all. */
-  readonly comment: boolean;
-  readonly wait: boolean;
-  readonly attempt: number;
-  readonly text: CommentText;
-  /** The random name of this process. */
-  readonly owner: string;
-  readonly connect: () => Promise<GitHub>;
-  /** For a command: whether this run may send its message. It never rejects. */
-  readonly claim: () => Promise<Claim>;
-  /** The state of a job, given all messages that were sent to it. */
-  readonly review: (state: JobState, job: LedgerJob) => JobState;
-  readonly log: Log;
-  readonly clock: Clock;
-  /** Limits the time that the end of a run waits for GitHub. */
-  readonly timeLimit: TimeLimit;
-  readonly random: () => number;
-  /** Aborted when the run is cancelled. */
-  readonly signal: AbortSignal;
-}
 
 /** What a read has shown. */
 export interface Reading {
@@ -94,7 +66,7 @@ const UNTOUCHED_MS = 60_000;
 /** Calls must be made one after the other. All of them reject with a `GitHubError`. */
 export class Conversation {
   readonly number: number;
-  readonly #options: MemoryOptions;
+  readonly #context: MemoryContext;
   /** Our comments as they were read last, the oldest first. */
   #comments: readonly OwnComment[] = [];
   /** What all reads have shown of other runs: our writes must not lose it. */
@@ -113,9 +85,9 @@ export class Conversation {
   /** Whether a write took so long that nobody may have seen what it overwrote. */
   #mayHaveOverwritten = false;
 
-  constructor(number: number, options: MemoryOptions) {
+  constructor(number: number, context: MemoryContext) {
     this.number = number;
-    this.#options = options;
+    this.#context = context;
   }
 
   /** The URL of the comment that was written last; empty before. */
@@ -130,14 +102,14 @@ export class Conversation {
 
   /** Whether a write may be based on the last read. */
   get isFresh(): boolean {
-    return this.#options.clock.now() - this.#readAt <= FRESH_READ_MS;
+    return this.#context.clock.now() - this.#readAt <= FRESH_READ_MS;
   }
 
   /** `newest` ends at the newest page with one of our comments; `versions` is all pages, with the histories. */
   async read(what: 'newest' | 'all' | 'versions' = 'newest'): Promise<Reading> {
-    const github = await this.#options.connect();
+    const github = await this.#context.connect();
     for (let round = 1; ; round++) {
-      const readAt = this.#options.clock.now();
+      const readAt = this.#context.clock.now();
       const found = await github.readComments(this.number, {
         nodeIds: this.#comments.map(({ nodeId }) => nodeId),
         isOurs: (body) => this.#readText(body) !== 'none',
@@ -157,7 +129,7 @@ export class Conversation {
 
   /** Writes our turns to the oldest comment, or to a new one, based on a fresh read. */
   async write(own: Ledger): Promise<void> {
-    const { connect, clock } = this.#options;
+    const { connect, clock } = this.#context;
     const github = await connect();
     for (;;) {
       if (!this.isFresh) await this.read();
@@ -212,7 +184,7 @@ export class Conversation {
    */
   async reconcile(): Promise<void> {
     if (this.#spares().length === 0) return;
-    const github = await this.#options.connect();
+    const github = await this.#context.connect();
     // Another run may just have written to it.
     await this.read();
     for (const spare of this.#spares()) {
@@ -233,8 +205,8 @@ export class Conversation {
       if (!contains(whole, unite([whole, part]))) return false;
       const turns = part.jobs.flatMap(copiesOf);
       // Then this process has created it.
-      const isOurs = turns.length > 0 && turns.every(({ owner }) => owner === this.#options.owner);
-      return isOurs || this.#options.clock.now() - updatedAt > UNTOUCHED_MS;
+      const isOurs = turns.length > 0 && turns.every(({ owner }) => owner === this.#context.owner);
+      return isOurs || this.#context.clock.now() - updatedAt > UNTOUCHED_MS;
     });
   }
 
@@ -253,7 +225,7 @@ export class Conversation {
 
   /** The body with all that is remembered and our current turns, as far as there is room. */
   #compose(own: Ledger): string {
-    const { clock, text } = this.#options;
+    const { clock, text } = this.#context;
     const all = unite([this.#remembered, own]);
     const ledger = trim(all, clock.now(), text.fits);
     this.#written = { ...intersect(own, ledger), trimmed: ledger.trimmed };
@@ -271,9 +243,9 @@ export class Conversation {
     const ledger = unite(ledgers);
     const versions = ledgersOf(comments.flatMap((comment) => comment.versions));
     // Before they are united: of a turn that two processes have taken, one copy would be left.
-    const others = ledgers.map((one) => withoutOwner(one, this.#options.owner));
+    const others = ledgers.map((one) => withoutOwner(one, this.#context.owner));
     const overwritten = this.#mayHaveOverwritten
-      ? unite(versions.map((one) => withoutOwner(one, this.#options.owner)))
+      ? unite(versions.map((one) => withoutOwner(one, this.#context.owner)))
       : EMPTY;
     this.#mayHaveOverwritten = false;
     this.#remembered = unite([this.#remembered, overwritten, ...others]);
@@ -289,7 +261,7 @@ export class Conversation {
   #readText(body: string): CommentData {
     const known = this.#texts.get(body);
     if (known !== undefined) return known;
-    const read = this.#options.text.read(body);
+    const read = this.#context.text.read(body);
     if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
     this.#texts.set(body, read);
     return read;
@@ -302,12 +274,12 @@ export class Conversation {
   }
 
   #randomMs(): number {
-    return SHORTEST_PAUSE_MS + this.#options.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
+    return SHORTEST_PAUSE_MS + this.#context.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
   }
 
   /** A cancellation ends it early. */
   async #pause(ms: number): Promise<void> {
-    const { clock, signal } = this.#options;
+    const { clock, signal } = this.#context;
     if (ms > 0) await clock.sleep(ms, signal).catch(() => {});
   }
 }

@@ -4,7 +4,8 @@ import { ours } from '../reason.ts';
 import { problem } from '../result.ts';
 import type { JobState } from '../turn.ts';
 import { Announcements, type Memory, type Note } from './announcements.ts';
-import { Conversation, type MemoryOptions } from './conversation.ts';
+import type { MemoryContext } from './context.ts';
+import { Conversation } from './conversation.ts';
 import { findJob, type Ledger } from './ledger.ts';
 import { Pace } from './pace.ts';
 import { Target } from './target.ts';
@@ -17,7 +18,7 @@ import { isOver, TrackedJobs } from './tracked-jobs.ts';
 const MOST_CONVERSATIONS = 200;
 
 export class Updates {
-  readonly #options: MemoryOptions;
+  readonly #context: MemoryContext;
   readonly #jobs: TrackedJobs;
   readonly #targets = new Map<number, Target>();
   readonly #leftOut = new Set<number>();
@@ -26,16 +27,16 @@ export class Updates {
   readonly #announcements: Announcements;
   #expectsMore = false;
 
-  constructor(options: MemoryOptions) {
-    this.#options = options;
-    this.#jobs = new TrackedJobs(options.clock);
-    this.#pace = new Pace(options.clock, options.signal);
-    this.#announcements = new Announcements(options, this.#jobs, this.#pace);
+  constructor(context: MemoryContext) {
+    this.#context = context;
+    this.#jobs = new TrackedJobs(context.clock);
+    this.#pace = new Pace(context.clock, context.signal);
+    this.#announcements = new Announcements(context, this.#jobs, this.#pace);
   }
 
   /** Reads what is remembered on a pull request or issue. It never rejects. */
   async load(number: number | null): Promise<Memory> {
-    if (!this.#options.comment || number === null) return null;
+    if (!this.#context.comment || number === null) return null;
     const target = this.#targetAt(number);
     return target === null ? problem(ours(TOO_MANY)) : this.#announcements.load(target);
   }
@@ -53,7 +54,7 @@ export class Updates {
       const job = this.#jobs.store(state, null);
       const [number] = job.conversations;
       const target = number === undefined ? null : this.#targetAt(number);
-      if (this.#options.comment && target !== null) {
+      if (this.#context.comment && target !== null) {
         job.isAnnounced = true;
         groups.set(target, [...(groups.get(target) ?? []), state]);
       } else {
@@ -81,7 +82,7 @@ export class Updates {
     const isNew = !this.#jobs.has(state.jobId);
     const { conversations } = this.#jobs.store(state, number);
     // The first state of a job, before it does anything, is not written.
-    if (!this.#options.comment || isNew) return;
+    if (!this.#context.comment || isNew) return;
     for (const conversation of conversations) {
       const target = this.#targetAt(conversation);
       if (target !== null) this.#refresh(target);
@@ -109,7 +110,7 @@ export class Updates {
    * runs have sent messages to them.
    */
   async flush() {
-    const { timeLimit, text } = this.#options;
+    const { timeLimit, text } = this.#context;
     const targets = [...this.#targets.values()];
     for (const target of targets) if (target.isStale) this.#finish(target);
     // What is not written in time is reported below.
@@ -118,7 +119,7 @@ export class Updates {
     const [first, ...others] = failed;
     if (first !== undefined) {
       const isForgotten = failed.some((target) => this.#isForgotten(target));
-      this.#options.log.warning(unwritable([first, ...others], first.failure, isForgotten));
+      this.#context.log.warning(unwritable([first, ...others], first.failure, isForgotten));
     }
     this.#warnOfLeftOut();
     return {
@@ -136,8 +137,8 @@ export class Updates {
       this.#leftOut.add(number);
       return null;
     }
-    const conversation = new Conversation(number, this.#options);
-    const target = new Target(conversation, this.#options.attempt > 1);
+    const conversation = new Conversation(number, this.#context);
+    const target = new Target(conversation, this.#context.attempt > 1);
     this.#targets.set(number, target);
     return target;
   }
@@ -151,7 +152,7 @@ export class Updates {
     const isLast = ended === states.length;
     const areOut = states.every((state) => isOver(state) || state.turn.delivery === 'sent');
     // Without a wait, the end follows at once.
-    if (!isLast && !(areOut && this.#options.wait)) return;
+    if (!isLast && !(areOut && this.#context.wait)) return;
     const tenth = isLast ? 10 : states.length < 10 ? 0 : Math.floor((ended * 10) / states.length);
     const progress = `${states.length} jobs, ${tenth} tenths`;
     if (target.written === progress) return;
@@ -214,7 +215,7 @@ export class Updates {
     for (const state of this.#jobs.statesAt(target.conversation.number)) {
       const job = findJob(ledger, state.jobId);
       if (job === undefined) continue;
-      const reviewed = this.#options.review(state, job);
+      const reviewed = this.#context.review(state, job);
       if (reviewed !== state) this.#reviewed.set(state.jobId, reviewed);
       this.#jobs.store(reviewed, null);
     }
@@ -233,7 +234,7 @@ export class Updates {
   #warnOfLeftOut(): void {
     const { size } = this.#leftOut;
     if (size === 0) return;
-    this.#options.log.warning(
+    this.#context.log.warning(
       `${size} more pull requests have no comment: ${TOO_MANY}. A re-run will not send to their jobs again.`,
     );
   }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { GitHubError } from '../../src/github/errors.ts';
 import { TimeLimit } from '../../src/github/time-limit.ts';
-import { Conversation, type MemoryOptions } from '../../src/memory/conversation.ts';
+import type { MemoryContext } from '../../src/memory/context.ts';
+import { Conversation } from '../../src/memory/conversation.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import { renderUsage } from '../../src/report/comment.ts';
@@ -37,7 +38,7 @@ function bodyOf(...parts: readonly Ledger[]): string {
 function open(
   sim: Pick<GitHubSimulation, 'clock' | 'connect'>,
   owner: string,
-  more: Partial<MemoryOptions> = {},
+  more: Partial<MemoryContext> = {},
 ): Conversation {
   return new Conversation(NUMBER, {
     ...stand().runtime,
