@@ -5,8 +5,8 @@ import { join, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
+import { LIST_LAG_MS, type Reading } from './comment-store.ts';
 import type { MemoryContext } from './context.ts';
-import { LIST_LAG_MS, type Reading } from './conversation.ts';
 import { copiesOf, findJob, type Ledger } from './ledger.ts';
 import type { Pace } from './pace.ts';
 import type { Target } from './target.ts';
@@ -162,7 +162,7 @@ export class Announcements {
    */
   #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
     const wait = this.#lastNote.then(async () => {
-      if (this.#isDue(group)) await this.#pace.wait(target.conversation.number);
+      if (this.#isDue(group)) await this.#pace.wait(target.conversation);
       return this.#isDue(group);
     });
     this.#lastNote = wait;
@@ -180,9 +180,9 @@ export class Announcements {
     group: readonly JobState[],
     givenUp: AbortSignal,
   ): Promise<ReadonlyMap<string, Note>> {
-    const { conversation } = target;
+    const { conversation, store } = target;
     const notes = new Map<string, Note>();
-    const own = (): Ledger => this.#jobs.ledgerAt(conversation.number);
+    const own = (): Ledger => this.#jobs.ledgerAt(conversation);
     const check = (versions: readonly Ledger[], claim: Claim): void => {
       if (givenUp.aborted) return;
       for (const { jobId, turn } of group) {
@@ -199,13 +199,13 @@ export class Announcements {
     const isOfCommand = group.some(({ turn }) => isCommand(turn));
     const isLater = this.#hasBegun && isOfCommand;
     // Another run may have noted its messages to these jobs in the meantime.
-    if (isLater || (isOfCommand && !conversation.isFresh)) target.forget();
+    if (isLater || (isOfCommand && !store.isFresh)) target.forget();
     const first = await target.loadNow();
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;
     this.#hasBegun ||= isOfCommand;
     let claiming: Promise<Claim> | undefined;
-    const reading = await conversation.writeUntilItShows(own, {
+    const reading = await store.writeUntilItShows(own, {
       onWritten: () => {
         // A run that has ended meanwhile does not take back what it claims afterwards.
         if (this.#isDue(group)) claiming ??= this.#claim();
@@ -252,9 +252,9 @@ export class Announcements {
     const isUnclaimed = claim === 'failed' || claim === 'refused';
     const lagMs = isUnclaimed ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
     await clock.sleep(lagMs, signal).catch(() => {});
-    const reading = await target.conversation.read('versions');
+    const reading = await target.store.read('versions');
     if (reading.isShown) return reading.versions;
-    return (await target.conversation.writeUntilItShows(own, { withVersions: true })).versions;
+    return (await target.store.writeUntilItShows(own, { withVersions: true })).versions;
   }
 }
 

@@ -5,7 +5,6 @@ import { problem } from '../result.ts';
 import type { JobState } from '../turn.ts';
 import { Announcements, type Memory, type Note } from './announcements.ts';
 import type { MemoryContext } from './context.ts';
-import { Conversation } from './conversation.ts';
 import { findJob, type Ledger } from './ledger.ts';
 import { Pace } from './pace.ts';
 import { Target } from './target.ts';
@@ -123,7 +122,7 @@ export class Updates {
     }
     this.#warnOfLeftOut();
     return {
-      urls: targets.map(({ conversation }) => conversation.url).filter((url) => url !== ''),
+      urls: targets.map(({ store }) => store.url).filter((url) => url !== ''),
       unwritten: failed.map((target) => text.visible(this.#own(target))).join('\n\n'),
       reviewed: [...this.#reviewed.values()],
     };
@@ -137,8 +136,7 @@ export class Updates {
       this.#leftOut.add(number);
       return null;
     }
-    const conversation = new Conversation(number, this.#context);
-    const target = new Target(conversation, this.#context.attempt > 1);
+    const target = new Target(number, this.#context);
     this.#targets.set(number, target);
     return target;
   }
@@ -146,7 +144,7 @@ export class Updates {
   /** Writes the comment if the progress of its jobs has changed enough. */
   #refresh(target: Target): void {
     target.isStale = true;
-    const states = this.#jobs.statesAt(target.conversation.number);
+    const states = this.#jobs.statesAt(target.conversation);
     if (this.#expectsMore && states.length > 1) return;
     const ended = states.filter(isOver).length;
     const isLast = ended === states.length;
@@ -163,29 +161,29 @@ export class Updates {
 
   #write(target: Target): void {
     this.#enqueue(target, async () => {
-      await this.#pace.wait(target.conversation.number);
+      await this.#pace.wait(target.conversation);
       target.isStale = false;
-      await target.conversation.write(this.#own(target));
+      await target.store.write(this.#own(target));
     });
   }
 
   /** The last write of a comment, repeated until a read-back shows it. */
   #finish(target: Target): void {
-    const { conversation } = target;
+    const { conversation, store } = target;
     this.#enqueue(target, async () => {
-      if (!conversation.hasWritten && !this.#jobs.needComment(conversation.number)) {
+      if (!store.hasWritten && !this.#jobs.needComment(conversation)) {
         target.isStale = false;
         return;
       }
-      await this.#pace.wait(conversation.number);
-      const { ledger } = await conversation.read();
+      await this.#pace.wait(conversation);
+      const { ledger } = await store.read();
       this.#review(target, ledger);
       target.isStale = false;
       if (this.#isKnown(target, ledger)) return;
-      await conversation.writeUntilItShows(() => this.#own(target), { isLast: true });
+      await store.writeUntilItShows(() => this.#own(target), { isLast: true });
       target.failure = null;
       // A superfluous comment does no harm.
-      await conversation.reconcile().catch(() => {});
+      await store.reconcile().catch(() => {});
     });
   }
 
@@ -212,7 +210,7 @@ export class Updates {
   }
 
   #review(target: Target, ledger: Ledger): void {
-    for (const state of this.#jobs.statesAt(target.conversation.number)) {
+    for (const state of this.#jobs.statesAt(target.conversation)) {
       const job = findJob(ledger, state.jobId);
       if (job === undefined) continue;
       const reviewed = this.#context.review(state, job);
@@ -222,13 +220,13 @@ export class Updates {
   }
 
   /** Whether a message is out that no comment of this run mentions. */
-  #isForgotten({ conversation: { url, number } }: Target): boolean {
-    const states = this.#jobs.statesAt(number);
-    return url === '' && states.some(({ turn }) => turn.delivery !== 'not-sent');
+  #isForgotten({ conversation, store }: Target): boolean {
+    const states = this.#jobs.statesAt(conversation);
+    return store.url === '' && states.some(({ turn }) => turn.delivery !== 'not-sent');
   }
 
   #own({ conversation }: Target): Ledger {
-    return this.#jobs.ledgerAt(conversation.number);
+    return this.#jobs.ledgerAt(conversation);
   }
 
   #warnOfLeftOut(): void {
@@ -253,7 +251,7 @@ function unwritable(
     ? 'a re-run will not know what was sent, and may send it again'
     : 'later runs may not know how it ended';
   const text =
-    `The comment on #${first.conversation.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
+    `The comment on #${first.conversation}${more} could not be read or written: ${whyOf(error)}. The job ` +
     `summary holds its text, and ${remembered}.`;
   return `${text} ${neededFor(error)}`.trim();
 }

@@ -64,8 +64,8 @@ const MOST_TEXTS = 8;
 const UNTOUCHED_MS = 60_000;
 
 /** Calls must be made one after the other. All of them reject with a `GitHubError`. */
-export class Conversation {
-  readonly number: number;
+export class CommentStore {
+  readonly #conversation: number;
   readonly #context: MemoryContext;
   /** Our comments as they were read last, the oldest first. */
   #comments: readonly OwnComment[] = [];
@@ -85,8 +85,8 @@ export class Conversation {
   /** Whether a write took so long that nobody may have seen what it overwrote. */
   #mayHaveOverwritten = false;
 
-  constructor(number: number, context: MemoryContext) {
-    this.number = number;
+  constructor(conversation: number, context: MemoryContext) {
+    this.#conversation = conversation;
     this.#context = context;
   }
 
@@ -110,7 +110,7 @@ export class Conversation {
     const github = await this.#context.connect();
     for (let round = 1; ; round++) {
       const readAt = this.#context.clock.now();
-      const found = await github.readComments(this.number, {
+      const found = await github.readComments(this.#conversation, {
         nodeIds: this.#comments.map(({ nodeId }) => nodeId),
         isOurs: (body) => this.#readText(body) !== 'none',
         allPages: what !== 'newest',
@@ -139,7 +139,7 @@ export class Conversation {
       const body = this.#compose(own);
       if (target === null) {
         this.#hasCreated = true;
-        return this.#keep(await github.createComment(this.number, body));
+        return this.#keep(await github.createComment(this.#conversation, body));
       }
       const updated = await github.updateComment(target.id, body).finally(() => {
         this.#mayHaveOverwritten ||= clock.now() - readAt > READ_BACK_MS;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { GitHubError } from '../../src/github/errors.ts';
 import { TimeLimit } from '../../src/github/time-limit.ts';
+import { CommentStore } from '../../src/memory/comment-store.ts';
 import type { MemoryContext } from '../../src/memory/context.ts';
-import { Conversation } from '../../src/memory/conversation.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import { renderUsage } from '../../src/report/comment.ts';
@@ -39,8 +39,8 @@ function open(
   sim: Pick<GitHubSimulation, 'clock' | 'connect'>,
   owner: string,
   more: Partial<MemoryContext> = {},
-): Conversation {
-  return new Conversation(NUMBER, {
+): CommentStore {
+  return new CommentStore(NUMBER, {
     ...stand().runtime,
     ...{ comment: true, wait: true, attempt: 1, owner, clock: sim.clock.seen },
     ...{ claim: async () => 'ours', review: (same) => same, random: () => 0.5 },
