@@ -28,7 +28,7 @@ export function toOutputs({ states, ended, commentUrls }: Report) {
     result: main?.turn.result ?? ended?.result ?? 'error',
     delivery: overallDelivery(states),
     confirmed: overallConfirmed(states),
-    reason: main === undefined ? (ended?.reason ?? '') : reasonOf(main, states),
+    reason: main === undefined ? (ended?.reason ?? '') : overallReason(main, states),
     'job-id': states.map(({ jobId }) => jobId).join('\n'),
     results: renderResults(states),
     'comment-url': commentUrls.join('\n'),
@@ -121,7 +121,7 @@ function overallConfirmed(states: readonly JobState[]): string {
 }
 
 /** For several jobs: how many have the same label as the worst one, and the reason of the first of them. */
-export function reasonOf(main: JobState, states: readonly JobState[]): string {
+export function overallReason(main: JobState, states: readonly JobState[]): string {
   const { reason } = main.turn;
   if (states.length === 1 || reason.length === 0) return reasonToText(reason);
   const { kind, phrase } = labelOfState(main);
