@@ -235,21 +235,16 @@ function agentContext({
   inputs,
   info,
 }: Pick<RunContext, 'runtime' | 'inputs' | 'info'>): AgentContext {
-  const { clock, signal, random, log, redact } = runtime;
   const { baseUrl, projectId, proxy, timeoutMs } = inputs;
   const through = proxy.url === '' ? NO_REASON : sentence` (proxy ${new URL(proxy.url).host})`;
   return {
+    ...runtime,
     transport: createTransport({ ...inputs, ...runtime }),
     queue: openSendQueue(),
     where: sentence`${baseUrl.host}${through}`,
     projectId,
     serverUrl: info.serverUrl,
-    clock,
-    deadline: clock.startedAt + timeoutMs,
-    signal,
-    random,
-    debug: (text) => log.debug(text),
-    redact,
+    deadline: runtime.clock.startedAt + timeoutMs,
   };
 }
 

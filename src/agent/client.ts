@@ -86,7 +86,7 @@ async function fetchJob(
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
   const exchange = await transport.get(path, Math.min(POLL_MS, remainingMs));
-  context.debug(describeExchange(`GET ${path}`, exchange));
+  context.log.debug(describeExchange(`GET ${path}`, exchange));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (isSuccess && exchange.body.kind === 'ok') {
     const read = readRecord(exchange.body.value, redact, context.serverUrl);
@@ -194,7 +194,7 @@ export function messageSender(
     if (veto !== undefined) return { kind: 'refused', why: ours(veto) };
     const timeoutMs = Math.min(POST_MS, deadline - clock.now());
     const exchange = await transport.postOnce(path, { prompt }, timeoutMs);
-    context.debug(describeExchange(`POST ${path}`, exchange));
+    context.log.debug(describeExchange(`POST ${path}`, exchange));
     if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
     const sendClass = classifySend(exchange);
     const earlier = counts.get(sendClass) ?? 0;

@@ -5,7 +5,7 @@ import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { isFinal, type JobState } from '../turn.ts';
-import { type Report, overallReason, toOutputs } from './outputs.ts';
+import { overallReason, type Report, toOutputs } from './outputs.ts';
 import { failsStep, worst, worstFirst } from './ranking.ts';
 import { renderSummary } from './summary.ts';
 

@@ -8,6 +8,7 @@ import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
 import type { Note } from '../../src/memory/announcements.ts';
 import { ours, reasonToText, sentence } from '../../src/reason.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
+import type { Log } from '../../src/runner/log.ts';
 import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
 import type { Fleet, Part, PlanInput, Scenario, Script } from './scenario.ts';
@@ -104,7 +105,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     deadline: EPOCH + fleet.order.timeoutMs,
     signal,
     random: () => jitter[drawn++ % jitter.length] ?? 0,
-    debug: () => {},
+    log: { debug: () => {} } as unknown as Log,
     redact: (text: string) => text,
   };
 

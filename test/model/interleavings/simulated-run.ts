@@ -139,14 +139,13 @@ async function followUp(
     ...{ runtime, info, trigger, inputs, updates, states, text: 'go on', mark: setup.name },
     ...{ conversation, memory: updates.load(conversation) },
     agent: {
+      ...runtime,
       transport: openTransport(network, server, setup),
       queue: openSendQueue(),
       where: sentence`${'api.example'}`,
       projectId: PROJECT,
       serverUrl: SERVER_URL,
-      ...{ clock, random, signal: cancel.signal, deadline: clock.startedAt + TIMEOUT_MS },
-      debug: () => {},
-      redact: runtime.redact,
+      deadline: clock.startedAt + TIMEOUT_MS,
     },
     writeOutputs: () => undefined,
   };
