@@ -30,7 +30,7 @@ export type JobEvent =
 export type Observer = (event: JobEvent, state: JobState) => string | undefined;
 
 export interface Job {
-  readonly inputs: Pick<Inputs, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
+  readonly inputs: Pick<Inputs, 'onlyWhen' | 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
   readonly context: AgentContext;
   /** Another one once the job is planned. */
   observer: Observer;

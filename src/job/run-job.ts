@@ -28,8 +28,6 @@ import { confirmDelivery, waitUntilDone } from './wait.ts';
 
 export interface Message {
   readonly prompt: string;
-  /** The statuses in which the job gets the message; null is any. */
-  readonly onlyWhen: ReadonlySet<Status> | null;
   /**
    * Whether the job is polled before the message: not at all, once to find its pull request, or just
    * before the message, so that later polls can be compared with it.
@@ -87,7 +85,7 @@ async function carryOut(
 
 /** A job in a status that `only-when` leaves out gets no message in any case, which is no error. */
 async function refuse(job: Job, end: End, message: Message): Promise<End> {
-  if (message.onlyWhen === null) return end;
+  if (job.inputs.onlyWhen === null) return end;
   const read = await withRetries(job.context, baselineReader(job, message));
   return read.kind === 'unwanted' ? withoutMessage(job, read) : end;
 }
@@ -174,8 +172,9 @@ function withoutMessage(job: Job, cause: GiveUp | Unwanted): End {
 type Baseline = { readonly kind: 'ready' } | GiveUp | Retry | Unwanted;
 
 /** Returns a function that polls the job unless the baseline is fresh. */
-function baselineReader(job: Job, { baseline, onlyWhen }: Message): () => Promise<Baseline> {
+function baselineReader(job: Job, { baseline }: Message): () => Promise<Baseline> {
   const { context } = job;
+  const { onlyWhen } = job.inputs;
   const poll = pollerBeforeSend(job);
   let readAt: number | null = null;
   return async () => {

@@ -161,7 +161,6 @@ class Fleet {
     const pollsForComment = inputs.comment && this.#isFromJob;
     return {
       prompt: this.#prompt,
-      onlyWhen: inputs.onlyWhen,
       baseline:
         inputs.wait || inputs.onlyWhen !== null ? 'fresh' : pollsForComment ? 'once' : 'none',
       firstPoll: this.#firstPoll(pollsForComment),

@@ -120,7 +120,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     const unplanned = unplannedState(part.job.id, START, part.isReadOnly);
     const polled = { ...unplanned, polls: part.isKnown ? 1 : 0 };
     const job: Job = {
-      inputs: fleet.order,
+      inputs: { ...fleet.order, onlyWhen: fleet.onlyWhen },
       context,
       pace: paceOf(index, parts.length),
       firstPollMs: firstPollMs(index),
@@ -135,7 +135,6 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     };
     const message: Message = {
       prompt: 'x',
-      onlyWhen: fleet.onlyWhen,
       baseline: baselineOf(fleet),
       firstPoll: firstPollOf(fleet, parts.length),
       mustBeNoted: fleet.isRerun,
