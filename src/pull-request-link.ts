@@ -11,10 +11,7 @@ export const COMMON_PARTS: readonly string[] = [
   '/(?:pull|issues|-/merge_requests|pull-requests)/\\d{1,10}(?:#issuecomment-\\d{1,20})?(?![\\w-])',
 ];
 
-/**
- * `/owner/repo/pull/N`, `/group/.../-/merge_requests/N` and `/owner/repo/pull-requests/N`. `COMMON_PARTS` and
- * `PULL_REQUEST` know the same paths.
- */
+/** The same three forms as in `COMMON_PARTS` and `PULL_REQUEST`. */
 const PULL_REQUEST_PATHS = [
   /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
   /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,

@@ -13,10 +13,7 @@ import {
   sendRetryDelayMs,
 } from './retry.ts';
 
-/**
- * Why polling or sending was given up. `stopped`: the send queue is stopped, because of another message
- * of this run.
- */
+/** Why polling or sending was given up. `stopped`: another message of this run stopped the send queue. */
 export interface GiveUp {
   readonly kind: 'refused' | 'stopped' | 'timed-out' | 'cancelled';
   /** Of a time-out, the reason of the last retry, or empty. Empty for a cancellation. */
@@ -229,10 +226,7 @@ function afterFailedSend(
   return { kind: 'refused', why };
 }
 
-/**
- * Sleeps, unless the pause would last until the deadline: then it gives up at once, because waiting
- * would only cost minutes of the runner.
- */
+/** Sleeps, unless the pause would last until the deadline: waiting would only cost minutes of the runner. */
 async function pause(
   { clock, deadline, signal, queue: { stopped } }: AgentContext,
   { afterMs, why }: Retry,

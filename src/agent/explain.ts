@@ -6,10 +6,7 @@ import type { Answer, Exchange } from './http.ts';
 import { readRefusal } from './job-record.ts';
 import { isTimeout, retryDate } from './retry.ts';
 
-/**
- * One or two sentences: how the API responded, and what to do about it. `isRetried`: whether this run sends
- * the message again.
- */
+/** How the API responded, and what to do about it. `isRetried`: whether this run sends the message again. */
 export function explain(
   exchange: Exchange,
   doing: 'send' | 'poll',

@@ -10,10 +10,7 @@ const CONNECT_MS = 10_000;
 /** Bytes of a body, and of all headers; a job record has a few hundred. */
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
-/**
- * One for each read that may run at once, before and after messages. While the connections of failed reads are
- * being closed, twice as many may be open.
- */
+/** One for each read that may run at once, before and after messages. */
 const MOST_CONNECTIONS = MOST_AT_A_TIME + MOST_POLLS_AT_A_TIME;
 
 /** The result of one request. Requests never throw. */

@@ -97,10 +97,7 @@ const LONGEST_BACKOFF_MS = 8000;
 /** Milliseconds, if a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 
-/**
- * Milliseconds after which the message may be sent again, or null if it may not: it may only if the
- * API certainly did not accept it. `earlier` is how many sends of it ended in the same class before.
- */
+/** Milliseconds until a message may be sent again, or null. `earlier` sends of it ended in the same class. */
 export function sendRetryDelayMs(
   exchange: Exchange,
   earlier: number,

@@ -28,10 +28,7 @@ export function readRequest(
   return ok(hasVisibleText(text) ? text : '');
 }
 
-/**
- * All checks of a comment that need no API call. Without a command, the workflow decides what is
- * sent, but the same checks apply.
- */
+/** All checks of a comment that need no API call. They also apply without a command. */
 function whyNotAsked(
   comment: CommentTrigger,
   command: string | null,

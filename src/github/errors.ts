@@ -44,10 +44,7 @@ export function whyOf(error: unknown): string {
   return reasonToText(reasonFor(error));
 }
 
-/**
- * What to do if a comment failed; empty if that is not known. GitHub also returns 404 if the token
- * lacks a permission.
- */
+/** What to do if a comment failed; empty if not known. GitHub also returns 404 for a missing permission. */
 export function neededFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
   switch (error.status) {

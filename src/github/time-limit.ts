@@ -16,10 +16,7 @@ export class TimeLimit {
     this.#leftMs = totalMs;
   }
 
-  /**
-   * Settles like the work, or rejects with a `GitHubError` once the time is used up or the signal
-   * is aborted. The work itself continues.
-   */
+  /** Settles like the work, which goes on if it rejects because the time is used up or the signal aborted. */
   async waitFor<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#waiting === 0) this.#since = this.#clock.now();
     this.#waiting += 1;

@@ -23,10 +23,7 @@ export type JobEvent =
   | { readonly kind: 'doubted'; readonly why: Reason; readonly pollMs: number }
   | { readonly kind: 'warning'; readonly text: string };
 
-/**
- * Called synchronously; `state` is what is true if the run ends here. A sentence returned on `sending` keeps
- * the message from going out.
- */
+/** `state` is what is true if the run ends here. A sentence returned on `sending` holds the message back. */
 export type Observer = (event: JobEvent, state: JobState) => string | undefined;
 
 export interface Job {

@@ -28,10 +28,7 @@ import { confirmDelivery, waitUntilDone } from './wait.ts';
 
 export interface Message {
   readonly prompt: string;
-  /**
-   * Whether the job is polled before the message: not at all, once to find its pull request, or just
-   * before the message, so that later polls can be compared with it.
-   */
+  /** Whether the job is polled before: `once` to find its pull request, or `fresh` to compare later polls with. */
   readonly baseline: 'none' | 'once' | 'fresh';
   /** When the first poll begins: before the message is announced, together with that, or afterwards. */
   readonly firstPoll: 'before' | 'beside' | 'after';

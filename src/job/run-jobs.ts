@@ -83,10 +83,7 @@ class Fleet {
     }
   }
 
-  /**
-   * Finds the pull request or issue of a job, and what is remembered there. In the first attempt the memory
-   * is not needed: nothing was sent before.
-   */
+  /** Finds the conversation of a job, and what is remembered there. The first attempt needs no memory. */
   async #locate(job: Job) {
     const { inputs, info, agent, updates, conversation, memory } = this.#context;
     const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;

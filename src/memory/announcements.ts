@@ -15,10 +15,7 @@ import type { TrackedJobs } from './tracked-jobs.ts';
 // What happens in the comments before messages are sent: they are read, the messages are noted in them, and
 // it is decided whether another run sends one of them.
 
-/**
- * What the comment remembers of earlier runs and attempts, or why it cannot be read. Null if there is no pull
- * request or issue, or `comment` is `false`.
- */
+/** What the comment remembers, or why it cannot be read. Null without a conversation or with `comment: false`. */
 export type Memory = Result<Pick<Reading, 'ledger' | 'isWhole'>, Reason> | null;
 
 /** The result of an announcement. */
@@ -27,10 +24,7 @@ export type Note =
   | { readonly kind: 'noted' }
   /** `why` is a phrase. */
   | { readonly kind: 'missing'; readonly why: Reason }
-  /**
-   * Another run may be about to send the message, and not know of this one. `why` is a sentence, which also says
-   * what to do.
-   */
+  /** Another run may send the message, and not know of this one. `why` is a sentence with what to do. */
   | { readonly kind: 'unclear'; readonly why: Reason }
   /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
@@ -106,10 +100,7 @@ export class Announcements {
     return why === null ? NOTED : { kind: 'missing', why };
   }
 
-  /**
-   * Notes messages in one comment, and finds out whether another run sends one of them. It never rejects.
-   * From the moment the comment may be written, it takes 10 s or less.
-   */
+  /** Notes messages in one comment, and finds out whether another run sends one of them. It never rejects. */
   async announce(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
     // A re-run sends nothing without a note, so it always waits.
     const ms = this.#isSilent && this.#context.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;

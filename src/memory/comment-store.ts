@@ -37,10 +37,7 @@ interface WriteOptions {
   readonly onWritten?: () => void;
   /** Whether the read-back returns the versions of all comments. */
   readonly withVersions?: boolean;
-  /**
-   * Whether it is the last write of the run. The read-back then waits for what other runs may be writing, and
-   * the oldest comment must contain our turns.
-   */
+  /** Whether it is the last write: the read-back then waits for other runs, and the oldest comment must show it. */
   readonly isLast?: boolean;
 }
 
@@ -151,10 +148,7 @@ export class CommentStore {
     }
   }
 
-  /**
-   * Writes our turns until a read-back shows them: another run may have overwritten them, or the
-   * response to a creation may be lost. `own` is called for each write.
-   */
+  /** Writes our turns until a read-back shows them: others may overwrite them, or a response may be lost. */
   async writeUntilItShows(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
     const { onWritten, withVersions = false, isLast = false } = options;
     const what = withVersions ? 'versions' : 'newest';
@@ -178,10 +172,7 @@ export class CommentStore {
     }
   }
 
-  /**
-   * If several runs have created a comment each, keeps the oldest and deletes the others: our own at
-   * once, those of other runs only when no run can still be writing to them.
-   */
+  /** Deletes all comments but the oldest: ours at once, those of other runs once none can be writing to them. */
   async reconcile(): Promise<void> {
     if (this.#spares().length === 0) return;
     const github = await this.#context.connect();

@@ -73,10 +73,7 @@ export class Updates {
     return notes;
   }
 
-  /**
-   * Stores the state of a job and its pull request or issue: another one only once the message is out. The
-   * comment is updated without delaying the run.
-   */
+  /** Stores the state of a job and its pull request or issue. The comment is updated without delaying the run. */
   update(state: JobState, number: number | null): void {
     const isNew = !this.#jobs.has(state.jobId);
     const { conversations } = this.#jobs.store(state, number);

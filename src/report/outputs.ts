@@ -66,10 +66,7 @@ const LINKS_AND_TIMES: ReadonlySet<string> = new Set(['prLink', 'createdAt', 'ar
 /** Bytes of one line with its separator: other runners lose all outputs if a line is longer. */
 const LINE_LIMIT = 60_000;
 
-/**
- * One line per job. If there are too many long texts, each of them is cut. Links and times are complete
- * or `null`.
- */
+/** One line per job. If there are too many long texts, each is cut; links and times are complete or `null`. */
 function renderResults(states: readonly JobState[]): string {
   const linesAt = (limit: number): readonly string[] => states.map((state) => lineOf(state, limit));
   const limit = TEXT_LIMITS.find((one) => isSmall(linesAt(one))) ?? 0;

@@ -17,10 +17,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../result.ts';
 import { withoutInvisible } from '../sanitize.ts';
 
-/**
- * Null if the file cannot be read, or is not a regular file: a pipe may never end. The files that the
- * runner itself names may be anywhere.
- */
+/** A file that the runner names. Null if it cannot be read or is not a regular file: a pipe may never end. */
 export function readWhole(path: string): Uint8Array | null {
   try {
     return statSync(path).isFile() ? readFileSync(path) : null;
