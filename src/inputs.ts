@@ -151,7 +151,6 @@ function contradictions({
     .map(([name]) => ours(`${name} and send: false cannot be combined; remove one of them.`));
 }
 
-/** The problem if no job ID is given and no comment names a job. */
 export const JOB_ID_MISSING = ours(
   'job-id is empty; give the ID that the API returned when the job was created.',
 );
@@ -249,7 +248,6 @@ const jobIds: Check<Pick<Inputs, 'jobIds' | 'repeatedIds'>> = (text, quote) => {
   return problem(notAnId(quote(wrong), given.length === 1 ? '' : position));
 };
 
-/** Null if the text is not a JSON array of strings. */
 function readJsonList(text: string): readonly string[] | null {
   try {
     const list: unknown = JSON.parse(text);
@@ -259,7 +257,6 @@ function readJsonList(text: string): readonly string[] | null {
   }
 }
 
-/** Items are separated by commas or white space. */
 function itemsOf(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '');
 }

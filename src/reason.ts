@@ -58,7 +58,6 @@ export function reasonToText(reason: Reason): string {
   return reason.map((part, index) => (isOurs(index) ? part : quote(part))).join('');
 }
 
-/** Whether the part of a reason at this index is ours. */
 export function isOurs(index: number): boolean {
   return index % 2 === 0;
 }

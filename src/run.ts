@@ -48,7 +48,6 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   }
 }
 
-/** Inputs, trigger, authorization, jobs, finish. */
 async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
   const info = readRunInfo(runtime.env);
   const { access, inputs, problems } = readInputs(runtime.env, runtime.redact);

@@ -73,7 +73,6 @@ export function pollAfterSend(
   return context.queue.limitPolls(() => fetchJob(context, jobId, remainingMs()));
 }
 
-/** Polls a job once, within 30 s and `remainingMs`. */
 async function fetchJob(
   context: AgentContext,
   jobId: string,

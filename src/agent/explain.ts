@@ -29,7 +29,6 @@ export function explain(
   return join([answered, ours(adviseOnLimit(doing, isRetried, retryDate(exchange, context)))]);
 }
 
-/** Only this many details are shown. */
 const MOST_DETAILS = 3;
 
 function quoteRefusal(body: string, redact: Redact): Reason {

@@ -57,7 +57,6 @@ interface SendRule {
 
 export type SendClass = keyof typeof SEND_RULES;
 
-/** The class of a POST, which decides whether the message may be sent again. */
 export function classifySend(exchange: Exchange): SendClass {
   if (exchange.kind === 'failure') {
     if (exchange.written) return 'doubtful';

@@ -143,7 +143,6 @@ const REACTION_ROUTES = {
   'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
 } as const;
 
-/** Connects when GitHub is first needed. */
 export function connectOnce(options: GitHubOptions): () => Promise<GitHub> {
   let connected: Promise<GitHub> | undefined;
   return () => {

@@ -104,7 +104,6 @@ function withoutHtmlComments(text: string): string {
   return kept.join('');
 }
 
-/** The prompt of the workflow, the text of the comment, and the code that it refers to. */
 export function composePrompt(prompt: string, text: string, context: CodeContext | null): string {
   return [prompt, text, context === null ? '' : quoteContext(context)]
     .filter((part) => part !== '')

@@ -85,7 +85,6 @@ export function handledElsewhere(jobId: string, own: Turn, other: Turn | null): 
   return { result: 'skipped', reason: sentence`Nothing was sent to job ${jobId}: ${why}.` };
 }
 
-/** A doubt: another message followed ours. */
 export const OVERTAKEN = ours(
   'Another message was sent to it since: this is possibly the answer to that one.',
 );

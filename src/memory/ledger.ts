@@ -9,7 +9,6 @@ export interface Ledger {
   readonly trimmed: string | null;
 }
 
-/** What is remembered of a job. */
 export interface LedgerJob {
   readonly id: string;
   /** As the API returned it last; null if it never did. */
@@ -23,7 +22,6 @@ export type LedgerRecord = Pick<JobRecord, 'status' | 'model' | 'source' | 'prLi
 
 export const EMPTY: Ledger = { jobs: [], trimmed: null };
 
-/** Every copy of its turns. */
 export function copiesOf({ turns, others = [] }: LedgerJob): readonly Turn[] {
   return [...turns, ...others];
 }
@@ -159,7 +157,6 @@ function newerTurn(one: Turn, other: Turn): number {
   );
 }
 
-/** The order of two different texts. */
 function compare(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }
