@@ -129,12 +129,9 @@ function refuseUnpolled(jobId: string, giveUp: GiveUp): Plan {
   const unknown = ours('so the action cannot tell whether an earlier attempt sent it.');
   switch (giveUp.kind) {
     case 'refused':
-      return refuse('error', sentence`${nothing}, ${unknown} ${giveUp.why}`);
+    // It cannot occur: these polls go on when the send queue is stopped.
     case 'stopped':
-      return refuse(
-        'skipped',
-        sentence`${nothing} before the API stopped accepting messages. ${giveUp.why}`,
-      );
+      return refuse('error', sentence`${nothing}, ${unknown} ${giveUp.why}`);
     case 'timed-out':
       return refuse(
         'timed-out',
