@@ -162,9 +162,8 @@ export const JOB_ID_MISSING = ours(
 type Check<T> = (text: string, quote: (text: string) => string) => Result<T, Reason>;
 
 /**
- * Reads all inputs except the prompt, with their defaults, and adds the problems with them. An empty
- * text means "not given": the runner passes `''` for an unset input and does not enforce `required`
- * (actions/runner, ActionRunner.cs).
+ * Reads all inputs except the prompt, and adds the problems with them. An empty text means "not given": the
+ * runner passes `''` for an unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
  */
 function readSettings(
   env: Env,
@@ -267,9 +266,8 @@ function notAnId(given: string, position = ''): Reason {
 }
 
 /**
- * Whether the text can be a path segment of the API. It may only have characters that no URL parser
- * rewrites (RFC 3986 unreserved, `:` and `@`), and must not be a dot segment:
- * `encodeURIComponent('..')` is `'..'`, which would send the message to another path.
+ * Whether the text can be a path segment of the API: only characters that no URL parser rewrites (RFC 3986
+ * unreserved, `:` and `@`), and no dot segment, which `encodeURIComponent` would let through.
  */
 function isId(text: string): boolean {
   return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);

@@ -19,9 +19,8 @@ const PULL_REQUEST_PATHS = [
 ];
 
 /**
- * Accepts only https without user info, to the host of one of the URLs or a known code host, and
- * with the path of a pull request. The link is rebuilt from these parts, so nothing else in it is
- * passed on. It is never fetched.
+ * Accepts only https without user info, to a known code host or that of one of the URLs, with the path of a
+ * pull request. The link is rebuilt from these parts, so nothing else is passed on. It is never fetched.
  */
 export function checkPrLink(
   link: string | null,

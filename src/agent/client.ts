@@ -62,8 +62,8 @@ const POST_MS = 60_000;
 export const LEAST_POST_MS = 2000;
 
 /**
- * Polls a job once after its message. `remainingMs` is called when the request starts, because many jobs
- * share a few connections, and time spent waiting for one of them must not count.
+ * Polls a job once after its message. `remainingMs` is called when the request starts, so that time spent
+ * waiting for one of the few connections does not count.
  */
 export function pollAfterSend(
   context: AgentContext,
@@ -96,9 +96,8 @@ async function fetchJob(
 }
 
 /**
- * Returns a function that polls a job once before its message is sent, and says whether to retry.
- * It gives up once the send queue is stopped. `afterMs` is the pause before the next poll, or null if no time
- * is left for one.
+ * Returns a function that polls a job once before its message, and says whether to retry. `afterMs` is the
+ * pause before the next poll, or null if no time is left for one.
  */
 export function pollBeforeSend(
   context: AgentContext,
@@ -135,9 +134,8 @@ export function pollBeforeSend(
 }
 
 /**
- * Repeats an attempt for as long as it asks for a retry. Each attempt takes a slot of the send
- * queue. A pause between two attempts frees the slot, unless messages to other jobs should wait as
- * well.
+ * Repeats an attempt while it asks for a retry. Each takes a slot of the send queue, which a pause between
+ * two frees unless messages to other jobs should wait as well.
  */
 export async function withRetries<T extends object>(
   context: AgentContext,
@@ -170,9 +168,8 @@ export function mustGiveUp(
 }
 
 /**
- * Returns a function that sends the message once, and says whether to retry: only if the API
- * certainly did not accept the message. `onAttempt` is called synchronously before each request; if
- * it returns a sentence, the request is not made.
+ * Returns a function that sends the message once, and says whether to retry: only if the API certainly did
+ * not accept it. `onAttempt` is called synchronously before each request, which a returned sentence prevents.
  */
 export function messageSender(
   context: AgentContext,

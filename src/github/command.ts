@@ -9,9 +9,8 @@ const LONGEST_COMMENT = 65_536;
 export const OPENING = '<!-- agent-follow-up ';
 
 /**
- * What the comment asks for: the text after the command, which is empty for the command alone and without
- * a command. The problem says why the run has nothing to do. No permission is checked here. `comment` is
- * null on events that are not about a comment.
+ * What the comment asks for: the text after the command; empty for the command alone and without a command.
+ * The problem says why the run has nothing to do. No permission is checked here.
  */
 export function readRequest(
   comment: CommentTrigger | null,

@@ -37,9 +37,8 @@ export type Plan =
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
 
 /**
- * Whether to send the message. The first attempt does, unless another run sends it. A re-run does only
- * if the message was certainly not sent before: the comment must say that, or be complete and not
- * mention the message.
+ * Whether to send the message. A re-run does only if it was certainly not sent before: the comment must say
+ * that, or be complete and not mention the message.
  */
 export function planJob(
   { inputs, conversation }: Pick<RunContext, 'inputs' | 'conversation'>,

@@ -147,9 +147,8 @@ export class Announcements {
   }
 
   /**
-   * Resolves when a note may be written, to whether it is still needed. Only one note at a time waits: so
-   * the results of earlier messages are written before the notes of later ones, and little is left to write
-   * at the end of the run.
+   * Resolves when a note may be written, to whether it is still needed. Only one waits at a time, so that the
+   * results of earlier messages are written before later notes, and little is left for the end of the run.
    */
   #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
     const wait = this.#lastNote.then(async () => {
@@ -225,9 +224,8 @@ export class Announcements {
   }
 
   /**
-   * Whether an earlier attempt may have sent the message. In a re-run, a claim may be from an attempt
-   * whose note was never written. Our turn then becomes `unknown`, so that the next attempt does not
-   * send the message either.
+   * Whether an earlier attempt may have sent the message: it may have claimed it without ever writing a note.
+   * Our turn then becomes `unknown`, so that the next attempt does not send the message either.
    */
   #doubt({ jobId, turn }: JobState): boolean {
     const isKnown = turn.mark !== turn.owner;

@@ -41,9 +41,8 @@ export class Updates {
   }
 
   /**
-   * Notes in the comments that messages are about to be sent, and finds out whether another run sends one
-   * of them. Returns a promise for each job, which never rejects. From the moment its comment may be
-   * written, it takes 10 s or less.
+   * Notes in the comments that messages are about to be sent, and finds out whether another run sends one of
+   * them. The promises never reject, and take 10 s at most once their comment may be written.
    */
   announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>> {
     const notes = new Map<string, Promise<Note>>();
@@ -102,8 +101,8 @@ export class Updates {
 
   /**
    * Writes what is not written yet, until a read-back shows it. It never rejects. Resolves to the URLs of the
-   * comments, the text of those that could not be written, and the jobs whose state has changed because other
-   * runs have sent messages to them.
+   * comments, the text of those that could not be written, and the jobs that messages of other runs have
+   * changed.
    */
   async flush() {
     const { timeLimit, text } = this.#context;

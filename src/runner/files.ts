@@ -27,10 +27,9 @@ export function readWhole(path: string): Uint8Array | null {
 }
 
 /**
- * Reads a file of at most `maxBytes` inside `folder`. A pull request must not make the action send
- * a file that is not part of it, such as one of the runner's machine, or one in `.git`, where the
- * checkout may have left its token. Therefore no symbolic link is followed. Hard links are allowed,
- * because git does not create them.
+ * Reads a file of at most `maxBytes` inside `folder`. A pull request must not make the action send another
+ * file of the runner's machine, or one in `.git`, where the checkout may have left its token. So no symbolic
+ * link is followed; hard links are allowed, because git does not create them.
  */
 export function readInside(folder: string, path: string, maxBytes: number): Result<Uint8Array> {
   try {
