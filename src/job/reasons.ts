@@ -181,8 +181,7 @@ export function notSent(
     case 'timed-out': {
       const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
       const late = sentence`${nothing} within ${limit}.`;
-      const { why } = cause;
-      return { result: 'timed-out', reason: why.length === 0 ? late : sentence`${late} ${why}` };
+      return { result: 'timed-out', reason: join([late, cause.why]) };
     }
     case 'cancelled': {
       const what = isReadOnly ? sentence`job ${jobId} was polled` : ours('the message was sent');
