@@ -94,25 +94,23 @@ async function refuse(job: Job, end: End, message: Message): Promise<End> {
  * 4. Send the message.
  */
 async function send(job: Job, message: Message): Promise<End | typeof TAKEN> {
-  const { inputs, context } = job;
+  const { context } = job;
   const baseline = baselineReader(job, message);
   if (message.firstPoll === 'before') {
     const read = await withRetries(context, baseline);
     if (read.kind !== 'ready') return withoutMessage(job, read);
   }
   const over = mustGiveUp(context, LEAST_POST_MS);
-  if (over !== null) return notSent(job.state, inputs, over);
+  if (over !== null) return withoutMessage(job, over);
   const polling = message.firstPoll === 'beside' ? baseline() : null;
   const [note, early] = await Promise.all([message.announce(), polling]);
   // A cancellation or the deadline may be the reason that there is no note.
   const late = mustGiveUp(context, LEAST_POST_MS);
-  if (late !== null) return notSent(job.state, inputs, late);
+  if (late !== null) return withoutMessage(job, late);
   if (note.kind === 'taken') return leaveToOther(job, note.turn);
-  if (note.kind === 'unclear') {
-    return notSent(job.state, inputs, { kind: 'refused', why: note.why });
-  }
+  if (note.kind === 'unclear') return withoutMessage(job, { kind: 'refused', why: note.why });
   if (note.kind === 'missing' && message.mustBeNoted) {
-    return notSent(job.state, inputs, { kind: 'refused', why: notNoted(note.why) });
+    return withoutMessage(job, { kind: 'refused', why: notNoted(note.why) });
   }
   return post(job, message, baseline, early);
 }
@@ -224,13 +222,11 @@ function statusOf({ record }: JobState): Status {
 
 /** Sends nothing. Polls once or, with a wait, until the agent is done. */
 async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
-  const { inputs, context } = job;
   if (isUnfinished) update(job, { sentAt: rememberedSentAt(job) });
-  if (inputs.wait) return waitUntilDone(job);
-  const poll = pollerBeforeSend(job);
-  const end = await withRetries(context, poll);
-  if (end.kind !== 'fetched') return notSent(job.state, inputs, end);
-  take(job, end.record);
+  if (job.inputs.wait) return waitUntilDone(job);
+  const poll = await withRetries(job.context, pollerBeforeSend(job));
+  if (poll.kind !== 'fetched') return withoutMessage(job, poll);
+  take(job, poll.record);
   return { result: statusOf(job.state), reason: NO_REASON };
 }
 
