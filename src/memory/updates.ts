@@ -111,11 +111,7 @@ export class Updates {
     // What is not written in time is reported below.
     await timeLimit.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
     const failed = targets.filter(({ failure }) => failure !== null);
-    const [first, ...others] = failed;
-    if (first !== undefined) {
-      const isForgotten = failed.some((target) => this.#isForgotten(target));
-      this.#context.log.warning(unwritable([first, ...others], first.failure, isForgotten));
-    }
+    this.#warnOfUnwritten(failed);
     this.#warnOfLeftOut();
     return {
       urls: targets.map(({ store }) => store.url).filter((url) => url !== ''),
@@ -225,6 +221,21 @@ export class Updates {
     return this.#jobs.ledgerAt(conversation);
   }
 
+  #warnOfUnwritten(failed: readonly Target[]): void {
+    const [first, ...others] = failed;
+    if (first === undefined) return;
+    const { conversation, failure } = first;
+    const more =
+      ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
+    const remembered = failed.some((target) => this.#isForgotten(target))
+      ? 'a re-run will not know what was sent, and may send it again'
+      : 'later runs may not know how it ended';
+    const text =
+      `The comment on #${conversation}${more} could not be read or written: ${whyOf(failure)}. The job ` +
+      `summary holds its text, and ${remembered}. ${neededFor(failure)}`;
+    this.#context.log.warning(text.trim());
+  }
+
   #warnOfLeftOut(): void {
     const { size } = this.#leftOut;
     if (size === 0) return;
@@ -235,19 +246,3 @@ export class Updates {
 }
 
 const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} pull requests and issues at most`;
-
-function unwritable(
-  [first, ...others]: readonly [Target, ...Target[]],
-  error: unknown,
-  isForgotten: boolean,
-): string {
-  const more =
-    ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
-  const remembered = isForgotten
-    ? 'a re-run will not know what was sent, and may send it again'
-    : 'later runs may not know how it ended';
-  const text =
-    `The comment on #${first.conversation}${more} could not be read or written: ${whyOf(error)}. The job ` +
-    `summary holds its text, and ${remembered}.`;
-  return `${text} ${neededFor(error)}`.trim();
-}
