@@ -11,7 +11,7 @@ export const COMMON_PARTS: readonly string[] = [
   '/(?:pull|issues|-/merge_requests|pull-requests)/\\d{1,10}(?:#issuecomment-\\d{1,20})?(?![\\w-])',
 ];
 
-/** The same three forms as in `COMMON_PARTS` and `PULL_REQUEST`. */
+/** `COMMON_PARTS` and `PULL_REQUEST` must know the same paths. */
 const PULL_REQUEST_PATHS = [
   /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
   /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,

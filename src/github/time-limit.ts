@@ -16,7 +16,7 @@ export class TimeLimit {
     this.#leftMs = totalMs;
   }
 
-  /** Settles like the work, which goes on if it rejects because the time is used up or the signal aborted. */
+  /** Settles like the work, or rejects with a `GitHubError` when it is too late or aborted. The work goes on. */
   async waitFor<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#waiting === 0) this.#since = this.#clock.now();
     this.#waiting += 1;
