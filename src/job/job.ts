@@ -29,6 +29,8 @@ export type Observer = (event: JobEvent, state: JobState) => string | undefined;
 export interface Job {
   readonly inputs: Pick<Inputs, 'onlyWhen' | 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
   readonly context: AgentContext;
+  /** The pull request or issue that it had when it was planned; null if it had none. */
+  conversation: number | null;
   /** Another one once the job is planned. */
   observer: Observer;
   /** Spreads the polls of many jobs: see `paceOf`. */

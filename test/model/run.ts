@@ -120,6 +120,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     const unplanned = unplannedState(part.job.id, START, part.isReadOnly);
     const polled = { ...unplanned, polls: part.isKnown ? 1 : 0 };
     const job: Job = {
+      conversation: null,
       inputs: { ...fleet.order, onlyWhen: fleet.onlyWhen },
       context,
       pace: paceOf(index, parts.length),
