@@ -101,8 +101,7 @@ export class Updates {
 
   /**
    * Writes what is not written yet, until a read-back shows it. It never rejects. Resolves to the URLs of the
-   * comments, the text of those that could not be written, and the jobs that messages of other runs have
-   * changed.
+   * comments, the text of those not written, and the jobs that messages of other runs have changed.
    */
   async flush() {
     const { timeLimit, text } = this.#context;
