@@ -155,10 +155,7 @@ export const JOB_ID_MISSING = ours(
   'job-id is empty; give the ID that the API returned when the job was created.',
 );
 
-/**
- * Checks a trimmed text. A problem continues a sentence that begins with the name of the input. `quote` makes
- * a text fit for it: short, visible and without secrets.
- */
+/** A problem continues the name of the input. `quote` makes a text short, visible and free of secrets. */
 type Check<T> = (text: string, quote: (text: string) => string) => Result<T, Reason>;
 
 /**
@@ -343,10 +340,7 @@ const boolean: Check<boolean> = (text, quote) => {
   return problem(sentence`must be true or false; it is ${quote(text)}.`);
 };
 
-/**
- * Plain ASCII decimals: `Number()` would also accept `1e3`, `0x10` and `Infinity`. The range is in the
- * unit of the input, the value in milliseconds.
- */
+/** Plain ASCII decimals: `Number()` also accepts `1e3`, `0x10` and `Infinity`. The value is in milliseconds. */
 function number(
   range: { above?: number; atLeast?: number; atMost: number },
   unitMs: number,

@@ -41,10 +41,7 @@ interface WriteOptions {
   readonly isLast?: boolean;
 }
 
-/**
- * Milliseconds for which a write may be based on a read: together with the write itself, less than the
- * second after which other runs read back what they have written.
- */
+/** Milliseconds that a read is good for: with the write, less than the second until other runs read back. */
 export const FRESH_READ_MS = 550;
 /** Milliseconds after which lists show a comment that was just created. */
 export const LIST_LAG_MS = 3000;

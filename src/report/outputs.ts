@@ -81,10 +81,7 @@ function isSmall(lines: readonly string[]): boolean {
   return total <= RESULTS_LIMIT && sizes.every((bytes) => bytes <= LINE_LIMIT);
 }
 
-/**
- * Lines by their state, which never changes, and by limit. The outputs are written whenever one of up to
- * 500 jobs changes, and only its line is made again.
- */
+/** By state, which never changes, and by limit: if one of 500 jobs changes, only its line is made again. */
 const LINES = new WeakMap<JobState, Map<number, string>>();
 
 function lineOf(state: JobState, limit: number): string {
