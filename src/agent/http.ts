@@ -1,4 +1,5 @@
 import type { Inputs } from '../inputs.ts';
+import { explainConnection } from '../network.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
@@ -125,7 +126,7 @@ async function makeRequest(
   } catch (error) {
     const [cause, why] = signal.aborted
       ? (['network', signal.reason.message] as const)
-      : explainError(error as Error);
+      : explainConnection(error);
     // Once the status is known, only the body is lost.
     return head === null
       ? { kind: 'failure', written, cause, why }
@@ -277,61 +278,4 @@ async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Res
   } catch {
     return problem('a body that is not UTF-8');
   }
-}
-
-const NETWORK: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the host name is not known to DNS',
-  EAI_AGAIN: 'DNS did not answer',
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  EHOSTUNREACH: 'host unreachable',
-  ENETUNREACH: 'network unreachable',
-  ETIMEDOUT: 'connection timed out',
-  EPIPE: 'connection closed',
-  UND_ERR_SOCKET: 'connection closed',
-  UND_ERR_PRX_CONN: 'the proxy closed the connection',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
-};
-
-/** Node's "X509 certificate error codes", and its own code for a wrong host name. */
-const CERTIFICATE =
-  /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|DEPTH_ZERO|SELF_SIGNED|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
-
-function explainError(error: Error): readonly [Failure['cause'], string] {
-  const root = rootOf(error);
-  const code = codeOf(root);
-  const proxyStatus = /^Proxy response \((\d+)\)/.exec(root.message)?.[1];
-  if (proxyStatus === '407') {
-    return [
-      'setup',
-      'the proxy requires other credentials (407); check the user name and password in its URL',
-    ];
-  }
-  if (proxyStatus !== undefined) {
-    return ['network', `the proxy answered CONNECT with ${proxyStatus}`];
-  }
-  if (CERTIFICATE.test(code)) {
-    return [
-      'setup',
-      `the certificate is not trusted (${code}); for a private CA, set NODE_EXTRA_CA_CERTS ` +
-        'in the environment of the runner',
-    ];
-  }
-  if (/^(ERR_SSL|EPROTO)/.test(code)) {
-    return ['setup', `no secure TLS connection is possible (${code}); check base-url and proxy`];
-  }
-  if (root.name === 'HTTPParserError') return ['network', 'the answer is not HTTP'];
-  return ['network', NETWORK[code] ?? (code || 'the connection failed')];
-}
-
-/** The first cause that has a code: Node nests errors, and combines several into one. */
-function rootOf(error: Error): Error {
-  if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0]);
-  const code = codeOf(error);
-  const isWrapper = code === '' || code === 'UND_ERR_PRX_TLS';
-  return isWrapper && error.cause instanceof Error ? rootOf(error.cause) : error;
-}
-
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

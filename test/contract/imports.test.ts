@@ -17,7 +17,7 @@ const FLOORS = [
   ['reason'],
   ['runner'],
   ['pull-request-link'],
-  ['clock', 'result', 'sanitize', 'vendor', 'version'],
+  ['clock', 'network', 'result', 'sanitize', 'vendor', 'version'],
 ];
 
 /** What the floors alone would allow. */
