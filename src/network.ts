@@ -1,4 +1,31 @@
-// Why a request got no response, in words for people.
+import type { ProxySettings } from './runner/environment.ts';
+import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from './vendor/undici.ts';
+
+// What requests to the API and to GitHub have in common.
+
+/** Always uses CONNECT: without it, a proxy would see the API key in requests over plain HTTP. */
+export function createAgent(
+  { url, noProxy }: ProxySettings,
+  options: EnvHttpProxyAgent.Options = {},
+): Dispatcher {
+  const proxy = { httpProxy: url, httpsProxy: url, noProxy, proxyTunnel: true };
+  return new EnvHttpProxyAgent({ ...HTTP1_ONLY, ...proxy, ...options });
+}
+
+/** Null if the body has more bytes than that. */
+export async function readBody(
+  { body }: Dispatcher.ResponseData,
+  mostBytes: number,
+): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > mostBytes) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
 
 const NETWORK: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is not known to DNS',

@@ -1,8 +1,8 @@
 import type { Inputs } from '../inputs.ts';
-import { explainConnection } from '../network.ts';
+import { createAgent, explainConnection, readBody } from '../network.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/runtime.ts';
-import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
+import type { Dispatcher } from '../vendor/undici.ts';
 import { USER_AGENT } from '../version.ts';
 import { MOST_AT_A_TIME, MOST_POLLS_AT_A_TIME } from './send-queue.ts';
 
@@ -81,17 +81,9 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/**
- * Always uses CONNECT: without it, a proxy would see the API key in requests over plain HTTP. The
- * time limits of undici are off, because they do not cover a proxy that hangs.
- */
+/** The time limits of undici are off, because they do not cover a proxy that hangs. */
 function createDispatcher({ proxy }: TransportOptions): Dispatcher {
-  return new EnvHttpProxyAgent({
-    ...HTTP1_ONLY,
-    httpProxy: proxy.url,
-    httpsProxy: proxy.url,
-    noProxy: proxy.noProxy,
-    proxyTunnel: true,
+  return createAgent(proxy, {
     pipelining: 1,
     connections: MOST_CONNECTIONS,
     connect: { timeout: 0 },
@@ -122,7 +114,7 @@ async function makeRequest(
     const request = hooked.request(dispatchOptions(path, body, options, signal));
     const response = await untilStopped(request, signal);
     head = readHead(response);
-    return { ...head, body: await untilStopped(readBody(response), signal) };
+    return { ...head, body: await untilStopped(readText(response), signal) };
   } catch (error) {
     const [cause, why] = signal.aborted
       ? (['network', signal.reason.message] as const)
@@ -259,22 +251,18 @@ function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer
 }
 
 /** Rejects compressed bodies unread: none was requested, and one may be a decompression bomb. */
-async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Result<string>> {
+async function readText(response: Dispatcher.ResponseData): Promise<Result<string>> {
+  const { headers, body } = response;
   const encoding = [headers['content-encoding'] ?? []].flat().join(', ');
   if (!/^(identity)?$/i.test(encoding)) {
     // Without a listener, the error that destroy() emits would crash the process.
     body.on('error', () => {}).destroy();
     return problem('a body with a content encoding that was not requested');
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > SIZE_LIMIT) return problem(`a body of more than ${SIZE_LIMIT} bytes`);
-    chunks.push(chunk);
-  }
+  const bytes = await readBody(response, SIZE_LIMIT);
+  if (bytes === null) return problem(`a body of more than ${SIZE_LIMIT} bytes`);
   try {
-    return ok(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
+    return ok(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     return problem('a body that is not UTF-8');
   }

@@ -14,10 +14,10 @@ const FLOORS = [
   ['agent', 'github'],
   ['inputs', 'labels'],
   ['turn'],
-  ['reason'],
+  ['network', 'reason'],
   ['runner'],
   ['pull-request-link'],
-  ['clock', 'network', 'result', 'sanitize', 'vendor', 'version'],
+  ['clock', 'result', 'sanitize', 'vendor', 'version'],
 ];
 
 /** What the floors alone would allow. */
@@ -35,7 +35,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['vendor/undici-files.d.ts', 'vendor/undici.ts'],
   'vendor/actions-core.ts': ['runner/log.ts'],
   'vendor/actions-github.ts': ['github/api.ts'],
-  'vendor/undici.ts': ['agent/http.ts', 'github/fetch.ts', 'index.ts'],
+  'vendor/undici.ts': ['agent/http.ts', 'github/fetch.ts', 'index.ts', 'network.ts'],
   'node:fs': ['runner/files.ts'],
   'node:crypto': ['index.ts', 'job/prepare.ts', 'memory/text.ts'],
   'node:zlib': ['memory/data.ts'],
