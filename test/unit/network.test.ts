@@ -21,6 +21,6 @@ it.each<[unknown, string, string]>([
   [coded('EOTHER'), 'network', 'EOTHER'],
   [new Error('no code'), 'network', 'the connection failed'],
   ['no error', 'network', 'the connection failed'],
-])('%o has the cause %s: %s', (error, cause, why) => {
+])('explainConnection of %o: %s, %s', (error, cause, why) => {
   expect(explainConnection(error)).toEqual([cause, why]);
 });
