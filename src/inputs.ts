@@ -151,21 +151,16 @@ function contradictions({
     .map(([name]) => ours(`${name} and send: false cannot be combined; remove one of them.`));
 }
 
-/** The problem if no job ID is given and no comment names a job. */
 export const JOB_ID_MISSING = ours(
   'job-id is empty; give the ID that the API returned when the job was created.',
 );
 
-/**
- * Checks a trimmed text. A problem continues a sentence that begins with the name of the input. `quote` makes
- * a text fit for it: short, visible and without secrets.
- */
+/** A problem continues the name of the input. `quote` makes a text short, visible and free of secrets. */
 type Check<T> = (text: string, quote: (text: string) => string) => Result<T, Reason>;
 
 /**
- * Reads all inputs except the prompt, with their defaults, and adds the problems with them. An empty
- * text means "not given": the runner passes `''` for an unset input and does not enforce `required`
- * (actions/runner, ActionRunner.cs).
+ * Reads all inputs except the prompt, and adds the problems with them. An empty text means "not given": the
+ * runner passes `''` for an unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
  */
 function readSettings(
   env: Env,
@@ -249,7 +244,6 @@ const jobIds: Check<Pick<Inputs, 'jobIds' | 'repeatedIds'>> = (text, quote) => {
   return problem(notAnId(quote(wrong), given.length === 1 ? '' : position));
 };
 
-/** Null if the text is not a JSON array of strings. */
 function readJsonList(text: string): readonly string[] | null {
   try {
     const list: unknown = JSON.parse(text);
@@ -259,7 +253,6 @@ function readJsonList(text: string): readonly string[] | null {
   }
 }
 
-/** Items are separated by commas or white space. */
 function itemsOf(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '');
 }
@@ -270,9 +263,8 @@ function notAnId(given: string, position = ''): Reason {
 }
 
 /**
- * Whether the text can be a path segment of the API. It may only have characters that no URL parser
- * rewrites (RFC 3986 unreserved, `:` and `@`), and must not be a dot segment:
- * `encodeURIComponent('..')` is `'..'`, which would send the message to another path.
+ * Whether the text can be a path segment of the API: only characters that no URL parser rewrites (RFC 3986
+ * unreserved, `:` and `@`), and no dot segment, which `encodeURIComponent` would let through.
  */
 function isId(text: string): boolean {
   return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);
@@ -348,10 +340,7 @@ const boolean: Check<boolean> = (text, quote) => {
   return problem(sentence`must be true or false; it is ${quote(text)}.`);
 };
 
-/**
- * Plain ASCII decimals: `Number()` would also accept `1e3`, `0x10` and `Infinity`. The range is in the
- * unit of the input, the value in milliseconds.
- */
+/** Plain ASCII decimals: `Number()` also accepts `1e3`, `0x10` and `Infinity`. The value is in milliseconds. */
 function number(
   range: { above?: number; atLeast?: number; atMost: number },
   unitMs: number,

@@ -52,10 +52,7 @@ export function labelOf(turn: Turn, status: string | null, isReadOnly = false): 
 /** The label of a turn that later turns followed. If its end was not polled, it is not known. */
 export function labelOfEarlier(turn: Turn): Label {
   if (turn.endedAt !== null) return labelOf(turn, null);
-  const ended = { ...turn, endedAt: turn.startedAt };
-  return turn.delivery === 'sent'
-    ? labelOf({ ...ended, result: 'sent' }, null)
-    : labelOf({ ...ended, result: 'error', delivery: 'unknown' }, null);
+  return turn.delivery === 'sent' ? toLabel('sent', '') : toLabel('unknown', IN_DOUBT);
 }
 
 /** The label of a job that nothing was sent to. */

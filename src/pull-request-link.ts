@@ -11,10 +11,7 @@ export const COMMON_PARTS: readonly string[] = [
   '/(?:pull|issues|-/merge_requests|pull-requests)/\\d{1,10}(?:#issuecomment-\\d{1,20})?(?![\\w-])',
 ];
 
-/**
- * `/owner/repo/pull/N`, `/group/.../-/merge_requests/N` and `/owner/repo/pull-requests/N`. `COMMON_PARTS` and
- * `PULL_REQUEST` know the same paths.
- */
+/** `COMMON_PARTS` and `PULL_REQUEST` must know the same paths. */
 const PULL_REQUEST_PATHS = [
   /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
   /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,
@@ -22,9 +19,8 @@ const PULL_REQUEST_PATHS = [
 ];
 
 /**
- * Accepts only https without user info, to the host of one of the URLs or a known code host, and
- * with the path of a pull request. The link is rebuilt from these parts, so nothing else in it is
- * passed on. It is never fetched.
+ * Accepts only https without user info, to a known code host or that of one of the URLs, with the path of a
+ * pull request. The link is rebuilt from these parts, so nothing else is passed on. It is never fetched.
  */
 export function checkPrLink(
   link: string | null,

@@ -2,10 +2,7 @@ import { oneLine } from './sanitize.ts';
 
 // A sentence that may quote others, in parts, so that text by others can be shown safely everywhere.
 
-/**
- * Parts with an even index are our own words. Parts with an odd index are text by others: a job ID, a
- * login, an error of the API. Empty if there is nothing to say.
- */
+/** Parts with an even index are our words. Odd ones are text by others, such as a login or an error of the API. */
 export type Reason = readonly string[];
 
 export const NO_REASON: Reason = [];
@@ -58,7 +55,6 @@ export function reasonToText(reason: Reason): string {
   return reason.map((part, index) => (isOurs(index) ? part : quote(part))).join('');
 }
 
-/** Whether the part of a reason at this index is ours. */
 export function isOurs(index: number): boolean {
   return index % 2 === 0;
 }

@@ -5,10 +5,10 @@ import type { RunContext } from './context.ts';
 import { connectOnce, type GitHub } from './github/api.ts';
 import { authorize, cannotCheck, getsNoSecrets, isTrusted } from './github/authorize.ts';
 import { readRequest } from './github/command.ts';
-import { Deadline } from './github/deadline.ts';
 import { neededFor, whyOf } from './github/errors.ts';
 import { type CommentTrigger, isCommentEvent, readTrigger, type Trigger } from './github/event.ts';
 import { type Claim, Reactions } from './github/reactions.ts';
+import { TimeLimit } from './github/time-limit.ts';
 import { DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.ts';
 import { whichJobs } from './job/prepare.ts';
 import { reviewState } from './job/reasons.ts';
@@ -48,7 +48,6 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   }
 }
 
-/** Inputs, trigger, authorization, jobs, finish. */
 async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promise<0 | 1> {
   const info = readRunInfo(runtime.env);
   const { access, inputs, problems } = readInputs(runtime.env, runtime.redact);
@@ -71,12 +70,12 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const bareCommand = text === '' ? access.command : null;
 
   const github = openGitHub(runtime, info, trigger, access);
-  const { connect, deadline, reactions } = github;
+  const { connect, timeLimit, reactions } = github;
   const mark = Math.floor(runtime.random() * MOST_MARKS).toString(36);
   const memory =
     inputs !== null && bareCommand === null ? openMemory(github, inputs, trigger, mark) : null;
   const asking = authorize(trigger, info, access, connect);
-  const authorization = await deadline.waitFor(asking, runtime.signal).catch(cannotCheck);
+  const authorization = await timeLimit.waitFor(asking, runtime.signal).catch(cannotCheck);
   if (runtime.signal.aborted && authorization.kind === 'failed') return cancelled(runtime);
   if (authorization.kind === 'denied') return refuse(runtime, trigger, authorization.reason);
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
@@ -90,14 +89,14 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
 
 /** Starts to read the comment now, because it can be read while the permission is checked. */
 function openMemory(
-  { runtime, info, connect, deadline, reactions }: GitHubSide,
+  { runtime, info, connect, timeLimit, reactions }: GitHubSide,
   inputs: Inputs,
   trigger: Trigger,
   mark: string,
 ): Pick<RunContext, 'updates' | 'conversation' | 'memory'> {
   const updates = new Updates({
     ...runtime,
-    ...{ connect, deadline, owner: mark, attempt: info.attempt },
+    ...{ connect, timeLimit, owner: mark, attempt: info.attempt },
     ...{ comment: inputs.comment, wait: inputs.wait },
     text: commentText(
       inputs.projectId,
@@ -119,7 +118,7 @@ async function followUp(
   github: GitHubSide,
 ): Promise<0 | 1> {
   const { runtime, inputs, states } = work;
-  const { deadline, reactions } = github;
+  const { timeLimit, reactions } = github;
   introduce(runtime, inputs);
   // A run with many jobs takes long, and without this V8 would use twice the memory.
   if (inputs.jobIds.length >= MANY_JOBS) runtime.saveMemory();
@@ -140,7 +139,7 @@ async function followUp(
     return await report(context, reactions);
   } finally {
     // The run does not wait for a reaction that takes too long.
-    await deadline.waitFor(reactions.settled()).catch(() => {});
+    await timeLimit.waitFor(reactions.settled()).catch(() => {});
   }
 }
 
@@ -150,7 +149,7 @@ interface GitHubSide extends Pick<RunContext, 'runtime' | 'info'> {
   readonly comment: CommentTrigger | null;
   readonly connect: () => Promise<GitHub>;
   /** Limits the time that the run waits for GitHub in all. */
-  readonly deadline: Deadline;
+  readonly timeLimit: TimeLimit;
   readonly reactions: Reactions;
 }
 
@@ -167,7 +166,7 @@ function openGitHub(
     info,
     comment,
     connect,
-    deadline: new Deadline(runtime.clock, GITHUB_MS),
+    timeLimit: new TimeLimit(runtime.clock, GITHUB_MS),
     reactions: new Reactions(comment, connect, runtime.log),
   };
 }
@@ -183,13 +182,13 @@ function refuse(runtime: Runtime, { event }: Trigger, reason: Reason): 0 | 1 {
  * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
  */
 async function complain(github: GitHubSide, problems: readonly Reason[]): Promise<1> {
-  const { runtime, info, deadline, reactions } = github;
+  const { runtime, info, timeLimit, reactions } = github;
   const problem = redactReason(join(problems), runtime.redact);
-  const claim = await deadline.waitFor(reactions.show('confused')).catch((): Claim => 'failed');
+  const claim = await timeLimit.waitFor(reactions.show('confused')).catch((): Claim => 'failed');
   const isFirst = claim === 'ours' || (claim !== 'taken' && info.attempt === 1);
   const url = isFirst ? await answer(github, renderProblem(problem, info)) : '';
   // The other reactions do not change the result.
-  await deadline.waitFor(reactions.settled()).catch(() => {});
+  await timeLimit.waitFor(reactions.settled()).catch(() => {});
   return fail(runtime, problem, url);
 }
 
@@ -203,13 +202,13 @@ async function answerWithUsage(github: GitHubSide, command: string): Promise<0 |
 
 /** Posts an answer to a command, if there is one. Returns its URL, or an empty text if none was posted. */
 async function answer(
-  { runtime, comment, connect, deadline }: GitHubSide,
+  { runtime, comment, connect, timeLimit }: GitHubSide,
   body: string,
 ): Promise<string> {
   if (comment === null) return '';
   try {
     const posting = connect().then((github) => github.createComment(comment.conversation, body));
-    const { url } = await deadline.waitFor(posting);
+    const { url } = await timeLimit.waitFor(posting);
     return url;
   } catch (error) {
     const needed = neededFor(error);
@@ -235,21 +234,16 @@ function agentContext({
   inputs,
   info,
 }: Pick<RunContext, 'runtime' | 'inputs' | 'info'>): AgentContext {
-  const { clock, signal, random, log, redact } = runtime;
   const { baseUrl, projectId, proxy, timeoutMs } = inputs;
   const through = proxy.url === '' ? NO_REASON : sentence` (proxy ${new URL(proxy.url).host})`;
   return {
+    ...runtime,
     transport: createTransport({ ...inputs, ...runtime }),
     queue: openSendQueue(),
     where: sentence`${baseUrl.host}${through}`,
     projectId,
     serverUrl: info.serverUrl,
-    clock,
-    deadline: clock.startedAt + timeoutMs,
-    signal,
-    random,
-    debug: (text) => log.debug(text),
-    redact,
+    deadline: runtime.clock.startedAt + timeoutMs,
   };
 }
 

@@ -8,7 +8,6 @@ const INVISIBLE =
   /(?!\n|\t|\u200c|\u200d|\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
 
-/** Whether at least one character is visible. */
 export function hasVisibleText(text: string): boolean {
   return VISIBLE.test(text);
 }

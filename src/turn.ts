@@ -205,10 +205,7 @@ export function observe(turn: Turn, record: JobRecord, from: number, to: number)
   };
 }
 
-/**
- * Whether the agent has started on the message. If it was already working, a poll has to show that it has ended,
- * and a later one that it is active again.
- */
+/** Whether the agent has started on the message. If it was working before, it must first be seen to end. */
 function isTakenUp({ base, wasFinal }: Turn, record: JobRecord): boolean {
   return base !== null && isFinal(base.status)
     ? isEvidence(base, record)

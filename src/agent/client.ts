@@ -13,10 +13,7 @@ import {
   sendRetryDelayMs,
 } from './retry.ts';
 
-/**
- * Why polling or sending was given up. `stopped`: the send queue is stopped, because of another message
- * of this run.
- */
+/** Why polling or sending was given up. `stopped`: another message of this run stopped the send queue. */
 export interface GiveUp {
   readonly kind: 'refused' | 'stopped' | 'timed-out' | 'cancelled';
   /** Of a time-out, the reason of the last retry, or empty. Empty for a cancellation. */
@@ -65,8 +62,8 @@ const POST_MS = 60_000;
 export const LEAST_POST_MS = 2000;
 
 /**
- * Polls a job once after its message. `remainingMs` is called when the request starts, because many jobs
- * share a few connections, and time spent waiting for one of them must not count.
+ * Polls a job once after its message. `remainingMs` is called when the request starts, so that time spent
+ * waiting for one of the few connections does not count.
  */
 export function pollAfterSend(
   context: AgentContext,
@@ -76,7 +73,6 @@ export function pollAfterSend(
   return context.queue.limitPolls(() => fetchJob(context, jobId, remainingMs()));
 }
 
-/** Polls a job once, within 30 s and `remainingMs`. */
 async function fetchJob(
   context: AgentContext,
   jobId: string,
@@ -86,7 +82,7 @@ async function fetchJob(
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
   const exchange = await transport.get(path, Math.min(POLL_MS, remainingMs));
-  context.debug(describeExchange(`GET ${path}`, exchange));
+  context.log.debug(describeExchange(`GET ${path}`, exchange));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (isSuccess && exchange.body.kind === 'ok') {
     const read = readRecord(exchange.body.value, redact, context.serverUrl);
@@ -100,9 +96,8 @@ async function fetchJob(
 }
 
 /**
- * Returns a function that polls a job once before its message is sent, and says whether to retry.
- * It gives up once the send queue is stopped. `afterMs` is the pause before the next poll, or null if no time
- * is left for one.
+ * Returns a function that polls a job once before its message, and says whether to retry. `afterMs` is the
+ * pause before the next poll, or null if no time is left for one.
  */
 export function pollBeforeSend(
   context: AgentContext,
@@ -139,9 +134,8 @@ export function pollBeforeSend(
 }
 
 /**
- * Repeats an attempt for as long as it asks for a retry. Each attempt takes a slot of the send
- * queue. A pause between two attempts frees the slot, unless messages to other jobs should wait as
- * well.
+ * Repeats an attempt while it asks for a retry. Each takes a slot of the send queue, which a pause between
+ * two frees unless messages to other jobs should wait as well.
  */
 export async function withRetries<T extends object>(
   context: AgentContext,
@@ -174,9 +168,8 @@ export function mustGiveUp(
 }
 
 /**
- * Returns a function that sends the message once, and says whether to retry: only if the API
- * certainly did not accept the message. `onAttempt` is called synchronously before each request; if
- * it returns a sentence, the request is not made.
+ * Returns a function that sends the message once, and says whether to retry: only if the API certainly did
+ * not accept it. `onAttempt` is called synchronously before each request, which a returned sentence prevents.
  */
 export function messageSender(
   context: AgentContext,
@@ -194,7 +187,7 @@ export function messageSender(
     if (veto !== undefined) return { kind: 'refused', why: ours(veto) };
     const timeoutMs = Math.min(POST_MS, deadline - clock.now());
     const exchange = await transport.postOnce(path, { prompt }, timeoutMs);
-    context.debug(describeExchange(`POST ${path}`, exchange));
+    context.log.debug(describeExchange(`POST ${path}`, exchange));
     if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
     const sendClass = classifySend(exchange);
     const earlier = counts.get(sendClass) ?? 0;
@@ -229,10 +222,7 @@ function afterFailedSend(
   return { kind: 'refused', why };
 }
 
-/**
- * Sleeps, unless the pause would last until the deadline: then it gives up at once, because waiting
- * would only cost minutes of the runner.
- */
+/** Sleeps, unless the pause would last until the deadline: waiting would only cost minutes of the runner. */
 async function pause(
   { clock, deadline, signal, queue: { stopped } }: AgentContext,
   { afterMs, why }: Retry,

@@ -4,7 +4,8 @@ import type { Transport } from './http.ts';
 import type { SendQueue } from './send-queue.ts';
 
 /** What requests to the API need; the same for every job. */
-export interface AgentContext extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'redact'> {
+export interface AgentContext
+  extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'log' | 'redact'> {
   readonly transport: Transport;
   readonly queue: SendQueue;
   /** The host of the API, and the proxy if there is one, for messages. */
@@ -14,5 +15,4 @@ export interface AgentContext extends Pick<Runtime, 'clock' | 'signal' | 'random
   readonly serverUrl: string;
   /** A time of the clock, at which all requests to the API end. */
   readonly deadline: number;
-  readonly debug: (text: string) => void;
 }

@@ -6,10 +6,7 @@ import type { Answer, Exchange } from './http.ts';
 import { readRefusal } from './job-record.ts';
 import { isTimeout, retryDate } from './retry.ts';
 
-/**
- * One or two sentences: how the API responded, and what to do about it. `isRetried`: whether this run sends
- * the message again.
- */
+/** How the API responded, and what to do about it. `isRetried`: whether this run sends the message again. */
 export function explain(
   exchange: Exchange,
   doing: 'send' | 'poll',
@@ -32,7 +29,6 @@ export function explain(
   return join([answered, ours(adviseOnLimit(doing, isRetried, retryDate(exchange, context)))]);
 }
 
-/** Only this many details are shown. */
 const MOST_DETAILS = 3;
 
 function quoteRefusal(body: string, redact: Redact): Reason {

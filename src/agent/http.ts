@@ -1,7 +1,8 @@
 import type { Inputs } from '../inputs.ts';
+import { createAgent, explainConnection, readBody } from '../network.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/runtime.ts';
-import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
+import type { Dispatcher } from '../vendor/undici.ts';
 import { USER_AGENT } from '../version.ts';
 import { MOST_AT_A_TIME, MOST_POLLS_AT_A_TIME } from './send-queue.ts';
 
@@ -10,10 +11,7 @@ const CONNECT_MS = 10_000;
 /** Bytes of a body, and of all headers; a job record has a few hundred. */
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
-/**
- * One for each read that may run at once, before and after messages. While the connections of failed reads are
- * being closed, twice as many may be open.
- */
+/** One for each read that may run at once, before and after messages. */
 const MOST_CONNECTIONS = MOST_AT_A_TIME + MOST_POLLS_AT_A_TIME;
 
 /** The result of one request. Requests never throw. */
@@ -83,17 +81,9 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/**
- * Always uses CONNECT: without it, a proxy would see the API key in requests over plain HTTP. The
- * time limits of undici are off, because they do not cover a proxy that hangs.
- */
+/** The time limits of undici are off, because they do not cover a proxy that hangs. */
 function createDispatcher({ proxy }: TransportOptions): Dispatcher {
-  return new EnvHttpProxyAgent({
-    ...HTTP1_ONLY,
-    httpProxy: proxy.url,
-    httpsProxy: proxy.url,
-    noProxy: proxy.noProxy,
-    proxyTunnel: true,
+  return createAgent(proxy, {
     pipelining: 1,
     connections: MOST_CONNECTIONS,
     connect: { timeout: 0 },
@@ -124,11 +114,11 @@ async function makeRequest(
     const request = hooked.request(dispatchOptions(path, body, options, signal));
     const response = await untilStopped(request, signal);
     head = readHead(response);
-    return { ...head, body: await untilStopped(readBody(response), signal) };
+    return { ...head, body: await untilStopped(readText(response), signal) };
   } catch (error) {
     const [cause, why] = signal.aborted
       ? (['network', signal.reason.message] as const)
-      : explainError(error as Error);
+      : explainConnection(error);
     // Once the status is known, only the body is lost.
     return head === null
       ? { kind: 'failure', written, cause, why }
@@ -261,80 +251,19 @@ function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer
 }
 
 /** Rejects compressed bodies unread: none was requested, and one may be a decompression bomb. */
-async function readBody({ headers, body }: Dispatcher.ResponseData): Promise<Result<string>> {
+async function readText(response: Dispatcher.ResponseData): Promise<Result<string>> {
+  const { headers, body } = response;
   const encoding = [headers['content-encoding'] ?? []].flat().join(', ');
   if (!/^(identity)?$/i.test(encoding)) {
     // Without a listener, the error that destroy() emits would crash the process.
     body.on('error', () => {}).destroy();
     return problem('a body with a content encoding that was not requested');
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > SIZE_LIMIT) return problem(`a body of more than ${SIZE_LIMIT} bytes`);
-    chunks.push(chunk);
-  }
+  const bytes = await readBody(response, SIZE_LIMIT);
+  if (bytes === null) return problem(`a body of more than ${SIZE_LIMIT} bytes`);
   try {
-    return ok(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
+    return ok(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     return problem('a body that is not UTF-8');
   }
-}
-
-const NETWORK: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the host name is not known to DNS',
-  EAI_AGAIN: 'DNS did not answer',
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  EHOSTUNREACH: 'host unreachable',
-  ENETUNREACH: 'network unreachable',
-  ETIMEDOUT: 'connection timed out',
-  EPIPE: 'connection closed',
-  UND_ERR_SOCKET: 'connection closed',
-  UND_ERR_PRX_CONN: 'the proxy closed the connection',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
-};
-
-/** Node's "X509 certificate error codes", and its own code for a wrong host name. */
-const CERTIFICATE =
-  /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|DEPTH_ZERO|SELF_SIGNED|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
-
-function explainError(error: Error): readonly [Failure['cause'], string] {
-  const root = rootOf(error);
-  const code = codeOf(root);
-  const proxyStatus = /^Proxy response \((\d+)\)/.exec(root.message)?.[1];
-  if (proxyStatus === '407') {
-    return [
-      'setup',
-      'the proxy requires other credentials (407); check the user name and password in its URL',
-    ];
-  }
-  if (proxyStatus !== undefined) {
-    return ['network', `the proxy answered CONNECT with ${proxyStatus}`];
-  }
-  if (CERTIFICATE.test(code)) {
-    return [
-      'setup',
-      `the certificate is not trusted (${code}); for a private CA, set NODE_EXTRA_CA_CERTS ` +
-        'in the environment of the runner',
-    ];
-  }
-  if (/^(ERR_SSL|EPROTO)/.test(code)) {
-    return ['setup', `no secure TLS connection is possible (${code}); check base-url and proxy`];
-  }
-  if (root.name === 'HTTPParserError') return ['network', 'the answer is not HTTP'];
-  return ['network', NETWORK[code] ?? (code || 'the connection failed')];
-}
-
-/** The first cause that has a code: Node nests errors, and combines several into one. */
-function rootOf(error: Error): Error {
-  if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0]);
-  const code = codeOf(error);
-  const isWrapper = code === '' || code === 'UND_ERR_PRX_TLS';
-  return isWrapper && error.cause instanceof Error ? rootOf(error.cause) : error;
-}
-
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -23,10 +23,8 @@ const jobRecord = z.object({
 });
 
 /**
- * Reads the job record in a body. Unknown fields are ignored, a field of the wrong type counts as
- * absent, and an unknown status is kept, because it only means "not final". Secrets are redacted
- * before anything is cut, quoted or compared. The link is kept only if it passes the check. A problem
- * never quotes the body.
+ * Reads the job record in a body. Unknown fields are ignored, a field of the wrong type counts as absent, and
+ * secrets are redacted before anything is cut, quoted or compared. A problem never quotes the body.
  */
 export function readRecord(body: string, redact: Redact, serverUrl: string): Result<JobRecord> {
   if (body === '') return problem('an empty body');

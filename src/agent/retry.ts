@@ -6,9 +6,8 @@ import type { Answer, Exchange } from './http.ts';
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /**
- * What the result of a POST says about the message. `classifySend` decides which row applies. Only `repeats`,
- * how often a message is sent again in this case, has an effect; `when` and `delivery` describe the row in the
- * table "Will it send twice?" of docs/delivery.md, which is generated.
+ * What the result of a POST says about the message. Only `repeats` has an effect; `when` and `delivery` are
+ * for the generated table "Will it send twice?" of docs/delivery.md.
  */
 export const SEND_RULES = {
   delivered: {
@@ -57,7 +56,6 @@ interface SendRule {
 
 export type SendClass = keyof typeof SEND_RULES;
 
-/** The class of a POST, which decides whether the message may be sent again. */
 export function classifySend(exchange: Exchange): SendClass {
   if (exchange.kind === 'failure') {
     if (exchange.written) return 'doubtful';
@@ -97,10 +95,7 @@ const LONGEST_BACKOFF_MS = 8000;
 /** Milliseconds, if a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 
-/**
- * Milliseconds after which the message may be sent again, or null if it may not: it may only if the
- * API certainly did not accept it. `earlier` is how many sends of it ended in the same class before.
- */
+/** Milliseconds until a message may be sent again, or null. `earlier` sends of it ended in the same class. */
 export function sendRetryDelayMs(
   exchange: Exchange,
   earlier: number,
@@ -123,9 +118,8 @@ const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
 const GRACE_FOR_404_MS = 30_000;
 
 /**
- * Milliseconds after which a failed poll may be repeated, or null if the answer is final. `failures` is how
- * many polls in a row have failed, including this one; `sinceSendMs` counts from when the API accepted the
- * message, and is Infinity without a message.
+ * Milliseconds until a failed poll is repeated; null if the answer is final. `failures` counts the failed
+ * polls in a row, with this one. `sinceSendMs` is Infinity without a message.
  */
 export function pollRetryDelayMs(
   exchange: Exchange,
@@ -168,9 +162,8 @@ export function retryDate(exchange: Exchange, { clock }: Pick<AgentContext, 'clo
 }
 
 /**
- * The longest pause in milliseconds that the answer asks for in Retry-After, or null. Digits are
- * seconds. An HTTP date (RFC 9110, 5.6.7) is compared with the Date header of the answer, so that a
- * wrong clock of the runner does not matter. Anything else is ignored.
+ * The longest pause in milliseconds that Retry-After asks for, in seconds or as an HTTP date (RFC 9110,
+ * 5.6.7), or null. A date is compared with the Date header, because the clock of the runner may be wrong.
  */
 export function retryAfterMs(exchange: Exchange, now: number): number | null {
   if (exchange.kind === 'failure') return null;

@@ -143,7 +143,6 @@ const REACTION_ROUTES = {
   'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
 } as const;
 
-/** Connects when GitHub is first needed. */
 export function connectOnce(options: GitHubOptions): () => Promise<GitHub> {
   let connected: Promise<GitHub> | undefined;
   return () => {
@@ -191,10 +190,7 @@ class Client {
     this.#limits = new CallLimits(options);
   }
 
-  /**
-   * Our comments on an issue or pull request, the oldest first. Makes one request per page, and another one
-   * for the versions of comments that are not known yet.
-   */
+  /** Our comments there, the oldest first. One request per page, and one for versions that are not known yet. */
   async readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]> {
     const found = new Map<number, OwnComment>();
     let before: string | null = null;
@@ -356,10 +352,7 @@ async function orNull<T>(answer: Promise<T>): Promise<T | null> {
 
 const ROLES: readonly string[] = ['none', 'read', ...PERMISSIONS];
 
-/**
- * `user.permissions` has every level. `role_name` may be the name of a custom role. `permission` is the
- * oldest field and has neither triage nor maintain.
- */
+/** `user.permissions` has every level. `role_name` may be custom. `permission` has neither triage nor maintain. */
 function toCollaborator(answer: z.infer<typeof collaboratorAnswer>): Collaborator {
   const { permission, role_name, user } = answer;
   if (user === null) return { user, permission: 'none' };

@@ -136,10 +136,7 @@ function explained({ event }: Trigger, authorization: Authorization): Authorizat
   return denied(join([authorization.reason, why]));
 }
 
-/**
- * Asks GitHub for the permission of a person on the repository. Nothing else proves it, neither
- * `author_association` nor the name of an actor.
- */
+/** Asks GitHub for the permission, because neither `author_association` nor the name of an actor proves it. */
 async function checkPermission(
   { login, id }: Account,
   minimum: Permission,

@@ -1,6 +1,6 @@
 import type { Runtime } from '../runner/runtime.ts';
-import { Deadline } from './deadline.ts';
 import { GitHubError, toGitHubError } from './errors.ts';
+import { TimeLimit } from './time-limit.ts';
 
 // How long a call to GitHub may take, and when it is repeated.
 
@@ -13,13 +13,14 @@ const LONGEST_PAUSE_MS = 5000;
 
 /** Octokit has no time limits of its own. */
 export class CallLimits {
-  readonly #runtime: Pick<Runtime, 'clock' | 'redact'>;
+  readonly #runtime: Pick<Runtime, 'clock' | 'redact' | 'signal'>;
   /** Aborted when the time after a cancellation is over. */
   readonly #over = new AbortController();
   #hasPaused = false;
 
-  constructor({ clock, redact, signal }: Pick<Runtime, 'clock' | 'redact' | 'signal'>) {
-    this.#runtime = { clock, redact };
+  constructor(runtime: Pick<Runtime, 'clock' | 'redact' | 'signal'>) {
+    const { clock, signal } = runtime;
+    this.#runtime = runtime;
     const endSoon = async (): Promise<void> => {
       await clock.sleep(AFTER_CANCEL_MS, this.#over.signal);
       this.#over.abort(new GitHubError(0, 'the run had no more time for it'));
@@ -48,7 +49,7 @@ export class CallLimits {
     const stop = new AbortController();
     try {
       const call = request(AbortSignal.any([stop.signal, over]));
-      return await new Deadline(this.#runtime.clock, CALL_MS).waitFor(call, over);
+      return await new TimeLimit(this.#runtime.clock, CALL_MS).waitFor(call, over);
     } catch (error) {
       stop.abort(error);
       if (over.aborted) throw over.reason;

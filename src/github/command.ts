@@ -9,9 +9,8 @@ const LONGEST_COMMENT = 65_536;
 export const OPENING = '<!-- agent-follow-up ';
 
 /**
- * What the comment asks for: the text after the command, which is empty for the command alone and without
- * a command. The problem says why the run has nothing to do. No permission is checked here. `comment` is
- * null on events that are not about a comment.
+ * What the comment asks for: the text after the command; empty for the command alone and without a command.
+ * The problem says why the run has nothing to do. No permission is checked here.
  */
 export function readRequest(
   comment: CommentTrigger | null,
@@ -30,10 +29,7 @@ export function readRequest(
   return ok(hasVisibleText(text) ? text : '');
 }
 
-/**
- * All checks of a comment that need no API call. Without a command, the workflow decides what is
- * sent, but the same checks apply.
- */
+/** All checks of a comment that need no API call. They also apply without a command. */
 function whyNotAsked(
   comment: CommentTrigger,
   command: string | null,
@@ -109,7 +105,6 @@ function withoutHtmlComments(text: string): string {
   return kept.join('');
 }
 
-/** The prompt of the workflow, the text of the comment, and the code that it refers to. */
 export function composePrompt(prompt: string, text: string, context: CodeContext | null): string {
   return [prompt, text, context === null ? '' : quoteContext(context)]
     .filter((part) => part !== '')

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { explainConnection } from '../network.ts';
 import { NO_REASON, ours, type Reason, reasonToText, sentence } from '../reason.ts';
 import type { Redact } from '../runner/secrets.ts';
 import { oneLine } from '../sanitize.ts';
@@ -44,10 +45,7 @@ export function whyOf(error: unknown): string {
   return reasonToText(reasonFor(error));
 }
 
-/**
- * What to do if a comment failed; empty if that is not known. GitHub also returns 404 if the token
- * lacks a permission.
- */
+/** What to do if a comment failed; empty if not known. GitHub also returns 404 for a missing permission. */
 export function neededFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
   switch (error.status) {
@@ -96,23 +94,13 @@ const graphqlErrors = z.object({
   errors: z.array(z.object({ type: text, message: text, path: z.catch(z.array(z.unknown()), []) })),
 });
 
-/** The code of the first cause that has one, such as ECONNREFUSED. */
-export function detailOf(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(code)) continue;
-    const isCertificate = /CERT|SIGNATURE/.test(code);
-    return ` (${code})${isCertificate ? '; for a private CA, set NODE_EXTRA_CA_CERTS' : ''}`;
-  }
-  return '';
-}
-
 export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   // The client wraps unknown errors.
   if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
   const { data } = requestError.safeParse(error);
   if (data?.response === undefined) {
-    return new GitHubError(0, `GitHub could not be reached${detailOf(error)}`, error);
+    const [, why] = explainConnection(error);
+    return new GitHubError(0, `GitHub could not be reached: ${why}`, error);
   }
   const { status, response } = data;
   const { message, errors } = response.data;

@@ -1,5 +1,6 @@
+import { createAgent, readBody } from '../network.ts';
 import type { ProxySettings } from '../runner/environment.ts';
-import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
+import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError } from './errors.ts';
 
 // The part of `fetch` that GitHub's client needs. It uses the same parts of undici as `agent/http.ts`.
@@ -24,14 +25,8 @@ const SIZE_LIMIT = 64 * 1024 * 1024;
 const LOOPBACK = 'localhost,127.0.0.1,::1';
 
 /** The caller limits the time by the signal. */
-export function createFetch({ url: proxy, noProxy }: ProxySettings) {
-  const dispatcher = new EnvHttpProxyAgent({
-    ...HTTP1_ONLY,
-    httpProxy: proxy,
-    httpsProxy: proxy,
-    noProxy: `${noProxy},${LOOPBACK}`,
-    proxyTunnel: true,
-  });
+export function createFetch(proxy: ProxySettings) {
+  const dispatcher = createAgent({ ...proxy, noProxy: `${proxy.noProxy},${LOOPBACK}` });
   return async (address: string, options: FetchOptions) => {
     const { method, headers, body = null, signal = null } = options;
     let url = new URL(address);
@@ -44,7 +39,8 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings) {
         body,
         signal,
       });
-      const bytes = await readBody(response);
+      const bytes = await readBody(response, SIZE_LIMIT);
+      if (bytes === null) throw new GitHubError(0, 'GitHub gave an answer that is too large');
       // undici reuses the connection only after that; the next request would open another one.
       await new Promise(setImmediate);
       const { location } = response.headers;
@@ -59,17 +55,6 @@ export function createFetch({ url: proxy, noProxy }: ProxySettings) {
     }
     throw new GitHubError(0, 'GitHub redirects in circles');
   };
-}
-
-async function readBody({ body }: Dispatcher.ResponseData): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > SIZE_LIMIT) throw new GitHubError(0, 'GitHub gave an answer that is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** The parts of a response that the client reads. */

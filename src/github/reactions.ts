@@ -11,12 +11,6 @@ import type { Reactable } from './event.ts';
  */
 export type Claim = 'ours' | 'taken' | 'failed' | 'refused' | 'none';
 
-interface Added {
-  readonly claim: Claim;
-  /** Null if it is not known. */
-  readonly id: number | null;
-}
-
 /** Shows the progress of a command to its author, and claims it. No call rejects. */
 export class Reactions {
   /** Null without a command; then nothing is done. */
@@ -24,7 +18,9 @@ export class Reactions {
   readonly #connect: () => Promise<GitHub>;
   readonly #log: Log;
   #tried: Promise<unknown> = Promise.resolve();
-  #rocket: Promise<Added> | undefined;
+  #rocket: Promise<Claim> | undefined;
+  /** Null unless this run certainly added the rocket. */
+  #rocketId: number | null = null;
 
   constructor(comment: Reactable | null, connect: () => Promise<GitHub>, log: Log) {
     this.#comment = comment;
@@ -33,16 +29,14 @@ export class Reactions {
   }
 
   async show(content: Exclude<ReactionContent, 'rocket'>): Promise<Claim> {
-    const comment = this.#comment;
-    return comment === null ? 'ours' : (await this.#add(comment, content)).claim;
+    return this.#comment === null ? 'ours' : this.#add(this.#comment, content);
   }
 
   /** Adds the rocket, once: the message is about to be sent. */
   async claim(): Promise<Claim> {
-    const comment = this.#comment;
-    if (comment === null) return 'ours';
-    this.#rocket ??= this.#addRocket(comment);
-    return (await this.#rocket).claim;
+    if (this.#comment === null) return 'ours';
+    this.#rocket ??= this.#addRocket(this.#comment);
+    return this.#rocket;
   }
 
   /** Removes the rocket if this run added it: the message was certainly not sent. */
@@ -50,8 +44,8 @@ export class Reactions {
     const [comment, rocket] = [this.#comment, this.#rocket];
     if (comment === null || rocket === undefined) return;
     const remove = async (github: GitHub): Promise<void> => {
-      const { claim, id } = await rocket;
-      if (claim === 'ours' && id !== null) await github.removeReaction(comment, id);
+      await rocket;
+      if (this.#rocketId !== null) await github.removeReaction(comment, this.#rocketId);
     };
     void this.#try('rocket was not removed', remove, () => {});
   }
@@ -62,24 +56,26 @@ export class Reactions {
   }
 
   /** Tries twice: otherwise another run could claim a command that this one failed to claim. */
-  async #addRocket(comment: Reactable): Promise<Added> {
-    const added = await this.#add(comment, 'rocket');
-    if (added.claim !== 'failed') return added;
+  async #addRocket(comment: Reactable): Promise<Claim> {
+    const claim = await this.#add(comment, 'rocket');
+    if (claim !== 'failed') return claim;
     const again = await this.#add(comment, 'rocket');
     // It may be the one that was just added without a response.
-    return again.claim === 'taken' ? added : again;
+    return again === 'taken' ? claim : again;
   }
 
-  #add(comment: Reactable, content: ReactionContent): Promise<Added> {
-    const add = async (github: GitHub): Promise<Added> => {
+  #add(comment: Reactable, content: ReactionContent): Promise<Claim> {
+    const add = async (github: GitHub): Promise<Claim> => {
       const reaction = await github.react(comment, content);
-      if (reaction === null) return { claim: 'none', id: null };
-      return { claim: reaction.isNew ? 'ours' : 'taken', id: reaction.id };
+      if (reaction === null) return 'none';
+      if (!reaction.isNew) return 'taken';
+      if (content === 'rocket') this.#rocketId = reaction.id;
+      return 'ours';
     };
-    const otherwise = (error: unknown): Added => ({
-      claim: comment.kind === 'review' ? 'none' : isRefusal(error) ? 'refused' : 'failed',
-      id: null,
-    });
+    const otherwise = (error: unknown): Claim => {
+      if (comment.kind === 'review') return 'none';
+      return isRefusal(error) ? 'refused' : 'failed';
+    };
     return this.#try(`${content} was not added`, add, otherwise);
   }
 

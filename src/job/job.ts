@@ -23,15 +23,14 @@ export type JobEvent =
   | { readonly kind: 'doubted'; readonly why: Reason; readonly pollMs: number }
   | { readonly kind: 'warning'; readonly text: string };
 
-/**
- * Called synchronously; `state` is what is true if the run ends here. A sentence returned on `sending` keeps
- * the message from going out.
- */
+/** `state` is what is true if the run ends here. A sentence returned on `sending` holds the message back. */
 export type Observer = (event: JobEvent, state: JobState) => string | undefined;
 
 export interface Job {
-  readonly inputs: Pick<Inputs, 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
+  readonly inputs: Pick<Inputs, 'onlyWhen' | 'wait' | 'timeoutMs' | 'settleMs' | 'pollIntervalMs'>;
   readonly context: AgentContext;
+  /** The pull request or issue that it had when it was planned; null if it had none. */
+  conversation: number | null;
   /** Another one once the job is planned. */
   observer: Observer;
   /** Spreads the polls of many jobs: see `paceOf`. */

@@ -37,9 +37,8 @@ export type Plan =
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
 
 /**
- * Whether to send the message. The first attempt does, unless another run sends it. A re-run does only
- * if the message was certainly not sent before: the comment must say that, or be complete and not
- * mention the message.
+ * Whether to send the message. A re-run does only if it was certainly not sent before: the comment must say
+ * that, or be complete and not mention the message.
  */
 export function planJob(
   { inputs, conversation }: Pick<RunContext, 'inputs' | 'conversation'>,
@@ -129,12 +128,9 @@ function refuseUnpolled(jobId: string, giveUp: GiveUp): Plan {
   const unknown = ours('so the action cannot tell whether an earlier attempt sent it.');
   switch (giveUp.kind) {
     case 'refused':
-      return refuse('error', sentence`${nothing}, ${unknown} ${giveUp.why}`);
+    // It cannot occur: these polls go on when the send queue is stopped.
     case 'stopped':
-      return refuse(
-        'skipped',
-        sentence`${nothing} before the API stopped accepting messages. ${giveUp.why}`,
-      );
+      return refuse('error', sentence`${nothing}, ${unknown} ${giveUp.why}`);
     case 'timed-out':
       return refuse(
         'timed-out',

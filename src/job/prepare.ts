@@ -49,7 +49,6 @@ function listSome(ids: readonly string[]): Reason {
   return sentence`${join(listed, ', ')}${ours(more > 0 ? ` and ${more} more` : '')}`;
 }
 
-/** The prompt of the workflow and, with a command, the text of the comment. */
 export function promptOf({ inputs, trigger, text }: RunContext): string {
   return inputs.command === null
     ? inputs.prompt

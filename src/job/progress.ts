@@ -124,7 +124,6 @@ const COUNTED = 20;
 /** Problems with a line of their own. The others are counted once a minute. */
 const MOST_PROBLEMS = 2;
 
-/** What the counted messages are called, by the event. */
 const COUNTERS = {
   delivered: 'sent',
   resumed: 'sent by an earlier attempt, and not sent again',

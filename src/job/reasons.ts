@@ -86,7 +86,6 @@ export function handledElsewhere(jobId: string, own: Turn, other: Turn | null): 
   return { result: 'skipped', reason: sentence`Nothing was sent to job ${jobId}: ${why}.` };
 }
 
-/** A doubt: another message followed ours. */
 export const OVERTAKEN = ours(
   'Another message was sent to it since: this is possibly the answer to that one.',
 );
@@ -188,8 +187,7 @@ export function notSent(
     case 'timed-out': {
       const limit = ours(`${span(timeoutMs)} (timeout-minutes)`);
       const late = sentence`${nothing} within ${limit}.`;
-      const { why } = cause;
-      return { result: 'timed-out', reason: why.length === 0 ? late : sentence`${late} ${why}` };
+      return { result: 'timed-out', reason: join([late, cause.why]) };
     }
     case 'cancelled': {
       const what = isReadOnly ? sentence`job ${jobId} was polled` : ours('the message was sent');

@@ -28,12 +28,7 @@ import { confirmDelivery, waitUntilDone } from './wait.ts';
 
 export interface Message {
   readonly prompt: string;
-  /** The statuses in which the job gets the message; null is any. */
-  readonly onlyWhen: ReadonlySet<Status> | null;
-  /**
-   * Whether the job is polled before the message: not at all, once to find its pull request, or just
-   * before the message, so that later polls can be compared with it.
-   */
+  /** Whether the job is polled before: `once` to find its pull request, or `fresh` to compare later polls with. */
   readonly baseline: 'none' | 'once' | 'fresh';
   /** When the first poll begins: before the message is announced, together with that, or afterwards. */
   readonly firstPoll: 'before' | 'beside' | 'after';
@@ -89,7 +84,7 @@ async function carryOut(
 
 /** A job in a status that `only-when` leaves out gets no message in any case, which is no error. */
 async function refuse(job: Job, end: End, message: Message): Promise<End> {
-  if (message.onlyWhen === null) return end;
+  if (job.inputs.onlyWhen === null) return end;
   const read = await withRetries(job.context, baselineReader(job, message));
   return read.kind === 'unwanted' ? withoutMessage(job, read) : end;
 }
@@ -179,8 +174,9 @@ function withoutMessage(job: Job, cause: GiveUp | Unwanted): End {
 type Baseline = { readonly kind: 'ready' } | GiveUp | Retry | Unwanted;
 
 /** Returns a function that polls the job unless the baseline is fresh. */
-function baselineReader(job: Job, { baseline, onlyWhen }: Message): () => Promise<Baseline> {
+function baselineReader(job: Job, { baseline }: Message): () => Promise<Baseline> {
   const { context } = job;
+  const { onlyWhen } = job.inputs;
   const poll = pollerBeforeSend(job);
   let readAt: number | null = null;
   return async () => {
@@ -233,14 +229,12 @@ function statusOf({ record }: JobState): Status {
 
 /** Sends nothing. Polls once or, with a wait, until the agent is done. */
 async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
-  const { inputs, context } = job;
   if (isUnfinished) update(job, { sentAt: rememberedSentAt(job) });
-  if (inputs.wait) return waitUntilDone(job);
-  const poll = pollerBeforeSend(job);
-  const end = await withRetries(context, poll);
-  if (end.kind !== 'fetched') return notSent(job.state, inputs, end);
-  take(job, end.record);
-  return isFinal(end.record.status)
+  if (job.inputs.wait) return waitUntilDone(job);
+  const poll = await withRetries(job.context, pollerBeforeSend(job));
+  if (poll.kind !== 'fetched') return withoutMessage(job, poll);
+  take(job, poll.record);
+  return isFinal(poll.record.status)
     ? done(job.state, NO_REASON)
     : { result: 'active', reason: NO_REASON };
 }

@@ -1,14 +1,14 @@
 import { withRetries } from '../agent/client.ts';
 import type { RunContext } from '../context.ts';
 import { isTrusted } from '../github/authorize.ts';
-import { Deadline } from '../github/deadline.ts';
 import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
+import { TimeLimit } from '../github/time-limit.ts';
 import type { Note } from '../memory/announcements.ts';
 import { isCommand } from '../memory/claim.ts';
 import { ownPullRequest } from '../pull-request-link.ts';
 import { NO_REASON } from '../reason.ts';
-import type { JobState, Turn } from '../turn.ts';
+import type { Turn } from '../turn.ts';
 import { BATCH_SIZE, Batch } from './batch.ts';
 import { type Job, type JobEvent, type Observer, pollerBeforeSend } from './job.ts';
 import {
@@ -69,54 +69,47 @@ class Fleet {
   }
 
   async run(jobId: string, index: number, batch: Batch): Promise<void> {
-    const { inputs, updates, states, agent } = this.#context;
+    const { inputs, updates, states, agent, conversation } = this.#context;
     const state = unplannedState(jobId, this.#own, !inputs.send);
     states.set(jobId, state);
     const job: Job = {
-      ...{ inputs, context: agent, observer: this.#progress, state, warned: new Set() },
+      ...{ inputs, context: agent, conversation, observer: this.#progress },
+      ...{ state, warned: new Set() },
       ...{ pace: paceOf(index, this.#size), firstPollMs: firstPollMs(index) },
     };
     if (!inputs.send) batch.leave(jobId);
-    let { conversation, memory } = await this.#locate(job);
+    let memory = await this.#locate(job);
     // If another use of the step was faster, the job is planned again without its turn.
-    while (!(await this.#carryOut(job, conversation, memory, batch))) {
-      memory = await updates.load(this.#conversationOf(job.state, conversation));
+    while (!(await this.#carryOut(job, memory, batch))) {
+      memory = await updates.load(this.#conversationOf(job));
     }
   }
 
-  /**
-   * Finds the pull request or issue of a job, and what is remembered there. In the first attempt the memory
-   * is not needed: nothing was sent before.
-   */
-  async #locate(job: Job) {
-    const { inputs, info, agent, updates, conversation, memory } = this.#context;
+  /** Finds the conversation of a job, and what is remembered there. The first attempt needs no memory. */
+  async #locate(job: Job): Promise<JobMemory> {
+    const { inputs, info, agent, updates, memory } = this.#context;
     const needsMemory = inputs.send ? info.attempt > 1 : inputs.wait;
-    if (!needsMemory) return { conversation, memory: null };
-    if (!this.#isFromJob || !inputs.comment) return { conversation, memory: await memory };
+    if (!needsMemory) return null;
+    if (!this.#isFromJob || !inputs.comment) return memory;
     const unstopped = { ...agent, queue: { ...agent.queue, stopped: NEVER } };
     const poll = await withRetries(unstopped, pollerBeforeSend(job, unstopped));
-    if (poll.kind !== 'fetched') return { conversation: null, memory: poll };
-    const found = ownPullRequest(poll.record.prLink, info.repositoryUrl);
-    return { conversation: found, memory: await updates.load(found) };
+    if (poll.kind !== 'fetched') return poll;
+    job.conversation = ownPullRequest(poll.record.prLink, info.repositoryUrl);
+    return updates.load(job.conversation);
   }
 
   /** Plans a job, and carries the plan out. Resolves to whether that was possible; if not, plan it again. */
-  #carryOut(
-    job: Job,
-    conversation: number | null,
-    memory: JobMemory,
-    batch: Batch,
-  ): Promise<boolean> {
+  #carryOut(job: Job, memory: JobMemory, batch: Batch): Promise<boolean> {
     const { inputs, states, updates } = this.#context;
     const { jobId } = job.state;
     const plan = this.#plan(jobId, memory);
     job.state = stateOf(job.state, plan, this.#own, inputs.wait);
     states.set(jobId, job.state);
     const isWritten = this.#isWritten(plan);
-    if (isWritten) updates.update(job.state, conversation);
-    job.observer = this.#observer(isWritten, conversation, batch);
+    if (isWritten) updates.update(job.state, job.conversation);
+    job.observer = this.#observer(job, isWritten, batch);
     this.#say(jobId, plan);
-    return runJob(job, plan, this.#message(job, plan, conversation, batch));
+    return runJob(job, plan, this.#message(job, plan, batch));
   }
 
   #plan(jobId: string, found: JobMemory): Plan {
@@ -157,12 +150,11 @@ class Fleet {
     return !isContinued || plan.turn.runId === this.#own.runId;
   }
 
-  #message(job: Job, plan: Plan, conversation: number | null, batch: Batch): Message {
+  #message(job: Job, plan: Plan, batch: Batch): Message {
     const { inputs, agent, updates, info, runtime } = this.#context;
     const pollsForComment = inputs.comment && this.#isFromJob;
     return {
       prompt: this.#prompt,
-      onlyWhen: inputs.onlyWhen,
       baseline:
         inputs.wait || inputs.onlyWhen !== null ? 'fresh' : pollsForComment ? 'once' : 'none',
       firstPoll: this.#firstPoll(pollsForComment),
@@ -171,12 +163,12 @@ class Fleet {
         info.attempt > 1 && plan.kind === 'send' && plan.earlier === null && !isCommand(this.#own),
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
-        const number = this.#conversationOf(job.state, conversation);
-        updates.update(job.state, number);
-        if (number === null && info.attempt === 1) this.#warnOfNoPullRequest();
+        const conversation = this.#conversationOf(job);
+        updates.update(job.state, conversation);
+        if (conversation === null && info.attempt === 1) this.#warnOfNoPullRequest();
         const noting = batch.announce(job.state);
         const leftMs = Math.max(0, agent.deadline - agent.clock.now());
-        const inTime = new Deadline(agent.clock, leftMs).waitFor(noting, runtime.signal);
+        const inTime = new TimeLimit(agent.clock, leftMs).waitFor(noting, runtime.signal);
         return inTime.catch((error): Note => ({ kind: 'missing', why: reasonFor(error) }));
       },
     };
@@ -192,7 +184,7 @@ class Fleet {
   }
 
   /** Logs what happens, and keeps the batch, the comment and the output file up to date. */
-  #observer(isWritten: boolean, conversation: number | null, batch: Batch): Observer {
+  #observer(job: Job, isWritten: boolean, batch: Batch): Observer {
     const { updates, writeOutputs } = this.#context;
     return (event, state) => {
       const { kind } = event;
@@ -200,7 +192,7 @@ class Fleet {
       if (LEAVES_BATCH.has(kind)) batch.leave(state.jobId);
       if (kind === 'withdrawn') updates.withdraw(state.jobId);
       if (isWritten && (kind === 'delivered' || kind === 'ended')) {
-        updates.update(state, this.#conversationOf(state, conversation));
+        updates.update(state, this.#conversationOf(job));
       }
       // The end of a single job is written when the run ends.
       const isDue = kind === 'ended' ? this.#size > 1 : CHANGES_DELIVERY.has(kind);
@@ -208,12 +200,12 @@ class Fleet {
     };
   }
 
-  /** The pull request that the job has now, if the event does not name one; else the `known` one. */
-  #conversationOf({ record, turn }: JobState, known: number | null): number | null {
-    if (!this.#isFromJob) return known;
+  /** The one that the event names or, if it names none, the pull request that the job has now. */
+  #conversationOf({ conversation, state: { record, turn } }: Job): number | null {
+    if (!this.#isFromJob) return conversation;
     // The response to the message may lack the link that a poll has returned.
     const prLink = record?.prLink ?? turn.base?.prLink ?? null;
-    return ownPullRequest(prLink, this.#context.info.repositoryUrl) ?? known;
+    return ownPullRequest(prLink, this.#context.info.repositoryUrl) ?? conversation;
   }
 
   #warn(text: string): void {

@@ -17,10 +17,7 @@ const SPREAD = 0.1;
 /** The multiples of the golden ratio, modulo 1, are spread evenly. */
 const GOLDEN = 0.618_033_988_749_895;
 
-/**
- * The factor of the intervals of one of `count` jobs: 1 on average, and different from that of its neighbours, so
- * that polls spread out instead of coming in bursts.
- */
+/** The factor of the intervals of a job: 1 on average, and not that of its neighbours, so that polls spread out. */
 export function paceOf(index: number, count: number): number {
   return count === 1 ? 1 : 1 + SPREAD * (((index * GOLDEN) % 1) - 0.5);
 }

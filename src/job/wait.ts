@@ -15,10 +15,7 @@ const CONFIRM_INTERVAL_MS = 5000;
 /** Milliseconds for a poll that starts at the deadline. */
 const LAST_POLL_MS = 1500;
 
-/**
- * Polls the job to find out whether a doubtful message was delivered. A change of the job shows
- * that only if the agent had finished its work before the message.
- */
+/** Whether a doubtful message arrived. A change of the job shows that only if the agent was done before. */
 export async function confirmDelivery(job: Job, why: Reason): Promise<boolean> {
   const { context, inputs } = job;
   const { clock, signal } = context;

@@ -1,11 +1,12 @@
-import { Deadline } from '../github/deadline.ts';
 import { GitHubError, isUnclear, neededFor, reasonFor } from '../github/errors.ts';
 import type { Claim } from '../github/reactions.ts';
+import { TimeLimit } from '../github/time-limit.ts';
 import { join, ours, type Reason, sentence } from '../reason.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { JobState, Turn } from '../turn.ts';
 import { findHolder, isCommand } from './claim.ts';
-import { LIST_LAG_MS, type MemoryOptions, type Reading } from './conversation.ts';
+import { LIST_LAG_MS, type Reading } from './comment-store.ts';
+import type { MemoryContext } from './context.ts';
 import { copiesOf, findJob, type Ledger } from './ledger.ts';
 import type { Pace } from './pace.ts';
 import type { Target } from './target.ts';
@@ -14,10 +15,7 @@ import type { TrackedJobs } from './tracked-jobs.ts';
 // What happens in the comments before messages are sent: they are read, the messages are noted in them, and
 // it is decided whether another run sends one of them.
 
-/**
- * What the comment remembers of earlier runs and attempts, or why it cannot be read. Null if there is no pull
- * request or issue, or `comment` is `false`.
- */
+/** What the comment remembers, or why it cannot be read. Null without a conversation or with `comment: false`. */
 export type Memory = Result<Pick<Reading, 'ledger' | 'isWhole'>, Reason> | null;
 
 /** The result of an announcement. */
@@ -26,10 +24,7 @@ export type Note =
   | { readonly kind: 'noted' }
   /** `why` is a phrase. */
   | { readonly kind: 'missing'; readonly why: Reason }
-  /**
-   * Another run may be about to send the message, and not know of this one. `why` is a sentence, which also says
-   * what to do.
-   */
+  /** Another run may send the message, and not know of this one. `why` is a sentence with what to do. */
   | { readonly kind: 'unclear'; readonly why: Reason }
   /** Another run sends this message; null if it is not known which one. */
   | { readonly kind: 'taken'; readonly turn: Turn | null };
@@ -40,7 +35,7 @@ const BEFORE_MESSAGE_MS = 10_000;
 const LIST_LAG_OF_BOTH_MS = 2 * LIST_LAG_MS;
 
 export class Announcements {
-  readonly #options: MemoryOptions;
+  readonly #context: MemoryContext;
   readonly #jobs: TrackedJobs;
   readonly #pace: Pace;
   /** Resolves when the latest note in the queue may be written. */
@@ -50,8 +45,8 @@ export class Announcements {
   /** Whether GitHub did not respond in time: further messages do not wait for their note. */
   #isSilent = false;
 
-  constructor(options: MemoryOptions, jobs: TrackedJobs, pace: Pace) {
-    this.#options = options;
+  constructor(context: MemoryContext, jobs: TrackedJobs, pace: Pace) {
+    this.#context = context;
     this.#jobs = jobs;
     this.#pace = pace;
   }
@@ -61,7 +56,7 @@ export class Announcements {
     try {
       return ok(await this.#inTime(target.load()));
     } catch (error) {
-      if (this.#options.signal.aborted) return problem(ours('the run was cancelled'));
+      if (this.#context.signal.aborted) return problem(ours('the run was cancelled'));
       // The caller reports it if it matters. Writing the comment is tried again.
       const needed = ours(neededFor(error).replace(/\.$/, ''));
       return problem(join([reasonFor(error), needed], '. '));
@@ -70,12 +65,12 @@ export class Announcements {
 
   /** Rejects with a `GitHubError` if it takes too long. The work itself continues. */
   async #inTime<T>(work: Promise<T>, ms = BEFORE_MESSAGE_MS): Promise<T> {
-    const { clock, signal } = this.#options;
+    const { clock, signal } = this.#context;
     // If it fails after the time is over, nothing else handles the error.
     work.catch(() => {});
     const startedAt = clock.now();
     try {
-      return await new Deadline(clock, ms).waitFor(work, signal);
+      return await new TimeLimit(clock, ms).waitFor(work, signal);
     } catch (error) {
       // Timers may fire up to a millisecond early.
       const isLate = clock.now() - startedAt >= BEFORE_MESSAGE_MS - 1;
@@ -86,16 +81,16 @@ export class Announcements {
 
   #claim(): Promise<Claim> {
     this.#hasBegun = true;
-    return this.#options.claim();
+    return this.#context.claim();
   }
 
   /** Claims a command without a note. It never rejects. */
   async withoutNote(why: Reason | null, group: readonly JobState[] = []): Promise<Note> {
     // No message is sent after a cancellation.
-    if (this.#options.signal.aborted) return UNNEEDED;
+    if (this.#context.signal.aborted) return UNNEEDED;
     const claim = await this.#claim();
     // In a re-run, an earlier attempt may have claimed it.
-    const isFirst = this.#options.attempt === 1;
+    const isFirst = this.#context.attempt === 1;
     if (claim === 'taken' && isFirst) {
       for (const { jobId } of group) this.#jobs.withdraw(jobId);
       return { kind: 'taken', turn: null };
@@ -105,13 +100,10 @@ export class Announcements {
     return why === null ? NOTED : { kind: 'missing', why };
   }
 
-  /**
-   * Notes messages in one comment, and finds out whether another run sends one of them. It never rejects.
-   * From the moment the comment may be written, it takes 10 s or less.
-   */
+  /** Notes messages in one comment, and finds out whether another run sends one of them. It never rejects. */
   async announce(target: Target, group: readonly JobState[]): Promise<ReadonlyMap<string, Note>> {
     // A re-run sends nothing without a note, so it always waits.
-    const ms = this.#isSilent && this.#options.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;
+    const ms = this.#isSilent && this.#context.attempt === 1 ? 0 : BEFORE_MESSAGE_MS;
     const begun = Promise.withResolvers<void>();
     const givenUp = new AbortController();
     const before = target.working;
@@ -147,7 +139,7 @@ export class Announcements {
    * decides.
    */
   #mayBeTaken(group: readonly JobState[], error: unknown): boolean {
-    const { attempt, signal } = this.#options;
+    const { attempt, signal } = this.#context;
     const isPassing = isUnclear(error) || (error instanceof GitHubError && error.status === 429);
     return (
       attempt === 1 && !signal.aborted && isPassing && group.some(({ turn }) => isCommand(turn))
@@ -155,13 +147,12 @@ export class Announcements {
   }
 
   /**
-   * Resolves when a note may be written, to whether it is still needed. Only one note at a time waits: so
-   * the results of earlier messages are written before the notes of later ones, and little is left to write
-   * at the end of the run.
+   * Resolves when a note may be written, to whether it is still needed. Only one waits at a time, so that the
+   * results of earlier messages are written before later notes, and little is left for the end of the run.
    */
   #waitToNote(target: Target, group: readonly JobState[]): Promise<boolean> {
     const wait = this.#lastNote.then(async () => {
-      if (this.#isDue(group)) await this.#pace.wait(target.conversation.number);
+      if (this.#isDue(group)) await this.#pace.wait(target.conversation);
       return this.#isDue(group);
     });
     this.#lastNote = wait;
@@ -170,7 +161,7 @@ export class Announcements {
 
   /** Whether a message of the group may still be sent. */
   #isDue(group: readonly JobState[]): boolean {
-    return !this.#options.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
+    return !this.#context.signal.aborted && group.some(({ jobId }) => this.#jobs.isOpen(jobId));
   }
 
   /** Writes the note, claims the command and reads both back: three requests without other runs. */
@@ -179,9 +170,9 @@ export class Announcements {
     group: readonly JobState[],
     givenUp: AbortSignal,
   ): Promise<ReadonlyMap<string, Note>> {
-    const { conversation } = target;
+    const { conversation, store } = target;
     const notes = new Map<string, Note>();
-    const own = (): Ledger => this.#jobs.ledgerAt(conversation.number);
+    const own = (): Ledger => this.#jobs.ledgerAt(conversation);
     const check = (versions: readonly Ledger[], claim: Claim): void => {
       if (givenUp.aborted) return;
       for (const { jobId, turn } of group) {
@@ -189,7 +180,7 @@ export class Announcements {
         const holder = findHolder(versions, jobId, turn, claim);
         if (holder === null) continue;
         // A re-run that goes on otherwise reads again what is remembered by then.
-        if (this.#options.attempt > 1) target.forget();
+        if (this.#context.attempt > 1) target.forget();
         this.#jobs.withdraw(jobId);
         notes.set(jobId, { kind: 'taken', turn: holder });
       }
@@ -198,13 +189,13 @@ export class Announcements {
     const isOfCommand = group.some(({ turn }) => isCommand(turn));
     const isLater = this.#hasBegun && isOfCommand;
     // Another run may have noted its messages to these jobs in the meantime.
-    if (isLater || (isOfCommand && !conversation.isFresh)) target.forget();
+    if (isLater || (isOfCommand && !store.isFresh)) target.forget();
     const first = await target.loadNow();
     check([first.ledger], 'taken');
     if (notes.size === group.length) return notes;
     this.#hasBegun ||= isOfCommand;
     let claiming: Promise<Claim> | undefined;
-    const reading = await conversation.writeUntilItShows(own, {
+    const reading = await store.writeUntilItShows(own, {
       onWritten: () => {
         // A run that has ended meanwhile does not take back what it claims afterwards.
         if (this.#isDue(group)) claiming ??= this.#claim();
@@ -216,7 +207,7 @@ export class Announcements {
     // The claim does not count for these jobs: another run may have decided before we noted them, or may
     // go by the first note.
     const claim = isLater && claimed === 'ours' ? 'none' : claimed;
-    if (this.#options.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
+    if (this.#context.attempt === 1 && claim === 'ours') check([reading.ledger], claim);
     else check(await this.#readVersions(target, own, claim), claim);
     const isUncertain = claim === 'taken' || claim === 'failed';
     for (const state of group) {
@@ -228,32 +219,31 @@ export class Announcements {
   }
 
   #withoutRoom({ turn }: JobState): Note {
-    const isFirst = this.#options.attempt === 1 && isCommand(turn);
+    const isFirst = this.#context.attempt === 1 && isCommand(turn);
     return isFirst ? { kind: 'unclear', why: NO_ROOM } : NO_ROOM_LEFT;
   }
 
   /**
-   * Whether an earlier attempt may have sent the message. In a re-run, a claim may be from an attempt
-   * whose note was never written. Our turn then becomes `unknown`, so that the next attempt does not
-   * send the message either.
+   * Whether an earlier attempt may have sent the message: it may have claimed it without ever writing a note.
+   * Our turn then becomes `unknown`, so that the next attempt does not send the message either.
    */
   #doubt({ jobId, turn }: JobState): boolean {
     const isKnown = turn.mark !== turn.owner;
-    if (this.#options.attempt === 1 || isKnown) return false;
+    if (this.#context.attempt === 1 || isKnown) return false;
     this.#jobs.replace(jobId, { delivery: 'unknown', result: 'error', reason: CLAIMED_BEFORE });
     return true;
   }
 
   /** All versions of all comments, after lists show new comments. */
   async #readVersions(target: Target, own: () => Ledger, claim: Claim): Promise<readonly Ledger[]> {
-    const { clock, signal } = this.#options;
+    const { clock, signal } = this.#context;
     // A cancellation ends the pause early, and then no message is sent.
     const isUnclaimed = claim === 'failed' || claim === 'refused';
     const lagMs = isUnclaimed ? LIST_LAG_OF_BOTH_MS : LIST_LAG_MS;
     await clock.sleep(lagMs, signal).catch(() => {});
-    const reading = await target.conversation.read('versions');
+    const reading = await target.store.read('versions');
     if (reading.isShown) return reading.versions;
-    return (await target.conversation.writeUntilItShows(own, { withVersions: true })).versions;
+    return (await target.store.writeUntilItShows(own, { withVersions: true })).versions;
   }
 }
 

@@ -104,10 +104,7 @@ export function findHolder(
   );
 }
 
-/**
- * Whether the owner of a turn has noted messages of the same command to other jobs before. Its claim
- * was decided then, so it says nothing about this turn.
- */
+/** Whether the owner of a turn noted messages of the command to other jobs before, when its claim was decided. */
 function isNotedLater(
   { origin, owner }: Turn,
   versions: readonly Ledger[],

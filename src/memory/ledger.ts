@@ -5,31 +5,23 @@ import { hasEnded, type JobRecord, type Turn } from '../turn.ts';
 
 export interface Ledger {
   readonly jobs: readonly LedgerJob[];
-  /**
-   * The newest run of which a turn was dropped for lack of room; null if none was. Turns of this run and
-   * older ones may be missing.
-   */
+  /** The newest run of which a turn was dropped for lack of room, or null. Older ones may lack turns, too. */
   readonly trimmed: string | null;
 }
 
-/** What is remembered of a job. */
 export interface LedgerJob {
   readonly id: string;
   /** As the API returned it last; null if it never did. */
   readonly record: LedgerRecord | null;
   /** The newest first. */
   readonly turns: readonly Turn[];
-  /**
-   * The copies of the same turns by other processes. One of them takes over if the message of the first
-   * copy was refused. Undefined if there are none.
-   */
+  /** Copies of the same turns by other processes. One takes over if the message of the first was refused. */
   readonly others?: readonly Turn[];
 }
 export type LedgerRecord = Pick<JobRecord, 'status' | 'model' | 'source' | 'prLink'>;
 
 export const EMPTY: Ledger = { jobs: [], trimmed: null };
 
-/** Every copy of its turns. */
 export function copiesOf({ turns, others = [] }: LedgerJob): readonly Turn[] {
   return [...turns, ...others];
 }
@@ -38,10 +30,7 @@ export function findJob(ledger: Ledger, id: string): LedgerJob | undefined {
   return ledger.jobs.find((job) => job.id === id);
 }
 
-/**
- * Everything that any of the ledgers contains. If a job has several records, the last one counts, so
- * the newest ledger must be the last.
- */
+/** Everything that any of the ledgers contains. The newest must be the last, because its records count. */
 export function unite(ledgers: readonly Ledger[]): Ledger {
   const jobs = Map.groupBy(
     ledgers.flatMap((ledger) => ledger.jobs),
@@ -153,10 +142,7 @@ export function intersect(ledger: Ledger, other: Ledger): Ledger {
   return { ...ledger, jobs };
 }
 
-/**
- * Whether a ledger contains each of these turns in the same or a newer version, and a `trimmed` that is
- * not older.
- */
+/** Whether a ledger has these turns in the same or a newer version, and a `trimmed` that is not older. */
 export function contains(ledger: Ledger, own: Ledger): boolean {
   if (newerRun(ledger.trimmed, own.trimmed) !== ledger.trimmed) return false;
   return own.jobs.every((job) => {
@@ -185,7 +171,6 @@ function newerTurn(one: Turn, other: Turn): number {
   );
 }
 
-/** The order of two different texts. */
 function compare(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }

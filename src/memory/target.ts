@@ -1,10 +1,12 @@
 import { GitHubError } from '../github/errors.ts';
-import type { Conversation, Reading } from './conversation.ts';
+import { CommentStore, type Reading } from './comment-store.ts';
+import type { MemoryContext } from './context.ts';
 
 // The comment on one pull request or issue as this run works on it: its queue, and what was read and written.
 
 export class Target {
-  readonly conversation: Conversation;
+  readonly conversation: number;
+  readonly store: CommentStore;
   /** The progress of its jobs at the last write. */
   written = '';
   /** Whether something has changed since the last write. */
@@ -15,9 +17,10 @@ export class Target {
   #reading: Promise<Reading> | null = null;
   #working: Promise<unknown> = Promise.resolve();
 
-  constructor(conversation: Conversation, readsAllPages: boolean) {
+  constructor(conversation: number, context: MemoryContext) {
     this.conversation = conversation;
-    this.#readsAllPages = readsAllPages;
+    this.store = new CommentStore(conversation, context);
+    this.#readsAllPages = context.attempt > 1;
   }
 
   /** Resolves when all work on the comment is done. It never rejects. */
@@ -41,7 +44,7 @@ export class Target {
   /** The same at once, for work that was enqueued. */
   loadNow(): Promise<Reading> {
     if (this.#reading === null) {
-      this.#reading = this.conversation.read(this.#readsAllPages ? 'all' : 'newest');
+      this.#reading = this.store.read(this.#readsAllPages ? 'all' : 'newest');
       // The next call tries again.
       this.#reading.catch(() => this.forget());
     }

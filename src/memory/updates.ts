@@ -4,7 +4,7 @@ import { ours } from '../reason.ts';
 import { problem } from '../result.ts';
 import type { JobState } from '../turn.ts';
 import { Announcements, type Memory, type Note } from './announcements.ts';
-import { Conversation, type MemoryOptions } from './conversation.ts';
+import type { MemoryContext } from './context.ts';
 import { findJob, type Ledger } from './ledger.ts';
 import { Pace } from './pace.ts';
 import { Target } from './target.ts';
@@ -17,7 +17,7 @@ import { isOver, TrackedJobs } from './tracked-jobs.ts';
 const MOST_CONVERSATIONS = 200;
 
 export class Updates {
-  readonly #options: MemoryOptions;
+  readonly #context: MemoryContext;
   readonly #jobs: TrackedJobs;
   readonly #targets = new Map<number, Target>();
   readonly #leftOut = new Set<number>();
@@ -26,24 +26,23 @@ export class Updates {
   readonly #announcements: Announcements;
   #expectsMore = false;
 
-  constructor(options: MemoryOptions) {
-    this.#options = options;
-    this.#jobs = new TrackedJobs(options.clock);
-    this.#pace = new Pace(options.clock, options.signal);
-    this.#announcements = new Announcements(options, this.#jobs, this.#pace);
+  constructor(context: MemoryContext) {
+    this.#context = context;
+    this.#jobs = new TrackedJobs(context.clock);
+    this.#pace = new Pace(context.clock, context.signal);
+    this.#announcements = new Announcements(context, this.#jobs, this.#pace);
   }
 
   /** Reads what is remembered on a pull request or issue. It never rejects. */
   async load(number: number | null): Promise<Memory> {
-    if (!this.#options.comment || number === null) return null;
+    if (!this.#context.comment || number === null) return null;
     const target = this.#targetAt(number);
     return target === null ? problem(ours(TOO_MANY)) : this.#announcements.load(target);
   }
 
   /**
-   * Notes in the comments that messages are about to be sent, and finds out whether another run sends one
-   * of them. Returns a promise for each job, which never rejects. From the moment its comment may be
-   * written, it takes 10 s or less.
+   * Notes in the comments that messages are about to be sent, and finds out whether another run sends one of
+   * them. The promises never reject, and take 10 s at most once their comment may be written.
    */
   announce(states: readonly JobState[]): ReadonlyMap<string, Promise<Note>> {
     const notes = new Map<string, Promise<Note>>();
@@ -53,7 +52,7 @@ export class Updates {
       const job = this.#jobs.store(state, null);
       const [number] = job.conversations;
       const target = number === undefined ? null : this.#targetAt(number);
-      if (this.#options.comment && target !== null) {
+      if (this.#context.comment && target !== null) {
         job.isAnnounced = true;
         groups.set(target, [...(groups.get(target) ?? []), state]);
       } else {
@@ -73,15 +72,12 @@ export class Updates {
     return notes;
   }
 
-  /**
-   * Stores the state of a job and its pull request or issue: another one only once the message is out. The
-   * comment is updated without delaying the run.
-   */
+  /** Stores the state of a job and its pull request or issue. The comment is updated without delaying the run. */
   update(state: JobState, number: number | null): void {
     const isNew = !this.#jobs.has(state.jobId);
     const { conversations } = this.#jobs.store(state, number);
     // The first state of a job, before it does anything, is not written.
-    if (!this.#options.comment || isNew) return;
+    if (!this.#context.comment || isNew) return;
     for (const conversation of conversations) {
       const target = this.#targetAt(conversation);
       if (target !== null) this.#refresh(target);
@@ -105,24 +101,19 @@ export class Updates {
 
   /**
    * Writes what is not written yet, until a read-back shows it. It never rejects. Resolves to the URLs of the
-   * comments, the text of those that could not be written, and the jobs whose state has changed because other
-   * runs have sent messages to them.
+   * comments, the text of those not written, and the jobs that messages of other runs have changed.
    */
   async flush() {
-    const { deadline, text } = this.#options;
+    const { timeLimit, text } = this.#context;
     const targets = [...this.#targets.values()];
     for (const target of targets) if (target.isStale) this.#finish(target);
     // What is not written in time is reported below.
-    await deadline.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
+    await timeLimit.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
     const failed = targets.filter(({ failure }) => failure !== null);
-    const [first, ...others] = failed;
-    if (first !== undefined) {
-      const isForgotten = failed.some((target) => this.#isForgotten(target));
-      this.#options.log.warning(unwritable([first, ...others], first.failure, isForgotten));
-    }
+    this.#warnOfUnwritten(failed);
     this.#warnOfLeftOut();
     return {
-      urls: targets.map(({ conversation }) => conversation.url).filter((url) => url !== ''),
+      urls: targets.map(({ store }) => store.url).filter((url) => url !== ''),
       unwritten: failed.map((target) => text.visible(this.#own(target))).join('\n\n'),
       reviewed: [...this.#reviewed.values()],
     };
@@ -136,8 +127,7 @@ export class Updates {
       this.#leftOut.add(number);
       return null;
     }
-    const conversation = new Conversation(number, this.#options);
-    const target = new Target(conversation, this.#options.attempt > 1);
+    const target = new Target(number, this.#context);
     this.#targets.set(number, target);
     return target;
   }
@@ -145,13 +135,13 @@ export class Updates {
   /** Writes the comment if the progress of its jobs has changed enough. */
   #refresh(target: Target): void {
     target.isStale = true;
-    const states = this.#jobs.statesAt(target.conversation.number);
+    const states = this.#jobs.statesAt(target.conversation);
     if (this.#expectsMore && states.length > 1) return;
     const ended = states.filter(isOver).length;
     const isLast = ended === states.length;
     const areOut = states.every((state) => isOver(state) || state.turn.delivery === 'sent');
     // Without a wait, the end follows at once.
-    if (!isLast && !(areOut && this.#options.wait)) return;
+    if (!isLast && !(areOut && this.#context.wait)) return;
     const tenth = isLast ? 10 : states.length < 10 ? 0 : Math.floor((ended * 10) / states.length);
     const progress = `${states.length} jobs, ${tenth} tenths`;
     if (target.written === progress) return;
@@ -162,29 +152,29 @@ export class Updates {
 
   #write(target: Target): void {
     this.#enqueue(target, async () => {
-      await this.#pace.wait(target.conversation.number);
+      await this.#pace.wait(target.conversation);
       target.isStale = false;
-      await target.conversation.write(this.#own(target));
+      await target.store.write(this.#own(target));
     });
   }
 
   /** The last write of a comment, repeated until a read-back shows it. */
   #finish(target: Target): void {
-    const { conversation } = target;
+    const { conversation, store } = target;
     this.#enqueue(target, async () => {
-      if (!conversation.hasWritten && !this.#jobs.needComment(conversation.number)) {
+      if (!store.hasWritten && !this.#jobs.needComment(conversation)) {
         target.isStale = false;
         return;
       }
-      await this.#pace.wait(conversation.number);
-      const { ledger } = await conversation.read();
+      await this.#pace.wait(conversation);
+      const { ledger } = await store.read();
       this.#review(target, ledger);
       target.isStale = false;
       if (this.#isKnown(target, ledger)) return;
-      await conversation.writeUntilItShows(() => this.#own(target), { isLast: true });
+      await store.writeUntilItShows(() => this.#own(target), { isLast: true });
       target.failure = null;
       // A superfluous comment does no harm.
-      await conversation.reconcile().catch(() => {});
+      await store.reconcile().catch(() => {});
     });
   }
 
@@ -211,48 +201,47 @@ export class Updates {
   }
 
   #review(target: Target, ledger: Ledger): void {
-    for (const state of this.#jobs.statesAt(target.conversation.number)) {
+    for (const state of this.#jobs.statesAt(target.conversation)) {
       const job = findJob(ledger, state.jobId);
       if (job === undefined) continue;
-      const reviewed = this.#options.review(state, job);
+      const reviewed = this.#context.review(state, job);
       if (reviewed !== state) this.#reviewed.set(state.jobId, reviewed);
       this.#jobs.store(reviewed, null);
     }
   }
 
   /** Whether a message is out that no comment of this run mentions. */
-  #isForgotten({ conversation: { url, number } }: Target): boolean {
-    const states = this.#jobs.statesAt(number);
-    return url === '' && states.some(({ turn }) => turn.delivery !== 'not-sent');
+  #isForgotten({ conversation, store }: Target): boolean {
+    const states = this.#jobs.statesAt(conversation);
+    return store.url === '' && states.some(({ turn }) => turn.delivery !== 'not-sent');
   }
 
   #own({ conversation }: Target): Ledger {
-    return this.#jobs.ledgerAt(conversation.number);
+    return this.#jobs.ledgerAt(conversation);
+  }
+
+  #warnOfUnwritten(failed: readonly Target[]): void {
+    const [first, ...others] = failed;
+    if (first === undefined) return;
+    const { conversation, failure } = first;
+    const more =
+      ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
+    const remembered = failed.some((target) => this.#isForgotten(target))
+      ? 'a re-run will not know what was sent, and may send it again'
+      : 'later runs may not know how it ended';
+    const text =
+      `The comment on #${conversation}${more} could not be read or written: ${whyOf(failure)}. The job ` +
+      `summary holds its text, and ${remembered}. ${neededFor(failure)}`;
+    this.#context.log.warning(text.trim());
   }
 
   #warnOfLeftOut(): void {
     const { size } = this.#leftOut;
     if (size === 0) return;
-    this.#options.log.warning(
+    this.#context.log.warning(
       `${size} more pull requests have no comment: ${TOO_MANY}. A re-run will not send to their jobs again.`,
     );
   }
 }
 
 const TOO_MANY = `one run comments on ${MOST_CONVERSATIONS} pull requests and issues at most`;
-
-function unwritable(
-  [first, ...others]: readonly [Target, ...Target[]],
-  error: unknown,
-  isForgotten: boolean,
-): string {
-  const more =
-    ['', ', and that on 1 other,'][others.length] ?? `, and those on ${others.length} others,`;
-  const remembered = isForgotten
-    ? 'a re-run will not know what was sent, and may send it again'
-    : 'later runs may not know how it ended';
-  const text =
-    `The comment on #${first.conversation.number}${more} could not be read or written: ${whyOf(error)}. The job ` +
-    `summary holds its text, and ${remembered}.`;
-  return `${text} ${neededFor(error)}`.trim();
-}

@@ -5,7 +5,7 @@ import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { isFinal, type JobState } from '../turn.ts';
-import { type Report, reasonOf, toOutputs } from './outputs.ts';
+import { overallReason, type Report, toOutputs } from './outputs.ts';
 import { failing, worst, worstFirst } from './ranking.ts';
 import { renderSummary } from './summary.ts';
 
@@ -72,7 +72,7 @@ export async function conclude(context: RunContext): Promise<0 | 1> {
   };
   const changed = report.states.find((state, index) => state !== before[index]);
   if (changed !== undefined) {
-    log.warning(reasonOf(changed, report.states), labelOfState(changed).title);
+    log.warning(overallReason(changed, report.states), labelOfState(changed).title);
   }
   if (urls.length > 0 || changed !== undefined) problem = writeOutputs(runtime, report);
   writeSummary(runtime, report);
@@ -122,7 +122,7 @@ function annotate(log: Log, states: readonly JobState[], failed: readonly JobSta
   if (main === undefined) return;
   const { result } = main.turn;
   const { title } = labelOfState(main);
-  const reason = reasonOf(main, states);
+  const reason = overallReason(main, states);
   // The annotation has the reason of a single job.
   if (states.length === 1) log.info(lineOf(main, ''));
   else listStates(log, states);

@@ -10,10 +10,7 @@ export const OPEN: ReadonlySet<Kind> = new Set(['sending', 'working']);
 /** Jobs that need no attention, which are folded if there are many. */
 export const CALM: ReadonlySet<Kind> = new Set([...OPEN, 'sent', 'completed', 'skipped']);
 
-/**
- * The heading: the title of one job, or `38 of 60 agent jobs done`, with the icon that needs most attention.
- * There is at least one label.
- */
+/** The title of one job, or `38 of 60 agent jobs done`, with the worst icon. There is at least one label. */
 export function headingOf(labels: readonly Label[]): string {
   const worst = labels.reduce((one, other) => (byAttention(one, other) <= 0 ? one : other));
   if (labels.length === 1) {
@@ -39,10 +36,7 @@ export function countsOf(labels: readonly Label[]): string {
   return isSaid ? '' : countLabels(labels, ' · ');
 }
 
-/**
- * The heading while the messages are being sent. GitHub's email shows a comment as it was created, so it
- * begins with who asked for what.
- */
+/** While messages are sent: who asked for what, because GitHub's email has the comment as it was created. */
 export function headingOfNew(by: string | null, whom: string, prompt: string): string {
   const who =
     by === null

@@ -76,10 +76,7 @@ function countHidden(rows: readonly Row[]): string {
   return `${rows.length} more jobs are not shown for lack of room: ${counts}.`;
 }
 
-/**
- * Titles, and functions that return the cells. Job IDs may be long, so they come after what people recognize
- * jobs by.
- */
+/** Titles and cells. Job IDs may be long, so they come after what people recognize jobs by. */
 function columnsFor(
   rows: readonly Row[],
 ): readonly (readonly [title: string, cellOf: (row: Row) => string])[] {

@@ -33,10 +33,7 @@ export function quotation(text: string, limit = 1000): string {
   return `${block}\n\n${small(`Only the first ${MOST_LINES} lines are shown.`)}`;
 }
 
-/**
- * Everything that Markdown or GitHub would not show as plain text. Our own words need this check because
- * they may come from a comment, which people may have edited.
- */
+/** All that GitHub would not show as plain text. Our words may come from a comment that people have edited. */
 const MARKUP = /[<>[\]@#*~|\\&`]|(?<!\w)_|_(?!\w)|:\/\/|www\.|\bgh-\d|\b[\da-f]{7,40}\b|\p{C}/iu;
 
 /** A sentence in normal type, in which only text by others is code. */

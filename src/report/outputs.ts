@@ -28,7 +28,7 @@ export function toOutputs({ states, ended, commentUrls }: Report) {
     result: main?.turn.result ?? ended?.result ?? 'error',
     delivery: overallDelivery(states),
     confirmed: overallConfirmed(states),
-    reason: main === undefined ? (ended?.reason ?? '') : reasonOf(main, states),
+    reason: main === undefined ? (ended?.reason ?? '') : overallReason(main, states),
     'job-id': states.map(({ jobId }) => jobId).join('\n'),
     results: renderResults(states),
     'comment-url': commentUrls.join('\n'),
@@ -66,10 +66,7 @@ const LINKS_AND_TIMES: ReadonlySet<string> = new Set(['prLink', 'createdAt', 'ar
 /** Bytes of one line with its separator: other runners lose all outputs if a line is longer. */
 const LINE_LIMIT = 60_000;
 
-/**
- * One line per job. If there are too many long texts, each of them is cut. Links and times are complete
- * or `null`.
- */
+/** One line per job. If there are too many long texts, each is cut; links and times are complete or `null`. */
 function renderResults(states: readonly JobState[]): string {
   const linesAt = (limit: number): readonly string[] => states.map((state) => lineOf(state, limit));
   const limit = TEXT_LIMITS.find((one) => isSmall(linesAt(one))) ?? 0;
@@ -84,10 +81,7 @@ function isSmall(lines: readonly string[]): boolean {
   return total <= RESULTS_LIMIT && sizes.every((bytes) => bytes <= LINE_LIMIT);
 }
 
-/**
- * Lines by their state, which never changes, and by limit. The outputs are written whenever one of up to
- * 500 jobs changes, and only its line is made again.
- */
+/** By state, which never changes, and by limit: if one of 500 jobs changes, only its line is made again. */
 const LINES = new WeakMap<JobState, Map<number, string>>();
 
 function lineOf(state: JobState, limit: number): string {
@@ -121,7 +115,7 @@ function overallConfirmed(states: readonly JobState[]): string {
 }
 
 /** For several jobs: how many have the same label as the worst one, and the reason of the first of them. */
-export function reasonOf(main: JobState, states: readonly JobState[]): string {
+export function overallReason(main: JobState, states: readonly JobState[]): string {
   const { reason } = main.turn;
   if (states.length === 1 || reason.length === 0) return reasonToText(reason);
   const { kind, phrase } = labelOfState(main);

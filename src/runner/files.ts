@@ -17,10 +17,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../result.ts';
 import { withoutInvisible } from '../sanitize.ts';
 
-/**
- * Null if the file cannot be read, or is not a regular file: a pipe may never end. The files that the
- * runner itself names may be anywhere.
- */
+/** A file that the runner names. Null if it cannot be read or is not a regular file: a pipe may never end. */
 export function readWhole(path: string): Uint8Array | null {
   try {
     return statSync(path).isFile() ? readFileSync(path) : null;
@@ -30,10 +27,9 @@ export function readWhole(path: string): Uint8Array | null {
 }
 
 /**
- * Reads a file of at most `maxBytes` inside `folder`. A pull request must not make the action send
- * a file that is not part of it, such as one of the runner's machine, or one in `.git`, where the
- * checkout may have left its token. Therefore no symbolic link is followed. Hard links are allowed,
- * because git does not create them.
+ * Reads a file of at most `maxBytes` inside `folder`. A pull request must not make the action send another
+ * file of the runner's machine, or one in `.git`, where the checkout may have left its token. So no symbolic
+ * link is followed; hard links are allowed, because git does not create them.
  */
 export function readInside(folder: string, path: string, maxBytes: number): Result<Uint8Array> {
   try {

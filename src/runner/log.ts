@@ -1,10 +1,7 @@
 import { issueCommand } from '../vendor/actions-core.ts';
 import type { Redact } from './secrets.ts';
 
-/**
- * The only way to write to the log. It escapes and redacts each text, so callers may quote text by the
- * API, a commenter or a library.
- */
+/** The only way to write to the log. It escapes and redacts each text, so texts by others may be quoted. */
 export interface Log {
   info(text: string): void;
   /** Only shown if step debug logging is on. */

@@ -31,8 +31,7 @@ export function disableMilo(): void {
 }
 
 /**
- * A flag of V8: how long the parser, which is WebAssembly, must have run before V8 compiles it a
- * second time. No run reaches that, because a process that ends would have to wait for the
- * compiler.
+ * A flag of V8: how long the parser, which is WebAssembly, must have run before V8 compiles it again. No run
+ * reaches that, because a process that ends would have to wait for the compiler.
  */
 export const DEFER_TIER_UP = '--wasm-tiering-budget=1000000000';

@@ -8,6 +8,7 @@ import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
 import type { Note } from '../../src/memory/announcements.ts';
 import { ours, reasonToText, sentence } from '../../src/reason.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
+import type { Log } from '../../src/runner/log.ts';
 import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
 import type { Fleet, Part, PlanInput, Scenario, Script } from './scenario.ts';
@@ -104,7 +105,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     deadline: EPOCH + fleet.order.timeoutMs,
     signal,
     random: () => jitter[drawn++ % jitter.length] ?? 0,
-    debug: () => {},
+    log: { debug: () => {} } as unknown as Log,
     redact: (text: string) => text,
   };
 
@@ -119,7 +120,8 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     const unplanned = unplannedState(part.job.id, START, part.isReadOnly);
     const polled = { ...unplanned, polls: part.isKnown ? 1 : 0 };
     const job: Job = {
-      inputs: fleet.order,
+      conversation: null,
+      inputs: { ...fleet.order, onlyWhen: fleet.onlyWhen },
       context,
       pace: paceOf(index, parts.length),
       firstPollMs: firstPollMs(index),
@@ -134,7 +136,6 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     };
     const message: Message = {
       prompt: 'x',
-      onlyWhen: fleet.onlyWhen,
       baseline: baselineOf(fleet),
       firstPoll: firstPollOf(fleet, parts.length),
       mustBeNoted: fleet.isRerun,

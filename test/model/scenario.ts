@@ -6,7 +6,7 @@ import { BODIES, type Fault, type JobScript, type Step } from './service.ts';
 
 /** What the jobs of a run have in common. */
 export interface PlanInput {
-  readonly order: Job['inputs'];
+  readonly order: Omit<Job['inputs'], 'onlyWhen'>;
   /** The statuses in which a job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
   /** Milliseconds of the clock, the process having started at 0. */

@@ -7,6 +7,7 @@ import { createTransport, type Transport } from '../../src/agent/http.ts';
 import { openSendQueue } from '../../src/agent/send-queue.ts';
 import { systemClock } from '../../src/clock.ts';
 import { sentence } from '../../src/reason.ts';
+import type { Log } from '../../src/runner/log.ts';
 import { startFaultServer } from '../sim/fault-server.ts';
 
 function openTransport(baseUrl: string, { signal } = new AbortController()): Transport {
@@ -28,7 +29,7 @@ function openContext(baseUrl: string, cancel = new AbortController()): AgentCont
     },
     ...{ projectId: 'proj-1', serverUrl: 'https://github.com', clock: systemClock },
     ...{ deadline: systemClock.now() + 60_000, signal: cancel.signal, random: () => 0 },
-    ...{ debug: () => {}, redact: (text: string) => text },
+    ...{ log: { debug: () => {} } as unknown as Log, redact: (text: string) => text },
   };
 }
 

@@ -218,7 +218,6 @@ describe('in a re-run', () => {
         'error',
         'so the action cannot tell .* It is gone.',
       ],
-      [{ kind: 'stopped', why: ['Too many.'] }, 'skipped', 'stopped accepting messages. Too many.'],
       [{ kind: 'timed-out', why: ['So.'] }, 'timed-out', 'within timeout-minutes, .* sent it. So.'],
       [{ kind: 'timed-out', why: [] }, 'timed-out', 'within timeout-minutes, .* sent it.'],
       [

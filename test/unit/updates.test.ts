@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Deadline } from '../../src/github/deadline.ts';
 import { type Claim, Reactions } from '../../src/github/reactions.ts';
+import { TimeLimit } from '../../src/github/time-limit.ts';
 import type { Memory } from '../../src/memory/announcements.ts';
-import type { MemoryOptions } from '../../src/memory/conversation.ts';
+import type { MemoryContext } from '../../src/memory/context.ts';
 import { type Ledger, unite } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import { Updates } from '../../src/memory/updates.ts';
@@ -37,7 +37,7 @@ interface Run {
 /** A run that waits, unless the test says otherwise. Its turns bear its name. */
 function open(
   sim: Pick<GitHubSimulation, 'clock' | 'connect'>,
-  more: Partial<MemoryOptions> = {},
+  more: Partial<MemoryContext> = {},
   parts: Partial<Turn> = {},
 ): Run {
   const warnings: string[] = [];
@@ -50,7 +50,7 @@ function open(
     ...{ review: (same) => same, claim: async () => 'ours' },
     ...{ connect: () => sim.connect(), log, clock },
     ...{ random: () => 0.5, signal: new AbortController().signal },
-    deadline: new Deadline(clock, 30_000),
+    timeLimit: new TimeLimit(clock, 30_000),
     ...more,
   });
 
@@ -118,11 +118,11 @@ function announce({ updates }: Run, ...states: readonly JobState[]) {
 describe('what is remembered', () => {
   const load = async (
     sim: GitHubSimulation,
-    more: Partial<MemoryOptions> = {},
+    more: Partial<MemoryContext> = {},
     number: number | null = NUMBER,
   ) => sim.drive(open(sim, more).updates.load(number));
 
-  it.each<[string, Partial<MemoryOptions>, number | null]>([
+  it.each<[string, Partial<MemoryContext>, number | null]>([
     ['without comments', { comment: false }, NUMBER],
     ['without a conversation', {}, null],
   ])('is nothing %s', async (_, more, number) => {
@@ -522,7 +522,7 @@ describe('a command', () => {
     expect(await sim.drive(announce(run, run.job('a')))).toEqual([note]);
   });
 
-  it.each<[string, Partial<MemoryOptions>, GitHubOptions]>([
+  it.each<[string, Partial<MemoryContext>, GitHubOptions]>([
     ['comment is false', { comment: false }, {}],
     ['no note can be written', {}, { readOnly: true }],
   ])('whose claim failed may be sent by another run where %s', async (_, more, options) => {

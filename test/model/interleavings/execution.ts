@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/clock.ts';
 import type { OwnComment, Reaction } from '../../../src/github/api.ts';
-import { FRESH_READ_MS } from '../../../src/memory/conversation.ts';
+import { FRESH_READ_MS } from '../../../src/memory/comment-store.ts';
 import type { Ledger } from '../../../src/memory/ledger.ts';
 import { EPOCH } from '../clock.ts';
 import { ServerState, type StoredComment } from './server-state.ts';

@@ -1,12 +1,12 @@
 import type { OwnComment } from '../../../src/github/api.ts';
 import type { Note } from '../../../src/memory/announcements.ts';
-import { Conversation, type Reading } from '../../../src/memory/conversation.ts';
+import { CommentStore, type Reading } from '../../../src/memory/comment-store.ts';
 import { Updates } from '../../../src/memory/updates.ts';
 import { commands, type Group, legs, reruns, rerunsOfLegs, type Single } from './scenarios.ts';
 import type { Overrides } from './simulated-run.ts';
 
 // Faults that the exploration must find: each leaves out one part of the protocol. They replace what a run
-// is given, or a method of `Conversation` or `Updates`.
+// is given, or a method of `CommentStore` or `Updates`.
 
 export interface Fault extends Single {
   readonly overrides: Overrides;
@@ -14,7 +14,7 @@ export interface Fault extends Single {
   readonly plant?: () => () => void;
 }
 
-const { read, writeUntilItShows } = Conversation.prototype;
+const { read, writeUntilItShows } = CommentStore.prototype;
 const { announce } = Updates.prototype;
 
 export const FAULTS: readonly Fault[] = [
@@ -23,7 +23,7 @@ export const FAULTS: readonly Fault[] = [
     ...single(legs, 'two legs; a comment exists'),
     overrides: {},
     plant() {
-      Conversation.prototype.writeUntilItShows = async function (own, { onWritten } = {}) {
+      CommentStore.prototype.writeUntilItShows = async function (own, { onWritten } = {}) {
         const ledger = own();
         await this.write(ledger);
         onWritten?.();
@@ -31,7 +31,7 @@ export const FAULTS: readonly Fault[] = [
         return { ledger, isWhole: true, versions: [], ...shown };
       };
       return () => {
-        Conversation.prototype.writeUntilItShows = writeUntilItShows;
+        CommentStore.prototype.writeUntilItShows = writeUntilItShows;
       };
     },
   },
@@ -61,12 +61,12 @@ export const FAULTS: readonly Fault[] = [
     ...single(rerunsOfLegs, 'two runs; a comment exists'),
     overrides: {},
     plant() {
-      Conversation.prototype.read = async function (what): Promise<Reading> {
+      CommentStore.prototype.read = async function (what): Promise<Reading> {
         const reading = await read.call(this, what);
         return { ...reading, versions: [reading.ledger] };
       };
       return () => {
-        Conversation.prototype.read = read;
+        CommentStore.prototype.read = read;
       };
     },
   },

@@ -3,10 +3,10 @@ import { openSendQueue } from '../../../src/agent/send-queue.ts';
 import type { Clock } from '../../../src/clock.ts';
 import type { RunContext } from '../../../src/context.ts';
 import type { GitHub } from '../../../src/github/api.ts';
-import { Deadline } from '../../../src/github/deadline.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
 import type { CommentTrigger, Trigger } from '../../../src/github/event.ts';
 import { type Claim, Reactions } from '../../../src/github/reactions.ts';
+import { TimeLimit } from '../../../src/github/time-limit.ts';
 import type { Inputs } from '../../../src/inputs.ts';
 import { whichJobs } from '../../../src/job/prepare.ts';
 import { reviewState } from '../../../src/job/reasons.ts';
@@ -123,14 +123,14 @@ async function followUp(
   const own = openGitHub(network, server, setup);
   const github = overrides.github?.(own) ?? own;
   const connect = (): Promise<GitHub> => Promise.resolve(github);
-  const deadline = new Deadline(clock, 30_000);
+  const timeLimit = new TimeLimit(clock, 30_000);
   const command = inputs.command === null ? null : trigger.comment;
   const reactions = new Reactions(command, connect, runtime.log);
   const claim = (): Promise<Claim> =>
     overrides.claim?.(setup, () => reactions.claim()) ?? reactions.claim();
   const updates = new Updates({
     ...runtime,
-    ...{ connect, deadline, claim, owner: setup.name, attempt: info.attempt },
+    ...{ connect, timeLimit, claim, owner: setup.name, attempt: info.attempt },
     ...{ comment: inputs.comment, wait: inputs.wait, text: server.text },
     review: reviewState,
   });
@@ -139,14 +139,13 @@ async function followUp(
     ...{ runtime, info, trigger, inputs, updates, states, text: 'go on', mark: setup.name },
     ...{ conversation, memory: updates.load(conversation) },
     agent: {
+      ...runtime,
       transport: openTransport(network, server, setup),
       queue: openSendQueue(),
       where: sentence`${'api.example'}`,
       projectId: PROJECT,
       serverUrl: SERVER_URL,
-      ...{ clock, random, signal: cancel.signal, deadline: clock.startedAt + TIMEOUT_MS },
-      debug: () => {},
-      redact: runtime.redact,
+      deadline: clock.startedAt + TIMEOUT_MS,
     },
     writeOutputs: () => undefined,
   };
@@ -156,7 +155,7 @@ async function followUp(
   if (overallDelivery([...states.values()]) === 'not-sent') reactions.release();
   const { reviewed } = await updates.flush();
   for (const state of reviewed) states.set(state.jobId, state);
-  await deadline.waitFor(reactions.settled()).catch(() => {});
+  await timeLimit.waitFor(reactions.settled()).catch(() => {});
 }
 
 const nothing = (): void => {};

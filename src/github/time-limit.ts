@@ -5,7 +5,7 @@ import { GitHubError } from './errors.ts';
 const DONE = 'done';
 
 /** A limit for the total time of several waits for GitHub. Time in which they overlap counts once. */
-export class Deadline {
+export class TimeLimit {
   readonly #clock: Clock;
   #leftMs: number;
   #waiting = 0;
@@ -16,10 +16,7 @@ export class Deadline {
     this.#leftMs = totalMs;
   }
 
-  /**
-   * Settles like the work, or rejects with a `GitHubError` once the time is used up or the signal
-   * is aborted. The work itself continues.
-   */
+  /** Settles like the work, or rejects with a `GitHubError` when it is too late or aborted. The work goes on. */
   async waitFor<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#waiting === 0) this.#since = this.#clock.now();
     this.#waiting += 1;

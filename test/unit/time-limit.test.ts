@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { Deadline } from '../../src/github/deadline.ts';
 import { GitHubError } from '../../src/github/errors.ts';
+import { TimeLimit } from '../../src/github/time-limit.ts';
 import { virtualClock } from '../model/clock.ts';
 
 const TOTAL_MS = 10_000;
@@ -14,12 +14,12 @@ type Wait = readonly [atMs: number, workMs: number, endedMs: number, how: 'done'
 async function runWaits(waits: readonly (readonly [number, number])[]) {
   const clock = virtualClock(0);
   const { signal } = new AbortController();
-  const deadline = new Deadline(clock.seen, TOTAL_MS);
+  const timeLimit = new TimeLimit(clock.seen, TOTAL_MS);
   const ended = await clock.drive(
     Promise.all(
       waits.map(async ([atMs, workMs]) => {
         if (atMs > 0) await clock.sleep(atMs, signal);
-        const how = await deadline.waitFor(clock.sleep(workMs, signal)).then(
+        const how = await timeLimit.waitFor(clock.sleep(workMs, signal)).then(
           () => 'done',
           () => 'late',
         );
@@ -101,23 +101,23 @@ describe('waits that share 10 s', () => {
 
 it('waitFor returns the result of the work, or throws its error', async () => {
   const clock = virtualClock(0);
-  const deadline = new Deadline(clock.seen, TOTAL_MS);
-  expect(await deadline.waitFor(Promise.resolve(7))).toBe(7);
-  await expect(deadline.waitFor(Promise.reject(new TypeError('x')))).rejects.toThrow(TypeError);
+  const timeLimit = new TimeLimit(clock.seen, TOTAL_MS);
+  expect(await timeLimit.waitFor(Promise.resolve(7))).toBe(7);
+  await expect(timeLimit.waitFor(Promise.reject(new TypeError('x')))).rejects.toThrow(TypeError);
 });
 
 it('waitFor ends when the signal is aborted, and does not use up the remaining time', async () => {
   const clock = virtualClock(0);
   const { signal } = new AbortController();
-  const deadline = new Deadline(clock.seen, TOTAL_MS);
+  const timeLimit = new TimeLimit(clock.seen, TOTAL_MS);
   const cancel = new AbortController();
   clock.after(3000, () => cancel.abort());
-  const never = deadline.waitFor(new Promise(() => {}), cancel.signal);
+  const never = timeLimit.waitFor(new Promise(() => {}), cancel.signal);
   await expect(clock.drive(never)).rejects.toThrow(GitHubError);
   expect(roughly(clock.now())).toBe(3000);
   expect(getEventListeners(cancel.signal, 'abort')).toEqual([]);
-  await clock.drive(deadline.waitFor(clock.sleep(6900, signal)));
+  await clock.drive(timeLimit.waitFor(clock.sleep(6900, signal)));
   expect(roughly(clock.now())).toBe(9900);
-  const afterwards = deadline.waitFor(new Promise(() => {}), cancel.signal);
+  const afterwards = timeLimit.waitFor(new Promise(() => {}), cancel.signal);
   await expect(clock.drive(afterwards)).rejects.toThrow('GitHub did not answer in time');
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Deadline } from '../../src/github/deadline.ts';
 import { GitHubError } from '../../src/github/errors.ts';
-import { Conversation, type MemoryOptions } from '../../src/memory/conversation.ts';
+import { TimeLimit } from '../../src/github/time-limit.ts';
+import { CommentStore } from '../../src/memory/comment-store.ts';
+import type { MemoryContext } from '../../src/memory/context.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import { renderUsage } from '../../src/report/comment.ts';
@@ -37,13 +38,13 @@ function bodyOf(...parts: readonly Ledger[]): string {
 function open(
   sim: Pick<GitHubSimulation, 'clock' | 'connect'>,
   owner: string,
-  more: Partial<MemoryOptions> = {},
-): Conversation {
-  return new Conversation(NUMBER, {
+  more: Partial<MemoryContext> = {},
+): CommentStore {
+  return new CommentStore(NUMBER, {
     ...stand().runtime,
     ...{ comment: true, wait: true, attempt: 1, owner, clock: sim.clock.seen },
     ...{ claim: async () => 'ours', review: (same) => same, random: () => 0.5 },
-    deadline: new Deadline(sim.clock.seen, 30_000),
+    timeLimit: new TimeLimit(sim.clock.seen, 30_000),
     text: commentText(PROJECT, render, String),
     connect: () => sim.connect(),
     ...more,

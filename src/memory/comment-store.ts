@@ -1,50 +1,22 @@
-import type { Clock } from '../clock.ts';
-import type { GitHub, OwnComment } from '../github/api.ts';
-import type { Deadline } from '../github/deadline.ts';
+import type { OwnComment } from '../github/api.ts';
 import { GitHubError, isUnclear } from '../github/errors.ts';
-import type { Claim } from '../github/reactions.ts';
-import type { Log } from '../runner/log.ts';
-import type { JobState } from '../turn.ts';
+import type { MemoryContext } from './context.ts';
 import {
   contains,
   copiesOf,
   EMPTY,
   intersect,
   type Ledger,
-  type LedgerJob,
   trim,
   unite,
   withoutOwner,
 } from './ledger.ts';
-import type { CommentData, CommentText } from './text.ts';
+import type { CommentData } from './text.ts';
 
 // The comment on one pull request or issue, as a store that several runs write to.
 //
 // A write replaces whatever the comment contained, a list may show a new comment late, and a response
 // may be lost. So each write is based on what was read just before, and is read back until it shows.
-
-/** What the comments of a run need. */
-export interface MemoryOptions {
-  /** Whether there are comments at all. */
-  readonly comment: boolean;
-  readonly wait: boolean;
-  readonly attempt: number;
-  readonly text: CommentText;
-  /** The random name of this process. */
-  readonly owner: string;
-  readonly connect: () => Promise<GitHub>;
-  /** For a command: whether this run may send its message. It never rejects. */
-  readonly claim: () => Promise<Claim>;
-  /** The state of a job, given all messages that were sent to it. */
-  readonly review: (state: JobState, job: LedgerJob) => JobState;
-  readonly log: Log;
-  readonly clock: Clock;
-  /** Limits the time that the end of a run waits for GitHub. */
-  readonly deadline: Deadline;
-  readonly random: () => number;
-  /** Aborted when the run is cancelled. */
-  readonly signal: AbortSignal;
-}
 
 /** What a read has shown. */
 export interface Reading {
@@ -65,17 +37,11 @@ interface WriteOptions {
   readonly onWritten?: () => void;
   /** Whether the read-back returns the versions of all comments. */
   readonly withVersions?: boolean;
-  /**
-   * Whether it is the last write of the run. The read-back then waits for what other runs may be writing, and
-   * the oldest comment must contain our turns.
-   */
+  /** Whether it is the last write: the read-back then waits for other runs, and the oldest comment must show it. */
   readonly isLast?: boolean;
 }
 
-/**
- * Milliseconds for which a write may be based on a read: together with the write itself, less than the
- * second after which other runs read back what they have written.
- */
+/** Milliseconds that a read is good for: with the write, less than the second until other runs read back. */
 export const FRESH_READ_MS = 550;
 /** Milliseconds after which lists show a comment that was just created. */
 export const LIST_LAG_MS = 3000;
@@ -92,9 +58,9 @@ const MOST_TEXTS = 8;
 const UNTOUCHED_MS = 60_000;
 
 /** Calls must be made one after the other. All of them reject with a `GitHubError`. */
-export class Conversation {
-  readonly number: number;
-  readonly #options: MemoryOptions;
+export class CommentStore {
+  readonly #conversation: number;
+  readonly #context: MemoryContext;
   /** Our comments as they were read last, the oldest first. */
   #comments: readonly OwnComment[] = [];
   /** What all reads have shown of other runs: our writes must not lose it. */
@@ -113,9 +79,9 @@ export class Conversation {
   /** Whether a write took so long that nobody may have seen what it overwrote. */
   #mayHaveOverwritten = false;
 
-  constructor(number: number, options: MemoryOptions) {
-    this.number = number;
-    this.#options = options;
+  constructor(conversation: number, context: MemoryContext) {
+    this.#conversation = conversation;
+    this.#context = context;
   }
 
   /** The URL of the comment that was written last; empty before. */
@@ -130,15 +96,15 @@ export class Conversation {
 
   /** Whether a write may be based on the last read. */
   get isFresh(): boolean {
-    return this.#options.clock.now() - this.#readAt <= FRESH_READ_MS;
+    return this.#context.clock.now() - this.#readAt <= FRESH_READ_MS;
   }
 
   /** `newest` ends at the newest page with one of our comments; `versions` is all pages, with the histories. */
   async read(what: 'newest' | 'all' | 'versions' = 'newest'): Promise<Reading> {
-    const github = await this.#options.connect();
+    const github = await this.#context.connect();
     for (let round = 1; ; round++) {
-      const readAt = this.#options.clock.now();
-      const found = await github.readComments(this.number, {
+      const readAt = this.#context.clock.now();
+      const found = await github.readComments(this.#conversation, {
         nodeIds: this.#comments.map(({ nodeId }) => nodeId),
         isOurs: (body) => this.#readText(body) !== 'none',
         allPages: what !== 'newest',
@@ -157,7 +123,7 @@ export class Conversation {
 
   /** Writes our turns to the oldest comment, or to a new one, based on a fresh read. */
   async write(own: Ledger): Promise<void> {
-    const { connect, clock } = this.#options;
+    const { connect, clock } = this.#context;
     const github = await connect();
     for (;;) {
       if (!this.isFresh) await this.read();
@@ -167,7 +133,7 @@ export class Conversation {
       const body = this.#compose(own);
       if (target === null) {
         this.#hasCreated = true;
-        return this.#keep(await github.createComment(this.number, body));
+        return this.#keep(await github.createComment(this.#conversation, body));
       }
       const updated = await github.updateComment(target.id, body).finally(() => {
         this.#mayHaveOverwritten ||= clock.now() - readAt > READ_BACK_MS;
@@ -179,10 +145,7 @@ export class Conversation {
     }
   }
 
-  /**
-   * Writes our turns until a read-back shows them: another run may have overwritten them, or the
-   * response to a creation may be lost. `own` is called for each write.
-   */
+  /** Writes our turns until a read-back shows them: others may overwrite them, or a response may be lost. */
   async writeUntilItShows(own: () => Ledger, options: WriteOptions = {}): Promise<Reading> {
     const { onWritten, withVersions = false, isLast = false } = options;
     const what = withVersions ? 'versions' : 'newest';
@@ -206,13 +169,10 @@ export class Conversation {
     }
   }
 
-  /**
-   * If several runs have created a comment each, keeps the oldest and deletes the others: our own at
-   * once, those of other runs only when no run can still be writing to them.
-   */
+  /** Deletes all comments but the oldest: ours at once, those of other runs once none can be writing to them. */
   async reconcile(): Promise<void> {
     if (this.#spares().length === 0) return;
-    const github = await this.#options.connect();
+    const github = await this.#context.connect();
     // Another run may just have written to it.
     await this.read();
     for (const spare of this.#spares()) {
@@ -233,8 +193,8 @@ export class Conversation {
       if (!contains(whole, unite([whole, part]))) return false;
       const turns = part.jobs.flatMap(copiesOf);
       // Then this process has created it.
-      const isOurs = turns.length > 0 && turns.every(({ owner }) => owner === this.#options.owner);
-      return isOurs || this.#options.clock.now() - updatedAt > UNTOUCHED_MS;
+      const isOurs = turns.length > 0 && turns.every(({ owner }) => owner === this.#context.owner);
+      return isOurs || this.#context.clock.now() - updatedAt > UNTOUCHED_MS;
     });
   }
 
@@ -253,7 +213,7 @@ export class Conversation {
 
   /** The body with all that is remembered and our current turns, as far as there is room. */
   #compose(own: Ledger): string {
-    const { clock, text } = this.#options;
+    const { clock, text } = this.#context;
     const all = unite([this.#remembered, own]);
     const ledger = trim(all, clock.now(), text.fits);
     this.#written = { ...intersect(own, ledger), trimmed: ledger.trimmed };
@@ -271,9 +231,9 @@ export class Conversation {
     const ledger = unite(ledgers);
     const versions = ledgersOf(comments.flatMap((comment) => comment.versions));
     // Before they are united: of a turn that two processes have taken, one copy would be left.
-    const others = ledgers.map((one) => withoutOwner(one, this.#options.owner));
+    const others = ledgers.map((one) => withoutOwner(one, this.#context.owner));
     const overwritten = this.#mayHaveOverwritten
-      ? unite(versions.map((one) => withoutOwner(one, this.#options.owner)))
+      ? unite(versions.map((one) => withoutOwner(one, this.#context.owner)))
       : EMPTY;
     this.#mayHaveOverwritten = false;
     this.#remembered = unite([this.#remembered, overwritten, ...others]);
@@ -289,7 +249,7 @@ export class Conversation {
   #readText(body: string): CommentData {
     const known = this.#texts.get(body);
     if (known !== undefined) return known;
-    const read = this.#options.text.read(body);
+    const read = this.#context.text.read(body);
     if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
     this.#texts.set(body, read);
     return read;
@@ -302,12 +262,12 @@ export class Conversation {
   }
 
   #randomMs(): number {
-    return SHORTEST_PAUSE_MS + this.#options.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
+    return SHORTEST_PAUSE_MS + this.#context.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS);
   }
 
   /** A cancellation ends it early. */
   async #pause(ms: number): Promise<void> {
-    const { clock, signal } = this.#options;
+    const { clock, signal } = this.#context;
     if (ms > 0) await clock.sleep(ms, signal).catch(() => {});
   }
 }

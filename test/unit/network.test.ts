@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { explainConnection } from '../../src/network.ts';
+
+const coded = (code: unknown, cause?: unknown): Error =>
+  Object.assign(new Error('failed', { cause }), { code });
+
+it.each<[unknown, string, string]>([
+  [coded('ECONNREFUSED'), 'network', 'connection refused'],
+  [
+    new Error('request', { cause: coded(500, coded('ENOTFOUND')) }),
+    'network',
+    'the host name is not known to DNS',
+  ],
+  [new AggregateError([coded('EHOSTUNREACH'), coded('EPIPE')]), 'network', 'host unreachable'],
+  [
+    coded('SELF_SIGNED_CERT_IN_CHAIN'),
+    'setup',
+    'the certificate is not trusted (SELF_SIGNED_CERT_IN_CHAIN); for a private CA, set ' +
+      'NODE_EXTRA_CA_CERTS in the environment of the runner',
+  ],
+  [coded('EOTHER'), 'network', 'EOTHER'],
+  [new Error('no code'), 'network', 'the connection failed'],
+  ['no error', 'network', 'the connection failed'],
+])('explainConnection of %o: %s, %s', (error, cause, why) => {
+  expect(explainConnection(error)).toEqual([cause, why]);
+});
