@@ -130,7 +130,7 @@ const RESPONSES: readonly (readonly [string, Reply, Verdict])[] = [
   ],
   ['only the role', { body: { permission: 'none', role_name: 'maintain', user } }, 'sent'],
   [
-    'permissions that deny what the role says',
+    'permissions that deny what the role allows',
     {
       body: {
         permission: 'admin',

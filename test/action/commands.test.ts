@@ -563,7 +563,7 @@ it('a broken event file on a comment event is an error', async () => {
   expect(sim.agent.journal).toEqual([]);
 });
 
-it('a broken event file of a push is only a warning', async () => {
+it('a broken event file on a push causes only a warning', async () => {
   await using sim = await simulate({ step: { event: { name: 'push', payload: '{' } } });
   const result = await sim.runHere();
   expect(result.outputs.result).toBe('sent');

@@ -135,7 +135,7 @@ describe('the comment', () => {
   it.each([
     ['a push by a person', push(), 'asked by `alice`'],
     ['a schedule', schedule(), ''],
-  ])('names the person who asked: %s', async (_, event, who) => {
+  ])('names the person who asked, if any: %s', async (_, event, who) => {
     const github = { triggering_actor: 'alice' };
     const step = { event, github };
     await using sim = await simulate({ with: { 'pr-number': String(PULL) }, step });

@@ -14,7 +14,7 @@ import {
   warnings,
 } from './scenario.ts';
 
-// `confirmed` is true only if a poll after the message returns something that only the message can have caused.
+// `confirmed` is true only if a poll after the message shows an effect that only the message can have.
 
 const link = (number: number): string => `https://github.com/octo/agents/pull/${number}`;
 const record = (status: string, prLink: string | null = null) => ({ id: JOB, status, prLink });

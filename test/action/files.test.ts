@@ -84,7 +84,7 @@ it.runIf(HAS_LARGE_VARIABLES)(
 );
 
 describe('an event file', () => {
-  it('that is missing on push is only a warning', async () => {
+  it('that is missing on push causes only a warning', async () => {
     await using sim = await simulate({ step: { event: { name: 'push', payload: null } } });
     const result = await sim.runHere();
     expect(result.outputs.result).toBe('sent');

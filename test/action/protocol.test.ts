@@ -301,7 +301,7 @@ describe.concurrent('if two workflows handle the same command,', () => {
 
 /** GitHub limits the calls per token and hour. */
 describe.concurrent('a normal run makes', () => {
-  /** One read before the message, one after it, and one because a read must be recent before an update. */
+  /** Before an update, the comment is read again if the last read is too old. */
   const SEND = /^read CREATE read read UPDATE read$/;
   const WAIT = /^read CREATE read( read)? UPDATE read UPDATE read$/;
   const command = { command: '/agent', prompt: '' };

@@ -19,7 +19,7 @@ import {
   virtualTime,
 } from '../sim/runner/process.ts';
 
-/** Secrets that are easy to recognize. Each scenario ends with a search for them in everything that the run wrote. */
+/** Secrets that are easy to find. Each scenario ends with a search for them in everything that the run wrote. */
 export const KEY = 'mint_canary-7f3a9c1e5b"+/<&>|';
 export const TOKEN = 'ghs_canary_4d2e8b6a0f';
 export const PROJECT = 'project_1';
