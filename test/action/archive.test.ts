@@ -7,7 +7,7 @@ import { simulate } from './scenario.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-it('what the runner downloads is an action that runs', async () => {
+it('the action runs from the files that the runner downloads', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'archive-'));
   try {
     const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });

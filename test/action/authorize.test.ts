@@ -20,8 +20,8 @@ import { PULL, simulate } from './scenario.ts';
 
 type Level = 'none' | 'read' | 'triage' | 'write' | 'maintain' | 'admin';
 const LEVELS: readonly Level[] = ['none', 'read', 'triage', 'write', 'maintain', 'admin'];
-/** What the API's oldest field says of each level. */
-const OLD = {
+/** Each level in `permission`, the older field of the API. */
+const PERMISSIONS = {
   none: 'none',
   read: 'read',
   triage: 'read',
@@ -50,19 +50,19 @@ interface Fixture {
   readonly name: string;
   readonly event: WebhookEvent;
   readonly collaborators?: Readonly<Record<string, CollaboratorOptions>>;
-  readonly answer?: GitHubOptions['on'];
+  readonly respond?: GitHubOptions['on'];
   readonly with?: Readonly<Record<string, string>>;
-  readonly facts?: Readonly<Record<string, string | undefined>>;
+  readonly github?: Readonly<Record<string, string | undefined>>;
   readonly expected: Verdict;
-  /** How often GitHub is asked for a permission, where that is not plain. */
-  readonly asked?: number;
+  /** How many permissions are checked, if the test is about it. */
+  readonly checks?: number;
 }
 
-function holding(level: Level, id = ALICE.id): CollaboratorOptions {
-  return { id, permission: OLD[level], role_name: level };
+function collaborator(level: Level, id = ALICE.id): CollaboratorOptions {
+  return { id, permission: PERMISSIONS[level], role_name: level };
 }
 
-/** Each level with each association, on one event or another. */
+/** Each level on each event, with alternating associations. */
 const ASSOCIATIONS = ['NONE', 'FIRST_TIME_CONTRIBUTOR', 'OWNER'];
 const byPermission = KINDS.flatMap((kind, row) =>
   LEVELS.map((level, column): Fixture => {
@@ -70,7 +70,7 @@ const byPermission = KINDS.flatMap((kind, row) =>
     return {
       name: `${kind}, ${association}, ${level}`,
       event: EVENTS[kind]({ association }),
-      collaborators: { alice: holding(level) },
+      collaborators: { alice: collaborator(level) },
       expected: LEVELS.indexOf(level) >= 3 ? 'sent' : 'skipped',
     };
   }),
@@ -79,9 +79,9 @@ const byPermission = KINDS.flatMap((kind, row) =>
 const byMinimum = ['triage', 'write', 'maintain', 'admin'].flatMap((minimum) =>
   LEVELS.map(
     (level): Fixture => ({
-      name: `at least ${minimum}, has ${level}, and no command`,
+      name: `minimum ${minimum}, has ${level}, without a command`,
       event: EVENTS.issue_comment({}),
-      collaborators: { alice: holding(level) },
+      collaborators: { alice: collaborator(level) },
       with: { 'minimum-permission': minimum, command: '', prompt: 'The workflow wrote this.' },
       expected: LEVELS.indexOf(level) >= LEVELS.indexOf(minimum as Level) ? 'sent' : 'skipped',
     }),
@@ -93,12 +93,12 @@ const byActor = KINDS.flatMap((kind): readonly Fixture[] => [
   { name: `${kind} by a bot`, event: EVENTS[kind]({ author: BOT }), expected: 'skipped' },
   { name: `${kind} sent by a bot`, event: EVENTS[kind]({ sender: BOT }), expected: 'skipped' },
   {
-    name: `${kind} sent by another`,
+    name: `${kind} with another sender`,
     event: EVENTS[kind]({ sender: { login: 'mallory', id: 2, type: 'User' } }),
     expected: 'skipped',
   },
   {
-    name: `${kind} by one of the same name with another id`,
+    name: `${kind} by someone of the same name with another ID`,
     event: EVENTS[kind]({ author: { ...ALICE, id: 999 } }),
     expected: 'error',
   },
@@ -111,22 +111,26 @@ const byActor = KINDS.flatMap((kind): readonly Fixture[] => [
 
 type Reply = ReturnType<NonNullable<GitHubOptions['on']>>;
 const user = { id: ALICE.id, login: 'alice' };
-const ANSWERS: readonly (readonly [string, Reply, Verdict])[] = [
+const RESPONSES: readonly (readonly [string, Reply, Verdict])[] = [
   ['403', { status: 403, body: { message: 'no' } }, 'error'],
   ['500', { status: 500, body: {} }, 'error'],
   ['HTML', { status: 200, body: '<html>' }, 'error'],
-  ['no JSON', { status: 200, body: '{' }, 'error'],
+  ['invalid JSON', { status: 200, body: '{' }, 'error'],
   ['a lost connection', { fault: 'reset' }, 'error'],
-  ['no answer', { fault: 'hang' }, 'error'],
+  ['no response', { fault: 'hang' }, 'error'],
   ['404', { status: 404, body: { message: 'no' } }, 'skipped'],
   ['no user', { body: { permission: 'admin', role_name: 'admin' } }, 'error'],
-  ['a user of null', { body: { permission: 'admin', role_name: 'admin', user: null } }, 'skipped'],
+  ['a null user', { body: { permission: 'admin', role_name: 'admin', user: null } }, 'skipped'],
   ['another user', { body: { permission: 'admin', user: { ...user, id: 5 } } }, 'error'],
   ['an unknown role', { body: { permission: 'owner', role_name: 'king', user } }, 'skipped'],
-  ['a custom role upon write', { body: { permission: 'write', role_name: 'docs', user } }, 'sent'],
-  ['the role alone', { body: { permission: 'none', role_name: 'maintain', user } }, 'sent'],
   [
-    'permissions that deny what the role says',
+    'a custom role based on write',
+    { body: { permission: 'write', role_name: 'docs', user } },
+    'sent',
+  ],
+  ['only the role', { body: { permission: 'none', role_name: 'maintain', user } }, 'sent'],
+  [
+    'permissions that deny what the role allows',
     {
       body: {
         permission: 'admin',
@@ -153,11 +157,11 @@ const ANSWERS: readonly (readonly [string, Reply, Verdict])[] = [
     'skipped',
   ],
 ];
-const byAnswer = ANSWERS.map(
+const byResponse = RESPONSES.map(
   ([name, reply, expected]): Fixture => ({
-    name: `the API answers with ${name}`,
+    name: `the check ends with ${name}`,
     event: EVENTS.issue_comment({}),
-    answer: ({ path }) => (path.includes('/collaborators/') ? reply : undefined),
+    respond: ({ path }) => (path.includes('/collaborators/') ? reply : undefined),
     expected,
   }),
 );
@@ -165,10 +169,10 @@ const byAnswer = ANSWERS.map(
 const byRerunner = KINDS.flatMap((kind) =>
   LEVELS.map(
     (level): Fixture => ({
-      name: `${kind}, re-run by one with ${level}`,
+      name: `${kind}, re-run by someone with ${level}`,
       event: EVENTS[kind]({}),
-      collaborators: { alice: holding('write'), bob: holding(level, 3) },
-      facts: { run_attempt: '2', triggering_actor: 'bob' },
+      collaborators: { alice: collaborator('write'), bob: collaborator(level, 3) },
+      github: { run_attempt: '2', triggering_actor: 'bob' },
       expected: LEVELS.indexOf(level) >= 3 ? 'sent' : 'skipped',
     }),
   ),
@@ -177,82 +181,82 @@ const more: readonly Fixture[] = [
   {
     name: 're-run by a stranger',
     event: EVENTS.issue_comment({}),
-    facts: { run_attempt: '2', triggering_actor: 'mallory' },
+    github: { run_attempt: '2', triggering_actor: 'mallory' },
     expected: 'skipped',
   },
   {
     name: 're-run by the author',
     event: EVENTS.issue_comment({}),
-    facts: { run_attempt: '2', triggering_actor: 'Alice' },
+    github: { run_attempt: '2', triggering_actor: 'Alice' },
     expected: 'sent',
   },
   {
-    name: 'an author who lost the permission, re-run by one who has it',
+    name: 'an author who lost the permission, re-run by someone who has it',
     event: EVENTS.issue_comment({}),
-    collaborators: { alice: holding('read'), bob: holding('admin', 3) },
-    facts: { run_attempt: '2', triggering_actor: 'bob' },
+    collaborators: { alice: collaborator('read'), bob: collaborator('admin', 3) },
+    github: { run_attempt: '2', triggering_actor: 'bob' },
     expected: 'skipped',
   },
   {
-    name: 'no token to ask with',
+    name: 'no token',
     event: EVENTS.issue_comment({}),
     with: { 'github-token': '' },
     expected: 'error',
   },
   ...KINDS.map(
     (kind): Fixture => ({
-      name: `${kind}, re-run by nobody knows whom`,
+      name: `${kind}, re-run by an unknown person`,
       event: EVENTS[kind]({}),
-      facts: { run_attempt: '2', triggering_actor: undefined, actor: 'alice' },
+      github: { run_attempt: '2', triggering_actor: undefined, actor: 'alice' },
       expected: 'error',
-      asked: 0,
+      checks: 0,
     }),
   ),
 ];
 
 const MALLORY: Person = { login: 'mallory', id: 2, type: 'User' };
 const NO_COMMAND = { command: '', prompt: 'The workflow wrote this.' };
-/** An event that outsiders can start, and that is no comment. */
+/** An event that anyone can trigger, and that is not a comment. */
 const issues = (sender: unknown, more: Json = {}): WebhookEvent => ({
   name: 'issues',
   payload: { ...event('issues', 'opened').payload, sender, ...more },
 });
 const BOTS = `${DEPENDABOT.login}\n  ${RENOVATE.login}`;
 
-/** Fixtures that share inputs, in which nobody is asked for unless they say so. */
-function under(
+/** Fixtures that share inputs, without a permission check by default. */
+function withInputs(
   name: string,
   inputs: NonNullable<Fixture['with']>,
   fixtures: readonly Fixture[],
 ): readonly Fixture[] {
   return fixtures.map((fixture) => ({
-    asked: 0,
+    checks: 0,
     ...fixture,
     name: `${name}, ${fixture.name}`,
     with: { ...inputs, ...fixture.with },
   }));
 }
 
-/** `minimum-permission: none` lifts that rule, and no other. */
-const withoutMinimum = under('minimum-permission: none', { 'minimum-permission': 'none' }, [
+/** `minimum-permission: none` turns off the permission check, but no other rule. */
+const withoutMinimum = withInputs('minimum-permission: none', { 'minimum-permission': 'none' }, [
   ...KINDS.flatMap((kind): readonly Fixture[] => [
     { name: `${kind} by a stranger`, event: EVENTS[kind]({ author: MALLORY }), expected: 'sent' },
     { name: `${kind} by a bot`, event: EVENTS[kind]({ author: RENOVATE }), expected: 'skipped' },
     {
-      name: `${kind} sent by another`,
+      name: `${kind} with another sender`,
       event: EVENTS[kind]({ author: MALLORY, sender: ALICE }),
       expected: 'skipped',
     },
     { name: `${kind}, edited`, event: EVENTS[kind]({ action: 'edited' }), expected: 'skipped' },
     {
-      name: `${kind}, re-run by nobody knows whom`,
+      name: `${kind}, re-run by an unknown person`,
       event: EVENTS[kind]({}),
-      facts: { run_attempt: '2', triggering_actor: '' },
+      github: { run_attempt: '2', triggering_actor: '' },
       expected: 'error',
     },
   ]),
   {
-    name: 'a comment with our marker',
+    name: 'a comment with the marker of the action',
     event: issueComment({
       number: PULL,
       body: '/agent go <!-- agent-follow-up 0 -->',
@@ -266,44 +270,44 @@ const withoutMinimum = under('minimum-permission: none', { 'minimum-permission':
     expected: 'skipped',
   },
   {
-    name: 'a comment without a token to ask with',
+    name: 'a comment without a token',
     event: EVENTS.issue_comment({ author: MALLORY }),
     with: { 'github-token': '' },
     expected: 'sent',
   },
   { name: 'issues by a stranger', event: issues(MALLORY), with: NO_COMMAND, expected: 'sent' },
   { name: 'issues by a bot', event: issues(RENOVATE), with: NO_COMMAND, expected: 'skipped' },
-  { name: 'issues by nobody', event: issues(null), with: NO_COMMAND, expected: 'error' },
+  { name: 'issues without a sender', event: issues(null), with: NO_COMMAND, expected: 'error' },
   {
     name: 'issues, re-run by a stranger',
     event: issues(MALLORY),
     with: NO_COMMAND,
-    facts: { run_attempt: '2', triggering_actor: 'mallory' },
+    github: { run_attempt: '2', triggering_actor: 'mallory' },
     expected: 'sent',
   },
 ]);
 
-/** `allowed-bots` lifts the rule against bots, for those that it names, and no other. */
-const byAllowedBots = under('allowed-bots', { 'allowed-bots': BOTS }, [
+/** `allowed-bots` allows the bots that it lists, and changes no other rule. */
+const byAllowedBots = withInputs('allowed-bots', { 'allowed-bots': BOTS }, [
   ...KINDS.flatMap((kind): readonly Fixture[] => [
-    { name: `${kind} by it`, event: EVENTS[kind]({ author: RENOVATE }), expected: 'sent' },
+    { name: `${kind} by one of them`, event: EVENTS[kind]({ author: RENOVATE }), expected: 'sent' },
     {
-      name: `${kind} by it, edited`,
+      name: `${kind} by one of them, edited`,
       event: EVENTS[kind]({ author: RENOVATE, action: 'edited' }),
       expected: 'skipped',
     },
     {
-      name: `${kind} by it, sent by another bot of the list`,
+      name: `${kind} by one of them, with another one as the sender`,
       event: EVENTS[kind]({ author: RENOVATE, sender: DEPENDABOT }),
       expected: 'skipped',
     },
     {
-      name: `${kind} by a person, sent by it`,
+      name: `${kind} by a person, with one of them as the sender`,
       event: EVENTS[kind]({ author: ALICE, sender: RENOVATE }),
       expected: 'skipped',
     },
     {
-      name: `${kind} by one of its login who is a person`,
+      name: `${kind} by a person with the login of one of them`,
       event: EVENTS[kind]({ author: { ...RENOVATE, type: 'User' } }),
       expected: 'skipped',
     },
@@ -314,7 +318,7 @@ const byAllowedBots = under('allowed-bots', { 'allowed-bots': BOTS }, [
     },
   ]),
   {
-    name: 'a comment by it through its app',
+    name: 'a comment by one of them through its app',
     event: issueComment({ number: PULL, body: '/agent go', author: RENOVATE, viaApp: true }),
     expected: 'sent',
   },
@@ -324,7 +328,7 @@ const byAllowedBots = under('allowed-bots', { 'allowed-bots': BOTS }, [
     expected: 'skipped',
   },
   {
-    name: 'a comment by it with our marker',
+    name: 'a comment by one of them with the marker of the action',
     event: issueComment({
       number: PULL,
       body: '/agent go <!-- agent-follow-up 0 -->',
@@ -333,30 +337,30 @@ const byAllowedBots = under('allowed-bots', { 'allowed-bots': BOTS }, [
     expected: 'skipped',
   },
   {
-    name: 'a comment by it, re-run by it',
+    name: 'a comment by one of them, re-run by the same bot',
     event: EVENTS.issue_comment({ author: RENOVATE }),
-    facts: { run_attempt: '2', triggering_actor: RENOVATE.login },
+    github: { run_attempt: '2', triggering_actor: RENOVATE.login },
     expected: 'sent',
   },
   {
-    name: 'a comment by a writer, re-run by it',
+    name: 'a comment by a writer, re-run by one of them',
     event: EVENTS.issue_comment({}),
-    facts: { run_attempt: '2', triggering_actor: RENOVATE.login },
+    github: { run_attempt: '2', triggering_actor: RENOVATE.login },
     expected: 'sent',
-    asked: 1,
+    checks: 1,
   },
   {
     name: 'a comment by a writer, re-run by another bot',
     event: EVENTS.issue_comment({}),
-    facts: { run_attempt: '2', triggering_actor: 'renovate2[bot]' },
+    github: { run_attempt: '2', triggering_actor: 'renovate2[bot]' },
     expected: 'skipped',
   },
   {
-    name: 'a comment by it, re-run by a stranger',
+    name: 'a comment by one of them, re-run by a stranger',
     event: EVENTS.issue_comment({ author: RENOVATE }),
-    facts: { run_attempt: '2', triggering_actor: 'mallory' },
+    github: { run_attempt: '2', triggering_actor: 'mallory' },
     expected: 'skipped',
-    asked: 1,
+    checks: 1,
   },
 ]);
 
@@ -371,14 +375,14 @@ const afterPush = (more: Json): WebhookEvent => ({
   name: 'workflow_run',
   payload: { ...run.payload, workflow_run: { ...(run.payload.workflow_run as Json), ...more } },
 });
-/** Payloads that want to look like others, and broken ones: none of them lets anybody in. */
+/** Payloads that imitate others, and broken ones. Neither helps anyone to trigger the action. */
 const hostile: readonly Fixture[] = (
   [
-    ['a sender without an id', issues({ login: 'alice', type: 'User' }), 'error', 0],
-    ['a sender whose id is a text', issues({ ...ALICE, id: '1001' }), 'error', 0],
-    ['a sender of another id', issues({ ...ALICE, id: 1002 }), 'error', 1],
+    ['a sender without an ID', issues({ login: 'alice', type: 'User' }), 'error', 0],
+    ['a sender with a string as ID', issues({ ...ALICE, id: '1001' }), 'error', 0],
+    ['a sender with another ID', issues({ ...ALICE, id: 1002 }), 'error', 1],
     ['a sender without a type', issues({ login: 'alice', id: ALICE.id }), 'error', 0],
-    ['a sender that is a list', issues([ALICE]), 'error', 0],
+    ['a sender that is an array', issues([ALICE]), 'error', 0],
     ['no sender', issues(undefined), 'error', 0],
     [
       'a sender below __proto__',
@@ -420,25 +424,25 @@ const hostile: readonly Fixture[] = (
       0,
     ],
     [
-      'a bot, and a head that is gone',
+      'a bot, and a deleted head',
       ofBranch({ pull_request: { ...pull, head: { repo: null } } }),
       'skipped',
       0,
     ],
     [
-      'a bot, and a head whose id is a text',
+      'a bot, and a head with a string as ID',
       ofBranch({ pull_request: { ...pull, head: { repo: { id: '186853002' } } } }),
       'skipped',
       0,
     ],
-    ['a bot, and no head at all', ofBranch({ pull_request: 7 }), 'skipped', 0],
+    ['a bot, and no pull request', ofBranch({ pull_request: 7 }), 'skipped', 0],
     ['a bot, and no repository', ofBranch({ repository: undefined }), 'skipped', 0],
     ['a run after a pull request', afterPush({ event: 'pull_request' }), 'skipped', 1],
     ['a run without an event', afterPush({ event: undefined }), 'skipped', 1],
-    ['a run after a list of events', afterPush({ event: ['push'] }), 'skipped', 1],
-    ['a run whose head is gone', afterPush({ head_repository: null }), 'skipped', 1],
+    ['a run after an array of events', afterPush({ event: ['push'] }), 'skipped', 1],
+    ['a run with a deleted head', afterPush({ head_repository: null }), 'skipped', 1],
     [
-      'a run whose head has a text for an id',
+      'a run with a string as the ID of its head',
       afterPush({ head_repository: { id: '1' } }),
       'skipped',
       1,
@@ -455,11 +459,11 @@ const hostile: readonly Fixture[] = (
     ),
     ['push with a broken file', { name: 'push', payload: '{' as unknown as Json }, 'sent', 0],
   ] as readonly (readonly [string, WebhookEvent, Verdict, number])[]
-).map(([name, event, expected, asked]) => ({
+).map(([name, event, expected, checks]) => ({
   name: `hostile: ${name}`,
   event,
   expected,
-  asked,
+  checks,
   with: NO_COMMAND,
 }));
 
@@ -467,7 +471,7 @@ const FIXTURES: readonly Fixture[] = [
   ...byPermission,
   ...byMinimum,
   ...byActor,
-  ...byAnswer,
+  ...byResponse,
   ...byRerunner,
   ...more,
   ...withoutMinimum,
@@ -475,30 +479,30 @@ const FIXTURES: readonly Fixture[] = [
   ...hostile,
 ];
 
-/** One of each kind runs what is built. */
-const BUILT = [byPermission, byMinimum, byActor, byAnswer, byRerunner, withoutMinimum]
+/** One fixture of each kind runs the built action. */
+const BUILT = [byPermission, byMinimum, byActor, byResponse, byRerunner, withoutMinimum]
   .concat([byAllowedBots, hostile])
   .map(([first]) => first?.name);
 
-describe.concurrent('a message goes out only where author and re-runner hold the permission', () => {
+describe.concurrent('a message is sent only if the author and the re-runner have the permission', () => {
   it.each(FIXTURES)('$name: $expected', async (fixture) => {
     await using sim = await simulate({
-      // Nothing is remembered here, and what re-runs send is what they were allowed to.
+      // Without a comment, a re-run sends the message if it has the permission.
       with: {
         ...{ command: '/agent', prompt: '', comment: false, 'resend-on-rerun': true },
         ...fixture.with,
       },
       github: {
         issues: [{ number: PULL, pullRequest: true }],
-        collaborators: fixture.collaborators ?? { alice: holding('write') },
-        ...(fixture.answer === undefined ? {} : { on: fixture.answer }),
+        collaborators: fixture.collaborators ?? { alice: collaborator('write') },
+        ...(fixture.respond === undefined ? {} : { on: fixture.respond }),
       },
       step: {
         event: fixture.event,
-        ...(fixture.facts === undefined ? {} : { github: fixture.facts }),
+        ...(fixture.github === undefined ? {} : { github: fixture.github }),
       },
     });
-    // The first comment there has the ID of the event.
+    // The first comment on the simulated GitHub has the ID in the event.
     if (fixture.event.name === 'issue_comment') sim.github.addComment(PULL, 'alice', '/agent');
     else sim.github.addReviewComment(PULL, 'alice', '/agent');
     const isBuilt = BUILT.includes(fixture.name);
@@ -507,9 +511,9 @@ describe.concurrent('a message goes out only where author and re-runner hold the
     expect(result.conclusion).toBe(fixture.expected === 'error' ? 'failure' : 'success');
     expect(result.outputs.delivery).toBe(fixture.expected === 'sent' ? 'sent' : 'not-sent');
     expect(sim.agent.journal).toHaveLength(fixture.expected === 'sent' ? 1 : 0);
-    const asked = sim.github.journal.filter(({ path }) => path.includes('/collaborators/'));
-    expect(asked).toHaveLength(fixture.asked ?? asked.length);
+    const checks = sim.github.journal.filter(({ path }) => path.includes('/collaborators/'));
+    expect(checks).toHaveLength(fixture.checks ?? checks.length);
   });
 });
 
-afterAll(() => console.info(`Authorization was tried with ${FIXTURES.length} fixtures.`));
+afterAll(() => console.info(`Tested authorization with ${FIXTURES.length} fixtures.`));

@@ -3,9 +3,9 @@ import type { Agent } from '../sim/agent.ts';
 import { ALICE, issueComment, push } from '../sim/events.ts';
 import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
-// How many calls a run makes, and which of them wait for which. Answers are given in rounds: those of a
-// round once all of its calls have arrived, and only then can the calls of the next round begin. So a
-// call that waited for another one of its round would never be made.
+// How many calls a run makes, and which calls wait for others. The simulations respond in rounds: when all
+// calls of a round have arrived, they get their responses, and the next round begins. A call that waited
+// for another one of its round would never be made.
 
 /** Names of calls: those of the simulated GitHub, `poll` and `message`. */
 type Round = readonly string[];
@@ -19,19 +19,19 @@ const WRITES: Round = [CREATE, UPDATE];
 const POLL = 'poll';
 const MESSAGE = 'message';
 
-/** What follows the last poll, with a pause before the last call. */
+/** The calls after the last poll. The last one comes after a pause. */
 const END: readonly Round[] = [[READ], [UPDATE], [READ]];
 
 interface Case {
   readonly name: string;
   readonly with: Scenario['with'];
-  /** Up to the message, which is a round of its own. */
+  /** The rounds before the message, which has its own round. */
   readonly before: (write: string) => readonly Round[];
   readonly after: readonly Round[];
   readonly calls: number;
 }
 
-/** A step that only sends, whatever the case is about. */
+/** A step that only sends. */
 const PLAIN: Scenario['with'] = {
   prompt: 'Add error handling examples.',
   command: '',
@@ -71,20 +71,20 @@ const CASES: readonly Case[] = [
   {
     name: 'a command that waits',
     with: { ...command, wait: true },
-    // Nobody polls before the permission is known.
+    // The job is not polled before the permission is known.
     before: (write) => [
       [READ, PERMISSION],
       [REACT, POLL, write],
       [READ, REACT],
     ],
-    // The last reaction is not waited for.
+    // The run does not wait for the last reaction.
     after: [[UPDATE], [READ, REACT], [UPDATE], [READ]],
     calls: 12,
   },
 ];
 
-/** Gives answers in rounds; polls that belong to none are answered at once. */
-function answerInRounds(rounds: readonly Round[]) {
+/** Responds in rounds. Polls that belong to no round get a response at once. */
+function respondInRounds(rounds: readonly Round[]) {
   const unexpected: string[] = [];
   let done = 0;
   let readAgain = 0;
@@ -95,7 +95,7 @@ function answerInRounds(rounds: readonly Round[]) {
     get done() {
       return done;
     },
-    /** Reads just before a write, because the last one is more than a second old: the machine stalled. */
+    /** Reads just before a write, because the machine stalled and the last read became too old. */
     get readAgain() {
       return readAgain;
     },
@@ -112,7 +112,7 @@ function answerInRounds(rounds: readonly Round[]) {
       if (missing.length === 0) {
         done += 1;
         missing = [...(rounds[done] ?? [])];
-        for (const answer of waiting) answer();
+        for (const respond of waiting) respond();
         waiting = [];
       }
       await promise;
@@ -120,7 +120,7 @@ function answerInRounds(rounds: readonly Round[]) {
   };
 }
 
-/** Polls before the message. One more is made if the first has become old. */
+/** The number of polls before the message. The first one is repeated if it becomes too old. */
 function pollsBefore({ posts, gets }: Agent): number {
   const sentAt = posts().at(-1)?.at ?? 0;
   return gets().filter(({ at }) => at < sentAt).length;
@@ -128,10 +128,10 @@ function pollsBefore({ posts, gets }: Agent): number {
 
 for (const { name, with: inputs, before, after, calls } of CASES) {
   it.each([
-    ['a first comment', false],
-    ['a comment that is there', true],
-  ])(`${name} makes few calls, at the same time where it can: %s`, async (_, isThere) => {
-    let rounds = answerInRounds([]);
+    ['a new comment', false],
+    ['an existing comment', true],
+  ])(`${name} makes few calls, and makes them in parallel if possible: %s`, async (_, exists) => {
+    let rounds = respondInRounds([]);
     await using sim = await simulate({
       with: inputs ?? {},
       github: {
@@ -147,11 +147,11 @@ for (const { name, with: inputs, before, after, calls } of CASES) {
         onPost: () => rounds.arrive(MESSAGE),
       },
     });
-    if (isThere)
+    if (exists)
       await sim.runHere({ step: { event: push(), github: { run_id: '1' } }, with: PLAIN });
     const earlier = sim.github.calls().length;
-    const wanted = [...before(isThere ? UPDATE : CREATE), [MESSAGE], ...after];
-    rounds = answerInRounds(wanted);
+    const expected = [...before(exists ? UPDATE : CREATE), [MESSAGE], ...after];
+    rounds = respondInRounds(expected);
     const id = sim.github.comments(PULL)[0]?.id ?? 0;
     const event =
       inputs?.command === undefined
@@ -164,7 +164,7 @@ for (const { name, with: inputs, before, after, calls } of CASES) {
 
     expect(result.outputs.delivery).toBe('sent');
     expect(rounds.unexpected).toEqual([]);
-    expect(rounds.done).toBe(wanted.length);
+    expect(rounds.done).toBe(expected.length);
     const made = sim.github.calls().length - earlier - rounds.readAgain;
     expect(rounds.readAgain).toBeLessThanOrEqual(1);
     expect(made).toBeLessThanOrEqual(calls);

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { pullRequest } from '../sim/events.ts';
 import { commentTexts, errors, JOB, PULL, simulate } from './scenario.ts';
 
-it('a busy service gets the message later, once, and the comment says how it ended', async () => {
+it('a message that the API refuses is sent again, and the comment shows the result', async () => {
   await using sim = await simulate({
     with: { prompt: 'Add examples.', wait: true },
     agent: {
-      // What the job is before the message, and what becomes of it afterwards.
+      // The job before the message, and its changes afterwards.
       jobs: [
         {
           id: JOB,
@@ -21,7 +21,7 @@ it('a busy service gets the message later, once, and the comment says how it end
           ],
         },
       ],
-      // The first POST is refused; nothing returned means: answer as usual.
+      // The API refuses the first POST. Without a return value, it responds as usual.
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '20' } } : undefined),
     },
     step: { event: pullRequest({ number: PULL }) },

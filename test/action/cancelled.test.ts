@@ -14,9 +14,9 @@ import {
   warnings,
 } from './scenario.ts';
 
-/** Runs a step that gets a signal when the service receives the request that `at` picks. */
+/** Runs a step that gets a signal when the API receives the request `at`. */
 async function cancelAt(
-  at: 'look before' | 'message' | 'look after',
+  at: 'poll before' | 'message' | 'poll after',
   { signal = 'SIGINT', ...scenario }: Scenario & { signal?: 'SIGINT' | 'SIGTERM' } = {},
 ) {
   let run: StepRun | undefined;
@@ -28,7 +28,7 @@ async function cancelAt(
     jobs: [{ id: JOB }],
     onPost: () => (at === 'message' ? stop() : undefined),
     onGet: (n) =>
-      (at === 'look before' && n === 1) || (at === 'look after' && n === 3) ? stop() : undefined,
+      (at === 'poll before' && n === 1) || (at === 'poll after' && n === 3) ? stop() : undefined,
   };
   await using sim = await simulate({ ...scenario, with: { wait: true, ...scenario.with }, agent });
   run = sim.start();
@@ -37,15 +37,15 @@ async function cancelAt(
   return { result, sim, comments: commentTexts(sim.github) };
 }
 
-describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is true', () => {
+describe.runIf(HAS_SIGNALS)('a cancelled run ends at once with the right outputs', () => {
   it('before the message', async () => {
-    const { result, sim } = await cancelAt('look before');
+    const { result, sim } = await cancelAt('poll before');
     expect(result.exitCode).toBe(1);
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
     expect(sim.agent.posts()).toEqual([]);
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('while the message is under way (%s)', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('while it sends the message (%s)', async (signal) => {
     const { result, sim } = await cancelAt('message', { signal });
     expect(result.exitCode).toBe(1);
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
@@ -54,7 +54,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
   });
 
   it('while it waits', async () => {
-    const { result, comments } = await cancelAt('look after');
+    const { result, comments } = await cancelAt('poll after');
     expect(result.exitCode).toBe(1);
     expect(result.outputs).toMatchObject({
       result: 'cancelled',
@@ -68,7 +68,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     expect(result.virtualMs).toBeLessThan(20_000);
   });
 
-  it('and is reported where only the link of the job names the place', async () => {
+  it('and updates the comment if only the job names the pull request', async () => {
     let run: StepRun | undefined;
     await using sim = await simulate({
       with: { wait: true },
@@ -92,10 +92,10 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
   });
 
   it.each<[string, Scenario]>([
-    ['of a conversation', { step: { github: { run_attempt: '2' } } }],
-    ['that name the job', { with: { 'job-id': '' } }],
-    ['that the job names the place of', { step: { event: push(), github: { run_attempt: '2' } } }],
-  ])('while it reads the notes %s', async (_, scenario) => {
+    ['in a re-run', { step: { github: { run_attempt: '2' } } }],
+    ['to find the job', { with: { 'job-id': '' } }],
+    ['in a re-run on a push', { step: { event: push(), github: { run_attempt: '2' } } }],
+  ])('while it reads the comment %s', async (_, scenario) => {
     let run: StepRun | undefined;
     await using sim = await simulate({
       ...scenario,
@@ -119,8 +119,8 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
     expect(sim.agent.posts()).toEqual([]);
   });
 
-  it('even where GitHub does not answer any more', async () => {
-    const { result } = await cancelAt('look after', {
+  it('even if GitHub no longer responds', async () => {
+    const { result } = await cancelAt('poll after', {
       github: { issues: [{ number: PULL }], on: () => ({ fault: 'hang' }) },
     });
     expect(result.exitCode).toBe(1);
@@ -129,7 +129,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run ends at once and leaves what is tru
   });
 });
 
-it('a killed step has already written that the message is out', async () => {
+it('a step that is killed while it waits has already set delivery to sent', async () => {
   let run: StepRun | undefined;
   await using sim = await simulate({
     with: { wait: true },
@@ -150,16 +150,16 @@ it('a killed step has already written that the message is out', async () => {
 });
 
 it.each([JOB, `${JOB} job-2`])(
-  'a step killed after its last poll has already written how the agent ended: %s',
+  'a step that is killed after its last poll has already set the result: %s',
   async (ids) => {
     let run: StepRun | undefined;
-    let isOver = false;
+    let hasEnded = false;
     await using sim = await simulate({
       with: { wait: true, 'job-id': ids },
       agent: {
         jobs: ids.split(' ').map((id) => ({ id })),
         onGet() {
-          isOver = sim.agent.accepted().some(({ at }) => sim.time.now() - at > 60_000);
+          hasEnded = sim.agent.accepted().some(({ at }) => sim.time.now() - at > 60_000);
           return undefined;
         },
       },
@@ -167,7 +167,7 @@ it.each([JOB, `${JOB} job-2`])(
         issues: [{ number: PULL, pullRequest: true }],
         // The first call after the last poll is for the comment.
         on() {
-          if (!isOver) return undefined;
+          if (!hasEnded) return undefined;
           run?.kill('SIGKILL');
           return { fault: 'hang' };
         },
@@ -180,7 +180,7 @@ it.each([JOB, `${JOB} job-2`])(
   },
 );
 
-it('a step killed while it sends has written that it does', async () => {
+it('a step that is killed while it sends has already set delivery to unknown', async () => {
   let run: StepRun | undefined;
   await using sim = await simulate({
     agent: {
@@ -200,7 +200,7 @@ it('a step killed while it sends has written that it does', async () => {
   });
 });
 
-it.runIf(HAS_SIGNALS)('a second signal ends it at once', async () => {
+it.runIf(HAS_SIGNALS)('a second signal ends the step at once', async () => {
   let run: StepRun | undefined;
   let cancelled = false;
   const stop = (): { fault: 'hang' } => {

@@ -29,7 +29,7 @@ const others = (count: number) =>
 const BOT = 'github-actions[bot]';
 
 describe('the comment', () => {
-  it('is created once, and updated by later runs, however many comments are in between', async () => {
+  it('is created once, and updated by later runs even after many other comments', async () => {
     await using sim = await simulate();
     const first = await sim.run();
     for (const { author, body } of others(250)) sim.github.addComment(PULL, author, body);
@@ -41,7 +41,7 @@ describe('the comment', () => {
     expect(second.outputs['comment-url']).toBe(own[0]?.html_url);
   });
 
-  it('is not written where the host has no GraphQL to find it by, with one warning', async () => {
+  it('is not written if the host has no GraphQL, with one warning', async () => {
     await using sim = await simulate({ github: { graphql: false, issues: [{ number: PULL }] } });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
@@ -49,19 +49,19 @@ describe('the comment', () => {
     expect(sim.github.comments(PULL)).toEqual([]);
   });
 
-  it('is not the one that somebody else planted', async () => {
+  it('is not a copy that someone else wrote', async () => {
     await using sim = await simulate();
     await sim.runHere();
     const [own] = sim.github.comments(PULL);
     sim.github.deleteComment(own?.id ?? 0);
-    const planted = sim.github.addComment(PULL, 'mallory', own?.body ?? '');
+    const copy = sim.github.addComment(PULL, 'mallory', own?.body ?? '');
     await sim.runHere();
     const bodies = sim.github.comments(PULL).map(({ author, body }) => [author, body]);
-    expect(bodies[0]).toEqual(['mallory', planted.body]);
+    expect(bodies[0]).toEqual(['mallory', copy.body]);
     expect(bodies[1]?.[0]).toBe(BOT);
   });
 
-  it('is created anew when it was deleted during the run', async () => {
+  it('is created again if someone deletes it during the run', async () => {
     let github: GitHub | undefined;
     let deleted = 0;
     await using sim = await simulate({
@@ -86,7 +86,7 @@ describe('the comment', () => {
     expect(result.outputs['comment-url']).toBe(sim.github.comments(PULL)[0]?.html_url);
   });
 
-  it('shows the end also where it was deleted while it was written', async () => {
+  it('shows the result even if someone deletes it during an update', async () => {
     let patches = 0;
     await using sim = await simulate({
       with: { wait: true },
@@ -103,7 +103,7 @@ describe('the comment', () => {
     expect(sim.github.comments(PULL).at(-1)?.body).toContain('Agent completed');
   });
 
-  it('leaves none behind that says the agent is working, where the job makes another pull request', async () => {
+  it('does not show a working agent after the job has created another pull request and completed', async () => {
     const other = `https://github.com/octo/agents/pull/8`;
     await using sim = await simulate({
       with: { wait: true },
@@ -133,9 +133,9 @@ describe('the comment', () => {
   });
 
   it.each([
-    ['a push of somebody', push(), 'asked by `alice`'],
+    ['a push by a person', push(), 'asked by `alice`'],
     ['a schedule', schedule(), ''],
-  ])('names who asked: %s', async (_, event, who) => {
+  ])('names the person who asked, if any: %s', async (_, event, who) => {
     const github = { triggering_actor: 'alice' };
     const step = { event, github };
     await using sim = await simulate({ with: { 'pr-number': String(PULL) }, step });
@@ -152,20 +152,20 @@ describe('the comment', () => {
     expect(sim.github.journal).toEqual([]);
   });
 
-  it('goes where pr-number says, even from a push', async () => {
+  it('is on the pull request of pr-number, even on a push', async () => {
     await using sim = await simulate({ with: { 'pr-number': '7' }, step: { event: push() } });
     await sim.runHere();
     expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
-  it('goes to an issue as well', async () => {
+  it('can be on an issue', async () => {
     const event = issueComment({ number: PULL, body: 'hello', onPullRequest: false });
     await using sim = await simulate({ step: { event: { ...event, name: 'issues' } } });
     await sim.runHere();
     expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
-  it('is not missed where no event names a conversation', async () => {
+  it('is left out with a notice if neither the event nor the job names a conversation', async () => {
     await using sim = await simulate({ step: { event: push() } });
     const result = await sim.runHere();
     expect(result.conclusion).toBe('success');
@@ -180,7 +180,7 @@ describe('the comment', () => {
   });
 
   describe.each([false, true])(
-    'with wait: %s, that no comment notes the message is said once',
+    'with wait: %s, one notice says that no comment notes the message',
     (wait) => {
       const noJobs =
         'The job has no pull request in this repository yet, so no comment can note the';
@@ -222,7 +222,7 @@ describe('the comment', () => {
     ['workflow_dispatch', workflowDispatch()],
     ['push', push()],
     ['repository_dispatch', { ...push(), name: 'repository_dispatch' }],
-  ])('tells of the message before it goes out, also on %s', async (_, event) => {
+  ])('notes the message before it is sent, even on %s', async (_, event) => {
     let before: readonly string[] = [];
     await using sim = await simulate({
       step: { event },
@@ -236,13 +236,13 @@ describe('the comment', () => {
     });
     const result = await sim.runHere();
     expect(before).toEqual([expect.stringContaining('⏳')]);
-    // The job was polled for its pull request, although nobody waits for it.
+    // The job is polled for its pull request, even without wait.
     expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
     expect(result.annotations).toEqual([]);
     expect(remembered(sim.github).jobs[0]?.turns).toMatchObject([{ delivery: 'sent' }]);
   });
 
-  it('comes as soon as the job shows its first pull request', async () => {
+  it('is created as soon as the job has its first pull request', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     await using sim = await simulate({
       with: { wait: true },
@@ -291,7 +291,7 @@ describe('a secondary rate limit of GitHub', () => {
     };
   }
 
-  it('is waited out where it is short', async () => {
+  it('delays the comment if it is short', async () => {
     await using sim = await simulate(limited('2', 1));
     const result = await sim.runHere();
     expect(result.annotations).toEqual([]);
@@ -299,9 +299,9 @@ describe('a secondary rate limit of GitHub', () => {
   });
 
   it.each([
-    ['long', '60', 9],
-    ['always there', '1', 9],
-  ])('is given up on, with a warning, where it is %s', async (_, seconds, times) => {
+    ['is long', '60', 9],
+    ['never ends', '1', 9],
+  ])('causes a warning if it %s', async (_, seconds, times) => {
     await using sim = await simulate(limited(seconds, times));
     const result = await sim.runHere();
     expect(result.outputs.result).toBe('sent');
@@ -314,7 +314,7 @@ const TOKEN_IS_BAD = 'Check github-token, or remove it to use the token of the j
 const LIMIT = 'This is a rate limit of GitHub for the token; try again later.';
 const REMEDIES = [PERMISSION, TOKEN_IS_BAD, LIMIT];
 
-/** What a warning says of the cause, and which remedy it names. */
+/** Checks that the only warning has this cause and this remedy. */
 async function expectOneWarning(
   scenario: Scenario,
   cause: string | RegExp,
@@ -334,9 +334,9 @@ async function expectOneWarning(
   expect(result.summary).toContain('The comment could not be written.');
 }
 
-describe('a comment that cannot be written is one warning, and the summary holds its text', () => {
+describe('a comment that cannot be written is one warning, and the summary has its text', () => {
   const forbidden = { status: 403, body: { message: 'You have exceeded a secondary rate limit.' } };
-  const used = { status: 403, headers: { 'x-ratelimit-remaining': '0' }, body: { message: 'no' } };
+  const limit = { status: 403, headers: { 'x-ratelimit-remaining': '0' }, body: { message: 'no' } };
   it.each<[string, Scenario, string | RegExp, string]>([
     [
       'a read-only token',
@@ -376,18 +376,18 @@ describe('a comment that cannot be written is one warning, and the summary holds
       '',
     ],
     [
-      'no answer',
+      'no response',
       { github: { on: () => ({ fault: 'hang' }) } },
       /GitHub did not answer in time|the run has at most 30 s for it/,
       '',
     ],
     [
-      'a secondary limit that names no time',
+      'a secondary limit without a time',
       { github: { on: () => forbidden } },
       'GitHub answered 403: "You have exceeded a secondary rate limit."',
       LIMIT,
     ],
-    ['a used up limit', { github: { on: () => used } }, 'GitHub answered 403: no.', LIMIT],
+    ['an exceeded limit', { github: { on: () => limit } }, 'GitHub answered 403: no.', LIMIT],
     [
       'too many requests',
       { github: { on: () => ({ status: 429 }) } },
@@ -399,7 +399,7 @@ describe('a comment that cannot be written is one warning, and the summary holds
   });
 });
 
-describe('what GraphQL answers with 200 and errors is reported for what it is', () => {
+describe('a GraphQL response with status 200 and errors is reported with its cause', () => {
   const integration = 'Resource not accessible by integration';
   const page = {
     comments: { nodes: [], pageInfo: { hasPreviousPage: false, startCursor: null } },
@@ -415,7 +415,7 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
       PERMISSION,
     ],
     [
-      'no right to read',
+      'no permission to read',
       { data: null, errors: [{ type: 'FORBIDDEN', message: integration }] },
       `GitHub answered FORBIDDEN: "${integration}"`,
       PERMISSION,
@@ -445,14 +445,14 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
       LIMIT,
     ],
     [
-      'trouble of its own',
+      'an internal error',
       { data: null, errors: [{ message: 'Something went wrong while executing your query.' }] },
       'GitHub answered with an error: "Something went wrong while executing your query."',
       '',
     ],
-    ['an error without words', { errors: [{}] }, 'GitHub answered with an error.', ''],
+    ['an error without a message', { errors: [{}] }, 'GitHub answered with an error.', ''],
     [
-      'a part of what was asked for, and an error',
+      'a part of the data, and an error',
       {
         data: { repository: { issueOrPullRequest: page } },
         errors: [{ type: 'FORBIDDEN', message: integration }],
@@ -461,7 +461,7 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
       PERMISSION,
     ],
     [
-      'a type that nobody knows',
+      'an unknown type',
       { errors: [{ type: 'X\n::error::x', message: 'a\n::error::b ##[error]c' }] },
       'GitHub answered with an error: "a ::error::b ##\\[error]c"',
       '',
@@ -476,11 +476,11 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
     await using sim = await simulate({ with: { 'pr-number': '99' } });
     const result = await sim.runHere();
     expect(warnings(result)).toEqual([expect.stringContaining('GitHub answered NOT_FOUND: "')]);
-    // By REST, the comments of a token's own are not told apart as surely.
+    // REST cannot identify the comments of the token as reliably, so it is not tried.
     expect(sim.github.journal.map(({ method }) => method)).not.toContain('GET');
   });
 
-  it('a secondary limit is waited out where it is short', async () => {
+  it('a secondary limit that is short only delays the comment', async () => {
     let left = 1;
     await using sim = await simulate({
       github: {
@@ -498,7 +498,7 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
     expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
-  it('a reaction that GraphQL refuses is none', async () => {
+  it('a reaction that GraphQL refuses is reported only in the debug log', async () => {
     const refusal = { errors: [{ type: 'FORBIDDEN', message: integration }] };
     await using sim = await simulate({
       with: { command: '/agent', prompt: '', comment: false },
@@ -516,7 +516,7 @@ describe('what GraphQL answers with 200 and errors is reported for what it is', 
   });
 });
 
-it('every call to GitHub names the version of its API', async () => {
+it('every call to GitHub has the header with the API version', async () => {
   await using sim = await simulate({
     with: { command: '/agent', prompt: '', wait: true },
     step: { event: issueComment({ number: PULL, body: '/agent go' }) },
@@ -533,7 +533,7 @@ it('every call to GitHub names the version of its API', async () => {
   }
 });
 
-it('an event file that cannot be read keeps no comment from being written', async () => {
+it('an event file that is not valid JSON does not prevent the comment', async () => {
   await using sim = await simulate({
     with: { 'pr-number': String(PULL) },
     step: { event: { name: 'push', payload: '{' } },
@@ -544,7 +544,7 @@ it('an event file that cannot be read keeps no comment from being written', asyn
   expect(warnings(result)).toEqual([expect.stringContaining('the event file is not valid JSON')]);
 });
 
-it('a proxy variable that is no URL keeps the comment from being written, and no more', async () => {
+it('a proxy variable that is not a URL prevents only the comment', async () => {
   await using sim = await simulate({
     step: {
       github: { api_url: 'https://github.invalid/api/v3' },
@@ -559,7 +559,7 @@ it('a proxy variable that is no URL keeps the comment from being written, and no
   expect(result.summary).toContain('The comment could not be written.');
 });
 
-it('a pull request from a fork, whose token may write nothing, still has its result', async () => {
+it('a pull request from a fork, with a read-only token, still has a result', async () => {
   await using sim = await simulate({
     github: { readOnly: true, issues: [{ number: PULL }] },
     step: { event: pullRequest({ number: PULL, fork: 'alice/agents' }) },

@@ -14,10 +14,10 @@ import {
   warnings,
 } from './scenario.ts';
 
-// `confirmed` is true only after a look since the message that shows what only it can have caused.
+// `confirmed` is true only if a poll after the message shows an effect that only the message can have.
 
 const link = (number: number): string => `https://github.com/octo/agents/pull/${number}`;
-const shows = (status: string, prLink: string | null = null) => ({ id: JOB, status, prLink });
+const record = (status: string, prLink: string | null = null) => ({ id: JOB, status, prLink });
 const at = (seconds: number, status: string) => ({ afterMs: seconds * 1000, set: { status } });
 
 async function waitFor(agent: Partial<AgentOptions>, inputs: Record<string, string> = {}) {
@@ -30,52 +30,52 @@ function job(base: JobScript['base'], ...steps: ReturnType<typeof at>[]): Partia
   return { jobs: [{ id: JOB, base: base ?? {}, turns: [{ steps }] }] };
 }
 
-/** Takes the message, and answers with a record of its own. */
-function takes(record: object): () => PostReply {
-  return () => ({ body: record, accept: true });
+/** Accepts the message, and returns this body. */
+function accepts(body: object): () => PostReply {
+  return () => ({ body, accept: true });
 }
 
-describe('is not said without evidence', () => {
-  it('an agent at work whose queue takes longer than the settle window', async () => {
+describe('confirmed is false', () => {
+  it('if a working agent starts on the message only after settle-seconds', async () => {
     const { result } = await waitFor(
       job({ status: 'active' }, at(10, 'completed'), at(120, 'active'), at(200, 'completed')),
     );
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     expect(result.outputs.reason).toContain('already working when the message was sent');
-    // It could not be known better, so nobody is warned.
+    // Better evidence is not possible, so there is no warning.
     expect([...errors(result), ...warnings(result)]).toEqual([]);
     expect(result.conclusion).toBe('success');
   });
 
-  it.each(['completed', 'active'])('settle-seconds: 0, and the job was %s', async (status) => {
+  it.each(['completed', 'active'])('with settle-seconds: 0 if the job was %s', async (status) => {
     const { result } = await waitFor(job({ status }, at(1, 'completed')), {
       'settle-seconds': '0',
     });
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
   });
 
-  it('an answer that says active, and reads that are behind', async () => {
+  it('if the response has the status active, but the polls return the old one', async () => {
     const { result } = await waitFor({
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
-      onPost: takes(shows('active')),
+      onPost: accepts(record('active')),
     });
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     expect(warnings(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
     expect(result.virtualMs).toBeGreaterThan(60_000);
   });
 
-  it('an answer with a new link, and reads that never show it', async () => {
+  it('if the response has a new link, but the polls never return it', async () => {
     const { result } = await waitFor({
       jobs: [{ id: JOB, base: { prLink: link(1) }, turns: [{ steps: [] }] }],
-      onPost: takes(shows('completed', link(2))),
+      onPost: accepts(record('completed', link(2))),
     });
     expect(result.outputs).toMatchObject({ confirmed: 'false', 'pr-link': link(1) });
   });
 
-  it('a message of somebody else that is answered while a 429 is waited out', async () => {
+  it('if the job changes because of another message during the pause after a 429', async () => {
     const { result, sim } = await waitFor({
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
-      onGet: (n) => ({ body: shows('completed', link(n === 1 ? 1 : 2)) }),
+      onGet: (n) => ({ body: record('completed', link(n === 1 ? 1 : 2)) }),
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
     });
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
@@ -84,24 +84,24 @@ describe('is not said without evidence', () => {
     ]);
   });
 
-  it('a message of the evening that the agent never took up, waited for in the morning', async () => {
+  it('in a later run if the agent never started on the message', async () => {
     await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } });
     expect((await sim.run()).outputs.result).toBe('sent');
-    const morning = await sim.run({
+    const later = await sim.run({
       with: { send: 'false', wait: true, prompt: '' },
       step: { github: { run_id: '2002' } },
     });
-    expect(morning.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-    expect(warnings(morning)).toEqual([
+    expect(later.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
+    expect(warnings(later)).toEqual([
       expect.stringContaining('Its status before the message is not known'),
     ]);
-    for (const text of [morning.summary, ...commentTexts(sim.github)]) {
+    for (const text of [later.summary, ...commentTexts(sim.github)]) {
       expect(text).not.toMatch(/no files changed|pull request (created|updated)/);
     }
   });
 });
 
-it('what was remembered without a secret of that time is not compared', async () => {
+it('a link from which an earlier run removed a secret is not compared', async () => {
   const prLink = 'https://github.com/acme-corp/agents/pull/1';
   await using sim = await simulate({
     with: { wait: true, 'timeout-minutes': '0.5' },
@@ -113,16 +113,16 @@ it('what was remembered without a secret of that time is not compared', async ()
   expect((await sim.run(again)).outputs.confirmed).toBe('false');
 });
 
-it('a base that took over a second to arrive is looked for once more', async () => {
+it('a baseline that takes more than a second is read again', async () => {
   await using sim = await simulate({
     with: { wait: true, comment: false },
     agent: {
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
-      // What another message began meanwhile is seen from then on.
+      // The second poll returns the work on another message.
       onGet: (n) =>
         n === 1
-          ? wait(1100).then(() => ({ body: shows('completed') }))
-          : { body: shows(n === 2 ? 'active' : 'completed') },
+          ? wait(1100).then(() => ({ body: record('completed') }))
+          : { body: record(n === 2 ? 'active' : 'completed') },
     },
   });
   expect((await sim.runHere()).outputs.confirmed).toBe('false');
@@ -131,18 +131,18 @@ it('a base that took over a second to arrive is looked for once more', async () 
   ]);
 });
 
-describe('of a doubt of an earlier attempt', () => {
+describe('if an earlier attempt ended with delivery unknown, confirmed stays false', () => {
   const nextAttempt = { step: { github: { run_attempt: '2' } } };
 
   it.each([502, 503])(
-    '%i, nothing was taken, and somebody else sends a message',
+    'after %i, even if another message changes the job in between',
     async (status) => {
       let isLater = false;
       await using sim = await simulate({
         with: { wait: true },
         agent: {
           jobs: [{ id: JOB, base: { status: 'completed', prLink: link(1) } }],
-          onGet: () => (isLater ? { body: shows('completed', link(2)) } : undefined),
+          onGet: () => (isLater ? { body: record('completed', link(2)) } : undefined),
           onPost: () => ({ status, accept: false }),
         },
       });
@@ -157,7 +157,7 @@ describe('of a doubt of an earlier attempt', () => {
   );
 });
 
-it('several jobs are not confirmed where one of them is in doubt', async () => {
+it('several jobs are not confirmed if delivery is unknown for one of them', async () => {
   const steps = [at(1, 'active'), at(10, 'completed')];
   await using sim = await simulate({
     with: { wait: true, 'job-id': 'job-1 job-2', comment: false },
@@ -173,7 +173,7 @@ it('several jobs are not confirmed where one of them is in doubt', async () => {
   });
 });
 
-it('a message that another run sends to the job during the wait takes it back', async () => {
+it('confirmed is false if another run sends a message to the job during the wait', async () => {
   const other = (): Ledger => {
     const [mine] = remembered(sim.github).jobs;
     const turns = (mine?.turns ?? []).map((turn) => ({
@@ -207,26 +207,26 @@ it('a message that another run sends to the job during the wait takes it back', 
   expect(result.summary).toContain('Another message was sent to it since');
 });
 
-describe('of two messages that are sent one right after the other', () => {
-  // The agent starts on the first one after 20 s.
+describe('if another message was sent before', () => {
+  // The agent starts on the first message after 20 s.
   const statusAt = (seconds: number): string =>
     seconds < 20 ? 'completed' : seconds < 60 ? 'active' : 'completed';
 
   it.each([
-    ['5 s', 5000, 'false'],
-    ['5 minutes', 300_000, 'true'],
-  ])('%s later', async (_, pauseMs, confirmed) => {
+    [5000, 'false'],
+    [300_000, 'true'],
+  ])('%i ms before, confirmed is %s', async (pauseMs, confirmed) => {
     let firstAt = 0;
     await using sim = await simulate({
       agent: {
         jobs: [{ id: JOB }],
-        onGet: () => ({ body: shows(statusAt((sim.time.now() - firstAt) / 1000)) }),
+        onGet: () => ({ body: record(statusAt((sim.time.now() - firstAt) / 1000)) }),
       },
     });
     firstAt = sim.time.now();
     await sim.runHere();
     await sim.pass(pauseMs);
-    // Half a minute before the agent starts on the second one.
+    // The agent starts on the second message 20 s later, too.
     if (pauseMs > 60_000) firstAt = sim.time.now();
     const second = await sim.runHere({
       with: { wait: true },
@@ -241,8 +241,8 @@ describe('of two messages that are sent one right after the other', () => {
   });
 });
 
-describe('is said', () => {
-  it('of an agent at work that ends, begins anew and ends again', async () => {
+describe('confirmed is true', () => {
+  it('if a working agent completes, starts again and completes again', async () => {
     const { result } = await waitFor(
       job({ status: 'active' }, at(10, 'completed'), at(30, 'active'), at(100, 'completed')),
     );
@@ -250,7 +250,7 @@ describe('is said', () => {
     expect(result.virtualMs).toBeLessThan(160_000);
   });
 
-  it('without a settle window, too, once there is evidence', async () => {
+  it('even with settle-seconds: 0 if there is evidence', async () => {
     const { result } = await waitFor(job({ status: 'failed' }, at(1, 'completed')), {
       'settle-seconds': '0',
     });
@@ -258,12 +258,12 @@ describe('is said', () => {
   });
 });
 
-it('a job that is wanted only in a status is polled anew after a pause, and then skipped', async () => {
+it('with only-when, a job is polled again after a pause, and skipped if its status has changed', async () => {
   await using sim = await simulate({
     with: { 'only-when': 'failed' },
     agent: {
       jobs: [{ id: JOB }],
-      onGet: (n) => ({ body: shows(n === 1 ? 'failed' : 'active') }),
+      onGet: (n) => ({ body: record(n === 1 ? 'failed' : 'active') }),
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
     },
   });
@@ -272,7 +272,7 @@ it('a job that is wanted only in a status is polled anew after a pause, and then
   expect(sim.agent.accepted()).toEqual([]);
 });
 
-it('a single poll says nothing of what changed', async () => {
+it('a run with send: false does not say what has changed', async () => {
   const prLink = link(3);
   await using sim = await simulate({
     with: { send: 'false', wait: true, prompt: '' },

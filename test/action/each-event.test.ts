@@ -26,7 +26,7 @@ const definitions: readonly Example[] = require('@octokit/webhooks-examples');
 const payloads = definitions.flatMap(({ name, examples }) =>
   examples.map((payload) => ({ name, action: String(payload.action ?? ''), payload })),
 );
-/** One of each event: what differs between its actions is read in-process. */
+/** One payload for each event, whatever its action. */
 const distinct = [...new Map(payloads.map((example) => [example.name, example])).values()];
 
 interface Numbered {
@@ -39,8 +39,11 @@ interface Numbered {
   }[];
 }
 
-/** The table of conversations, read from the payload in another way than the code does. */
-function expectedPlace(name: string, payload: Readonly<Record<string, unknown>>): number | null {
+/** The conversation that the payload names, found in another way than in the code. */
+function expectedConversation(
+  name: string,
+  payload: Readonly<Record<string, unknown>>,
+): number | null {
   const at = (key: string): Numbered => (payload[key] ?? {}) as Numbered;
   if (name === 'issues' || name === 'issue_comment') return at('issue').number ?? null;
   if (/^pull_request(_target|_review|_review_comment)?$/.test(name)) {
@@ -54,9 +57,9 @@ function expectedPlace(name: string, payload: Readonly<Record<string, unknown>>)
   return null;
 }
 
-it.each(payloads)('$name $action names its conversation, or none', ({ name, payload }) => {
+it.each(payloads)('$name $action has the right conversation, or none', ({ name, payload }) => {
   const trigger = readTrigger(name, Buffer.from(JSON.stringify(payload)));
-  expect(trigger.conversation).toBe(expectedPlace(name, payload));
+  expect(trigger.conversation).toBe(expectedConversation(name, payload));
 });
 
 const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
@@ -68,20 +71,20 @@ const ROLES: Readonly<Record<string, { readonly who: Person; readonly allowed?: 
 };
 type Role = keyof typeof ROLES;
 
-/** Who is let in without a question. */
-type Trusts = 'everybody' | 'people' | 'bots' | 'nobody';
+/** Who needs no permission check. */
+type Trusts = 'everyone' | 'people' | 'bots' | 'no one';
 interface Case {
   readonly title: string;
   readonly trusts: Trusts;
   readonly by: (who: Person) => WebhookEvent;
 }
 
-/** The list in docs/permissions.md, written down a second time. */
+/** A copy of the list in docs/permissions.md. */
 const TRUSTED =
   `push schedule workflow_dispatch repository_dispatch merge_group create delete release
   milestone label page_build branch_protection_rule`.split(/\s+/);
 
-/** Whatever can stand below `on:`, by GitHub's own parser of workflows. */
+/** All events that GitHub's workflow parser accepts in `on:`. */
 const IN_WORKFLOWS: readonly string[] = Object.keys(
   JSON.parse(
     readFileSync(
@@ -93,37 +96,37 @@ const IN_WORKFLOWS: readonly string[] = Object.keys(
     ),
   ).definitions['on-mapping-strict'].mapping.properties,
 );
-/** What the parser does not know, or nobody knows yet, and names that are no events at all. */
+/** Events that the parser does not know, and names that are not events. */
 const OTHERS = ['commit_comment', 'star', 'package', 'member', 'moon_phase', 'Push', 'PUSH ', ''];
 const HOSTILE = ['constructor', '__proto__', 'toString', 'hasOwnProperty'];
 
 const comments = { number: PULL, body: 'Please go on.' };
-/** Events whose verdict does not hang on their name alone. */
+/** Events for which the name alone does not decide who needs a check. */
 const SPECIAL: Readonly<Record<string, readonly Case[]>> = {
-  issue_comment: [special('', 'nobody', (author) => issueComment({ ...comments, author }))],
-  pull_request_review: [special('', 'nobody', (author) => review({ ...comments, author }))],
+  issue_comment: [special('', 'no one', (author) => issueComment({ ...comments, author }))],
+  pull_request_review: [special('', 'no one', (author) => review({ ...comments, author }))],
   pull_request_review_comment: [
-    special('', 'nobody', (author) => reviewComment({ ...comments, author })),
+    special('', 'no one', (author) => reviewComment({ ...comments, author })),
   ],
   pull_request: [
     special('of a branch', 'bots', (author) => pullRequest({ number: PULL, author })),
-    // Anyone can open one between two branches, and bots label what anyone opens.
-    special('of a stranger, labeled', 'nobody', (sender) =>
+    // Anyone can open a pull request between two branches, and bots label any pull request.
+    special('of a stranger, labeled', 'no one', (sender) =>
       pullRequest({ number: PULL, author: MALLORY, sender, action: 'labeled' }),
     ),
-    special('of a fork', 'nobody', (author) =>
+    special('of a fork', 'no one', (author) =>
       pullRequest({ number: PULL, author, fork: 'mallory/agents' }),
     ),
-    special('of a deleted fork', 'nobody', (author) =>
+    special('of a deleted fork', 'no one', (author) =>
       pullRequest({ number: PULL, author, fork: null }),
     ),
   ],
   pull_request_target: [
-    special('', 'nobody', (author) => pullRequest({ number: PULL, author, target: true })),
+    special('', 'no one', (author) => pullRequest({ number: PULL, author, target: true })),
   ],
   workflow_run: [
     ...TRUSTED.map((startedBy) =>
-      special(`after ${startedBy}`, 'everybody', (sender) => workflowRun({ sender, startedBy })),
+      special(`after ${startedBy}`, 'everyone', (sender) => workflowRun({ sender, startedBy })),
     ),
     ...[
       'pull_request',
@@ -133,10 +136,10 @@ const SPECIAL: Readonly<Record<string, readonly Case[]>> = {
       'moon_phase',
       '__proto__',
     ].map((startedBy) =>
-      special(`after ${startedBy}`, 'nobody', (sender) => workflowRun({ sender, startedBy })),
+      special(`after ${startedBy}`, 'no one', (sender) => workflowRun({ sender, startedBy })),
     ),
     ...['mallory/agents', null].map((fork) =>
-      special(`after push, of ${fork ?? 'a deleted fork'}`, 'nobody', (sender) =>
+      special(`after push, of ${fork ?? 'a deleted fork'}`, 'no one', (sender) =>
         workflowRun({ sender, startedBy: 'push', fork }),
       ),
     ),
@@ -152,35 +155,35 @@ function casesOf(name: string): readonly Case[] {
   if (own !== undefined) return own.map((one) => ({ ...one, title: `${name} ${one.title}` }));
   const example = definitions.find((definition) => definition.name === name)?.examples[0] ?? {};
   const trusts = TRUSTED.includes(name)
-    ? 'everybody'
+    ? 'everyone'
     : /^deployment(_status)?$/.test(name)
       ? 'people'
-      : 'nobody';
+      : 'no one';
   const by = (sender: Person) => ({ name, payload: { ...example, sender } });
   return [{ title: name, trusts, by }];
 }
 
-/** Where everybody is let in, two are enough to see that nobody is asked for. */
+/** If no one is checked, two roles are enough to test it. */
 function rolesFor({ trusts }: Case): readonly Role[] {
-  return trusts === 'everybody' ? ['a stranger', 'a bot'] : Object.keys(ROLES);
+  return trusts === 'everyone' ? ['a stranger', 'a bot'] : Object.keys(ROLES);
 }
 
-function expected(trusts: Trusts, role: Role): { readonly sent: boolean; readonly asked: number } {
+function expected(trusts: Trusts, role: Role): { readonly sent: boolean; readonly checks: number } {
   const isBot = ROLES[role]?.who.type === 'Bot';
-  const isTrusted = trusts === 'everybody' || trusts === (isBot ? 'bots' : 'people');
-  if (isTrusted) return { sent: true, asked: 0 };
-  if (isBot) return { sent: ROLES[role]?.allowed !== undefined, asked: 0 };
-  return { sent: role === 'a writer', asked: 1 };
+  const isTrusted = trusts === 'everyone' || trusts === (isBot ? 'bots' : 'people');
+  if (isTrusted) return { sent: true, checks: 0 };
+  if (isBot) return { sent: ROLES[role]?.allowed !== undefined, checks: 0 };
+  return { sent: role === 'a writer', checks: 1 };
 }
 
 const NAMES = [...IN_WORKFLOWS, ...OTHERS, ...HOSTILE];
 const CASES = NAMES.flatMap(casesOf);
 const RUNS = CASES.flatMap((one) => rolesFor(one).map((role) => ({ ...one, role })));
 
-describe.concurrent('on every event, only who may can send', () => {
+describe.concurrent('on every event, the message is sent only with permission', () => {
   it.each(RUNS)('$title by $role', async ({ trusts, by, role }) => {
     const { who, allowed } = ROLES[role] ?? { who: MALLORY };
-    const { sent, asked } = expected(trusts, role);
+    const { sent, checks } = expected(trusts, role);
     const trigger = by(who);
     await using sim = await simulate({
       with: { comment: false, ...(allowed === undefined ? {} : { 'allowed-bots': allowed }) },
@@ -195,7 +198,7 @@ describe.concurrent('on every event, only who may can send', () => {
     expect(sim.agent.posts()).toHaveLength(sent ? 1 : 0);
     const calls = sim.github.journal.map(({ path }) => path);
     expect(calls).toEqual(
-      Array(asked).fill(`/repos/octo/agents/collaborators/${who.login}/permission`),
+      Array(checks).fill(`/repos/octo/agents/collaborators/${who.login}/permission`),
     );
     expect(result.annotations).toEqual(sent ? [] : [refusalOn(trigger, result.outputs.reason)]);
   });
@@ -206,9 +209,9 @@ describe.concurrent('on every event, only who may can send', () => {
     return { type: 'warning', message };
   }
 
-  // A command on another event is refused before anything of it is read.
+  // With a command, the run is skipped before it reads the payload of another event.
   it.each(distinct.filter(({ name }, index) => isCommentEvent(name) || index % 4 === 0))(
-    '$name, with a command',
+    '$name is skipped with a command',
     async ({ name, payload }) => {
       await using sim = await simulate({
         with: { command: '/agent', 'api-key': '' },
@@ -224,20 +227,20 @@ describe.concurrent('on every event, only who may can send', () => {
   afterAll(() => {
     const distinctNames = new Set(NAMES).size;
     console.info(
-      `${NAMES.length} events were tried in ${CASES.length} forms, by ${RUNS.length} runs.`,
+      `Tested ${NAMES.length} events in ${CASES.length} forms, with ${RUNS.length} runs.`,
     );
     expect(distinctNames).toBe(NAMES.length);
   });
 });
 
-it('pull_request_target has the pull request for its conversation', async () => {
+it('on pull_request_target, the comment is on the pull request', async () => {
   const { payload } = pullRequest({ number: PULL, fork: 'stranger/agents' });
   await using sim = await simulate({ step: { event: { name: 'pull_request_target', payload } } });
   const result = await sim.run();
   expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
 });
 
-it('repository_dispatch has that of the job’s own pull request', async () => {
+it('on repository_dispatch, the comment is on the pull request of the job', async () => {
   const prLink = `https://github.com/octo/agents/pull/${PULL}`;
   await using sim = await simulate({
     agent: { jobs: [{ id: JOB, base: { prLink } }] },

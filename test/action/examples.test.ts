@@ -36,11 +36,11 @@ import {
   simulate,
 } from './scenario.ts';
 
-interface Staging {
+interface Setup {
   readonly event?: WebhookEvent;
-  /** Outputs of steps that are not run, by the ids of the steps. */
+  /** Outputs of steps that are not run, by step ID. */
   readonly outputs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Of the repository, beyond those that every workflow finds. */
+  /** Variables of the repository, in addition to those for every workflow. */
   readonly vars?: Readonly<Record<string, string>>;
   readonly secrets?: Readonly<Record<string, string>>;
   readonly scenario?: Scenario;
@@ -48,10 +48,10 @@ interface Staging {
 
 const COMMAND = '/agent also add error handling examples';
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
-/** A job whose own pull request is in the repository. */
+/** A job with a pull request in the repository. */
 const LINKED = { agent: { jobs: [{ id: JOB, base: { prLink: LINK } }] } };
 
-/** What the workflow of an example is played with, where it names no event of its own. */
+/** The event for each `on:`, unless a test has its own. */
 const EVENTS: Readonly<Record<string, () => WebhookEvent>> = {
   issue_comment: () => issueComment({ number: PULL, body: COMMAND }),
   pull_request: () => pullRequest({ number: PULL, fork: 'octo/agents' }),
@@ -78,7 +78,7 @@ function open(scenario: Scenario = {}): Promise<Simulation> {
   return simulate({ github: GITHUB, ...scenario });
 }
 
-async function play(workflow: Workflow, { event, scenario, ...given }: Staging = {}) {
+async function play(workflow: Workflow, { event, scenario, ...given }: Setup = {}) {
   const sim = await open(scenario);
   const [name = ''] = eventsOf(workflow);
   return { sim, jobs: await playOn(sim, workflow, event ?? eventOf(name), given) };
@@ -92,7 +92,7 @@ function playOn(
   sim: Simulation,
   workflow: Workflow,
   event: WebhookEvent,
-  { outputs = {}, vars = {}, secrets = {} }: Pick<Staging, 'outputs' | 'vars' | 'secrets'> = {},
+  { outputs = {}, vars = {}, secrets = {} }: Pick<Setup, 'outputs' | 'vars' | 'secrets'> = {},
 ): Promise<readonly Played[]> {
   return playWorkflow(workflow, {
     event,
@@ -105,7 +105,7 @@ function playOn(
     open: (uses) => parse(read(uses.replace(`${ACTION}/`, '').replace(/@v1$/, ''))),
   });
 
-  /** What the simulation would add is not the workflow's; the service is not where the text says. */
+  /** Replaces the default inputs of the simulation with those of the workflow, except the base URL. */
   function onlyGiven(given: Readonly<Record<string, string | number | boolean | null>>) {
     const nothing = { 'project-id': '', 'job-id': '', 'api-key': '', prompt: '' };
     return { ...nothing, ...given, 'base-url': sim.agent.url };
@@ -114,7 +114,7 @@ function playOn(
 
 function eventOf(name: string): WebhookEvent {
   const make = EVENTS[name];
-  if (make === undefined) throw new Error(`No event to play "on: ${name}" with.`);
+  if (make === undefined) throw new Error(`There is no event for "on: ${name}".`);
   return make();
 }
 
@@ -122,24 +122,24 @@ function example(name: string): Workflow {
   return parse(read(`examples/${name}.yml`));
 }
 
-/** Runs what steps would have run, with stand-ins for the programs, and says what those were given. */
+/** Runs the scripts of steps with stand-ins for programs, and returns the commands that these got. */
 function runScripts(jobs: readonly Played[]): readonly string[] {
-  const facts = { GITHUB_REPOSITORY: 'octo/agents', GITHUB_SERVER_URL: 'https://github.com' };
+  const vars = { GITHUB_REPOSITORY: 'octo/agents', GITHUB_SERVER_URL: 'https://github.com' };
   return jobs.flatMap(({ others }) =>
     others.flatMap((other) => {
       const [, env = '', script = ''] = /^((?:[A-Z_]+=[^\n]*\n)*)(.*)$/s.exec(other) ?? [];
       const variables = env.matchAll(/^([A-Z_]+)=(.*)$/gm).map(([, name, value]) => [name, value]);
-      return playShell(script, { ...facts, GITHUB_RUN_ID: '1', ...Object.fromEntries(variables) });
+      return playShell(script, { ...vars, GITHUB_RUN_ID: '1', ...Object.fromEntries(variables) });
     }),
   );
 }
 
-/** The results of this action's steps, in their order. */
+/** The results of the steps with this action, in order. */
 function resultsOf(jobs: readonly Played[]) {
   return jobs.flatMap(({ results }) => results);
 }
 
-describe('every workflow that the documents show does what it says', () => {
+describe('every workflow in the documentation works', () => {
   const shown = workflows()
     .filter(({ name }) => name.includes('.md:'))
     .map(({ name, text }) => ({ name, workflow: parse(text) as Workflow }))
@@ -152,10 +152,10 @@ describe('every workflow that the documents show does what it says', () => {
 
   it.each(shown)('$name on $event', async ({ workflow, event }) => {
     await using sim = await open();
-    // So that the conversation knows its job: commands may leave it out.
+    // Commands can leave out the job once the comment names it.
     await sim.run();
     const jobs = await playOn(sim, workflow, eventOf(event), {
-      outputs: yieldsJob(workflow),
+      outputs: jobOutputs(workflow),
     });
     const results = resultsOf(jobs);
     expect(results.map(({ outputs }) => outputs.result)).toEqual(
@@ -166,14 +166,14 @@ describe('every workflow that the documents show does what it says', () => {
     expect(sim.agent.accepted()).toHaveLength(1 + sent.length);
   });
 
-  /** A step of somebody else that is named is one that yields the id of a job. */
-  function yieldsJob({ jobs }: Workflow): NonNullable<Staging['outputs']> {
+  /** Steps with an ID output the ID of the job. */
+  function jobOutputs({ jobs }: Workflow): NonNullable<Setup['outputs']> {
     const ids = Object.values(jobs).flatMap(({ steps = [] }) => steps.map(({ id = '' }) => id));
     return Object.fromEntries(ids.map((id) => [id, { 'job-id': JOB }]));
   }
 });
 
-describe('the first workflows of the README leave others alone, and are green', () => {
+describe('the first workflows of the README succeed and send nothing for', () => {
   const [first, second] = blocks('yaml')
     .filter(({ document }) => document === 'README.md')
     .map(({ text }) => parse(text) as Workflow);
@@ -222,15 +222,15 @@ describe('the first workflows of the README leave others alone, and are green', 
   });
 });
 
-/** What a wait ends with that is neither success nor an error, by what the job comes to. */
-const BAD_ENDS = { failed: 'failed', archived: 'archived', active: 'timed-out' };
+/** The results that are neither a success nor an error, by the status of the job. */
+const BAD_RESULTS = { failed: 'failed', archived: 'archived', active: 'timed-out' };
 
 const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
-  'on-comment': () => obeysCommands('on-comment', ['issue_comment']),
+  'on-comment': () => runsCommands('on-comment', ['issue_comment']),
   'on-review-comment': () =>
-    obeysCommands('on-review-comment', ['pull_request_review', 'pull_request_review_comment']),
+    runsCommands('on-review-comment', ['pull_request_review', 'pull_request_review_comment']),
   'on-comment-reusable': () =>
-    obeysCommands('on-comment-reusable', [
+    runsCommands('on-comment-reusable', [
       'issue_comment',
       'pull_request_review',
       'pull_request_review_comment',
@@ -264,7 +264,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       { result: 'completed', delivery: 'not-sent', 'job-id': 'job-2', 'pr-link': LINK },
     ]);
     expect(sim.agent.posts()).toEqual([]);
-    // The comment names the job by now, so a command may leave it out.
+    // The comment names the job now, so a command can leave it out.
     const named = await playOn(sim, example('on-comment'), eventOf('issue_comment'), {
       vars: { AGENT_JOB: '' },
     });
@@ -286,7 +286,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   },
 
   'maintainers-only': async () => {
-    await obeysCommands('maintainers-only', ['issue_comment'], 'maintain');
+    await runsCommands('maintainers-only', ['issue_comment'], 'maintain');
     const { sim, jobs } = await play(example('maintainers-only'));
     await using _ = sim;
     expect(jobs).toMatchObject([{ failed: false, results: [{ outputs: { result: 'skipped' } }] }]);
@@ -294,7 +294,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   },
 
   'commit-status': async () => {
-    await obeysCommands('commit-status', ['issue_comment']);
+    await runsCommands('commit-status', ['issue_comment']);
     const failed = { id: JOB, turns: [{ steps: [{ afterMs: 0, set: { status: 'failed' } }] }] };
     for (const [state, jobs] of [
       ['success', [{ id: JOB }]],
@@ -319,7 +319,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   },
 
   'slack-message': async () => {
-    for (const [status, result] of Object.entries({ completed: 'completed', ...BAD_ENDS })) {
+    for (const [status, result] of Object.entries({ completed: 'completed', ...BAD_RESULTS })) {
       const turns = [{ steps: [{ afterMs: 0, set: { status } }] }];
       const agent = { jobs: [{ id: JOB, base: { prLink: LINK }, turns }] };
       const { sim, jobs } = await play(example('slack-message'), { scenario: { agent } });
@@ -337,12 +337,12 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       ['follow-up', [expect.stringContaining(`LINK=${LINK}`)]],
       ['review', [expect.stringContaining(`LINK=${LINK}`)]],
     ]);
-    const doubtful = await play(example('use-the-outputs'), {
+    const unclear = await play(example('use-the-outputs'), {
       scenario: { agent: { onPost: () => ({ status: 502 }), onGet: () => ({ status: 502 }) } },
     });
-    await using __ = doubtful.sim;
-    expect(doubtful.jobs).toMatchObject([{ failed: true }, { results: [], others: [] }]);
-    for (const [status, result] of Object.entries(BAD_ENDS)) {
+    await using __ = unclear.sim;
+    expect(unclear.jobs).toMatchObject([{ failed: true }, { results: [], others: [] }]);
+    for (const [status, result] of Object.entries(BAD_RESULTS)) {
       const turns = [{ steps: [{ afterMs: 0, set: { status } }] }];
       const bad = await play(example('use-the-outputs'), {
         scenario: { agent: { jobs: [{ id: JOB, turns }] } },
@@ -387,7 +387,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-4']);
     expect(jobs.flatMap(({ others }) => others).join()).toContain('"jobId":"job-4"');
     expect(split?.others).toHaveLength(1);
-    // Where something was sent, and another part comes after it, the next one is made to wait.
+    // If a part has sent something and another part follows, it pauses first.
     const pauses = [one, two, three].map((part) =>
       part?.others.find((other) => /sleep/.test(other)),
     );
@@ -397,8 +397,8 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       expect.stringContaining('PART=2\nPARTS=3'),
     ]);
     expect(gather?.others).toHaveLength(2);
-    const nobody = { split: { parts: '[]' } };
-    const none = await playOn(sim, example('nudge-matrix'), event, { outputs: nobody });
+    const empty = { split: { parts: '[]' } };
+    const none = await playOn(sim, example('nudge-matrix'), event, { outputs: empty });
     expect(none.map(({ others }) => others.length)).toEqual([1, 0, 0]);
   },
 
@@ -416,8 +416,8 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** A command of somebody who may goes to the agent; other comments do not even start a runner. */
-async function obeysCommands(
+/** A command by someone with permission is sent to the agent. Other comments do not start a runner. */
+async function runsCommands(
   name: string,
   events: readonly string[],
   role_name = 'write',
@@ -443,10 +443,10 @@ async function obeysCommands(
   }
 }
 
-describe.concurrent('every example does what it says', () => {
+describe.concurrent('every example works', () => {
   it.each(files('examples/*.yml'))('$name', async ({ name }) => {
     const check = EXAMPLES[name.replace(/^examples\/|\.yml$/g, '')];
-    if (check === undefined) throw new Error('No test plays this example.');
+    if (check === undefined) throw new Error('No test runs this example.');
     await check();
   });
 });

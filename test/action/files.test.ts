@@ -13,12 +13,12 @@ const FAULTS: readonly (readonly [fault: FileFault, possible: boolean])[] = [
 
 describe('an output file that cannot be written', () => {
   it.for(FAULTS)(
-    '(%s) keeps the message from going out, and fails with the facts',
+    '(%s) prevents the message and fails the step, with the outputs in the log',
     async ([outputFile, possible], { skip }) => {
       skip(!possible);
       await using sim = await simulate();
       const result = await sim.start({ step: { outputFile } }).result;
-      // What is missing can be made.
+      // The action creates a missing file.
       if (outputFile === 'missing') {
         expect(result.outputs.result).toBe('sent');
         return;
@@ -33,9 +33,9 @@ describe('an output file that cannot be written', () => {
   );
 });
 
-describe('an output file that cannot be written, where nothing is to be done,', () => {
+describe('an output file that cannot be written in a skipped run', () => {
   it.for(FAULTS.filter(([fault]) => fault !== 'missing'))(
-    '(%s) fails with the facts',
+    '(%s) fails the step, with the outputs in the error',
     async ([outputFile, possible], { skip }) => {
       skip(!possible);
       const event = issueComment({ number: PULL, body: 'No command.' });
@@ -58,7 +58,7 @@ describe('an output file that cannot be written, where nothing is to be done,', 
 
 describe('a summary that cannot be written', () => {
   it.for(FAULTS.filter(([fault]) => fault !== 'missing'))(
-    '(%s) is a warning',
+    '(%s) causes a warning',
     async ([summaryFile, possible], { skip }) => {
       skip(!possible);
       await using sim = await simulate();
@@ -73,7 +73,7 @@ describe('a summary that cannot be written', () => {
 });
 
 it.runIf(HAS_LARGE_VARIABLES)(
-  'a summary stays below the limit of the runner, whatever the texts',
+  'a summary with long texts stays below the limit of the runner',
   async () => {
     const prompt = '`<&>'.repeat(25_000);
     await using sim = await simulate({ with: { prompt } });
@@ -84,7 +84,7 @@ it.runIf(HAS_LARGE_VARIABLES)(
 );
 
 describe('an event file', () => {
-  it('that is missing is a plain step, with a warning', async () => {
+  it('that is missing on push causes only a warning', async () => {
     await using sim = await simulate({ step: { event: { name: 'push', payload: null } } });
     const result = await sim.runHere();
     expect(result.outputs.result).toBe('sent');
@@ -92,7 +92,7 @@ describe('an event file', () => {
   });
 
   it.each(['issue_comment', 'pull_request', 'issues'])(
-    'that is missing on %s, which strangers can start, is an error',
+    'that is missing on %s, which anyone can trigger, is an error',
     async (name) => {
       await using sim = await simulate({ step: { event: { name, payload: null } } });
       const result = await sim.runHere();
@@ -109,7 +109,7 @@ describe('an event file', () => {
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });
 
-  it('that is deeply nested is read or refused, and nothing is sent on a comment event', async () => {
+  it('that is deeply nested is an error on a comment event', async () => {
     const { name } = issueComment({ number: PULL, body: 'x' });
     const payload = `{"action":"created","x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`;
     await using sim = await simulate({ step: { event: { name, payload } } });
@@ -121,8 +121,8 @@ describe('an event file', () => {
 
 it.each([
   ['throws in the report', 'String.prototype.replaceAll = () => { throw new Error() }'],
-  ['waits for nothing', 'Promise.race = () => new Promise(() => {})'],
-])('a bug that %s fails the step, although nothing can be written', async (_, bug) => {
+  ['leaves a promise pending', 'Promise.race = () => new Promise(() => {})'],
+])('a bug that %s fails the step, even if nothing can be written', async (_, bug) => {
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(bug)}`];
   await using sim = await simulate({ step: { nodeArgs } });
   const result = await sim.start().result;

@@ -18,16 +18,16 @@ import {
 } from './scenario.ts';
 
 const JOBS = 500;
-/** As long as Mintlify's. */
+/** As long as the IDs of Mintlify. */
 const IDS = Array.from(
   { length: JOBS },
   (_, index) => `0b7e6f0c-5d1a-4c3e-9f2b-${String(index).padStart(12, '0')}`,
 );
 const CONVERSATIONS = 60;
-/** New and changed texts. */
-const TEXTS = ['POST issues/#/comments', 'PATCH issues/comments/#'];
+/** Calls that create or update a comment. */
+const WRITES = ['POST issues/#/comments', 'PATCH issues/comments/#'];
 const KIB_IN_MIB = 1024;
-/** Of real time, for a machine that has much else to do. */
+/** In real time, for a machine with other work. */
 const TIMEOUT_MS = 300_000;
 const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -53,7 +53,7 @@ const jobs: readonly JobScript[] = LENGTHS.map((afterMs, index) => ({
 
 const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
 
-/** The polls that a job alone would need, the one before the message included. */
+/** The polls that the job would need alone, including the one before the message. */
 function pollsAlone(lengthMs: number): number {
   let polls = 1;
   for (let at = 0; at < lengthMs; polls++) {
@@ -62,10 +62,10 @@ function pollsAlone(lengthMs: number): number {
   return polls;
 }
 
-// The second one mostly waits.
+// They run at the same time, because the second one mostly waits.
 describe.concurrent(`${JOBS} jobs`, () => {
   it(
-    'at once are right, and together they cost little',
+    'in one step get the right results with few requests and little memory',
     async () => {
       const usage = join(folder, 'usage');
       const preload = `${new URL('../sim/usage.mjs', import.meta.url)}?${encodeURIComponent(usage)}`;
@@ -81,7 +81,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
         step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },
         time: { grainMs: 1500 },
       });
-      /** Runs it; the comment always shows and remembers all jobs, and the memory is small. */
+      /** Runs the step, and checks that the comment has all jobs and that the process needs little memory. */
       const run = async (more?: Parameters<typeof sim.run>[0]): Promise<StepResult> => {
         const result = await sim.run(more);
         const [comment] = ownComments(sim.github);
@@ -96,7 +96,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
       };
       const result = await run();
       expect(warnings(result)).toEqual([]);
-      const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
+      const results: readonly JobResult[] = JSON.parse(result.outputs.results ?? '');
 
       expect(results.map(({ jobId }) => jobId)).toEqual(IDS);
       for (const [index, { result, delivery, confirmed }] of results.entries()) {
@@ -121,7 +121,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
       const alone = LENGTHS.reduce((sum, length) => sum + pollsAlone(length), 0);
       const share = busiestShare(sim.agent.gets().map(({ at }) => at));
       console.info(
-        `${JOBS} jobs: ${total} polls (${alone} if each were alone), ${sim.agent.maxSockets} sockets, ` +
+        `${JOBS} jobs: ${total} polls (${alone} if each job were alone), ${sim.agent.maxSockets} sockets, ` +
           `${calls} calls to GitHub, ` +
           `at most ${Math.round(100 * share)} % of a minute's polls within 5 s`,
       );
@@ -151,13 +151,13 @@ describe.concurrent(`${JOBS} jobs`, () => {
   );
 
   it(
-    'on a service that takes 2 s for each read are right, in time, and no poll fails',
+    'get the right results in time if the API takes 2 s for each poll',
     async () => {
       const pace = 25;
-      // One in 25 works beyond the deadline.
-      const isOver = (index: number): boolean => index % 25 !== 24;
+      // One in 25 works until after the deadline.
+      const endsInTime = (index: number): boolean => index % 25 !== 24;
       const lengthOf = (index: number): number =>
-        isOver(index) ? 30_000 + index * 100 : 3_600_000;
+        endsInTime(index) ? 30_000 + index * 100 : 3_600_000;
       await using sim = await simulate({
         with: {
           'job-id': IDS.join('\n'),
@@ -179,21 +179,21 @@ describe.concurrent(`${JOBS} jobs`, () => {
           onGet: () => setTimeout(2000 / pace, undefined),
         },
         step: { timeoutMs: TIMEOUT_MS },
-        // Time passes while answers are waited for, too.
+        // Time also passes while the action waits for responses.
         time: { pace, graceMs: 0, grainMs: 500 },
       });
       const result = await sim.run();
-      const results: readonly Told[] = JSON.parse(result.outputs.results ?? '');
+      const results: readonly JobResult[] = JSON.parse(result.outputs.results ?? '');
       expect(results.map(({ result, delivery }) => `${result}, ${delivery}`)).toEqual(
-        IDS.map((_, index) => `${isOver(index) ? 'completed' : 'timed-out'}, sent`),
+        IDS.map((_, index) => `${endsInTime(index) ? 'completed' : 'timed-out'}, sent`),
       );
       expect(sim.agent.accepted()).toHaveLength(JOBS);
       expect(result.log).not.toMatch(/Polling job|last poll failed/);
       const lateMs = results.map(({ elapsedSeconds }, index) =>
-        isOver(index) ? (elapsedSeconds ?? Infinity) * 1000 - lengthOf(index) : 0,
+        endsInTime(index) ? (elapsedSeconds ?? Infinity) * 1000 - lengthOf(index) : 0,
       );
       console.info(
-        `${JOBS} jobs, 2 s a read: ends are seen ${Math.round(Math.max(...lateMs) / 1000)} s late at most`,
+        `${JOBS} jobs, 2 s per poll: final statuses are found at most ${Math.round(Math.max(...lateMs) / 1000)} s late`,
       );
       expect(Math.max(...lateMs)).toBeLessThan(120_000);
       expect(result.virtualMs).toBeLessThan(11 * 60_000);
@@ -203,7 +203,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
 });
 
 it(
-  'jobs on many conversations call GitHub sparingly, and write once a second on average',
+  'jobs on many pull requests make few calls to GitHub, with one write per second on average',
   async () => {
     const names = Array.from({ length: CONVERSATIONS }, (_, index) => `job-${index}`);
     const pullOf = (index: number): number => 100 + index;
@@ -226,19 +226,21 @@ it(
     for (const [index] of names.entries()) {
       expect(sim.github.comments(pullOf(index))).toHaveLength(1);
     }
-    const texts = calls.filter(({ name }) => TEXTS.includes(name)).map(({ request }) => request.at);
-    const busiest = texts.map(
-      (at) => texts.filter((other) => other >= at && other < at + 10_000).length,
+    const writes = calls
+      .filter(({ name }) => WRITES.includes(name))
+      .map(({ request }) => request.at);
+    const busiest = writes.map(
+      (at) => writes.filter((other) => other >= at && other < at + 10_000).length,
     );
     console.info(
-      `${CONVERSATIONS} conversations: ${calls.length} calls to GitHub, at most ${Math.max(...busiest)} texts in 10 s`,
+      `${CONVERSATIONS} conversations: ${calls.length} calls to GitHub, at most ${Math.max(...busiest)} writes in 10 s`,
     );
     expect(Math.max(...busiest)).toBeLessThanOrEqual(11);
   },
   TIMEOUT_MS,
 );
 
-interface Told {
+interface JobResult {
   readonly jobId: string;
   readonly result: string;
   readonly delivery: string;
@@ -248,9 +250,9 @@ interface Told {
 }
 
 /**
- * The share that the busiest 5 s have of the polls of their minute; 1/12 if they are spread evenly,
- * and nearly 1 if jobs with an interval of 30 s are looked at in bunches. From the tenth minute on,
- * after which no interval changes any more, to the twentieth, after which few jobs are left.
+ * The share of the busiest 5 s in the polls of their minute: 1/12 if the polls are spread evenly, and
+ * nearly 1 if jobs with an interval of 30 s are polled in bunches. It is measured from the tenth minute,
+ * after which no interval changes, to the twentieth, after which few jobs are left.
  */
 function busiestShare(times: readonly number[]): number {
   const start = Math.min(...times);

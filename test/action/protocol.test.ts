@@ -30,8 +30,8 @@ import {
   warnings,
 } from './scenario.ts';
 
-// What several runs and attempts remember together, however slow, late and lossy GitHub is: no message
-// goes out twice, and no note of one is lost.
+// Several runs and attempts write to the same comment. Even if GitHub is slow, returns old lists or loses
+// responses, no message is sent twice and no note is lost.
 
 const OWN_LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const ATTEMPT_2: Scenario['step'] = { github: { run_attempt: '2', triggering_actor: 'alice' } };
@@ -39,19 +39,20 @@ const ATTEMPT_3: Scenario['step'] = { github: { run_attempt: '3', triggering_act
 const CREATE = 'POST issues/#/comments';
 const UPDATE = 'PATCH issues/comments/#';
 const REACT = 'POST issues/comments/#/reactions';
+const CHECK = 'GET collaborators/*/permission';
 
 const GITHUB: GitHubOptions = {
   issues: [{ number: PULL, pullRequest: true }],
   collaborators: { alice: { id: ALICE.id, permission: 'write' } },
 };
-/** A bad day. */
+/** GitHub responds slowly, and new comments appear late in lists. */
 const SLOW: Scenario = {
   github: { ...GITHUB, trouble: { latencyMs: [50, 400], listLagMs: 2500 } },
 };
-/** Several processes cannot share a time that jumps, so it passes. */
+/** Several processes cannot share virtual time that jumps. */
 const REAL_TIME: Scenario = { time: { pace: 1 } };
 
-/** A command, with the comment that it stands in. */
+/** Adds the comment of a command, and returns its event. */
 const COMMANDS: Readonly<Record<string, (github: Simulation['github']) => WebhookEvent>> = {
   comment(github) {
     const { id } = github.addComment(PULL, 'alice', '/agent go');
@@ -64,26 +65,26 @@ const COMMANDS: Readonly<Record<string, (github: Simulation['github']) => Webhoo
   review: () => review({ number: PULL, body: '/agent go' }),
 };
 
-/** How often each prompt has arrived. */
+/** How often the API accepted each prompt. */
 function arrivals({ agent }: Simulation): Readonly<Record<string, number>> {
   const counts = new Map<string, number>();
   for (const { prompt } of agent.accepted()) counts.set(prompt, (counts.get(prompt) ?? 0) + 1);
   return Object.fromEntries([...counts].sort());
 }
 
-/** What the comment remembers of each prompt. */
+/** The delivery of each prompt, as the comment remembers it. */
 function notes({ github }: Simulation): Readonly<Record<string, string>> {
   const turns = remembered(github).jobs.flatMap((job) => job.turns);
   return Object.fromEntries(turns.map(({ prompt, delivery }) => [prompt, delivery]).sort());
 }
 
-describe.concurrent('the legs of a matrix that run at once', () => {
+describe.concurrent('the jobs of a matrix that run at the same time', () => {
   it.each<[number, string, (leg: number) => string]>([
-    [2, 'each on its own job', (leg) => `job-${leg}`],
-    [8, 'each on its own job', (leg) => `job-${leg}`],
-    [4, 'all on one job', () => JOB],
+    [2, 'each with its own agent job', (leg) => `job-${leg}`],
+    [8, 'each with its own agent job', (leg) => `job-${leg}`],
+    [4, 'all with the same agent job', () => JOB],
   ])(
-    'send one message each, and note all of them in one comment: %i, %s',
+    'send one message each, and one comment has the notes of all: %i jobs, %s',
     async (count, _, jobOf) => {
       const legs = Array.from({ length: count }, (_, index) => index + 1);
       const prompts = legs.map((leg) => `Message ${leg}.`);
@@ -120,7 +121,7 @@ describe.concurrent('the legs of a matrix that run at once', () => {
   );
 });
 
-describe.concurrent('of two workflows on one command', () => {
+describe.concurrent('if two workflows handle the same command,', () => {
   it.each<[string, number]>([
     ['comment', 0],
     ['comment', 1000],
@@ -163,22 +164,18 @@ describe.concurrent('of two workflows on one command', () => {
   const COMMAND: Scenario = { with: { command: '/agent', prompt: '' }, github: GITHUB };
   const otherRun = { github: { run_id: '2' } };
 
-  it('the second writes nothing where it finds the first in the comment', async () => {
+  it('the second writes nothing if the comment has the note of the first', async () => {
     await using sim = await simulate(COMMAND);
     const event = issueComment({ number: PULL, body: '/agent go' });
     await sim.runHere({ step: { event } });
     const before = sim.github.calls().length;
     const second = await sim.runHere({ step: { ...otherRun, event } });
     expect(second.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
-    expect(callNames(sim.github, before).toSorted()).toEqual([
-      'GET collaborators/*/permission',
-      'POST issues/comments/#/reactions',
-      'read',
-    ]);
+    expect(callNames(sim.github, before).toSorted()).toEqual([CHECK, REACT, 'read']);
     expect(arrivals(sim)).toEqual({ go: 1 });
   });
 
-  it('the second sends it where the first surely did not', async () => {
+  it('the second sends the message if the first certainly did not', async () => {
     await using sim = await simulate({
       ...COMMAND,
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
@@ -192,9 +189,9 @@ describe.concurrent('of two workflows on one command', () => {
   });
 
   it.each<[string, string, boolean]>([
-    ['where the first has comment: false, and the second does not', 'comment', true],
-    ['on a review, where both have comment: false', 'review', false],
-  ])('both send it %s', async (_, kind, comment) => {
+    ['if only the first has comment: false', 'comment', true],
+    ['on a review if both have comment: false', 'review', false],
+  ])('both send the message %s', async (_, kind, comment) => {
     await using sim = await simulate(COMMAND);
     const event = COMMANDS[kind]?.(sim.github) as WebhookEvent;
     await sim.runHere({ with: { comment: false }, step: { event } });
@@ -202,7 +199,7 @@ describe.concurrent('of two workflows on one command', () => {
     expect(arrivals(sim)).toEqual({ go: 2 });
   });
 
-  it('the second sends it where a rate limit kept the first from noting it', async () => {
+  it('the second sends the message if a rate limit prevented the note of the first', async () => {
     let isLimited = true;
     const refusal = {
       status: 403,
@@ -231,18 +228,18 @@ describe.concurrent('of two workflows on one command', () => {
     expect(arrivals(sim)).toEqual({ go: 1 });
   });
 
-  it('a re-run leaves it to the re-run of the other one, and changes nothing of its turn', async () => {
-    let isAgain = false;
+  it('a re-run is skipped if the re-run of the other has the command, and does not change its turn', async () => {
+    let isDue = false;
     await using sim = await simulate({
       ...COMMAND,
       agent: { jobs: [{ id: JOB }], onPost: () => ({ status: 401 }) },
       github: {
         ...GITHUB,
         trouble: {
-          // Just before the note of the one, the other has noted and claimed it.
+          // Just before the note of this re-run, the other re-run writes its note and claims the command.
           meanwhile({ name }, others) {
-            if (!isAgain || name !== UPDATE) return;
-            isAgain = false;
+            if (!isDue || name !== UPDATE) return;
+            isDue = false;
             const [own] = ownComments(sim.github);
             const [job] = remembered(sim.github).jobs;
             const theirs = job?.turns.find(({ runId }) => runId === '1');
@@ -265,10 +262,10 @@ describe.concurrent('of two workflows on one command', () => {
     const event = issueComment({ number: PULL, body: '/agent go', id });
     await sim.runHere({ step: { event, github: { run_id: '1' } } });
     await sim.runHere({ step: { event, ...otherRun } });
-    isAgain = true;
+    isDue = true;
     const github = { ...otherRun.github, ...ATTEMPT_2.github };
     const again = await sim.runHere({ with: { wait: true }, step: { event, github } });
-    expect(isAgain).toBe(false);
+    expect(isDue).toBe(false);
     expect(again.outputs).toMatchObject({
       result: 'skipped',
       delivery: 'not-sent',
@@ -279,7 +276,7 @@ describe.concurrent('of two workflows on one command', () => {
     expect(sim.agent.posts()).toHaveLength(2);
   });
 
-  it('none is held up by the rocket of another tool', async () => {
+  it('the rocket of another tool does not stop the message', async () => {
     await using sim = await simulate(COMMAND);
     const event = COMMANDS.comment?.(sim.github) as WebhookEvent;
     const id = sim.github.comments(PULL)[0]?.id ?? 0;
@@ -287,12 +284,12 @@ describe.concurrent('of two workflows on one command', () => {
     sim.github.addReaction({ subject: 'issue_comment', id, content: 'rocket', user });
     const result = await sim.runHere({ step: { event } });
     expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    // It looks once more before it believes that nobody else is at work.
+    // It reads the comment again before it sends, because another run may have added the rocket.
     expect(sim.github.calls('read+history')).toHaveLength(1);
     expect(result.virtualMs).toBeGreaterThan(3000);
   });
 
-  it('the second is skipped also with comment: false, by the rocket alone', async () => {
+  it('the second is skipped because of the rocket, even with comment: false', async () => {
     await using sim = await simulate({ ...COMMAND, with: { ...COMMAND.with, comment: false } });
     const event = COMMANDS.comment?.(sim.github) as WebhookEvent;
     await sim.runHere({ step: { event } });
@@ -302,18 +299,23 @@ describe.concurrent('of two workflows on one command', () => {
   });
 });
 
-/** What GitHub allows a token an hour is little: each call counts. */
-describe.concurrent('in the usual case a run makes', () => {
-  /** What is older than a second is read again before it is written to. */
+/** GitHub limits the calls per token and hour. */
+describe.concurrent('a normal run makes', () => {
+  /** Before an update, the comment is read again if the last read is too old. */
   const SEND = /^read CREATE read read UPDATE read$/;
   const WAIT = /^read CREATE read( read)? UPDATE read UPDATE read$/;
-  const ask = { command: '/agent', prompt: '' };
+  const command = { command: '/agent', prompt: '' };
   it.each<[string, Scenario['with'], RegExp, readonly string[]]>([
     ['six calls to send', {}, SEND, []],
     ['eight calls at most to wait', { wait: true }, WAIT, []],
-    ['three more for a command', ask, SEND, ['ask', 'REACT', 'REACT']],
-    ['four more where it waits', { ...ask, wait: true }, WAIT, ['ask', 'REACT', 'REACT', 'REACT']],
-    // Where the machine stalls for half a second, a read is too old to write on, and is made again.
+    ['three more for a command', command, SEND, [CHECK, REACT, REACT]],
+    [
+      'four more to wait for a command',
+      { ...command, wait: true },
+      WAIT,
+      [CHECK, REACT, REACT, REACT],
+    ],
+    // If the machine stalls for half a second, a read becomes too old, and the action repeats it.
   ])('%s', { retry: 2 }, async (_, inputs = {}, expected, others) => {
     await using sim = await simulate({ github: GITHUB, with: inputs });
     const event = COMMANDS.comment?.(sim.github) as WebhookEvent;
@@ -321,18 +323,17 @@ describe.concurrent('in the usual case a run makes', () => {
     const result = await sim.runHere({ step });
     expect(result.outputs.delivery).toBe('sent');
     const shorter: Readonly<Record<string, string>> = {
-      ...{ [CREATE]: 'CREATE', [UPDATE]: 'UPDATE', [REACT]: 'REACT' },
-      'GET collaborators/*/permission': 'ask',
+      ...{ [CREATE]: 'CREATE', [UPDATE]: 'UPDATE' },
     };
     const names = callNames(sim.github).map((name) => shorter[name] ?? name);
-    const isOther = (name: string): boolean => name === 'ask' || name === 'REACT';
+    const isOther = (name: string): boolean => name === CHECK || name === REACT;
     expect(names.filter((name) => !isOther(name)).join(' ')).toMatch(expected);
     expect(names.filter(isOther)).toEqual(others);
   });
 });
 
 describe.concurrent('a note is written again', () => {
-  it('where another run overwrites it with what it has read before', async () => {
+  it('if another run overwrites it with an older version of the comment', async () => {
     let old = '';
     let overwrites = 0;
     await using sim = await simulate({
@@ -367,11 +368,11 @@ describe.concurrent('a note is written again', () => {
   });
 
   it.each<[string, (call: Call) => boolean]>([
-    ['the creation', ({ name, nth }) => name === CREATE && nth === 1],
+    ['the first creation', ({ name, nth }) => name === CREATE && nth === 1],
     ['each creation', ({ name }) => name === CREATE],
-    ['every second change', ({ name, nth }) => name === UPDATE && nth % 2 === 1],
+    ['every second update', ({ name, nth }) => name === UPDATE && nth % 2 === 1],
     ['the claim', ({ name, nth }) => name === REACT && nth === 2],
-  ])('where the answer to %s gets lost, and one comment is left', async (_, loses) => {
+  ])('if the response to %s is lost, and only one comment remains', async (_, loses) => {
     await using sim = await simulate({
       with: { command: '/agent', prompt: '' },
       github: { ...GITHUB, trouble: { listLagMs: 2500, loses } },
@@ -389,7 +390,7 @@ describe.concurrent('a note is written again', () => {
 });
 
 describe.runIf(HAS_SIGNALS)(
-  'after a kill, a re-run sends no second message',
+  'a re-run after a kill does not send the message again',
   { concurrent: true },
   () => {
     const turns = [
@@ -400,15 +401,15 @@ describe.runIf(HAS_SIGNALS)(
         ],
       },
     ];
-    /** At which call, and whether that still takes effect. */
+    /** The call at which the run is killed, and whether the call still takes effect. */
     type Phase = readonly [when: 'before' | 'after', call: string];
     const PHASES: readonly (readonly [title: string, phase: Phase])[] = [
       ['before its note', ['before', CREATE]],
       ['after its note', ['after', CREATE]],
-      ['while it sends, and nothing arrives', ['before', 'message']],
-      ['while it sends, and the message arrives', ['after', 'message']],
-      ['before it tells that the message is out', ['before', UPDATE]],
-      ['after it has told that the message is out', ['after', UPDATE]],
+      ['while it sends, before the API accepts the message', ['before', 'message']],
+      ['while it sends, after the API accepts the message', ['after', 'message']],
+      ['before it writes that the message was sent', ['before', UPDATE]],
+      ['after it writes that the message was sent', ['after', UPDATE]],
     ];
     const EVENTS: readonly (readonly [
       name: string,
@@ -430,7 +431,7 @@ describe.runIf(HAS_SIGNALS)(
 
     it.each(ROWS)('$name, killed $title', async ({ name, event, inputs, phase: [when, at] }) => {
       let run: StepRun | undefined;
-      const strikes = (call: string): boolean => {
+      const killsAt = (call: string): boolean => {
         const isHit = run !== undefined && call === at;
         if (isHit) run?.kill('SIGKILL');
         return isHit;
@@ -441,16 +442,16 @@ describe.runIf(HAS_SIGNALS)(
         agent: {
           jobs: [{ id: JOB, base: { prLink: OWN_LINK }, turns }],
           onPost: () =>
-            strikes('message') ? { fault: 'hang', accept: when === 'after' } : undefined,
+            killsAt('message') ? { fault: 'hang', accept: when === 'after' } : undefined,
         },
         github: {
           ...GITHUB,
           on(request) {
             const { name = '' } = sim.github.calls().at(-1) ?? {};
-            const isHit = when === 'before' && request.status === null && strikes(name);
+            const isHit = when === 'before' && request.status === null && killsAt(name);
             return isHit ? { fault: 'hang' } : undefined;
           },
-          trouble: { meanwhile: ({ name }) => void (when === 'after' && strikes(name)) },
+          trouble: { meanwhile: ({ name }) => void (when === 'after' && killsAt(name)) },
         },
       });
       if (name === 'issue_comment') sim.github.addComment(PULL, 'alice', '/agent go');
@@ -464,10 +465,10 @@ describe.runIf(HAS_SIGNALS)(
       const third = await sim.runHere({ step: ATTEMPT_3 });
 
       const isBegun = ownComments(sim.github).length > 0;
-      // Without a note, and where only the job names the place, nobody can tell.
+      // Without a note, a re-run sends nothing if only the job names the pull request.
       const isSent = arrived === 1 || (at === CREATE && when === 'before' && isBegun);
       expect(sim.agent.accepted()).toHaveLength(isSent ? 1 : 0);
-      // A note that follows a permission has no baseline to compare the job with; what is written later has.
+      // If the permission is checked, the note has no baseline to compare the job with. Later writes have one.
       const isChecked = name === 'issue_comment' || name === 'pull_request by a person';
       const isNoted = at === CREATE || (at === UPDATE && when === 'after');
       const expected =
@@ -483,25 +484,25 @@ describe.runIf(HAS_SIGNALS)(
   },
 );
 
-describe.concurrent('where only the job names its pull request, and names another one in the re-run', () => {
+describe.concurrent('if only the job names its pull request, and names another one in the re-run,', () => {
   it.each<[string, string | null]>([
     ['a later one', 'https://github.com/octo/agents/pull/8'],
     ['none', null],
     ['one of another repository', `https://github.com/octo/other/pull/${PULL}`],
-    ['one elsewhere', 'https://gitlab.com/octo/agents/-/merge_requests/7'],
-  ])('nothing is sent again: %s', async (_, prLink) => {
-    let isAgain = false;
+    ['one on another host', 'https://gitlab.com/octo/agents/-/merge_requests/7'],
+  ])('the re-run sends nothing: %s', async (_, prLink) => {
+    let isRerun = false;
     await using sim = await simulate({
       step: { event: schedule() },
       agent: {
         jobs: [{ id: JOB, base: { prLink: OWN_LINK } }],
-        onGet: () => (isAgain ? { body: { id: JOB, status: 'completed', prLink } } : undefined),
+        onGet: () => (isRerun ? { body: { id: JOB, status: 'completed', prLink } } : undefined),
       },
       github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
     });
     const first = await sim.runHere();
     expect(first.outputs.delivery).toBe('sent');
-    isAgain = true;
+    isRerun = true;
     const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(second)).toEqual([
@@ -511,7 +512,7 @@ describe.concurrent('where only the job names its pull request, and names anothe
     expect(ownComments(sim.github, 8)).toEqual([]);
   });
 
-  it('the wait goes on where the earlier attempt saw it', async () => {
+  it('the re-run continues to wait if the earlier attempt saw the new one', async () => {
     const turns = [
       {
         steps: [
@@ -534,7 +535,7 @@ describe.concurrent('where only the job names its pull request, and names anothe
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 
-  it('while the message is refused, one re-run sends it, whichever it names then', async () => {
+  it('only one re-run sends a message that the API refused before', async () => {
     const links = [OWN_LINK, 'https://github.com/octo/agents/pull/8'];
     let link = '';
     await using sim = await simulate({
@@ -542,13 +543,13 @@ describe.concurrent('where only the job names its pull request, and names anothe
       step: { event: schedule() },
       agent: {
         jobs: [{ id: JOB }],
-        // The second poll of the first attempt, just before the message, shows the other one.
+        // The second poll of the first attempt, just before the message, returns the other one.
         onGet: (n) => ({ body: { id: JOB, status: 'completed', prLink: link || links[n - 1] } }),
         onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '9999' } } : undefined),
       },
       github: {
         issues: [PULL, 8].map((number) => ({ number, pullRequest: true })),
-        // So the note takes more than a second.
+        // The note takes more than a second, so the job is polled again.
         trouble: { limits: ({ name, nth }) => (name === CREATE && nth === 1 ? 2 : undefined) },
       },
     });
@@ -562,19 +563,15 @@ describe.concurrent('where only the job names its pull request, and names anothe
   });
 });
 
-describe.concurrent('what changes between two attempts makes no other message of it', () => {
+describe.concurrent('a re-run matches the messages of the earlier attempt', () => {
   it.each<[string, Scenario, Scenario]>([
-    ['a prompt that holds the time', {}, { with: { prompt: 'It is noon.' } }],
+    ['with a prompt that contains the time', {}, { with: { prompt: 'It is noon.' } }],
     [
-      'a matrix that is made anew',
+      'with a matrix that is generated again',
       { step: { matrix: { version: '1.0.1' } } },
       { step: { matrix: { version: '1.0.2' } } },
     ],
-    [
-      'a matrix that is gone',
-      { step: { matrix: { version: '1.0.1' } } },
-      { step: { matrix: null } },
-    ],
+    ['without the matrix', { step: { matrix: { version: '1.0.1' } } }, { step: { matrix: null } }],
   ])('%s', async (_, before, after) => {
     await using sim = await simulate();
     await sim.runHere(before);
@@ -588,7 +585,7 @@ describe.concurrent('what changes between two attempts makes no other message of
     );
   });
 
-  it('where a smaller matrix has other legs, none of them is sent again', async () => {
+  it('with a smaller matrix of other jobs, which send nothing', async () => {
     await using sim = await simulate();
     const run = (leg: string, step: Scenario['step'] = {}) =>
       sim.runHere({ with: { prompt: `To ${leg}.` }, step: { ...step, matrix: { leg } } });
@@ -601,10 +598,10 @@ describe.concurrent('what changes between two attempts makes no other message of
   });
 
   it.each<[string, readonly string[], readonly string[]]>([
-    ['one that was not sent', ['x'], ['y', 'z']],
-    ['two that were not sent', ['w', 'x'], ['v', 'y', 'z']],
+    ['one message that was not sent', ['x'], ['y', 'z']],
+    ['two messages that were not sent', ['w', 'x'], ['v', 'y', 'z']],
   ])(
-    'where all legs are new, %s is taken over once, and each is sent',
+    'with only new jobs of the matrix, which continue %s and send one message each',
     async (_, before, after) => {
       let isRefused = true;
       await using sim = await simulate({
@@ -627,7 +624,7 @@ describe.concurrent('what changes between two attempts makes no other message of
     },
   );
 
-  it('each use of a step goes on with its own message, and the one that was refused is sent', async () => {
+  it('with several uses of a step, and sends only the one that was refused', async () => {
     await using sim = await simulate({
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 2 ? { status: 401 } : undefined) },
     });
@@ -661,7 +658,7 @@ describe.concurrent('what changes between two attempts makes no other message of
 });
 
 describe.concurrent('a re-run', () => {
-  it('sends once what a wrong key kept back', async () => {
+  it('sends the message once if the API refused the key before', async () => {
     await using sim = await simulate({
       agent: { jobs: [{ id: JOB }], onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
     });
@@ -674,7 +671,7 @@ describe.concurrent('a re-run', () => {
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 
-  it('sends once what did not get out in time', async () => {
+  it('sends the message once if the earlier attempt timed out before it could send it', async () => {
     await using sim = await simulate({
       with: { 'timeout-minutes': '1' },
       agent: {
@@ -691,7 +688,7 @@ describe.concurrent('a re-run', () => {
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 
-  it('sends nothing where the token may not write and a later step has failed', async () => {
+  it('sends nothing if the token cannot write comments', async () => {
     await using sim = await simulate({ github: { ...GITHUB, readOnly: true } });
     const first = await sim.runHere();
     expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
@@ -702,7 +699,7 @@ describe.concurrent('a re-run', () => {
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 
-  it('finds a message that was overwritten, by the history of the comment', async () => {
+  it('finds an overwritten note in the edit history', async () => {
     await using sim = await simulate();
     await sim.runHere();
     const [comment] = ownComments(sim.github);
@@ -714,7 +711,7 @@ describe.concurrent('a re-run', () => {
   });
 });
 
-/** A comment of ours that knows nothing of the run. */
+/** The text of a comment by the action that does not contain the message of this run. */
 async function otherComment({ agent }: Simulation): Promise<string> {
   await using sim = await simulate({ with: { 'base-url': agent.url } });
   await sim.runHere({

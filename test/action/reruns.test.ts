@@ -18,16 +18,16 @@ import {
 const OWN_LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const ATTEMPT_2: Scenario['step'] = { github: { run_attempt: '2' } };
 
-interface Course {
-  /** Where the first attempt is killed, which takes a process. */
-  readonly killAt?: 'message' | 'look';
+interface Attempts {
+  /** The request at which the first attempt is killed, which needs a process. */
+  readonly killAt?: 'message' | 'poll';
   readonly between?: () => void;
-  /** Whether both run what is built. */
+  /** Whether both attempts run the built action. */
   readonly isBuilt?: boolean;
 }
 
-/** A first attempt that ends as the script says, then a re-run of it. */
-async function rerun(scenario: Scenario, { killAt, between, isBuilt = false }: Course = {}) {
+/** Runs a first attempt, and then a re-run. */
+async function rerun(scenario: Scenario, { killAt, between, isBuilt = false }: Attempts = {}) {
   let kill: (() => void) | undefined;
   const agent: Partial<AgentOptions> = {
     jobs: [
@@ -49,7 +49,7 @@ async function rerun(scenario: Scenario, { killAt, between, isBuilt = false }: C
       return { fault: 'hang', accept: true };
     },
     onGet(n) {
-      if (killAt === 'look' && n === 4) kill?.();
+      if (killAt === 'poll' && n === 4) kill?.();
       return undefined;
     },
     ...scenario.agent,
@@ -70,18 +70,18 @@ async function rerun(scenario: Scenario, { killAt, between, isBuilt = false }: C
   return { first, second, posts: sim.agent.posts().length, sim };
 }
 
-describe('a re-run does not send again', () => {
-  it('what an earlier attempt sent', async () => {
+describe('a re-run sends nothing and', () => {
+  it('reports that an earlier attempt sent the message', async () => {
     const { first, second, posts } = await rerun({}, { isBuilt: true });
     expect(first.outputs.result).toBe('sent');
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(posts).toBe(1);
   });
 
-  it('but goes on waiting where the earlier attempt was killed', async () => {
+  it('continues to wait if the earlier attempt was killed', async () => {
     const { first, second, posts } = await rerun(
       { with: { wait: true } },
-      { killAt: 'look', isBuilt: true },
+      { killAt: 'poll', isBuilt: true },
     );
     expect(first.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(second.outputs).toMatchObject({
@@ -92,26 +92,26 @@ describe('a re-run does not send again', () => {
     expect(posts).toBe(1);
   });
 
-  it('but goes on waiting in a status that only-when leaves out: the message has changed it', async () => {
+  it('continues to wait even if only-when excludes the status, because the message has changed it', async () => {
     const { second, posts } = await rerun(
       {
         with: { wait: true, 'only-when': 'completed' },
         agent: { jobs: [{ id: JOB, base: { status: 'completed' }, turns: [LONG_TURN] }] },
       },
-      { killAt: 'look' },
+      { killAt: 'poll' },
     );
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(posts).toBe(1);
   });
 
-  it('but goes on waiting where the earlier attempt timed out', async () => {
+  it('continues to wait if the earlier attempt timed out', async () => {
     const { first, second, posts } = await rerun({ with: { wait: true, 'timeout-minutes': '1' } });
     expect(first.outputs.result).toBe('timed-out');
     expect(second.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(posts).toBe(1);
   });
 
-  it('but goes on waiting on a runner whose clock is an hour behind', async () => {
+  it('continues to wait on a runner with a clock that is an hour behind', async () => {
     const behind = `Object.defineProperty(performance, 'timeOrigin', {
       value: performance.timeOrigin - 3_600_000,
     });`;
@@ -135,16 +135,16 @@ describe('a re-run does not send again', () => {
     expect(sim.time.elapsed()).toBeLessThan(400_000);
   });
 
-  it('but reports the end that the earlier attempt saw', async () => {
+  it('reports the final status that the earlier attempt saw', async () => {
     const { first, second, posts, sim } = await rerun({ with: { wait: true } });
     expect(first.outputs.result).toBe('completed');
-    const looks = sim.agent.gets().length;
+    const polls = sim.agent.gets().length;
     expect(second.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(posts).toBe(1);
-    expect(looks).toBe(JSON.parse(first.outputs.results ?? '')[0].polls);
+    expect(polls).toBe(JSON.parse(first.outputs.results ?? '')[0].polls);
   });
 
-  it('but leaves out a link that somebody has put into the comment', async () => {
+  it('ignores an invalid link that someone put into the comment', async () => {
     await using sim = await simulate({ with: { wait: true } });
     await sim.runHere();
     const [comment] = sim.github.comments(PULL);
@@ -160,7 +160,7 @@ describe('a re-run does not send again', () => {
     expect(second.outputs).toMatchObject({ result: 'completed', 'pr-link': '' });
   });
 
-  it('what was being sent when the earlier attempt was killed: a poll settles it', async () => {
+  it('polls the job if the earlier attempt was killed while it sent the message', async () => {
     const { second, posts } = await rerun({ with: { wait: true } }, { killAt: 'message' });
     expect(second.outputs).toMatchObject({
       result: 'completed',
@@ -170,26 +170,26 @@ describe('a re-run does not send again', () => {
     expect(posts).toBe(1);
   });
 
-  it('what was being sent, where no poll can settle it', async () => {
+  it('fails without wait if the earlier attempt was killed while it sent the message', async () => {
     const { second, posts } = await rerun({}, { killAt: 'message' });
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(errors(second)).toEqual([expect.stringContaining('it was not sent again')]);
     expect(posts).toBe(1);
   });
 
-  it('where the memory cannot be read', async () => {
-    let broken = false;
+  it('fails if the comment cannot be read', async () => {
+    let isBroken = false;
     const { second, posts } = await rerun(
       {
         github: {
           issues: [{ number: PULL }],
           on: ({ method, path }) =>
-            broken && (method === 'GET' || path === '/graphql') ? { status: 500 } : undefined,
+            isBroken && (method === 'GET' || path === '/graphql') ? { status: 500 } : undefined,
         },
       },
       {
         between: () => {
-          broken = true;
+          isBroken = true;
         },
       },
     );
@@ -206,11 +206,11 @@ describe('a re-run does not send again', () => {
   it.each<[string, Scenario, string]>([
     ['with comment: false', { with: { comment: false } }, 'comment is false'],
     [
-      'where no conversation is named, and the job shows no pull request',
+      'if neither the event nor the job names a conversation',
       { step: { event: push() } },
       'there is no pull request or issue with a comment',
     ],
-  ])('what nobody can have remembered: %s', async (_, scenario, why) => {
+  ])('fails if no comment can have the note: %s', async (_, scenario, why) => {
     const { first, second, posts } = await rerun(scenario);
     expect(first.outputs.delivery).toBe('sent');
     expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
@@ -225,10 +225,10 @@ describe('a re-run does not send again', () => {
   });
 });
 
-describe('a re-run that cannot tell whether an earlier attempt sent it', () => {
+describe('a re-run that does not know whether an earlier attempt sent the message', () => {
   it.each([
-    ['is skipped in a status that only-when leaves out', 'failed', 'skipped', /it is active, and/],
-    ['sends nothing in any other status', 'active', 'error', /cannot tell whether an earlier/],
+    ['is skipped if only-when excludes the status', 'failed', 'skipped', /it is active, and/],
+    ['fails if only-when includes the status', 'active', 'error', /cannot tell whether an earlier/],
   ])('%s', async (_, onlyWhen, result, reason) => {
     await using sim = await simulate({
       with: { comment: false, 'only-when': onlyWhen },
@@ -242,7 +242,7 @@ describe('a re-run that cannot tell whether an earlier attempt sent it', () => {
   });
 });
 
-it('a job that a re-run cannot poll for its comment is not polled again for only-when', async () => {
+it('a re-run that cannot poll the job for its pull request does not poll it again for only-when', async () => {
   await using sim = await simulate({
     with: { 'only-when': 'failed' },
     agent: { onGet: () => ({ status: 404 }) },
@@ -254,7 +254,7 @@ it('a job that a re-run cannot poll for its comment is not polled again for only
 });
 
 describe('a re-run sends', () => {
-  it('what was surely not sent before', async () => {
+  it('the message if an earlier attempt certainly did not send it', async () => {
     let first = true;
     const onPost = () => {
       const refuse = first;
@@ -268,12 +268,12 @@ describe('a re-run sends', () => {
   it.each<[string, Scenario, string]>([
     ['with comment: false', { with: { comment: false } }, 'comment is false'],
     [
-      'where nobody can remember it',
+      'if neither the event nor the job names a conversation',
       { step: { event: push() } },
       'there is no pull request or issue with a comment',
     ],
     [
-      'on a command with comment: false, whose rocket is there',
+      'on a command that has the rocket, with comment: false',
       {
         with: { comment: false, command: '/agent', prompt: '' },
         github: { issues: [{ number: PULL, comments: [{ author: 'alice', body: '/agent go' }] }] },
@@ -282,11 +282,11 @@ describe('a re-run sends', () => {
       'comment is false',
     ],
   ])(
-    'again with resend-on-rerun what it cannot tell of, and warns: %s',
+    'the message with resend-on-rerun and a warning if an earlier attempt may have sent it: %s',
     async (_, scenario, why) => {
       const inputs = { ...scenario.with, 'resend-on-rerun': true };
-      const facts = { ...scenario.step?.github, triggering_actor: 'alice' };
-      const step = { ...scenario.step, github: facts };
+      const github = { ...scenario.step?.github, triggering_actor: 'alice' };
+      const step = { ...scenario.step, github };
       const { second, posts } = await rerun({ ...scenario, with: inputs, step });
       expect(second.outputs.result).toBe('sent');
       expect(warnings(second)).toEqual([
@@ -296,7 +296,7 @@ describe('a re-run sends', () => {
     },
   );
 
-  it('with resend-on-rerun no more than without what it can tell of', async () => {
+  it('nothing, even with resend-on-rerun, if the comment says that the message was sent', async () => {
     const { second, posts } = await rerun({ with: { 'resend-on-rerun': true } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(warnings(second)).toEqual([]);
@@ -304,21 +304,21 @@ describe('a re-run sends', () => {
   });
 });
 
-it('another step of the same run sends a message of its own', async () => {
+it('another step of the same run sends its own message', async () => {
   await using sim = await simulate();
   await sim.runHere();
   const inputs = { prompt: 'Something else.' };
-  const facts = { action: 'follow-up-2' };
-  await sim.runHere({ with: inputs, step: { github: facts } });
+  const github = { action: 'follow-up-2' };
+  await sim.runHere({ with: inputs, step: { github } });
   const again = await sim.runHere({
     with: inputs,
-    step: { github: { ...facts, run_attempt: '2' } },
+    step: { github: { ...github, run_attempt: '2' } },
   });
   expect(again.outputs.delivery).toBe('sent');
   expect(sim.agent.accepted()).toHaveLength(2);
 });
 
-it('a first attempt that cannot read its memory works without, and says so', async () => {
+it('a first attempt that cannot read the comment sends the message with a warning', async () => {
   await using sim = await simulate({
     github: {
       issues: [{ number: PULL }],
@@ -335,10 +335,10 @@ it('a first attempt that cannot read its memory works without, and says so', asy
   ]);
 });
 
-describe('a comment that cannot be understood is left as it is, and a re-run sends nothing', () => {
+describe('an unreadable comment is not changed, and a re-run sends nothing', () => {
   const body = composeText(PROJECT, EMPTY, () => 'What people see.');
   it.each([
-    ['by a later version', body.replace('data 1 ', 'data 2 ')],
+    ['written by a later version', body.replace('data 1 ', 'data 2 ')],
     ['edited by hand', body.replace(/data 1 (\w+) .*? -->/, 'data 1 $1 none -->')],
     ['without its first line', body.slice(body.indexOf('\n') + 1)],
     ['without its data', body.slice(0, body.lastIndexOf('\n'))],
@@ -359,7 +359,7 @@ describe('a comment that cannot be understood is left as it is, and a re-run sen
     expect(sim.github.comments(PULL).map(({ body }) => body)).toEqual([broken]);
   });
 
-  it('but not where only its line ends have changed', async () => {
+  it('a comment with other line endings is readable', async () => {
     await using sim = await simulate();
     await sim.runHere();
     const [comment] = sim.github.comments(PULL);
@@ -370,8 +370,8 @@ describe('a comment that cannot be understood is left as it is, and a re-run sen
   });
 });
 
-describe('what an earlier attempt sent stays remembered', () => {
-  it('by a third attempt, after a second that could not read it', async () => {
+describe('a later attempt does not send the message again', () => {
+  it('after an attempt that could not read the comment', async () => {
     let isBroken = false;
     await using sim = await simulate({
       github: {
@@ -389,7 +389,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(sim.agent.posts()).toHaveLength(1);
   });
 
-  it('by an app whose own login cannot be learned where GraphQL fails', async () => {
+  it('if GraphQL fails and the login of the app is unknown', async () => {
     let isBroken = false;
     await using sim = await simulate({
       github: {
@@ -406,7 +406,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
-  it('where only the job names the pull request, and the poll for it is counted', async () => {
+  it('if only the job names the pull request, and counts the poll for it', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     await using sim = await simulate({
       agent: { jobs: [{ id: JOB, base: { prLink } }] },
@@ -414,12 +414,12 @@ describe('what an earlier attempt sent stays remembered', () => {
     });
     await sim.runHere();
     const second = await sim.runHere({ step: ATTEMPT_2 });
-    // One before the message, so that it is noted where it can be found, and one for the note.
+    // Each attempt polls the job once to find the pull request with the comment.
     expect(sim.agent.gets()).toHaveLength(2);
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([{ result: 'sent', polls: 1 }]);
   });
 
-  it('where only the job names the pull request, and it cannot be fetched', async () => {
+  it('if only the job names the pull request, and the poll for it fails', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     let isBroken = false;
     await using sim = await simulate({
@@ -441,32 +441,34 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(sim.agent.posts()).toHaveLength(1);
   });
 
-  it('where only the job names the pull request, and is fetched when other comments have taken long', async () => {
+  it('if only the job names the pull request, and other comments delay the poll for it', async () => {
     const two = ['job-1', 'job-2'].map((id, index) => ({ id, number: 11 + index }));
-    let [isAgain, misses] = [false, 0];
+    let [isRerun, pollsUntilError] = [false, 0];
     await using sim = await simulate({
       with: { 'job-id': 'job-1 job-2', wait: true },
       step: { event: push() },
       github: {
         issues: two.map(({ number }) => ({ number, pullRequest: true })),
-        on: ({ method }) => (isAgain && method === 'PATCH' ? { fault: 'hang' } : undefined),
+        on: ({ method }) => (isRerun && method === 'PATCH' ? { fault: 'hang' } : undefined),
       },
       agent: {
         jobs: two.map(({ id, number }) => ({
           id,
           base: { prLink: `https://github.com/octo/agents/pull/${number}` },
         })),
-        onPost: (_, { path }) => (!isAgain && path.includes('job-1') ? { status: 401 } : undefined),
+        onPost: (_, { path }) => (!isRerun && path.includes('job-1') ? { status: 401 } : undefined),
         onGet(_, { path }) {
           if (!path.includes('job-2')) return undefined;
-          misses -= 1;
-          return misses === 0 ? { status: 503, headers: { 'retry-after': '60' } } : undefined;
+          pollsUntilError -= 1;
+          return pollsUntilError === 0
+            ? { status: 503, headers: { 'retry-after': '60' } }
+            : undefined;
         },
       },
       time: { graceMs: 150 },
     });
     await sim.runHere();
-    [isAgain, misses] = [true, 1];
+    [isRerun, pollsUntilError] = [true, 1];
     const second = await sim.runHere({ step: ATTEMPT_2 });
     expect(JSON.parse(second.outputs.results ?? '')).toMatchObject([
       // Its note could not be written, so nothing was sent.
@@ -477,7 +479,7 @@ describe('what an earlier attempt sent stays remembered', () => {
   });
 
   it.runIf(HAS_SIGNALS)(
-    'where only the look before the message named the conversation',
+    'if only the poll before the message returned the pull request',
     async () => {
       await using sim = await simulate({
         with: { wait: true },
@@ -501,7 +503,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     },
   );
 
-  it('and is not taken for answered by what was sent to the job since', async () => {
+  it('and does not take the effect of another message as evidence of delivery', async () => {
     let isLost = true;
     await using sim = await simulate({
       with: { wait: true },
@@ -521,7 +523,7 @@ describe('what an earlier attempt sent stays remembered', () => {
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 
-  it('nor is what was surely sent, so that its end stays unconfirmed', async () => {
+  it('and does not confirm the final status if another message was sent since', async () => {
     const steps = [
       { afterMs: 2000, set: { status: 'active' } },
       { afterMs: 100_000, set: { status: 'completed' } },
@@ -541,7 +543,7 @@ describe('what an earlier attempt sent stays remembered', () => {
   });
 });
 
-it('a re-run whose note cannot be written sends nothing, for the next one could not tell', async () => {
+it('a re-run that cannot write its note sends nothing, and the next re-run sends the message', async () => {
   let posts = 0;
   let isDown = false;
   await using sim = await simulate({
@@ -565,7 +567,7 @@ it('a re-run whose note cannot be written sends nothing, for the next one could 
 });
 
 it.runIf(HAS_SIGNALS)(
-  'a re-run that is cancelled while its note is written says just that',
+  'a re-run that is cancelled while it writes its note has the result cancelled',
   async () => {
     let cancel: (() => void) | undefined;
     await using sim = await simulate({
@@ -589,18 +591,18 @@ it.runIf(HAS_SIGNALS)(
   },
 );
 
-it('a re-run sends what was never begun, for an earlier step failed', async () => {
+it('a re-run sends the message if no earlier attempt reached the step', async () => {
   await using sim = await simulate();
   const second = await sim.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   expect(second.annotations).toEqual([]);
-  // Before it believes that, it looks once more, and at what was overwritten.
+  // Before it sends, it reads the comment again after a pause, with the edit history.
   expect(second.virtualMs).toBeGreaterThan(3000);
   expect(sim.github.calls('read+history')).toHaveLength(1);
   expect(sim.agent.accepted()).toHaveLength(1);
 });
 
-it('what somebody deletes between two attempts is forgotten, and is sent again', async () => {
+it('a re-run sends the message again if someone deleted the comment', async () => {
   await using sim = await simulate();
   await sim.runHere();
   sim.github.deleteComment(sim.github.comments(PULL)[0]?.id ?? 0);
@@ -609,10 +611,10 @@ it('what somebody deletes between two attempts is forgotten, and is sent again',
   expect(sim.agent.accepted()).toHaveLength(2);
 });
 
-describe('where one of two messages to a job was refused, a re-run sends that one and no other', () => {
+describe('if the API refused one of two messages to a job, a re-run sends only that one', () => {
   const RULES = 'Follow the style guide. '.repeat(50);
-  type Use = Scenario['with'];
-  it.each<[string, (name: string, attempt: number) => Use]>([
+  type Inputs = Scenario['with'];
+  it.each<[string, (name: string, attempt: number) => Inputs]>([
     [
       'with a matrix that changes',
       (name, attempt) => ({
@@ -621,7 +623,7 @@ describe('where one of two messages to a job was refused, a re-run sends that on
       }),
     ],
     ['with long prompts that begin alike', (name) => ({ prompt: `${RULES} Document ${name}.` })],
-  ])('%s', async (_, use) => {
+  ])('%s', async (_, inputsFor) => {
     const done = { steps: [{ afterMs: 60_000, set: { status: 'failed' } }] };
     for (const order of ['B', 'AB', 'BA']) {
       await using sim = await simulate({
@@ -632,15 +634,15 @@ describe('where one of two messages to a job was refused, a re-run sends that on
             n === 1 ? { status: 429, headers: { 'retry-after': '9999' } } : undefined,
         },
       });
-      for (const name of ['A', 'B']) await sim.runHere({ with: use(name, 1) });
-      for (const name of order) await sim.runHere({ with: use(name, 2), step: ATTEMPT_2 });
+      for (const name of ['A', 'B']) await sim.runHere({ with: inputsFor(name, 1) });
+      for (const name of order) await sim.runHere({ with: inputsFor(name, 2), step: ATTEMPT_2 });
       const sent = sim.agent.accepted().map(({ prompt }) => prompt.slice(-2));
       expect(sent).toEqual(order === 'B' ? ['B.'] : ['B.', 'A.']);
     }
   });
 });
 
-it('what a first attempt could not note is sent again, and the first attempt says so', async () => {
+it('a first attempt warns if it cannot write its note, and a re-run sends the message again', async () => {
   let isDown = true;
   await using sim = await simulate({
     github: {
@@ -661,8 +663,8 @@ it('what a first attempt could not note is sent again, and the first attempt say
 
 it.each<[string, Scenario]>([
   ['on another pull request', { with: { 'pr-number': '8' } }],
-  ['by a step that has another name now', { step: { github: { action: 'follow-up-2' } } }],
-])('what was noted %s is sent again', async (_, before) => {
+  ['by a step that now has another name', { step: { github: { action: 'follow-up-2' } } }],
+])('a re-run sends the message again if the note is %s', async (_, before) => {
   await using sim = await simulate({
     github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
   });
@@ -672,7 +674,7 @@ it.each<[string, Scenario]>([
   expect(sim.agent.accepted()).toHaveLength(2);
 });
 
-it('what somebody replaces by another text is found in the history of the comment', async () => {
+it('a re-run finds a note that someone overwrote in the edit history', async () => {
   await using sim = await simulate();
   await sim.runHere();
   sim.github.editComment(sim.github.comments(PULL)[0]?.id ?? 0, 'Done, thank you.');
@@ -683,10 +685,10 @@ it('what somebody replaces by another text is found in the history of the commen
 });
 
 it.each<[string, Scenario, number]>([
-  ['that GitHub lets write its note too late', {}, 60],
-  ['whose time is up before', { with: { 'timeout-minutes': '0.05' } }, 0],
+  ['whose note GitHub accepts too late', {}, 60],
+  ['that times out first', { with: { 'timeout-minutes': '0.05' } }, 0],
 ])(
-  'a re-run %s does not make a later one send what only the history shows',
+  'after a re-run %s, the next one still finds the note in the edit history',
   async (_, again, limitS) => {
     let limits = 0;
     await using sim = await simulate({
@@ -709,14 +711,14 @@ it.each<[string, Scenario, number]>([
   },
 );
 
-it('an attempt that says late that it sent nothing does not make a later one send again', async () => {
+it('an attempt that reports late that it sent nothing does not make a later one send again', async () => {
   await using sim = await simulate({
     agent: {
       jobs: [{ id: JOB }],
       onGet: () => ({ fault: 'hang' }),
     },
   });
-  // GitHub has lost the runner of the first attempt, whose poll before the message gets no response.
+  // GitHub lost the connection to the runner of the first attempt, whose poll before the message gets no response.
   const lost = sim.runHere({ with: { wait: true, 'timeout-minutes': '0.25' } });
   await sim.runHere({ step: ATTEMPT_2 });
   expect((await lost).outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
@@ -725,9 +727,9 @@ it('an attempt that says late that it sent nothing does not make a later one sen
   expect(sim.agent.accepted()).toHaveLength(1);
 });
 
-it('an attempt that continues after GitHub has started the next one leaves the message to it', async () => {
+it('an attempt that continues after GitHub has started the next one is skipped', async () => {
   await using sim = await simulate();
-  // GitHub has lost the runner of the first attempt before its note.
+  // GitHub lost the connection to the runner of the first attempt before its note.
   const second = await sim.runHere({ step: ATTEMPT_2 });
   expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
   const first = await sim.runHere();

@@ -19,17 +19,17 @@ import {
   virtualTime,
 } from '../sim/runner/process.ts';
 
-/** Recognisable secrets: each scenario ends with a search for them in all that came out. */
+/** Secrets that are easy to find. Each scenario ends with a search for them in everything that the run wrote. */
 export const KEY = 'mint_canary-7f3a9c1e5b"+/<&>|';
 export const TOKEN = 'ghs_canary_4d2e8b6a0f';
 export const PROJECT = 'project_1';
 export const JOB = 'job-1';
 export const PULL = 7;
 export const OUTPUT_NAMES = Object.keys(toOutputs({ states: [], commentUrls: [] }));
-/** Asks for nobody's permission, so that GitHub hears only what a scenario is about. */
+/** No permission is checked for this event, so GitHub gets only the calls that a scenario is about. */
 const BY_A_BOT = pullRequest({ number: PULL, sender: RENOVATE });
-const { signal: UNENDING } = new AbortController();
-/** Fifteen minutes of work on a message. */
+const { signal: NEVER_ABORTED } = new AbortController();
+/** The agent works for 15 minutes. */
 export const LONG_TURN = {
   steps: [
     { afterMs: 0, set: { status: 'active' } },
@@ -38,32 +38,32 @@ export const LONG_TURN = {
 };
 
 export interface Scenario {
-  /** `with:` of the step, on top of what every step needs. */
+  /** `with:` of the step, in addition to what every step needs. */
   readonly with?: Step['with'];
   readonly agent?: Partial<AgentOptions>;
   readonly github?: GitHubOptions;
   readonly step?: Omit<Step, 'with' | 'time'>;
   readonly time?: TimeOptions;
-  /** Further secrets that must not show. */
+  /** More secrets that must not appear. */
   readonly secrets?: readonly string[];
 }
 
-/** A scenario under way: the servers live until it is disposed of. */
+/** A running scenario. Its servers run until it is disposed of. */
 export interface Simulation extends AsyncDisposable {
   readonly agent: Agent;
   readonly github: GitHub;
   readonly time: VirtualTime;
-  /** Starts the step; further steps in the same simulation see what the earlier ones left. */
+  /** Starts the step. Later steps in the same simulation find what the earlier ones wrote. */
   start(more?: Pick<Scenario, 'with' | 'step'>): StepRun;
-  /** Runs the step, and checks what holds for every run. */
+  /** Runs the step, and checks what is true for every run. */
   run(more?: Pick<Scenario, 'with' | 'step'>): Promise<StepResult>;
-  /** The same on src/ in this process, for rows of tables that need neither time nor a process. */
+  /** The same on src/ in this process, for rows of tables that need no process of their own. */
   runHere(more?: Pick<Scenario, 'with' | 'step'>): Promise<StepResult>;
-  /** Lets so many milliseconds pass beside the steps that run in this process. */
+  /** Lets this many milliseconds pass while steps run in this process. */
   pass(ms: number): Promise<void>;
 }
 
-/** Sets up the service and GitHub, with time that both share with the step. */
+/** Starts the simulated API and GitHub, which share virtual time with the step. */
 export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
   const time = virtualTime(scenario.time);
   const agent = await startAgent({
@@ -109,7 +109,7 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
 
   function start(more?: Pick<Scenario, 'with' | 'step'>): StepRun {
     const run = startStep(stepOf(more));
-    return { ...run, result: run.result.then(acceptableAnywhere) };
+    return { ...run, result: run.result.then(withCheckedOutputs) };
   }
 
   return {
@@ -123,11 +123,11 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
       return result;
     },
     async runHere(more) {
-      const result = acceptableAnywhere(await runHere(stepOf(more)));
+      const result = withCheckedOutputs(await runHere(stepOf(more)));
       expectPromises(result, agent, github, scenario.secrets);
       return result;
     },
-    pass: (ms) => inTime(time, (clock) => clock.sleep(ms, UNENDING)),
+    pass: (ms) => inTime(time, (clock) => clock.sleep(ms, NEVER_ABORTED)),
     async [Symbol.asyncDispose]() {
       await callsEnd(time);
       await agent[Symbol.asyncDispose]();
@@ -137,13 +137,13 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
   };
 }
 
-/** Whatever ends a step, other than a kill: each kind of runner reads the same outputs. */
-function acceptableAnywhere(result: StepResult): StepResult {
+/** Each kind of runner reads the same outputs, unless the step was killed. */
+function withCheckedOutputs(result: StepResult): StepResult {
   if (result.signal !== 'SIGKILL') expect(result.strictProblem).toBe('');
   return result;
 }
 
-/** What no run may break, whatever happens to it. */
+/** Checks what is true for every run, whatever happens to it. */
 export function expectPromises(
   result: StepResult,
   agent: Agent,
@@ -154,9 +154,11 @@ export function expectPromises(
   expect(errors(result).length).toBeLessThanOrEqual(1);
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   expect(result.fileErrors).toEqual([]);
-  // What this run tries again by itself is not left to anybody for later.
-  const held = result.log.split('\n').filter((line) => /(Trying|Polling) again in/.test(line));
-  expect(held.filter((line) => /later|try again after|not available until/.test(line))).toEqual([]);
+  // If the run tries again by itself, it does not ask users to try again later.
+  const retries = result.log.split('\n').filter((line) => /(Trying|Polling) again in/.test(line));
+  expect(retries.filter((line) => /later|try again after|not available until/.test(line))).toEqual(
+    [],
+  );
   const secrets = { key: KEY, token: TOKEN, more };
   expect(findTraces(secrets, result, agent, github)).toEqual([]);
 }
@@ -167,28 +169,28 @@ export interface Secrets {
   readonly more: readonly string[];
 }
 
-/** Each place where a secret shows that is not made for it, and in which form. */
+/** Each form of a secret in a text that must not contain it, and the name of the text. */
 export function findTraces(
   { key, token, more }: Secrets,
   result: StepResult,
   agent: Pick<Agent, 'journal'>,
   github: Pick<GitHub, 'journal'>,
 ): readonly string[] {
-  const places = {
+  const texts = {
     stdout: result.stdout.replace(/^::add-mask::.*$/gm, ''),
     stderr: result.stderr,
     outputs: result.outputText,
     state: result.state,
     summary: result.summary,
-    'requests to the service': agent.journal.map((request) => told(request, key)).join('\n'),
-    'requests to GitHub': github.journal.map((request) => told(request, token)).join('\n'),
-    'what comments remember': github.journal.flatMap(({ body }) => dataIn(body)).join('\n'),
+    'requests to the API': agent.journal.map((request) => withoutKey(request, key)).join('\n'),
+    'requests to GitHub': github.journal.map((request) => withoutKey(request, token)).join('\n'),
+    'the data of comments': github.journal.flatMap(({ body }) => dataIn(body)).join('\n'),
   };
-  return Object.entries(places).flatMap(([place, text]) => {
-    const readable = legible(text);
+  return Object.entries(texts).flatMap(([name, text]) => {
+    const readable = unescaped(text);
     return [...new Set([key, token, ...more].flatMap(formsOf))]
-      .filter((form) => text.includes(form) || readable.includes(legible(form)))
-      .map((form) => `${form} in ${place}`);
+      .filter((form) => text.includes(form) || readable.includes(unescaped(form)))
+      .map((form) => `${form} in ${name}`);
   });
 }
 
@@ -204,14 +206,14 @@ function dataIn(body: string): readonly string[] {
   });
 }
 
-/** A request without the one secret that belongs into its header `authorization`. */
-function told({ path, headers, body }: JournalEntry, own: string): string {
+/** A request without the secret that belongs in its header `authorization`. */
+function withoutKey({ path, headers, body }: JournalEntry, own: string): string {
   const { authorization = '', ...others } = headers;
   return [path, authorization.replace(own, ''), ...Object.values(others), body].join('\n');
 }
 
-/** As JSON within JSON reads once it is parsed, and as the eye sees it. */
-function legible(text: string): string {
+/** Without the escapes of nested JSON and of table cells. */
+function unescaped(text: string): string {
   return text
     .replace(/\\+u([\da-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
     .replaceAll('\\', '')
@@ -227,7 +229,7 @@ function formsOf(secret: string): readonly string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...shifted];
 }
 
-/** The errors of the step itself; the runner adds one of its own to a cancelled step. */
+/** The errors of the step, without the one that the runner adds to a cancelled step. */
 export function errors(result: StepResult): readonly string[] {
   return messages(result, 'error').filter((text) => text !== 'The operation was canceled.');
 }
@@ -240,7 +242,7 @@ function messages({ annotations }: StepResult, wanted: string): readonly string[
   return annotations.filter(({ type }) => type === wanted).map(({ message }) => message);
 }
 
-/** What people see of the texts that the comment had, one after the other. */
+/** What people see of each version of the comments, in order. */
 export function commentTexts(github: GitHub): readonly string[] {
   return github
     .writes()
@@ -262,7 +264,7 @@ export function remembered(github: GitHub, number = PULL): Ledger {
   return text;
 }
 
-/** The names of the calls to GitHub, from one of them on. */
+/** The names of the calls to GitHub, from this position. */
 export function callNames(github: GitHub, from = 0): readonly string[] {
   return github
     .calls()

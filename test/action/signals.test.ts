@@ -8,11 +8,11 @@ import { HAS_HOST_ALIASES, HAS_SIGNALS, TEMP } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import { commentTexts, expectPromises, PULL, type Scenario, simulate } from './scenario.ts';
 
-type Strike = () => void;
+type Interrupt = () => void;
 interface Phase {
   readonly name: string;
-  /** Sets the sim so that `strike` is called in the phase. */
-  readonly sim: (strike: Strike) => Scenario | Promise<Scenario & AsyncDisposable>;
+  /** The scenario that calls `interrupt` in the phase. */
+  readonly scenario: (interrupt: Interrupt) => Scenario | Promise<Scenario & AsyncDisposable>;
   readonly delivery: 'sent' | 'not-sent' | 'unknown';
   /** Default: cancelled. */
   readonly result?: 'sent';
@@ -21,53 +21,53 @@ interface Phase {
 const HANG = { fault: 'hang' } as const;
 const waiting = { wait: true };
 
-function hang(strike: Strike): typeof HANG {
-  strike();
+function hang(interrupt: Interrupt): typeof HANG {
+  interrupt();
   return HANG;
 }
 
-function onLine(words: string, strike: Strike): NonNullable<Scenario['step']> {
-  return { onLine: (line) => (line.includes(words) ? strike() : undefined) };
+function onLine(words: string, interrupt: Interrupt): NonNullable<Scenario['step']> {
+  return { onLine: (line) => (line.includes(words) ? interrupt() : undefined) };
 }
 
 const PHASES: readonly Phase[] = [
   {
     name: 'before any request',
-    sim: (strike) => ({
+    scenario: (interrupt) => ({
       with: waiting,
-      step: onLine('The API is at', strike),
+      step: onLine('The API is at', interrupt),
       agent: { onGet: () => HANG },
     }),
     delivery: 'not-sent',
   },
   {
-    name: 'connecting',
-    async sim(strike) {
+    name: 'while it connects',
+    async scenario(interrupt) {
       const hole = await startBlackHole();
       return {
         with: { 'base-url': `http://127.0.0.1:${hole.port}`, comment: false },
-        step: onLine('Sending the message', strike),
+        step: onLine('Sending the message', interrupt),
         [Symbol.asyncDispose]: () => hole[Symbol.asyncDispose](),
       };
     },
     delivery: 'not-sent',
   },
   {
-    name: 'looking before the message',
-    sim: (strike) => ({ with: waiting, agent: { onGet: () => hang(strike) } }),
+    name: 'while it reads the baseline',
+    scenario: (interrupt) => ({ with: waiting, agent: { onGet: () => hang(interrupt) } }),
     delivery: 'not-sent',
   },
   {
-    name: 'awaiting the answer to the message',
-    sim: (strike) => ({ agent: { onPost: () => ({ ...hang(strike), accept: true }) } }),
+    name: 'while it waits for the response to the message',
+    scenario: (interrupt) => ({ agent: { onPost: () => ({ ...hang(interrupt), accept: true }) } }),
     delivery: 'unknown',
   },
   {
-    name: 'reading the answer to the message',
-    async sim(strike) {
+    name: 'while it reads the response to the message',
+    async scenario(interrupt) {
       const server = await startFaultServer({
         onRequest() {
-          setTimeout(strike, 100);
+          setTimeout(interrupt, 100);
           return answer(head(200, { 'content-type': 'application/json', 'content-length': 99 }));
         },
       });
@@ -80,34 +80,34 @@ const PHASES: readonly Phase[] = [
     delivery: 'sent',
   },
   {
-    name: 'holding a message back',
-    sim: (strike) => ({
+    name: 'while it waits to send the message again',
+    scenario: (interrupt) => ({
       agent: { onPost: () => ({ status: 429, headers: { 'retry-after': '100' } }) },
-      step: onLine('was not accepted', strike),
-      // The signal is to come before the pause is over.
+      step: onLine('was not accepted', interrupt),
+      // In real time, the signal arrives before the pause is over.
       time: { pace: 1 },
     }),
     delivery: 'not-sent',
   },
   {
-    name: 'between looks',
-    sim: (strike) => ({ with: waiting, step: onLine('Waiting for the agent', strike) }),
+    name: 'between polls',
+    scenario: (interrupt) => ({ with: waiting, step: onLine('Waiting for the agent', interrupt) }),
     delivery: 'sent',
   },
   {
-    name: 'looking at the job',
-    sim: (strike) => ({
+    name: 'while it polls the job',
+    scenario: (interrupt) => ({
       with: waiting,
-      agent: { onGet: (n) => (n < 4 ? undefined : hang(strike)) },
+      agent: { onGet: (n) => (n < 4 ? undefined : hang(interrupt)) },
     }),
     delivery: 'sent',
   },
   {
-    name: 'commenting before the message',
-    sim: (strike) => ({
+    name: 'while it writes the note',
+    scenario: (interrupt) => ({
       github: {
         issues: [{ number: PULL }],
-        on: ({ method }) => (method === 'POST' ? hang(strike) : undefined),
+        on: ({ method }) => (method === 'POST' ? hang(interrupt) : undefined),
       },
     }),
     delivery: 'not-sent',
@@ -116,26 +116,26 @@ const PHASES: readonly Phase[] = [
 
 async function play(
   phase: Phase,
-  strikes: 1 | 2,
+  signals: 1 | 2,
 ): Promise<{ result: StepResult; agent: Agent; comments: readonly string[] }> {
   let run: StepRun | undefined;
-  let struck = false;
-  const strike = (): void => {
-    if (struck) return;
-    struck = true;
+  let isInterrupted = false;
+  const interrupt = (): void => {
+    if (isInterrupted) return;
+    isInterrupted = true;
     run?.kill('SIGINT');
-    if (strikes === 2) setTimeout(() => run?.kill('SIGTERM'), 20);
+    if (signals === 2) setTimeout(() => run?.kill('SIGTERM'), 20);
   };
-  const scenario = await phase.sim(strike);
+  const scenario = await phase.scenario(interrupt);
   await using sim = await simulate(scenario);
   run = sim.start();
   const result = await run.result;
   if (Symbol.asyncDispose in scenario) await scenario[Symbol.asyncDispose]();
-  if (strikes === 1) expectPromises(result, sim.agent, sim.github);
+  if (signals === 1) expectPromises(result, sim.agent, sim.github);
   return { result, agent: sim.agent, comments: commentTexts(sim.github) };
 }
 
-describe.runIf(HAS_SIGNALS).concurrent('after a signal the step ends with what is true', () => {
+describe.runIf(HAS_SIGNALS).concurrent('after a signal, a step ends with the right outputs', () => {
   it.each(PHASES)('$name: $delivery', async (phase) => {
     const { result, agent } = await play(phase, 1);
     expect(result.exitCode).toBe(1);
@@ -149,7 +149,7 @@ describe.runIf(HAS_SIGNALS).concurrent('after a signal the step ends with what i
 
 describe
   .runIf(HAS_SIGNALS)
-  .concurrent('after two signals it ends at once, and what is on disk is true', () => {
+  .concurrent('after two signals, a step ends at once, and its outputs are right', () => {
     it.each(PHASES)('$name: $delivery', async (phase) => {
       const { result, agent } = await play(phase, 2);
       expect(result.exitCode === 1 || result.signal !== null).toBe(true);

@@ -49,6 +49,7 @@ const FILES = [
   ...['*.md', 'docs/*.md', 'bench/*.{md,ts}', 'test/README.md'],
   ...['action.yml', 'examples/*.yml', '.github/**/*.yml', 'src/**/*.ts'],
   'test/unit/[a-g]*.ts',
+  'test/action/{archive,authorize,b*,c*,demo,e*,files,fleet,protocol,reruns,scenario,signals}*.ts',
 ];
 
 /** In one line, without what only marks comments and parts of a string. */
