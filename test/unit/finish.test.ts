@@ -3,7 +3,11 @@ import { sentence } from '../../src/reason.ts';
 import { conclude, crash, fail, skip } from '../../src/report/finish.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
-import { type Flushed, finishedRun, recordingRuntime } from './recording-runtime.ts';
+import {
+  type Flushed,
+  finishedRun as finished,
+  recordingRuntime as stand,
+} from './recording-runtime.ts';
 
 const NO_COMMENT: Flushed = { urls: [], unwritten: '', reviewed: [] };
 const FAILED = ['It failed.'];
@@ -15,44 +19,44 @@ function job(turn: Partial<Turn>, parts: Partial<JobState> = {}): JobState {
 }
 
 describe('skip', () => {
-  it('succeeds with its reason and the URL of the comment', () => {
-    const { runtime, logged, outputs } = recordingRuntime();
+  it('is green, with its reason and the comment', () => {
+    const { runtime, said, outputs } = stand();
     expect(skip(runtime, 'Not for me.', 'https://github.com/c')).toBe(0);
-    expect(logged).toEqual(['notice (Message skipped): Not for me.']);
+    expect(said).toEqual(['notice (Message skipped): Not for me.']);
     expect(outputs).toMatchObject([
       { result: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
     ]);
   });
-  it('fails and logs the outputs if they cannot be written', () => {
-    const { runtime, logged } = recordingRuntime({ canWrite: false });
+  it('is red where the outputs cannot be written, and tells them', () => {
+    const { runtime, said } = stand({ canWrite: false });
     expect(skip(runtime, 'Not for me.')).toBe(1);
-    expect(logged).toEqual([
+    expect(said).toEqual([
       'notice (Message skipped): Not for me.',
       `error: ${UNWRITABLE} They are: result skipped, delivery not-sent, status unknown.`,
     ]);
   });
 });
 
-it('fail reports the error in the log, the outputs and the summary', () => {
-  const { runtime, logged, outputs, summaries } = recordingRuntime();
+it('fail is red in every place', () => {
+  const { runtime, said, outputs, summaries } = stand();
   expect(fail(runtime, sentence`${'x'} is bad.`)).toBe(1);
-  expect(logged).toEqual(['error (Nothing was sent): Nothing was sent. x is bad.']);
+  expect(said).toEqual(['error (Nothing was sent): Nothing was sent. x is bad.']);
   expect(outputs).toMatchObject([{ result: 'error', reason: 'Nothing was sent. x is bad.' }]);
   expect(summaries).toEqual([expect.stringContaining('\n\n`x` is bad.')]);
 });
 
 describe('conclude', () => {
   const end = (states: readonly JobState[], options?: { canWrite: boolean }) => {
-    const recorded = recordingRuntime(options);
-    const code = conclude(finishedRun(recorded.runtime, states, NO_COMMENT));
-    return code.then((exitCode) => ({ exitCode, ...recorded }));
+    const stood = stand(options);
+    const code = conclude(finished(stood.runtime, states, NO_COMMENT));
+    return code.then((exitCode) => ({ exitCode, ...stood }));
   };
 
   it.each<[string, Partial<Turn>, 0 | 1, readonly string[]]>([
     ['plain success', {}, 0, []],
     ['a failure', { result: 'failed', reason: FAILED }, 1, ['error (Agent failed): It failed.']],
     [
-      'a result that fail-on does not list',
+      'what does not fail',
       { result: 'archived', reason: ['Gone.'] },
       0,
       ['warning (Agent job archived): Gone.'],
@@ -64,18 +68,18 @@ describe('conclude', () => {
       ['notice (Message skipped): Not now.'],
     ],
   ])('%s', async (_, parts, code, annotations) => {
-    const { exitCode, logged } = await end([job(parts)]);
+    const { exitCode, said } = await end([job(parts)]);
     expect(exitCode).toBe(code);
-    expect(logged.filter((text) => !text.startsWith('info'))).toEqual(annotations);
+    expect(said.filter((text) => !text.startsWith('info'))).toEqual(annotations);
   });
 
-  it('logs the reason of each job, and annotates the worst one', async () => {
+  it('of several jobs tells the reason of each, and annotates that of the worst', async () => {
     const prLink = 'https://github.com/octo/docs/pull/7';
     const notNow = { result: 'skipped', delivery: 'not-sent', reason: ['Not now.'] } as const;
     const skipped = job(notNow, { jobId: 'a', record: record({ prLink }) });
     const failed = job({ result: 'failed', reason: FAILED }, { jobId: 'b' });
-    const { logged } = await end([skipped, failed, job({}, { jobId: 'c' })]);
-    expect(logged).toEqual([
+    const { said } = await end([skipped, failed, job({}, { jobId: 'c' })]);
+    expect(said).toEqual([
       'group: Reasons',
       'info: Job b: failed. It failed.',
       `info: Job a: skipped. Not now. ${prLink}`,
@@ -87,63 +91,58 @@ describe('conclude', () => {
   it.each([
     [60, 20],
     [500, 50],
-  ])('with %i jobs, lists %i reasons and counts the others', async (count, listed) => {
+  ])('of %i jobs lists %i at most, and counts the others', async (count, listed) => {
     const states = Array.from({ length: count }, (_, n) =>
       job({ result: 'failed', reason: FAILED }, { jobId: `j${n}` }),
     );
-    const { logged } = await end(states);
-    expect(logged).toHaveLength(listed + 4);
-    expect(logged.slice(-3)).toEqual([
+    const { said } = await end(states);
+    expect(said).toHaveLength(listed + 4);
+    expect(said.slice(-3)).toEqual([
       `info: The job summary has ${count - listed} more.`,
       `info: ${count} jobs: ${count} failed.`,
       `error (Agent failed): ${count} of ${count} agent jobs failed, first j0: It failed.`,
     ]);
   });
 
-  it('only counts jobs without a reason', async () => {
-    const { logged } = await end([job({}, { jobId: 'a' }), job({}, { jobId: 'b' })]);
-    expect(logged).toEqual(['info: 2 jobs: 2 sent.']);
+  it('counts jobs that are plain success', async () => {
+    const { said } = await end([job({}, { jobId: 'a' }), job({}, { jobId: 'b' })]);
+    expect(said).toEqual(['info: 2 jobs: 2 sent.']);
   });
 
-  it('logs nothing without a job', async () => {
-    const { exitCode, logged } = await end([]);
-    expect([exitCode, logged]).toEqual([0, []]);
+  it('without any job has nothing to announce', async () => {
+    const { exitCode, said } = await end([]);
+    expect([exitCode, said]).toEqual([0, []]);
   });
 
-  it('logs the outputs with one error if they cannot be written', async () => {
-    const outputsText = (result: string) =>
-      `They are: result ${result}, delivery sent, status active`;
+  it('tells the facts in the log where the outputs cannot be written, with one error', async () => {
+    const facts = (result: string) => `They are: result ${result}, delivery sent, status active`;
     const sent = await end([job({}, { record: ACTIVE })], { canWrite: false });
     expect(sent.exitCode).toBe(1);
-    expect(sent.logged).toContain(`error: ${UNWRITABLE} ${outputsText('sent')}.`);
+    expect(sent.said).toContain(`error: ${UNWRITABLE} ${facts('sent')}.`);
 
     const failed = job({ result: 'failed', reason: FAILED }, { record: ACTIVE });
-    const { logged } = await end([failed], { canWrite: false });
-    expect(logged).toContain(`info: ${UNWRITABLE} ${outputsText('failed')}.`);
-    expect(logged.filter((text) => text.startsWith('error'))).toEqual([
+    const { said } = await end([failed], { canWrite: false });
+    expect(said).toContain(`info: ${UNWRITABLE} ${facts('failed')}.`);
+    expect(said.filter((text) => text.startsWith('error'))).toEqual([
       'error (Agent failed): It failed.',
     ]);
   });
 });
 
-describe('a job that the comments of other runs change at the end', () => {
-  const confirmed = job({ result: 'completed', confirmed: true }, { jobId: 'a', record: record() });
+describe('what the comments show of other runs changes a job once more', () => {
+  const sure = job({ result: 'completed', confirmed: true }, { jobId: 'a', record: record() });
   const other = job({ result: 'completed', confirmed: true }, { jobId: 'b' });
   const doubt = 'Another message was sent to it since.';
-  const changed = { ...confirmed, turn: { ...confirmed.turn, confirmed: false, reason: [doubt] } };
+  const unsure = { ...sure, turn: { ...sure.turn, confirmed: false, reason: [doubt] } };
 
   it.each<[string, string[]]>([
     ['with a comment', ['https://github.com/c']],
     ['with a comment that could not be written', []],
-  ])('changes the outputs, the summary and the warning: %s', async (_, urls) => {
-    const { runtime, logged, outputs, summaries } = recordingRuntime();
-    const context = finishedRun(runtime, [confirmed, other], {
-      ...NO_COMMENT,
-      urls,
-      reviewed: [changed],
-    });
+  ])('in the outputs, the summary and a warning: %s', async (_, urls) => {
+    const { runtime, said, outputs, summaries } = stand();
+    const context = finished(runtime, [sure, other], { ...NO_COMMENT, urls, reviewed: [unsure] });
     expect(await conclude(context)).toBe(0);
-    expect(logged.filter((text) => !text.startsWith('info'))).toEqual([
+    expect(said.filter((text) => !text.startsWith('info'))).toEqual([
       `warning (Agent completed): 1 of 2 agent jobs completed, a: ${doubt}`,
     ]);
     expect(outputs).toMatchObject([
@@ -154,10 +153,10 @@ describe('a job that the comments of other runs change at the end', () => {
   });
 });
 
-it('the summary contains a comment that could not be written', async () => {
-  const { runtime, outputs, summaries } = recordingRuntime();
+it('a comment that could not be written stands in the summary', async () => {
+  const { runtime, outputs, summaries } = stand();
   const unwritten = { ...NO_COMMENT, unwritten: 'What it was to say.' };
-  await conclude(finishedRun(runtime, [job({})], unwritten));
+  await conclude(finished(runtime, [job({})], unwritten));
   expect(summaries).toEqual([expect.stringContaining('What it was to say.')]);
   expect(outputs).toHaveLength(1);
 });
@@ -173,16 +172,16 @@ describe('crash', () => {
     ['an error', new RangeError('too deep'), 'RangeError: too deep'],
     ['an error without a stack', bare, 'TypeError: x is not a function'],
     ['anything else', 'a thing', 'a thing'],
-  ])('by %s keeps the known outputs', (_, thrown, what) => {
-    const { runtime, logged, outputs } = recordingRuntime();
+  ])('by %s keeps what was known', (_, thrown, what) => {
+    const { runtime, said, outputs } = stand();
     expect(crash(runtime, [job({}, { record: ACTIVE })], thrown)).toBe(1);
-    expect(logged[0]).toBe(`error (Unexpected error): ${PREFIX} ${what}`);
+    expect(said[0]).toBe(`error (Unexpected error): ${PREFIX} ${what}`);
     expect(outputs).toMatchObject([{ result: 'error', delivery: 'sent', status: 'active' }]);
   });
-  it('shows the stack only in the debug log', () => {
-    const { runtime, logged } = recordingRuntime();
+  it('shows the stack only to those who debug', () => {
+    const { runtime, said } = stand();
     crash(runtime, [], new RangeError('too deep'));
-    expect(logged).toHaveLength(2);
-    expect(logged[1]).toMatch(/^debug: RangeError: too deep\n\s+at /);
+    expect(said).toHaveLength(2);
+    expect(said[1]).toMatch(/^debug: RangeError: too deep\n\s+at /);
   });
 });
