@@ -13,16 +13,27 @@ import {
 } from './scenario.ts';
 
 const LOOK = { send: 'false', prompt: '' };
+const CHECK = 'check the job in the Mintlify dashboard.';
 const RUN_2 = { github: { run_id: '900' } };
 
 describe('send: false', () => {
   it.each([
-    ['active', 'active', 'success'],
-    ['completed', 'completed', 'success'],
-    ['failed', 'failed', 'failure'],
-    ['archived', 'archived', 'failure'],
-    ['queued', 'active', 'success'],
-  ])('looks once at a job that is %s: %s', async (status, word, conclusion) => {
+    ['active', 'active', 'success', []],
+    ['completed', 'completed', 'success', []],
+    [
+      'failed',
+      'failed',
+      'failure',
+      [`The agent failed on job ${JOB}. The API does not say why; ${CHECK}`],
+    ],
+    [
+      'archived',
+      'archived',
+      'failure',
+      [`Job ${JOB} was archived, so the agent does not work on it.`],
+    ],
+    ['queued', 'active', 'success', []],
+  ])('looks once at a job that is %s: %s', async (status, word, conclusion, reasons) => {
     await using sim = await simulate({
       with: LOOK,
       agent: { jobs: [{ id: JOB, base: { status } }] },
@@ -30,7 +41,8 @@ describe('send: false', () => {
     const result = await (status === 'active' ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe(conclusion);
     const facts = { result: word, status, delivery: 'not-sent', confirmed: '' };
-    expect(result.outputs).toMatchObject(facts);
+    expect(result.outputs).toMatchObject({ ...facts, reason: reasons.join('') });
+    expect(errors(result)).toEqual(reasons);
     expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET']);
     expect(result.log).not.toContain('essage');
   });

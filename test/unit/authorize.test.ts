@@ -383,7 +383,7 @@ describe('authorize', () => {
     [
       'a stranger',
       { event: issues(MALLORY) },
-      'mallory is not a collaborator and lacks the write permission on this repository (minimum-permission).',
+      'mallory lacks the write permission on this repository (minimum-permission), or github-token cannot read it.',
     ],
     [
       'a bot',
@@ -398,7 +398,7 @@ describe('authorize', () => {
 
   it('names only what is missing to a commenter', async () => {
     const event = issueComment({ number: 7, body: 'x', author: MALLORY });
-    expect(await reasonOf({ event })).toMatch(/permission\)\.$/);
+    expect(await reasonOf({ event })).toMatch(/cannot read it\.$/);
   });
 
   it('says on which event nobody is named', async () => {
