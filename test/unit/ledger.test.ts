@@ -363,36 +363,44 @@ describe('isOvertaken is', () => {
   });
 });
 
-describe('followsClosely', () => {
+describe('followsClosely is', () => {
   const MINUTE = 60_000;
   const own = turn({ startedAt: START + HOUR - 1, sentAt: START + HOUR });
   const other = (sentAt: number | null, parts: Partial<Turn> = {}): Turn =>
     turn({ mark: 'other', sentAt, result: 'sent', endedAt: sentAt, ...parts });
 
   it.each<[string, Turn, boolean]>([
-    ['itself', own, false],
-    ['what was sent less than a minute before', other(START + HOUR - MINUTE + 1), true],
-    ['nothing that was sent a minute before', other(START + HOUR - MINUTE), false],
-    ['nothing that was sent since', other(START + HOUR + 1), false],
-    ['none that was not sent', other(START + HOUR - 2, { delivery: 'not-sent' }), false],
+    ['false for the turn itself', own, false],
+    ['true for a message less than a minute before', other(START + HOUR - MINUTE + 1), true],
+    ['false for a message a minute before', other(START + HOUR - MINUTE), false],
+    ['false for a later message', other(START + HOUR + 1), false],
     [
-      'none whose end was seen before it began',
+      'false for a message that was not sent',
+      other(START + HOUR - 2, { delivery: 'not-sent' }),
+      false,
+    ],
+    [
+      'false if a poll showed the end of the other turn before this one started',
       other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR - 2 }),
       false,
     ],
     [
-      'one whose end was seen later',
+      'true if a poll showed the end of the other turn later',
       other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR }),
       true,
     ],
-    ['one that is still worked on', other(START + HOUR - 9, { endedAt: null }), true],
     [
-      'one that was announced',
+      'true while the agent works on the other message',
+      other(START + HOUR - 9, { endedAt: null }),
+      true,
+    ],
+    [
+      'true if the other message was announced',
       other(null, { delivery: 'sending', startedAt: START + HOUR - 9 }),
       true,
     ],
     [
-      'one whose fate is not known',
+      'true if the delivery of the other message is unknown',
       other(null, { delivery: 'unknown', endedAt: START + HOUR - 9 }),
       true,
     ],
@@ -501,8 +509,8 @@ describe('contains and intersect', () => {
 
   it('ignore the records of jobs', () => {
     const record: LedgerRecord = { status: 'failed', model: null, source: null, prLink: null };
-    const seen = ledger({ ...job('a', mine()), record });
-    expect(contains(ledger(job('a', mine())), seen)).toBe(true);
+    const recorded = ledger({ ...job('a', mine()), record });
+    expect(contains(ledger(job('a', mine())), recorded)).toBe(true);
   });
 
   it('compare which turns were trimmed', () => {
@@ -639,8 +647,8 @@ describe('trim', () => {
   });
 
   it('drops jobs without a message first, in the order in which they were added', () => {
-    const seen = ['x', 'y', 'z'].map((id) => job(id));
-    const few = ledger(job('a', at(15), at(11)), ...seen);
+    const unsent = ['x', 'y', 'z'].map((id) => job(id));
+    const few = ledger(job('a', at(15), at(11)), ...unsent);
     const to = (limit: number) => trim(few, NOW, (part) => sizeOf(part) <= limit);
     expect(hoursOf(to(5))).toEqual([['a', 15, 11], ['y'], ['z']]);
     expect(hoursOf(to(3))).toEqual([['a', 15, 11]]);

@@ -17,8 +17,8 @@ import {
 } from '../../src/turn.ts';
 import { record, START, state } from './record.ts';
 
-function job(jobId: string, turn: Partial<Turn>, seen: JobRecord | null = null): JobState {
-  return state({ jobId, record: seen }, { result: 'completed', ...turn });
+function job(jobId: string, turn: Partial<Turn>, polled: JobRecord | null = null): JobState {
+  return state({ jobId, record: polled }, { result: 'completed', ...turn });
 }
 
 describe('toOutputs', () => {

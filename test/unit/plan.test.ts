@@ -38,24 +38,30 @@ function own(parts: Partial<Turn> = {}): Turn {
 
 const read = (of: Ledger, isWhole = true): Memory => ok({ ledger: of, isWhole });
 const remembered = (...turns: readonly Turn[]): Memory => read(ledger(job('j', ...turns)));
-const NOTHING = read(ledger());
+const NO_TURNS = read(ledger());
 const UNREADABLE: Memory = problem(ours('GitHub answered 500'));
 const NO_MEMORY: Memory = null;
 
 interface Case {
   readonly attempt?: number;
   readonly wait?: boolean;
-  readonly isNamed?: boolean;
+  readonly hasConversation?: boolean;
   readonly resendOnRerun?: boolean;
   readonly own?: Partial<Turn>;
 }
 
 function plan(
   memory: JobMemory,
-  { attempt = 2, own: parts = {}, isNamed = true, wait = true, resendOnRerun = false }: Case = {},
+  {
+    attempt = 2,
+    own: parts = {},
+    hasConversation = true,
+    wait = true,
+    resendOnRerun = false,
+  }: Case = {},
 ): Plan {
   const inputs = { wait, resendOnRerun } as RunContext['inputs'];
-  const context = { inputs, conversation: isNamed ? 7 : null };
+  const context = { inputs, conversation: hasConversation ? 7 : null };
   return planJob(context, memory, 'j', own({ attempt, ...parts }));
 }
 
@@ -65,7 +71,7 @@ const MEMORIES: readonly (readonly [string, JobMemory])[] = [
   ['a comment that cannot be read', UNREADABLE],
   ['a comment that cannot be read completely', read(ledger(), false)],
   ['a comment that had no room', read({ jobs: [], trimmed: '9' })],
-  ['nothing', NOTHING],
+  ['no turns', NO_TURNS],
   ['a sent message', remembered(turn())],
   ['a job that cannot be polled', { kind: 'cancelled', why: [] }],
 ];
@@ -73,7 +79,7 @@ const MEMORIES: readonly (readonly [string, JobMemory])[] = [
 describe('in the first attempt', () => {
   it.each(MEMORIES)('planJob sends whatever the memory says: %s', (_, memory) => {
     expect(plan(memory, { attempt: 1 })).toEqual(SEND);
-    expect(plan(memory, { attempt: 1, isNamed: false, resendOnRerun: true })).toEqual(SEND);
+    expect(plan(memory, { attempt: 1, hasConversation: false, resendOnRerun: true })).toEqual(SEND);
   });
 });
 
@@ -95,9 +101,9 @@ describe('in a re-run', () => {
       ['of another job of the matrix', { leg: 'another' }, 'resume', {}],
       ['of an attempt in between', { attempt: 2 }, 'resume', { attempt: 3 }],
     ])('decides by a turn that is %s', (_, parts, kind, more) => {
-      for (const isNamed of [true, false]) {
+      for (const hasConversation of [true, false]) {
         for (const resendOnRerun of [true, false]) {
-          const given = { ...more, isNamed, resendOnRerun };
+          const given = { ...more, hasConversation, resendOnRerun };
           expect(plan(remembered(turn(parts)), given).kind).toBe(kind);
           // If the turn is found, it does not matter what else is missing.
           const partly = { ...ledger(job('j', turn(parts))), trimmed: '9' };
@@ -156,7 +162,7 @@ describe('in a re-run', () => {
     );
 
     it.each<[string, Memory, Case]>([
-      ['there is no comment yet', NOTHING, {}],
+      ['there is no comment yet', NO_TURNS, {}],
       ['the comment has only other turns', others, {}],
       ['only turns of an older run were dropped', read({ jobs: [], trimmed: '7' }), {}],
       [
@@ -176,7 +182,7 @@ describe('in a re-run', () => {
       [
         'the run has no conversation',
         NO_MEMORY,
-        { isNamed: false },
+        { hasConversation: false },
         'there is no pull request or issue',
       ],
       [
@@ -211,8 +217,8 @@ describe('in a re-run', () => {
       ],
       [
         'only the job names the pull request',
-        NOTHING,
-        { isNamed: false },
+        NO_TURNS,
+        { hasConversation: false },
         'may have had another pull request',
       ],
     ])('%s', (_, memory, more, why) => {
@@ -253,7 +259,7 @@ describe('in a re-run', () => {
       ],
     ])('%j', (giveUp, result, words) => {
       for (const resendOnRerun of [true, false]) {
-        expect(readable(plan(giveUp, { resendOnRerun, isNamed: false }))).toEqual({
+        expect(readable(plan(giveUp, { resendOnRerun, hasConversation: false }))).toEqual({
           kind: 'refuse',
           isUnknown: false,
           end: {
@@ -274,7 +280,7 @@ describe('the first state of a job', () => {
   };
 
   it('has a new turn if nothing was sent before', () => {
-    expect(firstState(NOTHING)).toEqual({
+    expect(firstState(NO_TURNS)).toEqual({
       ...{ jobId: 'j', isReadOnly: false, record: null, polls: 3, firstSeenAt: null },
       turn: {
         ...own({ writes: 4 }),
@@ -306,8 +312,8 @@ describe('the first state of a job', () => {
   );
 
   it('continues the turn of the sent message, with this attempt as the owner', () => {
-    const seen = { base: BASE, evidence: true, by: 'bob', result: 'timed-out' } as const;
-    expect(firstState(remembered(turn(seen))).turn).toMatchObject({
+    const earlier = { base: BASE, evidence: true, by: 'bob', result: 'timed-out' } as const;
+    expect(firstState(remembered(turn(earlier))).turn).toMatchObject({
       ...{ mark: 'mark-1', owner: 'own', attempt: 2, writes: 0 },
       ...{ by: 'bob', startedAt: START, sentAt: START + 5000, base: BASE, evidence: true },
       ...{ delivery: 'sent', result: 'sent', endedAt: null, confirmed: null },
@@ -341,16 +347,16 @@ describe('the first state of a job', () => {
 });
 
 describe('planReadOnly', () => {
-  const nothing = { kind: 'read-only', turn: null };
+  const pollOnly = { kind: 'read-only', turn: null };
   const open = turn({ base: BASE, evidence: true });
   const continues = { kind: 'read-only', turn: open };
 
   it.each<[string, JobMemory, object]>([
-    ['no memory', NO_MEMORY, nothing],
-    ['a comment that cannot be read', UNREADABLE, nothing],
-    ['no comment yet', NOTHING, nothing],
-    ['another job', read(ledger(job('k', open))), nothing],
-    ['a job without turns', remembered(), nothing],
+    ['no memory', NO_MEMORY, pollOnly],
+    ['a comment that cannot be read', UNREADABLE, pollOnly],
+    ['no comment yet', NO_TURNS, pollOnly],
+    ['another job', read(ledger(job('k', open))), pollOnly],
+    ['a job without turns', remembered(), pollOnly],
     ['not done', read(ledger(job('k', turn()), job('j', open))), continues],
     [
       'not done, in a comment that cannot be read completely',
@@ -361,7 +367,7 @@ describe('planReadOnly', () => {
     [
       'not done, after a newer one that failed',
       remembered(turn({ result: 'failed' }), open),
-      nothing,
+      pollOnly,
     ],
     [
       'not done, after a newer one that was not sent',
@@ -371,12 +377,12 @@ describe('planReadOnly', () => {
     ...(['completed', 'failed', 'archived'] as const).map((result): [string, Memory, object] => [
       result,
       remembered(turn({ result })),
-      nothing,
+      pollOnly,
     ]),
     ...(['sending', 'unknown', 'not-sent'] as const).map((delivery): [string, Memory, object] => [
       delivery,
       remembered(turn({ delivery })),
-      nothing,
+      pollOnly,
     ]),
   ])('continues the newest turn only if it is sent and not done: %s', (_, memory, expected) => {
     expect(planReadOnly(memory, 'j', true)).toEqual(expected);
@@ -389,7 +395,7 @@ describe('planReadOnly', () => {
   });
 
   it('does not continue a turn without wait', () => {
-    expect(planReadOnly(remembered(turn()), 'j', false)).toEqual(nothing);
+    expect(planReadOnly(remembered(turn()), 'j', false)).toEqual(pollOnly);
   });
 
   it('leads to a first state with that turn, or a new one', () => {
@@ -402,7 +408,7 @@ describe('planReadOnly', () => {
         reason: expect.stringContaining('was being polled'),
       },
     });
-    expect(firstState(NOTHING)).toMatchObject({
+    expect(firstState(NO_TURNS)).toMatchObject({
       isReadOnly: true,
       turn: { mark: 'own', delivery: 'not-sent', sentAt: null },
     });

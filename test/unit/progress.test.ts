@@ -53,8 +53,8 @@ function linesFor(jobs: number, ...events: readonly JobEvent[]): readonly string
 
 function job(turn: Partial<Turn>, status: string | null = null, jobId = 'j'): JobState {
   const open = { delivery: 'not-sent', result: 'error', endedAt: null } as const;
-  const seen = status === null ? null : record({ status });
-  return state({ jobId, record: seen }, { ...open, ...turn });
+  const polled = status === null ? null : record({ status });
+  return state({ jobId, record: polled }, { ...open, ...turn });
 }
 
 const status = { kind: 'status' } as const;
@@ -91,13 +91,13 @@ describe('the log of one job', () => {
     expect(
       linesFor(
         1,
-        { kind: 'doubted', why: ours('Nobody knows.'), pollMs: 30_000, state: doubt },
+        { kind: 'doubted', why: ours('It is not known.'), pollMs: 30_000, state: doubt },
         { ...status, state: doubt },
         { kind: 'resumed', state: job({ delivery: 'sent', sentAt }) },
       ),
     ).toEqual([
       '[Polling]',
-      'Nobody knows. Polling for up to 30 s to see whether job j got the message.',
+      'It is not known. Polling for up to 30 s to see whether job j got the message.',
       'Job j is active.',
       `An earlier attempt sent the message to job j${ago}; it is not sent again.`,
     ]);

@@ -24,12 +24,12 @@ function show(jobs: readonly LedgerJob[], parts: Partial<Ledger> = {}): readonly
 describe('the comment for one job', () => {
   it('has the result, then the links, the prompt and the details of the job', () => {
     const parts = { by: 'alice', sentAt: START, endedAt: START + 744_000, prompt: 'Say more.' };
-    const seen = record({
+    const polled = record({
       prLink: PULL,
       source: { repository: 'https://github.com/octo/docs.git', ref: 'agent/fix' },
     });
     const completed = { result: 'completed', confirmed: true, prLinkChange: 'updated' } as const;
-    expect(show([job([turn({ ...parts, ...completed })], { record: seen })])).toEqual([
+    expect(show([job([turn({ ...parts, ...completed })], { record: polled })])).toEqual([
       '### <span aria-hidden="true">✅</span> Agent completed: pull request updated',
       `[octo/docs#12](${PULL}) · 12 min 24 s · asked by \`alice\` · ${LOG}`.replace(
         /^\S+/,
@@ -58,14 +58,16 @@ describe('the comment for one job', () => {
   });
 
   it('shows when the agent started, not how long it has worked', () => {
-    const [heading, facts] = show([job([turn(WORKING)])]);
+    const [heading, details] = show([job([turn(WORKING)])]);
     expect(heading).toBe(`### ${SENDING_ICON} Agent is working`);
-    expect(facts).toBe(`started 12:00 UTC · ${LOG}`);
+    expect(details).toBe(`started 12:00 UTC · ${LOG}`);
   });
 
   it.each([0, 400])('does not show a time of %i ms', (ms) => {
-    const [, facts] = show([job([turn({ result: 'failed', sentAt: START, endedAt: START + ms })])]);
-    expect(facts).toBe(LOG);
+    const [, details] = show([
+      job([turn({ result: 'failed', sentAt: START, endedAt: START + ms })]),
+    ]);
+    expect(details).toBe(LOG);
   });
 
   it('shows the reason as a sentence, only after the turn has ended', () => {
@@ -123,19 +125,19 @@ describe('the comment for one job', () => {
     ['https://bitbucket.org/a/b/pull-requests/7', 'a/b#7'],
     ['https://github.com/_a_/b/pull/7', '\\_a\\_/b#7'],
   ])('names the pull request %s: %s', (prLink, label) => {
-    const [, facts] = show([job([turn()], { record: record({ prLink }) })]);
-    expect(facts).toContain(`**[${label}](${prLink})** · `);
+    const [, details] = show([job([turn()], { record: record({ prLink }) })]);
+    expect(details).toContain(`**[${label}](${prLink})** · `);
   });
 
   it('leaves out a link that someone added to the data', () => {
-    const seen = record({ prLink: 'https://evil.example/?x=(y)' });
-    expect(show([job([turn()], { record: seen })]).join()).not.toContain('evil');
+    const polled = record({ prLink: 'https://evil.example/?x=(y)' });
+    expect(show([job([turn()], { record: polled })]).join()).not.toContain('evil');
   });
 });
 
 describe('the comment for several jobs', () => {
-  const row = (id: string, parts: Partial<Turn>, seen = record({ prLink: PULL })): LedgerJob =>
-    job([turn(parts)], { id, record: seen });
+  const row = (id: string, parts: Partial<Turn>, polled = record({ prLink: PULL })): LedgerJob =>
+    job([turn(parts)], { id, record: polled });
   const failed = { result: 'failed', sentAt: START, endedAt: START + 474_000 } as const;
 
   it('has the counts, the prompt once, and a table of the jobs, the worst first', () => {
@@ -157,20 +159,20 @@ describe('the comment for several jobs', () => {
 
   it('begins with the user and the prompt if it is new', () => {
     const jobs = ['a', 'b'].map((id) => row(id, { ...SENDING, by: 'alice' }));
-    const [heading, facts] = show(jobs);
+    const [heading, details] = show(jobs);
     expect(heading).toBe(`### ${SENDING_ICON} \`alice\` asked 2 agent jobs: \`Go.\``);
-    expect(facts).toBe(`started 12:00 UTC · ${LOG}`);
+    expect(details).toBe(`started 12:00 UTC · ${LOG}`);
   });
 
   it('has columns for the prompt and the log if they differ', () => {
     const other = { prompt: 'Stop.', runId: '2', by: 'bob', startedAt: START + 60_000 };
     const far = record({ prLink: 'https://github.com/octo/site/pull/3' });
-    const [heading, facts, table] = show([
+    const [heading, details, table] = show([
       row('a', WORKING),
       row('b', { ...WORKING, ...other }, far),
     ]);
     expect(heading).toBe(`### ${SENDING_ICON} 0 of 2 agent jobs done`);
-    expect(facts).toBe('2 working');
+    expect(details).toBe('2 working');
     expect(table?.split('\n')).toEqual([
       '| Result | Link | Time | Job | Prompt | Log |',
       '| --- | --- | --- | --- | --- | --- |',
@@ -190,9 +192,9 @@ describe('the comment for several jobs', () => {
   });
 
   it('includes jobs without a message', () => {
-    const [heading, facts] = show([row('a', failed), job([], { id: 'b', record: record() })]);
+    const [heading, details] = show([row('a', failed), job([], { id: 'b', record: record() })]);
     expect(heading).toBe('### <span aria-hidden="true">❌</span> 1 of 2 agent jobs failed');
-    expect(facts).toBe(`1 failed · 1 completed · ${LOG}`);
+    expect(details).toBe(`1 failed · 1 completed · ${LOG}`);
   });
 
   it('does not show when the agent started on a job without a message', () => {
@@ -217,9 +219,9 @@ describe('the job summary', () => {
   it('for one job has the result, and then the details', () => {
     const source = { repository: 'https://github.com/octo/docs', ref: null };
     const reason = sentence`The agent failed on job ${'job-1'}.`;
-    const seen = record({ prLink: PULL, source });
+    const polled = record({ prLink: PULL, source });
     const ended = { sentAt: START, endedAt: at(0.4), confirmed: true, by: 'alice' } as const;
-    const states = [state({ record: seen, polls: 7 }, { result: 'failed', reason, ...ended })];
+    const states = [state({ record: polled, polls: 7 }, { result: 'failed', reason, ...ended })];
     expect(renderSummary({ ...parts, states })).toBe(
       [
         '## <span aria-hidden="true">❌</span> Agent failed',

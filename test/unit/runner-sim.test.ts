@@ -491,13 +491,13 @@ describe.concurrent('virtual time', () => {
 
   test('runs timers in the order of their times, with microtasks in between', async () => {
     const { stdout } = await run(`
-      const say = (text) => () => { console.log(text); queueMicrotask(() => console.log('m' + text)); };
-      setTimeout(say('c'), 60_000);
-      setTimeout(say('a'), 30_000);
-      setTimeout(say('b'), 30_000).unref();
-      const cleared = [setTimeout(say('x'), 1), setInterval(say('x'), 1), setTimeout(say('x'), 1)];
+      const log = (text) => () => { console.log(text); queueMicrotask(() => console.log('m' + text)); };
+      setTimeout(log('c'), 60_000);
+      setTimeout(log('a'), 30_000);
+      setTimeout(log('b'), 30_000).unref();
+      const cleared = [setTimeout(log('x'), 1), setInterval(log('x'), 1), setTimeout(log('x'), 1)];
       clearTimeout(cleared[0]); clearInterval(+cleared[1]); clearTimeout(String(+cleared[2]));
-      { using disposed = setTimeout(say('x'), 1); }
+      { using disposed = setTimeout(log('x'), 1); }
       setTimeout(() => {}, 1).close().refresh();`);
     expect(stdout.split('\n').join(' ')).toBe('a ma b mb c mc ');
   });

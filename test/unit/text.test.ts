@@ -91,7 +91,7 @@ describe('readText cannot read a comment', () => {
     ['with a letter changed', BODY.replace(DATA, `A${DATA.slice(1)}`)],
     ['with data that are redacted', BODY.replace(DATA.slice(4, 12), '***')],
     ['with data over two lines', BODY.replace(DATA, `${DATA.slice(0, 9)}\n${DATA.slice(9)}`)],
-    ['with data of nothing', BODY.replace(DATA, 'AAAA')],
+    ['with data that cannot be decoded', BODY.replace(DATA, 'AAAA')],
   ])('%s', (_, body) => {
     expect(readText(body, PROJECT)).toEqual(unreadable);
   });
@@ -113,8 +113,8 @@ describe('for any text by others', () => {
       }),
     );
     fc.assert(
-      fc.property(hostileText, fc.nat(), fc.nat({ max: 5 }), (inserted, where, count) => {
-        const at = where % BODY.length;
+      fc.property(hostileText, fc.nat(), fc.nat({ max: 5 }), (inserted, position, count) => {
+        const at = position % BODY.length;
         const text = readText(BODY.slice(0, at) + inserted + BODY.slice(at + count), PROJECT);
         // zlib checks what it inflates.
         if (typeof text !== 'string') expect(text).toEqual(LEDGER);

@@ -178,7 +178,7 @@ describe('a turn', () => {
       done(true),
     ],
     [
-      'base active: an unknown status in between shows nothing',
+      'base active: an unknown status in between is no evidence',
       afterPolls(active, [
         [0, completed],
         [30, { status: 'queued' }],
@@ -232,8 +232,8 @@ describe('a turn', () => {
   });
 
   it('does not end before a poll that started after the settle time', () => {
-    const seen = observe(startTurn({}), record(), SENT_AT + 50_000, SENT_AT + 61_000);
-    expect(evaluate(seen, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
+    const polled = observe(startTurn({}), record(), SENT_AT + 50_000, SENT_AT + 61_000);
+    expect(evaluate(polled, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
   });
 });
 
@@ -244,8 +244,8 @@ describe('evidence of a message', () => {
     ['another link', { prLink: LINK }, { prLink: `${LINK}2` }, true],
     ['another archive time', { archivedAt: 'a' }, { archivedAt: 'b' }, true],
     ['an unknown status', {}, { status: 'COMPLETED' }, false],
-  ])('%s', (_, base, seen, expected) => {
+  ])('%s', (_, base, polled, expected) => {
     const before = turn({ base: record(base) });
-    expect(observe(before, record(seen), 0, 0).evidence).toBe(expected);
+    expect(observe(before, record(polled), 0, 0).evidence).toBe(expected);
   });
 });

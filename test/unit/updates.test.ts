@@ -34,7 +34,7 @@ interface Run {
   ended(jobId: string, parts?: Partial<Turn>): JobState;
 }
 
-/** A run with `wait`, unless a test says otherwise. Its name is the mark and the owner of its turns. */
+/** A run with `wait` by default. Its name is the mark and the owner of its turns. */
 function open(
   sim: Pick<GitHubSimulation, 'clock' | 'connect'>,
   more: Partial<MemoryOptions> = {},
@@ -279,13 +279,13 @@ describe('a run without other runs', () => {
 });
 
 describe('a command', () => {
-  /** A claim with this result, and what the comments said at each call of it. */
+  /** A claim with this result, and the turns in the comments at each call of it. */
   function claims(sim: GitHubSimulation, answer: Claim) {
-    const seen: (readonly string[])[] = [];
+    const atClaim: (readonly string[])[] = [];
     return {
-      seen,
+      atClaim,
       claim: async (): Promise<Claim> => {
-        seen.push(remembered(sim));
+        atClaim.push(remembered(sim));
         return answer;
       },
     };
@@ -296,10 +296,10 @@ describe('a command', () => {
 
   it('is claimed after its note is written, while the comment is read', async () => {
     await using sim = await simulateGitHub();
-    const { claim, seen } = claims(sim, 'ours');
+    const { claim, atClaim } = claims(sim, 'ours');
     const run = open(sim, { claim }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(seen).toEqual([['a: me sending']]);
+    expect(atClaim).toEqual([['a: me sending']]);
     expect(sim.names()).toEqual(['read', CREATE, 'read']);
   });
 
@@ -307,7 +307,7 @@ describe('a command', () => {
     'is not noted if the first read shows that another run has it: %s',
     async (delivery) => {
       await using sim = await simulateGitHub(withComment(other(delivery)));
-      const { claim, seen } = claims(sim, 'ours');
+      const { claim, atClaim } = claims(sim, 'ours');
       const run = open(sim, { claim }, COMMAND);
       expect(await sim.drive(announce(run, run.job('a')))).toEqual(taken(delivery));
       run.updates.update(
@@ -315,7 +315,7 @@ describe('a command', () => {
         NUMBER,
       );
       expect(await sim.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
-      expect(seen).toEqual([]);
+      expect(atClaim).toEqual([]);
       expect(sim.github.writes()).toEqual([]);
       expect(run.warnings).toEqual([]);
     },
@@ -323,13 +323,13 @@ describe('a command', () => {
 
   it('for several jobs is left to another run only for the jobs that it has noted', async () => {
     await using sim = await simulateGitHub(withComment(other('sent')));
-    const { claim, seen } = claims(sim, 'ours');
+    const { claim, atClaim } = claims(sim, 'ours');
     const run = open(sim, { claim }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a'), run.job('b')))).toEqual([
       ...taken('sent'),
       { kind: 'noted' },
     ]);
-    expect(seen).toHaveLength(1);
+    expect(atClaim).toHaveLength(1);
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
     run.updates.update(run.ended('b'), NUMBER);
     await sim.drive(run.updates.flush());
@@ -391,10 +391,10 @@ describe('a command', () => {
     const past = withComment(other('not-sent', { mark: 'past', owner: 'past', endedAt: START }));
     const loses = ({ name, nth }: Call): boolean => name === PATCH && nth === 1;
     await using sim = await simulateGitHub({ ...past, trouble: { loses } });
-    const { claim, seen } = claims(sim, 'ours');
+    const { claim, atClaim } = claims(sim, 'ours');
     const run = open(sim, { claim }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(seen).toHaveLength(1);
+    expect(atClaim).toHaveLength(1);
     expect(sim.names()).toEqual(['read', PATCH, 'read']);
   });
 
@@ -464,13 +464,13 @@ describe('a command', () => {
     await using sim = await simulateGitHub({
       trouble: { meanwhile: ({ name }) => name === CREATE && cancel.abort() },
     });
-    const { claim, seen } = claims(sim, 'ours');
+    const { claim, atClaim } = claims(sim, 'ours');
     const run = open(sim, { claim, signal: cancel.signal }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
     run.updates.update(run.job('a', { result: 'cancelled', endedAt: START }), NUMBER);
     await sim.drive(run.updates.flush());
     expect(remembered(sim)).toEqual(['a: me not-sent/cancelled']);
-    expect(seen).toEqual([]);
+    expect(atClaim).toEqual([]);
   });
 
   it('is left to a run that has sent it before this run claims it', async () => {
@@ -598,20 +598,20 @@ describe('a command', () => {
       );
       expect(notes.toSorted()).toEqual(['noted', 'taken']);
       const winner = notes[0] === 'noted' ? 'me' : 'you';
-      const [said = ''] = remembered(sim);
-      expect(said).toContain(`${winner} sent/sent`);
-      expect(said.replace(/ (me|you) not-sent\/skipped:?/, '')).not.toMatch(/sending|unknown/);
+      const [line = ''] = remembered(sim);
+      expect(line).toContain(`${winner} sent/sent`);
+      expect(line.replace(/ (me|you) not-sent\/skipped:?/, '')).not.toMatch(/sending|unknown/);
     }
   });
 });
 
 describe('a note that cannot be written', () => {
-  const RIGHTS = { kind: 'missing', why: expect.arrayContaining(['GitHub answered 403: ']) };
+  const FORBIDDEN = { kind: 'missing', why: expect.arrayContaining(['GitHub answered 403: ']) };
 
   it('does not delay the message if GitHub refuses it, and is reported at the end', async () => {
     await using sim = await simulateGitHub({ readOnly: true });
     const run = open(sim);
-    expect(await sim.drive(announce(run, run.job('a')))).toEqual([RIGHTS]);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([FORBIDDEN]);
     expect(sim.seconds()).toBe(0);
     run.updates.update(run.delivered('a'), NUMBER);
     run.updates.update(run.ended('a'), NUMBER);
@@ -1017,18 +1017,18 @@ describe('progress is written', () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     await sim.drive(announce(run, run.job('a')));
-    const seen = record({
+    const polledRecord = record({
       ...{ model: 'a\nb', status: 'active', prLink: 'https://github.com/octo/agents/pull/7' },
       source: { repository: 'x'.repeat(300), ref: null },
     });
-    run.updates.update({ ...run.ended('a'), record: seen }, NUMBER);
+    run.updates.update({ ...run.ended('a'), record: polledRecord }, NUMBER);
     await sim.drive(run.updates.flush());
     const text = readText(sim.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
     expect(text).toMatchObject({
       jobs: [
         {
           record: {
-            ...{ model: 'a b', status: 'active', prLink: seen.prLink },
+            ...{ model: 'a b', status: 'active', prLink: polledRecord.prLink },
             source: { repository: `${'x'.repeat(199)}…`, ref: null },
           },
         },
@@ -1131,8 +1131,8 @@ describe('many conversations', () => {
       const notes = run.updates.announce(states);
       await sim.pass(4500);
       if (end === 'a cancellation') cancel.abort();
-      const held = { delivery: 'not-sent', result: 'timed-out', sentAt: null } as const;
-      for (const n of numbers) run.updates.update(run.ended(`job-${n}`, held), n);
+      const unsent = { delivery: 'not-sent', result: 'timed-out', sentAt: null } as const;
+      for (const n of numbers) run.updates.update(run.ended(`job-${n}`, unsent), n);
       await sim.drive(run.updates.flush());
       expect(await notes.get('job-20')).toEqual({ kind: 'missing', why: ['the run was ending'] });
       for (const n of numbers) {
@@ -1171,10 +1171,10 @@ describe('flush', () => {
     const later = other('sent', { mark: 'later', owner: 'later', sentAt: START + 5000 });
     await using sim = await simulateGitHub();
     const run = open(sim, {
-      review: (seen, { turns }) =>
+      review: (current, { turns }) =>
         turns.some(({ mark }) => mark === 'later')
-          ? { ...seen, turn: { ...seen.turn, confirmed: false, reason: ['Another one.'] } }
-          : seen,
+          ? { ...current, turn: { ...current.turn, confirmed: false, reason: ['Another one.'] } }
+          : current,
     });
     await sim.drive(announce(run, run.job('a'), run.job('b')));
     const [comment] = sim.github.comments(NUMBER);
