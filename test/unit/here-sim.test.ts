@@ -94,7 +94,7 @@ describe('the time of steps in this process', () => {
     expect(woken).toEqual(['first', 'second', 'third']);
   });
 
-  test('ends after the remaining calls of a step, except those that hang', async () => {
+  test('waits for the remaining calls of a step, except those that hang', async () => {
     using time = virtualTime();
     let responses = 0;
     await using server = await serve(time, async ({ path }): Promise<Reply> => {

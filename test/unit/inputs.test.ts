@@ -65,7 +65,7 @@ describe('defaults', () => {
   });
 });
 
-describe('accepted', () => {
+describe('readInputs accepts', () => {
   it.each<[string, Record<string, string>, Partial<Inputs>]>([
     [
       'surrounding white space',
@@ -132,7 +132,7 @@ describe('job-id', () => {
     ['a JSON array', '["a","b"]', ['a', 'b'], 0],
     ['a JSON array on several lines, as toJSON() writes it', '[\n  "a",\n  "b"\n]', ['a', 'b'], 0],
     ['a JSON array with gaps and duplicates', ' ["a", "", " b ", "a"] ', ['a', 'b'], 1],
-  ])('%s: %j', (_, text, jobIds, repeatedIds) => {
+  ])('accepts %s: %j', (_, text, jobIds, repeatedIds) => {
     expect(valid({ 'job-id': text })).toMatchObject({ jobIds, repeatedIds });
   });
 
@@ -421,7 +421,7 @@ describe('readInputs refuses', () => {
   });
 });
 
-describe('readInputs accepts', () => {
+describe('readInputs also accepts', () => {
   it('no job-id', () => {
     expect(valid({ 'job-id': '' }).jobIds).toEqual([]);
   });
@@ -448,7 +448,7 @@ describe('prompt-file', () => {
   writeFileSync(joinPath(outside, 'secret'), 'secret');
   symlinkSync(joinPath(outside, 'secret'), joinPath(folder, 'link.md'));
 
-  it('is sent byte for byte', () => {
+  it('is sent unchanged', () => {
     expect(valid({ prompt: '', 'prompt-file': 'good.md' }, workspace).prompt).toBe(
       '\ufeffDo this.\r\n',
     );
@@ -466,7 +466,7 @@ describe('prompt-file', () => {
     [joinPath(outside, 'secret'), 'is outside the workspace'],
     ['.git/config', 'is in a .git folder'],
     ['.', 'is not a regular file'],
-  ])('%s %s', (path, expected) => {
+  ])('refuses %s, which %s', (path, expected) => {
     const found = problems({ prompt: '', 'prompt-file': path }, workspace);
     expect(found).toEqual([
       expect.stringContaining(`prompt-file: ${reasonToText(['', path]).slice(0, 60)}`),

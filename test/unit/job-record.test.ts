@@ -96,7 +96,7 @@ it.each([
   ['{"error":7}', ''],
   ['<html>', ''],
   ['null', ''],
-])('readRefusal %s', (body, error) => {
+])('readRefusal of %s returns "%s"', (body, error) => {
   expect(readRefusal(body, unchanged)).toEqual(error === '' ? [] : [error]);
 });
 
@@ -138,6 +138,6 @@ it.each([
   ['active', false],
   ['COMPLETED', false],
   [null, false],
-])('isFinal %s', (status, expected) => {
+])('isFinal of %s is %s', (status, expected) => {
   expect(isFinal(status)).toBe(expected);
 });

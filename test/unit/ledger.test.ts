@@ -86,7 +86,7 @@ describe('unite', () => {
     expect(hoursOf(unite([ledger(...one), ledger(...other)]))).toEqual(united);
   });
 
-  it('returns an empty ledger for none', () => {
+  it('returns an empty ledger for no ledgers', () => {
     expect(unite([])).toEqual(EMPTY);
   });
 
@@ -96,7 +96,7 @@ describe('unite', () => {
     [null, '9', '9'],
     ['9', '10', '10'],
     ['10', '9', '10'],
-  ])('keeps the newest run with a dropped turn, of run %s and run %s', (one, other, trimmed) => {
+  ])('keeps the newer run with a dropped turn of %s and %s: %s', (one, other, trimmed) => {
     const ledgers = [one, other].map((run) => ({ ...EMPTY, trimmed: run }));
     expect(unite(ledgers).trimmed).toBe(trimmed);
   });
@@ -164,7 +164,7 @@ describe('unite, for copies of a turn', () => {
 });
 
 describe('unite, for any copies of a ledger', () => {
-  /** Only a few of the runs contain copies whose order could matter. */
+  /** The order of the copies could matter only in a few of the runs. */
   const RUNS = { numRuns: 2000 };
   const MARKS = ['m', 'n'];
   const JOBS = ['a', 'b'];

@@ -22,7 +22,7 @@ it.each([
   ['a\u202eb\u200bc', '`abc`'],
   ['👩\u200d💻', '`👩\u200d💻`'],
   ['x'.repeat(300), `\`${'x'.repeat(199)}…\``],
-])('code %j', (text, expected) => {
+])('code of %j is %s', (text, expected) => {
   expect(code(text)).toBe(expected);
 });
 
@@ -53,7 +53,7 @@ describe('quotation', () => {
       `\`\`\`text\n${lines(12)}\n\`\`\`\n\n<sub>Only the first 12 lines are shown.</sub>`,
     ],
     ['nothing', ' \n', ''],
-  ])('of %s', (_, text, expected) => {
+  ])('shows %s', (_, text, expected) => {
     expect(quotation(text)).toBe(expected);
   });
 
@@ -101,6 +101,6 @@ it.each([
   [60, '1 min'],
   [125, '2 min 5 s'],
   [7500, '2 h 5 min'],
-])('duration of %d s', (seconds, expected) => {
+])('duration of %d s is %s', (seconds, expected) => {
   expect(duration(seconds)).toBe(expected);
 });

@@ -236,7 +236,7 @@ it.each<[TurnResult, readonly TurnResult[], boolean]>([
   ['timed-out', ['failed'], false],
   ['skipped', ['skipped'], true],
   ['sent', ['failed', 'archived'], false],
-])('%s with fail-on %j fails: %s', (result, failOn, expected) => {
+])('the result %s with fail-on %j fails the step: %s', (result, failOn, expected) => {
   const states = [job('a', {}), job('b', { result })];
   expect(failing(states, new Set(failOn))).toEqual(expected ? states.slice(1) : []);
 });
@@ -261,7 +261,7 @@ it.each([
   [['not-sent', 'not-sent'], 'not-sent'],
   [['not-sent', 'sent', 'not-sent'], 'sent'],
   [['sent', 'not-sent', 'unknown'], 'unknown'],
-] as const)('the delivery of %j is %s', (deliveries, expected) => {
+] as const)('overallDelivery of %j is %s', (deliveries, expected) => {
   const states = deliveries.map((delivery) => job('a', { delivery }));
   expect(overallDelivery(states)).toBe(expected);
 });

@@ -145,7 +145,7 @@ describe('in a re-run', () => {
       expect(plan(remembered(taken))).toEqual(SEND);
     });
 
-    it('notices a later message that overtakes it', () => {
+    it('notices a message that was sent after it', () => {
       const mine = turn({ delivery: 'sending', sentAt: null });
       const later = turn({ mark: 'later', origin: 'comment:2', sentAt: START + 7_200_000 });
       expect(plan(remembered(mine))).toMatchObject({ isOvertaken: false });
@@ -398,7 +398,7 @@ describe('planReadOnly', () => {
     expect(planReadOnly(remembered(turn()), 'j', false)).toEqual(pollOnly);
   });
 
-  it('leads to a first state with that turn, or a new one', () => {
+  it('determines the turn of the first state', () => {
     const firstState = (memory: JobMemory) =>
       stateOf(unplannedState('j', own(), true), planReadOnly(memory, 'j', true), own(), true);
     expect(readable(firstState(remembered(open)))).toMatchObject({

@@ -12,7 +12,7 @@ it.each([
   ['https://bitbucket.org/o/r/pull-requests/4', 'https://bitbucket.org/o/r/pull-requests/4'],
   ['https://ghe.example/o/r/pull/5', 'https://ghe.example/o/r/pull/5'],
   ['https://code.example/o/r/pull/6', 'https://code.example/o/r/pull/6'],
-])('accepts %s', (link, url) => {
+])('checkPrLink accepts %s', (link, url) => {
   expect(checkPrLink(link, hosts)).toEqual({ kind: 'ok', value: url });
 });
 
@@ -36,14 +36,14 @@ it.each([
   ['https://github.com/o/r\n/pull/1', 'URL'],
   ['https://github.com\\o\\r\\pull\\1', 'URL'],
   ['o/r#1', 'URL'],
-])('refuses %j', (link, why) => {
+])('checkPrLink refuses %j', (link, why) => {
   expect(checkPrLink(link, hosts)).toEqual({
     kind: 'problem',
     problem: expect.stringContaining(why),
   });
 });
 
-it.each([null, ''])('returns null for %j', (link) => {
+it.each([null, ''])('checkPrLink returns null for %j', (link) => {
   expect(checkPrLink(link, [])).toEqual({
     kind: 'ok',
     value: null,

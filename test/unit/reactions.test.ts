@@ -37,7 +37,7 @@ async function simulate(options: GitHubOptions = {}, to?: Reactable | null): Pro
 describe('a claim', () => {
   const claim = ({ sim, reactions }: Simulation): Promise<Claim> => sim.drive(reactions.claim());
 
-  it('succeeds if the reaction is new, with one call', async () => {
+  it('succeeds if the reaction is new, and makes one call', async () => {
     await using one = await simulate();
     expect(await claim(one)).toBe('ours');
     expect(await claim(one)).toBe('ours');
@@ -89,7 +89,7 @@ describe('a claim', () => {
     expect(await claim(one)).toBe('failed');
   });
 
-  it('is not possible on a review, with one call', async () => {
+  it('is not possible on a review, and makes one call', async () => {
     await using one = await simulate({}, { kind: 'review', id: 1, nodeId: 'PRR_1' });
     expect(await claim(one)).toBe('none');
     expect(one.shown()).toEqual(['rocket']);

@@ -61,7 +61,7 @@ it.each<[string, Reason, Reason, string, string]>([
     'It is not known.',
   ],
   ['an empty reason', sentence`It failed${NO_REASON}.`, ['It failed.'], 'It failed.', 'It failed.'],
-])('%s', (_, reason, parts, text, markdown) => {
+])('sentence quotes %s', (_, reason, parts, text, markdown) => {
   expect(reason).toEqual(parts);
   expect(reasonToText(reason)).toBe(text);
   expect(reasonToMarkdown(reason)).toBe(markdown);

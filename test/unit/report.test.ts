@@ -375,7 +375,7 @@ describe('the job summary', () => {
       [0, false],
       [0.9, false],
       [1, true],
-    ])('of %d s is shown: %s', (seconds, isShown) => {
+    ])('is shown for %d s: %s', (seconds, isShown) => {
       const text = renderSummary({ ...parts, states: [timed('a', 'completed', 0, seconds)] });
       expect(text.includes('gantt')).toBe(isShown);
     });

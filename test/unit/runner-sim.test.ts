@@ -338,7 +338,7 @@ describe('commands', () => {
     );
   });
 
-  test('stop and resume', async () => {
+  test('can be stopped and resumed', async () => {
     const { annotations, commands, log } = await print(
       '::stop-commands::Token-1\n::error::a\n::token-1::\n::error::b\n',
     );
@@ -434,7 +434,7 @@ describe.concurrent('the end of a step', () => {
     });
   });
 
-  test('is an error of the test if it takes too long', async () => {
+  test('fails the test if it takes too long', async () => {
     const code = `console.log('stuck'); setInterval(() => {}, 1000);`;
     await expect(run(code, { time: null, timeoutMs: 3000 })).rejects.toThrow(/too long.*\sstuck/s);
   });

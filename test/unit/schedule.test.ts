@@ -38,7 +38,7 @@ it('the first polls start at once, 50 ms apart', () => {
   expect([0, 1, 2, 499].map(firstPollMs)).toEqual([0, 50, 100, 24_950]);
 });
 
-describe('for job lengths between 20 s and 60 min, log-uniformly distributed', () => {
+describe('the schedule, for job lengths spread log-uniformly from 20 s to 60 min', () => {
   const costs = compareWaiting();
   const own = costOf(OWN);
   const ten = costOf(fixed(10));

@@ -42,7 +42,7 @@ const completed = { status: 'completed' };
 const active = { status: 'active' };
 const failed = { status: 'failed' };
 
-describe('a turn', () => {
+describe('the evaluation of a turn', () => {
   it.each<[string, Evaluation, Evaluation]>([
     ['no poll yet', afterPolls(completed, []), open(5000)],
     ['the earlier status at once', afterPolls(completed, [[0, completed]]), open(5000)],

@@ -321,7 +321,7 @@ describe('a command', () => {
     },
   );
 
-  it('for several jobs is left to another run only for the jobs that it has noted', async () => {
+  it('is left to another run only for the jobs that the other run has noted', async () => {
     await using sim = await simulateGitHub(withComment(other('sent')));
     const { claim, atClaim } = claims(sim, 'ours');
     const run = open(sim, { claim }, COMMAND);
