@@ -70,6 +70,8 @@ export interface Turn {
   readonly owner: string;
   /** The leg of the owner: in a re-run, a leg without a turn may continue the turn of another leg. */
   readonly ownerLeg: string;
+  /** The hash of the prompt of the owner: the same applies to another use of the step. */
+  readonly ownerPromptHash: string;
   /** How often the owner has written it: of two copies, the one with more writes is newer. */
   readonly writes: number;
   /** The login of the person who asked; null on a schedule. */
@@ -132,6 +134,7 @@ export function newTurn(
     ...start,
     owner: start.mark,
     ownerLeg: start.leg,
+    ownerPromptHash: start.promptHash,
     writes: 0,
     delivery: 'not-sent',
     base: null,

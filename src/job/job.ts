@@ -16,7 +16,7 @@ import { type End, reasonNow } from './reasons.ts';
 // The state of one job during a run, and all functions that change it.
 
 export type JobEvent =
-  | { readonly kind: 'status' | 'sending' | 'delivered' | 'resumed' | 'unwanted' | 'ended' }
+  | { readonly kind: 'status' | 'sending' | 'delivered' | 'resumed' | 'withdrawn' | 'ended' }
   | { readonly kind: 'waiting'; readonly nextPollMs: number; readonly remainingMs: number }
   /** `afterMs` is the pause before the next attempt, or null if no time is left for one. */
   | { readonly kind: 'held' | 'missed'; readonly why: Reason; readonly afterMs: number | null }

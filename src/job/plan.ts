@@ -195,8 +195,8 @@ export function stateOf(unplanned: JobState, plan: Plan, own: Turn, wait: boolea
 const NO_RECORD = { linkProblem: null, createdAt: null, archivedAt: null };
 
 /** The turn of an earlier attempt, which this attempt continues. */
-function takeOver(turn: Turn, { owner, ownerLeg, attempt }: Turn): Turn {
-  return { ...turn, owner, ownerLeg, attempt, writes: 0 };
+function takeOver(turn: Turn, { owner, ownerLeg, ownerPromptHash, attempt }: Turn): Turn {
+  return { ...turn, owner, ownerLeg, ownerPromptHash, attempt, writes: 0 };
 }
 
 /** The state of a job before it is known what an earlier attempt has sent. */

@@ -96,7 +96,7 @@ function describe(event: JobEvent, state: JobState, now: number | null): string 
         `Job ${jobId} is still ${status}${since(state, now)}; ${seconds(event.remainingMs)} remain, ` +
         `the next poll is in ${seconds(event.nextPollMs)}.`
       );
-    case 'unwanted':
+    case 'withdrawn':
     case 'ended':
       return '';
   }
@@ -183,7 +183,7 @@ class FleetProgress {
         this.#logEnd(state);
         this.#settle(jobId);
         break;
-      case 'unwanted':
+      case 'withdrawn':
         break;
     }
   }

@@ -81,7 +81,7 @@ export function handledElsewhere(jobId: string, own: Turn, other: Turn | null): 
   const who =
     other === null ? ours('another run, step or matrix job') : sentence`run ${other.runId}`;
   const why = isLater
-    ? ours('a later attempt of this run has its message')
+    ? ours('a later attempt of this run has begun')
     : sentence`${who} handles the same comment`;
   return { result: 'skipped', reason: sentence`Nothing was sent to job ${jobId}: ${why}.` };
 }

@@ -39,6 +39,8 @@ export interface Message {
   readonly firstPoll: 'before' | 'beside' | 'after';
   /** Whether the message is only sent if the comment notes it. */
   readonly mustBeNoted: boolean;
+  /** Whether it takes the announcement to know that no earlier attempt sent it: it reads the edit histories. */
+  readonly isUnchecked: boolean;
   /** Called before the message is sent. It never rejects. */
   readonly announce: () => Promise<Note>;
 }
@@ -99,25 +101,28 @@ async function refuse(job: Job, end: End, message: Message): Promise<End> {
  * 4. Send the message.
  */
 async function send(job: Job, message: Message): Promise<End | typeof TAKEN> {
-  const { inputs, context } = job;
+  const { context } = job;
   const baseline = baselineReader(job, message);
+  function giveUp(cause: GiveUp | Unwanted): End {
+    // A later attempt would believe that no earlier one sent it.
+    if (message.isUnchecked) emit(job, { kind: 'withdrawn' });
+    return withoutMessage(job, cause);
+  }
   if (message.firstPoll === 'before') {
     const read = await withRetries(context, baseline);
-    if (read.kind !== 'ready') return withoutMessage(job, read);
+    if (read.kind !== 'ready') return giveUp(read);
   }
   const over = mustGiveUp(context, LEAST_POST_MS);
-  if (over !== null) return notSent(job.state, inputs, over);
+  if (over !== null) return giveUp(over);
   const polling = message.firstPoll === 'beside' ? baseline() : null;
   const [note, early] = await Promise.all([message.announce(), polling]);
   // A cancellation or the deadline may be the reason that there is no note.
   const late = mustGiveUp(context, LEAST_POST_MS);
-  if (late !== null) return notSent(job.state, inputs, late);
+  if (late !== null) return giveUp(late);
   if (note.kind === 'taken') return leaveToOther(job, note.turn);
-  if (note.kind === 'unclear') {
-    return notSent(job.state, inputs, { kind: 'refused', why: note.why });
-  }
+  if (note.kind === 'unclear') return giveUp({ kind: 'refused', why: note.why });
   if (note.kind === 'missing' && message.mustBeNoted) {
-    return notSent(job.state, inputs, { kind: 'refused', why: notNoted(note.why) });
+    return giveUp({ kind: 'refused', why: notNoted(note.why) });
   }
   return post(job, message, baseline, early);
 }
@@ -166,7 +171,7 @@ async function post(
 }
 
 function withoutMessage(job: Job, cause: GiveUp | Unwanted): End {
-  if (cause.kind === 'unwanted') emit(job, { kind: 'unwanted' });
+  if (cause.kind === 'unwanted') emit(job, { kind: 'withdrawn' });
   return notSent(job.state, job.inputs, cause);
 }
 

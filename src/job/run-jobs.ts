@@ -5,6 +5,7 @@ import { Deadline } from '../github/deadline.ts';
 import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
 import type { Note } from '../memory/announcements.ts';
+import { isCommand } from '../memory/claim.ts';
 import { ownPullRequest } from '../pull-request-link.ts';
 import { NO_REASON } from '../reason.ts';
 import type { JobState, Turn } from '../turn.ts';
@@ -166,6 +167,8 @@ class Fleet {
         inputs.wait || inputs.onlyWhen !== null ? 'fresh' : pollsForComment ? 'once' : 'none',
       firstPoll: this.#firstPoll(pollsForComment),
       mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
+      isUnchecked:
+        info.attempt > 1 && plan.kind === 'send' && plan.earlier === null && !isCommand(this.#own),
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
         const number = this.#conversationOf(job.state, conversation);
@@ -195,7 +198,7 @@ class Fleet {
       const { kind } = event;
       this.#progress(event, state);
       if (LEAVES_BATCH.has(kind)) batch.leave(state.jobId);
-      if (kind === 'unwanted') updates.withdraw(state.jobId);
+      if (kind === 'withdrawn') updates.withdraw(state.jobId);
       if (isWritten && (kind === 'delivered' || kind === 'ended')) {
         updates.update(state, this.#conversationOf(state, conversation));
       }

@@ -24,24 +24,41 @@ export function isCommand({ origin }: Turn): boolean {
  *
  * `matrix` and `prompt` may have other values in each attempt, so turns with the same values are
  * preferred, but not required. A step that runs several times takes each turn once: a turn of this
- * attempt belongs to another use of the step. The exception is a turn of this leg that another leg has
- * continued, because it had none of its own.
+ * attempt belongs to another use of the step. The exception is a turn that fits this use better than the
+ * one that has continued it, because that had none of its own.
  */
 export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
-  const isFree = ({ attempt, leg, ownerLeg }: Turn): boolean =>
-    isCommand(own) || attempt < own.attempt || (leg === own.leg && ownerLeg !== own.leg);
+  const isFree = (turn: Turn): boolean =>
+    isCommand(own) ||
+    turn.attempt < own.attempt ||
+    differences(turn, own.leg, own.promptHash) <
+      differences(turn, turn.ownerLeg, turn.ownerPromptHash);
   const candidates = turns.filter((turn) => turn.origin === own.origin && isFree(turn));
-  const rankOf = (turn: Turn): number => {
-    if (isCommand(own)) return -weightOf(turn);
-    if (isWithdrawn(turn)) return 6;
-    const hasPrompt = turn.promptHash === own.promptHash;
-    if (turn.leg === own.leg) return hasPrompt ? 0 : 1;
-    return (hasPrompt ? 2 : 4) + (turn.delivery === 'not-sent' ? 0 : 1);
-  };
+  const compare = (one: Turn, other: Turn): number =>
+    isCommand(own) ? weightOf(other) - weightOf(one) : compareFit(one, other, own);
   const [first] = candidates.toSorted(
-    (one, other) => rankOf(one) - rankOf(other) || one.startedAt - other.startedAt,
+    (one, other) => compare(one, other) || one.startedAt - other.startedAt,
   );
   return first ?? null;
+}
+
+/** Which of two turns fits a use of a step better: negative for the first one. */
+function compareFit(one: Turn, other: Turn, { leg, promptHash }: Turn): number {
+  const isUnsent = ({ delivery }: Turn): number => Number(delivery === 'not-sent');
+  return (
+    Number(isWithdrawn(one)) - Number(isWithdrawn(other)) ||
+    differences(one, leg, promptHash) - differences(other, leg, promptHash) ||
+    // What is known to be sent counts: an attempt may write late, or in error, that it sent nothing.
+    (one.leg === leg ? isUnsent(one) - isUnsent(other) : 0) ||
+    other.attempt - one.attempt ||
+    // Of other legs, one that still waits for its message.
+    isUnsent(other) - isUnsent(one)
+  );
+}
+
+/** How much a turn differs from a use of its step: another leg counts more than another prompt. */
+function differences(turn: Turn, leg: string, promptHash: string): number {
+  return (turn.leg === leg ? 0 : 2) + (turn.promptHash === promptHash ? 0 : 1);
 }
 
 /**
@@ -59,11 +76,8 @@ export function findHolder(
   if (job === undefined) return null;
   // GitHub may start another attempt when it has lost the runner of this one, which continues.
   const successor = job.turns.find(
-    (turn) =>
-      turn.origin === own.origin &&
-      turn.leg === own.leg &&
-      turn.runId === own.runId &&
-      turn.attempt > own.attempt,
+    ({ origin, runId, attempt }) =>
+      origin === own.origin && runId === own.runId && attempt > own.attempt,
   );
   if (successor !== undefined) return successor;
   const isBehind = (other: Turn): boolean => !comesFirst(own, other, versions, jobId);

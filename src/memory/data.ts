@@ -52,6 +52,7 @@ const turnTuple = z.tuple([
   index, // evidence
   z.nullable(z.tuple([index, index, index])), // base: status, prLink, archivedAt
   index, // promptHash
+  index, // ownerPromptHash
 ]);
 /** status, model, repository, ref, prLink */
 const recordTuple = z.tuple([index, index, index, index, link]);
@@ -96,7 +97,7 @@ export function encode({ jobs, trimmed }: Ledger): string {
       ...[since(turn.startedAt), since(turn.sentAt), since(turn.endedAt)],
       TRUTHS.indexOf(turn.evidence),
       base && [put(base.status), put(base.prLink), put(base.archivedAt)],
-      put(turn.promptHash),
+      ...[put(turn.promptHash), put(turn.ownerPromptHash)],
     ];
   }
 
@@ -137,7 +138,7 @@ export function decode(data: string, redact: Redact = (text) => text): Ledger {
     const { 0: origin, 1: leg, 2: mark, 3: owner, 4: ownerLeg, 5: writes, 6: run } = tuple;
     const { 7: attempt, 8: by, 9: prompt, 10: delivery, 11: result, 12: confirmed } = tuple;
     const { 13: change, 14: reason, 15: started, 16: sent, 17: ended } = tuple;
-    const { 18: evidence, 19: base, 20: promptHash } = tuple;
+    const { 18: evidence, 19: base, 20: promptHash, 21: ownerPromptHash } = tuple;
     const start = newTurn({
       ...{ origin: get(origin), leg: get(leg), mark: get(mark), runId: get(run), attempt },
       ...{ by: cleanOrNull(by), prompt: redact(get(prompt)), promptHash: get(promptHash) },
@@ -147,6 +148,7 @@ export function decode(data: string, redact: Redact = (text) => text): Ledger {
     return {
       ...start,
       ...{ owner: get(owner), ownerLeg: get(ownerLeg), writes },
+      ownerPromptHash: get(ownerPromptHash),
       delivery: STORED_DELIVERIES[delivery] ?? 'unknown',
       confirmed: TRUTHS[confirmed] ?? null,
       prLinkChange: LINK_CHANGES[change] ?? null,

@@ -641,6 +641,23 @@ describe.concurrent('what changes between two attempts makes no other message of
     for (const prompt of uses) await sim.runHere({ with: { prompt }, step: ATTEMPT_3 });
     expect(arrivals(sim)).toEqual({ 'One.': 1, 'Three.': 1, 'Two.': 1 });
   });
+
+  it('a use that sent nothing cannot make another use send its message again', async () => {
+    await using sim = await simulate({
+      agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
+    });
+    const run = (prompt: string, more: Scenario = {}) =>
+      sim.runHere({ ...more, with: { prompt, ...more.with } });
+    await run('One.', { with: { 'only-when': 'completed' } });
+    await run('Two.');
+    for (const step of [ATTEMPT_2, ATTEMPT_3]) {
+      for (const prompt of ['One.', 'Two.']) {
+        const { outputs } = await run(prompt, { step });
+        expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+      }
+    }
+    expect(arrivals(sim)).toEqual({ 'Two.': 1 });
+  });
 });
 
 describe.concurrent('a re-run', () => {

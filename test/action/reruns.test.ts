@@ -682,6 +682,49 @@ it('what somebody replaces by another text is found in the history of the commen
   expect(sim.github.comments(PULL).map(({ body }) => body)).toContain('Done, thank you.');
 });
 
+it.each<[string, Scenario, number]>([
+  ['that GitHub lets write its note too late', {}, 60],
+  ['whose time is up before', { with: { 'timeout-minutes': '0.05' } }, 0],
+])(
+  'a re-run %s does not make a later one send what only the history shows',
+  async (_, again, limitS) => {
+    let limits = 0;
+    await using sim = await simulate({
+      github: {
+        issues: [{ number: PULL, pullRequest: true }],
+        trouble: {
+          limits: ({ name }) =>
+            name === 'POST issues/#/comments' && limits-- > 0 ? limitS : undefined,
+        },
+      },
+    });
+    await sim.runHere();
+    sim.github.editComment(sim.github.comments(PULL)[0]?.id ?? 0, 'Done, thank you.');
+    if (limitS > 0) limits = 1;
+    const second = await sim.runHere({ ...again, step: ATTEMPT_2 });
+    expect(second.outputs.delivery).toBe('not-sent');
+    const third = await sim.runHere({ step: { github: { run_attempt: '3' } } });
+    expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(sim.agent.accepted()).toHaveLength(1);
+  },
+);
+
+it('an attempt that says late that it sent nothing does not make a later one send again', async () => {
+  await using sim = await simulate({
+    agent: {
+      jobs: [{ id: JOB }],
+      onGet: () => ({ fault: 'hang' }),
+    },
+  });
+  // GitHub has lost the runner of the first attempt, whose poll before the message gets no response.
+  const lost = sim.runHere({ with: { wait: true, 'timeout-minutes': '0.25' } });
+  await sim.runHere({ step: ATTEMPT_2 });
+  expect((await lost).outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
+  const third = await sim.runHere({ step: { github: { run_attempt: '3' } } });
+  expect(third.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(sim.agent.accepted()).toHaveLength(1);
+});
+
 it('an attempt that continues after GitHub has started the next one leaves the message to it', async () => {
   await using sim = await simulate();
   // GitHub has lost the runner of the first attempt before its note.
@@ -691,7 +734,7 @@ it('an attempt that continues after GitHub has started the next one leaves the m
   expect(first.outputs).toMatchObject({
     result: 'skipped',
     delivery: 'not-sent',
-    reason: 'Nothing was sent to job job-1: a later attempt of this run has its message.',
+    reason: 'Nothing was sent to job job-1: a later attempt of this run has begun.',
   });
   expect(sim.agent.accepted()).toHaveLength(1);
   const third = await sim.runHere({ step: { github: { run_attempt: '3' } } });

@@ -334,6 +334,7 @@ describe('what a comment remembers', () => {
   const written = fc.record({
     ...{ origin: hostileText, leg: hostileText, mark: hostileText, owner: hostileText },
     ownerLeg: hostileText,
+    ownerPromptHash: hostileText,
     writes: fc.nat(),
     by: text,
     prompt: hostileText,

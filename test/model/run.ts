@@ -138,6 +138,7 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
       baseline: baselineOf(fleet),
       firstPoll: firstPollOf(fleet, parts.length),
       mustBeNoted: fleet.isRerun,
+      isUnchecked: fleet.isRerun,
       announce: () => announce(part),
     };
     await runJob(job, plan, message);

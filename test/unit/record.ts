@@ -28,9 +28,12 @@ export function turn(parts: Partial<Turn> = {}): Turn {
     promptHash: hash('sha256', parts.prompt ?? 'Go.').slice(0, 8),
     ...{ startedAt: START, runId: '1', attempt: 1 },
   };
-  const ownerLeg = parts.leg ?? start.leg;
+  const owner = {
+    ownerLeg: parts.leg ?? start.leg,
+    ownerPromptHash: parts.promptHash ?? start.promptHash,
+  };
   return {
-    ...{ ...newTurn(start), ownerLeg, delivery: 'sent', result: 'sent', endedAt: START },
+    ...{ ...newTurn(start), ...owner, delivery: 'sent', result: 'sent', endedAt: START },
     ...parts,
   };
 }
