@@ -15,11 +15,11 @@ interface Options {
 
 /** A runtime that records the outputs, the summaries and the log, with lines such as `info: text`. */
 export function recordingRuntime({ canWrite = true, log }: Options = {}) {
-  const said: string[] = [];
+  const logged: string[] = [];
   const outputs: Readonly<Record<string, string>>[] = [];
   const summaries: string[] = [];
   const record = (level: string) => (text: string, title?: string) => {
-    said.push(`${level}${title === undefined ? '' : ` (${title})`}: ${text}`);
+    logged.push(`${level}${title === undefined ? '' : ` (${title})`}: ${text}`);
   };
   const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
   function writeTo<T>(list: T[]): (value: T) => void {
@@ -49,7 +49,7 @@ export function recordingRuntime({ canWrite = true, log }: Options = {}) {
     writeOutputs: writeTo(outputs),
     writeSummary: writeTo(summaries),
   };
-  return { runtime, said, outputs, summaries };
+  return { runtime, logged, outputs, summaries };
 }
 
 /** A run at its end, with `fail-on: failed`. */
