@@ -46,6 +46,7 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 
 /** The code as well: its texts, and its comments. */
 const FILES = [
+  'test/unit/[h-u]*.ts',
   ...['*.md', 'docs/*.md', 'bench/*.{md,ts}', 'test/README.md'],
   ...['action.yml', 'examples/*.yml', '.github/**/*.yml', 'src/**/*.ts'],
   'test/unit/[a-g]*.ts',

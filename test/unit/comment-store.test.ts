@@ -12,7 +12,7 @@ import type { PageActions } from '../sim/github/issues.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { ACTIONS, type GitHubSimulation, NUMBER, simulateGitHub } from './github-simulation.ts';
 import { job, ledger, turn } from './record.ts';
-import { stand } from './stand.ts';
+import { recordingRuntime } from './recording-runtime.ts';
 
 const PROJECT = 'proj-1';
 const CREATE = 'POST issues/#/comments';
@@ -41,7 +41,7 @@ function open(
   more: Partial<MemoryContext> = {},
 ): CommentStore {
   return new CommentStore(NUMBER, {
-    ...stand().runtime,
+    ...recordingRuntime().runtime,
     ...{ comment: true, wait: true, attempt: 1, owner, clock: sim.clock.seen },
     ...{ claim: async () => 'ours', review: (same) => same, random: () => 0.5 },
     timeLimit: new TimeLimit(sim.clock.seen, 30_000),

@@ -3,7 +3,7 @@ import { sentence } from '../../src/reason.ts';
 import { conclude, crash, fail, skip } from '../../src/report/finish.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
-import { type Flushed, finished, stand } from './stand.ts';
+import { type Flushed, finishedRun, recordingRuntime } from './recording-runtime.ts';
 
 const NO_COMMENT: Flushed = { urls: [], unwritten: '', reviewed: [] };
 const FAILED = ['It failed.'];
@@ -16,17 +16,17 @@ function job(turn: Partial<Turn>, parts: Partial<JobState> = {}): JobState {
 
 describe('skip', () => {
   it('succeeds, and outputs the reason and the URL of the comment', () => {
-    const { runtime, said, outputs } = stand();
+    const { runtime, logged, outputs } = recordingRuntime();
     expect(skip(runtime, 'Not for me.', 'https://github.com/c')).toBe(0);
-    expect(said).toEqual(['notice (Message skipped): Not for me.']);
+    expect(logged).toEqual(['notice (Message skipped): Not for me.']);
     expect(outputs).toMatchObject([
       { result: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
     ]);
   });
   it('fails if the outputs cannot be written, and logs them', () => {
-    const { runtime, said } = stand({ canWrite: false });
+    const { runtime, logged } = recordingRuntime({ canWrite: false });
     expect(skip(runtime, 'Not for me.')).toBe(1);
-    expect(said).toEqual([
+    expect(logged).toEqual([
       'notice (Message skipped): Not for me.',
       `error: ${UNWRITABLE} They are: result skipped, delivery not-sent, status unknown.`,
     ]);
@@ -34,17 +34,17 @@ describe('skip', () => {
 });
 
 it('fail reports the error in the annotation, the outputs and the summary', () => {
-  const { runtime, said, outputs, summaries } = stand();
+  const { runtime, logged, outputs, summaries } = recordingRuntime();
   expect(fail(runtime, sentence`${'x'} is bad.`)).toBe(1);
-  expect(said).toEqual(['error (Nothing was sent): Nothing was sent. x is bad.']);
+  expect(logged).toEqual(['error (Nothing was sent): Nothing was sent. x is bad.']);
   expect(outputs).toMatchObject([{ result: 'error', reason: 'Nothing was sent. x is bad.' }]);
   expect(summaries).toEqual([expect.stringContaining('\n\n`x` is bad.')]);
 });
 
 describe('conclude', () => {
   const end = (states: readonly JobState[], options?: { canWrite: boolean }) => {
-    const recorded = stand(options);
-    const code = conclude(finished(recorded.runtime, states, NO_COMMENT));
+    const recorded = recordingRuntime(options);
+    const code = conclude(finishedRun(recorded.runtime, states, NO_COMMENT));
     return code.then((exitCode) => ({ exitCode, ...recorded }));
   };
 
@@ -69,9 +69,9 @@ describe('conclude', () => {
       ['notice (Message skipped): Not now.'],
     ],
   ])('%s', async (_, parts, code, annotations) => {
-    const { exitCode, said } = await end([job(parts)]);
+    const { exitCode, logged } = await end([job(parts)]);
     expect(exitCode).toBe(code);
-    expect(said.filter((text) => !text.startsWith('info'))).toEqual(annotations);
+    expect(logged.filter((text) => !text.startsWith('info'))).toEqual(annotations);
   });
 
   it('logs the reasons of all jobs, and annotates the worst one', async () => {
@@ -79,8 +79,8 @@ describe('conclude', () => {
     const notNow = { result: 'skipped', delivery: 'not-sent', reason: ['Not now.'] } as const;
     const skipped = job(notNow, { jobId: 'a', record: record({ prLink }) });
     const failed = job({ result: 'failed', reason: FAILED }, { jobId: 'b' });
-    const { said } = await end([skipped, failed, job({}, { jobId: 'c' })]);
-    expect(said).toEqual([
+    const { logged } = await end([skipped, failed, job({}, { jobId: 'c' })]);
+    expect(logged).toEqual([
       'group: Reasons',
       'info: Job b: failed. It failed.',
       `info: Job a: skipped. Not now. ${prLink}`,
@@ -96,9 +96,9 @@ describe('conclude', () => {
     const states = Array.from({ length: count }, (_, n) =>
       job({ result: 'failed', reason: FAILED }, { jobId: `j${n}` }),
     );
-    const { said } = await end(states);
-    expect(said).toHaveLength(listed + 4);
-    expect(said.slice(-3)).toEqual([
+    const { logged } = await end(states);
+    expect(logged).toHaveLength(listed + 4);
+    expect(logged.slice(-3)).toEqual([
       `info: The job summary has ${count - listed} more.`,
       `info: ${count} jobs: ${count} failed.`,
       `error (Agent failed): ${count} of ${count} agent jobs failed, first j0: It failed.`,
@@ -106,13 +106,13 @@ describe('conclude', () => {
   });
 
   it('logs only the number of jobs if all succeeded', async () => {
-    const { said } = await end([job({}, { jobId: 'a' }), job({}, { jobId: 'b' })]);
-    expect(said).toEqual(['info: 2 jobs: 2 sent.']);
+    const { logged } = await end([job({}, { jobId: 'a' }), job({}, { jobId: 'b' })]);
+    expect(logged).toEqual(['info: 2 jobs: 2 sent.']);
   });
 
   it('logs nothing without jobs', async () => {
-    const { exitCode, said } = await end([]);
-    expect([exitCode, said]).toEqual([0, []]);
+    const { exitCode, logged } = await end([]);
+    expect([exitCode, logged]).toEqual([0, []]);
   });
 
   it('logs the outputs if they cannot be written, with a single error', async () => {
@@ -120,12 +120,12 @@ describe('conclude', () => {
       `They are: result ${result}, delivery sent, status active`;
     const sent = await end([job({}, { record: ACTIVE })], { canWrite: false });
     expect(sent.exitCode).toBe(1);
-    expect(sent.said).toContain(`error: ${UNWRITABLE} ${outputsWith('sent')}.`);
+    expect(sent.logged).toContain(`error: ${UNWRITABLE} ${outputsWith('sent')}.`);
 
     const failed = job({ result: 'failed', reason: FAILED }, { record: ACTIVE });
-    const { said } = await end([failed], { canWrite: false });
-    expect(said).toContain(`info: ${UNWRITABLE} ${outputsWith('failed')}.`);
-    expect(said.filter((text) => text.startsWith('error'))).toEqual([
+    const { logged } = await end([failed], { canWrite: false });
+    expect(logged).toContain(`info: ${UNWRITABLE} ${outputsWith('failed')}.`);
+    expect(logged.filter((text) => text.startsWith('error'))).toEqual([
       'error (Agent failed): It failed.',
     ]);
   });
@@ -144,14 +144,14 @@ describe('conclude updates a job if the comments show a later message of another
     ['and the comment was written', ['https://github.com/c']],
     ['and the comment could not be written', []],
   ])('%s: in the outputs, the summary and a warning', async (_, urls) => {
-    const { runtime, said, outputs, summaries } = stand();
-    const context = finished(runtime, [confirmed, other], {
+    const { runtime, logged, outputs, summaries } = recordingRuntime();
+    const context = finishedRun(runtime, [confirmed, other], {
       ...NO_COMMENT,
       urls,
       reviewed: [unconfirmed],
     });
     expect(await conclude(context)).toBe(0);
-    expect(said.filter((text) => !text.startsWith('info'))).toEqual([
+    expect(logged.filter((text) => !text.startsWith('info'))).toEqual([
       `warning (Agent completed): 1 of 2 agent jobs completed, a: ${why}`,
     ]);
     expect(outputs).toMatchObject([
@@ -163,9 +163,9 @@ describe('conclude updates a job if the comments show a later message of another
 });
 
 it('conclude adds a comment that could not be written to the summary', async () => {
-  const { runtime, outputs, summaries } = stand();
+  const { runtime, outputs, summaries } = recordingRuntime();
   const unwritten = { ...NO_COMMENT, unwritten: 'The text of the comment.' };
-  await conclude(finished(runtime, [job({})], unwritten));
+  await conclude(finishedRun(runtime, [job({})], unwritten));
   expect(summaries).toEqual([expect.stringContaining('The text of the comment.')]);
   expect(outputs).toHaveLength(1);
 });
@@ -182,15 +182,15 @@ describe('crash', () => {
     ['an error without a stack', bare, 'TypeError: x is not a function'],
     ['a value that is not an error', 'a thing', 'a thing'],
   ])('reports %s, and keeps the known outputs', (_, thrown, what) => {
-    const { runtime, said, outputs } = stand();
+    const { runtime, logged, outputs } = recordingRuntime();
     expect(crash(runtime, [job({}, { record: ACTIVE })], thrown)).toBe(1);
-    expect(said[0]).toBe(`error (Unexpected error): ${PREFIX} ${what}`);
+    expect(logged[0]).toBe(`error (Unexpected error): ${PREFIX} ${what}`);
     expect(outputs).toMatchObject([{ result: 'error', delivery: 'sent', status: 'active' }]);
   });
   it('logs the stack only as a debug message', () => {
-    const { runtime, said } = stand();
+    const { runtime, logged } = recordingRuntime();
     crash(runtime, [], new RangeError('too deep'));
-    expect(said).toHaveLength(2);
-    expect(said[1]).toMatch(/^debug: RangeError: too deep\n\s+at /);
+    expect(logged).toHaveLength(2);
+    expect(logged[1]).toMatch(/^debug: RangeError: too deep\n\s+at /);
   });
 });

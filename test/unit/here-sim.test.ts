@@ -11,8 +11,8 @@ import { virtualTime } from '../sim/runner/process.ts';
 const HALF_HOUR = 1_800_000;
 const { signal } = new AbortController();
 
-/** What comes of a request that may take so many milliseconds of the step's time. */
-async function ask(clock: Clock, origin: string, ms: number): Promise<string> {
+/** The body of the response to a request with a timeout, or why there is none. */
+async function request(clock: Clock, origin: string, ms: number): Promise<string> {
   const transport = createTransport({
     baseUrl: new URL(origin),
     apiKey: 'mint_key',
@@ -26,62 +26,62 @@ async function ask(clock: Clock, origin: string, ms: number): Promise<string> {
 }
 
 describe('the time of steps in this process', () => {
-  test('passes at once where they only wait, and servers see it', async () => {
+  test('passes at once while steps only wait, also for servers', async () => {
     using time = virtualTime();
-    const seen: number[] = [];
+    const requestTimes: number[] = [];
     await using server = await serve(time, ({ at }) => {
-      seen.push(at);
+      requestTimes.push(at);
       return { body: 'x'.repeat(100_000) };
     });
     await inTime(time, async (clock) => {
       for (let count = 0; count < 5; count++) {
-        expect(await ask(clock, server.origin, HALF_HOUR)).toMatch(/^x+$/);
+        expect(await request(clock, server.origin, HALF_HOUR)).toMatch(/^x+$/);
         await clock.sleep(HALF_HOUR, signal);
       }
     });
-    expect(seen).toHaveLength(5);
-    const pauses = seen.slice(1).map((at, index) => at - (seen[index] ?? 0));
+    expect(requestTimes).toHaveLength(5);
+    const pauses = requestTimes.slice(1).map((at, index) => at - (requestTimes[index] ?? 0));
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(HALF_HOUR - 1);
     expect(time.elapsed()).toBeGreaterThanOrEqual(5 * HALF_HOUR - 5);
   });
 
-  test('stands still while a server takes its time', async () => {
+  test('does not pass while a server prepares a response', async () => {
     using time = virtualTime();
     await using server = await serve(time, () => wait(150).then(() => ({ body: 'slow' })));
-    expect(await inTime(time, (clock) => ask(clock, server.origin, 30_000))).toBe('slow');
+    expect(await inTime(time, (clock) => request(clock, server.origin, 30_000))).toBe('slow');
     expect(time.ahead()).toBe(0);
   });
 
   test('passes at once while a simulated server lets a request hang', async () => {
     using time = virtualTime({ graceMs: 3_600_000 });
     await using server = await serve(time, () => ({ fault: 'hang' }));
-    expect(await inTime(time, (clock) => ask(clock, server.origin, HALF_HOUR))).toBe(
+    expect(await inTime(time, (clock) => request(clock, server.origin, HALF_HOUR))).toBe(
       'no answer within 1800 s',
     );
     expect(time.elapsed()).toBeGreaterThanOrEqual(HALF_HOUR - 1);
   });
 
-  test('passes while any other server is silent for long', async () => {
+  test('passes while any other server does not respond for long', async () => {
     using time = virtualTime({ graceMs: 100 });
     await using server = await startFaultServer({ onConnection: () => 'hang' });
-    expect(await inTime(time, (clock) => ask(clock, server.origin, HALF_HOUR))).toBe(
+    expect(await inTime(time, (clock) => request(clock, server.origin, HALF_HOUR))).toBe(
       'no answer within 1800 s',
     );
     expect(time.elapsed()).toBeGreaterThanOrEqual(HALF_HOUR - 1);
   });
 
-  test('is their own: it passes for one while another is under way', async () => {
+  test('passes for each step on its own', async () => {
     using time = virtualTime();
     using elsewhere = virtualTime();
     await using server = await serve(time, () => wait(150).then(() => ({ body: 'slow' })));
-    const asked = inTime(time, (clock) => ask(clock, server.origin, 30_000));
+    const response = inTime(time, (clock) => request(clock, server.origin, 30_000));
     await inTime(elsewhere, (clock) => clock.sleep(HALF_HOUR, signal));
     expect(elsewhere.elapsed()).toBeGreaterThanOrEqual(HALF_HOUR - 1);
-    expect(await asked).toBe('slow');
+    expect(await response).toBe('slow');
     expect(time.ahead()).toBe(0);
   });
 
-  test('wakes them in order, and nobody once the work is done', async () => {
+  test('ends sleeps in order, and none after the work is done', async () => {
     using time = virtualTime();
     const woken: string[] = [];
     await inTime(time, async (clock) => {
@@ -94,28 +94,28 @@ describe('the time of steps in this process', () => {
     expect(woken).toEqual(['first', 'second', 'third']);
   });
 
-  test('ends with the calls that a step has left behind, but for such as hang', async () => {
+  test('waits for the remaining calls of a step, except those that hang', async () => {
     using time = virtualTime();
-    let answered = 0;
+    let responses = 0;
     await using server = await serve(time, async ({ path }): Promise<Reply> => {
       if (path === '/hang') return { fault: 'hang' };
       await wait(50);
-      answered += 1;
+      responses += 1;
       return {};
     });
-    const left = new AbortController();
+    const remaining = new AbortController();
     await inTime(time, async () => {
       for (const path of ['/hang', '/']) {
-        void fetch(server.origin + path, { signal: left.signal }).catch(() => {});
+        void fetch(server.origin + path, { signal: remaining.signal }).catch(() => {});
       }
     });
-    expect(answered).toBe(0);
+    expect(responses).toBe(0);
     await callsEnd(time);
-    expect(answered).toBe(1);
-    left.abort();
+    expect(responses).toBe(1);
+    remaining.abort();
   });
 
-  test('calls a sleep off with the reason of the signal', async () => {
+  test('aborts a sleep with the reason of the signal', async () => {
     using time = virtualTime();
     const reason = new Error('enough');
     const stop = new AbortController();
@@ -130,9 +130,9 @@ describe('the time of steps in this process', () => {
 });
 
 test.each([
-  ['what Node is told', { nodeArgs: ['--import', 'x'] }],
-  ['authorities', { env: { NODE_EXTRA_CA_CERTS: 'x' } }],
+  ['options of Node', { nodeArgs: ['--import', 'x'] }],
+  ['a private CA', { env: { NODE_EXTRA_CA_CERTS: 'x' } }],
   ['a pace', { time: virtualTime({ pace: 60 }) }],
-])('a step with %s needs a process of its own', async (_, step) => {
+])('runHere refuses a step with %s, which needs its own process', async (_, step) => {
   await expect(runHere(step)).rejects.toThrow('process of');
 });

@@ -34,7 +34,7 @@ function openContext(baseUrl: string, cancel = new AbortController()): AgentCont
 }
 
 it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
-  'a path that a URL would rewrite is not asked for: %s',
+  'does not request a path that a URL would rewrite: %s',
   async (path) => {
     await using server = await startFaultServer();
     const transport = openTransport(`${server.origin}/base/`);
@@ -50,8 +50,8 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   },
 );
 
-it('the limit of a poll begins when it is its turn', async () => {
-  // A connection each for 24 of them: the last ones wait for four rounds of 500 ms before.
+it('starts the timeout of a poll when the poll leaves the queue', async () => {
+  // 24 connections poll at a time: the last polls wait for four rounds of 500 ms.
   const server = createServer((_, response) => {
     setTimeout(() => response.end('{"id":"job-1"}'), 500);
   });
@@ -72,10 +72,10 @@ it('the limit of a poll begins when it is its turn', async () => {
   server.close();
 });
 
-it('a read without time left makes no connection, and Node does not warn of its time', async () => {
+it('opens no connection for a read without time, and causes no warning of Node about the timeout', async () => {
   const warnings: Error[] = [];
-  const note = (warning: Error): number => warnings.push(warning);
-  process.on('warning', note);
+  const addWarning = (warning: Error): number => warnings.push(warning);
+  process.on('warning', addWarning);
   await using server = await startFaultServer();
   const transport = openTransport(server.origin);
   const exchange = await transport.get('/', -200);
@@ -84,28 +84,28 @@ it('a read without time left makes no connection, and Node does not warn of its 
     written: false,
     why: 'no time was left for it',
   });
-  // Warnings come with the next tick.
+  // Node emits warnings on the next tick.
   await new Promise(setImmediate);
-  process.off('warning', note);
+  process.off('warning', addWarning);
   expect(warnings).toEqual([]);
   expect(server.connections).toBe(0);
 });
 
-it('a poll before a message waits for no poll after another one', async () => {
-  const held: ServerResponse[] = [];
+it('does not delay a poll before a message for polls after other messages', async () => {
+  const pending: ServerResponse[] = [];
   const server = createServer(({ url }, response) => {
     if (url?.endsWith('/first')) response.end('{"id":"first"}');
-    else held.push(response);
+    else pending.push(response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const cancel = new AbortController();
   const context = openContext(`http://127.0.0.1:${port}`, cancel);
   const others = Array.from({ length: 100 }, () => pollAfterSend(context, 'other', () => 30_000));
-  const nothing = (): void => {};
-  const first = await pollBeforeSend(context, 'first', nothing, nothing)();
+  const ignore = (): void => {};
+  const first = await pollBeforeSend(context, 'first', ignore, ignore)();
   expect(first.kind).toBe('fetched');
-  expect(held.length).toBeLessThanOrEqual(24);
+  expect(pending.length).toBeLessThanOrEqual(24);
   cancel.abort();
   await Promise.all(others);
   server.close();

@@ -24,18 +24,18 @@ function env(inputs: Record<string, string>, more: Record<string, string> = {}) 
 function valid(inputs: Record<string, string>, more?: Record<string, string>): Inputs {
   const read = readInputs(env(inputs, more), (text) => text);
   expect(read.problems).toEqual([]);
-  if (read.inputs === null) throw new Error('They are wrong.');
+  if (read.inputs === null) throw new Error('The inputs are invalid.');
   return read.inputs;
 }
 function problems(inputs: Record<string, string>, more?: Record<string, string>) {
   const { problems: found } = readInputs(env(inputs, more), (text) => text);
-  // What is ours is plain in Markdown, and only values stand in code.
+  // In Markdown, the name of the input is plain text. Only values are code.
   for (const problem of found) expect(reasonToMarkdown(problem)).toMatch(/^[\w-]+:? /);
   return found.map(reasonToText);
 }
 
 describe('defaults', () => {
-  it('hold where nothing is given', () => {
+  it('apply to inputs that are not set', () => {
     const { failOn, baseUrl, ...rest } = valid({});
     expect([...failOn]).toEqual(['failed', 'archived', 'timed-out']);
     expect(baseUrl.href).toBe('https://api.mintlify.com/');
@@ -65,10 +65,10 @@ describe('defaults', () => {
   });
 });
 
-describe('accepted', () => {
+describe('readInputs accepts', () => {
   it.each<[string, Record<string, string>, Partial<Inputs>]>([
     [
-      'white space around',
+      'surrounding white space',
       { 'api-key': ' mint_abc12345\n', 'job-id': '\tjob-1 ' },
       { apiKey: 'mint_abc12345' },
     ],
@@ -76,18 +76,22 @@ describe('accepted', () => {
     ['fractions', { 'timeout-minutes': '0.5' }, { timeoutMs: 30_000 }],
     ['the longest time', { 'timeout-minutes': '7200' }, { timeoutMs: 432_000_000 }],
     ['an interval', { 'poll-interval-seconds': '1' }, { pollIntervalMs: 1000 }],
-    ['no settle window', { 'settle-seconds': '0' }, { settleMs: 0 }],
+    ['a settle time of 0', { 'settle-seconds': '0' }, { settleMs: 0 }],
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
     ['False', { wait: 'False' }, { wait: false }],
     ['a number', { 'pr-number': '12' }, { prNumber: 12 }],
-    ['what a re-run may do', { 'resend-on-rerun': 'true' }, { resendOnRerun: true }],
-    ['any leg', { 'matrix-leg': '{\n  "os": "linux"\n}' }, { matrixLeg: '{\n  "os": "linux"\n}' }],
+    ['a resend on a re-run', { 'resend-on-rerun': 'true' }, { resendOnRerun: true }],
+    [
+      'any matrix context',
+      { 'matrix-leg': '{\n  "os": "linux"\n}' },
+      { matrixLeg: '{\n  "os": "linux"\n}' },
+    ],
     [
       'a prompt byte for byte',
       { prompt: ' a\r\n%0A"🚀\u200d\n' },
       { prompt: ' a\r\n%0A"🚀\u200d\n' },
     ],
-    ['all characters of ids', { 'job-id': 'aZ9-_.~:@' }, { jobIds: ['aZ9-_.~:@'] }],
+    ['all characters of IDs', { 'job-id': 'aZ9-_.~:@' }, { jobIds: ['aZ9-_.~:@'] }],
     ['three dots', { 'job-id': '...' }, { jobIds: ['...'] }],
   ])('%s', (_, inputs, expected) => {
     expect(valid(inputs)).toMatchObject(expected);
@@ -122,17 +126,17 @@ describe('job-id', () => {
     ['one', 'a', ['a'], 0],
     ['commas', 'a,b,c', ['a', 'b', 'c'], 0],
     ['lines of a YAML block', 'a\nb\r\n  c\n', ['a', 'b', 'c'], 0],
-    ['all of it', ' a,\t b ,,\u00a0c,', ['a', 'b', 'c'], 0],
+    ['a mix of separators', ' a,\t b ,,\u00a0c,', ['a', 'b', 'c'], 0],
     ['duplicates', 'b a b b', ['b', 'a'], 2],
-    ['no duplicates but by case', 'a A', ['a', 'A'], 0],
+    ['IDs that differ only in case', 'a A', ['a', 'A'], 0],
     ['a JSON array', '["a","b"]', ['a', 'b'], 0],
-    ['a JSON array over lines, as toJSON() writes it', '[\n  "a",\n  "b"\n]', ['a', 'b'], 0],
+    ['a JSON array on several lines, as toJSON() writes it', '[\n  "a",\n  "b"\n]', ['a', 'b'], 0],
     ['a JSON array with gaps and duplicates', ' ["a", "", " b ", "a"] ', ['a', 'b'], 1],
-  ])('%s: %j', (_, text, jobIds, repeatedIds) => {
+  ])('accepts %s: %j', (_, text, jobIds, repeatedIds) => {
     expect(valid({ 'job-id': text })).toMatchObject({ jobIds, repeatedIds });
   });
 
-  it('takes 500, duplicates not counted', () => {
+  it('accepts 500 IDs, without duplicates', () => {
     expect(valid({ 'job-id': `${manyIds(500)}, job-1` }).jobIds).toHaveLength(500);
   });
 });
@@ -150,7 +154,7 @@ describe('only-when', () => {
 });
 
 describe('send: false', () => {
-  it('needs no prompt, and minds none', () => {
+  it('needs no prompt, and ignores one', () => {
     const { send, prompt } = valid({ send: 'false', prompt: '\ud800', 'prompt-file': '../x' });
     expect({ send, prompt }).toEqual({ send: false, prompt: '' });
   });
@@ -158,7 +162,7 @@ describe('send: false', () => {
   it.each([
     ['command', '/agent'],
     ['only-when', 'failed'],
-  ])('excludes %s', (name, value) => {
+  ])('cannot be combined with %s', (name, value) => {
     expect(problems({ send: 'false', [name]: value })).toEqual([
       `${name} and send: false cannot be combined; remove one of them.`,
     ]);
@@ -176,14 +180,14 @@ describe('allowed-bots', () => {
   });
 });
 
-describe('who may send is known where other inputs are wrong', () => {
+describe('the access inputs, if other inputs are invalid', () => {
   function access(inputs: Record<string, string>) {
     const read = readInputs(env({ 'job-id': '..', ...inputs }), (text) => text);
     expect(read.inputs).toBeNull();
     return read.access;
   }
 
-  it('from the inputs that are right', () => {
+  it('are read if they are valid', () => {
     const inputs = {
       command: '/agent',
       'minimum-permission': 'none',
@@ -199,7 +203,7 @@ describe('who may send is known where other inputs are wrong', () => {
     });
   });
 
-  it('and what is wrong lets in nobody more', () => {
+  it('allow no one else if they are invalid', () => {
     const inputs = {
       command: '/agent now',
       'minimum-permission': 'read',
@@ -217,7 +221,7 @@ describe('who may send is known where other inputs are wrong', () => {
 });
 
 const EMPTY_KEY = /^api-key is empty; secrets are not passed to runs from forks or Dependabot/;
-describe('refused, each with one problem that names the input', () => {
+describe('readInputs refuses', () => {
   it.each<[string, string, RegExp]>([
     ['api-key', '', EMPTY_KEY],
     ['api-key', ' \n\t', EMPTY_KEY],
@@ -351,13 +355,13 @@ describe('refused, each with one problem that names the input', () => {
     expect(found[0]).toMatch(expected);
   });
 
-  it('never quotes the key', () => {
+  it('an API key without quoting it', () => {
     for (const key of ['mint_dsc_secretpart', 'Bearer secretpart', '$secretpart', 'a secretpart']) {
       expect(problems({ 'api-key': key }).join()).not.toContain('secretpart');
     }
   });
 
-  it('contains a key or token, and would be shown', () => {
+  it('an input with a key or token that would be shown', () => {
     const tokens = { 'api-key': 'mint_abc12345', 'github-token': 'ghs_token' };
     const found = problems({
       ...{ ...tokens, 'project-id': 'x-mint_abc12345' },
@@ -370,7 +374,7 @@ describe('refused, each with one problem that names the input', () => {
     ]);
   });
 
-  it('quotes no secret, not even a part of it', () => {
+  it('invalid inputs without quoting a secret or a part of one', () => {
     const redact = redactor(['mint_abc12345']);
     const long = `${'x'.repeat(55)}mint_abc12345`;
     const given = { 'job-id': `${long}/`, wait: long, 'fail-on': long, 'pr-number': long };
@@ -380,7 +384,7 @@ describe('refused, each with one problem that names the input', () => {
   });
 
   it.each(['a, b/mint_abc,12345', '["mint_\\u0061bc,12345/"]'])(
-    'quotes no part of a secret that a list took apart: %s',
+    'a list without quoting a part of a secret in it: %s',
     (text) => {
       const read = readInputs(env({ 'job-id': text }), redactor(['mint_abc,12345']));
       expect(reasonToText(join(read.problems))).toMatch(/^job-id contains ".*\*\*\*/);
@@ -388,7 +392,7 @@ describe('refused, each with one problem that names the input', () => {
     },
   );
 
-  it('takes a word that happens to be a secret for what it says', () => {
+  it('no valid word that is also a secret', () => {
     const redact = redactor(['true', 'failed', 'agent', '2026', 'job-1']);
     const given = { wait: 'true', 'fail-on': 'failed', command: '/agent', 'pr-number': '2026' };
     expect(readInputs(env(given), redact)).toMatchObject({
@@ -397,7 +401,7 @@ describe('refused, each with one problem that names the input', () => {
     });
   });
 
-  it('tells every problem at once', () => {
+  it('all invalid inputs at once', () => {
     const found = problems({ 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' });
     expect(found.map((text) => text.split(' ')[0])).toEqual([
       'job-id',
@@ -405,23 +409,23 @@ describe('refused, each with one problem that names the input', () => {
       'api-key',
       'prompt',
     ]);
-    // Where nothing is sent, no prompt is missing, and the inputs that are right still contradict each other.
+    // With send: false, no prompt is missing. Valid inputs that cannot be combined are still a problem.
     const readOnly = problems({ wait: 'yes', send: 'false', command: '/agent', prompt: '' });
     expect(readOnly.map((text) => text.split(' ')[0])).toEqual(['wait', 'command']);
   });
 
-  it('refuses switched-off certificate checks', () => {
+  it('disabled certificate checks', () => {
     expect(problems({}, { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([
       expect.stringContaining('certificate checks are turned off'),
     ]);
   });
 });
 
-describe('what a conversation may give', () => {
-  it('the job', () => {
+describe('readInputs also accepts', () => {
+  it('no job-id', () => {
     expect(valid({ 'job-id': '' }).jobIds).toEqual([]);
   });
-  it('the prompt, with a command', () => {
+  it('no prompt with a command', () => {
     expect(valid({ prompt: '', command: '/agent' })).toMatchObject({
       prompt: '',
       command: '/agent',
@@ -444,7 +448,7 @@ describe('prompt-file', () => {
   writeFileSync(joinPath(outside, 'secret'), 'secret');
   symlinkSync(joinPath(outside, 'secret'), joinPath(folder, 'link.md'));
 
-  it('is sent byte for byte', () => {
+  it('is sent unchanged', () => {
     expect(valid({ prompt: '', 'prompt-file': 'good.md' }, workspace).prompt).toBe(
       '\ufeffDo this.\r\n',
     );
@@ -462,7 +466,7 @@ describe('prompt-file', () => {
     [joinPath(outside, 'secret'), 'is outside the workspace'],
     ['.git/config', 'is in a .git folder'],
     ['.', 'is not a regular file'],
-  ])('%s %s', (path, expected) => {
+  ])('refuses %s, which %s', (path, expected) => {
     const found = problems({ prompt: '', 'prompt-file': path }, workspace);
     expect(found).toEqual([
       expect.stringContaining(`prompt-file: ${reasonToText(['', path]).slice(0, 60)}`),
@@ -470,12 +474,12 @@ describe('prompt-file', () => {
     expect(found[0]).toContain(expected);
   });
 
-  it('lies in the working directory where the runner names no workspace', () => {
+  it('is read from the working directory without GITHUB_WORKSPACE', () => {
     const { prompt } = valid({ prompt: '', 'prompt-file': 'package.json' });
     expect(prompt).toContain('"name": "agent-follow-up"');
   });
 
-  it('excludes prompt', () => {
+  it('cannot be combined with prompt', () => {
     expect(problems({ 'prompt-file': 'good.md' }, workspace)).toEqual([
       'prompt and prompt-file are both set; set only one of them.',
     ]);
@@ -490,7 +494,7 @@ describe('proxy variables', () => {
     ['upper case', { HTTPS_PROXY: 'http://p:1' }, 'http://p:1/'],
     ['lower case wins', { https_proxy: 'http://l:1', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
     ['no scheme', { https_proxy: 'p:1' }, 'http://p:1/'],
-    ['http_proxy is not for https', { http_proxy: 'http://p:1' }, ''],
+    ['http_proxy does not apply to https', { http_proxy: 'http://p:1' }, ''],
   ])('%s', (_, variables, expected) => {
     expect(url(variables)).toBe(expected);
   });
@@ -509,7 +513,7 @@ describe('proxy variables', () => {
 });
 
 describe('readSecrets', () => {
-  it('gives key, token and proxy passwords, and nothing else', () => {
+  it('returns the key, the token and proxy passwords, and nothing else', () => {
     const secrets = readSecrets({
       ...env({ 'api-key': ' mint_key\n', 'github-token': 'ghs_token' }),
       HTTPS_PROXY: 'http://user:p%20w@proxy:1',
@@ -527,11 +531,11 @@ describe('readSecrets', () => {
     ['http://user:abc@proxy:1', []],
     ['http://user@proxy:1', []],
     ['http://proxy:1', []],
-  ])('of the proxy %s: %j', (url, expected) => {
+  ])('returns the password of the proxy %s: %j', (url, expected) => {
     expect(readSecrets({ https_proxy: url })).toEqual(expected);
   });
 
-  it('gives of a broken key only the long lines', () => {
+  it('returns only the long lines of a key with line breaks', () => {
     expect(readSecrets(env({ 'api-key': 'mint_abcdefgh\n}\nX-Evil: 1' }))).toEqual([
       'mint_abcdefgh',
       'X-Evil: 1',

@@ -3,7 +3,7 @@ import { readRecord, readRefusal } from '../../src/agent/job-record.ts';
 import { isFinal } from '../../src/turn.ts';
 import { record } from './record.ts';
 
-const asItIs = (text: string): string => text;
+const unchanged = (text: string): string => text;
 const serverUrl = 'https://github.com';
 
 const FULL = {
@@ -17,12 +17,12 @@ const FULL = {
 };
 
 describe('readRecord', () => {
-  it('reads a whole record, and ignores fields that it does not know', () => {
-    const read = readRecord(JSON.stringify({ ...FULL, extra: 1 }), asItIs, serverUrl);
+  it('reads a complete record, and ignores unknown fields', () => {
+    const read = readRecord(JSON.stringify({ ...FULL, extra: 1 }), unchanged, serverUrl);
     expect(read).toEqual({ kind: 'ok', value: { ...FULL, linkProblem: null } });
   });
 
-  it('takes missing and wrongly typed fields as absent', () => {
+  it('returns null for fields that are missing or have the wrong type', () => {
     const bare = record({ model: null, status: null });
     for (const body of [
       { id: 'job-1' },
@@ -37,14 +37,14 @@ describe('readRecord', () => {
       },
       { id: 'job-1', status: 'x'.repeat(4096), model: 'x'.repeat(5000) },
     ]) {
-      expect(readRecord(JSON.stringify(body), asItIs, serverUrl)).toEqual({
+      expect(readRecord(JSON.stringify(body), unchanged, serverUrl)).toEqual({
         kind: 'ok',
         value: bare,
       });
     }
   });
 
-  it('takes secrets out, however they are written', () => {
+  it('removes secrets, even if they are escaped', () => {
     const redact = (text: string): string => text.replaceAll('mint_key', '***');
     const body = '{"id":"job-1","model":"a mint\\u005fkey b"}';
     expect(readRecord(body, redact, serverUrl)).toMatchObject({
@@ -53,26 +53,26 @@ describe('readRecord', () => {
   });
 
   it('keeps an unknown status', () => {
-    expect(readRecord('{"id":"job-1","status":"queued"}', asItIs, serverUrl)).toMatchObject({
+    expect(readRecord('{"id":"job-1","status":"queued"}', unchanged, serverUrl)).toMatchObject({
       value: { status: 'queued' },
     });
   });
 
-  it('is not led astray by the names of prototypes', () => {
+  it('ignores the names of prototypes', () => {
     const body =
       '{"id":"job-1","__proto__":{"status":"failed"},"constructor":{"prototype":{"x":1}}}';
-    expect(readRecord(body, asItIs, serverUrl)).toMatchObject({ value: { status: null } });
+    expect(readRecord(body, unchanged, serverUrl)).toMatchObject({ value: { status: null } });
     expect('x' in {}).toBe(false);
   });
 
-  it('lets brackets in texts pass, and lists side by side', () => {
+  it('accepts brackets in strings, and many lists', () => {
     const body = JSON.stringify({
       ...FULL,
       x: '[{'.repeat(200),
       y: Array(200).fill([]),
       z: '\\"[',
     });
-    expect(readRecord(body, asItIs, serverUrl).kind).toBe('ok');
+    expect(readRecord(body, unchanged, serverUrl).kind).toBe('ok');
   });
 
   it.each([
@@ -85,8 +85,8 @@ describe('readRecord', () => {
     ['{}', 'JSON that is not a job record'],
     ['{"id":7}', 'JSON that is not a job record'],
     [`{"id":"job-1","x":${'['.repeat(100)}`, 'invalid JSON (118 bytes)'],
-  ])('%j', (body, why) => {
-    expect(readRecord(body, asItIs, serverUrl)).toEqual({ kind: 'problem', problem: why });
+  ])('refuses %j', (body, why) => {
+    expect(readRecord(body, unchanged, serverUrl)).toEqual({ kind: 'problem', problem: why });
   });
 });
 
@@ -96,8 +96,8 @@ it.each([
   ['{"error":7}', ''],
   ['<html>', ''],
   ['null', ''],
-])('readRefusal %s', (body, error) => {
-  expect(readRefusal(body, asItIs)).toEqual(error === '' ? [] : [error]);
+])('readRefusal of %s returns "%s"', (body, error) => {
+  expect(readRefusal(body, unchanged)).toEqual(error === '' ? [] : [error]);
 });
 
 it.each<[unknown, readonly string[]]>([
@@ -120,12 +120,12 @@ it.each<[unknown, readonly string[]]>([
     { error: 'no', details },
     { message: 'no', details },
   ]) {
-    const read = readRefusal(JSON.stringify(body), asItIs);
+    const read = readRefusal(JSON.stringify(body), unchanged);
     expect(read).toEqual(['no', ...expected]);
   }
 });
 
-it('readRefusal takes secrets out of each text by itself', () => {
+it('readRefusal removes secrets from each text', () => {
   const body = { error: 'a key', details: ['key', { path: ['key'], message: 'key' }] };
   const read = readRefusal(JSON.stringify(body), (text) => text.replaceAll('key', '***'));
   expect(read).toEqual(['a ***', '***', '***: ***']);
@@ -138,6 +138,6 @@ it.each([
   ['active', false],
   ['COMPLETED', false],
   [null, false],
-])('isFinal %s', (status, expected) => {
+])('isFinal of %s is %s', (status, expected) => {
   expect(isFinal(status)).toBe(expected);
 });

@@ -11,14 +11,14 @@ import {
 import type { Turn, TurnResult } from '../../src/turn.ts';
 import { turn } from './record.ts';
 
-function say({ icon, title, detail }: Label): string {
+function toText({ icon, title, detail }: Label): string {
   return `${icon} ${title}${detail === '' ? '' : `: ${detail}`}`;
 }
 
 const open = { endedAt: null };
 const IN_DOUBT = 'the message may or may not have been delivered';
 
-describe('a message', () => {
+describe('the label of a message', () => {
   it.each<[TurnResult, Partial<Turn>, string | null, string, string]>([
     ['sent', open, null, '⏳ Agent is working', 'working'],
     [
@@ -137,7 +137,7 @@ describe('a message', () => {
     ],
   ])('%s, %j, %s: %s', (result, parts, status, heading, words) => {
     const label = labelOf(turn({ ...parts, result }), status);
-    expect(say(label)).toBe(heading);
+    expect(toText(label)).toBe(heading);
     expect(inWords(label)).toBe(words);
   });
 });
@@ -148,9 +148,9 @@ it.each<[TurnResult, string | null, string]>([
   ['completed', 'completed', '✅ Agent completed'],
   ['timed-out', 'active', '⏱️ Wait timed out: the agent is still working'],
   ['cancelled', null, '⏹️ Run cancelled: stopped waiting, the agent keeps working'],
-])('a look that ended as %s, %s: %s', (result, status, heading) => {
-  const seen = turn({ result, delivery: 'not-sent', prLinkChange: 'updated' });
-  expect(say(labelOf(seen, status, true))).toBe(heading);
+])('the label of a job that is only polled, %s, %s: %s', (result, status, heading) => {
+  const polled = turn({ result, delivery: 'not-sent', prLinkChange: 'updated' });
+  expect(toText(labelOf(polled, status, true))).toBe(heading);
 });
 
 it.each([
@@ -160,7 +160,7 @@ it.each([
   ['failed', 'failed'],
   ['paused', 'unknown'],
   [null, 'unknown'],
-])('a job to which nothing was sent, and which is %s: %s', (status, word) => {
+])('the label of a job without a message, with the status %s: %s', (status, word) => {
   expect(labelOfStatus(status).word).toBe(word);
 });
 
@@ -169,11 +169,11 @@ it.each<[Partial<Turn>, string]>([
   [{ ...open, delivery: 'sent' }, 'sent'],
   [{ ...open, delivery: 'sending' }, 'unknown'],
   [{ ...open, delivery: 'unknown' }, 'unknown'],
-])('of an earlier message, %j, no more is said than is known: %s', (parts, word) => {
+])('the label of an earlier message, %j, says only what is known: %s', (parts, word) => {
   expect(labelOfEarlier(turn(parts)).word).toBe(word);
 });
 
-it('labels are counted, those that need attention first', () => {
+it('countLabels puts the labels that need attention first', () => {
   const labels = (['completed', 'failed', 'timed-out', 'completed'] as const).map((result) =>
     labelOf(turn({ result }), null),
   );

@@ -23,12 +23,12 @@ import { job, ledger, START, turn } from './record.ts';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** A turn that began some hours after the first ones do; its mark says when, unless it has another. */
+/** A turn that starts so many hours after `START`. By default, its mark names the hour. */
 function at(hour: number, parts: Partial<Turn> = {}): Turn {
   return turn({ mark: `at-${hour}`, startedAt: START + hour * HOUR, ...parts });
 }
 
-/** Jobs and when their turns began, in their order. */
+/** The jobs in their order, each with the hours in which its turns started. */
 function hoursOf({ jobs }: Ledger): readonly (readonly [string, ...number[]])[] {
   return jobs.map(({ id, turns }) => [
     id,
@@ -36,11 +36,11 @@ function hoursOf({ jobs }: Ledger): readonly (readonly [string, ...number[]])[] 
   ]);
 }
 
-describe('unite brings together', () => {
+describe('unite', () => {
   it.each<[string, readonly LedgerJob[], readonly LedgerJob[], ReturnType<typeof hoursOf>]>([
-    ['the first job', [], [job('a', at(10))], [['a', 10]]],
+    ['an empty ledger and a job', [], [job('a', at(10))], [['a', 10]]],
     [
-      'another job, the newest first',
+      'two jobs, the newer one first',
       [job('a', at(10))],
       [job('b', at(11))],
       [
@@ -49,7 +49,7 @@ describe('unite brings together', () => {
       ],
     ],
     [
-      'an older one',
+      'a job and an older one',
       [job('a', at(12))],
       [job('b', at(11))],
       [
@@ -57,26 +57,36 @@ describe('unite brings together', () => {
         ['b', 11],
       ],
     ],
-    ['a turn more', [job('a', at(10))], [job('a', at(11))], [['a', 11, 10]]],
-    ['an older turn', [job('a', at(11))], [job('a', at(10))], [['a', 11, 10]]],
-    ['the same turn', [job('a', at(10))], [job('a', at(10))], [['a', 10]]],
     [
-      'two turns that began at the same time',
+      'a turn and a newer one of the same job',
+      [job('a', at(10))],
+      [job('a', at(11))],
+      [['a', 11, 10]],
+    ],
+    [
+      'a turn and an older one of the same job',
+      [job('a', at(11))],
+      [job('a', at(10))],
+      [['a', 11, 10]],
+    ],
+    ['copies of the same turn', [job('a', at(10))], [job('a', at(10))], [['a', 10]]],
+    [
+      'two turns that started at the same time',
       [job('a', at(10, { mark: 'y' }))],
       [job('a', at(10, { mark: 'x' }))],
       [['a', 10, 10]],
     ],
     [
-      'a job without a message, which stands last',
+      'a job without a message, which comes last',
       [job('a')],
       [job('b', at(11))],
       [['b', 11], ['a']],
     ],
-  ])('%s', (_, one, other, united) => {
+  ])('combines %s', (_, one, other, united) => {
     expect(hoursOf(unite([ledger(...one), ledger(...other)]))).toEqual(united);
   });
 
-  it('nothing, where there is nothing', () => {
+  it('returns an empty ledger for no ledgers', () => {
     expect(unite([])).toEqual(EMPTY);
   });
 
@@ -86,32 +96,34 @@ describe('unite brings together', () => {
     [null, '9', '9'],
     ['9', '10', '10'],
     ['10', '9', '10'],
-  ])('what was dropped: up to run %s, and up to run %s', (one, other, trimmed) => {
+  ])('keeps the newer run with a dropped turn of %s and %s: %s', (one, other, trimmed) => {
     const ledgers = [one, other].map((run) => ({ ...EMPTY, trimmed: run }));
     expect(unite(ledgers).trimmed).toBe(trimmed);
   });
 
-  it('of records the last one that is there', () => {
-    const saw = (status: string | null): Ledger => {
+  it('keeps the last record that is not null', () => {
+    const withStatus = (status: string | null): Ledger => {
       const record = status && { status, model: null, source: null, prLink: null };
       return ledger({ id: 'a', record: record || null, turns: [] });
     };
-    expect(unite([saw('active'), saw('failed'), saw(null)]).jobs[0]?.record?.status).toBe('failed');
-    expect(unite([saw(null)]).jobs[0]?.record).toBeNull();
+    expect(
+      unite([withStatus('active'), withStatus('failed'), withStatus(null)]).jobs[0]?.record?.status,
+    ).toBe('failed');
+    expect(unite([withStatus(null)]).jobs[0]?.record).toBeNull();
   });
 });
 
-describe('of copies of a turn', () => {
+describe('unite, for copies of a turn', () => {
   type Copy = Pick<Turn, 'delivery'> & Partial<Turn>;
   const kept = (...copies: readonly Copy[]): Turn | undefined =>
     unite(copies.map((copy) => ledger(job('a', turn(copy))))).jobs[0]?.turns[0];
 
   it.each<[string, Copy, Copy]>([
-    ['what comes later', { delivery: 'sending', writes: 1 }, { delivery: 'sent', writes: 2 }],
-    ['a refusal', { delivery: 'sending', writes: 1 }, { delivery: 'not-sent', writes: 2 }],
-    ['a doubt', { delivery: 'sent', writes: 1 }, { delivery: 'unknown', writes: 2 }],
-    ['more than nine', { delivery: 'sending', writes: 9 }, { delivery: 'sent', writes: 10 }],
-  ])('by one process the one that it wrote last counts: %s', (_, before, after) => {
+    ['a sent message', { delivery: 'sending', writes: 1 }, { delivery: 'sent', writes: 2 }],
+    ['a refused message', { delivery: 'sending', writes: 1 }, { delivery: 'not-sent', writes: 2 }],
+    ['an unclear delivery', { delivery: 'sent', writes: 1 }, { delivery: 'unknown', writes: 2 }],
+    ['the tenth write', { delivery: 'sending', writes: 9 }, { delivery: 'sent', writes: 10 }],
+  ])('keeps the copy that a process wrote last: %s', (_, before, after) => {
     expect(kept(before, after)).toMatchObject(after);
     expect(kept(after, before)).toMatchObject(after);
   });
@@ -124,12 +136,12 @@ describe('of copies of a turn', () => {
     ['unknown', { delivery: 'unknown' }, 'not-sent', { delivery: 'not-sent' }],
     ['sending', { delivery: 'sending' }, 'not-sent', { delivery: 'not-sent' }],
     [
-      'its end',
+      'a final result',
       { delivery: 'sent', result: 'failed' },
-      'a wait that ended before',
+      'a timeout',
       { delivery: 'sent', result: 'timed-out' },
     ],
-  ])('of two attempts %s counts more than %s', (_, more, __, less) => {
+  ])('prefers %s to %s, whichever attempt wrote it', (_, more, __, less) => {
     const [first, second] = [
       { attempt: 1, owner: 'p', writes: 7 },
       { attempt: 2, owner: 'q', writes: 1 },
@@ -143,7 +155,7 @@ describe('of copies of a turn', () => {
     }
   });
 
-  it('of equal ones of two attempts the later counts', () => {
+  it('prefers the later attempt if the copies are equal', () => {
     const first = { delivery: 'not-sent', attempt: 1, owner: 'p', writes: 9 } as const;
     const second = { delivery: 'not-sent', attempt: 2, owner: 'q', writes: 1 } as const;
     expect(kept(first, second)).toMatchObject(second);
@@ -151,14 +163,14 @@ describe('of copies of a turn', () => {
   });
 });
 
-describe('copies of a ledger, whoever brings them together, in whatever order', () => {
-  /** Few of them show an order that matters. */
+describe('unite, for any copies of a ledger', () => {
+  /** The order of the copies could matter only in a few of the runs. */
   const RUNS = { numRuns: 2000 };
   const MARKS = ['m', 'n'];
   const JOBS = ['a', 'b'];
   const DELIVERIES = ['not-sent', 'sending', 'unknown', 'sent'] as const;
 
-  /** The copies that a process has written of a turn, the first of them first. */
+  /** The copies that a process has written of a turn, the oldest first. */
   const history = (
     deliveries: fc.Arbitrary<readonly Turn['delivery'][]>,
   ): fc.Arbitrary<readonly Partial<Turn>[]> =>
@@ -170,12 +182,12 @@ describe('copies of a ledger, whoever brings them together, in whatever order', 
     );
   const anyDelivery = fc.constantFrom(...DELIVERIES);
   const anyOrder = fc.array(anyDelivery, { minLength: 1, maxLength: 4 });
-  /** A doubt may end in a refusal, and a refused message may be tried again; what is out stays out. */
+  /** An unclear message may be refused later, and a refused one sent again. A sent one stays sent. */
   const plausible = anyOrder.map((all) => {
     const sent = all.indexOf('sent');
     return sent === -1 ? all : all.map((delivery, index) => (index < sent ? delivery : 'sent'));
   });
-  /** By up to four processes in up to three attempts: two uses of a step may have taken the same turn. */
+  /** By up to four processes in up to three attempts: two uses of a step may continue the same turn. */
   const copies: fc.Arbitrary<readonly Partial<Turn>[]> = fc
     .array(fc.tuple(history(plausible), fc.integer({ min: 1, max: 3 })), {
       minLength: 1,
@@ -213,12 +225,12 @@ describe('copies of a ledger, whoever brings them together, in whatever order', 
       return fc.tuple(one, one, one);
     });
 
-  /** The order of jobs that began at the same time is nobody's concern. */
+  /** The order of jobs that started at the same time does not matter. */
   function sorted({ jobs, trimmed }: Ledger): Ledger {
     return { jobs: jobs.toSorted((one, other) => (one.id < other.id ? -1 : 1)), trimmed };
   }
 
-  it('say the same', () => {
+  it('returns the same in any order and grouping', () => {
     fc.assert(
       fc.property(ledgers, ([one, other, third]) => {
         const all = sorted(unite([one, other, third]));
@@ -234,7 +246,7 @@ describe('copies of a ledger, whoever brings them together, in whatever order', 
     );
   });
 
-  it('never make less of what may be out', () => {
+  it('never forgets a message that may be sent', () => {
     fc.assert(
       fc.property(ledgers, (all) => {
         const united = unite(all);
@@ -243,7 +255,7 @@ describe('copies of a ledger, whoever brings them together, in whatever order', 
             const others = all.flatMap((copy) =>
               (findJob(copy, id)?.turns ?? []).filter(({ mark }) => mark === one.mark),
             );
-            // Only who has written it himself may take it back.
+            // Only the process that wrote a copy can replace it.
             const latest = [...Map.groupBy(others, ({ owner }) => owner).values()].map((own) =>
               own.reduce((last, copy) => (copy.writes > last.writes ? copy : last)),
             );
@@ -256,7 +268,7 @@ describe('copies of a ledger, whoever brings them together, in whatever order', 
   });
 });
 
-describe('a copy that counts less', () => {
+describe('a copy that does not count', () => {
   const mine = at(1, { mark: 'm', owner: 'p', writes: 1, delivery: 'unknown', endedAt: null });
   const theirs = at(1, { mark: 'm', owner: 'q', writes: 1, delivery: 'sending', endedAt: null });
   const refused: Turn = { ...mine, writes: 2, delivery: 'not-sent' };
@@ -264,17 +276,17 @@ describe('a copy that counts less', () => {
   const counting = ({ jobs: [first] }: Ledger) =>
     first?.turns.map(({ owner, delivery }) => `${owner} ${delivery}`);
 
-  it('counts again where the message of the other was refused', () => {
+  it('counts if the message of the other process was refused', () => {
     expect(counting(both)).toEqual(['p unknown']);
     expect(counting(unite([both, ledger(job('a', refused))]))).toEqual(['q sending']);
   });
 
-  it('counts again without what a process knows better itself', () => {
+  it('counts without the turns of the other process', () => {
     expect(counting(withoutOwner(both, 'p'))).toEqual(['q sending']);
     expect(counting(withoutOwner(both, 'q'))).toEqual(['p unknown']);
   });
 
-  it('stands in the comment as well', () => {
+  it('is part of the data in the comment', () => {
     expect(contains(decode(encode(both)), ledger(job('a', theirs)))).toBe(true);
     expect(counting(withoutOwner(decode(encode(both)), 'p'))).toEqual(['q sending']);
   });
@@ -295,53 +307,53 @@ describe('a copy that counts less', () => {
     expect(promptsIn(length - 900)).toEqual([1]);
   });
 
-  it('is forgotten once the message is out', () => {
+  it('is dropped after the message is sent', () => {
     const sent = ledger(job('a', { ...theirs, writes: 2, delivery: 'sent' }));
     expect(unite([both, sent]).jobs[0]?.others).toBeUndefined();
   });
 });
 
-describe('isOvertaken', () => {
+describe('isOvertaken is', () => {
   const own = turn({ sentAt: START + HOUR });
   const other = (parts: Partial<Turn>): Turn => turn({ mark: 'other', sentAt: null, ...parts });
   const open = { endedAt: null };
 
   it.each<[string, Turn, Turn, boolean]>([
-    ['by itself', own, own, false],
-    ['by nothing that was sent before', own, other({ sentAt: START + HOUR - 1 }), false],
-    ['by what was sent since', own, other({ sentAt: START + HOUR + 1 }), true],
+    ['false for the turn itself', own, own, false],
+    ['false if the other message was sent before', own, other({ sentAt: START + HOUR - 1 }), false],
+    ['true if the other message was sent after it', own, other({ sentAt: START + HOUR + 1 }), true],
     [
-      'by none that was not sent',
+      'false if the other message was not sent',
       own,
       other({ delivery: 'not-sent', endedAt: START + 2 * HOUR }),
       false,
     ],
     [
-      'by one whose fate is not known',
+      'true if the delivery of the other message is unknown',
       own,
       other({ delivery: 'unknown', endedAt: START + 2 * HOUR }),
       true,
     ],
     [
-      'by none whose fate was not known before',
+      'false if the delivery is unknown, but the other turn ended before',
       own,
       other({ delivery: 'unknown', endedAt: START }),
       false,
     ],
     [
-      'by one that may be under way',
+      'true if the other message may be on its way',
       own,
       other({ ...open, delivery: 'sending', startedAt: START + 1 }),
       true,
     ],
     [
-      'by none that was announced more than an hour before',
+      'false if the other message was announced an hour before and not sent',
       own,
       other({ ...open, delivery: 'sending', startedAt: START }),
       false,
     ],
     [
-      'by what was sent since it began, if it is not known when it was sent',
+      'true if the other message was sent after the turn started and its own time is unknown',
       { ...own, sentAt: null },
       other({ sentAt: START + 1 }),
       true,
@@ -351,36 +363,44 @@ describe('isOvertaken', () => {
   });
 });
 
-describe('followsClosely', () => {
+describe('followsClosely is', () => {
   const MINUTE = 60_000;
   const own = turn({ startedAt: START + HOUR - 1, sentAt: START + HOUR });
   const other = (sentAt: number | null, parts: Partial<Turn> = {}): Turn =>
     turn({ mark: 'other', sentAt, result: 'sent', endedAt: sentAt, ...parts });
 
   it.each<[string, Turn, boolean]>([
-    ['itself', own, false],
-    ['what was sent less than a minute before', other(START + HOUR - MINUTE + 1), true],
-    ['nothing that was sent a minute before', other(START + HOUR - MINUTE), false],
-    ['nothing that was sent since', other(START + HOUR + 1), false],
-    ['none that was not sent', other(START + HOUR - 2, { delivery: 'not-sent' }), false],
+    ['false for the turn itself', own, false],
+    ['true for a message less than a minute before', other(START + HOUR - MINUTE + 1), true],
+    ['false for a message a minute before', other(START + HOUR - MINUTE), false],
+    ['false for a later message', other(START + HOUR + 1), false],
     [
-      'none whose end was seen before it began',
+      'false for a message that was not sent',
+      other(START + HOUR - 2, { delivery: 'not-sent' }),
+      false,
+    ],
+    [
+      'false if a poll showed the end of the other turn before this one started',
       other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR - 2 }),
       false,
     ],
     [
-      'one whose end was seen later',
+      'true if a poll showed the end of the other turn later',
       other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR }),
       true,
     ],
-    ['one that is still worked on', other(START + HOUR - 9, { endedAt: null }), true],
     [
-      'one that was announced',
+      'true while the agent works on the other message',
+      other(START + HOUR - 9, { endedAt: null }),
+      true,
+    ],
+    [
+      'true if the other message was announced',
       other(null, { delivery: 'sending', startedAt: START + HOUR - 9 }),
       true,
     ],
     [
-      'one whose fate is not known',
+      'true if the delivery of the other message is unknown',
       other(null, { delivery: 'unknown', endedAt: START + HOUR - 9 }),
       true,
     ],
@@ -396,24 +416,24 @@ it.each([
   ['10', '9', false],
   ['12345678901234567890', '12345678901234567891', true],
   ['12345678901234567891', '12345678901234567890', false],
-])('run %s is no newer than %s: %s', (run, other, expected) => {
+])('isSameOrOlderRun for run %s and run %s is %s', (run, other, expected) => {
   expect(isSameOrOlderRun(run, other)).toBe(expected);
 });
 
-it('without its owner a ledger keeps the jobs, and the turns of all others', () => {
+it('withoutOwner keeps all jobs, and the turns of all other owners', () => {
   const [mine, theirs] = [turn({ owner: 'me' }), turn({ mark: 'other', owner: 'them' })];
   const full = { ...ledger(job('a', mine, theirs), job('b', mine)), trimmed: '7' };
   expect(withoutOwner(full, 'me')).toEqual({ ...ledger(job('a', theirs), job('b')), trimmed: '7' });
 });
 
-describe('of our own turns', () => {
+describe('contains and intersect', () => {
   const mine = (parts: Partial<Turn> = {}): Turn => turn({ writes: 3, ...parts });
   const own = ledger(job('a', mine()), job('b', mine()), job('c'));
   const marksOf = ({ jobs }: Ledger) => jobs.map(({ id, turns }) => [id, turns.length]);
 
   it.each<[string, readonly LedgerJob[], boolean, readonly unknown[]]>([
     [
-      'all are there, among others',
+      'accept all turns, among other ones',
       [job('a', turn({ mark: 'other' }), mine()), job('b', mine()), job('c'), job('d')],
       true,
       [
@@ -423,7 +443,7 @@ describe('of our own turns', () => {
       ],
     ],
     [
-      'one is there as it was written later',
+      'accept a later version of a turn',
       [job('a', mine({ writes: 4 })), job('b', mine()), job('c', turn())],
       true,
       [
@@ -433,7 +453,7 @@ describe('of our own turns', () => {
       ],
     ],
     [
-      'one is there as it was written before',
+      'reject an earlier version of a turn',
       [job('a', mine({ writes: 2 })), job('b', mine()), job('c')],
       false,
       [
@@ -443,7 +463,7 @@ describe('of our own turns', () => {
       ],
     ],
     [
-      'one has another owner by now',
+      'reject a turn with another owner',
       [job('a', mine({ owner: 'later' })), job('b', mine()), job('c')],
       false,
       [
@@ -453,7 +473,7 @@ describe('of our own turns', () => {
       ],
     ],
     [
-      'one is missing',
+      'notice a missing turn',
       [job('a', mine()), job('b'), job('c')],
       false,
       [
@@ -463,7 +483,7 @@ describe('of our own turns', () => {
       ],
     ],
     [
-      'one is that of another job',
+      'reject a turn of another job',
       [job('a', mine()), job('c', mine())],
       false,
       [
@@ -472,7 +492,7 @@ describe('of our own turns', () => {
       ],
     ],
     [
-      'a job without any is missing',
+      'notice a missing job without turns',
       [job('a', mine()), job('b', mine())],
       false,
       [
@@ -480,20 +500,20 @@ describe('of our own turns', () => {
         ['b', 1],
       ],
     ],
-  ])('%s', (_, jobs, isThere, part) => {
+  ])('%s', (_, jobs, isContained, part) => {
     const other = ledger(...jobs);
-    expect(contains(other, own)).toBe(isThere);
+    expect(contains(other, own)).toBe(isContained);
     expect(marksOf(intersect(own, other))).toEqual(part);
     expect(contains(other, intersect(own, other))).toBe(true);
   });
 
-  it('a record is no turn: it may be another one by now', () => {
+  it('ignore the records of jobs', () => {
     const record: LedgerRecord = { status: 'failed', model: null, source: null, prLink: null };
-    const seen = ledger({ ...job('a', mine()), record });
-    expect(contains(ledger(job('a', mine())), seen)).toBe(true);
+    const recorded = ledger({ ...job('a', mine()), record });
+    expect(contains(ledger(job('a', mine())), recorded)).toBe(true);
   });
 
-  it('what is trimmed is part of it', () => {
+  it('compare which turns were trimmed', () => {
     const trimmed = (run: string | null): Ledger => ({ ...EMPTY, trimmed: run });
     expect(contains(trimmed('10'), trimmed('9'))).toBe(true);
     expect(contains(trimmed('10'), trimmed(null))).toBe(true);
@@ -519,20 +539,20 @@ describe('trim', () => {
   const sizeOf = ({ jobs }: Ledger): number =>
     jobs.reduce((sum, { turns }) => sum + 1 + turns.length, 0);
 
-  it('leaves what fits as it is', () => {
+  it('changes nothing if the ledger fits', () => {
     expect(trim(full, NOW, () => true)).toEqual(full);
     expect(trim(EMPTY, NOW, () => true)).toEqual(EMPTY);
     expect(trim(EMPTY, NOW, () => false)).toEqual(EMPTY);
   });
 
   it.each([
-    [600, 'nothing', []],
+    [600, 'none', []],
     [599, 'the oldest', [10]],
-    [580, 'that is enough', [10]],
-    [579, 'the older ones, whatever their jobs', [10, 11]],
-    [520, 'and so on', [10, 11, 12, 13]],
-    [480, 'at last all', [10, 11, 12, 13, 14, 15]],
-  ])('to %i characters shortens prompts: %s', (limit, _, shortened) => {
+    [580, 'only as many as necessary', [10]],
+    [579, 'the two oldest, whatever their jobs', [10, 11]],
+    [520, 'the four oldest', [10, 11, 12, 13]],
+    [480, 'all', [10, 11, 12, 13, 14, 15]],
+  ])('shortens prompts to fit into %i characters: %s', (limit, _, shortened) => {
     const kept = trim(full, NOW, (part) => promptsOf(part).length <= limit);
     expect(hoursOf(kept)).toEqual(hoursOf(full));
     expect(kept.trimmed).toBeNull();
@@ -540,13 +560,13 @@ describe('trim', () => {
     expect(short.map(({ startedAt }) => (startedAt - START) / HOUR).sort()).toEqual(shortened);
   });
 
-  it('leaves no half of a character', () => {
+  it('does not cut a character in half', () => {
     const rockets = ledger(job('a', at(10, { prompt: '\u{1f680}'.repeat(50) })));
     const kept = trim(rockets, NOW, (part) => promptsOf(part).length <= 80);
     expect(promptsOf(kept)).toBe(`${'\u{1f680}'.repeat(39)}\ufffd…`);
   });
 
-  it('drops nothing as long as a prompt can be shortened', () => {
+  it('drops nothing while it can shorten a prompt', () => {
     const few = ledger(job('a', at(15, long), at(11, long)), job('c', at(13, long)));
     const to = (limit: number) => trim(few, NOW, (part) => promptsOf(part).length <= limit);
     expect(hoursOf(to(240))).toEqual(hoursOf(few));
@@ -559,7 +579,7 @@ describe('trim', () => {
   it.each([
     [
       9,
-      'nothing',
+      'none',
       [
         ['a', 15, 11],
         ['b', 14, 12, 10],
@@ -577,7 +597,7 @@ describe('trim', () => {
     ],
     [
       6,
-      'then the next ones',
+      'the three oldest turns',
       [
         ['a', 15],
         ['b', 14],
@@ -586,14 +606,14 @@ describe('trim', () => {
     ],
     [
       5,
-      'the last one of a job with the job',
+      'a job with its last turn',
       [
         ['a', 15],
         ['b', 14],
       ],
     ],
-    [0, 'and never the newest', [['a', 15]]],
-  ])('to a size of %i drops turns: %s', (limit, _, left) => {
+    [0, 'all but the newest', [['a', 15]]],
+  ])('drops turns to fit into a size of %i: %s', (limit, _, left) => {
     expect(hoursOf(trim(full, NOW, (part) => sizeOf(part) <= limit))).toEqual(left);
   });
 
@@ -602,21 +622,21 @@ describe('trim', () => {
       const drops: number[] = [];
       for (let size = turns.length; size >= 1; size--) {
         const kept = trim(ledger(job('a', ...turns)), NOW, (part) => turnsOf(part).length < size);
-        const gone = turns.filter((one) => !turnsOf(kept).some(({ mark }) => mark === one.mark));
-        drops.push(...gone.map(({ startedAt }) => (startedAt - START) / HOUR));
+        const dropped = turns.filter((one) => !turnsOf(kept).some(({ mark }) => mark === one.mark));
+        drops.push(...dropped.map(({ startedAt }) => (startedAt - START) / HOUR));
       }
       return [...new Set(drops)];
     };
     const open = { endedAt: null };
-    const ages = -67 * 24;
+    const expiredHour = -67 * 24;
 
-    it('what no run can need any more, then what has ended, then the oldest', () => {
-      expect(order(at(12, open), at(11), at(10), at(9, open), at(8, open), at(ages, open))).toEqual(
-        [ages, 10, 11, 8, 9],
-      );
+    it('turns that no run can need, then turns that have ended, then the oldest ones', () => {
+      expect(
+        order(at(12, open), at(11), at(10), at(9, open), at(8, open), at(expiredHour, open)),
+      ).toEqual([expiredHour, 10, 11, 8, 9]);
     });
 
-    it('what began 66 days ago, and no sooner', () => {
+    it('turns that started more than 66 days ago', () => {
       const [old, young] = [at(12 - 66 * 24), at(11 - 65 * 24)];
       const now = START + 12 * HOUR + 1;
       const one = (only: Turn) =>
@@ -626,9 +646,9 @@ describe('trim', () => {
     });
   });
 
-  it('drops jobs without a message before any message, those seen first before the others', () => {
-    const seen = ['x', 'y', 'z'].map((id) => job(id));
-    const few = ledger(job('a', at(15), at(11)), ...seen);
+  it('drops jobs without a message first, in the order in which they were added', () => {
+    const unsent = ['x', 'y', 'z'].map((id) => job(id));
+    const few = ledger(job('a', at(15), at(11)), ...unsent);
     const to = (limit: number) => trim(few, NOW, (part) => sizeOf(part) <= limit);
     expect(hoursOf(to(5))).toEqual([['a', 15, 11], ['y'], ['z']]);
     expect(hoursOf(to(3))).toEqual([['a', 15, 11]]);
@@ -636,20 +656,20 @@ describe('trim', () => {
     expect(hoursOf(to(2))).toEqual([['a', 15]]);
   });
 
-  describe('remembers the newest run of which it drops what may have been sent', () => {
+  describe('remembers the newest run with a dropped turn that may have been sent', () => {
     type Dropped = Pick<Turn, 'delivery' | 'runId'> & Partial<Turn>;
-    const of = (trimmed: string | null, ...turns: readonly Dropped[]): string | null => {
+    const trimmedAfter = (trimmed: string | null, ...turns: readonly Dropped[]): string | null => {
       const jobs = [job('a', at(15), ...turns.map((one, index) => at(index, one)))];
       return trim({ jobs, trimmed }, NOW, (part) => turnsOf(part).length === 1).trimmed;
     };
-    const ancient = { startedAt: NOW - 67 * DAY };
+    const expired = { startedAt: NOW - 67 * DAY };
 
     it.each<[string | null, readonly Dropped[], string | null]>([
       [null, [{ delivery: 'sent', runId: '7' }], '7'],
       [null, [{ delivery: 'unknown', runId: '7' }], '7'],
       [null, [{ delivery: 'sending', runId: '7' }], '7'],
       [null, [{ delivery: 'not-sent', runId: '7' }], null],
-      [null, [{ delivery: 'sent', runId: '7', ...ancient }], null],
+      [null, [{ delivery: 'sent', runId: '7', ...expired }], null],
       ['5', [{ delivery: 'not-sent', runId: '7' }], '5'],
       ['9', [{ delivery: 'sent', runId: '7' }], '9'],
       ['9', [{ delivery: 'sent', runId: '10' }], '10'],
@@ -664,12 +684,12 @@ describe('trim', () => {
         '11',
       ],
     ])('%s before, %j: %s', (trimmed, turns, expected) => {
-      expect(of(trimmed, ...turns)).toBe(expected);
+      expect(trimmedAfter(trimmed, ...turns)).toBe(expected);
     });
   });
 
-  it.each([1, 20_000, 42_000])('takes 500 jobs to %i characters in a few steps', (limit) => {
-    // Nothing that can be made smaller.
+  it.each([1, 20_000, 42_000])('trims 500 jobs to %i characters in a few steps', (limit) => {
+    // Text that does not compress.
     const noise = (n: number): string =>
       Array.from({ length: 30 }, (_, at) => ((n + 1) * (at + 7) * 2_654_435_761).toString(36)).join(
         '',
@@ -688,7 +708,7 @@ describe('trim', () => {
     const kept = trim(ledger(...jobs), NOW, fits);
     expect(steps).toBeLessThan(20);
     expect(kept.trimmed).toBe('1');
-    // What is newest stays, whatever it takes.
+    // The newest turn stays, even if it does not fit.
     if (limit === 1) expect(turnsOf(kept)).toHaveLength(1);
     else expect(encode(kept).length).toBeLessThanOrEqual(limit);
     if (limit > 1) expect(encode(kept).length).toBeGreaterThan(limit - 1000);

@@ -16,6 +16,6 @@ it.each([
   ['\u001b[2Jgone', '[2Jgone'],
   ['a\u202eb', 'ab'],
   ['tab\tstays', 'tab\tstays'],
-])('%j', (text, expected) => {
+])('escapeCommands of %j is %j', (text, expected) => {
   expect(escapeCommands(text)).toBe(expected);
 });

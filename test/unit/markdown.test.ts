@@ -22,7 +22,7 @@ it.each([
   ['a\u202eb\u200bc', '`abc`'],
   ['👩\u200d💻', '`👩\u200d💻`'],
   ['x'.repeat(300), `\`${'x'.repeat(199)}…\``],
-])('code %j', (text, expected) => {
+])('code of %j is %s', (text, expected) => {
   expect(code(text)).toBe(expected);
 });
 
@@ -30,10 +30,10 @@ describe('fence', () => {
   it('is longer than any run of backticks inside', () => {
     expect(fence('a\n```\nb````')).toBe('`````text\na\n```\nb````\n`````');
   });
-  it('keeps lines and drops what cannot be seen', () => {
+  it('keeps lines and removes invisible characters', () => {
     expect(fence('a\r\nb\rc\u001b[2J\u202e\td')).toBe('```text\na\nb\nc[2J\td\n```');
   });
-  it('cuts without half a character', () => {
+  it('does not cut a character in half', () => {
     expect(fence(`${'x'.repeat(8)}🚀🚀`, 10)).toBe(`\`\`\`text\n${'x'.repeat(8)}\ufffd…\n\`\`\``);
   });
 });
@@ -53,16 +53,16 @@ describe('quotation', () => {
       `\`\`\`text\n${lines(12)}\n\`\`\`\n\n<sub>Only the first 12 lines are shown.</sub>`,
     ],
     ['nothing', ' \n', ''],
-  ])('of %s', (_, text, expected) => {
+  ])('shows %s', (_, text, expected) => {
     expect(quotation(text)).toBe(expected);
   });
 
-  it('of a long line is cut', () => {
+  it('cuts a long line', () => {
     expect(quotation('x'.repeat(1001))).toBe(`\`${'x'.repeat(999)}…\``);
   });
 });
 
-it('what is empty leaves no mark', () => {
+it('dotted and blocks leave out empty texts', () => {
   expect(dotted(['a', '', 'b'])).toBe('a · b');
   expect(blocks(['a', '', 'b'])).toBe('a\n\nb');
 });
@@ -73,23 +73,23 @@ it.each([
   [4, ['aa'], 'aa'],
   [6, ['aa', 'bb'], 'aa'],
   [8, ['aa', 'bb'], 'aa\n\nbb'],
-])('in %i characters there is room for %j and %j', (room, lines, text) => {
+])('fitting and fittingBlocks return for %i characters: %j and %j', (room, lines, text) => {
   expect(fitting(['aa', 'bb'], room)).toEqual(lines);
   expect(fittingBlocks(['aa', '', 'bb'], room)).toBe(text);
 });
 
-it('pullRequestLink has no number where a secret was taken out of it', () => {
+it('pullRequestLink shows no number if a secret was removed from it', () => {
   const url = 'https://github.com/octo/docs/pull/***';
   expect(pullRequestLink(url)).toBe(`[pull request](${url})`);
 });
 
-it('pullRequestLink leaves out a repository that is clear', () => {
+it('pullRequestLink leaves out the repository on request', () => {
   const url = 'https://github.com/octo/docs/pull/104';
   expect(pullRequestLink(url)).toBe(`[octo/docs#104](${url})`);
   expect(pullRequestLink(url, true)).toBe(`[#104](${url})`);
 });
 
-it('link cannot be ended early', () => {
+it('link escapes characters that would end it', () => {
   expect(link('x', 'https://a.example/b)c(d <e>')).toBe(
     '[x](https://a.example/b%29c%28d%20%3Ce%3E)',
   );
@@ -101,6 +101,6 @@ it.each([
   [60, '1 min'],
   [125, '2 min 5 s'],
   [7500, '2 h 5 min'],
-])('duration of %d s', (seconds, expected) => {
+])('duration of %d s is %s', (seconds, expected) => {
   expect(duration(seconds)).toBe(expected);
 });

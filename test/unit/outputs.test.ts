@@ -17,12 +17,12 @@ import {
 } from '../../src/turn.ts';
 import { record, START, state } from './record.ts';
 
-function job(jobId: string, turn: Partial<Turn>, seen: JobRecord | null = null): JobState {
-  return state({ jobId, record: seen }, { result: 'completed', ...turn });
+function job(jobId: string, turn: Partial<Turn>, polled: JobRecord | null = null): JobState {
+  return state({ jobId, record: polled }, { result: 'completed', ...turn });
 }
 
 describe('toOutputs', () => {
-  it('gives the worst job, and all links and ids, a line each', () => {
+  it('returns the worst job, and all links and IDs, one per line', () => {
     const failed = record({ status: 'failed' });
     const link = (number: number) => `https://github.com/o/r/pull/${number}`;
     const states = [
@@ -55,16 +55,16 @@ describe('toOutputs', () => {
       '1 of 3 agent jobs without a message, b: It is wrong.',
     ],
     [
-      'one in doubt, beside two that are sure',
+      'one unconfirmed job, and two confirmed ones',
       { confirmed: false, reason: ['Possibly the earlier turn.'] },
       '1 of 3 agent jobs completed, b: Possibly',
     ],
-  ])('counts those that stand as the worst does: %s', (_, parts, words) => {
+  ])('counts the jobs with the worst result: %s', (_, parts, words) => {
     const states = [job('a', {}), job('b', parts), job('c', {})];
     expect(toOutputs({ states, commentUrls: [] }).reason).toContain(words);
   });
 
-  it('quotes what others wrote', () => {
+  it('quotes text by others', () => {
     const reason = sentence`Job ${'a'} said: ${'Go "away"'}.`;
     const { reason: text, results } = toOutputs({
       states: [job('a', { reason })],
@@ -74,7 +74,7 @@ describe('toOutputs', () => {
     expect(JSON.parse(results)).toMatchObject([{ reason: text }]);
   });
 
-  it('gives each result with just the promised fields', () => {
+  it('returns each result with exactly the documented fields', () => {
     const { results } = toOutputs({ states: [job('a', {})], commentUrls: [] });
     expect(Object.keys(JSON.parse(results)[0])).toEqual([
       'jobId',
@@ -97,12 +97,12 @@ describe('toOutputs', () => {
     [null, null, null],
     [START, null, null],
     [START, START + 5123, 5.1],
-  ])('a message of %s whose turn ended at %s took so many seconds: %s', (sentAt, endedAt, took) => {
+  ])('elapsedSeconds of a turn from %s to %s is %s', (sentAt, endedAt, elapsedSeconds) => {
     const { results } = toOutputs({ states: [job('a', { sentAt, endedAt })], commentUrls: [] });
-    expect(JSON.parse(results)).toMatchObject([{ elapsedSeconds: took }]);
+    expect(JSON.parse(results)).toMatchObject([{ elapsedSeconds }]);
   });
 
-  it('is complete where there is no job', () => {
+  it('returns all outputs without a job', () => {
     expect(
       toOutputs({
         states: [],
@@ -123,7 +123,7 @@ describe('toOutputs', () => {
     });
   });
 
-  it('takes a run of which nothing is known for an error', () => {
+  it('returns the result error if nothing else is known', () => {
     expect(toOutputs({ states: [], commentUrls: [] })).toMatchObject({
       result: 'error',
       delivery: 'not-sent',
@@ -131,8 +131,8 @@ describe('toOutputs', () => {
     });
   });
 
-  describe('of 500 jobs', () => {
-    /** As long as what src/agent lets pass, and as many bytes in JSON as characters can be. */
+  describe('for 500 jobs', () => {
+    /** The longest texts that src/agent accepts, of characters that take the most bytes in JSON. */
     const longest = {
       status: 's'.repeat(64),
       prLink: `https://github.com/o/${'r'.repeat(460)}/pull/1234567890`,
@@ -147,13 +147,13 @@ describe('toOutputs', () => {
       ...{ model: 'sonnet', source: null, reason: 'It failed.', prLink: 'https://a/b/c/pull/1' },
       ...{ createdAt: '2026-11-21T12:00:00Z', archivedAt: null },
     };
-    type Facts = Partial<JobRecord> & { readonly reason: string };
+    type Fields = Partial<JobRecord> & { readonly reason: string };
     const resultsOf = ({
       reason,
-      ...facts
-    }: Facts): readonly Readonly<Record<string, unknown>>[] => {
+      ...fields
+    }: Fields): readonly Readonly<Record<string, unknown>>[] => {
       const states = Array.from({ length: 500 }, (_, index) =>
-        job(`${'j'.repeat(253)}${index}`.slice(-256), { reason: ours(reason) }, record(facts)),
+        job(`${'j'.repeat(253)}${index}`.slice(-256), { reason: ours(reason) }, record(fields)),
       );
       const text = toOutputs({ states, commentUrls: [] }).results;
       expect(Buffer.byteLength(text)).toBeLessThan(500_000);
@@ -162,20 +162,20 @@ describe('toOutputs', () => {
       return entries;
     };
 
-    it.each<[string, Facts, Readonly<Record<string, unknown>>]>([
-      ['plain texts are whole', plain, { ...plain }],
+    it.each<[string, Fields, Readonly<Record<string, unknown>>]>([
+      ['keeps plain texts', plain, { ...plain }],
       [
-        'long reasons are cut',
+        'cuts long reasons',
         { ...plain, reason: 'x'.repeat(600) },
         { ...plain, reason: `${'x'.repeat(199)}…` },
       ],
       [
-        'a cut leaves no half of a character',
+        'does not cut a character in half',
         { ...plain, reason: '\u{1f680}'.repeat(300) },
         { ...plain, reason: `${'\u{1f680}'.repeat(39)}\ufffd…` },
       ],
       [
-        'models and sources are cut with them',
+        'cuts models and sources too',
         { ...plain, model: 'm'.repeat(4096), source: { repository: 'r'.repeat(4096), ref: null } },
         {
           ...plain,
@@ -184,7 +184,7 @@ describe('toOutputs', () => {
         },
       ],
       [
-        'and where that is not enough, links and times are left out',
+        'leaves out links and times if that is not enough',
         longest,
         {
           ...{ status: longest.status, delivery: 'sent', result: 'completed' },
@@ -197,7 +197,7 @@ describe('toOutputs', () => {
     });
   });
 
-  it('has lines that every runner reads, whatever the texts', () => {
+  it('has lines that every runner can read, whatever the texts', () => {
     const model = '\0'.repeat(4096);
     const long = { model, source: { repository: model, ref: model } };
     const states = [job('a', {}, record(long)), job('b', {})];
@@ -208,7 +208,7 @@ describe('toOutputs', () => {
     expect(JSON.parse(results)).toMatchObject([{ jobId: 'a' }, { jobId: 'b' }]);
   });
 
-  it('makes only the lines of jobs that have changed', () => {
+  it('serialises only jobs that have changed', () => {
     const states = Array.from({ length: 500 }, (_, index) => job(`job-${index}`, {}));
     const stringify = vi.spyOn(JSON, 'stringify');
     toOutputs({ states, commentUrls: [] });
@@ -220,7 +220,7 @@ describe('toOutputs', () => {
     expect(JSON.parse(results)[7]).toMatchObject({ jobId: 'job-7', result: 'failed' });
   });
 
-  it('is serialised in one piece', () => {
+  it('returns outputs that serialise writes as one text', () => {
     const ended = { result: 'error', reason: 'a\nb' };
     const text = serialise(toOutputs({ states: [], ended, commentUrls: [] }), 'END');
     expect(text).toContain('reason<<END\na\nb\nEND\n');
@@ -236,12 +236,12 @@ it.each<[TurnResult, readonly TurnResult[], boolean]>([
   ['timed-out', ['failed'], false],
   ['skipped', ['skipped'], true],
   ['sent', ['failed', 'archived'], false],
-])('%s with fail-on %j fails: %s', (result, failOn, expected) => {
+])('the result %s with fail-on %j fails the step: %s', (result, failOn, expected) => {
   const states = [job('a', {}), job('b', { result })];
   expect(failing(states, new Set(failOn))).toEqual(expected ? states.slice(1) : []);
 });
 
-it('worstFirst puts the worst result first, and jobs of the same in input order', () => {
+it('worstFirst sorts by result, and jobs with the same result in input order', () => {
   const ids = (results: readonly TurnResult[]): string =>
     worstFirst(results.map((result, index) => job(String(index), { result })))
       .map(({ jobId }) => jobId)
@@ -251,9 +251,9 @@ it('worstFirst puts the worst result first, and jobs of the same in input order'
   expect(worst([])).toBeUndefined();
 });
 
-it('worstFirst puts what has a reason before plain success', () => {
-  const [sure, unsure] = [job('a', {}), job('b', { reason: ['Possibly the earlier turn.'] })];
-  expect(worstFirst([sure, unsure])).toEqual([unsure, sure]);
+it('worstFirst puts jobs with a reason before jobs without', () => {
+  const [plain, doubtful] = [job('a', {}), job('b', { reason: ['Possibly the earlier turn.'] })];
+  expect(worstFirst([plain, doubtful])).toEqual([doubtful, plain]);
 });
 
 it.each([
@@ -261,15 +261,15 @@ it.each([
   [['not-sent', 'not-sent'], 'not-sent'],
   [['not-sent', 'sent', 'not-sent'], 'sent'],
   [['sent', 'not-sent', 'unknown'], 'unknown'],
-] as const)('the delivery of %j is %s', (deliveries, expected) => {
+] as const)('overallDelivery of %j is %s', (deliveries, expected) => {
   const states = deliveries.map((delivery) => job('a', { delivery }));
   expect(overallDelivery(states)).toBe(expected);
 });
 
 it.each([
   ['a message that was only announced', { delivery: 'sending' }, false, 'not-sent'],
-  ['the message of another run, in a look', { delivery: 'sent' }, true, 'not-sent'],
+  ['the message of another run, with send: false', { delivery: 'sent' }, true, 'not-sent'],
   ['its own message', { delivery: 'unknown' }, false, 'unknown'],
-] as const)('of %s a run says what became of it', (_, turn, isReadOnly, expected) => {
+] as const)('deliveryOf returns the delivery of %s', (_, turn, isReadOnly, expected) => {
   expect(deliveryOf(state({ isReadOnly }, turn))).toBe(expected);
 });

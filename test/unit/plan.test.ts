@@ -19,13 +19,13 @@ import { turn as endedTurn, job, ledger, readable, START } from './record.ts';
 const RECORD = { status: 'active', model: null, source: null, prLink: null };
 const BASE = { status: 'completed', prLink: null, archivedAt: null };
 
-/** A turn of an earlier attempt that is under way; with a result, one that has ended. */
+/** A turn of an earlier attempt. It has ended if it has a result. */
 function turn(parts: Partial<Turn> = {}): Turn {
   const endedAt = parts.result === undefined ? null : START + 9000;
   return endedTurn({ sentAt: START + 5000, endedAt, runId: '8', ...parts });
 }
 
-/** The turn as a run would begin it. */
+/** The turn that this run would start. */
 function own(parts: Partial<Turn> = {}): Turn {
   const fresh = {
     mark: 'own',
@@ -38,52 +38,58 @@ function own(parts: Partial<Turn> = {}): Turn {
 
 const read = (of: Ledger, isWhole = true): Memory => ok({ ledger: of, isWhole });
 const remembered = (...turns: readonly Turn[]): Memory => read(ledger(job('j', ...turns)));
-const NOTHING = read(ledger());
+const NO_TURNS = read(ledger());
 const UNREADABLE: Memory = problem(ours('GitHub answered 500'));
-const NONE: Memory = null;
+const NO_MEMORY: Memory = null;
 
 interface Case {
   readonly attempt?: number;
   readonly wait?: boolean;
-  readonly isNamed?: boolean;
+  readonly hasConversation?: boolean;
   readonly resendOnRerun?: boolean;
   readonly own?: Partial<Turn>;
 }
 
 function plan(
   memory: JobMemory,
-  { attempt = 2, own: parts = {}, isNamed = true, wait = true, resendOnRerun = false }: Case = {},
+  {
+    attempt = 2,
+    own: parts = {},
+    hasConversation = true,
+    wait = true,
+    resendOnRerun = false,
+  }: Case = {},
 ): Plan {
   const inputs = { wait, resendOnRerun } as RunContext['inputs'];
-  const context = { inputs, conversation: isNamed ? 7 : null };
+  const context = { inputs, conversation: hasConversation ? 7 : null };
   return planJob(context, memory, 'j', own({ attempt, ...parts }));
 }
 
 const SEND: Plan = { kind: 'send', warning: '', earlier: null };
-const ANYTHING: readonly (readonly [string, JobMemory])[] = [
-  ['nowhere', NONE],
+const MEMORIES: readonly (readonly [string, JobMemory])[] = [
+  ['no memory', NO_MEMORY],
   ['a comment that cannot be read', UNREADABLE],
-  ['a comment of which a part cannot be read', read(ledger(), false)],
+  ['a comment that cannot be read completely', read(ledger(), false)],
   ['a comment that had no room', read({ jobs: [], trimmed: '9' })],
-  ['nothing', NOTHING],
-  ['what was sent', remembered(turn())],
-  ['a job that cannot be read', { kind: 'cancelled', why: [] }],
+  ['no turns', NO_TURNS],
+  ['a sent message', remembered(turn())],
+  ['a job that cannot be polled', { kind: 'cancelled', why: [] }],
 ];
 
 describe('in the first attempt', () => {
-  it.each(ANYTHING)('the message is sent, whatever is remembered: %s', (_, memory) => {
+  it.each(MEMORIES)('planJob sends whatever the memory says: %s', (_, memory) => {
     expect(plan(memory, { attempt: 1 })).toEqual(SEND);
-    expect(plan(memory, { attempt: 1, isNamed: false, resendOnRerun: true })).toEqual(SEND);
+    expect(plan(memory, { attempt: 1, hasConversation: false, resendOnRerun: true })).toEqual(SEND);
   });
 });
 
 describe('in a re-run', () => {
-  describe('an earlier attempt’s turn decides', () => {
+  describe('planJob, for the turn of an earlier attempt', () => {
     it.each<[string, Partial<Turn>, Plan['kind'], Case]>([
       ['not sent', { delivery: 'not-sent', result: 'error' }, 'send', {}],
-      ['held back', { delivery: 'not-sent', result: 'skipped', reason: ['Too many.'] }, 'send', {}],
+      ['skipped', { delivery: 'not-sent', result: 'skipped', reason: ['Too many.'] }, 'send', {}],
       ['being sent', { delivery: 'sending' }, 'resume', {}],
-      ['of unknown fate', { delivery: 'unknown', result: 'error' }, 'resume', {}],
+      ['of unknown delivery', { delivery: 'unknown', result: 'error' }, 'resume', {}],
       ['sent', {}, 'resume', {}],
       ['timed out', { result: 'timed-out' }, 'resume', {}],
       ['cancelled', { result: 'cancelled' }, 'resume', {}],
@@ -92,21 +98,21 @@ describe('in a re-run', () => {
       ['archived', { result: 'archived' }, 'ended', {}],
       ['completed, without a wait', { result: 'completed' }, 'resume', { wait: false }],
       ['of another prompt', { prompt: 'Stop.' }, 'resume', {}],
-      ['of another leg', { leg: 'another' }, 'resume', {}],
+      ['of another job of the matrix', { leg: 'another' }, 'resume', {}],
       ['of an attempt in between', { attempt: 2 }, 'resume', { attempt: 3 }],
-    ])('%s', (_, parts, kind, more) => {
-      for (const isNamed of [true, false]) {
+    ])('decides by a turn that is %s', (_, parts, kind, more) => {
+      for (const hasConversation of [true, false]) {
         for (const resendOnRerun of [true, false]) {
-          const given = { ...more, isNamed, resendOnRerun };
+          const given = { ...more, hasConversation, resendOnRerun };
           expect(plan(remembered(turn(parts)), given).kind).toBe(kind);
-          // What is missing elsewhere is of no concern where the turn is there.
+          // If the turn is found, it does not matter what else is missing.
           const partly = { ...ledger(job('j', turn(parts))), trimmed: '9' };
           expect(plan(read(partly, false), given).kind).toBe(kind);
         }
       }
     });
 
-    it('that was not sent goes on as that turn, unless it is another run’s', () => {
+    it('continues a turn that was not sent, unless it belongs to another run', () => {
       const unsent = turn({ delivery: 'not-sent' });
       expect(plan(remembered(unsent))).toEqual({ ...SEND, earlier: unsent });
       const command = { origin: 'comment:1' };
@@ -115,11 +121,11 @@ describe('in a re-run', () => {
     });
 
     it.each<[string, Partial<Turn>]>([
-      ['another leg', { leg: 'another' }],
-      ['another use of the step', { prompt: 'Stop.' }],
-      ['what was left to another run', { result: 'skipped' }],
-      ['another run', { runId: '7' }],
-    ])('that was not sent tells nothing where others may be missing: %s', (_, parts) => {
+      ['of another job of the matrix', { leg: 'another' }],
+      ['of another use of the step', { prompt: 'Stop.' }],
+      ['left to another run', { result: 'skipped' }],
+      ['of another run', { runId: '7' }],
+    ])('refuses if turns may be missing besides an unsent one %s', (_, parts) => {
       const unsent = job('j', turn({ origin: 'comment:1', delivery: 'not-sent', ...parts }));
       const command = { own: { origin: 'comment:1' } };
       expect(plan(read(ledger(unsent)), command).kind).toBe('send');
@@ -127,19 +133,19 @@ describe('in a re-run', () => {
       expect(plan(read({ jobs: [unsent], trimmed: '8' }), command).kind).toBe('refuse');
     });
 
-    it('that was left to another run does not go on: that run may have sent it', () => {
+    it('does not continue a turn that was left to another run, which may have sent it', () => {
       const left = turn({ delivery: 'not-sent', result: 'skipped' });
       expect(plan(remembered(left))).toEqual(SEND);
     });
 
-    it('is the one that this attempt has not taken yet', () => {
+    it('resumes a turn that this attempt has not resumed yet', () => {
       const taken = turn({ mark: 'first', attempt: 2 });
       const free = turn({ mark: 'second' });
       expect(plan(remembered(taken, free))).toMatchObject({ turn: { mark: 'second' } });
       expect(plan(remembered(taken))).toEqual(SEND);
     });
 
-    it('does not settle it by what came after it', () => {
+    it('notices a message that was sent after it', () => {
       const mine = turn({ delivery: 'sending', sentAt: null });
       const later = turn({ mark: 'later', origin: 'comment:2', sentAt: START + 7_200_000 });
       expect(plan(remembered(mine))).toMatchObject({ isOvertaken: false });
@@ -147,7 +153,7 @@ describe('in a re-run', () => {
     });
   });
 
-  describe('without any, the message was never begun where all can be read', () => {
+  describe('without an earlier turn, planJob sends the message if', () => {
     const others = read(
       ledger(
         job('k', turn()),
@@ -156,11 +162,11 @@ describe('in a re-run', () => {
     );
 
     it.each<[string, Memory, Case]>([
-      ['there is no comment yet', NOTHING, {}],
-      ['there are turns of others', others, {}],
-      ['of an older run something was dropped', read({ jobs: [], trimmed: '7' }), {}],
+      ['there is no comment yet', NO_TURNS, {}],
+      ['the comment has only other turns', others, {}],
+      ['only turns of an older run were dropped', read({ jobs: [], trimmed: '7' }), {}],
       [
-        'by a number of many digits',
+        'only turns of a run with a shorter ID were dropped',
         read({ jobs: [], trimmed: '999' }),
         { own: { runId: '1000' } },
       ],
@@ -170,24 +176,49 @@ describe('in a re-run', () => {
     });
   });
 
-  describe('without any, nothing is sent where the memory tells too little', () => {
+  describe('without an earlier turn, planJob sends nothing if', () => {
     it.each<[string, JobMemory, Case, string]>([
-      ['no comments', NONE, {}, 'comment is false'],
-      ['no conversation', NONE, { isNamed: false }, 'there is no pull request or issue'],
-      ['unreadable', UNREADABLE, {}, 'the comment cannot be read: GitHub answered 500'],
-      ['unreadable in part', read(ledger(), false), {}, 'a comment of this action cannot be read'],
-      ['dropped, of this run', read({ jobs: [], trimmed: '8' }), {}, 'the comment has no room'],
-      ['dropped, of a later run', read({ jobs: [], trimmed: '10' }), {}, 'the comment has no room'],
+      ['comment is false', NO_MEMORY, {}, 'comment is false'],
       [
-        'dropped, of an older run, which may have handled the same command',
+        'the run has no conversation',
+        NO_MEMORY,
+        { hasConversation: false },
+        'there is no pull request or issue',
+      ],
+      [
+        'the comment cannot be read',
+        UNREADABLE,
+        {},
+        'the comment cannot be read: GitHub answered 500',
+      ],
+      [
+        'the comment cannot be read completely',
+        read(ledger(), false),
+        {},
+        'a comment of this action cannot be read',
+      ],
+      [
+        'a turn of this run was dropped',
+        read({ jobs: [], trimmed: '8' }),
+        {},
+        'the comment has no room',
+      ],
+      [
+        'a turn of a later run was dropped',
+        read({ jobs: [], trimmed: '10' }),
+        {},
+        'the comment has no room',
+      ],
+      [
+        'a turn of an older run was dropped, which may have handled the same command',
         read({ jobs: [], trimmed: '7' }),
         { own: { origin: 'review:1' } },
         'the comment has no room',
       ],
       [
-        'only the job names the place',
-        NOTHING,
-        { isNamed: false },
+        'only the job names the pull request',
+        NO_TURNS,
+        { hasConversation: false },
         'may have had another pull request',
       ],
     ])('%s', (_, memory, more, why) => {
@@ -211,7 +242,7 @@ describe('in a re-run', () => {
     });
   });
 
-  describe('a job that does not show where it is remembered gets nothing', () => {
+  describe('planJob sends nothing if the first poll fails', () => {
     it.each<[GiveUp, string, string]>([
       [
         { kind: 'refused', why: ['It is gone.'] },
@@ -227,7 +258,7 @@ describe('in a re-run', () => {
       ],
     ])('%j', (giveUp, result, words) => {
       for (const resendOnRerun of [true, false]) {
-        expect(readable(plan(giveUp, { resendOnRerun, isNamed: false }))).toEqual({
+        expect(readable(plan(giveUp, { resendOnRerun, hasConversation: false }))).toEqual({
           kind: 'refuse',
           isUnknown: false,
           end: {
@@ -240,15 +271,15 @@ describe('in a re-run', () => {
   });
 });
 
-describe('a planned job begins', () => {
-  const begin = (memory: JobMemory, { wait = true, ...more }: Case = {}) => {
+describe('the first state of a job', () => {
+  const firstState = (memory: JobMemory, { wait = true, ...more }: Case = {}) => {
     const start = own({ writes: 4 });
     const unplanned = { ...unplannedState('j', start, false), polls: 3 };
     return stateOf(unplanned, plan(memory, { wait, ...more }), start, wait);
   };
 
-  it('with a turn of this run, where nothing was sent before', () => {
-    expect(begin(NOTHING)).toEqual({
+  it('has a new turn if nothing was sent before', () => {
+    expect(firstState(NO_TURNS)).toEqual({
       ...{ jobId: 'j', isReadOnly: false, record: null, polls: 3, firstSeenAt: null },
       turn: {
         ...own({ writes: 4 }),
@@ -257,31 +288,31 @@ describe('a planned job begins', () => {
     });
   });
 
-  it('with the turn that an earlier attempt has not sent, as this one would begin it', () => {
+  it('continues the turn that an earlier attempt has not sent, with the prompt of this attempt', () => {
     const unsent = turn({ delivery: 'not-sent', result: 'error', prompt: 'Stop.', by: 'bob' });
-    expect(begin(remembered(unsent)).turn).toMatchObject({
+    expect(firstState(remembered(unsent)).turn).toMatchObject({
       ...{ mark: 'mark-1', owner: 'own', attempt: 2, startedAt: START + 60_000 },
       ...{ prompt: 'Go.', by: null, delivery: 'not-sent', endedAt: null },
     });
   });
 
   it.each(['completed', 'failed', 'archived'] as const)(
-    'at its end, where an earlier attempt saw that it is %s',
+    'is final if an earlier attempt saw that the job is %s',
     (result) => {
       const ended = turn({ result, confirmed: true, base: BASE, evidence: true, reason: ['So.'] });
       const memory = read(ledger({ ...job('j', ended), record: RECORD }));
-      expect(begin(memory)).toEqual({
+      expect(firstState(memory)).toEqual({
         ...{ jobId: 'j', isReadOnly: false, polls: 3, firstSeenAt: null },
         record: { ...RECORD, id: 'j', linkProblem: null, createdAt: null, archivedAt: null },
         turn: { ...ended, owner: 'own', attempt: 2, writes: 0 },
       });
-      expect(begin(remembered(ended)).record).toBeNull();
+      expect(firstState(remembered(ended)).record).toBeNull();
     },
   );
 
-  it('with what is remembered of the message, under this attempt', () => {
-    const seen = { base: BASE, evidence: true, by: 'bob', result: 'timed-out' } as const;
-    expect(begin(remembered(turn(seen))).turn).toMatchObject({
+  it('continues the turn of the sent message, with this attempt as the owner', () => {
+    const earlier = { base: BASE, evidence: true, by: 'bob', result: 'timed-out' } as const;
+    expect(firstState(remembered(turn(earlier))).turn).toMatchObject({
       ...{ mark: 'mark-1', owner: 'own', attempt: 2, writes: 0 },
       ...{ by: 'bob', startedAt: START, sentAt: START + 5000, base: BASE, evidence: true },
       ...{ delivery: 'sent', result: 'sent', endedAt: null, confirmed: null },
@@ -289,24 +320,24 @@ describe('a planned job begins', () => {
     });
   });
 
-  it.each(['sending', 'unknown'] as const)('in doubt, where it was left as %s', (delivery) => {
+  it.each(['sending', 'unknown'] as const)('has an unknown delivery after %s', (delivery) => {
     const mine = turn({ delivery, base: BASE, sentAt: null });
     const later = turn({ mark: 'later', origin: 'comment:2', sentAt: START + 7_200_000 });
-    expect(begin(remembered(mine)).turn).toMatchObject({
+    expect(firstState(remembered(mine)).turn).toMatchObject({
       ...{ delivery: 'unknown', result: 'error', base: BASE, sentAt: null, endedAt: null },
     });
-    // What changed since may be that one's doing.
-    expect(begin(remembered(later, mine)).turn.base).toBeNull();
+    // The later message may have caused a change since then.
+    expect(firstState(remembered(later, mine)).turn.base).toBeNull();
   });
 
-  it('with nothing that it could do, where it is refused', () => {
-    expect(begin(UNREADABLE).turn).toMatchObject({ mark: 'own', delivery: 'not-sent' });
+  it('has a new turn if the plan refuses to send', () => {
+    expect(firstState(UNREADABLE).turn).toMatchObject({ mark: 'own', delivery: 'not-sent' });
   });
 
   it.each([
     ['gets a message', false, 'unknown', /before it was known what an earlier attempt had sent/],
-    ['is looked at', true, 'not-sent', /while the job was being polled/],
-  ])('before it is planned: one that %s', (_, isReadOnly, delivery, reason) => {
+    ['is only polled', true, 'not-sent', /while the job was being polled/],
+  ])('has a reason before the plan, if it %s', (_, isReadOnly, delivery, reason) => {
     expect(readable(unplannedState('j', own(), isReadOnly))).toMatchObject({
       ...{ jobId: 'j', isReadOnly, record: null, polls: 0 },
       turn: { delivery, result: 'error', reason: expect.stringMatching(reason), endedAt: null },
@@ -314,57 +345,69 @@ describe('a planned job begins', () => {
   });
 });
 
-describe('planLook goes on with the newest message if it is sent and not answered', () => {
-  const nothing = { kind: 'read-only', turn: null };
+describe('planReadOnly', () => {
+  const pollOnly = { kind: 'read-only', turn: null };
   const open = turn({ base: BASE, evidence: true });
-  const goesOn = { kind: 'read-only', turn: open };
+  const continues = { kind: 'read-only', turn: open };
 
   it.each<[string, JobMemory, object]>([
-    ['no memory', NONE, nothing],
-    ['an unreadable one', UNREADABLE, nothing],
-    ['no comment yet', NOTHING, nothing],
-    ['another job', read(ledger(job('k', open))), nothing],
-    ['a job without turns', remembered(), nothing],
-    ['not answered', read(ledger(job('k', turn()), job('j', open))), goesOn],
-    ['not answered, in what can be read', read(ledger(job('j', open)), false), goesOn],
-    ['the newest of two', remembered(open, turn({ result: 'failed' })), goesOn],
-    ['an older one', remembered(turn({ result: 'failed' }), open), nothing],
-    ['one below what was not sent', remembered(turn({ delivery: 'not-sent' }), open), goesOn],
+    ['no memory', NO_MEMORY, pollOnly],
+    ['a comment that cannot be read', UNREADABLE, pollOnly],
+    ['no comment yet', NO_TURNS, pollOnly],
+    ['another job', read(ledger(job('k', open))), pollOnly],
+    ['a job without turns', remembered(), pollOnly],
+    ['not done', read(ledger(job('k', turn()), job('j', open))), continues],
+    [
+      'not done, in a comment that cannot be read completely',
+      read(ledger(job('j', open)), false),
+      continues,
+    ],
+    ['not done, before a failed one', remembered(open, turn({ result: 'failed' })), continues],
+    [
+      'not done, after a newer one that failed',
+      remembered(turn({ result: 'failed' }), open),
+      pollOnly,
+    ],
+    [
+      'not done, after a newer one that was not sent',
+      remembered(turn({ delivery: 'not-sent' }), open),
+      continues,
+    ],
     ...(['completed', 'failed', 'archived'] as const).map((result): [string, Memory, object] => [
       result,
       remembered(turn({ result })),
-      nothing,
+      pollOnly,
     ]),
     ...(['sending', 'unknown', 'not-sent'] as const).map((delivery): [string, Memory, object] => [
       delivery,
       remembered(turn({ delivery })),
-      nothing,
+      pollOnly,
     ]),
-  ])('%s', (_, memory, expected) => {
+  ])('continues the newest turn only if it is sent and not done: %s', (_, memory, expected) => {
     expect(planReadOnly(memory, 'j', true)).toEqual(expected);
   });
 
-  it.each(['sent', 'timed-out', 'cancelled', 'error'] as const)('%s is not the end', (result) => {
+  it.each(['sent', 'timed-out', 'cancelled', 'error'] as const)('resumes after %s', (result) => {
     expect(planReadOnly(remembered(turn({ result })), 'j', true)).toMatchObject({
       turn: { result },
     });
   });
 
-  it('but a single poll needs no earlier message', () => {
-    expect(planReadOnly(remembered(turn()), 'j', false)).toEqual(nothing);
+  it('does not continue a turn without wait', () => {
+    expect(planReadOnly(remembered(turn()), 'j', false)).toEqual(pollOnly);
   });
 
-  it('and begins with it, or with none', () => {
-    const begin = (memory: JobMemory) =>
+  it('determines the turn of the first state', () => {
+    const firstState = (memory: JobMemory) =>
       stateOf(unplannedState('j', own(), true), planReadOnly(memory, 'j', true), own(), true);
-    expect(readable(begin(remembered(open)))).toMatchObject({
+    expect(readable(firstState(remembered(open)))).toMatchObject({
       isReadOnly: true,
       turn: {
         ...{ ...open, owner: 'own', writes: 0, result: 'error' },
         reason: expect.stringContaining('was being polled'),
       },
     });
-    expect(begin(NOTHING)).toMatchObject({
+    expect(firstState(NO_TURNS)).toMatchObject({
       isReadOnly: true,
       turn: { mark: 'own', delivery: 'not-sent', sentAt: null },
     });

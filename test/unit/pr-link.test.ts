@@ -12,7 +12,7 @@ it.each([
   ['https://bitbucket.org/o/r/pull-requests/4', 'https://bitbucket.org/o/r/pull-requests/4'],
   ['https://ghe.example/o/r/pull/5', 'https://ghe.example/o/r/pull/5'],
   ['https://code.example/o/r/pull/6', 'https://code.example/o/r/pull/6'],
-])('passes %s', (link, url) => {
+])('checkPrLink accepts %s', (link, url) => {
   expect(checkPrLink(link, hosts)).toEqual({ kind: 'ok', value: url });
 });
 
@@ -36,14 +36,14 @@ it.each([
   ['https://github.com/o/r\n/pull/1', 'URL'],
   ['https://github.com\\o\\r\\pull\\1', 'URL'],
   ['o/r#1', 'URL'],
-])('refuses %j', (link, why) => {
+])('checkPrLink refuses %j', (link, why) => {
   expect(checkPrLink(link, hosts)).toEqual({
     kind: 'problem',
     problem: expect.stringContaining(why),
   });
 });
 
-it.each([null, ''])('%j is no link', (link) => {
+it.each([null, ''])('checkPrLink returns null for %j', (link) => {
   expect(checkPrLink(link, [])).toEqual({
     kind: 'ok',
     value: null,
@@ -60,6 +60,6 @@ it.each([
   ['https://github.com/octo/agents/pull/7/files', null],
   ['https://github.com/octo/agents/pull/07', null],
   ['https://github.com/octo/agents/pull/12345678901', null],
-])('%s is our own pull request: %s', (link, number) => {
+])('ownPullRequest of %s is %s', (link, number) => {
   expect(ownPullRequest(link, 'https://github.com/octo/agents')).toBe(number);
 });

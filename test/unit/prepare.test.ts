@@ -34,15 +34,15 @@ const PUSH: Trigger = {
 };
 const ON_COMMENT: Trigger = { ...PUSH, event: 'pull_request_review_comment', comment: COMMENT };
 
-interface Facts {
+interface Parts {
   readonly trigger?: Trigger;
   readonly inputs?: Partial<RunContext['inputs']>;
   readonly redact?: (text: string) => string;
   readonly text?: string;
 }
 
-/** What these functions take of a run. */
-function contextOf({ trigger = PUSH, inputs, redact = (same) => same, text = '' }: Facts) {
+/** The parts of a run that these functions use. */
+function contextOf({ trigger = PUSH, inputs, redact = (same) => same, text = '' }: Parts) {
   const usual = {
     command: null,
     prompt: 'Be brief.',
@@ -55,33 +55,38 @@ function contextOf({ trigger = PUSH, inputs, redact = (same) => same, text = '' 
   return { ...context, runtime, inputs: { ...usual, ...inputs } } as unknown as RunContext;
 }
 
-describe('the turn that a run begins', () => {
-  const begin = (facts: Facts, prompt = 'Go.') => startTurn(contextOf(facts), prompt);
+describe('startTurn', () => {
+  const start = (parts: Parts, prompt = 'Go.') => startTurn(contextOf(parts), prompt);
 
-  it('is known by its step, and by the process', () => {
-    expect(begin({})).toMatchObject({
+  it('identifies the turn by its step and its process', () => {
+    expect(start({})).toMatchObject({
       ...{ origin: 'run:8:build:__self', leg: '', mark: 'k1', owner: 'k1', writes: 0 },
       ...{ by: 'bob', prompt: 'Go.', startedAt: START, runId: '8', attempt: 2 },
       ...{ delivery: 'not-sent', endedAt: null },
     });
   });
 
-  it('is known by the comment that asked, whichever run handles it', () => {
+  it('identifies the turn of a command by the comment, whichever run handles it', () => {
     const leg = { matrixLeg: '{"os":"linux"}' };
-    const asked = begin({ trigger: ON_COMMENT, inputs: { ...leg, command: '/agent' } });
-    expect(asked).toMatchObject({ origin: 'review-comment:12', leg: '', by: 'alice', runId: '8' });
-    const plain = begin({ trigger: ON_COMMENT, inputs: leg });
+    const commanded = start({ trigger: ON_COMMENT, inputs: { ...leg, command: '/agent' } });
+    expect(commanded).toMatchObject({
+      origin: 'review-comment:12',
+      leg: '',
+      by: 'alice',
+      runId: '8',
+    });
+    const plain = start({ trigger: ON_COMMENT, inputs: leg });
     expect(plain).toMatchObject({ origin: 'run:8:build:__self', by: 'alice' });
     expect(plain.leg).not.toBe('');
   });
 
-  it.each(['null', '', '{}', ' null\n'])('has no leg without a matrix: %j', (matrixLeg) => {
-    expect(begin({ inputs: { matrixLeg } }).leg).toBe('');
+  it.each(['null', '', '{}', ' null\n'])('sets no leg without a matrix: %j', (matrixLeg) => {
+    expect(start({ inputs: { matrixLeg } }).leg).toBe('');
   });
 
-  it('tells the legs of a matrix apart, without what they hold', () => {
+  it('distinguishes the jobs of a matrix by a hash', () => {
     const legs = ['{"os":"linux"}', '{"os":"windows"}', '{"os":"linux"}'].map(
-      (matrixLeg) => begin({ inputs: { matrixLeg } }).leg,
+      (matrixLeg) => start({ inputs: { matrixLeg } }).leg,
     );
     for (const leg of legs) expect(leg).toMatch(/^[0-9a-f]{8}$/);
     expect(new Set(legs).size).toBe(2);
@@ -92,64 +97,64 @@ describe('the turn that a run begins', () => {
     ['a schedule', { ...PUSH, event: 'schedule' }, null],
     ['a push', PUSH, 'bob'],
     [
-      'somebody with a strange name',
+      'a user with a strange name',
       {
         ...ON_COMMENT,
         comment: { ...COMMENT, author: { ...ALICE, login: `a\n${'x'.repeat(200)}` } },
       },
       `a ${'x'.repeat(97)}…`,
     ],
-  ])('says who asked: %s', (_, trigger, by) => {
-    expect(begin({ trigger }).by).toBe(by);
+  ])('remembers who triggered the run: %s', (_, trigger, by) => {
+    expect(start({ trigger }).by).toBe(by);
   });
 
-  it('remembers a thousand characters of the prompt, and no part of a secret', () => {
+  it('remembers 1000 characters of the prompt, and no part of a secret', () => {
     const redact = (text: string): string => text.replaceAll('s3cret', '***');
     const prompt = `${'x'.repeat(997)}s3cret`;
-    expect(begin({ redact }, prompt).prompt).toBe(`${'x'.repeat(997)}***`);
-    expect(begin({ redact }, `${'x'.repeat(1000)}s3cret`).prompt).toBe('x'.repeat(1000));
-    expect(begin({}, '\u{1f680}'.repeat(501).slice(1)).prompt.isWellFormed()).toBe(true);
+    expect(start({ redact }, prompt).prompt).toBe(`${'x'.repeat(997)}***`);
+    expect(start({ redact }, `${'x'.repeat(1000)}s3cret`).prompt).toBe('x'.repeat(1000));
+    expect(start({}, '\u{1f680}'.repeat(501).slice(1)).prompt.isWellFormed()).toBe(true);
   });
 });
 
-describe('what goes out', () => {
-  it.each<[string, Facts, string]>([
-    ['without a command the prompt', {}, 'Be brief.'],
-    ['whoever commented', { trigger: ON_COMMENT }, 'Be brief.'],
+describe('promptOf returns', () => {
+  it.each<[string, Parts, string]>([
+    ['the prompt without a command', {}, 'Be brief.'],
+    ['the prompt without a command, even for a comment', { trigger: ON_COMMENT }, 'Be brief.'],
     [
-      'with a command all of it',
+      'the prompt, the text of the comment and its context with a command',
       { trigger: ON_COMMENT, inputs: { command: '/agent' }, text: 'Add tests.' },
       'Be brief.\n\nAdd tests.\n\nContext: this was written on the file "a.ts", line 3.',
     ],
-    ['with nothing but a command the prompt', { inputs: { command: '/agent' } }, 'Be brief.'],
-  ])('%s', (_, facts, prompt) => {
-    expect(promptOf(contextOf(facts))).toBe(prompt);
+    ['the prompt for a command without a text', { inputs: { command: '/agent' } }, 'Be brief.'],
+  ])('%s', (_, parts, prompt) => {
+    expect(promptOf(contextOf(parts))).toBe(prompt);
   });
 });
 
-describe('the jobs that are meant', () => {
+describe('whichJobs', () => {
   const whole = (...jobs: readonly LedgerJob[]): Memory =>
     ok({ ledger: ledger(...jobs), isWhole: true });
-  const meant = (
+  const jobsFor = (
     memory: Memory,
     inputs: Partial<RunContext['inputs']> = {},
     conversation: number | null = 7,
   ) => whichJobs({ ...contextOf({ inputs }), conversation, memory: Promise.resolve(memory) });
 
   it.each<[string, Partial<RunContext['inputs']>, number | null, object]>([
-    ['those that are named', { jobIds: ['a', 'b'] }, 7, ok(['a', 'b'])],
-    ['else the one that is remembered', {}, 7, ok(['known'])],
-    ['which is none without a conversation', {}, null, problem(JOB_ID_MISSING)],
-    ['and none without comments', { comment: false }, 7, problem(JOB_ID_MISSING)],
-  ])('%s', async (_, inputs, conversation, expected) => {
-    expect(await meant(whole(job('known')), inputs, conversation)).toEqual(expected);
+    ['the jobs of job-id', { jobIds: ['a', 'b'] }, 7, ok(['a', 'b'])],
+    ['the job of the comment without job-id', {}, 7, ok(['known'])],
+    ['a problem without a conversation', {}, null, problem(JOB_ID_MISSING)],
+    ['a problem if comment is false', { comment: false }, 7, problem(JOB_ID_MISSING)],
+  ])('returns %s', async (_, inputs, conversation, expected) => {
+    expect(await jobsFor(whole(job('known')), inputs, conversation)).toEqual(expected);
   });
 
   it.each<[string, Memory]>([
     ['that got a message', whole(job('a', turn()))],
-    ['that was only looked at', whole(job('a'))],
-  ])('are the only one that is remembered: %s', async (_, memory) => {
-    expect(await meant(memory)).toEqual(ok(['a']));
+    ['that was only polled', whole(job('a'))],
+  ])('returns the only job of the comment, one %s', async (_, memory) => {
+    expect(await jobsFor(memory)).toEqual(ok(['a']));
   });
 
   it.each<[Memory, RegExp]>([
@@ -160,8 +165,8 @@ describe('the jobs that are meant', () => {
     [whole(), /names an agent job here yet/],
     [null, /names an agent job here yet/],
     [whole(job('a'), job('b', turn())), /2 jobs: a, b\. .* "job-id: a"/],
-  ])('are otherwise not clear: %#', async (memory, why) => {
-    const jobs = await meant(memory);
+  ])('otherwise explains what is missing: %#', async (memory, why) => {
+    const jobs = await jobsFor(memory);
     expect(jobs.kind === 'problem' && reasonToText(jobs.problem)).toMatch(why);
   });
 });

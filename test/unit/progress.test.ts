@@ -6,24 +6,24 @@ import { conclude } from '../../src/report/finish.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { record, state } from './record.ts';
-import { finished, stand } from './stand.ts';
+import { finishedRun, recordingRuntime } from './recording-runtime.ts';
 
 type JobEvent = Change & { readonly state: JobState };
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** A log that takes down what people get to read, groups as `[title]`, and a clock that is set. */
-function takeDown() {
-  const said: string[] = [];
-  const debugged: string[] = [];
+/** A log that records its lines, with groups as `[title]`, and a clock that the test sets. */
+function recordLog() {
+  const logged: string[] = [];
+  const debugLogged: string[] = [];
   const log = (text: string): void => {
-    said.push(text);
+    logged.push(text);
   };
   const group = (title: string): void => log(`[${title}]`);
   const all: Log = {
     info: log,
-    debug: (text) => debugged.push(text),
+    debug: (text) => debugLogged.push(text),
     notice: log,
     warning: log,
     error: log,
@@ -32,38 +32,38 @@ function takeDown() {
   };
   const time = { now: 0 };
   const clock = { startedAt: 0, now: () => time.now, sleep: async () => {} };
-  return { said, debugged, log: all, time, clock };
+  return { logged, debugLogged, log: all, time, clock };
 }
 
-function teller(...given: Parameters<typeof createProgress>): (event: JobEvent) => void {
+function startProgress(...given: Parameters<typeof createProgress>): (event: JobEvent) => void {
   const progress = createProgress(...given);
   return (event) => progress(event, event.state);
 }
 
-/** What the log says of events that are a minute apart. */
-function narrate(jobs: number, ...events: readonly JobEvent[]): readonly string[] {
-  const { said, log, time, clock } = takeDown();
-  const tell = teller(log, clock, jobs);
+/** The lines that the log has for events that are a minute apart. */
+function linesFor(jobs: number, ...events: readonly JobEvent[]): readonly string[] {
+  const { logged, log, time, clock } = recordLog();
+  const report = startProgress(log, clock, jobs);
   for (const event of events) {
-    tell(event);
+    report(event);
     time.now += MINUTE_MS;
   }
-  return said;
+  return logged;
 }
 
 function job(turn: Partial<Turn>, status: string | null = null, jobId = 'j'): JobState {
   const open = { delivery: 'not-sent', result: 'error', endedAt: null } as const;
-  const seen = status === null ? null : record({ status });
-  return state({ jobId, record: seen }, { ...open, ...turn });
+  const polled = status === null ? null : record({ status });
+  return state({ jobId, record: polled }, { ...open, ...turn });
 }
 
 const status = { kind: 'status' } as const;
 
-describe('one job', () => {
-  it('a message that may have been lost is looked for, which is neither before it nor after', () => {
+describe('the log of one job', () => {
+  it('has its own group while the job is polled for a message that may be lost', () => {
     const doubt = job({ delivery: 'unknown' }, 'active');
     expect(
-      narrate(
+      linesFor(
         1,
         { ...status, state: job({}, 'completed') },
         { kind: 'sending', state: job({ delivery: 'unknown' }) },
@@ -85,46 +85,46 @@ describe('one job', () => {
   it.each([
     [200, ', 3 min 20 s ago'],
     [0, ''],
-  ])('a re-run %i s after the message of an earlier attempt', (seconds, ago) => {
+  ])('in a re-run shows that the message was sent %i s ago', (seconds, ago) => {
     const doubt = job({ delivery: 'unknown' }, 'active');
     const sentAt = 2 * MINUTE_MS - seconds * 1000;
     expect(
-      narrate(
+      linesFor(
         1,
-        { kind: 'doubted', why: ours('Nobody knows.'), pollMs: 30_000, state: doubt },
+        { kind: 'doubted', why: ours('It is not known.'), pollMs: 30_000, state: doubt },
         { ...status, state: doubt },
         { kind: 'resumed', state: job({ delivery: 'sent', sentAt }) },
       ),
     ).toEqual([
       '[Polling]',
-      'Nobody knows. Polling for up to 30 s to see whether job j got the message.',
+      'It is not known. Polling for up to 30 s to see whether job j got the message.',
       'Job j is active.',
       `An earlier attempt sent the message to job j${ago}; it is not sent again.`,
     ]);
   });
 
   it('has at most 25 lines in 12 minutes', () => {
-    const { said, log, time, clock } = takeDown();
-    const tell = teller(log, clock, 1);
+    const { logged, log, time, clock } = recordLog();
+    const report = startProgress(log, clock, 1);
     const sent = job({ delivery: 'sent', sentAt: 0 }, 'active');
-    tell({ ...status, state: job({}, 'completed') });
-    tell({ kind: 'sending', state: job({}) });
-    tell({ kind: 'delivered', state: sent });
-    tell({ ...status, state: sent });
+    report({ ...status, state: job({}, 'completed') });
+    report({ kind: 'sending', state: job({}) });
+    report({ kind: 'delivered', state: sent });
+    report({ ...status, state: sent });
     for (; time.now < 12 * MINUTE_MS; time.now += 10_000) {
       const remainingMs = 30 * MINUTE_MS - time.now;
-      tell({ kind: 'waiting', nextPollMs: 10_000, remainingMs, state: sent });
+      report({ kind: 'waiting', nextPollMs: 10_000, remainingMs, state: sent });
     }
-    tell({ kind: 'ended', state: sent });
-    expect(said.length).toBeGreaterThan(10);
-    expect(said.length).toBeLessThanOrEqual(25);
-    expect(said.at(-1)).toBe(
+    report({ kind: 'ended', state: sent });
+    expect(logged.length).toBeGreaterThan(10);
+    expect(logged.length).toBeLessThanOrEqual(25);
+    expect(logged.at(-1)).toBe(
       'Job j is still active, 11 min after the message; 19 min remain, the next poll is in 10 s.',
     );
   });
 });
 
-describe('many jobs', () => {
+describe('the log of many jobs', () => {
   const waiting = { kind: 'waiting', nextPollMs: 5000, remainingMs: 10 * MINUTE_MS } as const;
   const sent = job({ delivery: 'sent', sentAt: -9000 }, 'active');
   const ended = (jobId: string, turn: Partial<Turn>, prLink: string | null = null): JobEvent => ({
@@ -132,11 +132,11 @@ describe('many jobs', () => {
     state: state({ jobId, record: record({ prLink }) }, turn),
   });
 
-  it('have a line each when they end, and the counts each minute', () => {
+  it('has a line for each job that ends, and the counts every minute', () => {
     const prLink = 'https://github.com/octo/docs/pull/104';
     const took = { result: 'failed', sentAt: 0, endedAt: 474_000 } as const;
     expect(
-      narrate(
+      linesFor(
         3,
         { ...status, state: sent },
         { ...waiting, state: sent },
@@ -160,20 +160,20 @@ describe('many jobs', () => {
   const deliver = (kind: 'delivered' | 'resumed', count: number): readonly JobEvent[] =>
     Array.from({ length: count }, (_, n) => ({ kind, state: { ...sent, jobId: `job-${n}` } }));
   const countersOf = (jobs: number, ...events: readonly JobEvent[]): readonly string[] =>
-    narrate(jobs, ...events).filter((line) => !line.startsWith('After'));
+    linesFor(jobs, ...events).filter((line) => !line.startsWith('After'));
 
   it.each([
     [3, ['3 of 3 sent.']],
     [45, ['20 of 45 sent.', '40 of 45 sent.', '45 of 45 sent.']],
-  ])('count the messages of %i jobs: %j', (count, lines) => {
+  ])('counts the messages to %i jobs: %j', (count, lines) => {
     expect(countersOf(count, ...deliver('delivered', count))).toEqual(lines);
   });
 
-  it('count a tenth of 500 messages at a time', () => {
+  it('counts 500 messages in tenths', () => {
     expect(countersOf(500, ...deliver('delivered', 500))).toHaveLength(10);
   });
 
-  it('count what earlier attempts sent, and those that got none', () => {
+  it('counts the messages of earlier attempts, and the jobs without a message', () => {
     const events = [
       ...deliver('resumed', 2),
       ended('x', { result: 'skipped', delivery: 'not-sent' }),
@@ -184,22 +184,22 @@ describe('many jobs', () => {
     ]);
   });
 
-  it('only count messages that nobody waits for', () => {
+  it('has no line for a job that ends after its message is sent', () => {
     const [one] = deliver('delivered', 1) as [JobEvent];
     expect(countersOf(1 + 1, one, ended('job-0', { result: 'sent' }))).toEqual([]);
   });
 
-  it('tell everything to those who debug', () => {
-    const { debugged, log, clock } = takeDown();
-    const tell = teller(log, clock, 2);
+  it('has events without a line of their own as debug lines', () => {
+    const { debugLogged, log, clock } = recordLog();
+    const report = startProgress(log, clock, 2);
     const busy = { kind: 'missed', why: ours('It is busy.'), afterMs: 5000, state: sent } as const;
     for (const event of [{ kind: 'sending', state: sent }, ...deliver('delivered', 1)] as const) {
-      tell(event);
+      report(event);
     }
-    tell({ ...status, state: sent });
-    tell({ ...status, state: job({ delivery: 'sent' }) });
-    for (let n = 0; n < 3; n++) tell(busy);
-    expect(debugged).toEqual([
+    report({ ...status, state: sent });
+    report({ ...status, state: job({ delivery: 'sent' }) });
+    for (let n = 0; n < 3; n++) report(busy);
+    expect(debugLogged).toEqual([
       'Sending the message to job j.',
       'The message to job job-0 is sent.',
       'Job j is active.',
@@ -208,10 +208,10 @@ describe('many jobs', () => {
     ]);
   });
 
-  it('tell the first problems at once, and count the others', () => {
+  it('has the first two problems at once, and then at most one per minute', () => {
     const why = ours('It is busy.');
     const missed = { kind: 'missed', why, afterMs: 5000, state: sent } as const;
-    const problems = narrate(
+    const problems = linesFor(
       2,
       { kind: 'held', why, afterMs: 5000, state: sent },
       { kind: 'warning', text: 'It is odd.', state: sent },
@@ -238,11 +238,11 @@ describe('many jobs', () => {
   });
 });
 
-describe('a log that can be read', () => {
-  /** All that a run says of jobs that end one after the other within an hour, all of them badly. */
+describe('the length of the log', () => {
+  /** The whole log of a run with jobs that all fail, one after the other, within an hour. */
   async function linesOf(jobs: number): Promise<readonly string[]> {
-    const { said, log, time, clock } = takeDown();
-    const tell = teller(log, clock, jobs);
+    const { logged, log, time, clock } = recordLog();
+    const report = startProgress(log, clock, jobs);
     const ids = Array.from({ length: jobs }, (_, n) => `job-${n}`);
     const sent = (jobId: string): JobState => job({ delivery: 'sent', sentAt: 0 }, 'active', jobId);
     const failed = (jobId: string): JobState =>
@@ -251,28 +251,30 @@ describe('a log that can be read', () => {
         { result: 'failed', sentAt: 0, endedAt: time.now, reason: ours('It failed.') },
       );
     for (const id of ids) {
-      tell({ kind: 'sending', state: sent(id) });
-      tell({ kind: 'delivered', state: sent(id) });
-      tell({ ...status, state: sent(id) });
-      tell({ kind: 'missed', why: ours('Busy.'), afterMs: 1000, state: sent(id) });
+      report({ kind: 'sending', state: sent(id) });
+      report({ kind: 'delivered', state: sent(id) });
+      report({ ...status, state: sent(id) });
+      report({ kind: 'missed', why: ours('Busy.'), afterMs: 1000, state: sent(id) });
     }
     for (const [index, id] of ids.entries()) {
       while (time.now < ((index + 1) * HOUR_MS) / (jobs + 1)) {
         time.now += 5000;
-        tell({ kind: 'waiting', nextPollMs: 5000, remainingMs: HOUR_MS, state: sent(id) });
-        tell({ kind: 'missed', why: ours('Busy.'), afterMs: 1000, state: sent(id) });
+        report({ kind: 'waiting', nextPollMs: 5000, remainingMs: HOUR_MS, state: sent(id) });
+        report({ kind: 'missed', why: ours('Busy.'), afterMs: 1000, state: sent(id) });
       }
-      tell({ kind: 'ended', state: failed(id) });
+      report({ kind: 'ended', state: failed(id) });
     }
-    const { runtime } = stand({ log });
-    await conclude(finished(runtime, ids.map(failed), { urls: [], unwritten: '', reviewed: [] }));
-    return said;
+    const { runtime } = recordingRuntime({ log });
+    await conclude(
+      finishedRun(runtime, ids.map(failed), { urls: [], unwritten: '', reviewed: [] }),
+    );
+    return logged;
   }
 
   it.each([
     [60, 150],
     [500, 800],
-  ])('%i jobs stay under %i lines', async (jobs, limit) => {
+  ])('for %i jobs is less than %i lines', async (jobs, limit) => {
     const lines = await linesOf(jobs);
     expect(lines.filter((line) => /^\[\d+\/\d+\] failed/.test(line))).toHaveLength(jobs);
     expect(lines.filter((line) => /^After \d+ min/.test(line)).length).toBeGreaterThan(57);

@@ -12,112 +12,112 @@ const SILENT = (): void => {};
 interface Simulation extends AsyncDisposable {
   readonly sim: GitHubSimulation;
   readonly reactions: Reactions;
-  readonly said: readonly string[];
-  /** What is to be seen on the comment. */
+  readonly debugLines: readonly string[];
+  /** The reactions to the comment. */
   shown(): readonly string[];
 }
 
 async function simulate(options: GitHubOptions = {}, to?: Reactable | null): Promise<Simulation> {
   const sim = await simulateGitHub(options);
   const { id } = sim.github.addComment(NUMBER, 'alice', '/agent go');
-  const said: string[] = [];
+  const debugLines: string[] = [];
   const log: Log = {
     ...{ info: SILENT, notice: SILENT, warning: SILENT, error: SILENT, group: SILENT },
-    ...{ debug: (text) => said.push(text), endGroup: SILENT },
+    ...{ debug: (text) => debugLines.push(text), endGroup: SILENT },
   };
   const comment = to === undefined ? ({ kind: 'comment', id, nodeId: '' } as const) : to;
   return {
-    ...{ sim, said },
+    ...{ sim, debugLines },
     reactions: new Reactions(comment, () => sim.connect(), log),
     shown: () => sim.github.reactions.map(({ content }) => content),
     [Symbol.asyncDispose]: () => sim[Symbol.asyncDispose](),
   };
 }
 
-describe('the claim', () => {
-  const of = ({ sim, reactions }: Simulation): Promise<Claim> => sim.drive(reactions.claim());
+describe('a claim', () => {
+  const claim = ({ sim, reactions }: Simulation): Promise<Claim> => sim.drive(reactions.claim());
 
-  it('is ours where the rocket is new, and asked for once', async () => {
+  it('succeeds if the reaction is new, and makes one call', async () => {
     await using one = await simulate();
-    expect(await of(one)).toBe('ours');
-    expect(await of(one)).toBe('ours');
+    expect(await claim(one)).toBe('ours');
+    expect(await claim(one)).toBe('ours');
     expect(one.shown()).toEqual(['rocket']);
     expect(one.sim.names()).toEqual([REACT]);
   });
 
-  it('is taken where the same identity has given it before', async () => {
+  it('is taken if the same user added the reaction before', async () => {
     await using one = await simulate();
     const [comment] = one.sim.github.comments(NUMBER);
     const rocket = { subject: 'issue_comment', content: 'rocket', id: comment?.id ?? 0 } as const;
     one.sim.github.addReaction({ ...rocket, user: ACTIONS });
-    expect(await of(one)).toBe('taken');
+    expect(await claim(one)).toBe('taken');
   });
 
-  it('is ours although somebody else has given it, or another one', async () => {
+  it('succeeds if only someone else added the reaction, or the same user another one', async () => {
     await using one = await simulate();
     const [comment] = one.sim.github.comments(NUMBER);
     const to = { subject: 'issue_comment', id: comment?.id ?? 0 } as const;
     one.sim.github.addReaction({ ...to, content: 'rocket', user: 'alice' });
     one.sim.github.addReaction({ ...to, content: 'eyes', user: ACTIONS });
-    expect(await of(one)).toBe('ours');
+    expect(await claim(one)).toBe('ours');
   });
 
-  it('is tried once more, and then has failed', async () => {
+  it('is retried once, and fails if that fails too', async () => {
     let fails = 1;
     await using one = await simulate({ on: () => (fails-- > 0 ? { status: 502 } : undefined) });
-    expect(await of(one)).toBe('ours');
+    expect(await claim(one)).toBe('ours');
     await using two = await simulate({ on: () => ({ status: 502 }) });
-    expect(await of(two)).toBe('failed');
+    expect(await claim(two)).toBe('failed');
     expect(two.sim.names()).toEqual([REACT, REACT]);
     const why = 'The reaction rocket was not added: GitHub answered 502.';
-    expect(two.said).toEqual([why, why]);
+    expect(two.debugLines).toEqual([why, why]);
   });
 
-  it('has failed where the answer got lost: nobody can tell whose it is', async () => {
+  it('fails if the response is lost', async () => {
     await using one = await simulate({ trouble: { loses: ({ nth }) => nth === 1 } });
-    expect(await of(one)).toBe('failed');
+    expect(await claim(one)).toBe('failed');
   });
 
-  it('is refused where the token may not react', async () => {
+  it('is refused if the token cannot add reactions', async () => {
     await using one = await simulate({ readOnly: true });
-    expect(await of(one)).toBe('refused');
+    expect(await claim(one)).toBe('refused');
     expect(one.sim.names()).toEqual([REACT]);
   });
 
-  it('has failed where the comment is gone: another run may have claimed it before', async () => {
+  it('fails if the comment is deleted, because another run may have claimed it before', async () => {
     await using one = await simulate({}, { kind: 'comment', id: 1, nodeId: '' });
-    expect(await of(one)).toBe('failed');
+    expect(await claim(one)).toBe('failed');
   });
 
-  it('is none on a review, which tells nothing, and is asked for once', async () => {
+  it('is not possible on a review, and makes one call', async () => {
     await using one = await simulate({}, { kind: 'review', id: 1, nodeId: 'PRR_1' });
-    expect(await of(one)).toBe('none');
+    expect(await claim(one)).toBe('none');
     expect(one.shown()).toEqual(['rocket']);
     await using two = await simulate(
       { readOnly: true },
       { kind: 'review', id: 1, nodeId: 'PRR_1' },
     );
-    expect(await of(two)).toBe('none');
+    expect(await claim(two)).toBe('none');
     expect(two.sim.names()).toEqual(['react']);
   });
 
-  it('is ours where nobody has written a command', async () => {
+  it('succeeds without a call if no comment triggered the run', async () => {
     await using one = await simulate({}, null);
-    expect(await of(one)).toBe('ours');
+    expect(await claim(one)).toBe('ours');
     expect(one.sim.names()).toEqual([]);
   });
 
   it('is refused without a token', async () => {
     const refuse = () => Promise.reject(new GitHubError(401, 'github-token is empty'));
-    const said: string[] = [];
-    const log = { debug: (text: string) => void said.push(text) } as unknown as Log;
+    const debugLines: string[] = [];
+    const log = { debug: (text: string) => void debugLines.push(text) } as unknown as Log;
     const reactions = new Reactions({ kind: 'comment', id: 1, nodeId: '' }, refuse, log);
     expect(await reactions.claim()).toBe('refused');
-    expect(said).toContain('The reaction rocket was not added: github-token is empty.');
+    expect(debugLines).toContain('The reaction rocket was not added: github-token is empty.');
   });
 });
 
-it('another reaction says whether it was there before as well', async () => {
+it('show also returns whether the reaction is new', async () => {
   await using one = await simulate();
   const [comment] = one.sim.github.comments(NUMBER);
   const again = { kind: 'comment', id: comment?.id ?? 0, nodeId: '' } as const;
@@ -128,8 +128,8 @@ it('another reaction says whether it was there before as well', async () => {
   expect(await new Reactions(null, () => one.sim.connect(), log).show('confused')).toBe('ours');
 });
 
-describe('the rocket', () => {
-  it('is taken back if it was ours', async () => {
+describe('the reaction of a claim', () => {
+  it('is removed on release', async () => {
     await using one = await simulate();
     await one.sim.drive(one.reactions.claim());
     one.reactions.release();
@@ -137,7 +137,7 @@ describe('the rocket', () => {
     expect(one.shown()).toEqual([]);
   });
 
-  it('stays if it was not ours', async () => {
+  it('is not removed if it was added before', async () => {
     await using one = await simulate();
     const [comment] = one.sim.github.comments(NUMBER);
     const rocket = { subject: 'issue_comment', content: 'rocket', id: comment?.id ?? 0 } as const;
@@ -148,26 +148,26 @@ describe('the rocket', () => {
     expect(one.shown()).toEqual(['rocket']);
   });
 
-  it('is taken back only if it was given', async () => {
+  it('is not removed without a claim', async () => {
     await using one = await simulate();
     one.reactions.release();
     await one.sim.drive(one.reactions.settled());
     expect(one.sim.names()).toEqual([]);
   });
 
-  it('that cannot be taken back stays, and holds up nothing', async () => {
+  it('stays without an error if it cannot be removed', async () => {
     await using one = await simulate({
       on: ({ method }) => (method === 'DELETE' ? { status: 502 } : undefined),
     });
     await one.sim.drive(one.reactions.claim());
     one.reactions.release();
     await one.sim.drive(one.reactions.settled());
-    expect(one.said).toEqual(['The reaction rocket was not removed: GitHub answered 502.']);
+    expect(one.debugLines).toEqual(['The reaction rocket was not removed: GitHub answered 502.']);
   });
 });
 
-describe('what is shown', () => {
-  it('is there once all is settled', async () => {
+describe('show', () => {
+  it('adds reactions before settled resolves', async () => {
     await using one = await simulate();
     void one.reactions.show('eyes');
     void one.reactions.show('hooray');
@@ -175,7 +175,7 @@ describe('what is shown', () => {
     expect(one.shown().toSorted()).toEqual(['eyes', 'hooray']);
   });
 
-  it('is nothing without a comment', async () => {
+  it('makes no call without a comment', async () => {
     await using one = await simulate({}, null);
     void one.reactions.show('eyes');
     one.reactions.release();
@@ -183,11 +183,11 @@ describe('what is shown', () => {
     expect(one.sim.names()).toEqual([]);
   });
 
-  it('changes nothing where it fails', async () => {
+  it('only writes a debug line if it fails', async () => {
     await using one = await simulate({ readOnly: true });
     void one.reactions.show('confused');
     await one.sim.drive(one.reactions.settled());
-    expect(one.said).toEqual([
+    expect(one.debugLines).toEqual([
       expect.stringMatching(/^The reaction confused was not added: GitHub answered 403/),
     ]);
   });

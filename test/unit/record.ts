@@ -6,7 +6,7 @@ import { type JobRecord, type JobState, newTurn, type Turn } from '../../src/tur
 /** When the turns of a test start. */
 export const START = Date.UTC(2026, 10, 21, 12);
 
-/** A job record with defaults for what a test does not care about. */
+/** A job record, with defaults. */
 export function record(parts: Partial<JobRecord> = {}): JobRecord {
   return {
     id: 'job-1',
@@ -21,7 +21,7 @@ export function record(parts: Partial<JobRecord> = {}): JobRecord {
   };
 }
 
-/** A turn whose message is out, and that this run has done its part of. */
+/** A turn with a sent message, on which the run has stopped working. */
 export function turn(parts: Partial<Turn> = {}): Turn {
   const start = {
     ...{ origin: 'run:1:job:step', leg: '', mark: 'mark-1', by: null, prompt: 'Go.' },
@@ -38,7 +38,7 @@ export function turn(parts: Partial<Turn> = {}): Turn {
   };
 }
 
-/** A job that nothing is known of but what the test says, with such a turn. */
+/** The state of a job with such a turn. By default, it was never polled. */
 export function state(parts: Partial<JobState> = {}, turnParts: Partial<Turn> = {}): JobState {
   return {
     jobId: 'job-1',
@@ -51,14 +51,14 @@ export function state(parts: Partial<JobState> = {}, turnParts: Partial<Turn> = 
   };
 }
 
-/** The same as data, in which reasons are the texts that logs and outputs show. */
+/** The same as plain data, with each reason as the text that logs and outputs show. */
 export function readable(value: unknown): unknown {
   const toText = (key: string, part: unknown): unknown =>
     key === 'reason' && Array.isArray(part) ? reasonToText(part) : part;
   return JSON.parse(JSON.stringify(value, toText));
 }
 
-/** What is remembered of a job: its turns, the newest first. */
+/** A job in the ledger: its turns, the newest first. */
 export function job(id: string, ...turns: readonly Turn[]): LedgerJob {
   return { id, record: null, turns };
 }

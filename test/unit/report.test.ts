@@ -21,15 +21,15 @@ function show(jobs: readonly LedgerJob[], parts: Partial<Ledger> = {}): readonly
   return renderLedger({ jobs, trimmed: null, ...parts }, SITE).split('\n\n');
 }
 
-describe('the comment on one job', () => {
-  it('says how it stands, then where to look, and in the end what it is', () => {
+describe('the comment for one job', () => {
+  it('has the result, then the links, the prompt and the details of the job', () => {
     const parts = { by: 'alice', sentAt: START, endedAt: START + 744_000, prompt: 'Say more.' };
-    const seen = record({
+    const polled = record({
       prLink: PULL,
       source: { repository: 'https://github.com/octo/docs.git', ref: 'agent/fix' },
     });
     const completed = { result: 'completed', confirmed: true, prLinkChange: 'updated' } as const;
-    expect(show([job([turn({ ...parts, ...completed })], { record: seen })])).toEqual([
+    expect(show([job([turn({ ...parts, ...completed })], { record: polled })])).toEqual([
       '### <span aria-hidden="true">✅</span> Agent completed: pull request updated',
       `[octo/docs#12](${PULL}) · 12 min 24 s · asked by \`alice\` · ${LOG}`.replace(
         /^\S+/,
@@ -40,7 +40,7 @@ describe('the comment on one job', () => {
     ]);
   });
 
-  it('that is new says who asked what, for the e-mail', () => {
+  it('begins with the user and the prompt if it is new, for the email', () => {
     expect(show([job([turn({ ...SENDING, by: 'alice', prompt: 'Say more.' })])])).toEqual([
       `### ${SENDING_ICON} \`alice\` asked the agent: \`Say more.\``,
       `started 12:00 UTC · ${LOG}`,
@@ -51,31 +51,33 @@ describe('the comment on one job', () => {
   it.each([
     ['is long', 'x'.repeat(130), `\`${'x'.repeat(119)}…\``, `\`${'x'.repeat(130)}\``],
     ['has lines', 'One.\nTwo.', '`One. Two.`', '```text\nOne.\nTwo.\n```'],
-  ])('that is new shows a prompt below that %s', (_, prompt, title, quoted) => {
+  ])('shows the prompt again below if it is new and the prompt %s', (_, prompt, title, quoted) => {
     const [heading, , below] = show([job([turn({ ...SENDING, prompt })])]);
     expect(heading).toBe(`### ${SENDING_ICON} The agent got a message: ${title}`);
     expect(below).toBe(quoted);
   });
 
-  it('says since when the agent works, never for how long', () => {
-    const [heading, facts] = show([job([turn(WORKING)])]);
+  it('shows when the agent started, not how long it has worked', () => {
+    const [heading, details] = show([job([turn(WORKING)])]);
     expect(heading).toBe(`### ${SENDING_ICON} Agent is working`);
-    expect(facts).toBe(`started 12:00 UTC · ${LOG}`);
+    expect(details).toBe(`started 12:00 UTC · ${LOG}`);
   });
 
-  it.each([0, 400])('says nothing of a time of %i ms', (ms) => {
-    const [, facts] = show([job([turn({ result: 'failed', sentAt: START, endedAt: START + ms })])]);
-    expect(facts).toBe(LOG);
+  it.each([0, 400])('does not show a time of %i ms', (ms) => {
+    const [, details] = show([
+      job([turn({ result: 'failed', sentAt: START, endedAt: START + ms })]),
+    ]);
+    expect(details).toBe(LOG);
   });
 
-  it('gives the reason as a sentence, once it is more than what may become true', () => {
+  it('shows the reason as a sentence, only after the turn has ended', () => {
     const reason = sentence`The agent failed on job ${'job-1'}.`;
     const failed = turn({ result: 'failed', reason });
     expect(show([job([failed])])).toContain('The agent failed on job `job-1`.');
     expect(show([job([{ ...failed, ...WORKING }])]).join()).not.toContain('failed');
   });
 
-  it('shows at most 12 lines of a prompt, and says so', () => {
+  it('shows at most 12 lines of a prompt, with a note', () => {
     const prompt = Array.from({ length: 13 }, (_, n) => `line ${n + 1}`).join('\n');
     const [, , quoted, note] = show([job([turn({ prompt })])]);
     expect(quoted?.split('\n')).toHaveLength(14);
@@ -83,7 +85,7 @@ describe('the comment on one job', () => {
     expect(note).toBe('<sub>Only the first 12 lines are shown.</sub>');
   });
 
-  it('to which nothing was sent is what was seen of it', () => {
+  it('shows the last status if no message was sent', () => {
     expect(show([job([], { record: record({ status: 'active', prLink: PULL }) })])).toEqual([
       `### ${SENDING_ICON} Agent is working`,
       `**[octo/docs#12](${PULL})**`,
@@ -92,7 +94,7 @@ describe('the comment on one job', () => {
     ]);
   });
 
-  it('lists earlier messages in a line each, and claims no end that nobody saw', () => {
+  it('lists earlier messages, one per line, with no result that was not polled', () => {
     const earlier = [
       turn({ result: 'failed', by: 'alice', prompt: 'x'.repeat(80), attempt: 2 }),
       turn(WORKING),
@@ -106,13 +108,13 @@ describe('the comment on one job', () => {
     ]);
   });
 
-  it('shows no message that somebody else had', () => {
+  it('does not show a message that another run sends', () => {
     const withdrawn = turn({ result: 'skipped', delivery: 'not-sent' });
     expect(show([job([withdrawn])])).toEqual(['No message was sent to an agent.']);
     expect(show([job([turn(), withdrawn])]).join()).not.toContain('earlier');
   });
 
-  it('says that it was shortened', () => {
+  it('has a note if older messages were removed', () => {
     expect(show([job([turn()])], { trimmed: '1' }).at(-1)).toBe(
       '<sub>Older messages were removed from this comment for lack of room.</sub>',
     );
@@ -123,22 +125,22 @@ describe('the comment on one job', () => {
     ['https://bitbucket.org/a/b/pull-requests/7', 'a/b#7'],
     ['https://github.com/_a_/b/pull/7', '\\_a\\_/b#7'],
   ])('names the pull request %s: %s', (prLink, label) => {
-    const [, facts] = show([job([turn()], { record: record({ prLink }) })]);
-    expect(facts).toContain(`**[${label}](${prLink})** · `);
+    const [, details] = show([job([turn()], { record: record({ prLink }) })]);
+    expect(details).toContain(`**[${label}](${prLink})** · `);
   });
 
-  it('leaves out a link that somebody put into the comment', () => {
-    const seen = record({ prLink: 'https://evil.example/?x=(y)' });
-    expect(show([job([turn()], { record: seen })]).join()).not.toContain('evil');
+  it('leaves out a link that someone added to the data', () => {
+    const polled = record({ prLink: 'https://evil.example/?x=(y)' });
+    expect(show([job([turn()], { record: polled })]).join()).not.toContain('evil');
   });
 });
 
-describe('the comment on several jobs', () => {
-  const row = (id: string, parts: Partial<Turn>, seen = record({ prLink: PULL })): LedgerJob =>
-    job([turn(parts)], { id, record: seen });
+describe('the comment for several jobs', () => {
+  const row = (id: string, parts: Partial<Turn>, polled = record({ prLink: PULL })): LedgerJob =>
+    job([turn(parts)], { id, record: polled });
   const failed = { result: 'failed', sentAt: START, endedAt: START + 474_000 } as const;
 
-  it('has their counts, the prompt once, and a table of them, the worst first', () => {
+  it('has the counts, the prompt once, and a table of the jobs, the worst first', () => {
     const reason = sentence`The agent failed on job ${'b'}.`;
     const jobs = [row('a', { by: 'alice' }), row('b', { ...failed, by: 'alice', reason })];
     expect(show(jobs)).toEqual([
@@ -155,22 +157,22 @@ describe('the comment on several jobs', () => {
     ]);
   });
 
-  it('that is new says who asked what', () => {
+  it('begins with the user and the prompt if it is new', () => {
     const jobs = ['a', 'b'].map((id) => row(id, { ...SENDING, by: 'alice' }));
-    const [heading, facts] = show(jobs);
+    const [heading, details] = show(jobs);
     expect(heading).toBe(`### ${SENDING_ICON} \`alice\` asked 2 agent jobs: \`Go.\``);
-    expect(facts).toBe(`started 12:00 UTC · ${LOG}`);
+    expect(details).toBe(`started 12:00 UTC · ${LOG}`);
   });
 
-  it('tells those apart that have not all in common', () => {
+  it('has columns for the prompt and the log if they differ', () => {
     const other = { prompt: 'Stop.', runId: '2', by: 'bob', startedAt: START + 60_000 };
     const far = record({ prLink: 'https://github.com/octo/site/pull/3' });
-    const [heading, facts, table] = show([
+    const [heading, details, table] = show([
       row('a', WORKING),
       row('b', { ...WORKING, ...other }, far),
     ]);
     expect(heading).toBe(`### ${SENDING_ICON} 0 of 2 agent jobs done`);
-    expect(facts).toBe('2 working');
+    expect(details).toBe('2 working');
     expect(table?.split('\n')).toEqual([
       '| Result | Link | Time | Job | Prompt | Log |',
       '| --- | --- | --- | --- | --- | --- |',
@@ -180,7 +182,7 @@ describe('the comment on several jobs', () => {
     ]);
   });
 
-  it('gives one reason once', () => {
+  it('shows the same reason only once', () => {
     const reasonOf = (id: string) => sentence`Job ${id} was archived.`;
     const jobs = ['a', 'b', 'c'].map((id) => row(id, { result: 'archived', reason: reasonOf(id) }));
     const other = row('d', { result: 'cancelled', reason: ours('It was cancelled.') });
@@ -189,18 +191,18 @@ describe('the comment on several jobs', () => {
     );
   });
 
-  it('has jobs to which nothing was sent among them', () => {
-    const [heading, facts] = show([row('a', failed), job([], { id: 'b', record: record() })]);
+  it('includes jobs without a message', () => {
+    const [heading, details] = show([row('a', failed), job([], { id: 'b', record: record() })]);
     expect(heading).toBe('### <span aria-hidden="true">❌</span> 1 of 2 agent jobs failed');
-    expect(facts).toBe(`1 failed · 1 completed · ${LOG}`);
+    expect(details).toBe(`1 failed · 1 completed · ${LOG}`);
   });
 
-  it('does not say when the agent started on a job to which nothing was sent', () => {
+  it('does not show when the agent started on a job without a message', () => {
     const active = job([], { id: 'b', record: record({ status: 'active' }) });
     expect(show([row('a', failed), active])[1]).toBe(`1 failed · 1 working · ${LOG}`);
   });
 
-  it.each([10, 11])('%i that need no attention are folded above 10', (count) => {
+  it.each([10, 11])('folds %i jobs that need no attention, if there are more than 10', (count) => {
     const jobs = Array.from({ length: count }, (_, n) => row(`job-${n}`, { result: 'completed' }));
     const text = show([row('x', failed), ...jobs]).join('\n\n');
     const [open = '', folded = ''] = text.split('<details>');
@@ -210,16 +212,16 @@ describe('the comment on several jobs', () => {
   });
 });
 
-describe('the summary', () => {
+describe('the job summary', () => {
   const parts = { states: [], commentUrls: [] };
   const at = (second: number) => START + second * 1000;
 
-  it('of one job says how it ended, and then the facts', () => {
+  it('for one job has the result, and then the details', () => {
     const source = { repository: 'https://github.com/octo/docs', ref: null };
     const reason = sentence`The agent failed on job ${'job-1'}.`;
-    const seen = record({ prLink: PULL, source });
+    const polled = record({ prLink: PULL, source });
     const ended = { sentAt: START, endedAt: at(0.4), confirmed: true, by: 'alice' } as const;
-    const states = [state({ record: seen, polls: 7 }, { result: 'failed', reason, ...ended })];
+    const states = [state({ record: polled, polls: 7 }, { result: 'failed', reason, ...ended })];
     expect(renderSummary({ ...parts, states })).toBe(
       [
         '## <span aria-hidden="true">❌</span> Agent failed',
@@ -238,14 +240,14 @@ describe('the summary', () => {
     );
   });
 
-  it('of a look says nothing of a message', () => {
+  it('with send: false does not mention a message', () => {
     const states = [state({ isReadOnly: true }, { result: 'active', by: 'alice' })];
     expect(renderSummary({ ...parts, states })).toBe(
       `## ${SENDING_ICON} Agent is working\n\n| Job | \`job-1\` |\n| :-- | :-- |\n`,
     );
   });
 
-  it.each([20, 21])('of several jobs folds %i completed ones above 20', (count) => {
+  it.each([20, 21])('for several jobs folds %i completed ones if more than 20', (count) => {
     const states = Array.from({ length: count }, (_, n) =>
       state({ jobId: `job-${n}` }, { result: 'completed' }),
     );
@@ -257,13 +259,13 @@ describe('the summary', () => {
     expect(text.match(/\| `job-\d+` \|/g)).toHaveLength(count);
   });
 
-  it('that came to no job says why', () => {
+  it('has the error if no job was started', () => {
     expect(renderSummary({ ...parts, problem: sentence`wait is ${'x|y'}.` })).toBe(
       '## <span aria-hidden="true">⚠️</span> Nothing was sent\n\nwait is `x¦y`.\n',
     );
   });
 
-  it('that would be too large for the runner keeps the result', () => {
+  it('keeps the result if the rest is too large for the runner', () => {
     const text = renderSummary({
       ...parts,
       states: [state({ record: record({ status: 'active' }) })],
@@ -273,12 +275,12 @@ describe('the summary', () => {
     expect(text).not.toContain('\u{1f680}');
   });
 
-  it('that is just small enough is whole', () => {
+  it('is complete if it is just small enough', () => {
     const text = renderSummary({ ...parts, unwrittenComment: 'x'.repeat(900_000) });
     expect(Buffer.byteLength(text)).toBeGreaterThan(900_000);
   });
 
-  it('of 500 jobs with the longest texts fits', () => {
+  it('is small enough for 500 jobs with the longest texts', () => {
     const states = Array.from({ length: 500 }, (_, n) => {
       const prLink = `https://github.com/o/${'r'.repeat(440)}/pull/${n}`;
       const jobId = `${'j'.repeat(250)}${n}`;
@@ -303,7 +305,7 @@ describe('the summary', () => {
   });
 
   describe('with a timeline', () => {
-    const took = (jobId: string, result: TurnResult, from: number, to: number): JobState =>
+    const timed = (jobId: string, result: TurnResult, from: number, to: number): JobState =>
       state({ jobId }, { result, sentAt: at(from), endedAt: at(to) });
     const barsOf = (states: readonly JobState[]): readonly string[] =>
       renderSummary({ ...parts, states })
@@ -311,14 +313,14 @@ describe('the summary', () => {
         .filter((line) => / : |section |leftPadding|tickInterval|axisFormat/.test(line))
         .map((line) => line.trim());
 
-    it('has a bar a job in the colour of its result, the worst first, from the message to the end', () => {
-      const cancelled = took('c', 'cancelled', 0, 60);
+    it('has one bar per job from the message to the end, in the color of the result, the worst first', () => {
+      const cancelled = timed('c', 'cancelled', 0, 60);
       const bars = barsOf([
-        took('a', 'completed', 0.5, 40),
-        took('longer-id', 'failed', 0, 80),
+        timed('a', 'completed', 0.5, 40),
+        timed('longer-id', 'failed', 0, 80),
         cancelled,
         state({ jobId: 'not-sent' }, { result: 'skipped', delivery: 'not-sent' }),
-        took('at-once', 'sent', 0, 0),
+        timed('at-once', 'sent', 0, 0),
       ]);
       expect(bars).toEqual([
         'leftPadding: 87',
@@ -333,10 +335,10 @@ describe('the summary', () => {
       ]);
     });
 
-    it('has bars for jobs that were only watched, from the first look on', () => {
+    it('has bars from the first poll for jobs without a message', () => {
       const turnParts = { result: 'completed', delivery: 'not-sent', endedAt: at(11) } as const;
-      const watched = state({ isReadOnly: true, firstSeenAt: at(1) }, turnParts);
-      expect(barsOf([watched])).toContain(`completed : done, ${at(1)}, ${at(11)}`);
+      const polled = state({ isReadOnly: true, firstSeenAt: at(1) }, turnParts);
+      expect(barsOf([polled])).toContain(`completed : done, ${at(1)}, ${at(11)}`);
     });
 
     it.each([
@@ -345,7 +347,7 @@ describe('the summary', () => {
       [3600, '30minute', '%H:%M'],
       [500_000, '1day', '%H:%M'],
     ])('has few ticks for %i s: %s', (seconds, tick, format) => {
-      expect(barsOf([took('a', 'completed', 0, seconds)])).toEqual(
+      expect(barsOf([timed('a', 'completed', 0, seconds)])).toEqual(
         expect.arrayContaining([`tickInterval ${tick}`, `axisFormat ${format}`]),
       );
     });
@@ -353,15 +355,15 @@ describe('the summary', () => {
     it.each([
       [20, ''],
       [21, 'The timeline shows 20 of 21 jobs.'],
-    ])('shows 20 jobs, of %i, and says so: %j', (count, words) => {
-      const states = Array.from({ length: count }, (_, n) => took(`job-${n}`, 'completed', 0, 9));
+    ])('shows 20 of %i jobs, with a note: %j', (count, words) => {
+      const states = Array.from({ length: count }, (_, n) => timed(`job-${n}`, 'completed', 0, 9));
       const text = renderSummary({ ...parts, states });
       expect(text.match(/^ {4}section /gm)).toHaveLength(20);
       expect(text.slice(text.lastIndexOf('```') + 3).trim()).toBe(words);
     });
 
-    it('holds no word that Mermaid would take as syntax, and no long one', () => {
-      const states = ['end', 'a: b; c#d\n', 'x'.repeat(40)].map((id) => took(id, 'failed', 0, 9));
+    it('contains no word that Mermaid would parse as syntax, and no long word', () => {
+      const states = ['end', 'a: b; c#d\n', 'x'.repeat(40)].map((id) => timed(id, 'failed', 0, 9));
       expect(barsOf(states).filter((line) => line.startsWith('section'))).toEqual([
         'section _end',
         'section a_b_c_d_',
@@ -373,8 +375,8 @@ describe('the summary', () => {
       [0, false],
       [0.9, false],
       [1, true],
-    ])('of %d s: %s', (seconds, isShown) => {
-      const text = renderSummary({ ...parts, states: [took('a', 'completed', 0, seconds)] });
+    ])('is shown for %d s: %s', (seconds, isShown) => {
+      const text = renderSummary({ ...parts, states: [timed('a', 'completed', 0, seconds)] });
       expect(text.includes('gantt')).toBe(isShown);
     });
   });

@@ -11,12 +11,12 @@ import {
 } from '../../src/agent/retry.ts';
 import { systemClock } from '../../src/clock.ts';
 
-const JSON_BODY: Answer['body'] = { kind: 'ok', value: '{"id":"job-1"}' };
+const JSON_BODY: Response['body'] = { kind: 'ok', value: '{"id":"job-1"}' };
 const NOW = Date.UTC(2026, 10, 21, 12);
 const clock = { ...systemClock, now: () => NOW };
 
-type Answer = Extract<Exchange, { kind: 'answer' }>;
-function answer(status: number, parts: Partial<Answer> = {}): Exchange {
+type Response = Extract<Exchange, { kind: 'answer' }>;
+function response(status: number, parts: Partial<Response> = {}): Exchange {
   return {
     kind: 'answer',
     status,
@@ -32,7 +32,7 @@ function answer(status: number, parts: Partial<Answer> = {}): Exchange {
 function failure(written: boolean, cause: 'network' | 'setup' = 'network'): Exchange {
   return { kind: 'failure', written, cause, why: 'connection refused' };
 }
-const broken: Answer['body'] = { kind: 'problem', problem: 'cut off' };
+const broken: Response['body'] = { kind: 'problem', problem: 'cut off' };
 const html = { contentType: 'text/html', body: { kind: 'ok', value: '<html>' } } as const;
 
 describe('classifySend', () => {
@@ -41,48 +41,48 @@ describe('classifySend', () => {
     ['certificate', failure(false, 'setup'), 'set-up-wrongly'],
     ['written, then lost', failure(true), 'doubtful'],
     ['written, then a set-up error', failure(true, 'setup'), 'doubtful'],
-    ['200', answer(200), 'delivered'],
-    ['201', answer(201), 'delivered'],
-    ['202', answer(202), 'delivered'],
+    ['200', response(200), 'delivered'],
+    ['201', response(201), 'delivered'],
+    ['202', response(202), 'delivered'],
     [
       '200, JSON with charset',
-      answer(200, { contentType: 'application/json; charset=utf-8' }),
+      response(200, { contentType: 'application/json; charset=utf-8' }),
       'delivered',
     ],
-    ['200, vendor JSON', answer(200, { contentType: 'application/vnd.api+json' }), 'delivered'],
-    ['200, JSON cut off', answer(200, { body: broken }), 'delivered'],
-    ['204', answer(204, { contentType: '', body: { kind: 'ok', value: '' } }), 'delivered'],
-    ['200, no content type, JSON object', answer(200, { contentType: '' }), 'delivered'],
-    ['200, no content type, cut off', answer(200, { contentType: '', body: broken }), 'doubtful'],
-    ['200, no content type, text', answer(200, { contentType: '', body: html.body }), 'doubtful'],
-    ['200, HTML', answer(200, html), 'doubtful'],
-    ['200, jsonp', answer(200, { contentType: 'application/jsonp' }), 'doubtful'],
+    ['200, vendor JSON', response(200, { contentType: 'application/vnd.api+json' }), 'delivered'],
+    ['200, JSON cut off', response(200, { body: broken }), 'delivered'],
+    ['204', response(204, { contentType: '', body: { kind: 'ok', value: '' } }), 'delivered'],
+    ['200, no content type, JSON object', response(200, { contentType: '' }), 'delivered'],
+    ['200, no content type, cut off', response(200, { contentType: '', body: broken }), 'doubtful'],
+    ['200, no content type, text', response(200, { contentType: '', body: html.body }), 'doubtful'],
+    ['200, HTML', response(200, html), 'doubtful'],
+    ['200, jsonp', response(200, { contentType: 'application/jsonp' }), 'doubtful'],
     ...[300, 301, 302, 303, 304, 307, 308].map((status): [string, Exchange, SendClass] => [
       `${status}`,
-      answer(status),
+      response(status),
       'redirected',
     ]),
     ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 451].map(
-      (status): [string, Exchange, SendClass] => [`${status}`, answer(status), 'refused'],
+      (status): [string, Exchange, SendClass] => [`${status}`, response(status), 'refused'],
     ),
-    ['408', answer(408), 'doubtful'],
-    ['499', answer(499), 'doubtful'],
-    ['408 with Retry-After', answer(408, { retryAfter: ['1'] }), 'doubtful'],
-    ['425', answer(425), 'not-processed'],
-    ['429', answer(429), 'rate-limited'],
-    ['503 with Retry-After', answer(503, { retryAfter: ['1'] }), 'doubtful'],
+    ['408', response(408), 'doubtful'],
+    ['499', response(499), 'doubtful'],
+    ['408 with Retry-After', response(408, { retryAfter: ['1'] }), 'doubtful'],
+    ['425', response(425), 'not-processed'],
+    ['429', response(429), 'rate-limited'],
+    ['503 with Retry-After', response(503, { retryAfter: ['1'] }), 'doubtful'],
     ...[500, 501, 502, 503, 504, 520, 527, 599].map((status): [string, Exchange, SendClass] => [
       `${status}`,
-      answer(status),
+      response(status),
       'doubtful',
     ]),
-    ['500 with Retry-After', answer(500, { retryAfter: ['1'] }), 'doubtful'],
+    ['500 with Retry-After', response(500, { retryAfter: ['1'] }), 'doubtful'],
   ];
   it.each(table)('%s', (_, exchange, expected) => {
     expect(classifySend(exchange)).toBe(expected);
   });
 
-  it('each row of the table "Will it send twice?" is tried, as often as it says', () => {
+  it('has a test for each rule, which repeats a message as often as documented', () => {
     expect(new Set(table.map(([, , sendClass]) => sendClass))).toEqual(
       new Set(Object.keys(SEND_RULES)),
     );
@@ -92,7 +92,7 @@ describe('classifySend', () => {
       const again = [0, 1, 2, 3].filter(
         (earlier) => sendRetryDelayMs(exchange, earlier, context) !== null,
       );
-      // A pause that is too long for any attempt is not waited out.
+      // If the pause is too long, a message is not repeated.
       if (again.length > 0) expect(again).toHaveLength(repeats);
       else expect(repeats === 0 || sendClass === 'rate-limited').toBe(true);
     }
@@ -107,30 +107,30 @@ describe('sendRetryDelayMs', () => {
     ['unreachable, second', failure(false), 1, 500],
     ['unreachable, third', failure(false), 2, null],
     ['set up wrongly', failure(false, 'setup'), 0, null],
-    ['425, first', answer(425), 0, 250],
-    ['425, second', answer(425), 1, null],
-    ['408', answer(408), 0, null],
-    ['429, first', answer(429), 0, 15_500],
-    ['429, second', answer(429), 1, 30_500],
-    ['429, third', answer(429), 2, null],
-    ['429, 7 s', answer(429, { retryAfter: ['7'] }), 0, 7500],
-    ['429, 120 s', answer(429, { retryAfter: ['120'] }), 0, 120_500],
-    ['429, 121 s', answer(429, { retryAfter: ['121'] }), 0, null],
-    ['503, 1 s', answer(503, { retryAfter: ['1'] }), 0, null],
-    ['delivered', answer(200), 0, null],
-    ['redirected', answer(307), 0, null],
-    ['refused', answer(404), 0, null],
+    ['425, first', response(425), 0, 250],
+    ['425, second', response(425), 1, null],
+    ['408', response(408), 0, null],
+    ['429, first', response(429), 0, 15_500],
+    ['429, second', response(429), 1, 30_500],
+    ['429, third', response(429), 2, null],
+    ['429, 7 s', response(429, { retryAfter: ['7'] }), 0, 7500],
+    ['429, 120 s', response(429, { retryAfter: ['120'] }), 0, 120_500],
+    ['429, 121 s', response(429, { retryAfter: ['121'] }), 0, null],
+    ['503, 1 s', response(503, { retryAfter: ['1'] }), 0, null],
+    ['delivered', response(200), 0, null],
+    ['redirected', response(307), 0, null],
+    ['refused', response(404), 0, null],
     ['doubtful', failure(true), 0, null],
   ] as const)('%s', (_, exchange, earlier, expected) => {
     expect(sendRetryDelayMs(exchange, earlier, context)).toBe(expected);
   });
 
-  it('does not wait beyond the time that is left', () => {
-    const exchange = answer(429, { retryAfter: ['60'] });
+  it('does not wait longer than the remaining time', () => {
+    const exchange = response(429, { retryAfter: ['60'] });
     expect(sendRetryDelayMs(exchange, 0, { ...context, deadline: NOW + 59_000 })).toBeNull();
   });
 
-  it('never repeats what may have been delivered', () => {
+  it('never repeats a message that may be delivered', () => {
     for (const [name, rule] of Object.entries(SEND_RULES)) {
       if (rule.delivery !== 'not-sent') expect([name, rule.repeats]).toEqual([name, 0]);
     }
@@ -142,19 +142,19 @@ describe('pollRetryDelayMs', () => {
 
   it.each([
     ['a lost connection', failure(true), {}, 1000],
-    ['the fifth in a row', answer(500), { failures: 5 }, 16_000],
-    ['the seventh in a row', answer(502), { failures: 7 }, 30_000],
-    ['the eighth in a row', answer(502), { failures: 8 }, null],
-    ['429 with Retry-After', answer(429, { retryAfter: ['30'] }), {}, 30_000],
-    ['408', answer(408), {}, 1000],
-    ['a bad body', answer(200), {}, 1000],
-    ['401', answer(401), {}, null],
-    ['403', answer(403), {}, null],
-    ['302', answer(302), {}, null],
-    ['400', answer(400), {}, null],
-    ['404 soon after the send', answer(404), { sinceSendMs: 29_999 }, 1000],
-    ['404 later', answer(404), { sinceSendMs: 30_000 }, null],
-    ['404 without a send', answer(404), { sinceSendMs: Infinity }, null],
+    ['the fifth in a row', response(500), { failures: 5 }, 16_000],
+    ['the seventh in a row', response(502), { failures: 7 }, 30_000],
+    ['the eighth in a row', response(502), { failures: 8 }, null],
+    ['429 with Retry-After', response(429, { retryAfter: ['30'] }), {}, 30_000],
+    ['408', response(408), {}, 1000],
+    ['a bad body', response(200), {}, 1000],
+    ['401', response(401), {}, null],
+    ['403', response(403), {}, null],
+    ['302', response(302), {}, null],
+    ['400', response(400), {}, null],
+    ['404 soon after the send', response(404), { sinceSendMs: 29_999 }, 1000],
+    ['404 later', response(404), { sinceSendMs: 30_000 }, null],
+    ['404 without a send', response(404), { sinceSendMs: Infinity }, null],
     ['the third network error', failure(false), { failures: 3 }, 4000],
     ['a bad certificate', failure(false, 'setup'), {}, 1000],
   ] as const)('%s', (_, exchange, parts, expected) => {
@@ -163,11 +163,11 @@ describe('pollRetryDelayMs', () => {
   });
 
   it.each([
-    ['404', answer(404), 1, 0, null],
+    ['404', response(404), 1, 0, null],
     ['the second network error', failure(false), 2, 2, 2000],
     ['the third network error', failure(false), 3, 3, null],
     ['a bad certificate', failure(false, 'setup'), 1, 1, null],
-    ['the third 500', answer(500), 3, 0, 4000],
+    ['the third 500', response(500), 3, 0, 4000],
   ] as const)('before the send: %s', (_, exchange, failures, networkErrors, expected) => {
     expect(retryDelayBeforeSendMs(exchange, failures, networkErrors, context)).toEqual(expected);
   });
@@ -196,15 +196,15 @@ describe('retryAfterMs', () => {
     [['0000000000010'], 10_000],
     [['Sat, 21 Nov 2026 12:00:60 GMT'], null],
   ] as const)('%j is %j', (retryAfter, expected) => {
-    expect(retryAfterMs(answer(429, { retryAfter, date }), NOW)).toBe(expected);
+    expect(retryAfterMs(response(429, { retryAfter, date }), NOW)).toBe(expected);
   });
 
-  it('measures a date by our clock where the answer has no Date', () => {
-    const exchange = answer(429, { retryAfter: ['Sat, 21 Nov 2026 12:00:10 GMT'] });
+  it('compares a date with the clock of the runner if the response has no Date', () => {
+    const exchange = response(429, { retryAfter: ['Sat, 21 Nov 2026 12:00:10 GMT'] });
     expect(retryAfterMs(exchange, NOW)).toBe(10_000);
   });
 
-  it('knows no wait where there was no answer', () => {
+  it('is null without a response', () => {
     expect(retryAfterMs(failure(true), NOW)).toBeNull();
   });
 });

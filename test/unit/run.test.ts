@@ -10,7 +10,7 @@ import type { Runtime } from '../../src/runner/runtime.ts';
 import { startAgent } from '../sim/agent.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
-// Nothing loads files of types, which coverage would take for lines that nobody reaches.
+// These files contain only types. Unless a test loads them, coverage counts their lines as not run.
 import '../../src/agent/context.ts';
 import '../../src/context.ts';
 import '../../src/runner/runtime.ts';
@@ -19,20 +19,20 @@ const NUMBER = 7;
 const folder = mkdtempSync(join(tmpdir(), 'run-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A runtime that takes down what is said, and the outputs. */
-function stand(env: Runtime['env'] = {}, more: Partial<Runtime> = {}) {
-  const said: string[] = [];
+/** A runtime that records the log and the outputs. */
+function recordingRuntime(env: Runtime['env'] = {}, more: Partial<Runtime> = {}) {
+  const logged: string[] = [];
   const written: Readonly<Record<string, string>>[] = [];
-  const say = (text: string): void => {
-    said.push(text);
+  const record = (text: string): void => {
+    logged.push(text);
   };
   const silent = (): void => {};
   const log: Log = {
-    info: say,
+    info: record,
     debug: silent,
-    notice: say,
+    notice: record,
     warning: silent,
-    error: say,
+    error: record,
     group: silent,
     endGroup: silent,
   };
@@ -44,7 +44,7 @@ function stand(env: Runtime['env'] = {}, more: Partial<Runtime> = {}) {
       INPUT_PROMPT: 'Go.',
       INPUT_COMMENT: 'false',
       GITHUB_EVENT_NAME: 'push',
-      // A port that nobody listens on, so that nothing is ever sent.
+      // Nothing listens on this port, so no message can be sent.
       'INPUT_BASE-URL': 'http://127.0.0.1:9',
       ...env,
     },
@@ -60,14 +60,14 @@ function stand(env: Runtime['env'] = {}, more: Partial<Runtime> = {}) {
     writeSummary: silent,
     ...more,
   };
-  return { runtime, said, written };
+  return { runtime, logged, written };
 }
 
-it('what is thrown outside of every call ends the run as an error, with all outputs', async () => {
+it('an error outside of all calls ends the run with the result error and all outputs', async () => {
   const crashed = Promise.reject(new TypeError('x is not a function'));
-  const { runtime, said, written } = stand({}, { crashed });
+  const { runtime, logged, written } = recordingRuntime({}, { crashed });
   expect(await run(runtime)).toBe(1);
-  expect(said).toEqual([
+  expect(logged).toEqual([
     'An unexpected error ended the run; please report it. The output delivery says whether the message was sent. TypeError: x is not a function',
   ]);
   expect(written.at(-1)).toMatchObject({ result: 'error', delivery: 'not-sent' });
@@ -76,16 +76,16 @@ it('what is thrown outside of every call ends the run as an error, with all outp
 it.each([
   ['a b a', '1 of the IDs in job-id is a repetition'],
   ['a b a b', '2 of the IDs in job-id are repetitions'],
-])('of the ids %s it is said: %s', async (ids, words) => {
-  const { runtime, said } = stand({ 'INPUT_JOB-ID': ids });
+])('the log counts repeated IDs, in %s: %s', async (ids, words) => {
+  const { runtime, logged } = recordingRuntime({ 'INPUT_JOB-ID': ids });
   await run(runtime);
-  expect(said[0]).toBe(`${words}; each job gets one message.`);
+  expect(logged[0]).toBe(`${words}; each job gets one message.`);
 });
 
-it('a run of which nobody says what has started it sends nothing', async () => {
-  const { runtime, said, written } = stand({ GITHUB_EVENT_NAME: undefined });
+it('a run without an event sends nothing', async () => {
+  const { runtime, logged, written } = recordingRuntime({ GITHUB_EVENT_NAME: undefined });
   expect(await run(runtime)).toBe(1);
-  expect(said).toEqual([
+  expect(logged).toEqual([
     'Nothing was sent. The run does not know what started it: the event file cannot be read.',
   ]);
   expect(written).toMatchObject([{ result: 'error', delivery: 'not-sent' }]);
@@ -94,7 +94,7 @@ it('a run of which nobody says what has started it sends nothing', async () => {
 it.each([
   ['false', 'The run was cancelled before job j was polled.'],
   ['true', 'The run was cancelled: stopped waiting; the agent keeps working.'],
-])('with send: false and wait: %s, a cancelled run speaks of no message', async (wait, words) => {
+])('with send: false and wait: %s, a cancelled run mentions no message', async (wait, words) => {
   const cancel = new AbortController();
   await using agent = await startAgent({
     ...{ project: 'p', apiKey: 'mint_12345678', jobs: [{ id: 'j' }], clock: Date },
@@ -104,19 +104,19 @@ it.each([
     },
   });
   const env = { INPUT_SEND: 'false', INPUT_WAIT: wait, 'INPUT_BASE-URL': agent.url };
-  const { runtime, said, written } = stand(env, { signal: cancel.signal });
+  const { runtime, logged, written } = recordingRuntime(env, { signal: cancel.signal });
   expect(await run(runtime)).toBe(1);
-  expect(said).toContain(words);
+  expect(logged).toContain(words);
   expect(written.at(-1)).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
 });
 
-describe('on a command', () => {
+describe('for a command', () => {
   function startRepository(on: GitHubOptions['on']): Promise<GitHub> {
     const collaborators = { alice: { id: ALICE.id, permission: 'write' } } as const;
     return startGitHub({ issues: [{ number: NUMBER }], collaborators, ...(on && { on }) });
   }
 
-  function commanded(body: string, github: GitHub): Runtime['env'] {
+  function envFor(body: string, github: GitHub): Runtime['env'] {
     const { name, payload } = issueComment({ number: NUMBER, body });
     const path = join(folder, 'event.json');
     writeFileSync(path, JSON.stringify(payload));
@@ -131,34 +131,34 @@ describe('on a command', () => {
     };
   }
 
-  it('a run that is cancelled while GitHub is asked for the permission sends nothing', async () => {
+  it('a run that is cancelled during the permission check sends nothing', async () => {
     const cancel = new AbortController();
     await using github = await startRepository(() => {
       cancel.abort();
       return { fault: 'hang' };
     });
-    const env = commanded('/agent go', github);
-    const { runtime, said, written } = stand(env, { signal: cancel.signal });
+    const env = envFor('/agent go', github);
+    const { runtime, logged, written } = recordingRuntime(env, { signal: cancel.signal });
     expect(await run(runtime)).toBe(1);
-    expect(said).toEqual(['The run was cancelled before anything was sent.']);
+    expect(logged).toEqual(['The run was cancelled before anything was sent.']);
     expect(written).toMatchObject([{ result: 'cancelled', delivery: 'not-sent' }]);
   });
 
   it.each([
     ['1', 1],
     ['2', 0],
-  ])('attempt %s of a run answers with the usage %i times', async (attempt, times) => {
+  ])('attempt %s of a run comments with the usage %i times', async (attempt, times) => {
     await using github = await startRepository(undefined);
-    const env = { ...commanded('/agent', github), GITHUB_RUN_ATTEMPT: attempt };
-    const { runtime, said } = stand(env);
+    const env = { ...envFor('/agent', github), GITHUB_RUN_ATTEMPT: attempt };
+    const { runtime, logged } = recordingRuntime(env);
     expect(await run(runtime)).toBe(0);
-    expect(said).toEqual([expect.stringMatching(/^\/agent has no prompt;/)]);
+    expect(logged).toEqual([expect.stringMatching(/^\/agent has no prompt;/)]);
     expect(github.comments(NUMBER)).toHaveLength(times);
   });
 });
 
 describe('readRunInfo', () => {
-  it('stands in for what the runner does not say', () => {
+  it('has defaults if variables are not set', () => {
     expect(readRunInfo({})).toEqual({
       serverUrl: 'https://github.com',
       apiUrl: 'https://api.github.com',
@@ -172,7 +172,7 @@ describe('readRunInfo', () => {
       triggeringActor: '',
     });
   });
-  it('takes the variables of the runner', () => {
+  it('reads the variables of the runner', () => {
     expect(
       readRunInfo({
         GITHUB_SERVER_URL: 'https://ghe.example',
@@ -199,14 +199,14 @@ describe('readRunInfo', () => {
       triggeringActor: 'bob',
     });
   });
-  it.each(['0', '-1', 'x', '1.5'])('an attempt %s is the first', (text) => {
+  it.each(['0', '-1', 'x', '1.5'])('takes an attempt %s for the first', (text) => {
     expect(readRunInfo({ GITHUB_RUN_ATTEMPT: text }).attempt).toBe(1);
   });
-  it('who triggered an attempt is not who started the first', () => {
+  it('does not use the actor of the first attempt as the triggering actor', () => {
     const { actor, triggeringActor } = readRunInfo({ GITHUB_ACTOR: 'alice' });
     expect({ actor, triggeringActor }).toEqual({ actor: 'alice', triggeringActor: '' });
   });
-  it('a server URL that is none is github.com', () => {
+  it('replaces an invalid server URL by github.com', () => {
     expect(readRunInfo({ GITHUB_SERVER_URL: 'nope' }).serverUrl).toBe('https://github.com');
   });
 });

@@ -16,13 +16,13 @@ import { runStep, type Step, startStep, virtualTime } from '../sim/runner/proces
 
 const root = mkdtempSync(join(tmpdir(), 'fixture-actions-'));
 const undici = fileURLToPath(import.meta.resolve('undici'));
-let written = 0;
+let actions = 0;
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Writes an action whose whole program is `code`. */
+/** Creates an action that consists of this code. */
 function fixture(code: string, inputs = '{}', outputs = '{}'): string {
-  const folder = mkdtempSync(join(root, `${++written}-`));
+  const folder = mkdtempSync(join(root, `${++actions}-`));
   writeFileSync(
     join(folder, 'action.yml'),
     `name: fixture\ninputs: ${inputs}\noutputs: ${outputs}\nruns: { using: node24, main: main.mjs }\n`,
@@ -35,12 +35,12 @@ function run(code: string, step: Step = {}) {
   return runStep({ action: fixture(code), ...step });
 }
 
-/** Runs an action that writes `text` to its standard output in one piece. */
-function say(text: string, step: Step = {}) {
+/** Runs an action that writes `text` to standard output in one chunk. */
+function print(text: string, step: Step = {}) {
   return run(`process.stdout.write(${JSON.stringify(text)})`, step);
 }
 
-/** Runs an action that only writes `text` to the file of its outputs. */
+/** Runs an action that only writes `text` to its output file. */
 function write(text: string, step: Step = {}) {
   return run(`appendFileSync(process.env.GITHUB_OUTPUT, ${JSON.stringify(text)})`, step);
 }
@@ -82,7 +82,7 @@ describe('the environment', () => {
     });
   });
 
-  test('has inputs as given: coerced, whatever the case of their names, empty if empty', async () => {
+  test('has the given inputs as strings, with names in any case, even if they are empty', async () => {
     const given = { GIVEN: '', Many: 1e15, on: false, plain: null, ratio: '3.10' };
     expect(await environmentOf({ with: given }, inputs)).toMatchObject({
       INPUT_GIVEN: '',
@@ -93,7 +93,7 @@ describe('the environment', () => {
     });
   });
 
-  test('is built from nothing, and `env:` cannot change the facts', async () => {
+  test('has no variables of the test, and `env:` cannot change those of the runner', async () => {
     const env = await environmentOf({
       env: { MINE: 'yes', GITHUB_REPOSITORY: 'evil/evil', CI: 'mine', GITHUB_TOKEN: 'given' },
       github: { repository: 'a/b', run_attempt: '2' },
@@ -109,18 +109,18 @@ describe('the environment', () => {
       GITHUB_ACTIONS: 'true',
       RUNNER_DEBUG: '1',
     });
-    // Where coverage is taken, Node itself hands that on to every child.
+    // With coverage, Node itself passes this variable to every child process.
     const foreign = /^(SIM_|VITEST|NODE_(?!V8_COVERAGE$))/;
     expect(Object.keys(env).filter((name) => foreign.test(name))).toEqual([]);
   });
 
-  test('refuses facts that the runner does not set', () => {
+  test('refuses variables that the runner does not set', () => {
     expect(() => startStep({ action: fixture(''), github: { token: 'x' } })).toThrow(
       'The runner sets no GITHUB_TOKEN.',
     );
   });
 
-  test('names the event, its file broken or missing if so wished', async () => {
+  test('names the event, with a broken or missing file if requested', async () => {
     const code = `
       import { existsSync, readFileSync } from 'node:fs';
       const path = process.env.GITHUB_EVENT_PATH;
@@ -162,9 +162,9 @@ describe('outputs', () => {
     ['a heredoc', 'a<<END\nx\n\ny=1\nEND\nb=2\n', { a: 'x\n\ny=1', b: '2' }],
     ['an empty heredoc', 'a<<END\nEND\n', { a: '' }],
     ['a delimiter that has =', 'a<<E=D\nx\nE=D', { a: 'x' }],
-    ['a carriage return, which ends no line', 'a=1\rb=2\n', { a: '1\rb=2' }],
+    ['a carriage return, which does not end a line', 'a=1\rb=2\n', { a: '1\rb=2' }],
     ['the last value of a name in any case', 'a=1\nA=2\n', { a: '2' }],
-  ])('take %s', async (_, text, outputs) => {
+  ])('accept %s', async (_, text, outputs) => {
     const result = await write(text);
     expect(result.outputs).toEqual(outputs);
     expect(result.outputText).toBe(text);
@@ -174,9 +174,9 @@ describe('outputs', () => {
   test.each([
     ['a line without a sign', 'a=1\nbad\nb=2\n', "Invalid format 'bad'"],
     ['a missing delimiter', 'a=1\nb<<END\nx\n', "Matching delimiter not found 'END'"],
-    ['an open last line', 'a=1\nb<<END\nx', 'EOF marker missing new line.'],
+    ['a last line without a line break', 'a=1\nb<<END\nx', 'EOF marker missing new line.'],
     ['no name', 'a=1\n=2\n', 'Name must not be empty'],
-  ])('fail for %s, and keep what stands before', async (_, text, problem) => {
+  ])('fail for %s, and keep the outputs before it', async (_, text, problem) => {
     const result = await write(text);
     expect(result.outputs).toEqual({ a: '1' });
     expect(result.fileErrors).toEqual([expect.stringContaining(problem)]);
@@ -197,13 +197,13 @@ describe('outputs', () => {
     ['a blank line that begins a value', 'a<<END\n\nx\nEND\n', 'a is read in another way'],
     ['the longest line', `a=${'x'.repeat(2 ** 16 - 3)}\n`, ''],
     ['a longer line', `a=${'x'.repeat(2 ** 16 - 2)}\n`, 'line 1 is too long'],
-  ])('are tried with the rules of other runners: %s', async (_, text, problem) => {
+  ])('are also parsed with the rules of other runners: %s', async (_, text, problem) => {
     const { strictProblem } = await write(text);
     expect(strictProblem).toContain(problem);
     if (problem === '') expect(strictProblem).toBe('');
   });
 
-  test('bear their declared names, and the file comes after commands', async () => {
+  test('have their declared names, and the file is read after commands', async () => {
     const code = `
       console.log('::set-output name=prlink::spoofed');
       appendFileSync(process.env.GITHUB_OUTPUT, 'PRLINK=real\\n');`;
@@ -219,7 +219,7 @@ describe('outputs', () => {
     ['read-only', HAS_FILE_MODES, process.getuid?.() === 0 ? 'EIO' : 'EACCES'],
     ['unset', true, 'ERR_INVALID_ARG_TYPE'],
   ] as const)(
-    'cannot be written when the file is %s',
+    'cannot be written if the file is %s',
     async ([outputFile, possible, code], { skip }) => {
       skip(!possible);
       const { stderr, conclusion, outputs } = await write('a=1\n', { outputFile });
@@ -229,11 +229,11 @@ describe('outputs', () => {
     },
   );
 
-  test('may have a file that the step must make itself', async () => {
+  test('are read from a file that the step creates', async () => {
     expect((await write('a=1\n', { outputFile: 'missing' })).outputs).toEqual({ a: '1' });
   });
 
-  test('come with a summary of at most one MiB', async () => {
+  test('are uploaded with a summary of at most one MiB', async () => {
     const summary = (length: number) =>
       run(`appendFileSync(process.env.GITHUB_STEP_SUMMARY, 'x'.repeat(${length}))`);
     const [fits, tooLarge] = await Promise.all([summary(1024 * 1024), summary(1024 * 1024 + 1)]);
@@ -246,8 +246,8 @@ describe('outputs', () => {
 });
 
 describe('masks', () => {
-  test('hide secrets, the token and what the step asks for, from then on', async () => {
-    const { log, masks } = await say(
+  test('hide secrets, the token, and from then on the values that the step adds', async () => {
+    const { log, masks } = await print(
       'early\n::add-mask::early\nearly\none-secret\nghs_job\n::warning title=early::early\n',
       { secrets: [' one-secret '], token: 'ghs_job' },
     );
@@ -256,7 +256,7 @@ describe('masks', () => {
   });
 
   test('do not hide titles', async () => {
-    const { annotations } = await say('::add-mask::early\n::error title=early::early\n');
+    const { annotations } = await print('::add-mask::early\n::error title=early::early\n');
     expect(annotations).toEqual([{ type: 'error', title: 'early', message: '***' }]);
   });
 
@@ -264,16 +264,16 @@ describe('masks', () => {
     ['base64', Buffer.from('p"a&b\'c<d-secret').toString('base64')],
     ['base64 of `user:secret`', Buffer.from('p"a&b\'c<d-secret').subarray(2).toString('base64')],
     ['JSON', JSON.stringify('p"a&b\'c<d-secret').slice(1, -1)],
-    ['an escaped address', 'p%22a%26b%27c%3Cd-secret'],
+    ['a URL', 'p%22a%26b%27c%3Cd-secret'],
     ['XML', 'p&quot;a&amp;b&apos;c&lt;d-secret'],
     ['an expression', "p\"a&b''c<d-secret"],
-  ])('hide a secret in %s', async (_, shown) => {
-    const { log } = await say(`<${shown}>\n`, { secrets: ['p"a&b\'c<d-secret'] });
+  ])('hide a secret in %s', async (_, encoded) => {
+    const { log } = await print(`<${encoded}>\n`, { secrets: ['p"a&b\'c<d-secret'] });
     expect(log.split('\n').at(-1)).toBe('<***>');
   });
 
   test('hide each line of a secret, and overlapping secrets as one', async () => {
-    const { log } = await say('first\nsecond\nabcdef\n', {
+    const { log } = await print('first\nsecond\nabcdef\n', {
       secrets: ['first\n second \n', 'abcd', 'cdef'],
     });
     expect(log.split('\n').slice(2)).toEqual(['***', '***', '***']);
@@ -298,14 +298,14 @@ describe('commands', () => {
     ['::unknown::##[error]x', [{ name: 'error', properties: {}, data: 'x' }]],
     ['a\r::error::x\r\n##[error]y', ['x', 'y']],
     ['##\\[error]x', []],
-  ])('are seen in %j', (text, commands) => {
-    const seen = parseCommands(text);
-    const wanted = commands.map((one) => (typeof one === 'string' ? { data: one } : one));
-    expect(seen).toHaveLength(wanted.length);
-    expect(seen).toMatchObject(wanted);
+  ])('are found in %j', (text, commands) => {
+    const found = parseCommands(text);
+    const expected = commands.map((one) => (typeof one === 'string' ? { data: one } : one));
+    expect(found).toHaveLength(expected.length);
+    expect(found).toMatchObject(expected);
   });
 
-  test('count on both streams, after a lone \\r too, with letters split between chunks', async () => {
+  test('are found in both streams, also after a lone \\r, with characters split between chunks', async () => {
     const { annotations, log } = await run(`
       const pieces = [Buffer.from('::notice::\\u00e9'), Buffer.from('\\r'), Buffer.from('\\nx\\r')];
       const [first, ...rest] = pieces;
@@ -324,22 +324,22 @@ describe('commands', () => {
     expect(log.split('\n').slice(2, 4)).toEqual(['Notice: é', 'x']);
   });
 
-  test('make ten annotations a type, cut to 4,096 characters', async () => {
-    const { annotations, log } = await say(`::error::${'x'.repeat(5000)}\n`.repeat(12));
+  test('create ten annotations per type, cut to 4,096 characters', async () => {
+    const { annotations, log } = await print(`::error::${'x'.repeat(5000)}\n`.repeat(12));
     expect(annotations.map(({ message }) => message.length)).toEqual(Array(10).fill(4096));
     expect(log.match(/^Error: x+$/gm)).toHaveLength(12);
   });
 
-  test('are rendered as users see them', async () => {
-    const { log } = await say('::group::g\n::debug::d\n::endgroup::\n::error::a%0Ab\nplain\n');
+  test('are logged as users see them', async () => {
+    const { log } = await print('::group::g\n::debug::d\n::endgroup::\n::error::a%0Ab\nplain\n');
     expect(log).toBe(
       '##[group]Run octo-org/action@main\n##[endgroup]\n' +
         '##[group]g\n##[endgroup]\nError: a\nb\nplain',
     );
   });
 
-  test('stop and resume', async () => {
-    const { annotations, commands, log } = await say(
+  test('can be stopped and resumed', async () => {
+    const { annotations, commands, log } = await print(
       '::stop-commands::Token-1\n::error::a\n::token-1::\n::error::b\n',
     );
     expect(annotations).toEqual([{ type: 'error', message: 'b' }]);
@@ -358,8 +358,8 @@ describe('commands', () => {
     'set-output::b',
     'stop-commands::error',
     'echo::what',
-  ])('that the runner refuses fail the step: %s', async (command) => {
-    const { conclusion, exitCode } = await say(`::${command}\n`);
+  ])('fail the step if the runner refuses them: %s', async (command) => {
+    const { conclusion, exitCode } = await print(`::${command}\n`);
     expect(exitCode).toBe(0);
     expect(conclusion).toBe('failure');
   });
@@ -391,7 +391,7 @@ describe.concurrent('the end of a step', () => {
     expect(missing.annotations[0]?.message).toContain('File not found');
   });
 
-  test.runIf(HAS_SIGNALS)('can be a handler for SIGINT, whose outputs count', async () => {
+  test.runIf(HAS_SIGNALS)('keeps the outputs that a handler for SIGINT writes', async () => {
     const code = `${early}
       process.on('SIGINT', () => {
         appendFileSync(process.env.GITHUB_OUTPUT, 'late=1\\n');
@@ -408,7 +408,7 @@ describe.concurrent('the end of a step', () => {
     expect(result.log).toContain('Error: The operation was canceled.');
   });
 
-  test.runIf(HAS_SIGNALS)('comes by force if the signals are ignored', async () => {
+  test.runIf(HAS_SIGNALS)('is forced if the step ignores the signals', async () => {
     const code = `${early}
       for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => console.log(signal));
       setInterval(() => {}, 1000);
@@ -424,7 +424,7 @@ describe.concurrent('the end of a step', () => {
     });
   });
 
-  test('by SIGKILL keeps the outputs', async () => {
+  test('keeps the outputs after SIGKILL', async () => {
     const code = `${early} setInterval(() => {}, 1000); console.log('ready');`;
     const result = await stopWhenReady(code, (step) => step.kill('SIGKILL'));
     expect(result).toMatchObject({
@@ -434,7 +434,7 @@ describe.concurrent('the end of a step', () => {
     });
   });
 
-  test('is an error of the test if it takes too long', async () => {
+  test('fails the test if it takes too long', async () => {
     const code = `console.log('stuck'); setInterval(() => {}, 1000);`;
     await expect(run(code, { time: null, timeoutMs: 3000 })).rejects.toThrow(/too long.*\sstuck/s);
   });
@@ -454,7 +454,7 @@ describe.concurrent('virtual time', () => {
   const HALF_HOUR = 30 * 60_000;
   const request = `import { Agent, request } from ${JSON.stringify(undici)};`;
 
-  test('passes a sleep of half an hour at once, in every clock alike', async () => {
+  test('passes at once during a sleep of half an hour, for every clock', async () => {
     const started = Date.now();
     const { stdout, virtualMs } = await run(`
       import { scheduler, setTimeout as wait } from 'node:timers/promises';
@@ -474,35 +474,35 @@ describe.concurrent('virtual time', () => {
         types: new Date() instanceof Date && new Date().constructor === Date,
         fixed: new Date(0).toISOString() + Date.UTC(1970),
       }));`);
-    const seen = JSON.parse(stdout);
+    const clocks = JSON.parse(stdout);
     expect(Date.now() - started).toBeLessThan(20_000);
-    expect(seen).toMatchObject({
+    expect(clocks).toMatchObject({
       fresh: true,
       text: true,
       types: true,
       fixed: '1970-01-01T00:00:00.000Z0',
     });
-    expect(Math.abs(seen.drift)).toBeLessThan(10);
-    for (const passed of [seen.byDate, seen.byMonotonic, virtualMs]) {
+    expect(Math.abs(clocks.drift)).toBeLessThan(10);
+    for (const passed of [clocks.byDate, clocks.byMonotonic, virtualMs]) {
       expect(passed).toBeGreaterThanOrEqual(HALF_HOUR - 1);
       expect(passed).toBeLessThan(HALF_HOUR + 20_000);
     }
   });
 
-  test('fires timers by their due time, microtasks between', async () => {
+  test('runs timers in the order of their times, with microtasks in between', async () => {
     const { stdout } = await run(`
-      const say = (text) => () => { console.log(text); queueMicrotask(() => console.log('m' + text)); };
-      setTimeout(say('c'), 60_000);
-      setTimeout(say('a'), 30_000);
-      setTimeout(say('b'), 30_000).unref();
-      const cleared = [setTimeout(say('x'), 1), setInterval(say('x'), 1), setTimeout(say('x'), 1)];
+      const log = (text) => () => { console.log(text); queueMicrotask(() => console.log('m' + text)); };
+      setTimeout(log('c'), 60_000);
+      setTimeout(log('a'), 30_000);
+      setTimeout(log('b'), 30_000).unref();
+      const cleared = [setTimeout(log('x'), 1), setInterval(log('x'), 1), setTimeout(log('x'), 1)];
       clearTimeout(cleared[0]); clearInterval(+cleared[1]); clearTimeout(String(+cleared[2]));
-      { using disposed = setTimeout(say('x'), 1); }
+      { using disposed = setTimeout(log('x'), 1); }
       setTimeout(() => {}, 1).close().refresh();`);
     expect(stdout.split('\n').join(' ')).toBe('a ma b mb c mc ');
   });
 
-  test('keeps intervals and refreshed timers going', async () => {
+  test('keeps intervals and refreshed timers running', async () => {
     const { stdout } = await run(`
       const from = performance.now();
       const at = () => Math.round((performance.now() - from) / 1000);
@@ -518,7 +518,7 @@ describe.concurrent('virtual time', () => {
     expect(stdout).toBe('10 20 30 r r true false\n');
   });
 
-  test('lets a process end as soon as no timer holds it', async () => {
+  test('lets a process end as soon as no timer keeps it running', async () => {
     const { virtualMs, stdout } = await run(`
       setTimeout(() => console.log('never'), ${HALF_HOUR}).unref();
       setInterval(() => console.log('now and then'), 4000).unref();
@@ -550,7 +550,7 @@ describe.concurrent('virtual time', () => {
     ]);
   });
 
-  test('does not cut a slow answer short', async () => {
+  test('does not time out a slow response', async () => {
     await using server = await listen((_, response) => {
       setTimeout(() => response.end('slow'), 300);
     });
@@ -568,7 +568,7 @@ describe.concurrent('virtual time', () => {
     ['a timer', '', 'setTimeout(() => abort.abort(new Error("deadline")), 30_000)', 30_000],
     ['an unref’d timer', 'signal: AbortSignal.timeout(30_000),', '', 30_000],
     ['a timeout of undici', 'headersTimeout: 300_000,', '', 300_000],
-  ])('comes to %s while a server hangs', async (_, options, before, leastMs) => {
+  ])('reaches %s while a server hangs', async (_, options, before, leastMs) => {
     using time = virtualTime({ graceMs: 200 });
     await using server = await listen(() => {});
     const { stdout, virtualMs } = await run(
@@ -585,11 +585,11 @@ describe.concurrent('virtual time', () => {
     expect(virtualMs).toBeLessThan(leastMs + 20_000);
   });
 
-  test('jumps beside idle kept-alive connections, and servers see it', async () => {
+  test('passes at once despite idle keep-alive connections, also for servers', async () => {
     using time = virtualTime();
-    const seen: number[] = [];
+    const requestTimes: number[] = [];
     await using server = await listen((_, response) => {
-      seen.push(time.now());
+      requestTimes.push(time.now());
       response.end('x'.repeat(100_000));
     });
     const { conclusion } = await run(
@@ -602,13 +602,13 @@ describe.concurrent('virtual time', () => {
       { time },
     );
     expect(conclusion).toBe('success');
-    expect(seen).toHaveLength(5);
-    const pauses = seen.slice(1).map((at, index) => at - (seen[index] ?? 0));
+    expect(requestTimes).toHaveLength(5);
+    const pauses = requestTimes.slice(1).map((at, index) => at - (requestTimes[index] ?? 0));
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(HALF_HOUR - 1);
     expect(time.elapsed()).toBeGreaterThanOrEqual(5 * HALF_HOUR - 5);
   });
 
-  test('goes on where the last process left it', async () => {
+  test('continues from the end of the last process', async () => {
     using time = virtualTime();
     const code = `
       console.log(Date.now(), performance.now());
@@ -622,7 +622,7 @@ describe.concurrent('virtual time', () => {
     expect(time.elapsed()).toBeGreaterThanOrEqual(2 * HALF_HOUR - 2);
   });
 
-  test('can be paced', async () => {
+  test('passes at a given pace', async () => {
     using time = virtualTime({ pace: 60 });
     const started = Date.now();
     const code = 'await new Promise((done) => setTimeout(done, 60_000))';
@@ -631,7 +631,7 @@ describe.concurrent('virtual time', () => {
     expect(virtualMs).toBeGreaterThanOrEqual(59_999);
   });
 
-  test('is real if so wished', async () => {
+  test('is real if requested', async () => {
     const { virtualMs } = await run('setTimeout(() => {}, 50)', { time: null });
     expect(virtualMs).toBeLessThan(20_000);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { hasVisibleText, oneLine } from '../../src/sanitize.ts';
 
 describe('hasVisibleText', () => {
-  it.each(['a', ' . ', '🚀', 'ー', '\u0301'])('sees %j', (text) => {
+  it.each(['a', ' . ', '🚀', 'ー', '\u0301'])('is true for %j', (text) => {
     expect(hasVisibleText(text)).toBe(true);
   });
   it.each([
@@ -13,7 +13,7 @@ describe('hasVisibleText', () => {
     '\u{e0041}\ufe0f',
     '\0\u001b',
     '\u202e\u2066',
-  ])('sees nothing in %j', (text) => {
+  ])('is false for %j', (text) => {
     expect(hasVisibleText(text)).toBe(false);
   });
 });
@@ -25,10 +25,10 @@ describe('oneLine', () => {
     ['a\u202eb\u{e0041}', 'ab'],
     ['👩\u200d💻', '👩\u200d💻'],
     ['\ud800', '\ufffd'],
-  ])('%j', (text, expected) => {
+  ])('returns for %j: %j', (text, expected) => {
     expect(oneLine(text)).toBe(expected);
   });
-  it('cuts', () => {
+  it('cuts long texts', () => {
     expect(oneLine('abcdef', 4)).toBe('abc…');
     expect(oneLine('a'.repeat(10_000_000), 4)).toBe('aaa…');
   });

@@ -12,8 +12,8 @@ it.each([
   ['base64', Buffer.from(KEY).toString('base64')],
   ['base64, one byte before', Buffer.from(`:${KEY}`).toString('base64')],
   ['base64, two bytes before', Buffer.from(`a:${KEY}`).toString('base64')],
-  ['base64, more before and behind', Buffer.from(`user:${KEY}:more`).toString('base64')],
-])('leaves nothing of a secret: %s', (_, text) => {
+  ['base64, text before and after', Buffer.from(`user:${KEY}:more`).toString('base64')],
+])('redactor removes all of a secret: %s', (_, text) => {
   const left = redact(text);
   expect(left).toContain('***');
   expect(left).not.toContain('mint_s3cret');
@@ -25,38 +25,38 @@ it.each([
   }
 });
 
-it('leaves ordinary words alone, even where a secret is very short', () => {
+it('redactor does not change ordinary words, even if a secret is very short', () => {
   expect(redact('about a table')).toBe('about a table');
   expect(redactor([])('text')).toBe('text');
 });
 
 it.each(['    ', '\u00a0\u00a0\u00a0\u00a0', '  \n  x'])(
-  'leaves all alone where a secret is only %j',
+  'redactor changes nothing if a secret is only %j',
   (secret) => {
     expect(redactor([secret])('an extra  text')).toBe('an extra  text');
   },
 );
 
-it('finds a secret whatever white space is in it', () => {
+it('redactor finds a secret with any white space in it', () => {
   for (const given of ['pass  word \t x', 'pass word x']) {
     expect(redactor([given])('my pass\n word\u00a0x')).toBe('my ***');
     expect(redactor([given])('my pass  word \t x')).toBe('my ***');
   }
 });
 
-it('finds a secret that invisible characters split', () => {
+it('redactor finds a secret that contains invisible characters', () => {
   expect(redact(`a\u200b ${KEY.slice(0, 6)}\u200b${KEY.slice(6)} b`)).toBe('a *** b');
-  // What holds none stays as it is.
+  // Text without a secret does not change.
   expect(redact('a\u200b b')).toBe('a\u200b b');
 });
 
-it('takes out a short secret, but not what its base64 has in common with ordinary words', () => {
+it('redactor removes a short secret, but not its base64, which can be part of ordinary words', () => {
   const short = redactor(['s3cr']);
   expect(short('the word s3cr')).toBe('the word ***');
   expect(short(Buffer.from('s3cr').toString('base64'))).toBe('czNjcg==');
 });
 
-it('leaves nothing of a secret of 48 KB, which is the limit of GitHub', () => {
+it('redactor removes all of a secret of 48 KB, which is the limit of GitHub', () => {
   const words = Array.from({ length: 4800 }, (_, index) => `"${index + 10_000} é+/`);
   const long = words.join('');
   const forms = [long, JSON.stringify(long), encodeURIComponent(long)];
@@ -69,7 +69,7 @@ it('leaves nothing of a secret of 48 KB, which is the limit of GitHub', () => {
   expect(redactLong('the price is 10 or 100')).toBe('the price is 10 or 100');
 });
 
-describe("leaves in links and times what is the same in everybody's", () => {
+describe('redactor keeps the parts of links and times that are the same for everyone', () => {
   const own = ['https://git.example.com/octo/agents', 'https://git.example.com'];
 
   it.each([
@@ -114,6 +114,6 @@ it.each([
   ['correct horse', 'a correct\nhorse b', 'a *** b'],
   ['correct horse', 'a correct \t horse b', 'a *** b'],
   ['mint_key', 'a mint\u200d_k\ufe0fey b', 'a *** b'],
-])('the secret %j is found however it will look in the end: %j', (secret, text, left) => {
+])('redactor finds the secret %j in text that is sanitized later: %j', (secret, text, left) => {
   expect(redactor([secret])(text)).toBe(left);
 });

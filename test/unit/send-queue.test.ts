@@ -16,7 +16,7 @@ function part(id: string, parts: Partial<Part> = {}): Part {
   };
 }
 
-it('once the limit is reached, jobs that have not started are not even polled', async () => {
+it('after the rate limit is reached, jobs that have not started are not polled', async () => {
   const limit = { kind: 'status', status: 429, retryAfter: ['3600'], text: 'too many' } as const;
   const limited = part('a', { posts: { steps: [{ ...WELL, fault: limit }], forEver: true } });
   const fleet: Fleet = {

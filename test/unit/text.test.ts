@@ -22,20 +22,20 @@ const MOST = 65_536;
 const unreadable = 'unreadable';
 const none = 'none';
 
-it('is a first line, what people see, and after a blank line the data', () => {
+it('composeText returns a first line, the visible text, a blank line and the data', () => {
   expect(composeText(PROJECT, LEDGER, () => 'What people see.')).toBe(BODY);
 });
 
-describe('is read', () => {
+describe('readText reads a comment', () => {
   it.each<[string, string]>([
     ['as it was written', BODY],
     ['with the line ends of a browser', BODY.replaceAll('\n', '\r\n')],
-    ['with some of each', BODY.replace('\n', '\r\n')],
-    ['with white space behind', `${BODY}\n \n`],
-    ['whatever people see', BODY.replace('What people see.', 'x\n\n<!-- y -->\n')],
-    ['without anything to see', `${FIRST}\n${LAST}`],
+    ['with mixed line ends', BODY.replace('\n', '\r\n')],
+    ['with white space at the end', `${BODY}\n \n`],
+    ['with any visible text', BODY.replace('What people see.', 'x\n\n<!-- y -->\n')],
+    ['without visible text', `${FIRST}\n${LAST}`],
     [
-      'below data that somebody put there',
+      'below data that someone else added',
       BODY.replace('What people see.', `${FIRST}\n${LAST.replace(DATA, encode(EMPTY))}`),
     ],
     [
@@ -47,21 +47,21 @@ describe('is read', () => {
   });
 });
 
-describe('is somebody else’s', () => {
+describe('readText ignores a comment', () => {
   it.each<[string, string]>([
-    ['without anything', ''],
-    ['without a line of ours', 'Hello.'],
+    ['without text', ''],
+    ['without a line of the action', 'Hello.'],
     ['of another project', BODY.replaceAll(HASH, OTHER)],
-    ['with the first line behind something', `> ${BODY}`.replaceAll(LAST, '')],
-    ['where it is quoted', `${BODY.replaceAll(/^/gm, '> ')}\n\nI agree.`],
-    ['as the usage', renderUsage('/agent')],
+    ['with text before the first line', `> ${BODY}`.replaceAll(LAST, '')],
+    ['that quotes one', `${BODY.replaceAll(/^/gm, '> ')}\n\nI agree.`],
+    ['with the usage', renderUsage('/agent')],
     ['with another name', BODY.replaceAll('agent-follow-up', 'agent-follow-upper')],
   ])('%s', (_, body) => {
     expect(readText(body, PROJECT)).toEqual(none);
   });
 });
 
-it('is read whatever its project is, if that is wanted', () => {
+it('readText reads the comments of all projects without a project', () => {
   expect(readText(BODY, null)).toEqual(LEDGER);
   expect(readText(BODY.replaceAll(HASH, OTHER), null)).toEqual(LEDGER);
   expect(readText(BODY.replace(LAST, ''), null)).toEqual(unreadable);
@@ -72,15 +72,15 @@ it('is read whatever its project is, if that is wanted', () => {
   }
 });
 
-describe('cannot be read', () => {
+describe('readText cannot read a comment', () => {
   it.each<[string, string]>([
     ['without the last line', `${FIRST}\nWhat people see.`],
     ['without the first line', `What people see.\n\n${LAST}`],
-    ['with something above the first line', `Note:\n${BODY}`],
-    ['with something below the last line', `${BODY}\n\nThanks!`],
-    ['with something behind the first line', BODY.replace(FIRST, `${FIRST} x`)],
-    ['with something behind the last line', `${BODY} x`],
-    ['with the last line in another one', BODY.replace(LAST, `x ${LAST}`)],
+    ['with text above the first line', `Note:\n${BODY}`],
+    ['with text below the last line', `${BODY}\n\nThanks!`],
+    ['with text after the first line', BODY.replace(FIRST, `${FIRST} x`)],
+    ['with text after the last line', `${BODY} x`],
+    ['with text before the last line', BODY.replace(LAST, `x ${LAST}`)],
     ['with the first line of another project', BODY.replace(FIRST, FIRST.replace(HASH, OTHER))],
     ['with the last line of another project', BODY.replace(LAST, LAST.replace(HASH, OTHER))],
     ['of a later version', BODY.replace('data 1', 'data 2')],
@@ -91,14 +91,14 @@ describe('cannot be read', () => {
     ['with a letter changed', BODY.replace(DATA, `A${DATA.slice(1)}`)],
     ['with data that are redacted', BODY.replace(DATA.slice(4, 12), '***')],
     ['with data over two lines', BODY.replace(DATA, `${DATA.slice(0, 9)}\n${DATA.slice(9)}`)],
-    ['with data that hold nothing', BODY.replace(DATA, 'AAAA')],
+    ['with data that cannot be decoded', BODY.replace(DATA, 'AAAA')],
   ])('%s', (_, body) => {
     expect(readText(body, PROJECT)).toEqual(unreadable);
   });
 });
 
-describe('whatever others write', () => {
-  it('above, into and below it makes no other memory of it, and never an error', () => {
+describe('for any text by others', () => {
+  it('readText never throws and never returns another ledger', () => {
     const pieces = fc.array(
       fc.oneof(
         hostileText,
@@ -113,16 +113,16 @@ describe('whatever others write', () => {
       }),
     );
     fc.assert(
-      fc.property(hostileText, fc.nat(), fc.nat({ max: 5 }), (inserted, where, count) => {
-        const at = where % BODY.length;
+      fc.property(hostileText, fc.nat(), fc.nat({ max: 5 }), (inserted, position, count) => {
+        const at = position % BODY.length;
         const text = readText(BODY.slice(0, at) + inserted + BODY.slice(at + count), PROJECT);
-        // zlib checks what it inflates.
+        // zlib verifies a checksum, so changed data cannot be read.
         if (typeof text !== 'string') expect(text).toEqual(LEDGER);
       }),
     );
   });
 
-  it('a prompt and a project can hold anything', () => {
+  it('composeText writes a comment that readText can read', () => {
     fc.assert(
       fc.property(hostileText, hostileText, (prompt, project) => {
         const put = ledger(job('job-1', turn({ prompt })));
@@ -135,15 +135,15 @@ describe('whatever others write', () => {
   });
 });
 
-describe('a notice', () => {
-  it('begins like every comment of ours, and remembers nothing', () => {
+describe('composeNotice', () => {
+  it('returns a comment of the action without data', () => {
     const notice = composeNotice('usage', 'What people see.');
     expect(notice).toBe('<!-- agent-follow-up usage -->\nWhat people see.');
     expect(readText(notice, PROJECT)).toEqual(none);
   });
 });
 
-describe('however much is remembered', () => {
+describe('for a large ledger', () => {
   const noise = (n: number): string =>
     Array.from({ length: 60 }, (_, at) => ((n + 1) * (at + 7) * 2_654_435_761).toString(36)).join(
       '',
@@ -154,7 +154,7 @@ describe('however much is remembered', () => {
     ),
   );
 
-  it('data and what people see fit into a comment together', () => {
+  it('the data and the visible text fit into one comment', () => {
     expect(fits(many)).toBe(false);
     const kept: Ledger = trim(many, START, fits);
     const limits: number[] = [];
@@ -163,7 +163,7 @@ describe('however much is remembered', () => {
       return renderLedger(of, SITE, limit);
     });
     expect(limits).toEqual([expect.any(Number)]);
-    // Half of what is left is enough for some rows.
+    // The renderer has enough room for some rows.
     expect(limits[0]).toBeGreaterThan(15_000);
     expect(body.length).toBeLessThan(MOST);
     expect(readText(body, PROJECT)).toEqual(kept);

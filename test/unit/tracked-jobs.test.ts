@@ -4,12 +4,12 @@ import type { JobState } from '../../src/turn.ts';
 import { virtualClock } from '../model/clock.ts';
 import { record, state } from './record.ts';
 
-describe('the pull requests of a job that gets another one', () => {
+describe('the pull requests of a job for which the API returns another one', () => {
   const open = { endedAt: null } as const;
   it.each<[string, JobState, readonly number[]]>([
-    ['are the first one until its message is out', state({}, { delivery: 'not-sent' }), [7]],
-    ['are both once it may be out', state({}, { ...open, delivery: 'unknown' }), [7, 8]],
-    ['are both once it is out', state({}, { ...open, delivery: 'sent' }), [7, 8]],
+    ['are only the first one before its message is sent', state({}, { delivery: 'not-sent' }), [7]],
+    ['are both after the message may be sent', state({}, { ...open, delivery: 'unknown' }), [7, 8]],
+    ['are both after the message is sent', state({}, { ...open, delivery: 'sent' }), [7, 8]],
     [
       'are both if it gets no message',
       state({ isReadOnly: true, record: record() }, { delivery: 'not-sent' }),

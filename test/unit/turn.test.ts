@@ -10,30 +10,30 @@ function startTurn(base: Partial<JobRecord> | null): Turn {
   return turn({ base: base && record(base), sentAt: SENT_AT });
 }
 
-/** The verdict after looks at given seconds since the answer to the message, judged after the last. */
-function afterLooks(
+/** The evaluation after polls at these seconds after the message, at the time of the last poll. */
+function afterPolls(
   base: Partial<JobRecord> | null,
-  looks: readonly (readonly [number, Partial<JobRecord>])[],
+  polls: readonly (readonly [number, Partial<JobRecord>])[],
   settleMs = SETTLE,
-): Verdict {
-  let seen = startTurn(base);
+): Evaluation {
+  let current = startTurn(base);
   let now = SENT_AT;
-  for (const [seconds, parts] of looks) {
+  for (const [seconds, parts] of polls) {
     now = SENT_AT + seconds * 1000;
-    seen = observe(seen, record(parts), now, now);
+    current = observe(current, record(parts), now, now);
   }
-  return evaluate(seen, now, settleMs);
+  return evaluate(current, now, settleMs);
 }
 
-interface Verdict {
+interface Evaluation {
   readonly confirmed: boolean | null;
   readonly pollWithinMs?: number | null;
 }
 
-const done = (confirmed: boolean): Verdict => ({ confirmed });
-const open = (pollWithinMs: number | null): Verdict => ({ confirmed: null, pollWithinMs });
+const done = (confirmed: boolean): Evaluation => ({ confirmed });
+const open = (pollWithinMs: number | null): Evaluation => ({ confirmed: null, pollWithinMs });
 
-function evaluate(of: Turn, now: number, settleMs: number): Verdict {
+function evaluate(of: Turn, now: number, settleMs: number): Evaluation {
   const confirmed = isConfirmed(of, settleMs);
   return confirmed === null ? open(pollWithinMs(of, now, settleMs)) : done(confirmed);
 }
@@ -42,21 +42,21 @@ const completed = { status: 'completed' };
 const active = { status: 'active' };
 const failed = { status: 'failed' };
 
-describe('a turn', () => {
-  it.each<[string, Verdict, Verdict]>([
-    ['nothing seen yet', afterLooks(completed, []), open(5000)],
-    ['the old status at once', afterLooks(completed, [[0, completed]]), open(5000)],
+describe('the evaluation of a turn', () => {
+  it.each<[string, Evaluation, Evaluation]>([
+    ['no poll yet', afterPolls(completed, []), open(5000)],
+    ['the earlier status at once', afterPolls(completed, [[0, completed]]), open(5000)],
     [
       'active, then final',
-      afterLooks(completed, [
+      afterPolls(completed, [
         [0, active],
         [5, completed],
       ]),
       done(true),
     ],
     [
-      'stale, active, final',
-      afterLooks(failed, [
+      'the earlier status, active, final',
+      afterPolls(failed, [
         [0, failed],
         [20, active],
         [60, completed],
@@ -65,7 +65,7 @@ describe('a turn', () => {
     ],
     [
       'still active',
-      afterLooks(completed, [
+      afterPolls(completed, [
         [0, active],
         [500, active],
       ]),
@@ -73,7 +73,7 @@ describe('a turn', () => {
     ],
     [
       'another final status',
-      afterLooks(failed, [
+      afterPolls(failed, [
         [0, failed],
         [5, completed],
       ]),
@@ -81,59 +81,63 @@ describe('a turn', () => {
     ],
     [
       'a new link',
-      afterLooks(completed, [
+      afterPolls(completed, [
         [0, completed],
         [5, { ...completed, prLink: LINK }],
       ]),
       done(true),
     ],
     [
-      'archived anew',
-      afterLooks(completed, [[5, { status: 'archived', archivedAt: '2026-11-21T12:00:00Z' }]]),
+      'archived again',
+      afterPolls(completed, [[5, { status: 'archived', archivedAt: '2026-11-21T12:00:00Z' }]]),
       done(true),
     ],
     [
       'no evidence, 57 s',
-      afterLooks(completed, [
+      afterPolls(completed, [
         [0, completed],
         [57, completed],
       ]),
       open(3000),
     ],
     [
-      'no evidence, window over',
-      afterLooks(completed, [
+      'no evidence, settle time over',
+      afterPolls(completed, [
         [0, completed],
         [60, completed],
       ]),
       done(false),
     ],
     [
-      'failed for ever',
-      afterLooks(failed, [
+      'failed all the time',
+      afterPolls(failed, [
         [0, failed],
         [60, failed],
       ]),
       done(false),
     ],
     [
-      'a link that is gone',
-      afterLooks({ ...completed, prLink: LINK }, [[5, completed]]),
+      'a link that is missing later',
+      afterPolls({ ...completed, prLink: LINK }, [[5, completed]]),
       open(5000),
     ],
     [
-      'an odd status is no evidence',
-      afterLooks(completed, [
+      'an unknown status is no evidence',
+      afterPolls(completed, [
         [0, { status: 'queued' }],
         [5, completed],
       ]),
       open(5000),
     ],
-    ['an odd status is not final', afterLooks(completed, [[70, { status: 'queued' }]]), open(5000)],
-    ['a missing status', afterLooks(completed, [[0, { status: null }]]), open(5000)],
+    [
+      'an unknown status is not final',
+      afterPolls(completed, [[70, { status: 'queued' }]]),
+      open(5000),
+    ],
+    ['a missing status', afterPolls(completed, [[0, { status: null }]]), open(5000)],
     [
       'base active: first final',
-      afterLooks(active, [
+      afterPolls(active, [
         [0, active],
         [30, completed],
       ]),
@@ -141,7 +145,7 @@ describe('a turn', () => {
     ],
     [
       'base active: final for 57 s',
-      afterLooks(active, [
+      afterPolls(active, [
         [30, completed],
         [87, completed],
       ]),
@@ -149,15 +153,15 @@ describe('a turn', () => {
     ],
     [
       'base active: final for 60 s',
-      afterLooks(active, [
+      afterPolls(active, [
         [30, completed],
         [90, completed],
       ]),
       done(false),
     ],
     [
-      'base active: active all along, then final',
-      afterLooks(active, [
+      'base active: always active, then final',
+      afterPolls(active, [
         [0, active],
         [30, active],
         [60, completed],
@@ -165,8 +169,8 @@ describe('a turn', () => {
       open(5000),
     ],
     [
-      'base active: final, active anew, final',
-      afterLooks(active, [
+      'base active: final, active again, final',
+      afterPolls(active, [
         [0, completed],
         [30, active],
         [70, completed],
@@ -174,8 +178,8 @@ describe('a turn', () => {
       done(true),
     ],
     [
-      'base active: an odd status in between shows nothing',
-      afterLooks(active, [
+      'base active: an unknown status in between is no evidence',
+      afterPolls(active, [
         [0, completed],
         [30, { status: 'queued' }],
         [40, completed],
@@ -183,13 +187,13 @@ describe('a turn', () => {
       open(5000),
     ],
     [
-      'base active: a new link may be of the turn before',
-      afterLooks(active, [[5, { ...completed, prLink: LINK }]]),
+      'base active: a new link may belong to the turn before',
+      afterPolls(active, [[5, { ...completed, prLink: LINK }]]),
       open(5000),
     ],
     [
       'base odd counts as active',
-      afterLooks({ status: 'queued' }, [
+      afterPolls({ status: 'queued' }, [
         [0, completed],
         [60, completed],
       ]),
@@ -197,39 +201,39 @@ describe('a turn', () => {
     ],
     [
       'base without a status counts as active',
-      afterLooks({ status: null }, [[0, completed]]),
+      afterPolls({ status: null }, [[0, completed]]),
       open(5000),
     ],
     [
       'no base: final for 60 s',
-      afterLooks(null, [
+      afterPolls(null, [
         [0, completed],
         [60, completed],
       ]),
       done(false),
     ],
     [
-      'no base: final, active anew, final',
-      afterLooks(null, [
+      'no base: final, active again, final',
+      afterPolls(null, [
         [0, completed],
         [30, active],
         [70, completed],
       ]),
       done(false),
     ],
-  ])('%s', (_, verdict, expected) => {
-    expect(verdict).toEqual(expected);
+  ])('%s', (_, evaluation, expected) => {
+    expect(evaluation).toEqual(expected);
   });
 
-  it('ends at once without a settle window, and confirms nothing more', () => {
-    expect(afterLooks(completed, [[0, completed]], 0)).toEqual(done(false));
-    expect(afterLooks(active, [[0, completed]], 0)).toEqual(done(false));
-    expect(afterLooks(failed, [[0, completed]], 0)).toEqual(done(true));
+  it('ends at once without a settle time, and is confirmed only by evidence', () => {
+    expect(afterPolls(completed, [[0, completed]], 0)).toEqual(done(false));
+    expect(afterPolls(active, [[0, completed]], 0)).toEqual(done(false));
+    expect(afterPolls(failed, [[0, completed]], 0)).toEqual(done(true));
   });
 
-  it('does not end a window without a poll that began after it', () => {
-    const seen = observe(startTurn({}), record(), SENT_AT + 50_000, SENT_AT + 61_000);
-    expect(evaluate(seen, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
+  it('does not end before a poll that started after the settle time', () => {
+    const polled = observe(startTurn({}), record(), SENT_AT + 50_000, SENT_AT + 61_000);
+    expect(evaluate(polled, SENT_AT + 70_000, SETTLE)).toEqual(open(0));
   });
 });
 
@@ -239,9 +243,9 @@ describe('evidence of a message', () => {
     ['active', {}, active, true],
     ['another link', { prLink: LINK }, { prLink: `${LINK}2` }, true],
     ['another archive time', { archivedAt: 'a' }, { archivedAt: 'b' }, true],
-    ['an odd status', {}, { status: 'COMPLETED' }, false],
-  ])('%s', (_, base, seen, expected) => {
+    ['an unknown status', {}, { status: 'COMPLETED' }, false],
+  ])('%s', (_, base, polled, expected) => {
     const before = turn({ base: record(base) });
-    expect(observe(before, record(seen), 0, 0).evidence).toBe(expected);
+    expect(observe(before, record(polled), 0, 0).evidence).toBe(expected);
   });
 });

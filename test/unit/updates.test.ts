@@ -28,13 +28,13 @@ const LOG: Log = {
 interface Run {
   readonly updates: Updates;
   readonly warnings: readonly string[];
-  /** A job of this run whose message is not out yet. */
+  /** A job of this run before its message is sent. */
   job(jobId: string, parts?: Partial<Turn>): JobState;
   delivered(jobId: string, parts?: Partial<Turn>): JobState;
   ended(jobId: string, parts?: Partial<Turn>): JobState;
 }
 
-/** A run that waits, unless the test says otherwise. Its turns bear its name. */
+/** A run with `wait` by default. Its name is the mark and the owner of its turns. */
 function open(
   sim: Pick<GitHubSimulation, 'clock' | 'connect'>,
   more: Partial<MemoryContext> = {},
@@ -65,25 +65,27 @@ function open(
 }
 
 function render({ jobs }: Ledger): string {
-  return jobs.map(({ id, turns }) => `${id}: ${turns.map(told).join(', ')}`).join('; ');
+  return jobs.map(({ id, turns }) => `${id}: ${turns.map(textOf).join(', ')}`).join('; ');
 }
 
-function told({ delivery, result, endedAt }: Turn): string {
+function textOf({ delivery, result, endedAt }: Turn): string {
   return endedAt === null ? delivery : `${delivery}/${result}`;
 }
 
-/** What all comments on a conversation say together of each job. */
+/** What all comments on a conversation together say about each job. */
 function remembered({ github }: GitHubSimulation, number = NUMBER): readonly string[] {
   const ledgers = github.comments(number).map(({ body }) => {
     const text = readText(body, PROJECT);
     return typeof text === 'string' ? ledger() : text;
   });
   return unite(ledgers)
-    .jobs.map(({ id, turns }) => [id, ...turns.map((one) => `${one.mark} ${told(one)}`)].join(': '))
+    .jobs.map(({ id, turns }) =>
+      [id, ...turns.map((one) => `${one.mark} ${textOf(one)}`)].join(': '),
+    )
     .sort();
 }
 
-/** The comment that runs have left which said this of job a. */
+/** A conversation with a comment that remembers these turns of job a. */
 function withComment(...turns: readonly Turn[]): GitHubOptions {
   const body = composeText(PROJECT, ledger(jobOf('a', ...turns)), render);
   const comments = [{ author: ACTIONS, body }];
@@ -115,7 +117,7 @@ function announce({ updates }: Run, ...states: readonly JobState[]) {
   return Promise.all(updates.announce(states).values());
 }
 
-describe('what is remembered', () => {
+describe('load', () => {
   const load = async (
     sim: GitHubSimulation,
     more: Partial<MemoryContext> = {},
@@ -123,15 +125,15 @@ describe('what is remembered', () => {
   ) => sim.drive(open(sim, more).updates.load(number));
 
   it.each<[string, Partial<MemoryContext>, number | null]>([
-    ['without comments', { comment: false }, NUMBER],
+    ['if comment is false', { comment: false }, NUMBER],
     ['without a conversation', {}, null],
-  ])('is nothing %s', async (_, more, number) => {
+  ])('reads nothing %s', async (_, more, number) => {
     await using sim = await simulateGitHub(withComment(turn()));
     expect(await load(sim, more, number)).toBeNull();
     expect(sim.names()).toEqual([]);
   });
 
-  it('is what the comments hold, on all pages in a re-run', async () => {
+  it('reads the last page of the comments, and all pages in a re-run', async () => {
     await using sim = await simulateGitHub(withComment(turn()));
     for (let n = 0; n < 120; n++) sim.github.addComment(NUMBER, 'bob', 'Hello.');
     sim.github.addComment(NUMBER, ACTIONS, composeText(PROJECT, ledger(jobOf('b')), render));
@@ -141,7 +143,7 @@ describe('what is remembered', () => {
     expect(idsOf(await load(sim, { attempt: 2 }))).toEqual(['a', 'b']);
   });
 
-  it('is not whole where a part of it cannot be read', async () => {
+  it('reports that something is missing if a comment cannot be read', async () => {
     await using sim = await simulateGitHub(withComment(turn()));
     const [comment] = sim.github.comments(NUMBER);
     sim.github.editComment(comment?.id ?? 0, `${comment?.body} edited`);
@@ -149,36 +151,36 @@ describe('what is remembered', () => {
   });
 
   it.each<[string, GitHubOptions, RegExp]>([
-    ['an error', { on: () => ({ status: 500 }) }, /^GitHub answered 500$/],
+    ['an HTTP error', { on: () => ({ status: 500 }) }, /^GitHub answered 500$/],
     [
       'a refusal',
       { on: () => ({ status: 403, body: { message: 'Resource not accessible' } }) },
       /^GitHub answered 403: "Resource not accessible"\. The job needs `permissions:` .*[^.]$/,
     ],
     [
-      'a host without GraphQL',
+      'a call to a host without GraphQL',
       { graphql: false },
       /^this host has no GraphQL API, .*comment: false$/,
     ],
-  ])('cannot be read after %s, and it is said why', async (_, options, why) => {
+  ])('fails with the reason after %s', async (_, options, why) => {
     await using sim = await simulateGitHub(options);
     const memory = await load(sim);
     expect(memory?.kind === 'problem' && reasonToText(memory.problem)).toMatch(why);
   });
 
-  it('is waited for no longer than 10 s', async () => {
+  it('gives up after 10 s', async () => {
     await using sim = await simulateGitHub({ on: () => ({ fault: 'hang' }) });
     expect(await load(sim)).toEqual(problem(ours('GitHub did not answer in time')));
     expect(sim.seconds()).toBe(10);
   });
 
-  it('is not waited for after a cancel', async () => {
+  it('does not wait after a cancellation', async () => {
     await using sim = await simulateGitHub(withComment(turn()));
     const memory = await load(sim, { signal: AbortSignal.abort() });
     expect(memory).toEqual(problem(ours('the run was cancelled')));
   });
 
-  it('is asked for once, and again only where that failed', async () => {
+  it('reads once, and again only if that failed', async () => {
     let fails = 2;
     await using sim = await simulateGitHub({
       on: () => (fails-- > 0 ? { status: 500 } : undefined),
@@ -187,13 +189,13 @@ describe('what is remembered', () => {
     expect(await sim.drive(updates.load(NUMBER))).toMatchObject({ kind: 'problem' });
     expect(await sim.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
     expect(await sim.drive(updates.load(NUMBER))).toMatchObject({ kind: 'ok' });
-    // A reading that fails is tried once more.
+    // A failed read is retried once.
     expect(sim.names()).toEqual(['read', 'read', 'read']);
   });
 });
 
-describe('the calls of a run that is alone', () => {
-  it('that only sends are six: the memory, the note, and how it ended', async () => {
+describe('a run without other runs', () => {
+  it('makes six calls without wait: for the memory, the note and the result', async () => {
     await using sim = await simulateGitHub(withComment(other('sent', { origin: 'comment:1' })));
     const run = open(sim, { wait: false });
     await sim.drive(run.updates.load(NUMBER));
@@ -206,11 +208,11 @@ describe('the calls of a run that is alone', () => {
     expect(remembered(sim)).toEqual(['a: me sent/sent: you sent']);
     expect(urls).toEqual([sim.github.comments(NUMBER)[0]?.html_url]);
     expect([unwritten, reviewed, run.warnings]).toEqual(['', [], []]);
-    // The last reading comes a second after the last write.
+    // The last read comes a second after the last write.
     expect(sim.seconds()).toBe(1);
   });
 
-  it('that waits are eight', async () => {
+  it('makes eight calls with wait', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     await sim.drive(run.updates.load(NUMBER));
@@ -229,7 +231,7 @@ describe('the calls of a run that is alone', () => {
     ]);
   });
 
-  it('with a new comment end 3 s after the last write, for lists lag behind', async () => {
+  it('ends 3 s after the last write of a new comment, because lists lag behind', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, { wait: false });
     await sim.drive(announce(run, run.job('a')));
@@ -239,7 +241,7 @@ describe('the calls of a run that is alone', () => {
     expect(sim.names()).toHaveLength(6);
   });
 
-  it('that is cancelled end without a pause', async () => {
+  it('ends without a pause if it is cancelled', async () => {
     await using sim = await simulateGitHub();
     const cancel = new AbortController();
     const run = open(sim, { signal: cancel.signal });
@@ -251,7 +253,7 @@ describe('the calls of a run that is alone', () => {
     expect(sim.seconds()).toBe(0);
   });
 
-  it('for 50 jobs on one conversation are as many as for one', async () => {
+  it('makes as many calls for 50 jobs on one conversation as for one job', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, { wait: false });
     const ids = Array.from({ length: 50 }, (_, n) => `job-${n}`);
@@ -262,7 +264,7 @@ describe('the calls of a run that is alone', () => {
     expect(sim.names()).toHaveLength(6);
   });
 
-  it('are none where comment is false', async () => {
+  it('makes no calls if comment is false', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, { comment: false });
     expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
@@ -277,13 +279,13 @@ describe('the calls of a run that is alone', () => {
 });
 
 describe('a command', () => {
-  /** A claim that is answered like this, and what stood in the comment when it was asked for. */
+  /** A claim with this result, and the turns in the comments at each call of it. */
   function claims(sim: GitHubSimulation, answer: Claim) {
-    const seen: (readonly string[])[] = [];
+    const atClaim: (readonly string[])[] = [];
     return {
-      seen,
+      atClaim,
       claim: async (): Promise<Claim> => {
-        seen.push(remembered(sim));
+        atClaim.push(remembered(sim));
         return answer;
       },
     };
@@ -292,20 +294,20 @@ describe('a command', () => {
     { kind: 'taken', turn: expect.objectContaining({ mark: 'you', delivery }) },
   ];
 
-  it('is claimed once its note is written, beside the reading', async () => {
+  it('is claimed after its note is written, while the comment is read', async () => {
     await using sim = await simulateGitHub();
-    const { claim, seen } = claims(sim, 'ours');
+    const { claim, atClaim } = claims(sim, 'ours');
     const run = open(sim, { claim }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(seen).toEqual([['a: me sending']]);
+    expect(atClaim).toEqual([['a: me sending']]);
     expect(sim.names()).toEqual(['read', CREATE, 'read']);
   });
 
   it.each(['sending', 'unknown', 'sent'] as const)(
-    'that another run has, as the first reading shows, is not noted at all: %s',
+    'is not noted if the first read shows that another run has it: %s',
     async (delivery) => {
       await using sim = await simulateGitHub(withComment(other(delivery)));
-      const { claim, seen } = claims(sim, 'ours');
+      const { claim, atClaim } = claims(sim, 'ours');
       const run = open(sim, { claim }, COMMAND);
       expect(await sim.drive(announce(run, run.job('a')))).toEqual(taken(delivery));
       run.updates.update(
@@ -313,34 +315,34 @@ describe('a command', () => {
         NUMBER,
       );
       expect(await sim.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
-      expect(seen).toEqual([]);
+      expect(atClaim).toEqual([]);
       expect(sim.github.writes()).toEqual([]);
       expect(run.warnings).toEqual([]);
     },
   );
 
-  it('to several jobs may be another run’s for one of them, and ours for the others', async () => {
+  it('is left to another run only for the jobs that the other run has noted', async () => {
     await using sim = await simulateGitHub(withComment(other('sent')));
-    const { claim, seen } = claims(sim, 'ours');
+    const { claim, atClaim } = claims(sim, 'ours');
     const run = open(sim, { claim }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a'), run.job('b')))).toEqual([
       ...taken('sent'),
       { kind: 'noted' },
     ]);
-    expect(seen).toHaveLength(1);
+    expect(atClaim).toHaveLength(1);
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
     run.updates.update(run.ended('b'), NUMBER);
     await sim.drive(run.updates.flush());
     expect(remembered(sim)).toEqual(['a: me not-sent/skipped: you sent', 'b: me sent/sent']);
   });
 
-  it('that another run was kept from sending is sent', async () => {
+  it('is sent if another run has not sent it and has ended', async () => {
     await using sim = await simulateGitHub(withComment(other('not-sent', { endedAt: START })));
     const run = open(sim, {}, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
   });
 
-  /** Another run writes its note over ours, just before the nth reading. */
+  /** Another run adds a comment with its note, just before the nth read. */
   function rival(nth: number, delivery: Turn['delivery'], more: GitHubOptions = {}): GitHubOptions {
     const body = composeText(PROJECT, ledger(jobOf('a', other(delivery))), render);
     return {
@@ -353,14 +355,14 @@ describe('a command', () => {
     };
   }
 
-  it('that two runs are about to send is sent by the one that claims it first', async () => {
+  it('is sent by the run that claims it first if two runs are about to send it', async () => {
     await using sim = await simulateGitHub(rival(2, 'sending'));
     const run = open(sim, {}, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
     expect(sim.seconds()).toBe(0);
   });
 
-  it('that another run has claimed is left to it: our turn stays as one that was not sent', async () => {
+  it('is left to the run that has claimed it, and the turn of this run remains as not sent', async () => {
     await using sim = await simulateGitHub(rival(2, 'sending'));
     const { claim } = claims(sim, 'taken');
     const run = open(sim, { claim }, COMMAND);
@@ -372,7 +374,7 @@ describe('a command', () => {
     expect(remembered(sim)).toEqual(['a: me not-sent/skipped: you sending']);
   });
 
-  it('that another run has claimed is left to it as well where the answer to our note got lost', async () => {
+  it('is left to the run that has claimed it even if the response to the note of this run is lost', async () => {
     const { trouble } = rival(2, 'sending');
     const loses = ({ name, nth }: Call): boolean => name === PATCH && nth === 1;
     const past = withComment(other('not-sent', { mark: 'past', owner: 'past', endedAt: START }));
@@ -385,18 +387,18 @@ describe('a command', () => {
     expect(remembered(sim)).toEqual([expect.stringContaining('me not-sent/skipped')]);
   });
 
-  it('whose note stands, although the answer to it got lost, is claimed once it is to be seen', async () => {
+  it('is claimed after a read shows its note if the response to the note is lost', async () => {
     const past = withComment(other('not-sent', { mark: 'past', owner: 'past', endedAt: START }));
     const loses = ({ name, nth }: Call): boolean => name === PATCH && nth === 1;
     await using sim = await simulateGitHub({ ...past, trouble: { loses } });
-    const { claim, seen } = claims(sim, 'ours');
+    const { claim, atClaim } = claims(sim, 'ours');
     const run = open(sim, { claim }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
-    expect(seen).toHaveLength(1);
+    expect(atClaim).toHaveLength(1);
     expect(sim.names()).toEqual(['read', PATCH, 'read']);
   });
 
-  it('is decided by the first note for jobs that are noted after the claim', async () => {
+  it('is sent by the run with the first note for jobs that are noted after the claim', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, {}, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toEqual([{ kind: 'noted' }]);
@@ -406,7 +408,7 @@ describe('a command', () => {
     expect(sim.names().at(-1)).toBe('read+history');
   });
 
-  it('is left to a run whose reaction has failed, even if the comment was read before its note', async () => {
+  it('is left to a run that noted it and failed to claim it, even if that note is newer than the last read', async () => {
     await using sim = await simulateGitHub();
     const late = open(sim, {}, COMMAND);
     await sim.drive(late.updates.load(NUMBER));
@@ -415,7 +417,7 @@ describe('a command', () => {
     expect(await sim.drive(announce(late, late.job('a')))).toMatchObject(taken('sending'));
   });
 
-  it('is decided by the first note after an earlier note of it that may be written, without a claim', async () => {
+  it('is sent by the run with the first note if an earlier note may be written without a claim', async () => {
     let isDown = false;
     const theirs = composeText(PROJECT, ledger(jobOf('b', other('sending'))), render);
     await using sim = await simulateGitHub({
@@ -425,7 +427,7 @@ describe('a command', () => {
           if (name === CREATE) isDown = true;
           return name === CREATE;
         },
-        // They note b just before us.
+        // The other run notes b just before this run.
         meanwhile: ({ name, nth }, { editComment }) => {
           const [comment] = sim.github.comments(NUMBER);
           if (name === PATCH && nth === 1) editComment(comment?.id ?? 0, theirs);
@@ -439,7 +441,7 @@ describe('a command', () => {
   });
 
   it.each(['taken', 'none'] as const)(
-    'to more jobs than there is room for is sent to each of them by one run: %s',
+    'is sent to each job by one run only, even if the comment has no room for all jobs: %s',
     async (answer) => {
       await using sim = await simulateGitHub();
       const ids = moreThanFit();
@@ -457,27 +459,27 @@ describe('a command', () => {
     },
   );
 
-  it('is not claimed by a run that has ended while its note was written', async () => {
+  it('is not claimed by a run that is cancelled while it writes its note', async () => {
     const cancel = new AbortController();
     await using sim = await simulateGitHub({
       trouble: { meanwhile: ({ name }) => name === CREATE && cancel.abort() },
     });
-    const { claim, seen } = claims(sim, 'ours');
+    const { claim, atClaim } = claims(sim, 'ours');
     const run = open(sim, { claim, signal: cancel.signal }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'missing' }]);
     run.updates.update(run.job('a', { result: 'cancelled', endedAt: START }), NUMBER);
     await sim.drive(run.updates.flush());
     expect(remembered(sim)).toEqual(['a: me not-sent/cancelled']);
-    expect(seen).toEqual([]);
+    expect(atClaim).toEqual([]);
   });
 
-  it('that another run has sent before we claimed it is left to it', async () => {
+  it('is left to a run that has sent it before this run claims it', async () => {
     await using sim = await simulateGitHub(rival(2, 'sent'));
     const run = open(sim, {}, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toEqual(taken('sent'));
   });
 
-  it('that has been claimed, of which nothing else is to be seen, was claimed by another tool', async () => {
+  it('is sent if it was claimed without a note, because another tool added the reaction', async () => {
     await using sim = await simulateGitHub();
     const { claim } = claims(sim, 'taken');
     const run = open(sim, { claim }, COMMAND);
@@ -486,7 +488,7 @@ describe('a command', () => {
   });
 
   it.each(['failed', 'refused'] as const)(
-    'whose claim is %s waits until another run that did not see it must be to be seen',
+    'waits until lists show the comments of other runs if its claim is %s',
     async (answer) => {
       await using sim = await simulateGitHub();
       const { claim } = claims(sim, answer);
@@ -497,7 +499,7 @@ describe('a command', () => {
   );
 
   it.each(['failed', 'refused', 'none'] as const)(
-    'whose claim tells nothing is looked for in what was overwritten: %s',
+    'is searched for in the edit history if its claim decides nothing: %s',
     async (answer) => {
       await using sim = await simulateGitHub(withComment(other('sending')));
       const [comment] = sim.github.comments(NUMBER);
@@ -509,13 +511,9 @@ describe('a command', () => {
   );
 
   it.each([
-    [
-      'in the first attempt it is another run that has claimed it',
-      1,
-      { kind: 'taken', turn: null },
-    ],
-    ['in a re-run it may be an earlier attempt', 2, { kind: 'noted' }],
-  ])('is claimed where comment is false: %s', async (_, attempt, note) => {
+    ['in the first attempt, another run has claimed it', 1, { kind: 'taken', turn: null }],
+    ['in a re-run, an earlier attempt may have claimed it', 2, { kind: 'noted' }],
+  ])('is claimed if comment is false: %s', async (_, attempt, note) => {
     await using sim = await simulateGitHub();
     const { claim } = claims(sim, 'taken');
     const run = open(sim, { claim, attempt, comment: false }, COMMAND);
@@ -525,7 +523,7 @@ describe('a command', () => {
   it.each<[string, Partial<MemoryContext>, GitHubOptions]>([
     ['comment is false', { comment: false }, {}],
     ['no note can be written', {}, { readOnly: true }],
-  ])('whose claim failed may be sent by another run where %s', async (_, more, options) => {
+  ])('may be sent by another run if its claim failed and %s', async (_, more, options) => {
     await using sim = await simulateGitHub(options);
     const run = open(sim, { ...more, claim: async () => 'failed' }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind: 'unclear' }]);
@@ -535,16 +533,16 @@ describe('a command', () => {
   });
 
   it.each([
-    ['in the first attempt it is another run that has claimed it', 1, 'taken'],
-    ['in a re-run it may be an earlier attempt', 2, 'missing'],
-  ])('is claimed where no note can be written: %s', async (_, attempt, kind) => {
+    ['in the first attempt, another run has claimed it', 1, 'taken'],
+    ['in a re-run, an earlier attempt may have claimed it', 2, 'missing'],
+  ])('is claimed if no note can be written: %s', async (_, attempt, kind) => {
     await using sim = await simulateGitHub({ readOnly: true });
     const { claim } = claims(sim, 'taken');
     const run = open(sim, { claim, attempt }, COMMAND);
     expect(await sim.drive(announce(run, run.job('a')))).toMatchObject([{ kind }]);
   });
 
-  it('to several jobs that are noted one after the other is sent once to each of them', async () => {
+  it('is sent once to each of several jobs that are noted one after the other', async () => {
     for (const lateMs of [0, 1500, 4500]) {
       await using sim = await simulateGitHub();
       const { id } = sim.github.addComment(NUMBER, 'alice', '/agent go');
@@ -563,7 +561,7 @@ describe('a command', () => {
         ]),
       );
       expect(ofSecond?.[0]?.kind).toBe('taken');
-      // As long as the second run says nothing else, its message to b may be on its way.
+      // Until the second run writes something else, its message to b may be on its way.
       expect([ofSecond?.[1]?.kind, ofFirst[0]?.kind].toSorted()).toEqual(['noted', 'taken']);
     }
   });
@@ -573,7 +571,7 @@ describe('a command', () => {
     ['one after the other', 0, 300],
     ['with lists that lag behind', 2500, 0],
     ['with lists that lag behind, one after the other', 2500, 700],
-  ])('that two runs get %s is sent by one of them', async (_, listLagMs, apartMs) => {
+  ])('is sent by one of two runs that get it %s', async (_, listLagMs, apartMs) => {
     for (let round = 0; round < 5; round++) {
       await using sim = await simulateGitHub({ trouble: { listLagMs, latencyMs: [1, 8] } });
       const { id } = sim.github.addComment(NUMBER, 'alice', '/agent go');
@@ -600,20 +598,20 @@ describe('a command', () => {
       );
       expect(notes.toSorted()).toEqual(['noted', 'taken']);
       const winner = notes[0] === 'noted' ? 'me' : 'you';
-      const [said = ''] = remembered(sim);
-      expect(said).toContain(`${winner} sent/sent`);
-      expect(said.replace(/ (me|you) not-sent\/skipped:?/, '')).not.toMatch(/sending|unknown/);
+      const [line = ''] = remembered(sim);
+      expect(line).toContain(`${winner} sent/sent`);
+      expect(line.replace(/ (me|you) not-sent\/skipped:?/, '')).not.toMatch(/sending|unknown/);
     }
   });
 });
 
-describe('a note that does not stand', () => {
-  const RIGHTS = { kind: 'missing', why: expect.arrayContaining(['GitHub answered 403: ']) };
+describe('a note that cannot be written', () => {
+  const FORBIDDEN = { kind: 'missing', why: expect.arrayContaining(['GitHub answered 403: ']) };
 
-  it('because GitHub refuses it holds up nothing, and it is said at the end', async () => {
+  it('does not delay the message if GitHub refuses it, and is reported at the end', async () => {
     await using sim = await simulateGitHub({ readOnly: true });
     const run = open(sim);
-    expect(await sim.drive(announce(run, run.job('a')))).toEqual([RIGHTS]);
+    expect(await sim.drive(announce(run, run.job('a')))).toEqual([FORBIDDEN]);
     expect(sim.seconds()).toBe(0);
     run.updates.update(run.delivered('a'), NUMBER);
     run.updates.update(run.ended('a'), NUMBER);
@@ -626,7 +624,7 @@ describe('a note that does not stand', () => {
     ]);
   });
 
-  it('of a message that is not sent is not said to be forgotten', async () => {
+  it('causes no warning about sending the message again if the message is not sent', async () => {
     await using sim = await simulateGitHub({ readOnly: true });
     const run = open(sim);
     await sim.drive(announce(run, run.job('a')));
@@ -635,7 +633,7 @@ describe('a note that does not stand', () => {
     expect(run.warnings).toEqual([expect.stringContaining('later runs may not know how it ended')]);
   });
 
-  it('because GitHub is silent holds up the message for 10 s, and the others not at all', async () => {
+  it('delays only the first message, by 10 s, if GitHub does not respond', async () => {
     await using sim = await simulateGitHub({ on: () => ({ fault: 'hang' }) });
     const run = open(sim);
     const late = { kind: 'missing', why: ours('GitHub did not answer in time') };
@@ -646,11 +644,11 @@ describe('a note that does not stand', () => {
   });
 
   it.each<[string, number, Partial<Turn>, string]>([
-    ['of a step', 1, {}, 'missing'],
-    ['of a step that is re-run', 2, {}, 'missing'],
-    ['of a command', 1, COMMAND, 'unclear'],
-    ['of a command that is re-run', 2, COMMAND, 'missing'],
-  ])('for lack of room: %s', async (_, attempt, parts, kind) => {
+    ['in a step', 1, {}, 'missing'],
+    ['in a re-run of a step', 2, {}, 'missing'],
+    ['in a run of a command', 1, COMMAND, 'unclear'],
+    ['in a re-run of a command', 2, COMMAND, 'missing'],
+  ])('is reported if the comment has no room for it: %s', async (_, attempt, parts, kind) => {
     await using sim = await simulateGitHub();
     const text = commentText(PROJECT, () => '', String);
     const run = open(sim, { attempt, text }, parts);
@@ -658,7 +656,7 @@ describe('a note that does not stand', () => {
     expect(new Set(notes.map((note) => note.kind))).toEqual(new Set(['noted', kind]));
   });
 
-  it('holds up each message of a re-run, which sends nothing without it', async () => {
+  it('delays each message of a re-run, which sends nothing without its note', async () => {
     await using sim = await simulateGitHub({ on: () => ({ fault: 'hang' }) });
     const run = open(sim, { attempt: 2 });
     await sim.drive(announce(run, run.job('a')));
@@ -666,7 +664,7 @@ describe('a note that does not stand', () => {
     expect(sim.seconds()).toBe(20);
   });
 
-  it('is written later all the same, and then nothing is to be said', async () => {
+  it('is written once GitHub responds again, without a warning', async () => {
     let isDown = true;
     await using sim = await simulateGitHub({ on: () => (isDown ? { fault: 'hang' } : undefined) });
     const run = open(sim);
@@ -680,7 +678,7 @@ describe('a note that does not stand', () => {
     expect(run.warnings).toEqual([]);
   });
 
-  it('of a run that is cancelled is not waited for', async () => {
+  it('no longer delays a run that is cancelled', async () => {
     await using sim = await simulateGitHub({ on: () => ({ fault: 'hang' }) });
     const cancel = new AbortController();
     const run = open(sim, { signal: cancel.signal });
@@ -690,7 +688,7 @@ describe('a note that does not stand', () => {
   });
 
   it.each(['hang', 'reset'] as const)(
-    'leaves it open whether another run has the command, where GitHub does not answer: %s',
+    'makes it unclear whether another run has the command if GitHub does not respond: %s',
     async (fault) => {
       let isDown = true;
       await using sim = await simulateGitHub({
@@ -716,7 +714,7 @@ describe('a note that does not stand', () => {
     },
   );
 
-  it('because GitHub answers late is written then, and the end says what came of it', async () => {
+  it('is written when GitHub responds late, and is updated at the end', async () => {
     let silent = 1;
     await using sim = await simulateGitHub({
       ...withComment(other('sent')),
@@ -732,7 +730,7 @@ describe('a note that does not stand', () => {
     expect(run.warnings).toEqual([]);
   });
 
-  it('of a job that nobody has heard of is none', async () => {
+  it('is not needed for a job without a conversation', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     const notes = run.updates.announce([run.job('a')]);
@@ -745,7 +743,7 @@ describe('a re-run', () => {
   const early = (delivery: Turn['delivery'], parts: Partial<Turn> = {}): Turn =>
     turn({ mark: 'early', owner: 'early', delivery, endedAt: null, ...STEP, ...parts });
 
-  it('sends what no earlier attempt has begun, 3 s after its note', async () => {
+  it('sends the message 3 s after its note if no earlier attempt has started it', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, { attempt: 2 }, STEP);
     await sim.drive(run.updates.load(NUMBER));
@@ -755,7 +753,7 @@ describe('a re-run', () => {
   });
 
   it.each(['sending', 'unknown', 'sent'] as const)(
-    'finds what an earlier attempt has written, although it was overwritten: %s',
+    'finds an overwritten note of an earlier attempt in the edit history: %s',
     async (delivery) => {
       await using sim = await simulateGitHub(withComment(early(delivery)));
       const [comment] = sim.github.comments(NUMBER);
@@ -768,7 +766,7 @@ describe('a re-run', () => {
     },
   );
 
-  it('goes on with what it finds, beside its own turn that was not sent', async () => {
+  it('continues the turn that it finds, and its own turn remains as not sent', async () => {
     await using sim = await simulateGitHub({ trouble: { listLagMs: 2500 } });
     const body = composeText(PROJECT, ledger(jobOf('a', early('sent'))), render);
     sim.github.addComment(NUMBER, ACTIONS, body);
@@ -781,7 +779,7 @@ describe('a re-run', () => {
     expect(remembered(sim)).toEqual(['a: early sent/completed: me not-sent/skipped']);
   });
 
-  it('finds what lists show only now', async () => {
+  it('finds a comment that lists show late', async () => {
     await using sim = await simulateGitHub({ trouble: { listLagMs: 2500 } });
     const body = composeText(PROJECT, ledger(jobOf('a', early('sent'))), render);
     sim.github.addComment(NUMBER, ACTIONS, body);
@@ -792,7 +790,7 @@ describe('a re-run', () => {
     ]);
   });
 
-  it('goes on with a turn that was not sent', async () => {
+  it('continues a turn that was not sent', async () => {
     await using sim = await simulateGitHub(withComment(early('not-sent', { endedAt: START })));
     const run = open(sim, { attempt: 2 }, { ...STEP, mark: 'early' });
     await sim.drive(run.updates.load(NUMBER));
@@ -802,7 +800,7 @@ describe('a re-run', () => {
     expect(remembered(sim)).toEqual(['a: early sent/sent']);
   });
 
-  it('writes its note again, where it was overwritten in these 3 s', async () => {
+  it('writes its note again if it is overwritten within these 3 s', async () => {
     await using sim = await simulateGitHub({
       trouble: {
         meanwhile({ name }, others) {
@@ -818,14 +816,14 @@ describe('a re-run', () => {
     expect(sim.names().slice(-3)).toEqual(['read+history', PATCH, 'read+history']);
   });
 
-  describe('of a command that an earlier attempt has claimed, whose note was never written', () => {
+  describe('of a command that an earlier attempt has claimed without a note', () => {
     const claimed = { claim: async (): Promise<Claim> => 'taken' };
     const doubt = {
       kind: 'missing',
       why: ours('an earlier attempt may have claimed the command'),
     };
 
-    it('sends nothing, and neither does the next one', async () => {
+    it('sends nothing, and neither does the next re-run', async () => {
       await using sim = await simulateGitHub();
       const second = open(sim, { ...claimed, attempt: 2, owner: 'second' }, COMMAND);
       await sim.drive(second.updates.load(NUMBER));
@@ -834,7 +832,7 @@ describe('a re-run', () => {
       second.updates.update(second.job('a', refused), NUMBER);
       await sim.drive(second.updates.flush());
 
-      // What stands there now must not be taken for a message that was not sent.
+      // The turn of the second attempt must not count as one that was not sent.
       const third = open(sim, { ...claimed, attempt: 3, owner: 'third' }, COMMAND);
       const memory = await sim.drive(third.updates.load(NUMBER));
       const turns =
@@ -844,7 +842,7 @@ describe('a re-run', () => {
     });
 
     it.each(['taken', 'failed'] as const)(
-      'sends nothing without its note either, and does not say that it was not sent: %s',
+      'sends nothing without its own note, and does not remember the message as not sent: %s',
       async (answer) => {
         let isDown = true;
         await using sim = await simulateGitHub({
@@ -861,7 +859,7 @@ describe('a re-run', () => {
       },
     );
 
-    it('that sends all the same says so', async () => {
+    it('remembers the message as sent if it is sent nevertheless', async () => {
       await using sim = await simulateGitHub();
       const run = open(sim, { ...claimed, attempt: 2 }, COMMAND);
       expect(await sim.drive(announce(run, run.job('a')))).toEqual([doubt]);
@@ -871,7 +869,7 @@ describe('a re-run', () => {
       expect(remembered(sim)).toEqual(['a: me sent/completed']);
     });
 
-    it('sends what that attempt is known not to have sent', async () => {
+    it('sends the message if the comment shows that the earlier attempt has not sent it', async () => {
       await using sim = await simulateGitHub(
         withComment(turn({ mark: 'early', owner: 'early', delivery: 'not-sent', ...COMMAND })),
       );
@@ -882,8 +880,8 @@ describe('a re-run', () => {
   });
 });
 
-describe('how far the jobs are is written', () => {
-  /** The writes that follow an update, of which each has time to be made. */
+describe('progress is written', () => {
+  /** How many writes follow an update within 5 s. */
   async function writesAfter(sim: GitHubSimulation, update: () => void): Promise<number> {
     const before = sim.github.writes().length;
     update();
@@ -891,7 +889,7 @@ describe('how far the jobs are is written', () => {
     return sim.github.writes().length - before;
   }
 
-  it('once all messages are out, then with each tenth of them, and at the end', async () => {
+  it('after all messages are sent, then whenever a tenth of the jobs have ended, and at the end', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     const ids = Array.from({ length: 20 }, (_, n) => `job-${n}`);
@@ -908,7 +906,7 @@ describe('how far the jobs are is written', () => {
     expect(remembered(sim).every((line) => line.endsWith(': me sent/sent'))).toBe(true);
   });
 
-  it('only with the notes of further jobs, as long as there are more to come', async () => {
+  it('only together with notes while more jobs will be announced', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     const writes: number[] = [];
@@ -926,7 +924,7 @@ describe('how far the jobs are is written', () => {
     expect(writes).toEqual([0, 0, 0, 1]);
   });
 
-  it('once for few jobs, and at the end', async () => {
+  it('after all messages to a few jobs are sent, and at the end', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     await sim.drive(announce(run, run.job('a'), run.job('b')));
@@ -937,7 +935,7 @@ describe('how far the jobs are is written', () => {
     expect(writes).toEqual([0, 1, 0, 1]);
   });
 
-  it('once, although there is more news before it is written', async () => {
+  it('once if more updates follow before the write', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     const ids = Array.from({ length: 20 }, (_, n) => `job-${n}`);
@@ -950,7 +948,7 @@ describe('how far the jobs are is written', () => {
     expect(remembered(sim).filter((line) => line.endsWith('sent/sent'))).toHaveLength(10);
   });
 
-  it('only at the end without a wait', async () => {
+  it('only at the end without wait', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, { wait: false });
     await sim.drive(announce(run, run.job('a'), run.job('b')));
@@ -960,7 +958,7 @@ describe('how far the jobs are is written', () => {
     expect(await writesAfter(sim, () => run.updates.update(run.ended('b'), NUMBER))).toBe(1);
   });
 
-  it('also of what was held up or refused: a re-run sends it', async () => {
+  it('also for messages that were not sent, because a re-run sends them', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     await sim.drive(announce(run, run.job('a')));
@@ -972,7 +970,7 @@ describe('how far the jobs are is written', () => {
     expect(remembered(sim)).toEqual(['a: me not-sent/error', 'b: me not-sent/skipped']);
   });
 
-  it('not of a message that was unwanted before it was announced', async () => {
+  it('not for a message that is withdrawn before it is announced', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     run.updates.update(run.job('a'), NUMBER);
@@ -980,10 +978,10 @@ describe('how far the jobs are is written', () => {
     run.updates.update(run.job('a', { result: 'skipped', endedAt: START }), NUMBER);
     expect(await sim.drive(run.updates.flush())).toMatchObject({ urls: [], unwritten: '' });
     expect(sim.names()).toEqual([]);
-    run.updates.withdraw('nobody');
+    run.updates.withdraw('unknown');
   });
 
-  it('as not sent of one that was unwanted only after that', async () => {
+  it('as not sent for a message that is withdrawn after it is announced', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     await sim.drive(announce(run, run.job('a')));
@@ -993,7 +991,7 @@ describe('how far the jobs are is written', () => {
     expect(remembered(sim)).toEqual(['a: me not-sent/skipped']);
   });
 
-  it('not of a job that was only planned, and not of one that is announced somewhere else', async () => {
+  it('not for jobs that are not announced, whatever their conversation', async () => {
     await using sim = await simulateGitHub(withIssues(NUMBER, 8));
     const run = open(sim);
     run.updates.update(run.job('b'), 8);
@@ -1003,7 +1001,7 @@ describe('how far the jobs are is written', () => {
     expect(sim.github.comments(8)).toEqual([]);
   });
 
-  it('where the job shows another pull request, on both', async () => {
+  it('on both pull requests if the API returns another one', async () => {
     await using sim = await simulateGitHub(withIssues(NUMBER, 8));
     const run = open(sim);
     await sim.drive(announce(run, run.job('a')));
@@ -1015,22 +1013,22 @@ describe('how far the jobs are is written', () => {
     expect(urls).toHaveLength(2);
   });
 
-  it('with the record of the job in short lines', async () => {
+  it('with the texts of the job record shortened to one line', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim);
     await sim.drive(announce(run, run.job('a')));
-    const seen = record({
+    const polledRecord = record({
       ...{ model: 'a\nb', status: 'active', prLink: 'https://github.com/octo/agents/pull/7' },
       source: { repository: 'x'.repeat(300), ref: null },
     });
-    run.updates.update({ ...run.ended('a'), record: seen }, NUMBER);
+    run.updates.update({ ...run.ended('a'), record: polledRecord }, NUMBER);
     await sim.drive(run.updates.flush());
     const text = readText(sim.github.comments(NUMBER)[0]?.body ?? '', PROJECT);
     expect(text).toMatchObject({
       jobs: [
         {
           record: {
-            ...{ model: 'a b', status: 'active', prLink: seen.prLink },
+            ...{ model: 'a b', status: 'active', prLink: polledRecord.prLink },
             source: { repository: `${'x'.repeat(199)}…`, ref: null },
           },
         },
@@ -1038,34 +1036,34 @@ describe('how far the jobs are is written', () => {
     });
   });
 
-  describe('of a job that is only looked at', () => {
-    const look = (run: Run, status: string): JobState => ({
+  describe('for a job that is only polled', () => {
+    const polled = (run: Run, status: string): JobState => ({
       ...run.job('a', { result: 'active', endedAt: START }),
       ...{ isReadOnly: true, record: record({ status }) },
     });
-    async function lookAt(sim: GitHubSimulation, status: string): Promise<void> {
+    async function poll(sim: GitHubSimulation, status: string): Promise<void> {
       const run = open(sim, { wait: false });
       run.updates.update({ ...run.job('a'), isReadOnly: true }, NUMBER);
-      run.updates.update(look(run, status), NUMBER);
+      run.updates.update(polled(run, status), NUMBER);
       await sim.drive(run.updates.flush());
     }
 
-    it('its name, so that later commands need not name it', async () => {
+    it('with its ID, so that later commands do not need job-id', async () => {
       await using sim = await simulateGitHub();
-      await lookAt(sim, 'active');
+      await poll(sim, 'active');
       expect(remembered(sim)).toEqual(['a']);
     });
 
-    it('nothing that the comment says already', async () => {
+    it('only if its status has changed', async () => {
       await using sim = await simulateGitHub();
-      await lookAt(sim, 'active');
-      await lookAt(sim, 'active');
+      await poll(sim, 'active');
+      await poll(sim, 'active');
       expect(sim.github.writes()).toHaveLength(1);
-      await lookAt(sim, 'failed');
+      await poll(sim, 'failed');
       expect(sim.github.writes()).toHaveLength(2);
     });
 
-    it('the turn of an earlier run that is waited for', async () => {
+    it('with the turn of an earlier run that this run waits for', async () => {
       await using sim = await simulateGitHub(withComment(other('sent')));
       const run = open(sim);
       const now = { ...other('sent'), owner: 'me', writes: 0 };
@@ -1079,7 +1077,7 @@ describe('how far the jobs are is written', () => {
 });
 
 describe('many conversations', () => {
-  it('are written one a second, and a note has its 10 s from then on', async () => {
+  it('get one write per second, and the 10 s of a note start with its write', async () => {
     const numbers = Array.from({ length: 30 }, (_, n) => n + 1);
     await using sim = await simulateGitHub(withIssues(...numbers));
     const run = open(sim, { wait: false });
@@ -1097,7 +1095,7 @@ describe('many conversations', () => {
     expect(times).toEqual(numbers.map((n) => n - 1));
   });
 
-  it('take turns: what became of a message is written before the notes of later ones', async () => {
+  it('get the result of a message before the notes of later messages', async () => {
     const numbers = Array.from({ length: 30 }, (_, n) => n + 1);
     await using sim = await simulateGitHub(withIssues(...numbers));
     const run = open(sim, { wait: false });
@@ -1116,8 +1114,8 @@ describe('many conversations', () => {
     expect(sim.github.writes()).toHaveLength(2 * numbers.length);
   });
 
-  it.each(['a cancel', 'the deadline'])(
-    'are written once each after %s, for the messages that were still to come',
+  it.each(['a cancellation', 'the deadline'])(
+    'get one write each after %s if their messages were not sent yet',
     async (end) => {
       const numbers = Array.from({ length: 20 }, (_, n) => n + 1);
       await using sim = await simulateGitHub(withIssues(...numbers));
@@ -1132,9 +1130,9 @@ describe('many conversations', () => {
       for (const [index, one] of states.entries()) run.updates.update(one, numbers[index] ?? null);
       const notes = run.updates.announce(states);
       await sim.pass(4500);
-      if (end === 'a cancel') cancel.abort();
-      const held = { delivery: 'not-sent', result: 'timed-out', sentAt: null } as const;
-      for (const n of numbers) run.updates.update(run.ended(`job-${n}`, held), n);
+      if (end === 'a cancellation') cancel.abort();
+      const unsent = { delivery: 'not-sent', result: 'timed-out', sentAt: null } as const;
+      for (const n of numbers) run.updates.update(run.ended(`job-${n}`, unsent), n);
       await sim.drive(run.updates.flush());
       expect(await notes.get('job-20')).toEqual({ kind: 'missing', why: ['the run was ending'] });
       for (const n of numbers) {
@@ -1145,7 +1143,7 @@ describe('many conversations', () => {
     },
   );
 
-  it('beyond 200 get no note, which is said once', async () => {
+  it('get no note beyond the first 200, with one warning', async () => {
     const numbers = Array.from({ length: 203 }, (_, n) => n + 1);
     await using sim = await simulateGitHub(withIssues(...numbers));
     const run = open(sim, { wait: false });
@@ -1168,15 +1166,15 @@ describe('many conversations', () => {
   }, 120_000);
 });
 
-describe('at the end', () => {
-  it('a job changes that another message was sent to since', async () => {
+describe('flush', () => {
+  it('returns a changed job if another message was sent to it later', async () => {
     const later = other('sent', { mark: 'later', owner: 'later', sentAt: START + 5000 });
     await using sim = await simulateGitHub();
     const run = open(sim, {
-      review: (seen, { turns }) =>
+      review: (current, { turns }) =>
         turns.some(({ mark }) => mark === 'later')
-          ? { ...seen, turn: { ...seen.turn, confirmed: false, reason: ['Another one.'] } }
-          : seen,
+          ? { ...current, turn: { ...current.turn, confirmed: false, reason: ['Another one.'] } }
+          : current,
     });
     await sim.drive(announce(run, run.job('a'), run.job('b')));
     const [comment] = sim.github.comments(NUMBER);
@@ -1198,7 +1196,7 @@ describe('at the end', () => {
     ).toEqual([false, true]);
   });
 
-  it('what was overwritten is written again', async () => {
+  it('writes again what another run has overwritten', async () => {
     await using sim = await simulateGitHub();
     let overwritten = 0;
     const run = open(sim, { wait: false });
@@ -1215,7 +1213,7 @@ describe('at the end', () => {
     expect(remembered(sim)).toEqual(['a: me sent/sent']);
   });
 
-  it('one comment too many is deleted', async () => {
+  it('deletes a second comment', async () => {
     await using sim = await simulateGitHub({ trouble: { listLagMs: 2500 } });
     const runs = ['me', 'you'].map((owner) => open(sim, { owner, wait: false }));
     await sim.drive(Promise.all(runs.map((run) => announce(run, run.job('a')))));
@@ -1229,7 +1227,7 @@ describe('at the end', () => {
     expect(remembered(sim)).toEqual(['a: me sent/sent: you sent/sent']);
   });
 
-  it('it takes no longer than 30 s, and what is not written by then is told', async () => {
+  it('takes at most 30 s, and warns of what is not written', async () => {
     await using sim = await simulateGitHub(withIssues(1, 2, 3));
     const run = open({ ...sim, connect: () => new Promise(() => {}) });
     for (const [id, number] of [
@@ -1255,7 +1253,7 @@ describe('at the end', () => {
     expect(urls).toEqual([]);
   });
 
-  it('it is said what comments lack that are there, where only their end could not be written', async () => {
+  it('warns that the end is missing if only the last write of a comment fails', async () => {
     let isDown = false;
     await using sim = await simulateGitHub({
       ...withIssues(NUMBER, 8),
@@ -1277,7 +1275,7 @@ describe('at the end', () => {
     ]);
   });
 
-  it('a write that fails is tried once more', async () => {
+  it('retries a failed write once', async () => {
     let fails = 0;
     await using sim = await simulateGitHub({
       on: ({ method }) => (method === 'PATCH' && fails-- > 0 ? { status: 403 } : undefined),

@@ -5,7 +5,7 @@ import type { Log } from '../../src/runner/log.ts';
 import type { Runtime } from '../../src/runner/runtime.ts';
 import type { JobState } from '../../src/turn.ts';
 
-/** What a run learns of its comments at the end. */
+/** The result of the last writes of the comments. */
 export type Flushed = Awaited<ReturnType<Updates['flush']>>;
 
 interface Options {
@@ -13,16 +13,16 @@ interface Options {
   readonly log?: Log;
 }
 
-/** Takes down what is said, written as `level: text`, and the outputs. */
-export function stand({ canWrite = true, log }: Options = {}) {
-  const said: string[] = [];
+/** A runtime that records the outputs, the summaries and the log, with lines such as `info: text`. */
+export function recordingRuntime({ canWrite = true, log }: Options = {}) {
+  const logged: string[] = [];
   const outputs: Readonly<Record<string, string>>[] = [];
   const summaries: string[] = [];
-  const say = (level: string) => (text: string, title?: string) => {
-    said.push(`${level}${title === undefined ? '' : ` (${title})`}: ${text}`);
+  const record = (level: string) => (text: string, title?: string) => {
+    logged.push(`${level}${title === undefined ? '' : ` (${title})`}: ${text}`);
   };
   const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
-  function into<T>(list: T[]): (value: T) => void {
+  function writeTo<T>(list: T[]): (value: T) => void {
     return (value) => {
       if (!canWrite) throw full;
       list.push(value);
@@ -31,12 +31,12 @@ export function stand({ canWrite = true, log }: Options = {}) {
   const runtime: Runtime = {
     env: {},
     log: log ?? {
-      info: say('info'),
-      debug: say('debug'),
-      notice: say('notice'),
-      warning: say('warning'),
-      error: say('error'),
-      group: say('group'),
+      info: record('info'),
+      debug: record('debug'),
+      notice: record('notice'),
+      warning: record('warning'),
+      error: record('error'),
+      group: record('group'),
       endGroup() {},
     },
     redact: (text) => text,
@@ -46,14 +46,14 @@ export function stand({ canWrite = true, log }: Options = {}) {
     random: () => 0,
     saveMemory() {},
     deferTierUp() {},
-    writeOutputs: into(outputs),
-    writeSummary: into(summaries),
+    writeOutputs: writeTo(outputs),
+    writeSummary: writeTo(summaries),
   };
-  return { runtime, said, outputs, summaries };
+  return { runtime, logged, outputs, summaries };
 }
 
-/** A run whose jobs are done and that fails on `failed`, with what comes of its comments. */
-export function finished(
+/** A run at its end, with `fail-on: failed`. */
+export function finishedRun(
   runtime: Runtime,
   states: readonly JobState[],
   flushed: Flushed,
