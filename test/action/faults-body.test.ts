@@ -1,7 +1,16 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
-import { DONE, DOUBTFUL, type Fault, play, type Row, SENT, SILENT, TOLD } from './faults.ts';
+import {
+  COMPLETED,
+  type Fault,
+  type Row,
+  SENT,
+  SILENT,
+  testFaults,
+  UNKNOWN,
+  WITH_COMMENT,
+} from './faults.ts';
 import { JOB, KEY, TOKEN } from './scenario.ts';
 
 const RECORD = {
@@ -39,7 +48,7 @@ const odd = (words: RegExp) => ({
 
 describe('a body that is no record, after a status and type that are the service’s', () => {
   const schema = odd(/not a job record/);
-  play([
+  testFaults([
     ['invalid JSON', body(`{"id": "${CANARY}`), odd(/invalid JSON \(19 bytes\)/)],
     [
       'JSON with something behind it',
@@ -77,7 +86,7 @@ describe('a body in an encoding that was not asked for is not decoded', () => {
     body(bytes, { ...TYPE, 'content-encoding': encoding }),
     odd(/content encoding that was not requested/),
   ];
-  play([
+  testFaults([
     encoded('gzip', gzipSync(text)),
     encoded('x-gzip', gzipSync(text)),
     encoded('GZIP', gzipSync(text)),
@@ -91,7 +100,7 @@ describe('a body in an encoding that was not asked for is not decoded', () => {
     [
       'gzip, of a type that is not JSON',
       body(gzipSync(text), { 'content-type': 'text/html', 'content-encoding': 'gzip' }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
   ]);
 });
@@ -100,7 +109,7 @@ describe('a body that is broken off, or never ends', () => {
   const start = head(200, { ...TYPE, 'content-length': 500 });
   const chunks = head(200, { ...TYPE, 'transfer-encoding': 'chunked' });
   const patient = { atLeastMs: 60_000, withinMs: 62_000 };
-  play([
+  testFaults([
     ['too short, then the end', raw(answer(`${start}{"id":`, 'end')), odd(/\w/)],
     ['too short, then a reset', raw(answer(`${start}{"id":`, 'reset')), odd(/\w/)],
     [
@@ -138,7 +147,7 @@ describe('a body that is broken off, or never ends', () => {
           }),
         ),
       }),
-      { ...DONE, warns: odd(/60 s/).warns, atLeastMs: 60_000, withinMs: 90_000 },
+      { ...COMPLETED, warns: odd(/60 s/).warns, atLeastMs: 60_000, withinMs: 90_000 },
     ],
     ['in chunks, one of no size', raw(answer(`${chunks}zz\r\n{}\r\n0\r\n\r\n`)), odd(/\w/)],
     ['in chunks, one of a negative size', raw(answer(`${chunks}-1\r\n{}\r\n0\r\n\r\n`)), odd(/\w/)],
@@ -166,8 +175,8 @@ describe('a body that is broken off, or never ends', () => {
       odd(/more than 1048576 bytes/),
     ],
     ['a gigabyte, until the end', flooded(head(200, TYPE)), odd(/more than 1048576 bytes/)],
-    ['a gigabyte of HTML', flooded(head(200, { 'content-type': 'text/html' })), DOUBTFUL],
-    ['a gigabyte behind a 500', flooded(head(500, TYPE)), { ...DOUBTFUL, error: /answered 500/ }],
+    ['a gigabyte of HTML', flooded(head(200, { 'content-type': 'text/html' })), UNKNOWN],
+    ['a gigabyte behind a 500', flooded(head(500, TYPE)), { ...UNKNOWN, error: /answered 500/ }],
     [
       'a gigabyte behind a 204',
       flooded(head(204, TYPE)),
@@ -192,32 +201,32 @@ describe('headers that no two servers would read alike', () => {
   const headers = (more: Parameters<typeof head>[1]) =>
     raw(answer(head(200, { ...TYPE, ...more }) + text, 'end'));
   // Whoever parses strictly never comes to a status: nothing is known of the message.
-  play([
-    ['two lengths', headers({ 'content-length': ['2', String(text.length)] }), DOUBTFUL],
+  testFaults([
+    ['two lengths', headers({ 'content-length': ['2', String(text.length)] }), UNKNOWN],
     [
       'two equal lengths',
       headers({ 'content-length': [String(text.length), String(text.length)] }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
       'a length and chunks',
       headers({ 'content-length': text.length, 'transfer-encoding': 'chunked' }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
-    ['a length that is none', headers({ 'content-length': 'x' }), DOUBTFUL],
-    ['a negative length', headers({ 'content-length': '-1' }), DOUBTFUL],
-    ['a gigantic length', headers({ 'content-length': '9'.repeat(30) }), DOUBTFUL],
-    ['a header name with a space', headers({ 'bad name': 'x' }), DOUBTFUL],
+    ['a length that is none', headers({ 'content-length': 'x' }), UNKNOWN],
+    ['a negative length', headers({ 'content-length': '-1' }), UNKNOWN],
+    ['a gigantic length', headers({ 'content-length': '9'.repeat(30) }), UNKNOWN],
+    ['a header name with a space', headers({ 'bad name': 'x' }), UNKNOWN],
     [
       'a header without a colon',
       raw(answer(`HTTP/1.1 200 OK\r\nnonsense\r\n\r\n${text}`, 'end')),
-      DOUBTFUL,
+      UNKNOWN,
     ],
-    ['a header of a megabyte', headers({ 'x-large': 'x'.repeat(2 ** 20) }), DOUBTFUL],
+    ['a header of a megabyte', headers({ 'x-large': 'x'.repeat(2 ** 20) }), UNKNOWN],
     [
       'ten thousand headers',
       headers({ 'x-many': Array.from({ length: 10_000 }, () => 'y'.repeat(100)) }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
       'a reason of a megabyte',
@@ -230,23 +239,23 @@ describe('headers that no two servers would read alike', () => {
 
 describe('an answer of another origin is not taken for the service’s', () => {
   const portal = '<html><title>Log in</title></html>';
-  play([
+  testFaults([
     [
       'HTML',
       body(portal, { 'content-type': 'text/html' }),
-      { ...DOUBTFUL, error: /proxy or captive portal.*not sent again\./ },
+      { ...UNKNOWN, error: /proxy or captive portal.*not sent again\./ },
     ],
-    ['HTML without a type', body(portal, {}), DOUBTFUL],
-    ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), DOUBTFUL],
+    ['HTML without a type', body(portal, {}), UNKNOWN],
+    ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), UNKNOWN],
     [
       'a record of an odd type',
       body(RECORD, { 'content-type': `x\u00e9${'y'.repeat(500)}` }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
       'a record of a type like JSON',
       body(RECORD, { 'content-type': 'application/jsonp' }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
       'HTML, and the job turns active',
@@ -261,7 +270,7 @@ describe('an answer of another origin is not taken for the service’s', () => {
         },
         with: { wait: true },
       },
-      { ...DONE, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
+      { ...COMPLETED, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
       'HTML, and the job shows nothing',
@@ -276,7 +285,7 @@ describe('an answer of another origin is not taken for the service’s', () => {
         },
         with: { wait: true },
       },
-      { ...DOUBTFUL, withinMs: 40_000 },
+      { ...UNKNOWN, withinMs: 40_000 },
     ],
   ]);
 });
@@ -288,7 +297,7 @@ describe('a record in another dress is a record', () => {
     `{"__proto__":null,"id":"${JOB}","status":"active","toString":1,"hasOwnProperty":2}`,
   ];
   const active: Fault['also'] = (result) => expect(result.outputs.status).toBe('active');
-  play([
+  testFaults([
     ['with a byte order mark', body(`\ufeff${JSON.stringify(RECORD)}`), SENT],
     ['without a type', body(RECORD, {}), SENT],
     [
@@ -329,7 +338,7 @@ describe('a record in another dress is a record', () => {
             prLink: `https://github.com/octo/${TOKEN}/pull/1`,
           }),
         ),
-        { with: TOLD },
+        { with: WITH_COMMENT },
       ),
       { ...SENT, warns: [/link of job .* is left out/] },
     ],
@@ -344,7 +353,7 @@ describe('a record in another dress is a record', () => {
             createdAt: '\r\n::stop-commands::x',
           }),
         ),
-        { with: TOLD, also: (result) => expect(result.masks).not.toContain('e') },
+        { with: WITH_COMMENT, also: (result) => expect(result.masks).not.toContain('e') },
       ),
       SENT,
     ],
@@ -353,11 +362,11 @@ describe('a record in another dress is a record', () => {
 
 describe('the record of another job', () => {
   const other = { ...RECORD, id: 'another' };
-  play([
+  testFaults([
     [
       'is doubtful',
       body(other),
-      { ...DOUBTFUL, error: /the record of another job.*not sent again\./ },
+      { ...UNKNOWN, error: /the record of another job.*not sent again\./ },
     ],
     [
       'is doubtful, and the other job is never looked at',
@@ -371,9 +380,9 @@ describe('the record of another job', () => {
           for (const { path } of agent.gets()) expect(path).toMatch(/\/job\/job-1$/);
         },
       },
-      { ...DOUBTFUL, withinMs: 40_000 },
+      { ...UNKNOWN, withinMs: 40_000 },
     ],
-    ['with an id that differs in case', body({ ...RECORD, id: JOB.toUpperCase() }), DOUBTFUL],
-    ['with an id of a megabyte', body({ ...RECORD, id: 'x'.repeat(1_000_000) }), DOUBTFUL],
+    ['with an id that differs in case', body({ ...RECORD, id: JOB.toUpperCase() }), UNKNOWN],
+    ['with an id of a megabyte', body({ ...RECORD, id: 'x'.repeat(1_000_000) }), UNKNOWN],
   ]);
 });

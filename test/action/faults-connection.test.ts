@@ -15,15 +15,15 @@ import {
 } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, IGNORES_SURPLUS_CONNECTIONS } from '../sim/platform.ts';
 import {
-  DOUBTFUL,
   type Fault,
-  NOTHING,
-  play,
+  NOT_SENT,
   REFUSED,
   type Row,
   SENT,
   SILENT,
-  survive,
+  testFault,
+  testFaults,
+  UNKNOWN,
   type Use,
 } from './faults.ts';
 import { JOB } from './scenario.ts';
@@ -65,8 +65,8 @@ function afterRequest(behaviour: Behaviour, more: Fault = {}) {
 }
 
 const LARGE = { prompt: 'x'.repeat(HAS_LARGE_VARIABLES ? 120_000 : 30_000) };
-const OUTAGE = { ...NOTHING, tries: 3, withinMs: 20_000 } as const;
-const SILENCE = { ...NOTHING, tries: 3, atLeastMs: 30_000, withinMs: 35_000 } as const;
+const OUTAGE = { ...NOT_SENT, attempts: 3, withinMs: 20_000 } as const;
+const SILENCE = { ...NOT_SENT, attempts: 3, atLeastMs: 30_000, withinMs: 35_000 } as const;
 
 describe('where no connection comes about, nothing is sent, and that is tried three times', () => {
   const rows: readonly Row[] = [
@@ -78,11 +78,11 @@ describe('where no connection comes about, nothing is sent, and that is tried th
         error: /^Nothing was sent to job job-1\. Could not reach agent\.invalid: .*DNS/,
       },
     ],
-    ['DNS fails once', named('EAI_AGAIN;127.0.0.1'), { ...SENT, tries: 2 }],
+    ['DNS fails once', named('EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
     [
       'DNS fails twice',
       named('EAI_AGAIN;ENOTFOUND;127.0.0.1'),
-      { ...SENT, tries: 3, withinMs: 15_000 },
+      { ...SENT, attempts: 3, withinMs: 15_000 },
     ],
     [
       'DNS fails for ever',
@@ -105,7 +105,7 @@ describe('where no connection comes about, nothing is sent, and that is tried th
       { ...OUTAGE, error: /Could not reach localhost:\d+: connection refused/ },
     ],
     ['refused on IPv6, served on IPv4', named('::1,127.0.0.1'), SENT],
-    ['refused, then served', named('127.0.0.9;127.0.0.1'), { ...SENT, tries: 2 }],
+    ['refused, then served', named('127.0.0.9;127.0.0.1'), { ...SENT, attempts: 2 }],
   ];
   const silent: readonly Row[] = [
     [
@@ -124,30 +124,30 @@ describe('where no connection comes about, nothing is sent, and that is tried th
         return { ...SILENT, with: { ...inputs, 'base-url': `http://127.0.0.1:${port}` } };
       },
       {
-        ...NOTHING,
-        tries: 1,
+        ...NOT_SENT,
+        attempts: 1,
         result: 'timed-out',
         error: /^Nothing was sent .*timeout-minutes/,
         withinMs: 8000,
       },
     ],
   ];
-  if (IGNORES_SURPLUS_CONNECTIONS) play(silent);
-  play(rows);
+  if (IGNORES_SURPLUS_CONNECTIONS) testFaults(silent);
+  testFaults(rows);
 });
 
 describe('once something was written, it is never sent again', () => {
-  const lost = { ...DOUBTFUL, error: /was lost after the request was written.*not sent again\./ };
+  const lost = { ...UNKNOWN, error: /was lost after the request was written.*not sent again\./ };
   const rows: readonly Row[] = [
     [
       'the connection ends at once',
       at({ onConnection: () => 'end' }),
-      { ...lost, posts: 0, tries: 1 },
+      { ...lost, posts: 0, attempts: 1 },
     ],
     [
       'the connection hangs unread',
       at({ onConnection: () => 'hang' }, SILENT),
-      { ...lost, posts: 0, tries: 1, atLeastMs: 60_000, withinMs: 62_000 },
+      { ...lost, posts: 0, attempts: 1, atLeastMs: 60_000, withinMs: 62_000 },
     ],
     ...(['reset', 'end', 'hang'] as const).flatMap((ending): readonly Row[] => {
       const late = ending === 'hang' ? { atLeastMs: 60_000, withinMs: 62_000 } : {};
@@ -160,7 +160,7 @@ describe('once something was written, it is never sent again', () => {
             { onFirstBytes: () => ({ kind: 'mid-request', ending }) },
             { ...more, with: { ...more.with, ...LARGE } },
           ),
-          { ...lost, posts: 0, tries: 1, ...late },
+          { ...lost, posts: 0, attempts: 1, ...late },
         ],
         [`the request is read: ${ending}`, onceRead(''), { ...lost, ...late }],
         [`half a status line: ${ending}`, onceRead('HTTP/1.1 20'), { ...lost, ...late }],
@@ -196,23 +196,23 @@ describe('once something was written, it is never sent again', () => {
     [
       'a switch of protocols',
       afterRequest(answer(head(101, { connection: 'upgrade', upgrade: 'h2c' }))),
-      DOUBTFUL,
+      UNKNOWN,
     ],
-    ['a bare 101', afterRequest(answer(head(101), 'end')), DOUBTFUL],
+    ['a bare 101', afterRequest(answer(head(101), 'end')), UNKNOWN],
   ];
-  play(rows);
+  testFaults(rows);
 
   it.concurrent('reset at once: before or after it was written', async () => {
     // Which of the two is the race of the two systems; told is the one that came about.
     const either = expect.stringMatching(/^(unknown|not-sent)$/);
     const server = await startFaultServer({ onConnection: () => 'reset' });
     await using _ = server;
-    await survive(
+    await testFault(
       { server },
       {
-        ...NOTHING,
+        ...NOT_SENT,
         delivery: either,
-        tries: expect.any(Number),
+        attempts: expect.any(Number),
         withinMs: 20_000,
       },
     );
@@ -222,12 +222,12 @@ describe('once something was written, it is never sent again', () => {
 describe('an unasked 100 Continue', () => {
   // The client ends the connection there, so what comes after it is never seen.
   const ok = whole(200, RECORD).toString();
-  play([
-    ['leaves a message in doubt', afterRequest(answer(head(100) + ok)), DOUBTFUL],
+  testFaults([
+    ['leaves a message in doubt', afterRequest(answer(head(100) + ok)), UNKNOWN],
     [
       'after another informational answer, too',
       afterRequest(answer(head(103) + head(100) + ok)),
-      DOUBTFUL,
+      UNKNOWN,
     ],
   ]);
 });
@@ -273,10 +273,10 @@ describe('an answer that comes in an odd way is an answer', () => {
         { onFirstBytes: () => answer(whole(413, { error: 'too large' }), 'hang') },
         { with: LARGE },
       ),
-      { ...REFUSED, posts: 0, tries: 1, error: /answered 413 to the message: "too large"/ },
+      { ...REFUSED, posts: 0, attempts: 1, error: /answered 413 to the message: "too large"/ },
     ],
   ];
-  play(rows);
+  testFaults(rows);
 });
 
 describe('over TLS', () => {
@@ -293,7 +293,7 @@ describe('over TLS', () => {
       server: await use(startFaultServer(serve({ onConnection, tls: await TRUSTED.issue() }))),
       ...trusting,
     });
-  const once = { ...NOTHING, tries: 1 } as const;
+  const once = { ...NOT_SENT, attempts: 1 } as const;
   const rows: readonly Row[] = [
     [
       'an authority of one’s own, trusted',
@@ -373,7 +373,7 @@ describe('over TLS', () => {
         ),
         ...trusting,
       }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
       'a server that offers HTTP/2 and refuses its streams',
@@ -388,7 +388,7 @@ describe('over TLS', () => {
       SENT,
     ],
   ];
-  play(rows);
+  testFaults(rows);
 });
 
 /** A body whose second part comes by itself, a little later. */

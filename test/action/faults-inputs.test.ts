@@ -6,7 +6,7 @@ import { afterAll, describe, expect } from 'vitest';
 import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, HAS_NAMED_PIPES } from '../sim/platform.ts';
 import type { Step } from '../sim/runner/process.ts';
-import { type Fault, NOTHING, play, type Row, SENT } from './faults.ts';
+import { type Fault, NOT_SENT, type Row, SENT, testFaults } from './faults.ts';
 import { KEY, TOKEN } from './scenario.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'workspace-'));
@@ -28,7 +28,7 @@ const untouched: NonNullable<Fault['also']> = (result, { agent, github }) => {
   expect(agent.maxSockets).toBe(0);
   expect(result.outputs).toMatchObject({ results: '[]', status: '', 'job-id': '' });
 };
-const refused = (error: RegExp) => ({ ...NOTHING, tries: 0, error });
+const refused = (error: RegExp) => ({ ...NOT_SENT, attempts: 0, error });
 
 /** Each of the texts is refused in each of the inputs, and nobody is asked anything. */
 function refuses(
@@ -71,7 +71,7 @@ const received =
 
 describe('api-key', () => {
   const secret = 'canary_5f6e7d8c9b';
-  play([
+  testFaults([
     ...refuses(
       'api-key',
       ['', '   ', '\t\n '],
@@ -122,7 +122,7 @@ describe('api-key', () => {
 });
 
 describe('ids', () => {
-  play(refuses('project-id', ['', ' '], /empty/));
+  testFaults(refuses('project-id', ['', ' '], /empty/));
   const ids = [
     '..',
     '.',
@@ -139,13 +139,13 @@ describe('ids', () => {
     '\uff0e\uff0e',
     '../job-1',
   ];
-  play(refuses(['project-id', 'job-id'], ids, /\w/));
-  play(refuses('job-id', ['["a", 1]', '["a"', '[a]', '[]', '["a b"]'], /\w/));
-  play(
+  testFaults(refuses(['project-id', 'job-id'], ids, /\w/));
+  testFaults(refuses('job-id', ['["a", 1]', '["a"', '[a]', '[]', '["a b"]'], /\w/));
+  testFaults(
     refuses('job-id', ['job-1\na\u001b[2Jb'], /contains "a \[2Jb" \(number 2 of 2\), which is not/),
   );
-  play(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one ID/));
-  play(
+  testFaults(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one ID/));
+  testFaults(
     ['a.b', '...', '-', 'A_b~c:d@e', '::error::x', 'x'.repeat(256)].map(
       (id): Row => [
         `${id.slice(0, 40)} is one`,
@@ -167,7 +167,7 @@ describe('ids', () => {
 
 describe('prompt', () => {
   const long = 'ä🚀\r\n%0A"\\'.repeat(HAS_LARGE_VARIABLES ? 7800 : 2000);
-  play([
+  testFaults([
     ...refuses('prompt', [''], /is empty/),
     ...refuses(
       'prompt',
@@ -261,7 +261,7 @@ function link(name: string, target: string): NonNullable<Fault['with']> {
 }
 
 describe('base-url', () => {
-  play([
+  testFaults([
     ...refuses(
       'base-url',
       [
@@ -318,7 +318,7 @@ describe('numbers and words', () => {
     '+1',
   ];
   const counted = ['timeout-minutes', 'poll-interval-seconds', 'settle-seconds', 'pr-number'];
-  play([
+  testFaults([
     ...refuses(counted, [...numbers, '9999999999999'], /must be (a plain|the) number/),
     ...refuses(['timeout-minutes', 'poll-interval-seconds', 'pr-number'], ['0'], /must be/),
     ...refuses('timeout-minutes', ['0.0', '7200.1'], /must be a plain number/),
@@ -337,7 +337,7 @@ describe('numbers and words', () => {
 });
 
 describe('the environment', () => {
-  play([
+  testFaults([
     [
       'certificate checks that are switched off',
       { step: { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, also: untouched },

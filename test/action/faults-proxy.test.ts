@@ -8,14 +8,14 @@ import {
 } from '../sim/fault-server.ts';
 import { type ProxyOptions, type ProxyServer, startProxy } from '../sim/proxy.ts';
 import {
-  DONE,
-  DOUBTFUL,
+  COMPLETED,
   type Fault,
-  NOTHING,
-  play,
+  NOT_SENT,
   type Row,
   SENT,
   SILENT,
+  testFaults,
+  UNKNOWN,
   type Use,
 } from './faults.ts';
 import { JOB, KEY } from './scenario.ts';
@@ -85,8 +85,8 @@ const spaced = {
   env: ({ host }: ProxyServer) => ({ HTTP_PROXY: `http://user:${SPACED}@${host}` }),
 };
 const named = /\(proxy 127\.0\.0\.1:\d+\)/;
-const outage = { ...NOTHING, tries: 3, withinMs: 20_000, error: named } as const;
-const once = { ...NOTHING, tries: 1 } as const;
+const outage = { ...NOT_SENT, attempts: 3, withinMs: 20_000, error: named } as const;
+const once = { ...NOT_SENT, attempts: 1 } as const;
 
 describe('through a proxy that works', () => {
   const credentials = { credentials: `user:${PASSWORD}` };
@@ -97,7 +97,7 @@ describe('through a proxy that works', () => {
   const issue = () => TRUSTED.issue({ hosts: ['agent.invalid'] });
   const rows: readonly Row[] = [
     ['the message goes by CONNECT', behind({}, { connects: 1 }), SENT],
-    ['so do the looks', behind({}, { with: { wait: true } }), { ...DONE, withinMs: 120_000 }],
+    ['so do the looks', behind({}, { with: { wait: true } }), { ...COMPLETED, withinMs: 120_000 }],
     ['with credentials', behind(credentials, shown), SENT],
     ['with a password with spaces', behind({ credentials: `user:${SPACED}` }, spaced), SENT],
     [
@@ -122,13 +122,13 @@ describe('through a proxy that works', () => {
         { onConnect: (n) => (n === 1 ? { kind: 'answer', status: 502 } : { kind: 'tunnel' }) },
         { connects: 2 },
       ),
-      { ...SENT, tries: 2 },
+      { ...SENT, attempts: 2 },
     ],
     ['the proxy resolves the name of the service', hidden(issue, trust), SENT],
     [
       'the request is read, then reset',
       hidden(issue, { ...trust, onRequest: () => answer('', 'reset') }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
       'a certificate that is not trusted',
@@ -141,7 +141,7 @@ describe('through a proxy that works', () => {
       { ...once, error: /agent\.invalid \(proxy 127\.0\.0\.1:\d+\): the certificate/ },
     ],
   ];
-  play(rows);
+  testFaults(rows);
 });
 
 describe('a proxy that does not', () => {
@@ -173,7 +173,7 @@ describe('a proxy that does not', () => {
       (status): Row => [
         `answers ${status} to CONNECT`,
         behind({ onConnect: () => ({ kind: 'answer', status }) }),
-        { ...outage, tries: expect.any(Number) },
+        { ...outage, attempts: expect.any(Number) },
       ],
     ),
     [
@@ -235,7 +235,7 @@ describe('a proxy that does not', () => {
       (url): Row => [
         `has no good URL: ${url}`,
         { secrets: [PASSWORD], step: { env: { HTTP_PROXY: url } } },
-        { ...NOTHING, tries: 0, error: /^Nothing was sent\. HTTP_PROXY is not the URL/ },
+        { ...NOT_SENT, attempts: 0, error: /^Nothing was sent\. HTTP_PROXY is not the URL/ },
       ],
     ),
     [
@@ -244,7 +244,7 @@ describe('a proxy that does not', () => {
       SENT,
     ],
   ];
-  play(rows);
+  testFaults(rows);
 });
 
 describe('NO_PROXY', () => {
@@ -257,7 +257,7 @@ describe('NO_PROXY', () => {
     SENT,
   ];
   const direct = ['127.0.0.1', '*', 'localhost, 127.0.0.1', 'example.com,127.0.0.1'];
-  play(direct.map((noProxy) => dodge(noProxy, 0)));
+  testFaults(direct.map((noProxy) => dodge(noProxy, 0)));
   const through = ['example.com', '127.0.0.1:1', '127.0.0.2', ''];
-  play(through.map((noProxy) => dodge(noProxy, 1)));
+  testFaults(through.map((noProxy) => dodge(noProxy, 1)));
 });

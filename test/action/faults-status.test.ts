@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { type PostReply, serve } from '../sim/agent.ts';
 import { answer, head, startFaultServer } from '../sim/fault-server.ts';
 import {
-  DONE,
-  DOUBTFUL,
+  COMPLETED,
   type Expected,
   type Fault,
-  play,
   REFUSED,
   type Row,
   SENT,
-  survive,
-  TOLD,
+  testFault,
+  testFaults,
+  UNKNOWN,
+  WITH_COMMENT,
 } from './faults.ts';
 import { JOB, KEY } from './scenario.ts';
 
@@ -41,7 +41,7 @@ describe('the message is delivered', () => {
     warns: [/accepted the message \(\d+\), but returned an empty body/],
   };
   const looks = { wait: true };
-  play([
+  testFaults([
     ...[200, 201, 202, 203, 206, 226].map(
       (status): Row => [`${status}`, always({ status, body: record }), SENT],
     ),
@@ -56,7 +56,7 @@ describe('the message is delivered', () => {
     [
       '204, and the wait goes on',
       { ...always({ status: 204 }), with: looks },
-      { ...DONE, warns: empty.warns, withinMs: 120_000 },
+      { ...COMPLETED, warns: empty.warns, withinMs: 120_000 },
     ],
   ]);
 });
@@ -72,7 +72,7 @@ describe('a redirect is never followed', () => {
     it.concurrent(`${status} to another host`, async () => {
       await using other = await serve(Date, () => ({ status: 200, body: { id: JOB } }));
       const host = other.origin.slice('http://'.length);
-      await survive(
+      await testFault(
         always({ status, headers: { location: `${other.origin}/x?${KEY}` } }),
         {
           ...REFUSED,
@@ -84,7 +84,7 @@ describe('a redirect is never followed', () => {
     });
 
     it.concurrent(`${status} to the same host`, () =>
-      survive(
+      testFault(
         {
           agent: {
             onPost: (_, { headers, path }) => ({
@@ -99,7 +99,7 @@ describe('a redirect is never followed', () => {
       ));
   }
 
-  play([
+  testFaults([
     redirected(307, '/elsewhere', /answered 307 .*redirect/),
     redirected(
       302,
@@ -125,7 +125,7 @@ describe('a definite no is not asked again', () => {
     403: /write scope.*IP allow list/,
     404: /check job-id and project-id/,
   };
-  play([
+  testFaults([
     ...[400, 401, 402, 403, 404, 405, 409, 410, 413, 414, 415, 417, 421, 422, 426, 431, 451].map(
       (status): Row => [
         `${status}`,
@@ -182,7 +182,7 @@ describe('a definite no is not asked again', () => {
             ],
           },
         },
-        TOLD,
+        WITH_COMMENT,
       ),
       {
         ...REFUSED,
@@ -196,7 +196,7 @@ describe('a definite no is not asked again', () => {
           status: 400,
           body: { error: `bad key ${KEY}, ${Buffer.from(KEY).toString('base64')}` },
         },
-        TOLD,
+        WITH_COMMENT,
       ),
       { ...REFUSED, error: /bad key \*\*\*/ },
     ],
@@ -222,7 +222,7 @@ describe('not processed: once more, on a new connection', () => {
     const sockets = agent.posts().map(({ socket }) => socket);
     expect(new Set(sockets).size).toBe(sockets.length);
   };
-  play(
+  testFaults(
     [425].flatMap((status): Row[] => [
       [`${status}, then 200`, { ...replies({ status }), also: fresh }, twice],
       [
@@ -233,12 +233,12 @@ describe('not processed: once more, on a new connection', () => {
       [
         `${status}, then 500`,
         replies({ status }, { status: 500, accept: false }),
-        { ...DOUBTFUL, posts: 2 },
+        { ...UNKNOWN, posts: 2 },
       ],
       [
         `${status}, then a reset`,
         replies({ status }, { fault: 'reset', accept: true }),
-        { ...DOUBTFUL, posts: 2 },
+        { ...UNKNOWN, posts: 2 },
       ],
       [
         `${status} and its connection closed, then 200`,
@@ -257,7 +257,7 @@ describe('refused before it was processed', () => {
     withinMs: atLeastMs + 8000,
   });
   const unheard = again(15_000);
-  play([
+  testFaults([
     ...[429].flatMap((status): Row[] => [
       [`${status} for 1 s`, replies(later(status, '1')), again(1000)],
       [
@@ -303,7 +303,7 @@ describe('refused before it was processed', () => {
       [
         `${status}, then 502`,
         replies(later(status, '1'), { status: 502 }),
-        { ...DOUBTFUL, posts: 2 },
+        { ...UNKNOWN, posts: 2 },
       ],
     ]),
     ['429 without a time', replies({ status: 429 }), unheard],
@@ -324,7 +324,7 @@ describe('refused before it was processed', () => {
     [
       '429, 425, then a message that hangs in the service',
       replies(later(429, '1'), { status: 425 }, { status: 504, accept: true }),
-      { ...DOUBTFUL, posts: 3 },
+      { ...UNKNOWN, posts: 3 },
     ],
   ]);
 });
@@ -340,14 +340,14 @@ describe('a doubtful answer is not asked again', () => {
         }),
       ),
     }),
-    DOUBTFUL,
+    UNKNOWN,
   ];
-  play([
+  testFaults([
     ...[408, 499, 500, 501, 502, 503, 504, 511, 520, 525, 599].map(
       (status): Row => [
         `${status}`,
         always({ status, body: { error: 'oh no' }, accept: status % 2 === 0 }),
-        { ...DOUBTFUL, error: new RegExp(`answered ${status} .*"oh no".*not sent again\\.`) },
+        { ...UNKNOWN, error: new RegExp(`answered ${status} .*"oh no".*not sent again\\.`) },
       ],
     ),
     ...['600', '999', '000', '2000', '20', 'two'].map(raw),
@@ -356,14 +356,14 @@ describe('a doubtful answer is not asked again', () => {
         (text): Row => [
           `${status} with Retry-After: ${text}, as a proxy says of a slow backend`,
           { agent: { onPost: () => ({ ...later(status, text), accept: true }) } },
-          DOUBTFUL,
+          UNKNOWN,
         ],
       ),
     ),
     [
       '502, and the job turns active',
       { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
-      { ...DONE, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
+      { ...COMPLETED, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
       '502, and the job gets another pull request 20 s later',
@@ -374,7 +374,7 @@ describe('a doubtful answer is not asked again', () => {
         },
         with: { wait: true },
       },
-      { ...DONE, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
+      { ...COMPLETED, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
       '502, and the job shows nothing',
@@ -382,7 +382,7 @@ describe('a doubtful answer is not asked again', () => {
         agent: { ...idle, onPost: () => ({ status: 502, accept: true }) },
         with: { wait: true },
       },
-      { ...DOUBTFUL, atLeastMs: 30_000, withinMs: 40_000 },
+      { ...UNKNOWN, atLeastMs: 30_000, withinMs: 40_000 },
     ],
     [
       '502, and the job was active before',
@@ -393,7 +393,7 @@ describe('a doubtful answer is not asked again', () => {
         },
         with: { wait: true },
       },
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
       '502, and the looks fail',
@@ -404,12 +404,16 @@ describe('a doubtful answer is not asked again', () => {
         },
         with: { wait: true },
       },
-      { ...DOUBTFUL, withinMs: 40_000 },
+      { ...UNKNOWN, withinMs: 40_000 },
     ],
     [
       'a reset, and the job turns active',
       { agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } },
-      { ...DONE, warns: [/lost after the request was written.*The job shows/], withinMs: 120_000 },
+      {
+        ...COMPLETED,
+        warns: [/lost after the request was written.*The job shows/],
+        withinMs: 120_000,
+      },
     ],
   ]);
 });

@@ -9,14 +9,14 @@ import {
   whole,
 } from '../sim/fault-server.ts';
 import {
-  DONE,
+  COMPLETED,
   type Expected,
   type Fault,
-  NOTHING,
-  play,
+  NOT_SENT,
   type Row,
   SENT,
   SILENT,
+  testFaults,
 } from './faults.ts';
 import { JOB, KEY } from './scenario.ts';
 
@@ -39,7 +39,7 @@ function looks(onGet: (n: number) => Reply | undefined, inputs: Fault['with'] = 
   return { with: { ...WAIT, ...inputs }, agent: { onGet } };
 }
 
-const done: Expected = { ...DONE, withinMs: 180_000 };
+const done: Expected = { ...COMPLETED, withinMs: 180_000 };
 function shows(words: RegExp): NonNullable<Fault['also']> {
   return (result) => expect(result.summary).toMatch(words);
 }
@@ -57,7 +57,7 @@ const five = { 'timeout-minutes': '5' };
 
 describe('what the job shows', () => {
   const within = (fault: Fault): Fault => ({ ...fault, with: { ...fault.with, ...five } });
-  play([
+  testFaults([
     [
       'completed before, active, completed',
       job({}, at(3000, 'active'), at(40_000, 'completed')),
@@ -169,7 +169,7 @@ describe('a poll that fails is repeated', () => {
     done,
   ];
   const text = { 'content-type': 'application/json' };
-  play([
+  testFaults([
     ...[408, 425, 429, 499, 500, 503, 599].map((status) => broken(`${status}`, { status })),
     broken('404 right after the message', { status: 404, body: { error: 'Job not found' } }),
     broken('a reset', { fault: 'reset' }),
@@ -265,7 +265,7 @@ describe('a poll that is refused ends the wait at once', () => {
     confirmed: 'false',
     withinMs: 60_000,
   } as const;
-  play([
+  testFaults([
     ...([401, 403, 400, 410, 302, 304, 307] as const).map(
       (status): Row => [
         `${status}`,
@@ -297,8 +297,8 @@ describe('a poll that is refused ends the wait at once', () => {
 });
 
 describe('a baseline poll that fails', () => {
-  const unsent = { ...NOTHING, tries: 0, withinMs: 60_000 } as const;
-  play([
+  const unsent = { ...NOT_SENT, attempts: 0, withinMs: 60_000 } as const;
+  testFaults([
     ...[401, 403, 404, 307].map(
       (status): Row => [
         `${status}: nothing is sent`,
@@ -355,14 +355,14 @@ describe('a baseline poll that fails', () => {
 });
 
 describe('with less than 2 s left', () => {
-  play(
+  testFaults(
     [{}, { wait: true }, { 'only-when': 'completed' }].map(
       (inputs): Row => [
         `no message goes out: ${JSON.stringify(inputs)}`,
         { with: { ...inputs, 'timeout-minutes': '0.033' } },
         {
-          ...NOTHING,
-          tries: 0,
+          ...NOT_SENT,
+          attempts: 0,
           result: 'timed-out',
           error: /^Nothing was sent .*within 1\.98 s \(timeout-minutes\)/,
         },
@@ -396,7 +396,7 @@ describe('the deadline is kept', () => {
     atLeastMs: 60_000,
     withinMs: 62_500,
   };
-  play([
+  testFaults([
     ['in the sleep', { ...job({}, at(0, 'active')), with: { ...WAIT, ...five } }, timedOut],
     [
       'with a fixed interval beyond it',

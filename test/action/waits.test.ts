@@ -79,7 +79,7 @@ describe('a job that the agent works on', () => {
     expect(result.summary).toContain('Agent completed: no files changed');
   });
 
-  it('is reported after the message even if it was active with an earlier one', async () => {
+  it('is not reported as completed when it completes an earlier message', async () => {
     const { result } = await wait(
       job(
         { status: 'active' },
