@@ -40,26 +40,26 @@ function raw(behaviour: Behaviour, more: Fault = {}): Row[1] {
   });
 }
 
-/** Delivered, and the warning says what was wrong with the answer. */
-const odd = (words: RegExp) => ({
+/** The message is sent, and a warning says what is wrong with the response. */
+const warned = (words: RegExp) => ({
   ...SENT,
   warns: [new RegExp(`^The API accepted the message \\(200\\), but returned .*${words.source}`)],
 });
 
-describe('a body that is no record, after a status and type that are the service’s', () => {
-  const schema = odd(/not a job record/);
+describe('warns if a successful response of the API contains', () => {
+  const notARecord = warned(/not a job record/);
   testFaults([
-    ['invalid JSON', body(`{"id": "${CANARY}`), odd(/invalid JSON \(19 bytes\)/)],
+    ['invalid JSON', body(`{"id": "${CANARY}`), warned(/invalid JSON \(19 bytes\)/)],
     [
-      'JSON with something behind it',
+      'JSON with text after it',
       body(`${JSON.stringify(RECORD)} ${CANARY}`),
-      odd(/invalid JSON/),
+      warned(/invalid JSON/),
     ],
-    ['two records', body(JSON.stringify(RECORD).repeat(2)), odd(/invalid JSON/)],
-    ['HTML that calls itself JSON', body(`<html>${CANARY}`), odd(/invalid JSON/)],
-    ['JSON with comments', body(`/* ${CANARY} */ {}`), odd(/invalid JSON/)],
-    ['white space', body(' \n '), odd(/invalid JSON/)],
-    ['a NUL', body('\0'), odd(/invalid JSON/)],
+    ['two records', body(JSON.stringify(RECORD).repeat(2)), warned(/invalid JSON/)],
+    ['HTML with the type of JSON', body(`<html>${CANARY}`), warned(/invalid JSON/)],
+    ['JSON with comments', body(`/* ${CANARY} */ {}`), warned(/invalid JSON/)],
+    ['white space', body(' \n '), warned(/invalid JSON/)],
+    ['a NUL character', body('\0'), warned(/invalid JSON/)],
     ...[
       '[]',
       'null',
@@ -69,22 +69,30 @@ describe('a body that is no record, after a status and type that are the service
       '{}',
       '{"id":1,"status":"active"}',
       `[${JSON.stringify(RECORD)}]`,
-    ].map((text): Row => [`the JSON ${text}`, body(text), schema]),
-    ['a megabyte of brackets', body('['.repeat(2 ** 20)), odd(/invalid JSON/)],
-    ['a megabyte of nesting', body('['.repeat(2 ** 19) + ']'.repeat(2 ** 19)), odd(/JSON/)],
-    ['broken UTF-8', body(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])), odd(/not UTF-8/)],
-    ['overlong UTF-8', body(Buffer.from([0xc0, 0xaf])), odd(/not UTF-8/)],
-    ['a surrogate in UTF-8', body(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), odd(/not UTF-8/)],
-    ['UTF-16', body(Buffer.from(`\ufeff${JSON.stringify(RECORD)}`, 'utf16le')), odd(/not UTF-8/)],
+    ].map((text): Row => [`the JSON ${text}`, body(text), notARecord]),
+    ['a megabyte of brackets', body('['.repeat(2 ** 20)), warned(/invalid JSON/)],
+    ['a megabyte of nesting', body('['.repeat(2 ** 19) + ']'.repeat(2 ** 19)), warned(/JSON/)],
+    ['invalid UTF-8', body(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])), warned(/not UTF-8/)],
+    ['overlong UTF-8', body(Buffer.from([0xc0, 0xaf])), warned(/not UTF-8/)],
+    [
+      'a surrogate in UTF-8',
+      body(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])),
+      warned(/not UTF-8/),
+    ],
+    [
+      'UTF-16',
+      body(Buffer.from(`\ufeff${JSON.stringify(RECORD)}`, 'utf16le')),
+      warned(/not UTF-8/),
+    ],
   ]);
 });
 
-describe('a body in an encoding that was not asked for is not decoded', () => {
+describe('does not decode a body with the content encoding', () => {
   const text = Buffer.from(JSON.stringify(RECORD));
   const encoded = (encoding: string, bytes: Buffer): Row => [
     encoding,
     body(bytes, { ...TYPE, 'content-encoding': encoding }),
-    odd(/content encoding that was not requested/),
+    warned(/content encoding that was not requested/),
   ];
   testFaults([
     encoded('gzip', gzipSync(text)),
@@ -98,28 +106,36 @@ describe('a body in an encoding that was not asked for is not decoded', () => {
     encoded('rot13', text),
     ['identity', body(text, { ...TYPE, 'content-encoding': 'identity' }), SENT],
     [
-      'gzip, of a type that is not JSON',
+      'gzip, with a type that is not JSON',
       body(gzipSync(text), { 'content-type': 'text/html', 'content-encoding': 'gzip' }),
       UNKNOWN,
     ],
   ]);
 });
 
-describe('a body that is broken off, or never ends', () => {
+describe('reads at most 1 MiB, for at most 60 s, of a body that is', () => {
   const start = head(200, { ...TYPE, 'content-length': 500 });
   const chunks = head(200, { ...TYPE, 'transfer-encoding': 'chunked' });
-  const patient = { atLeastMs: 60_000, withinMs: 62_000 };
+  const minute = { atLeastMs: 60_000, withinMs: 62_000 };
   testFaults([
-    ['too short, then the end', raw(answer(`${start}{"id":`, 'end')), odd(/\w/)],
-    ['too short, then a reset', raw(answer(`${start}{"id":`, 'reset')), odd(/\w/)],
+    ['too short, and the connection ends', raw(answer(`${start}{"id":`, 'end')), warned(/\w/)],
     [
-      'too short, then nothing',
-      raw(answer(`${start}{"id":`, 'hang'), SILENT),
-      { ...odd(/60 s/), ...patient },
+      'too short, and the connection is reset',
+      raw(answer(`${start}{"id":`, 'reset')),
+      warned(/\w/),
     ],
-    ['nothing at all', raw(answer(start, 'hang'), SILENT), { ...odd(/60 s/), ...patient }],
     [
-      'in drips',
+      'too short, and the connection hangs',
+      raw(answer(`${start}{"id":`, 'hang'), SILENT),
+      { ...warned(/60 s/), ...minute },
+    ],
+    [
+      'missing, and the connection hangs',
+      raw(answer(start, 'hang'), SILENT),
+      { ...warned(/60 s/), ...minute },
+    ],
+    [
+      'sent one byte at a time',
       raw(
         {
           kind: 'drip',
@@ -129,10 +145,10 @@ describe('a body that is broken off, or never ends', () => {
         },
         SILENT,
       ),
-      { ...odd(/60 s/), ...patient },
+      { ...warned(/60 s/), ...minute },
     ],
     [
-      'in drips, and the wait goes on',
+      'sent one byte at a time, with wait',
       async (use) => ({
         ...SILENT,
         with: { wait: true },
@@ -147,18 +163,26 @@ describe('a body that is broken off, or never ends', () => {
           }),
         ),
       }),
-      { ...COMPLETED, warns: odd(/60 s/).warns, atLeastMs: 60_000, withinMs: 90_000 },
+      { ...COMPLETED, warns: warned(/60 s/).warns, atLeastMs: 60_000, withinMs: 90_000 },
     ],
-    ['in chunks, one of no size', raw(answer(`${chunks}zz\r\n{}\r\n0\r\n\r\n`)), odd(/\w/)],
-    ['in chunks, one of a negative size', raw(answer(`${chunks}-1\r\n{}\r\n0\r\n\r\n`)), odd(/\w/)],
     [
-      'in chunks, one of a gigantic size',
+      'in chunks, one with an invalid size',
+      raw(answer(`${chunks}zz\r\n{}\r\n0\r\n\r\n`)),
+      warned(/\w/),
+    ],
+    [
+      'in chunks, one with a negative size',
+      raw(answer(`${chunks}-1\r\n{}\r\n0\r\n\r\n`)),
+      warned(/\w/),
+    ],
+    [
+      'in chunks, one with a gigantic size',
       raw(answer(`${chunks}${'f'.repeat(40)}\r\n{}\r\n0\r\n\r\n`)),
-      odd(/\w/),
+      warned(/\w/),
     ],
-    ['in chunks, without the last', raw(answer(`${chunks}2\r\n{}\r\n`, 'end')), odd(/\w/)],
+    ['in chunks, without the last one', raw(answer(`${chunks}2\r\n{}\r\n`, 'end')), warned(/\w/)],
     [
-      'in chunks, with trailers without end',
+      'in chunks, with endless trailers',
       raw({
         kind: 'flood',
         bytes: `${chunks}0\r\n`,
@@ -166,26 +190,30 @@ describe('a body that is broken off, or never ends', () => {
         times: 1000,
         ending: 'end',
       }),
-      odd(/\w/),
+      warned(/\w/),
     ],
-    ['longer than announced', raw(answer(whole(200, RECORD).toString() + CANARY)), SENT],
+    ['longer than its Content-Length', raw(answer(whole(200, RECORD).toString() + CANARY)), SENT],
     [
-      'a gigabyte, announced',
+      'a gigabyte, with a Content-Length',
       flooded(head(200, { ...TYPE, 'content-length': GIB })),
-      odd(/more than 1048576 bytes/),
+      warned(/more than 1048576 bytes/),
     ],
-    ['a gigabyte, until the end', flooded(head(200, TYPE)), odd(/more than 1048576 bytes/)],
-    ['a gigabyte of HTML', flooded(head(200, { 'content-type': 'text/html' })), UNKNOWN],
-    ['a gigabyte behind a 500', flooded(head(500, TYPE)), { ...UNKNOWN, error: /answered 500/ }],
     [
-      'a gigabyte behind a 204',
+      'a gigabyte, until the connection ends',
+      flooded(head(200, TYPE)),
+      warned(/more than 1048576 bytes/),
+    ],
+    ['a gigabyte of HTML', flooded(head(200, { 'content-type': 'text/html' })), UNKNOWN],
+    ['a gigabyte after a 500', flooded(head(500, TYPE)), { ...UNKNOWN, error: /answered 500/ }],
+    [
+      'a gigabyte after a 204',
       flooded(head(204, TYPE)),
       { ...SENT, warns: [/\(204\).*an empty body/] },
     ],
   ]);
 });
 
-/** Endless for all that the step does; the server sends no more once the step has gone. */
+/** Sends a gigabyte, and checks that the step closes the connection much earlier. */
 function flooded(bytes: string): Row[1] {
   const chunk = Buffer.alloc(2 ** 20, ' ');
   return async (use) => {
@@ -196,11 +224,11 @@ function flooded(bytes: string): Row[1] {
   };
 }
 
-describe('headers that no two servers would read alike', () => {
+describe('reports an unknown delivery if the response has ambiguous or invalid headers:', () => {
   const text = JSON.stringify(RECORD);
   const headers = (more: Parameters<typeof head>[1]) =>
     raw(answer(head(200, { ...TYPE, ...more }) + text, 'end'));
-  // Whoever parses strictly never comes to a status: nothing is known of the message.
+  // The strict parser rejects these responses before it reads the status.
   testFaults([
     ['two lengths', headers({ 'content-length': ['2', String(text.length)] }), UNKNOWN],
     [
@@ -213,7 +241,7 @@ describe('headers that no two servers would read alike', () => {
       headers({ 'content-length': text.length, 'transfer-encoding': 'chunked' }),
       UNKNOWN,
     ],
-    ['a length that is none', headers({ 'content-length': 'x' }), UNKNOWN],
+    ['a length that is not a number', headers({ 'content-length': 'x' }), UNKNOWN],
     ['a negative length', headers({ 'content-length': '-1' }), UNKNOWN],
     ['a gigantic length', headers({ 'content-length': '9'.repeat(30) }), UNKNOWN],
     ['a header name with a space', headers({ 'bad name': 'x' }), UNKNOWN],
@@ -229,15 +257,15 @@ describe('headers that no two servers would read alike', () => {
       UNKNOWN,
     ],
     [
-      'a reason of a megabyte',
+      'a reason phrase of a megabyte, which is ignored',
       raw(answer(`HTTP/1.1 200 ${'x'.repeat(2 ** 20)}\r\n\r\n`, 'end')),
       { ...SENT, warns: [/\(200\), but returned an empty body/] },
     ],
-    ['headers of a size within the limit', headers({ 'x-large': 'x'.repeat(40_000) }), SENT],
+    ['a header of 40 KB, which is accepted', headers({ 'x-large': 'x'.repeat(40_000) }), SENT],
   ]);
 });
 
-describe('an answer of another origin is not taken for the service’s', () => {
+describe('does not accept as a response of the API', () => {
   const portal = '<html><title>Log in</title></html>';
   testFaults([
     [
@@ -248,17 +276,17 @@ describe('an answer of another origin is not taken for the service’s', () => {
     ['HTML without a type', body(portal, {}), UNKNOWN],
     ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), UNKNOWN],
     [
-      'a record of an odd type',
+      'a record of an unusual type',
       body(RECORD, { 'content-type': `x\u00e9${'y'.repeat(500)}` }),
       UNKNOWN,
     ],
     [
-      'a record of a type like JSON',
+      'a record of a type similar to JSON',
       body(RECORD, { 'content-type': 'application/jsonp' }),
       UNKNOWN,
     ],
     [
-      'HTML, and the job turns active',
+      'HTML, until the job becomes active',
       {
         agent: {
           onPost: () => ({
@@ -273,7 +301,7 @@ describe('an answer of another origin is not taken for the service’s', () => {
       { ...COMPLETED, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
-      'HTML, and the job shows nothing',
+      'HTML, if the job shows no evidence of the message',
       {
         agent: {
           onPost: () => ({
@@ -290,7 +318,7 @@ describe('an answer of another origin is not taken for the service’s', () => {
   ]);
 });
 
-describe('a record in another dress is a record', () => {
+describe('accepts a record', () => {
   const hostile = [
     `{"id":"${JOB}","status":"active","__proto__":{"polluted":1,"status":"failed"}}`,
     `{"id":"${JOB}","status":"active","constructor":{"prototype":{"polluted":1}}}`,
@@ -301,7 +329,7 @@ describe('a record in another dress is a record', () => {
     ['with a byte order mark', body(`\ufeff${JSON.stringify(RECORD)}`), SENT],
     ['without a type', body(RECORD, {}), SENT],
     [
-      'of a type in capitals',
+      'of a type in upper case',
       body(RECORD, { 'content-type': 'Application/JSON;charset=UTF-8' }),
       SENT,
     ],
@@ -311,7 +339,7 @@ describe('a record in another dress is a record', () => {
       SENT,
     ],
     [
-      'with nothing but its id',
+      'with only its id',
       body({ id: JOB }),
       { ...SENT, warns: [/status that this action does not know/] },
     ],
@@ -320,7 +348,7 @@ describe('a record in another dress is a record', () => {
       body({ id: JOB, status: 'active', prLink: 1, model: [], source: 'x', createdAt: {} }),
       SENT,
     ],
-    ['with many more fields', body({ ...RECORD, x: { y: [CANARY] }, results: null, '': 0 }), SENT],
+    ['with additional fields', body({ ...RECORD, x: { y: [CANARY] }, results: null, '': 0 }), SENT],
     ...hostile.map(
       (text): Row => [`as ${text}`, raw(answer(whole(200, text)), { also: active }), SENT],
     ),
@@ -343,7 +371,7 @@ describe('a record in another dress is a record', () => {
       { ...SENT, warns: [/link of job .* is left out/] },
     ],
     [
-      'whose words are commands',
+      'that contains workflow commands',
       raw(
         answer(
           whole(200, {
@@ -360,16 +388,16 @@ describe('a record in another dress is a record', () => {
   ]);
 });
 
-describe('the record of another job', () => {
+describe('reports an unknown delivery for a record', () => {
   const other = { ...RECORD, id: 'another' };
   testFaults([
     [
-      'is doubtful',
+      'of another job',
       body(other),
       { ...UNKNOWN, error: /the record of another job.*not sent again\./ },
     ],
     [
-      'is doubtful, and the other job is never looked at',
+      'of another job, which is never polled',
       {
         agent: {
           jobs: [{ id: JOB, turns: [{ steps: [] }] }, { id: 'another' }],
