@@ -17,7 +17,7 @@ import { JOB, KEY } from './scenario.ts';
 
 const NEW = 'https://github.com/octo/agents/pull/2';
 
-/** Replies to the POSTs in turn; after the last one, or for null, the service does as ever. */
+/** Answers one POST after the other. After the last reply, or for null, the API accepts the message. */
 function replies(...list: readonly (PostReply | null)[]): Fault {
   return { agent: { onPost: (n) => list[n - 1] ?? undefined } };
 }
@@ -26,7 +26,11 @@ function always(reply: PostReply, inputs: Fault['with'] = {}): Fault {
   return { with: inputs, agent: { onPost: () => reply } };
 }
 
-const later = (status: number, retryAfter: string | readonly string[], more = {}): PostReply => ({
+const withRetryAfter = (
+  status: number,
+  retryAfter: string | readonly string[],
+  more = {},
+): PostReply => ({
   status,
   headers: { 'retry-after': retryAfter, ...more },
   body: { error: 'not now' },
@@ -34,34 +38,34 @@ const later = (status: number, retryAfter: string | readonly string[], more = {}
 
 const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
 
-describe('the message is delivered', () => {
+describe('reports the message as sent if the API answers', () => {
   const record = { id: JOB, status: 'active' };
   const empty = {
     ...SENT,
     warns: [/accepted the message \(\d+\), but returned an empty body/],
   };
-  const looks = { wait: true };
+  const wait = { wait: true };
   testFaults([
     ...[200, 201, 202, 203, 206, 226].map(
       (status): Row => [`${status}`, always({ status, body: record }), SENT],
     ),
     ['204', always({ status: 204 }), empty],
     ['205', always({ status: 205 }), empty],
-    ['200 with nothing', always({ status: 200 }), empty],
+    ['200 without a body', always({ status: 200 }), empty],
     [
-      '200 with nothing, of type JSON',
+      '200 of type JSON without a body',
       always({ headers: { 'content-type': 'application/json' } }),
       empty,
     ],
     [
-      '204, and the wait goes on',
-      { ...always({ status: 204 }), with: looks },
+      '204, with wait',
+      { ...always({ status: 204 }), with: wait },
       { ...COMPLETED, warns: empty.warns, withinMs: 120_000 },
     ],
   ]);
 });
 
-describe('a redirect is never followed', () => {
+describe('does not follow a redirect', () => {
   const redirected = (status: number, location: string, words: RegExp, accept = false): Row => [
     `${status} to ${location}`,
     always({ status, headers: { location }, accept }),
@@ -111,7 +115,7 @@ describe('a redirect is never followed', () => {
     redirected(301, 'no url at all', /redirect/),
     ...[300, 304, 305, 306, 399].map(
       (status): Row => [
-        `${status} to nowhere`,
+        `${status} without a location`,
         always({ status }),
         { ...REFUSED, error: new RegExp(`answered ${status} `) },
       ],
@@ -119,7 +123,7 @@ describe('a redirect is never followed', () => {
   ]);
 });
 
-describe('a definite no is not asked again', () => {
+describe('does not send a refused message again:', () => {
   const hints: Readonly<Record<number, RegExp>> = {
     401: /api-key is expired.*or wrong/,
     403: /write scope.*IP allow list/,
@@ -139,7 +143,7 @@ describe('a definite no is not asked again', () => {
       ],
     ),
     [
-      '400 without a word',
+      '400 without a body',
       always({ status: 400 }),
       { ...REFUSED, error: /answered 400 to the message\. It refuses this request;/ },
     ],
@@ -169,7 +173,7 @@ describe('a definite no is not asked again', () => {
       },
     ],
     [
-      '400 with details that quote the key, commands, controls and a novel',
+      '400 with details that quote the key, commands and control characters, and are very long',
       always(
         {
           status: 400,
@@ -201,7 +205,7 @@ describe('a definite no is not asked again', () => {
       { ...REFUSED, error: /bad key \*\*\*/ },
     ],
     [
-      '400 with commands, controls and a novel',
+      '400 with commands and control characters, and a very long text',
       always({
         status: 400,
         body: {
@@ -216,17 +220,17 @@ describe('a definite no is not asked again', () => {
   ]);
 });
 
-describe('not processed: once more, on a new connection', () => {
-  const twice = { ...SENT, posts: 2 } as const;
-  const fresh: Fault['also'] = (_, { agent }) => {
+describe('sends a message that was not processed once more, on a new connection:', () => {
+  const sentAgain = { ...SENT, posts: 2 } as const;
+  const newConnections: Fault['also'] = (_, { agent }) => {
     const sockets = agent.posts().map(({ socket }) => socket);
     expect(new Set(sockets).size).toBe(sockets.length);
   };
   testFaults(
     [425].flatMap((status): Row[] => [
-      [`${status}, then 200`, { ...replies({ status }), also: fresh }, twice],
+      [`${status}, then 200`, { ...replies({ status }), also: newConnections }, sentAgain],
       [
-        `${status} for ever`,
+        `${status} each time`,
         always({ status }),
         { ...REFUSED, posts: 2, error: new RegExp(`answered ${status}`) },
       ],
@@ -241,74 +245,84 @@ describe('not processed: once more, on a new connection', () => {
         { ...UNKNOWN, posts: 2 },
       ],
       [
-        `${status} and its connection closed, then 200`,
+        `${status} and a closed connection, then 200`,
         replies({ status, headers: { connection: 'close' } }),
-        twice,
+        sentAgain,
       ],
     ]),
   );
 });
 
-describe('refused before it was processed', () => {
-  const again = (atLeastMs: number): Expected => ({
+describe('obeys Retry-After:', () => {
+  const sentAfter = (atLeastMs: number): Expected => ({
     ...SENT,
     posts: 2,
     atLeastMs,
     withinMs: atLeastMs + 8000,
   });
-  const unheard = again(15_000);
+  const withoutRetryAfter = sentAfter(15_000);
   testFaults([
     ...[429].flatMap((status): Row[] => [
-      [`${status} for 1 s`, replies(later(status, '1')), again(1000)],
+      [`${status} for 1 s`, replies(withRetryAfter(status, '1')), sentAfter(1000)],
       [
         `${status} for 2 s, then 3 s`,
-        replies(later(status, '2'), later(status, '3')),
-        { ...again(5000), posts: 3 },
+        replies(withRetryAfter(status, '2'), withRetryAfter(status, '3')),
+        { ...sentAfter(5000), posts: 3 },
       ],
       [
-        `${status} for ever`,
-        always(later(status, '1')),
+        `${status} for 1 s each time`,
+        always(withRetryAfter(status, '1')),
         { ...REFUSED, posts: 3, error: new RegExp(`answered ${status}`) },
       ],
-      [`${status} for 120 s`, replies(later(status, '120')), again(120_000)],
+      [`${status} for 120 s`, replies(withRetryAfter(status, '120')), sentAfter(120_000)],
       [
         `${status} for 121 s`,
-        always(later(status, '121')),
+        always(withRetryAfter(status, '121')),
         { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
       ],
       [
         `${status} for an hour`,
-        always(later(status, '3600')),
+        always(withRetryAfter(status, '3600')),
         { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
       ],
       [
-        `${status} for longer than remains`,
-        { ...always(later(status, '30')), with: { 'timeout-minutes': '0.4' } },
+        `${status} until after the deadline`,
+        { ...always(withRetryAfter(status, '30')), with: { 'timeout-minutes': '0.4' } },
         { ...REFUSED, error: /\(UTC\)/ },
       ],
-      [`${status} for longer than time`, always(later(status, '9'.repeat(400))), REFUSED],
+      [
+        `${status} for a number of 400 digits`,
+        always(withRetryAfter(status, '9'.repeat(400))),
+        REFUSED,
+      ],
       [
         `${status} until tomorrow`,
-        always(later(status, tomorrow)),
+        always(withRetryAfter(status, tomorrow)),
         { ...REFUSED, error: /\(UTC\)/ },
       ],
       [
-        `${status} until 5 s after its own date`,
+        `${status} until 5 s after its Date header`,
         replies(
-          later(status, 'Tue, 06 Jan 2015 09:00:05 GMT', { date: 'Tue, 06 Jan 2015 09:00:00 GMT' }),
+          withRetryAfter(status, 'Tue, 06 Jan 2015 09:00:05 GMT', {
+            date: 'Tue, 06 Jan 2015 09:00:00 GMT',
+          }),
         ),
-        again(5000),
+        sentAfter(5000),
       ],
-      [`${status} for the longest of three`, replies(later(status, ['1', '9', '3'])), again(9000)],
+      [
+        `${status} for the longest of three`,
+        replies(withRetryAfter(status, ['1', '9', '3'])),
+        sentAfter(9000),
+      ],
       [
         `${status}, then 502`,
-        replies(later(status, '1'), { status: 502 }),
+        replies(withRetryAfter(status, '1'), { status: 502 }),
         { ...UNKNOWN, posts: 2 },
       ],
     ]),
-    ['429 without a time', replies({ status: 429 }), unheard],
+    ['429 without Retry-After', replies({ status: 429 }), withoutRetryAfter],
     [
-      '429 for ever without a time',
+      '429 without Retry-After each time',
       always({ status: 429, body: { error: 'slow down' } }),
       {
         ...REFUSED,
@@ -319,17 +333,17 @@ describe('refused before it was processed', () => {
       },
     ],
     ...['1e3', '0x10', '-5', '1.5', 'soon', '2026-01-05', 'Tue, 40 Foo 2026 99:00:00 GMT'].map(
-      (text): Row => [`429 for "${text}"`, replies(later(429, text)), unheard],
+      (text): Row => [`429 for "${text}"`, replies(withRetryAfter(429, text)), withoutRetryAfter],
     ),
     [
-      '429, 425, then a message that hangs in the service',
-      replies(later(429, '1'), { status: 425 }, { status: 504, accept: true }),
+      '429, 425, then 504 for an accepted message',
+      replies(withRetryAfter(429, '1'), { status: 425 }, { status: 504, accept: true }),
       { ...UNKNOWN, posts: 3 },
     ],
   ]);
 });
 
-describe('a doubtful answer is not asked again', () => {
+describe('does not send a message again if its delivery is unknown:', () => {
   const idle = { jobs: [{ id: JOB, turns: [{ steps: [] }] }] };
   const raw = (status: string): Row => [
     `the status ${status}`,
@@ -354,14 +368,14 @@ describe('a doubtful answer is not asked again', () => {
     ...[408, 500, 503].flatMap((status) =>
       ['0', '1', '5', '3600', 'soon', tomorrow].map(
         (text): Row => [
-          `${status} with Retry-After: ${text}, as a proxy says of a slow backend`,
-          { agent: { onPost: () => ({ ...later(status, text), accept: true }) } },
+          `${status} with Retry-After: ${text}, for example from a proxy`,
+          { agent: { onPost: () => ({ ...withRetryAfter(status, text), accept: true }) } },
           UNKNOWN,
         ],
       ),
     ),
     [
-      '502, and the job turns active',
+      '502, and the job becomes active',
       { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
       { ...COMPLETED, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
     ],
@@ -377,7 +391,7 @@ describe('a doubtful answer is not asked again', () => {
       { ...COMPLETED, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
-      '502, and the job shows nothing',
+      '502, and the job shows no evidence of the message',
       {
         agent: { ...idle, onPost: () => ({ status: 502, accept: true }) },
         with: { wait: true },
@@ -396,7 +410,7 @@ describe('a doubtful answer is not asked again', () => {
       UNKNOWN,
     ],
     [
-      '502, and the looks fail',
+      '502, and the polls fail',
       {
         agent: {
           onPost: () => ({ status: 502, accept: true }),
@@ -407,7 +421,7 @@ describe('a doubtful answer is not asked again', () => {
       { ...UNKNOWN, withinMs: 40_000 },
     ],
     [
-      'a reset, and the job turns active',
+      'a reset, and the job becomes active',
       { agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } },
       {
         ...COMPLETED,
