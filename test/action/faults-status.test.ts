@@ -260,7 +260,7 @@ describe('obeys Retry-After:', () => {
     atLeastMs,
     withinMs: atLeastMs + 8000,
   });
-  const withoutRetryAfter = sentAfter(15_000);
+  const sentAfterDefault = sentAfter(15_000);
   testFaults([
     ...[429].flatMap((status): Row[] => [
       [`${status} for 1 s`, replies(withRetryAfter(status, '1')), sentAfter(1000)],
@@ -320,7 +320,7 @@ describe('obeys Retry-After:', () => {
         { ...UNKNOWN, posts: 2 },
       ],
     ]),
-    ['429 without Retry-After', replies({ status: 429 }), withoutRetryAfter],
+    ['429 without Retry-After', replies({ status: 429 }), sentAfterDefault],
     [
       '429 without Retry-After each time',
       always({ status: 429, body: { error: 'slow down' } }),
@@ -333,7 +333,7 @@ describe('obeys Retry-After:', () => {
       },
     ],
     ...['1e3', '0x10', '-5', '1.5', 'soon', '2026-01-05', 'Tue, 40 Foo 2026 99:00:00 GMT'].map(
-      (text): Row => [`429 for "${text}"`, replies(withRetryAfter(429, text)), withoutRetryAfter],
+      (text): Row => [`429 for "${text}"`, replies(withRetryAfter(429, text)), sentAfterDefault],
     ),
     [
       '429, 425, then 504 for an accepted message',
