@@ -104,7 +104,7 @@ describe('does not decode a body with the content encoding', () => {
     encoded('gzip, gzip', gzipSync(gzipSync(text))),
     encoded('identity, gzip', gzipSync(text)),
     encoded('rot13', text),
-    ['identity', body(text, { ...TYPE, 'content-encoding': 'identity' }), SENT],
+    ['identity, which it reads', body(text, { ...TYPE, 'content-encoding': 'identity' }), SENT],
     [
       'gzip, with a type that is not JSON',
       body(gzipSync(text), { 'content-type': 'text/html', 'content-encoding': 'gzip' }),

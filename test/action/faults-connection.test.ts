@@ -155,21 +155,25 @@ describe('does not send the message again once the request may have been written
       const respond = (bytes: string): Row[1] => afterRequest(answer(bytes, ending), more);
       return [
         [
-          `the server reads half of the request: ${ending}`,
+          `the server reads half of the request, then ${ending}`,
           withServer(
             { onFirstBytes: () => ({ kind: 'mid-request', ending }) },
             { ...more, with: { ...more.with, ...LARGE } },
           ),
           { ...lost, posts: 0, attempts: 1, ...late },
         ],
-        [`the server reads the request: ${ending}`, respond(''), { ...lost, ...late }],
-        [`half a status line: ${ending}`, respond('HTTP/1.1 20'), { ...lost, ...late }],
+        [`the server reads the request, then ${ending}`, respond(''), { ...lost, ...late }],
+        [`half a status line, then ${ending}`, respond('HTTP/1.1 20'), { ...lost, ...late }],
         [
-          `half of the headers: ${ending}`,
+          `half of the headers, then ${ending}`,
           respond('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le'),
           { ...lost, ...late },
         ],
-        [`only an informational response: ${ending}`, respond(head(103)), { ...lost, ...late }],
+        [
+          `only an informational response, then ${ending}`,
+          respond(head(103)),
+          { ...lost, ...late },
+        ],
       ];
     }),
     [
@@ -279,7 +283,7 @@ describe('accepts a response', () => {
   testFaults(rows);
 });
 
-describe('uses TLS with', () => {
+describe('sends the message only over trusted TLS:', () => {
   /** Node reads additional CAs only from its environment at the start. */
   const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
   const serve = (options: FaultServerOptions = {}): FaultServerOptions => ({

@@ -13,7 +13,7 @@ const FOLDER = mkdtempSync(join(tmpdir(), 'workspace-'));
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 const WORKSPACE = join(FOLDER, 'workspace');
 const LINK_TO_WORKSPACE = join(FOLDER, 'link');
-/** In a file in which earlier versions of actions/checkout stored the token of the job. */
+/** Earlier versions of actions/checkout store the token of the job in .git/config. */
 const CHECKOUT_TOKEN = 'canary-of-the-checkout-3b7e';
 for (const checkout of ['.', 'docs']) {
   mkdirSync(join(WORKSPACE, checkout, '.git'), { recursive: true });
@@ -42,7 +42,7 @@ function refuses(
     const bad = Object.fromEntries(inputs.map((name) => [name, text]));
     const problems = inputs.map((name) => `${name}:? [^.]*${problem.source}.*`).join('');
     return [
-      `${inputs.join(', ')} ${JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)}`,
+      `refuses ${inputs.join(', ')} ${JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)}`,
       {
         ...more,
         with: { comment: true, ...more.with, ...bad },
@@ -110,7 +110,7 @@ describe('validates api-key:', () => {
       { secrets: [secret] },
     ),
     [
-      'a line break at its end is removed',
+      'removes a line break at its end',
       {
         with: { 'api-key': ` ${KEY}\r\n` },
         also: (_, { agent }) =>
@@ -148,7 +148,7 @@ describe('validates IDs:', () => {
   testFaults(
     ['a.b', '...', '-', 'A_b~c:d@e', '::error::x', 'x'.repeat(256)].map(
       (id): Row => [
-        `${id.slice(0, 40)} is valid`,
+        `accepts ${id.slice(0, 40)}`,
         async (use) => {
           const server = await use(
             startFaultServer({ onRequest: () => answer(whole(200, { id, status: 'active' })) }),
@@ -175,12 +175,12 @@ describe('validates prompts:', () => {
       /no visible text/,
     ),
     [
-      'prompt and prompt-file at once',
+      'refuses prompt and prompt-file at once',
       { ...inWorkspace({ 'prompt-file': 'x.md' }), also: noRequests },
       refused(/prompt and prompt-file are both set/),
     ],
     [
-      'a text with line breaks, escapes, quotes and emoji',
+      'sends a text with line breaks, escapes, quotes and emoji',
       {
         with: { prompt: '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r' },
         also: received('\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r'),
@@ -188,12 +188,12 @@ describe('validates prompts:', () => {
       SENT,
     ],
     [
-      'a text of 117 KiB, or of the limit of the system',
+      'sends a text of 117 KiB, or of the limit of the system',
       { built: true, with: { prompt: long }, also: received(long) },
       SENT,
     ],
     [
-      'a file of 1 MiB',
+      'sends a file of 1 MiB',
       {
         ...inWorkspace(file('large.md', 'x'.repeat(2 ** 20))),
         also: received('x'.repeat(2 ** 20)),
@@ -201,7 +201,7 @@ describe('validates prompts:', () => {
       SENT,
     ],
     [
-      'a file with a byte order mark',
+      'sends a file with a byte order mark',
       { ...inWorkspace(file('bom.md', '\ufeffhello\r\n')), also: received('\ufeffhello\r\n') },
       SENT,
     ],
@@ -243,7 +243,7 @@ describe('validates prompts:', () => {
       ] as const
     ).map(
       ([name, inputs]): Row => [
-        name,
+        `refuses ${name}`,
         {
           ...inWorkspace(inputs),
           built: name === 'a pipe',
@@ -255,7 +255,7 @@ describe('validates prompts:', () => {
     ),
     ...[WORKSPACE, LINK_TO_WORKSPACE].map(
       (workspace): Row => [
-        `a file by its absolute path in ${workspace === WORKSPACE ? 'a folder' : 'a link to a folder'}`,
+        `sends a file by its absolute path in ${workspace === WORKSPACE ? 'a folder' : 'a link to a folder'}`,
         {
           with: { ...file('whole.md', 'Go.'), 'prompt-file': join(workspace, 'whole.md') },
           step: { workspace },
@@ -348,15 +348,15 @@ describe('validates numbers and words:', () => {
   ]);
 });
 
-describe('refuses', () => {
+describe('validates the environment:', () => {
   testFaults([
     [
-      'certificate checks that are turned off',
+      'refuses certificate checks that are turned off',
       { step: { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, also: noRequests },
       refused(/certificate checks are turned off/),
     ],
     [
-      'several invalid inputs in one error',
+      'refuses several invalid inputs in one error',
       {
         with: {
           'api-key': `mint_${secondLine}\n${secondLine}`,

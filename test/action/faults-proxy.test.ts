@@ -134,7 +134,7 @@ describe('uses a proxy:', () => {
     ],
     ['lets the proxy resolve the name of the API', resolvedByProxy(issue, trust), SENT],
     [
-      'with a reset after the server reads the request',
+      'does not send the message again after a reset',
       resolvedByProxy(issue, { ...trust, onRequest: () => answer('', 'reset') }),
       UNKNOWN,
     ],

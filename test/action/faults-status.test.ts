@@ -253,7 +253,7 @@ describe('sends a message that was not processed once more, on a new connection:
   );
 });
 
-describe('obeys Retry-After:', () => {
+describe('waits for up to 120 s if the API limits the rate:', () => {
   const sentAfter = (atLeastMs: number): Expected => ({
     ...SENT,
     posts: 2,

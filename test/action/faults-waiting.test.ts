@@ -62,22 +62,22 @@ describe('waits for a job with', () => {
   });
   testFaults([
     [
-      'the statuses completed before, active, completed',
+      'the status completed before the message, then active and completed',
       job({}, at(3000, 'active'), at(40_000, 'completed')),
       completed,
     ],
     [
-      'the statuses failed before, active, completed',
+      'the status failed before the message, then active and completed',
       job({ status: 'failed' }, at(9000, 'active'), at(40_000, 'completed')),
       completed,
     ],
     [
-      'the statuses archived before, active, completed',
+      'the status archived before the message, then active and completed',
       job({ status: 'archived' }, at(9000, 'active'), at(40_000, 'completed')),
       completed,
     ],
     [
-      'the statuses failed before, completed',
+      'the status failed before the message, then completed',
       job({ status: 'failed' }, at(20_000, 'completed')),
       completed,
     ],

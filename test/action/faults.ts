@@ -106,7 +106,7 @@ export async function testFault(setUp: SetUp, expected: Expected, isFirst = true
     warnings: (expected.warns ?? []).map((words) => expect.stringMatching(words)),
   });
   expect(run.virtualMs).toBeGreaterThanOrEqual(expected.atLeastMs ?? 0);
-  // Without the real time, because the machine may be slow.
+  // Subtracts the real time, because the machine may be slow.
   expect(run.virtualMs - realMs).toBeLessThan(expected.withinMs ?? 10_000);
   if (server === undefined && fault.posts === undefined) expectDelivery(delivery, sim);
   for (const request of server?.journal ?? []) {

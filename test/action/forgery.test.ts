@@ -97,7 +97,7 @@ function forgedHeaders(text: (slot: number) => string): Record<string, string | 
   };
 }
 
-/** Of so many groups, one runs the built action, which writes the real log. */
+/** One of this many groups runs the built action, to check its log. */
 const BUILT_EVERY = 16;
 
 async function runScenario(
@@ -516,7 +516,7 @@ describe.concurrent.each([
     return findTraces(secrets, result, { journal }, sim.github);
   }
 
-  /** Searches for the key after runs with so many of its encodings at a time. */
+  /** Runs the scenario with `size` encodings at a time, and searches for the key. */
   async function findIn(
     used: readonly Encoding[],
     size: number,

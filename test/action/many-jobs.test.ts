@@ -185,7 +185,7 @@ describe('several jobs', () => {
     expect(result.outputs.result).toBe('sent');
     expect(sim.agent.accepted()).toHaveLength(20);
     expect(mostOpen).toBe(4);
-    // Each on a new connection: the server may close a used one just when the message is written to it.
+    // Each message uses a new connection, because the server may close a used one at any time.
     expect(new Set(sim.agent.posts().map(({ socket }) => socket)).size).toBe(20);
   });
 
@@ -298,7 +298,7 @@ describe.concurrent('one job’s failure does not affect the others', () => {
   });
 
   it.runIf(HAS_SIGNALS)(
-    'and a killed re-run reports an unknown delivery if it has not found the comment of the job',
+    'and a killed re-run reports its delivery as unknown if its comment was not found yet',
     async () => {
       const messages: Parameters<typeof signalAtMessage>[1] = { hook: undefined };
       await using sim = await simulateJobs({
@@ -586,7 +586,7 @@ describe.concurrent('only-when', () => {
     ['failed, completed', ['job-1', 'job-2']],
     ['active', ['job-3', 'job-5']],
     ['any', FIVE],
-  ])('%s sends the message to the jobs with that status', async (onlyWhen, sent) => {
+  ])('sends the message only to jobs with the status: %s', async (onlyWhen, sent) => {
     await using sim = await simulateJobs({
       with: { 'only-when': onlyWhen },
       agent: { jobs: mixed },
@@ -709,7 +709,7 @@ describe.concurrent('the comments on many jobs', () => {
       }
     }
     expect(result.outputs['comment-url']?.split('\n')).toHaveLength(3);
-    // Before the message, after it, and at the end.
+    // Each comment is written before the message, after it, and at the end.
     expect(sim.github.writes()).toHaveLength(3 * names.length);
   });
 
