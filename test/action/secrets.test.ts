@@ -140,7 +140,7 @@ describe.concurrent('removes the password of a proxy', () => {
 
   it.each<[string, Scenario]>([
     [
-      'in each field of a job record',
+      'from each field of a job record',
       {
         with: { wait: true },
         agent: {
@@ -161,7 +161,7 @@ describe.concurrent('removes the password of a proxy', () => {
       },
     ],
     [
-      'in the error of a refused message',
+      'from the error of a refused message',
       {
         agent: {
           jobs: [],
@@ -172,14 +172,17 @@ describe.concurrent('removes the password of a proxy', () => {
         },
       },
     ],
-    ['in a prompt', { with: { prompt: sentence } }],
-    ['in the login of who triggered the run', { step: { github: { triggering_actor: sentence } } }],
+    ['from a prompt', { with: { prompt: sentence } }],
     [
-      'in an invalid input',
+      'from the login of who triggered the run',
+      { step: { github: { triggering_actor: sentence } } },
+    ],
+    [
+      'from an invalid input',
       { with: { wait: sentence, 'job-id': password, 'prompt-file': sentence } },
     ],
     [
-      'in the login of the author of a command',
+      'from the login of the author of a command',
       {
         with: { command: '/agent', prompt: '' },
         step: {
@@ -192,7 +195,7 @@ describe.concurrent('removes the password of a proxy', () => {
       },
     ],
     [
-      'in the error of a permission check',
+      'from the error of a permission check',
       {
         with: { command: '/agent', prompt: '' },
         step: { event: issueComment({ number: PULL, body: '/agent go' }) },
@@ -200,11 +203,11 @@ describe.concurrent('removes the password of a proxy', () => {
       },
     ],
     [
-      'in a GraphQL error',
+      'from a GraphQL error',
       { github: { on: () => ({ body: { errors: [{ type: 'FORBIDDEN', message: sentence }] } }) } },
     ],
     [
-      'in the URL of a comment',
+      'from the URL of a comment',
       {
         github: {
           issues: [{ number: PULL }],
@@ -219,7 +222,7 @@ describe.concurrent('removes the password of a proxy', () => {
       },
     ],
     [
-      'in an error of GitHub',
+      'from an error of GitHub',
       {
         github: { on: () => ({ status: 403, body: { message: sentence } }) },
         with: { prompt: 'x' },
