@@ -55,8 +55,16 @@ exit(
   }),
 );
 
-/** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */
+/**
+ * Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. It also waits
+ * until the system gives up on DNS, which may take a minute. A killed step counts as failed, too.
+ */
 function exit(code: number): void {
   process.exitCode = code;
-  process.stdout.write('', () => process.exit());
+  process.stdout.write('', () => {
+    const waitsForDns = process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap');
+    /* v8 ignore next -- a killed process reports no coverage */
+    if (code !== 0 && waitsForDns) process.kill(process.pid, 'SIGKILL');
+    process.exit();
+  });
 }

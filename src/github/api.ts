@@ -257,7 +257,7 @@ class Client {
     await this.#request(route, { id: from.id, reactionId });
   }
 
-  /** Null if the person is not a collaborator. */
+  /** Null if GitHub knows no permission of this person, or does not tell the token. */
   async collaborator(login: string): Promise<Collaborator | null> {
     const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
     const answer = await orNull(this.#read(route, { login }, collaboratorAnswer));

@@ -37,7 +37,6 @@ export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
   'milestone',
   'label',
   'page_build',
-  'registry_package',
   'branch_protection_rule',
 ]);
 
@@ -155,7 +154,7 @@ async function checkPermission(
     return failed(sentence`The permission of ${name} cannot be checked: ${reasonFor(error)}.`);
   }
   if (found === null) {
-    return denied(sentence`${name} is not a collaborator and lacks the ${needed}.`);
+    return denied(sentence`${name} lacks the ${needed}, or github-token cannot read it.`);
   }
   const { user, permission } = found;
   if (user === null) return denied(sentence`${name} is no longer known to GitHub.`);

@@ -20,7 +20,9 @@ export function readRequest(
   if (comment === null) {
     return command === null
       ? ok('')
-      : problem(`This step acts only on comments that begin with ${command}.`);
+      : problem(
+          `This step acts only on comments on issues and pull requests that begin with ${command}.`,
+        );
   }
   const refusal = whyNotAsked(comment, command, allowedBots);
   if (refusal !== undefined) return problem(refusal);

@@ -103,11 +103,17 @@ export function take(job: Job, record: JobRecord): void {
 function receive(job: Job, record: JobRecord): readonly JobEvent[] {
   const { state, warned } = job;
   const firstSeenAt = record.status === null ? null : job.context.clock.now();
-  job.state = { ...state, record, firstSeenAt: state.firstSeenAt ?? firstSeenAt };
+  // A response without a status does not change what is known.
+  const status = record.status ?? state.record?.status ?? null;
+  job.state = {
+    ...state,
+    record: { ...record, status },
+    firstSeenAt: state.firstSeenAt ?? firstSeenAt,
+  };
   const warnings = warningsOf(record).filter((text) => !warned.has(text));
   for (const text of warnings) warned.add(text);
   return [
-    ...(state.record?.status === record.status ? [] : [{ kind: 'status' as const }]),
+    ...(state.record?.status === status ? [] : [{ kind: 'status' as const }]),
     ...warnings.map((text) => ({ kind: 'warning' as const, text })),
   ];
 }

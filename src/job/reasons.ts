@@ -1,6 +1,6 @@
 import type { GiveUp } from '../agent/client.ts';
 import type { Inputs } from '../inputs.ts';
-import { isOvertaken, type LedgerJob } from '../memory/ledger.ts';
+import { followsClosely, isOvertaken, type LedgerJob } from '../memory/ledger.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { isFinal, type JobState, type Status, type Turn } from '../turn.ts';
 
@@ -66,11 +66,12 @@ export function done({ jobId, record }: JobState, doubt: Reason): End {
   }
 }
 
-/** The state after the comment was read again: the final status may belong to a later message of another run. */
+/** The state after the comment was read again: the final status may belong to a message of another run. */
 export function reviewState(state: JobState, { turns }: LedgerJob): JobState {
   const { turn } = state;
-  if (turn.confirmed !== true || !isOvertaken(turn, turns)) return state;
-  const { reason } = done(state, OVERTAKEN);
+  const isFollowed = isOvertaken(turn, turns);
+  if (turn.confirmed !== true || !(isFollowed || followsClosely(turn, turns))) return state;
+  const { reason } = done(state, isFollowed ? OVERTAKEN : FOLLOWS_CLOSELY);
   return { ...state, turn: { ...turn, confirmed: false, reason } };
 }
 
@@ -88,6 +89,11 @@ export function handledElsewhere(jobId: string, own: Turn, other: Turn | null): 
 /** A doubt: another message followed ours. */
 export const OVERTAKEN = ours(
   'Another message was sent to it since: this is possibly the answer to that one.',
+);
+
+/** A doubt: the agent may have started on another message after ours was sent. */
+const FOLLOWS_CLOSELY = ours(
+  'Another message was sent to it shortly before: this is possibly the answer to that one.',
 );
 
 /** Why a final status may not belong to our message. */

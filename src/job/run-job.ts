@@ -9,7 +9,7 @@ import {
 } from '../agent/client.ts';
 import type { Note } from '../memory/announcements.ts';
 import { NO_REASON, ours, type Reason, reasonToText, sentence } from '../reason.ts';
-import { type JobState, STATUSES, type Status, type Turn } from '../turn.ts';
+import { isFinal, type JobState, STATUSES, type Status, type Turn } from '../turn.ts';
 import {
   emit,
   endJob,
@@ -21,7 +21,7 @@ import {
   update,
 } from './job.ts';
 import { type Plan, stateOf } from './plan.ts';
-import { doubtful, type End, handledElsewhere, notSent, type Unwanted } from './reasons.ts';
+import { done, doubtful, type End, handledElsewhere, notSent, type Unwanted } from './reasons.ts';
 import { confirmDelivery, waitUntilDone } from './wait.ts';
 
 // Carries out the plan of one job: send, resume or only poll, then wait.
@@ -235,7 +235,9 @@ async function pollOnly(job: Job, isUnfinished: boolean): Promise<End> {
   const end = await withRetries(context, poll);
   if (end.kind !== 'fetched') return notSent(job.state, inputs, end);
   take(job, end.record);
-  return { result: statusOf(job.state), reason: NO_REASON };
+  return isFinal(end.record.status)
+    ? done(job.state, NO_REASON)
+    : { result: 'active', reason: NO_REASON };
 }
 
 /** Continues where an earlier attempt of the same run stopped. */

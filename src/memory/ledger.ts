@@ -118,6 +118,20 @@ export function isOvertaken(turn: Turn, turns: readonly Turn[]): boolean {
   });
 }
 
+/** Milliseconds after which the agent has certainly started on a message: see `isConfirmed`. */
+const TAKEN_UP_MS = 60_000;
+
+/** Whether the agent may have started on another message after this one, although it was sent before. */
+export function followsClosely(turn: Turn, turns: readonly Turn[]): boolean {
+  const sentAt = turn.sentAt ?? turn.startedAt;
+  return turns.some((other) => {
+    if (other.mark === turn.mark || other.delivery === 'not-sent') return false;
+    const otherAt = other.sentAt ?? other.endedAt ?? other.startedAt;
+    const doneAt = (hasEnded(other) ? other.endedAt : null) ?? Infinity;
+    return otherAt <= sentAt && otherAt > sentAt - TAKEN_UP_MS && doneAt > turn.startedAt;
+  });
+}
+
 /** The ledger without the turns of a process, which knows their current state itself. */
 export function withoutOwner(ledger: Ledger, owner: string): Ledger {
   const jobs = ledger.jobs.map((job) => {

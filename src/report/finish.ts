@@ -6,7 +6,7 @@ import type { Log } from '../runner/log.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { isFinal, type JobState } from '../turn.ts';
 import { type Report, reasonOf, toOutputs } from './outputs.ts';
-import { failsStep, worst, worstFirst } from './ranking.ts';
+import { failing, worst, worstFirst } from './ranking.ts';
 import { renderSummary } from './summary.ts';
 
 // All ways in which a run ends, each with its annotation, outputs, job summary and exit code.
@@ -59,7 +59,7 @@ export async function conclude(context: RunContext): Promise<0 | 1> {
   const { runtime, inputs, states, updates } = context;
   const { log, signal } = runtime;
   const before = [...states.values()];
-  const failed = failsStep(before, inputs.failOn);
+  const failed = failing(before, inputs.failOn);
   log.endGroup();
   annotate(log, before, failed);
   let problem = writeOutputs(runtime, { states: before, commentUrls: [] });
@@ -77,10 +77,10 @@ export async function conclude(context: RunContext): Promise<0 | 1> {
   if (urls.length > 0 || changed !== undefined) problem = writeOutputs(runtime, report);
   writeSummary(runtime, report);
   if (problem !== undefined) {
-    const say = failed ? log.info : log.error;
+    const say = failed.length > 0 ? log.info : log.error;
     say(`${problem} They are: ${mainOutputs(report)}`);
   }
-  return failed || problem !== undefined || signal.aborted ? 1 : 0;
+  return failed.length > 0 || problem !== undefined || signal.aborted ? 1 : 0;
 }
 
 /** A bug in this action. What is known of the jobs is reported. */
@@ -116,9 +116,9 @@ function mainOutputs(report: Report): string {
   return `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`;
 }
 
-/** One annotation at most: an error if the step fails, else a warning or a notice. */
-function annotate(log: Log, states: readonly JobState[], failed: boolean): void {
-  const main = worst(states);
+/** One annotation at most: an error about a job that fails the step, else a warning or a notice. */
+function annotate(log: Log, states: readonly JobState[], failed: readonly JobState[]): void {
+  const main = worst(failed) ?? worst(states);
   if (main === undefined) return;
   const { result } = main.turn;
   const { title } = labelOfState(main);
@@ -126,8 +126,10 @@ function annotate(log: Log, states: readonly JobState[], failed: boolean): void 
   // The annotation has the reason of a single job.
   if (states.length === 1) log.info(lineOf(main, ''));
   else listStates(log, states);
-  if (reason === '') return;
-  if (failed) log.error(reason, title);
+  // Only fail-on makes a failure of a result that needs no reason.
+  const failure = reason || `Job ${main.jobId} is ${result}, which fails the step (fail-on).`;
+  if (failed.length > 0) log.error(failure, title);
+  else if (reason === '') return;
   else if (result === 'skipped') log.notice(reason, title);
   // It is unconfirmed because the agent was already working, and nothing is wrong.
   else if (result === 'completed' && wasWorking(main)) log.info(reason);

@@ -30,8 +30,12 @@ export function overallDelivery(states: readonly JobState[]): Delivery {
   return DELIVERIES.find((delivery) => found.has(delivery)) ?? 'not-sent';
 }
 
-export function failsStep(states: readonly JobState[], failOn: ReadonlySet<TurnResult>): boolean {
-  return states.some(
+/** The jobs that fail the step. */
+export function failing(
+  states: readonly JobState[],
+  failOn: ReadonlySet<TurnResult>,
+): readonly JobState[] {
+  return states.filter(
     ({ turn: { result } }) => result === 'error' || result === 'cancelled' || failOn.has(result),
   );
 }

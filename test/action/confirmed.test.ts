@@ -207,6 +207,40 @@ it('a message that another run sends to the job during the wait takes it back', 
   expect(result.summary).toContain('Another message was sent to it since');
 });
 
+describe('of two messages that are sent one right after the other', () => {
+  // The agent starts on the first one after 20 s.
+  const statusAt = (seconds: number): string =>
+    seconds < 20 ? 'completed' : seconds < 60 ? 'active' : 'completed';
+
+  it.each([
+    ['5 s', 5000, 'false'],
+    ['5 minutes', 300_000, 'true'],
+  ])('%s later', async (_, pauseMs, confirmed) => {
+    let firstAt = 0;
+    await using sim = await simulate({
+      agent: {
+        jobs: [{ id: JOB }],
+        onGet: () => ({ body: shows(statusAt((sim.time.now() - firstAt) / 1000)) }),
+      },
+    });
+    firstAt = sim.time.now();
+    await sim.runHere();
+    await sim.pass(pauseMs);
+    // Half a minute before the agent starts on the second one.
+    if (pauseMs > 60_000) firstAt = sim.time.now();
+    const second = await sim.runHere({
+      with: { wait: true },
+      step: { github: { run_id: '2002' } },
+    });
+    expect(second.outputs).toMatchObject({ result: 'completed', confirmed });
+    expect(warnings(second)).toEqual(
+      confirmed === 'true'
+        ? []
+        : [expect.stringContaining('Another message was sent to it shortly before')],
+    );
+  });
+});
+
 describe('is said', () => {
   it('of an agent at work that ends, begins anew and ends again', async () => {
     const { result } = await waitFor(

@@ -79,7 +79,7 @@ interface Case {
 /** The list in docs/permissions.md, written down a second time. */
 const TRUSTED =
   `push schedule workflow_dispatch repository_dispatch merge_group create delete release
-  milestone label page_build registry_package branch_protection_rule`.split(/\s+/);
+  milestone label page_build branch_protection_rule`.split(/\s+/);
 
 /** Whatever can stand below `on:`, by GitHub's own parser of workflows. */
 const IN_WORKFLOWS: readonly string[] = Object.keys(
@@ -125,9 +125,15 @@ const SPECIAL: Readonly<Record<string, readonly Case[]>> = {
     ...TRUSTED.map((startedBy) =>
       special(`after ${startedBy}`, 'everybody', (sender) => workflowRun({ sender, startedBy })),
     ),
-    ...['pull_request', 'issue_comment', 'workflow_run', 'moon_phase', '__proto__'].map(
-      (startedBy) =>
-        special(`after ${startedBy}`, 'nobody', (sender) => workflowRun({ sender, startedBy })),
+    ...[
+      'pull_request',
+      'issue_comment',
+      'registry_package',
+      'workflow_run',
+      'moon_phase',
+      '__proto__',
+    ].map((startedBy) =>
+      special(`after ${startedBy}`, 'nobody', (sender) => workflowRun({ sender, startedBy })),
     ),
     ...['mallory/agents', null].map((fork) =>
       special(`after push, of ${fork ?? 'a deleted fork'}`, 'nobody', (sender) =>

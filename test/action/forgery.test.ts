@@ -49,7 +49,7 @@ const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
   endgroup: /^$/,
   error:
     /^(?:Nothing was sent|The API answered \d{3} to the message|The permission of |The message was delivered, but job job-1 can no longer be polled\. )/,
-  notice: / (?:is not a collaborator and )?lacks the write permission on this repository /,
+  notice: / lacks the write permission on this repository /,
   warning:
     /^(?:Job job-1 has a status that this action does not know; it counts as not final, so a wait may last until timeout-minutes\.$|The pull request link of job job-1 is left out: [\w ]+\.$|The comment on #7 could not be read or written: )/,
 };

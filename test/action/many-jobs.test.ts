@@ -658,6 +658,22 @@ describe.concurrent('only-when', () => {
     expect((await sim.runHere()).conclusion).toBe('failure');
   });
 
+  it.each([
+    ['skipped', /^4 of 5 agent jobs skipped, first job-2: Nothing was sent .*it is completed/],
+    ['archived, skipped', /^4 of 5 agent jobs skipped, first job-2: /],
+  ])('reports which jobs fail the step with fail-on: %s', async (failOn, message) => {
+    await using sim = await simulateJobs({
+      with: { 'only-when': 'failed', 'fail-on': failOn },
+      agent: { jobs: mixed },
+    });
+    const result = await sim.runHere();
+    expect(result).toMatchObject({
+      conclusion: 'failure',
+      outputs: { result: 'sent', reason: '' },
+    });
+    expect(errors(result)).toEqual([expect.stringMatching(message)]);
+  });
+
   it('lists in the comment only the jobs that got the message', async () => {
     await using sim = await simulateJobs({
       with: { 'only-when': 'failed', comment: true },

@@ -13,16 +13,27 @@ import {
 } from './scenario.ts';
 
 const READ_ONLY = { send: 'false', prompt: '' };
+const CHECK_JOB = 'check the job in the Mintlify dashboard.';
 const LATER_RUN = { github: { run_id: '900' } };
 
 describe('send: false', () => {
   it.each([
-    ['active', 'active', 'success'],
-    ['completed', 'completed', 'success'],
-    ['failed', 'failed', 'failure'],
-    ['archived', 'archived', 'failure'],
-    ['queued', 'active', 'success'],
-  ])('polls a job that is %s once: %s', async (status, expected, conclusion) => {
+    ['active', 'active', 'success', []],
+    ['completed', 'completed', 'success', []],
+    [
+      'failed',
+      'failed',
+      'failure',
+      [`The agent failed on job ${JOB}. The API does not say why; ${CHECK_JOB}`],
+    ],
+    [
+      'archived',
+      'archived',
+      'failure',
+      [`Job ${JOB} was archived, so the agent does not work on it.`],
+    ],
+    ['queued', 'active', 'success', []],
+  ])('polls a job that is %s once: %s', async (status, expected, conclusion, reasons) => {
     await using sim = await simulate({
       with: READ_ONLY,
       agent: { jobs: [{ id: JOB, base: { status } }] },
@@ -30,7 +41,8 @@ describe('send: false', () => {
     const result = await (status === 'active' ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe(conclusion);
     const outputs = { result: expected, status, delivery: 'not-sent', confirmed: '' };
-    expect(result.outputs).toMatchObject(outputs);
+    expect(result.outputs).toMatchObject({ ...outputs, reason: reasons.join('') });
+    expect(errors(result)).toEqual(reasons);
     expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET']);
     expect(result.log).not.toContain('essage');
   });

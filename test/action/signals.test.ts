@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Agent } from '../sim/agent.ts';
 import { answer, head, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
-import { HAS_SIGNALS } from '../sim/platform.ts';
+import { HAS_HOST_ALIASES, HAS_SIGNALS, TEMP } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import { commentTexts, expectPromises, PULL, type Scenario, simulate } from './scenario.ts';
 
@@ -154,3 +157,35 @@ describe
       if (delivery === 'not-sent') expect(agent.accepted()).toEqual([]);
     });
   });
+
+describe.runIf(HAS_HOST_ALIASES)('while DNS does not answer', () => {
+  const folder = mkdtempSync(join(TEMP, 'aliases-'));
+  const aliases = join(folder, 'pipe');
+  beforeAll(() => execFileSync('mkfifo', [aliases]));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const inputs = { 'base-url': 'https://agent', comment: false };
+  // Node waits for the thread in which the resolver opens the pipe.
+  const step = { env: { HOSTALIASES: aliases }, timeoutMs: 20_000 };
+
+  it('a cancelled step ends, and all its outputs are set', async () => {
+    let strike = (): void => {};
+    const onLine = (line: string): void => {
+      if (line.includes('Sending the message')) strike();
+    };
+    await using sim = await simulate({ with: inputs, step: { ...step, onLine } });
+    const run = sim.start();
+    strike = () => run.kill('SIGINT');
+    const result = await run.result;
+    expectPromises(result, sim.agent, sim.github);
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
+    expect(result.conclusion).not.toBe('success');
+  });
+
+  it('a step gives up, and says why', async () => {
+    await using sim = await simulate({ with: inputs, step });
+    const result = await sim.run();
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(result.outputs.reason).toContain('no connection within 10 s');
+    expect(result.conclusion).toBe('failure');
+  });
+});

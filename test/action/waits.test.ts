@@ -144,6 +144,15 @@ it('succeeds with a warning if the agent fails and fail-on is none', async () =>
   ]);
 });
 
+it('fails with the name of the result if fail-on contains it', async () => {
+  const { result } = await wait(job({}, active(1000), ended(30_000, 'completed')), {
+    'fail-on': 'completed',
+  });
+  expect(result.conclusion).toBe('failure');
+  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
+  expect(errors(result)).toEqual([`Job ${JOB} is completed, which fails the step (fail-on).`]);
+});
+
 it('stops waiting at the deadline, after a last poll', async () => {
   const inputs = { 'timeout-minutes': '10' };
   const { result, sim, comments } = await wait(job({}, active(1000)), inputs, true);
@@ -160,6 +169,21 @@ it('stops waiting at the deadline, after a last poll', async () => {
   const first = sim.agent.gets()[0]?.at ?? 0;
   expect(last - first).toBeGreaterThan(595_000);
   expect(comments.at(-1)).toContain('Wait timed out: the agent is still working');
+});
+
+it('keeps the last known status if a response has none', async () => {
+  let polls = 0;
+  await using sim = await simulate({
+    with: { wait: true, 'timeout-minutes': '1' },
+    agent: {
+      jobs: [job({})],
+      onGet: () => ({ body: { id: JOB, ...(++polls < 5 ? { status: 'active' } : {}) } }),
+    },
+  });
+  const result = await sim.runHere();
+  expect(result.outputs).toMatchObject({ result: 'timed-out', status: 'active' });
+  expect(errors(result)).toEqual([expect.stringContaining('its status is active')]);
+  expect(commentTexts(sim.github).at(-1)).toContain('the agent is still working');
 });
 
 it('does not report a failed poll that the deadline interrupts', async () => {

@@ -49,6 +49,7 @@ const FILES = [
   ...['*.md', 'docs/*.md', 'bench/*.{md,ts}', 'test/README.md'],
   ...['action.yml', 'examples/*.yml', '.github/**/*.yml', 'src/**/*.ts'],
   'test/action/{faults*,forgery,many-jobs,memory,refused,secrets,send*,settings,troubleshooting,waits}*.ts',
+  'test/unit/[a-g]*.ts',
 ];
 
 /** In one line, without what only marks comments and parts of a string. */

@@ -240,7 +240,7 @@ function isPlain({ result, confirmed }: Said, scenario: Scenario): boolean {
   if (result === 'sent' || (result === 'completed' && confirmed)) return true;
   // A poll without a message says no more than what it fetched.
   if (!isReadOnly || (order.wait && earlier !== null)) return false;
-  return result === 'completed' || (!order.wait && STATUSES.some((status) => status === result));
+  return result === 'completed' || (!order.wait && result === 'active');
 }
 
 /** Whether states make outputs in which nothing is missing. */

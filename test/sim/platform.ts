@@ -14,6 +14,9 @@ export const HAS_FILE_MODES = !WINDOWS;
 export const HAS_POSIX_SHELL = !WINDOWS;
 /** A pipe in a folder, which Node cannot make itself. */
 export const HAS_NAMED_PIPES = !WINDOWS && findProgram('mkfifo') !== undefined;
+/** A resolver that reads a file of aliases, which can be a pipe. */
+export const HAS_HOST_ALIASES =
+  HAS_NAMED_PIPES && process.platform === 'linux' && !existsSync('/etc/alpine-release');
 /** A program that limits how large the files of a process may become. */
 export const LIMITS_FILE_SIZES = findProgram('prlimit') !== undefined;
 /** A device with no space left. */

@@ -18,12 +18,12 @@ function send(agent: Agent, body: unknown = { prompt: 'go on' }, jobId = 'job_1'
   });
 }
 
-function look(agent: Agent, jobId = 'job_1') {
+function poll(agent: Agent, jobId = 'job_1') {
   return fetch(jobUrl(agent, jobId), { headers: { authorization: `Bearer ${agent.apiKey}` } });
 }
 
-async function lookAt(agent: Agent, jobId?: string): Promise<unknown> {
-  return (await look(agent, jobId)).json();
+async function readJob(agent: Agent, jobId?: string): Promise<unknown> {
+  return (await poll(agent, jobId)).json();
 }
 
 function virtualClock() {
@@ -36,7 +36,7 @@ function virtualClock() {
   };
 }
 
-it('lives by the scripts and the clock', async () => {
+it('changes its jobs as scripted, by the clock', async () => {
   const clock = virtualClock();
   const turns = [
     {
@@ -62,18 +62,18 @@ it('lives by the scripts and the clock', async () => {
     archivedAt: null,
   });
   clock.pass(19_999);
-  expect(await lookAt(agent)).toMatchObject({ status: 'completed', prLink: null });
+  expect(await readJob(agent)).toMatchObject({ status: 'completed', prLink: null });
   clock.pass(1);
-  expect(await lookAt(agent)).toMatchObject({ status: 'active' });
-  expect(await lookAt(agent)).not.toHaveProperty('prLink');
+  expect(await readJob(agent)).toMatchObject({ status: 'active' });
+  expect(await readJob(agent)).not.toHaveProperty('prLink');
   clock.pass(40_000);
-  expect(await lookAt(agent)).toMatchObject({ status: 'completed', prLink: LINK });
+  expect(await readJob(agent)).toMatchObject({ status: 'completed', prLink: LINK });
 
   for (const prompt of ['second', 'third']) {
     clock.pass(1000);
     expect(await (await send(agent, { prompt })).json()).toMatchObject({ status: 'queued' });
   }
-  expect(await lookAt(agent, 'job_2')).toMatchObject({ status: 'completed' });
+  expect(await readJob(agent, 'job_2')).toMatchObject({ status: 'completed' });
   expect(agent.accepted()).toEqual([
     { jobId: 'job_1', prompt: 'go on', at: 0 },
     { jobId: 'job_1', prompt: 'second', at: 61_000 },
@@ -82,7 +82,7 @@ it('lives by the scripts and the clock', async () => {
   expect(agent.accepted('job_2')).toEqual([]);
 });
 
-it('refuses what the service refuses, and takes none of it', async () => {
+it('refuses what the API refuses, and accepts no such message', async () => {
   await using agent = await startAgent({ jobs: [{ id: 'job_1' }] });
   const url = jobUrl(agent);
   const authorization = `Bearer ${agent.apiKey}`;
@@ -92,7 +92,7 @@ it('refuses what the service refuses, and takes none of it', async () => {
   const refused: [number, Response][] = [
     [401, await fetch(url)],
     [401, await fetch(url, { headers: { authorization: 'Bearer mint_other' } })],
-    [404, await look(agent, 'job_2')],
+    [404, await poll(agent, 'job_2')],
     [404, await send(agent, { prompt: 'go' }, 'job_2')],
     [404, await fetch(url.replace(agent.project, 'other'), { headers: json })],
     [404, await fetch(url, message)],
@@ -109,7 +109,7 @@ it('refuses what the service refuses, and takes none of it', async () => {
   expect(agent.accepted()).toEqual([]);
 });
 
-it('takes so many messages an hour', async () => {
+it('limits the messages per hour', async () => {
   const clock = virtualClock();
   const jobs = [{ id: 'job_1' }, { id: 'job_2' }];
   await using agent = await startAgent({ jobs, clock, hourlyLimit: 2 });
@@ -123,58 +123,68 @@ it('takes so many messages an hour', async () => {
 });
 
 it.each<[string, PostReply, number | null, number]>([
-  ['a refusal', { status: 503, headers: { 'retry-after': '1' } }, 503, 0],
-  ['a refusal of what it took', { status: 500, accept: true }, 500, 1],
+  ['a refused message', { status: 503, headers: { 'retry-after': '1' } }, 503, 0],
+  ['an error for an accepted message', { status: 500, accept: true }, 500, 1],
   ['a success', { status: 202, body: 'garbage' }, 202, 1],
-  ['a success that is none', { status: 200, accept: false }, 200, 0],
-  ['a reset', { fault: 'reset', accept: false }, null, 0],
-  ['a reset after it took the message', { fault: 'reset', accept: true }, null, 1],
-  ['an end', { fault: 'end', accept: true }, null, 1],
-])('gives a scripted reply: %s', async (_, reply, status, taken) => {
+  ['a success for a message that was not accepted', { status: 200, accept: false }, 200, 0],
+  ['a reset connection', { fault: 'reset', accept: false }, null, 0],
+  [
+    'a connection that was reset after it accepted the message',
+    { fault: 'reset', accept: true },
+    null,
+    1,
+  ],
+  [
+    'a connection that was closed after it accepted the message',
+    { fault: 'end', accept: true },
+    null,
+    1,
+  ],
+])('sends a scripted reply: %s', async (_, reply, status, accepted) => {
   const jobs = [{ id: 'job_1' }];
   await using agent = await startAgent({ jobs, onPost: (n) => (n === 1 ? reply : undefined) });
-  const answered = await send(agent).then(
+  const received = await send(agent).then(
     (response) => response.status,
     () => null,
   );
-  expect(answered).toBe(status);
+  expect(received).toBe(status);
   expect(agent.posts()).toMatchObject([{ status, body: '{"prompt":"go on"}' }]);
-  expect(agent.accepted('job_1')).toHaveLength(taken);
-  expect(await lookAt(agent)).toMatchObject({ status: taken === 1 ? 'active' : 'completed' });
+  expect(agent.accepted('job_1')).toHaveLength(accepted);
+  expect(await readJob(agent)).toMatchObject({ status: accepted === 1 ? 'active' : 'completed' });
 
   expect((await send(agent)).status).toBe(200);
-  expect(agent.accepted()).toHaveLength(taken + 1);
+  expect(agent.accepted()).toHaveLength(accepted + 1);
 });
 
-it('cuts an answer off', async () => {
+it('truncates a response', async () => {
   const headers = { 'content-length': '1000', connection: 'close' };
   const jobs = [{ id: 'job_1' }];
   await using agent = await startAgent({ jobs, onGet: () => ({ headers, body: '{"id"' }) });
-  await expect((await look(agent)).text()).rejects.toThrow('terminated');
+  await expect((await poll(agent)).text()).rejects.toThrow('terminated');
 });
 
-it('keeps callers waiting, and lets go of them at the end', async () => {
-  const later = Promise.withResolvers<undefined>();
+it('delays responses, and closes open connections when it stops', async () => {
+  const delayed = Promise.withResolvers<undefined>();
   await using agent = await startAgent({
     jobs: [{ id: 'job_1' }],
-    onGet: (n) => (n === 1 ? later.promise : { fault: 'hang' }),
+    onGet: (n) => (n === 1 ? delayed.promise : { fault: 'hang' }),
   });
-  const slow = look(agent);
+  const slow = poll(agent);
   await vi.waitFor(() => expect(agent.gets()).toMatchObject([{ status: null }]));
-  const hung = look(agent);
+  const hung = poll(agent);
   hung.catch(() => {});
   await vi.waitFor(() => expect(agent.gets()).toHaveLength(2));
-  later.resolve(undefined);
+  delayed.resolve(undefined);
   expect((await slow).status).toBe(200);
   expect(agent.maxSockets).toBe(2);
   expect(new Set(agent.gets().map(({ socket }) => socket)).size).toBe(2);
 
   await agent[Symbol.asyncDispose]();
   await expect(hung).rejects.toThrow('fetch failed');
-  await expect(look(agent)).rejects.toThrow('fetch failed');
+  await expect(poll(agent)).rejects.toThrow('fetch failed');
 });
 
-it('counts complete requests only', async () => {
+it('records only complete requests', async () => {
   await using agent = await startAgent({ jobs: [{ id: 'job_1' }] });
   const socket = connect(Number(new URL(agent.url).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -188,7 +198,7 @@ it('counts complete requests only', async () => {
   expect(agent.maxSockets).toBe(1);
 });
 
-it('records what came over the wire', async () => {
+it('records the bytes and headers of a request', async () => {
   await using agent = await startAgent({ jobs: [{ id: 'job_1' }], clock: { now: () => 42 } });
   await send(agent, { prompt: 'Grüße' });
   const [post] = agent.posts();

@@ -24,15 +24,15 @@ function triggerOf({ name, payload }: WebhookEvent): Trigger {
   return readTrigger(name, Buffer.from(JSON.stringify(payload)));
 }
 
-/** The event with other parts in its payload; undefined leaves one out. */
+/** The event with other parts in its payload. An undefined part is removed. */
 function changed({ name, payload }: WebhookEvent, parts: Json): WebhookEvent {
   return { name, payload: { ...payload, ...parts } };
 }
 
-/** GitHub, of which only this question is asked. */
-function github(answer: (login: string) => Promise<Collaborator | null>): GitHub {
+/** A client of GitHub that only answers which permission a login has. */
+function github(collaborator: (login: string) => Promise<Collaborator | null>): GitHub {
   const never = (): never => {
-    throw new Error('nobody asked for that');
+    throw new Error('The test expects no such call.');
   };
   return {
     readComments: never,
@@ -41,7 +41,7 @@ function github(answer: (login: string) => Promise<Collaborator | null>): GitHub
     deleteComment: never,
     react: never,
     removeReaction: never,
-    collaborator: answer,
+    collaborator,
   };
 }
 const IDS: Readonly<Record<string, number>> = { alice: ALICE.id, bob: 3 };
@@ -56,10 +56,12 @@ describe('isTrusted', () => {
   const run = workflowRun({ startedBy: 'push' });
   const { pull_request, sender } = branch.payload;
   const { workflow_run } = run.payload;
-  const head = (repo: unknown): Json => ({
+  const headWith = (repo: unknown): Json => ({
     pull_request: { ...(pull_request as Json), head: { repo } },
   });
-  const ran = (parts: Json): Json => ({ workflow_run: { ...(workflow_run as Json), ...parts } });
+  const runWith = (parts: Json): Json => ({
+    workflow_run: { ...(workflow_run as Json), ...parts },
+  });
 
   const deploymentBy = (type: string): WebhookEvent => ({
     name: 'deployment_status',
@@ -69,82 +71,138 @@ describe('isTrusted', () => {
   it.each<[string, WebhookEvent, boolean]>([
     ['a deployment by a person', deploymentBy('User'), true],
     ['a deployment by an app, which also deploys forks', deploymentBy('Bot'), false],
-    ['a deployment by nobody', { name: 'deployment', payload: {} }, false],
-    ['a pull request of a branch by a bot', branch, true],
-    ['to which a bot pushed', pullRequest({ number: 7, ...own, action: 'synchronize' }), true],
-    ['that a bot labels', pullRequest({ number: 7, ...own, action: 'labeled' }), false],
-    ['that a bot opens again', pullRequest({ number: 7, ...own, action: 'reopened' }), false],
-    ['of which no action is told', changed(branch, { action: undefined }), false],
-    ['the same by a person', pullRequest({ number: 7 }), false],
+    ['a deployment without a sender', { name: 'deployment', payload: {} }, false],
+    ['a pull request from a branch, opened by a bot', branch, true],
     [
-      'by a person of the type Bot',
+      'a pull request to which a bot pushed',
+      pullRequest({ number: 7, ...own, action: 'synchronize' }),
+      true,
+    ],
+    [
+      'a pull request that a bot labeled',
+      pullRequest({ number: 7, ...own, action: 'labeled' }),
+      false,
+    ],
+    [
+      'a pull request that a bot reopened',
+      pullRequest({ number: 7, ...own, action: 'reopened' }),
+      false,
+    ],
+    ['a pull request event without an action', changed(branch, { action: undefined }), false],
+    ['a pull request opened by a person', pullRequest({ number: 7 }), false],
+    [
+      'a pull request by a login of a person with the type Bot',
       changed(branch, { sender: { ...MALLORY, type: 'Bot' } }),
       false,
     ],
     [
-      'by a bot of the type User',
+      'a pull request by a login of a bot with the type User',
       changed(branch, { sender: { ...RENOVATE, type: 'User' } }),
       false,
     ],
-    ['by a type in another case', changed(branch, { sender: { ...RENOVATE, type: 'bot' } }), false],
     [
-      'by an organization',
+      'a pull request by a bot with the type in lower case',
+      changed(branch, { sender: { ...RENOVATE, type: 'bot' } }),
+      false,
+    ],
+    [
+      'a pull request by an organization',
       changed(branch, { sender: { ...MALLORY, type: 'Organization' } }),
       false,
     ],
-    ['without a sender', changed(branch, { sender: undefined }), false],
-    ['with a sender that is a text', changed(branch, { sender: 'renovate[bot]' }), false],
+    ['a pull request without a sender', changed(branch, { sender: undefined }), false],
     [
-      'with a sender whose id is a text',
+      'a pull request with a sender that is a string',
+      changed(branch, { sender: 'renovate[bot]' }),
+      false,
+    ],
+    [
+      'a pull request by a sender with a string as id',
       changed(branch, { sender: { ...RENOVATE, id: '1' } }),
       false,
     ],
-    ['of a fork', pullRequest({ number: 7, ...own, fork: 'mallory/agents' }), false],
-    ['of a deleted fork', pullRequest({ number: 7, ...own, fork: null }), false],
-    ['for which the event tells no head', changed(branch, { pull_request: { number: 7 } }), false],
-    ['with a head of null', changed(branch, { pull_request: { number: 7, head: null } }), false],
-    ['with a head whose id is a text', changed(branch, head({ id: '1' })), false],
     [
-      'with a head whose id is missing, as that of the repository',
-      changed(branch, { ...head({}), repository: {} }),
+      'a pull request from a fork',
+      pullRequest({ number: 7, ...own, fork: 'mallory/agents' }),
       false,
     ],
-    ['with heads of null', changed(branch, { ...head(null), repository: null }), false],
+    ['a pull request from a deleted fork', pullRequest({ number: 7, ...own, fork: null }), false],
+    ['a pull request without a head', changed(branch, { pull_request: { number: 7 } }), false],
     [
-      'with a repository whose id is a text',
+      'a pull request with null as head',
+      changed(branch, { pull_request: { number: 7, head: null } }),
+      false,
+    ],
+    [
+      'a pull request with a string as id of the head',
+      changed(branch, headWith({ id: '1' })),
+      false,
+    ],
+    [
+      'a pull request without the ids of the head and the repository',
+      changed(branch, { ...headWith({}), repository: {} }),
+      false,
+    ],
+    [
+      'a pull request with null as repository of the head and of the event',
+      changed(branch, { ...headWith(null), repository: null }),
+      false,
+    ],
+    [
+      'a pull request with a string as id of the repository',
       changed(branch, { repository: { id: '186853002' } }),
       false,
     ],
-    ['as pull_request_target', { name: 'pull_request_target', payload: branch.payload }, false],
-    ['as an event of another name', { name: 'Pull_Request', payload: branch.payload }, false],
+    [
+      'the same pull request on pull_request_target',
+      { name: 'pull_request_target', payload: branch.payload },
+      false,
+    ],
+    [
+      'the same pull request on an event with another name',
+      { name: 'Pull_Request', payload: branch.payload },
+      false,
+    ],
     ['a run after a push', run, true],
-    ['a run after a push, whoever sent it', changed(run, { sender: MALLORY }), true],
-    ['a run after a push in another case', workflowRun({ startedBy: 'Push' }), false],
+    ['a run after a push, sent by anyone', changed(run, { sender: MALLORY }), true],
+    ['a run after an event Push in upper case', workflowRun({ startedBy: 'Push' }), false],
     [
       'a run after a pull request, by a bot',
       workflowRun({ startedBy: 'pull_request', sender: RENOVATE }),
       false,
     ],
     ['a run after another run', workflowRun({ startedBy: 'workflow_run' }), false],
-    ['a run after a prototype', workflowRun({ startedBy: 'constructor' }), false],
-    ['a run of a fork', workflowRun({ startedBy: 'push', fork: 'mallory/agents' }), false],
-    ['a run of a deleted fork', workflowRun({ startedBy: 'push', fork: null }), false],
     [
-      'a run of a head whose id is a text',
-      changed(run, ran({ head_repository: { id: '1' } })),
+      'a run after an event with the name of a JavaScript property',
+      workflowRun({ startedBy: 'constructor' }),
       false,
     ],
-    ['a run without a head', changed(run, ran({ head_repository: undefined })), false],
-    ['a run without an event', changed(run, ran({ event: undefined })), false],
-    ['a run after a list of events', changed(run, ran({ event: ['push'] })), false],
-    ['a run of which nothing is told', changed(run, { workflow_run: null }), false],
-    ['a run whose lists are broken', changed(run, ran({ pull_requests: 'none' })), true],
+    ['a run from a fork', workflowRun({ startedBy: 'push', fork: 'mallory/agents' }), false],
+    ['a run from a deleted fork', workflowRun({ startedBy: 'push', fork: null }), false],
     [
-      'a push that names a run',
+      'a run with a string as id of the head repository',
+      changed(run, runWith({ head_repository: { id: '1' } })),
+      false,
+    ],
+    [
+      'a run without a head repository',
+      changed(run, runWith({ head_repository: undefined })),
+      false,
+    ],
+    ['a run without an event', changed(run, runWith({ event: undefined })), false],
+    ['a run after a list of events', changed(run, runWith({ event: ['push'] })), false],
+    ['a run that is null', changed(run, { workflow_run: null }), false],
+    [
+      'a run with a broken list of pull requests',
+      changed(run, runWith({ pull_requests: 'none' })),
+      true,
+    ],
+    [
+      'a workflow_run event with push outside of the run',
       { name: 'workflow_run', payload: { event: 'push', sender } },
       false,
     ],
-  ])('%s: %j', (_, event, expected) => {
+  ])('decides about %s', (_, event, expected) => {
     expect(isTrusted(triggerOf(event))).toBe(expected);
   });
 
@@ -158,12 +216,12 @@ describe('isTrusted', () => {
     '__proto__',
     'toString',
     'valueOf',
-  ])('never an event of the name %j', (event) => {
+  ])('does not trust an event with the name %j', (event) => {
     expect(isTrusted(triggerOf({ name: event, payload: {} }))).toBe(false);
   });
 
   it.each([null, Buffer.from('{'), Buffer.from('[]'), Buffer.from('null')])(
-    'never by what a broken file might have said',
+    'does not trust an event with a broken file, except a push',
     (file) => {
       for (const event of ['pull_request', 'workflow_run', 'issues', 'issue_comment']) {
         expect(isTrusted(readTrigger(event, file))).toBe(false);
@@ -175,28 +233,32 @@ describe('isTrusted', () => {
 
 describe('getsNoSecrets', () => {
   it.each<[string, WebhookEvent, boolean]>([
-    ['of a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), true],
-    ['of a deleted fork', pullRequest({ number: 7, fork: null }), true],
-    ['of a branch', pullRequest({ number: 7 }), false],
-    ['of a branch by a bot', pullRequest({ number: 7, sender: RENOVATE }), false],
-    ['of a branch by Dependabot', pullRequest({ number: 7, sender: DEPENDABOT }), true],
+    ['a pull request from a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), true],
+    ['a pull request from a deleted fork', pullRequest({ number: 7, fork: null }), true],
+    ['a pull request from a branch', pullRequest({ number: 7 }), false],
+    ['a pull request from a branch, by a bot', pullRequest({ number: 7, sender: RENOVATE }), false],
     [
-      'of a branch by somebody with the login of Dependabot',
+      'a pull request from a branch, by Dependabot',
+      pullRequest({ number: 7, sender: DEPENDABOT }),
+      true,
+    ],
+    [
+      'a pull request from a branch, by a person with the login of Dependabot',
       pullRequest({ number: 7, sender: { ...DEPENDABOT, type: 'User' } }),
       false,
     ],
     [
-      'of Dependabot that a person updated',
+      'a pull request of Dependabot that a person updated',
       pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }),
       false,
     ],
     [
-      'of a fork, as pull_request_target',
+      'a pull request from a fork, on pull_request_target',
       pullRequest({ number: 7, fork: null, target: true }),
       false,
     ],
-    ['that is none', issueComment({ number: 7, body: 'x' }), false],
-  ])('a pull request %s', (_, event, expected) => {
+    ['a comment', issueComment({ number: 7, body: 'x' }), false],
+  ])('decides about %s', (_, event, expected) => {
     expect(getsNoSecrets(triggerOf(event))).toBe(expected);
   });
 });
@@ -211,11 +273,17 @@ describe('authorize', () => {
   }
   const comment = issueComment({ number: 7, body: 'x' });
 
-  /** What came of it, and whom GitHub was asked about. */
-  async function judge({ event = comment, attempt = 1, by = '', access = {}, connect }: Run) {
-    const asked: string[] = [];
+  /** The authorization, and the logins whose permission was requested. */
+  async function authorizeRun({
+    event = comment,
+    attempt = 1,
+    by = '',
+    access = {},
+    connect,
+  }: Run) {
+    const requested: string[] = [];
     const client = github((login) => {
-      asked.push(login);
+      requested.push(login);
       return writers(login);
     });
     const authorization = await authorize(
@@ -224,156 +292,197 @@ describe('authorize', () => {
       { minimumPermission: 'write', allowedBots: new Set(), ...access },
       connect ?? (async () => client),
     );
-    return { ...authorization, asked };
+    return { ...authorization, requested };
   }
   async function reasonOf(run: Run): Promise<string> {
-    return reasonToText((await judge(run)).reason);
+    return reasonToText((await authorizeRun(run)).reason);
   }
   const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
-  const named = (...logins: string[]) => ({ allowedBots: new Set(logins) });
-  const nobody = { minimumPermission: 'none' } as const;
+  const allowing = (...logins: string[]) => ({ allowedBots: new Set(logins) });
+  const noCheck = { minimumPermission: 'none' } as const;
 
   it.each<[string, Run, 'allowed' | 'denied' | 'failed', readonly string[]]>([
-    ['a writer', {}, 'allowed', ['alice']],
-    ['a stranger', { event: issues(MALLORY) }, 'denied', ['mallory']],
+    ['a person with write access', {}, 'allowed', ['alice']],
+    ['a person without access', { event: issues(MALLORY) }, 'denied', ['mallory']],
     [
-      'a stranger where nobody is asked for',
-      { event: issues(MALLORY), access: nobody },
+      'a person without access if minimum-permission is none',
+      { event: issues(MALLORY), access: noCheck },
       'allowed',
       [],
     ],
-    ['a writer by another id', { event: issues({ ...ALICE, id: 5 }) }, 'failed', ['alice']],
+    [
+      'a person with the login, but not the id, of someone with write access',
+      { event: issues({ ...ALICE, id: 5 }) },
+      'failed',
+      ['alice'],
+    ],
     ['a bot', { event: issues(RENOVATE) }, 'denied', []],
-    ['a bot where nobody is asked for', { event: issues(RENOVATE), access: nobody }, 'denied', []],
     [
-      'a bot that is named',
-      { event: issues(RENOVATE), access: named('renovate[bot]') },
+      'a bot if minimum-permission is none',
+      { event: issues(RENOVATE), access: noCheck },
+      'denied',
+      [],
+    ],
+    [
+      'a bot in allowed-bots',
+      { event: issues(RENOVATE), access: allowing('renovate[bot]') },
       'allowed',
       [],
     ],
     [
-      'a bot that is named in another case',
-      { event: issues(RENOVATE), access: named('Renovate[bot]') },
+      'a bot that is in allowed-bots in another case',
+      { event: issues(RENOVATE), access: allowing('Renovate[bot]') },
       'denied',
       [],
     ],
     [
-      'a bot that is named without its suffix',
-      { event: issues(RENOVATE), access: named('renovate') },
+      'a bot that is in allowed-bots without its suffix',
+      { event: issues(RENOVATE), access: allowing('renovate') },
       'denied',
       [],
     ],
     [
-      'a bot of which a part is named',
-      { event: issues(RENOVATE), access: named('[bot]', 'bot', 'ate[bot]') },
+      'a bot if parts of its login are in allowed-bots',
+      { event: issues(RENOVATE), access: allowing('[bot]', 'bot', 'ate[bot]') },
       'denied',
       [],
     ],
     [
-      'a bot with the login of a writer',
+      'a bot with the login of a person with write access',
       { event: issues({ ...ALICE, type: 'Bot' }) },
       'denied',
       [],
     ],
     [
-      'a bot without the suffix that is named',
-      { event: issues({ login: 'Copilot', id: 9, type: 'Bot' }), access: named('Copilot') },
+      'a bot in allowed-bots without a suffix in its login',
+      { event: issues({ login: 'Copilot', id: 9, type: 'Bot' }), access: allowing('Copilot') },
       'allowed',
       [],
     ],
     [
-      'a person with the login of a named bot',
-      { event: issues({ ...RENOVATE, type: 'User' }), access: named('renovate[bot]') },
+      'a person with the login of a bot in allowed-bots',
+      { event: issues({ ...RENOVATE, type: 'User' }), access: allowing('renovate[bot]') },
       'denied',
       [],
     ],
     [
-      'a person who is named',
-      { event: issues(MALLORY), access: named('mallory') },
+      'a person in allowed-bots',
+      { event: issues(MALLORY), access: allowing('mallory') },
       'denied',
       ['mallory'],
     ],
     ['an organization', { event: issues({ ...ALICE, type: 'Organization' }) }, 'denied', []],
-    ['nobody', { event: issues(undefined) }, 'failed', []],
-    ['nobody where nobody is asked for', { event: issues(null), access: nobody }, 'failed', []],
-    ['somebody without an id', { event: issues({ login: 'alice', type: 'User' }) }, 'failed', []],
-    ['somebody whose id is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'failed', []],
-    ['somebody without a type', { event: issues({ login: 'alice', id: 1001 }) }, 'failed', []],
-    ['re-run by a writer', { attempt: 2, by: 'bob' }, 'allowed', ['alice', 'bob']],
-    ['re-run by the same', { attempt: 2, by: 'ALICE' }, 'allowed', ['alice']],
-    ['re-run by a stranger', { attempt: 2, by: 'mallory' }, 'denied', ['alice', 'mallory']],
-    ['re-run by nobody knows whom', { attempt: 2 }, 'failed', []],
-    ['the same where nobody is asked for', { attempt: 2, access: nobody }, 'failed', []],
-    ['re-run by a bot', { attempt: 2, by: 'renovate[bot]' }, 'denied', []],
+    ['an event without a sender', { event: issues(undefined) }, 'failed', []],
     [
-      're-run by a bot where nobody is asked for',
-      { attempt: 2, by: 'renovate[bot]', access: nobody },
-      'denied',
+      'an event without a sender if minimum-permission is none',
+      { event: issues(null), access: noCheck },
+      'failed',
       [],
     ],
+    ['a sender without an id', { event: issues({ login: 'alice', type: 'User' }) }, 'failed', []],
+    ['a sender with a string as id', { event: issues({ ...ALICE, id: '1001' }) }, 'failed', []],
+    ['a sender without a type', { event: issues({ login: 'alice', id: 1001 }) }, 'failed', []],
     [
-      're-run by a bot that is named',
-      { attempt: 2, by: 'renovate[bot]', access: named('renovate[bot]') },
+      'a re-run by another person with write access',
+      { attempt: 2, by: 'bob' },
+      'allowed',
+      ['alice', 'bob'],
+    ],
+    [
+      'a re-run by the same login in another case',
+      { attempt: 2, by: 'ALICE' },
       'allowed',
       ['alice'],
     ],
     [
-      're-run by a person who is named',
-      { attempt: 2, by: 'mallory', access: named('mallory') },
+      'a re-run by a person without access',
+      { attempt: 2, by: 'mallory' },
+      'denied',
+      ['alice', 'mallory'],
+    ],
+    ['a re-run without an actor', { attempt: 2 }, 'failed', []],
+    [
+      'a re-run without an actor if minimum-permission is none',
+      { attempt: 2, access: noCheck },
+      'failed',
+      [],
+    ],
+    ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]' }, 'denied', []],
+    [
+      'a re-run by a bot if minimum-permission is none',
+      { attempt: 2, by: 'renovate[bot]', access: noCheck },
+      'denied',
+      [],
+    ],
+    [
+      'a re-run by a bot in allowed-bots',
+      { attempt: 2, by: 'renovate[bot]', access: allowing('renovate[bot]') },
+      'allowed',
+      ['alice'],
+    ],
+    [
+      'a re-run by a person in allowed-bots',
+      { attempt: 2, by: 'mallory', access: allowing('mallory') },
       'denied',
       ['alice', 'mallory'],
     ],
     [
-      'of a bot that is named, re-run by a stranger',
-      { event: issues(RENOVATE), attempt: 2, by: 'mallory', access: named('renovate[bot]') },
+      'a run of a bot in allowed-bots, re-run by a person without access',
+      { event: issues(RENOVATE), attempt: 2, by: 'mallory', access: allowing('renovate[bot]') },
       'denied',
       ['mallory'],
     ],
     [
-      'of a bot that bears the login of the writer who re-ran it',
+      'a run of a bot in allowed-bots, re-run by a person with the same login and write access',
       {
         event: issues({ login: 'bob', id: 9, type: 'Bot' }),
         attempt: 2,
         by: 'bob',
-        access: named('bob'),
+        access: allowing('bob'),
       },
       'allowed',
       ['bob'],
     ],
     [
-      'a push, re-run by nobody knows whom',
+      'a push, re-run without an actor',
       { event: { name: 'push', payload: {} }, attempt: 2 },
       'allowed',
       [],
     ],
-  ])('%s', async (_, run, kind, asked) => {
-    expect(await judge(run)).toMatchObject({ kind, asked });
+  ])('decides about %s', async (_, run, kind, requested) => {
+    expect(await authorizeRun(run)).toMatchObject({ kind, requested });
   });
 
   const other: Collaborator = { user: { id: 3, login: 'bob' }, permission: 'write' };
   it.each([
-    ['an answer about somebody else', async () => other, 'failed'],
-    ['the same login in another case', writers, 'allowed'],
-    ['no collaborator', async () => null, 'denied'],
-    ['an account that is gone', async () => ({ ...other, user: null }), 'denied'],
-    ['a refusal', () => Promise.reject(new GitHubError(500, 'GitHub answered 500')), 'failed'],
-    ['an unexpected error', () => Promise.reject(new TypeError('x')), 'failed'],
-  ] as const)('of a re-run, by its login: %s', async (_, answer, kind) => {
+    ['the account is another one', async () => other, 'failed'],
+    ['the account has the same login in another case', writers, 'allowed'],
+    ['the person is not a collaborator', async () => null, 'denied'],
+    ['the account was deleted', async () => ({ ...other, user: null }), 'denied'],
+    [
+      'GitHub returns an error',
+      () => Promise.reject(new GitHubError(500, 'GitHub answered 500')),
+      'failed',
+    ],
+    ['an unexpected error occurs', () => Promise.reject(new TypeError('x')), 'failed'],
+  ] as const)('decides about the actor of a re-run if %s', async (_, collaborator, kind) => {
     const run = {
       event: issues(RENOVATE),
-      access: named('renovate[bot]'),
+      access: allowing('renovate[bot]'),
       attempt: 2,
       by: 'Alice',
     };
-    expect(await judge({ ...run, connect: async () => github(answer) })).toMatchObject({ kind });
+    expect(await authorizeRun({ ...run, connect: async () => github(collaborator) })).toMatchObject(
+      { kind },
+    );
   });
 
   it.each([
-    ['of ours', new GitHubError(0, 'github-token is empty'), 'github-token is empty'],
-    ['that is none', 'whatever', 'an unexpected error'],
-    ['of another kind', new TypeError('inner words'), 'an unexpected error'],
-  ])('fails where there is no way to GitHub, by an error %s', async (_, thrown, why) => {
-    expect(await judge({ connect: () => Promise.reject(thrown) })).toMatchObject({
+    ['a GitHubError', new GitHubError(0, 'github-token is empty'), 'github-token is empty'],
+    ['a string', 'whatever', 'an unexpected error'],
+    ['another error', new TypeError('inner words'), 'an unexpected error'],
+  ])('fails if it cannot connect to GitHub because of %s', async (_, thrown, why) => {
+    expect(await authorizeRun({ connect: () => Promise.reject(thrown) })).toMatchObject({
       kind: 'failed',
       reason: sentence`The permission of ${'alice'} cannot be checked: ${ours(why)}.`,
     });
@@ -381,34 +490,34 @@ describe('authorize', () => {
 
   it.each<[string, Run, string]>([
     [
-      'a stranger',
+      'a person without access',
       { event: issues(MALLORY) },
-      'mallory is not a collaborator and lacks the write permission on this repository (minimum-permission).',
+      'mallory lacks the write permission on this repository (minimum-permission), or github-token cannot read it.',
     ],
     [
       'a bot',
       { event: issues(RENOVATE) },
       '"renovate[bot]" is a bot or app that is not in allowed-bots.',
     ],
-  ])('tells whoever set up the workflow why it never sends for %s', async (_, run, words) => {
+  ])('explains on issues why it never sends for %s', async (_, run, words) => {
     expect(await reasonOf(run)).toBe(
       `${words} On the event issues, which people without write access can start, the action sends only for people with minimum-permission and bots in allowed-bots.`,
     );
   });
 
-  it('names only what is missing to a commenter', async () => {
+  it('only names the missing permission if a comment triggered the run', async () => {
     const event = issueComment({ number: 7, body: 'x', author: MALLORY });
-    expect(await reasonOf({ event })).toMatch(/permission\)\.$/);
+    expect(await reasonOf({ event })).toMatch(/cannot read it\.$/);
   });
 
-  it('says on which event nobody is named', async () => {
+  it('names the event if it has no sender', async () => {
     expect(await reasonOf({ event: { name: 'moon\n::error::phase', payload: {} } })).toBe(
       'The event "moon ::error::phase" does not say who started it, so no permission can be checked. Use another event, such as workflow_dispatch or schedule.',
     );
   });
 });
 
-describe('GitHub’s own examples of every event, sent by anybody', () => {
+describe('with GitHub’s own examples of every event, authorize', () => {
   const definitions: readonly { readonly name: string; readonly examples: readonly Json[] }[] =
     createRequire(import.meta.url)('@octokit/webhooks-examples');
   const events = definitions.flatMap(({ name, examples }) =>
@@ -421,24 +530,16 @@ describe('GitHub’s own examples of every event, sent by anybody', () => {
     { ...MALLORY, type: 'Bot' },
     { ...RENOVATE, type: 'User' },
     undefined,
-  ])(
-    'nothing about a stranger like %j is believed but on the events of the list',
-    async (sender) => {
-      let refused = 0;
-      for (const event of events) {
-        const trigger = triggerOf(changed(event, { sender }));
-        const never = async (): Promise<GitHub> => github(async () => null);
-        const access = { minimumPermission: 'triage', allowedBots: new Set<string>() } as const;
-        const { kind } = await authorize(
-          trigger,
-          { attempt: 1, triggeringActor: '' },
-          access,
-          never,
-        );
-        expect([event.name, kind === 'allowed']).toEqual([event.name, isTrusted(trigger)]);
-        if (kind !== 'allowed') refused += 1;
-      }
-      expect(refused).toBeGreaterThan(events.length / 2);
-    },
-  );
+  ])('allows a sender such as %j on trusted events only', async (sender) => {
+    let refused = 0;
+    for (const event of events) {
+      const trigger = triggerOf(changed(event, { sender }));
+      const never = async (): Promise<GitHub> => github(async () => null);
+      const access = { minimumPermission: 'triage', allowedBots: new Set<string>() } as const;
+      const { kind } = await authorize(trigger, { attempt: 1, triggeringActor: '' }, access, never);
+      expect([event.name, kind === 'allowed']).toEqual([event.name, isTrusted(trigger)]);
+      if (kind !== 'allowed') refused += 1;
+    }
+    expect(refused).toBeGreaterThan(events.length / 2);
+  });
 });

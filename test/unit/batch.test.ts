@@ -7,7 +7,7 @@ import { state } from './record.ts';
 
 const NOTED: Note = { kind: 'noted' };
 
-/** A batch of jobs, with what was announced together, and when, in seconds. */
+/** A batch of jobs. `announced` lists the second of each announcement, and its jobs. */
 function open(jobIds: readonly string[], notes: Readonly<Record<string, Note>> = {}) {
   const clock = virtualClock(0);
   const announced: (readonly [second: number, ...string[]])[] = [];
@@ -29,8 +29,8 @@ function open(jobIds: readonly string[], notes: Readonly<Record<string, Note>> =
   };
 }
 
-describe('jobs of a batch are announced', () => {
-  it('all together, once the last one is ready', async () => {
+describe('a batch announces', () => {
+  it('all jobs together, after the last one is ready', async () => {
     const { clock, announced, announce, pass } = open(['a', 'b', 'c']);
     const notes = [announce('a'), announce('c')];
     await clock.drive(pass(4));
@@ -44,14 +44,14 @@ describe('jobs of a batch are announced', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  it('alone at once', async () => {
+  it('a single job at once', async () => {
     const { clock, announced, announce } = open(['a']);
     expect(await clock.drive(announce('a'))).toEqual(NOTED);
     expect(announced).toEqual([[0, 'a']]);
     expect(clock.pending()).toBe(0);
   });
 
-  it('without those that get no message', async () => {
+  it('only jobs that get a message', async () => {
     const { clock, batch, announced, announce } = open(['a', 'b', 'c']);
     const noted = announce('b');
     batch.leave('a');
@@ -61,7 +61,7 @@ describe('jobs of a batch are announced', () => {
     expect(announced).toEqual([[0, 'b']]);
   });
 
-  it('after five seconds without those that are late, and these five seconds later', async () => {
+  it('the ready jobs after five seconds, and late jobs within another five seconds', async () => {
     const { clock, announced, announce, pass } = open(['a', 'b', 'c', 'd', 'e']);
     void announce('a');
     await clock.drive(pass(3));
@@ -79,7 +79,7 @@ describe('jobs of a batch are announced', () => {
     ]);
   });
 
-  it('or not at all, where none gets a message', async () => {
+  it('nothing if no job gets a message', async () => {
     const { clock, batch, announced, pass } = open(['a', 'b']);
     batch.leave('a');
     batch.leave('b');
@@ -88,7 +88,7 @@ describe('jobs of a batch are announced', () => {
   });
 });
 
-it('each job gets its own note, and one of which nothing is said goes on', async () => {
+it('each job gets its own note, or counts as noted without one', async () => {
   const missing: Note = { kind: 'missing', why: ours('GitHub answered 500') };
   const taken: Note = { kind: 'taken', turn: null };
   const { clock, announce } = open(['a', 'b', 'c'], { a: missing, b: taken });
@@ -96,8 +96,8 @@ it('each job gets its own note, and one of which nothing is said goes on', async
   expect(await clock.drive(notes)).toEqual([missing, taken, NOTED]);
 });
 
-describe('the next batch may begin', () => {
-  it('once each message is sent or held up, whether it was announced or not', async () => {
+describe('the next batch can start', () => {
+  it('after each message is sent, delayed or not needed, even if it was not announced', async () => {
     const { clock, batch, announce, isSent, pass } = open(['a', 'b', 'c']);
     batch.leave('c');
     await clock.drive(Promise.all([announce('a'), announce('b')]));

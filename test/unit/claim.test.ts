@@ -6,7 +6,7 @@ import type { Ledger } from '../../src/memory/ledger.ts';
 import type { Turn } from '../../src/turn.ts';
 import { job, ledger, START, turn } from './record.ts';
 
-/** Open, and of a step unless the test says otherwise; its owner is its mark. */
+/** A turn of a step that has not ended. By default, its owner has the same name as its mark. */
 function open(mark: string, parts: Partial<Turn> = {}): Turn {
   return turn({ mark, owner: mark, endedAt: null, ...parts });
 }
@@ -15,7 +15,7 @@ function command(mark: string, parts: Partial<Turn> = {}): Turn {
   return open(mark, { origin: 'comment:7', runId: mark, ...parts });
 }
 
-describe('of a step, the turn of an earlier attempt', () => {
+describe('findEarlier returns for a step', () => {
   const own = open('own', { attempt: 2, leg: 'leg', prompt: 'Go.', startedAt: START + 9000 });
   const early = (mark: string, parts: Partial<Turn> = {}): Turn =>
     open(mark, { leg: 'leg', prompt: 'Go.', ...parts });
@@ -23,42 +23,46 @@ describe('of a step, the turn of an earlier attempt', () => {
   const other = { leg: 'another' };
 
   it.each<[string, readonly Turn[], string | null]>([
-    ['there is none', [], null],
-    ['is none of another step', [early('a', { origin: 'run:1:job:other' })], null],
-    ['is none of a command', [early('a', { origin: 'comment:7' })], null],
-    ['is none that another use has in this attempt', [early('a', { attempt: 2 })], null],
+    ['nothing if no turns exist', [], null],
+    ['no turn of another step', [early('a', { origin: 'run:1:job:other' })], null],
+    ['no turn of a command', [early('a', { origin: 'comment:7' })], null],
     [
-      'is its own, although another leg, which had none, has it in this attempt',
+      'no turn that another use of the step has in this attempt',
+      [early('a', { attempt: 2 })],
+      null,
+    ],
+    [
+      'a turn of its own leg that another leg without a turn has continued in this attempt',
       [early('a', { attempt: 2, ownerLeg: 'another' })],
       'a',
     ],
-    ['is none that another leg has in this attempt', [early('a', { ...other, attempt: 2 })], null],
-    ['is the only one', [early('a')], 'a'],
-    ['is the only one, of whatever prompt', [early('a', { prompt: 'Go, at 12:01.' })], 'a'],
-    ['is the only one, of whatever leg', [early('a', other)], 'a'],
+    ['no turn that another leg has in this attempt', [early('a', { ...other, attempt: 2 })], null],
+    ['the only turn', [early('a')], 'a'],
+    ['the only turn, even with another prompt', [early('a', { prompt: 'Go, at 12:01.' })], 'a'],
+    ['the only turn, even of another leg', [early('a', other)], 'a'],
     [
-      'is of any attempt before',
+      'a turn of any earlier attempt',
       [early('a', { attempt: 2 }), early('b', { attempt: 1, ...later })],
       'b',
     ],
-    ['is the one that began first', [early('b', later), early('a')], 'a'],
+    ['the turn that started first', [early('b', later), early('a')], 'a'],
     [
-      'is rather of the same prompt than the first',
+      'a turn with the same prompt instead of the first turn',
       [early('a', { prompt: 'Stop.' }), early('b', later)],
       'b',
     ],
     [
-      'is rather of the same prompt than of one that begins like it',
+      'a turn with the same prompt instead of a prompt that only begins the same',
       [early('a', { promptHash: 'of another end' }), early('b', later)],
       'b',
     ],
     [
-      'is of several with the same prompt the first, even if a later one was not sent',
+      'the first turn with the same prompt, even if a later one was not sent',
       [early('a'), early('b', { delivery: 'not-sent', ...later })],
       'a',
     ],
     [
-      'is of other legs rather one of the same prompt than one that was not sent',
+      'a turn with the same prompt instead of one that was not sent, if both are of other legs',
       [
         early('a', { ...other, prompt: 'Stop.', delivery: 'not-sent' }),
         early('b', { ...other, ...later }),
@@ -66,22 +70,22 @@ describe('of a step, the turn of an earlier attempt', () => {
       'b',
     ],
     [
-      'is rather of the same leg than of the same prompt',
+      'a turn of the same leg instead of one with the same prompt',
       [early('a', other), early('b', { prompt: 'Stop.', ...later })],
       'b',
     ],
     [
-      'is of the same leg and prompt, although another leg was not sent',
+      'a turn of the same leg and prompt instead of one of another leg that was not sent',
       [early('a', { ...other, delivery: 'not-sent' }), early('b', later)],
       'b',
     ],
     [
-      'of another leg is rather one that was not sent',
+      'a turn that was not sent, if all are of other legs',
       [early('a', other), early('b', { ...other, ...later, delivery: 'not-sent' })],
       'b',
     ],
     [
-      'is rather any than one that was withdrawn',
+      'any other turn instead of a withdrawn one',
       [
         early('a', { delivery: 'not-sent', result: 'skipped', endedAt: START }),
         early('b', { ...other, ...later }),
@@ -89,12 +93,12 @@ describe('of a step, the turn of an earlier attempt', () => {
       'b',
     ],
     [
-      'is one that was withdrawn, if there is no other',
+      'a withdrawn turn if it is the only one',
       [early('a', { delivery: 'not-sent', result: 'skipped', endedAt: START })],
       'a',
     ],
     [
-      'of two uses alike is each in its turn',
+      'the first turn that no equal use of the step has taken',
       [early('a', { attempt: 2 }), early('c', { startedAt: START + 2 }), early('b', later)],
       'b',
     ],
@@ -103,27 +107,27 @@ describe('of a step, the turn of an earlier attempt', () => {
     expect(findEarlier(turns.toReversed(), own)?.mark ?? null).toBe(mark);
   });
 
-  it('is none in the first attempt', () => {
+  it('nothing in the first attempt', () => {
     expect(findEarlier([early('a')], { ...own, attempt: 1 })).toBeNull();
   });
 });
 
-describe('of a command, the turn of whichever run', () => {
+describe('findEarlier returns for a command', () => {
   const own = command('own', { startedAt: START + 9000 });
 
   it.each<[string, readonly Turn[], string | null]>([
-    ['there is none', [], null],
-    ['is none of another comment', [command('a', { origin: 'comment:8' })], null],
+    ['nothing if no turns exist', [], null],
+    ['no turn of another comment', [command('a', { origin: 'comment:8' })], null],
     [
-      'is none of a review with the same number',
+      'no turn of a review comment with the same ID',
       [command('a', { origin: 'review-comment:7' })],
       null,
     ],
-    ['is none of a step', [open('a')], null],
-    ['is that of the same attempt of another run', [command('a')], 'a'],
-    ['is that of a later attempt of another run', [command('a', { attempt: 3 })], 'a'],
+    ['no turn of a step', [open('a')], null],
+    ['the turn of the same attempt of another run', [command('a')], 'a'],
+    ['the turn of a later attempt of another run', [command('a', { attempt: 3 })], 'a'],
     [
-      'is the one that says most',
+      'the turn with the strongest evidence that it was sent',
       [
         command('a', { delivery: 'not-sent' }),
         command('b', { delivery: 'sending' }),
@@ -133,7 +137,7 @@ describe('of a command, the turn of whichever run', () => {
       'd',
     ],
     [
-      'is of those that say as much the first',
+      'the first of several turns with equal evidence',
       [command('b', { startedAt: START + 1 }), command('a')],
       'a',
     ],
@@ -146,72 +150,72 @@ describe('of a command, the turn of whichever run', () => {
 const JOB = 'a';
 const CLAIMS: readonly Claim[] = ['ours', 'taken', 'failed', 'refused', 'none'];
 
-/** Versions of a comment, each with what it says of the job. */
+/** Versions of a comment, each with the given turns of the job. */
 function versions(...all: readonly (readonly Turn[])[]): readonly Ledger[] {
   return all.map((turns) => ledger(job('other', ...turns), job(JOB, ...turns)));
 }
 
-describe('whose a command is', () => {
+describe('findHolder decides which run sends a command', () => {
   const own = command('own', { delivery: 'sending' });
   const other = (delivery: Turn['delivery']): Turn => command('other', { delivery });
 
   it.each<[string, readonly Ledger[], Readonly<Record<Claim, 'ours' | 'theirs'>>]>([
     [
-      'nobody has a turn of it',
+      'no other run has a turn of it',
       versions([], [own]),
       { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
     ],
     [
-      'nothing can be read',
+      'the comment has no readable version',
       [],
       { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
     ],
     [
-      'somebody is about to send it, and was first',
+      'another run is about to send it, and noted it first',
       versions([other('sending')], [other('sending'), own]),
       { ours: 'ours', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'theirs' },
     ],
     [
-      'somebody is about to send it, and was second',
+      'another run is about to send it, and noted it second',
       versions([own], [other('sending'), own]),
       { ours: 'ours', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'ours' },
     ],
     [
-      'somebody is about to send it, of whom only a version tells that was overwritten',
+      'another run is about to send it, and only an overwritten version contains its note',
       versions([other('sending')], [own]),
       { ours: 'ours', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'theirs' },
     ],
     [
-      'ours was overwritten, and is there again',
+      'our note was overwritten, and written again',
       versions([own], [other('sending')], [other('sending'), own]),
       { ours: 'ours', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'ours' },
     ],
     [
-      'somebody has sent it',
+      'another run has sent it',
       versions([own], [other('sending'), own], [other('sent'), own]),
       { ours: 'theirs', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'theirs' },
     ],
     [
-      'somebody has sent it, or not',
+      'another run may have sent it',
       versions([own], [other('unknown'), own]),
       { ours: 'theirs', taken: 'theirs', failed: 'theirs', refused: 'theirs', none: 'theirs' },
     ],
     [
-      'somebody has stepped back',
+      'another run has noted that it did not send it',
       versions([other('sending')], [command('other', { delivery: 'not-sent', writes: 1 }), own]),
       { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
     ],
     [
-      'somebody is about to send another one',
+      'another run is about to send another command',
       versions([command('other', { origin: 'comment:8', delivery: 'sending' }), own]),
       { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
     ],
     [
-      'somebody has sent it to another job',
+      'another run has sent it to another job',
       [ledger(job('other', other('sent')), job(JOB, own))],
       { ours: 'ours', taken: 'ours', failed: 'ours', refused: 'ours', none: 'ours' },
     ],
-  ])('where %s', (_, seen, expected) => {
+  ])('if %s', (_, seen, expected) => {
     for (const claim of CLAIMS) {
       const holder = findHolder(seen, JOB, own, claim);
       expect([claim, holder?.mark ?? 'own']).toEqual([
@@ -221,27 +225,27 @@ describe('whose a command is', () => {
     }
   });
 
-  it('is found in the first reading, where ours does not stand yet', () => {
+  it('even in a first reading without our own note', () => {
     const seen = versions([other('sending')]);
     expect(findHolder(seen, JOB, own, 'taken')?.mark).toBe('other');
   });
 });
 
-describe('whose the message of a step is', () => {
+describe('findHolder decides which attempt sends the message of a step', () => {
   const own = open('own', { attempt: 2, delivery: 'sending' });
   const early = (delivery: Turn['delivery'], parts: Partial<Turn> = {}): Turn =>
     open('early', { delivery, ...parts });
 
   it.each<[string, readonly Ledger[], Turn, string | null]>([
-    ['nothing shows up', versions([own]), own, null],
+    ['no other turns exist', versions([own]), own, null],
     [
-      'another use of it is about to send, in the same attempt',
+      'another use of the step is about to send in the same attempt',
       versions([open('other', { attempt: 2, delivery: 'sending' }), own]),
       own,
       null,
     ],
     [
-      'in the first attempt another use of it has sent',
+      'another use of the step has sent in the first attempt',
       versions([open('other'), { ...own, attempt: 1 }]),
       { ...own, attempt: 1 },
       null,
@@ -256,24 +260,24 @@ describe('whose the message of a step is', () => {
       null,
     ],
     [
-      'an earlier attempt has sent that of another leg, which a dynamic matrix may have renamed',
+      'an earlier attempt has sent that of another leg, which may be the same job of a dynamic matrix',
       versions([early('sent', { leg: 'another' }), own]),
       own,
       'early',
     ],
-  ])('where %s', (_, seen, mine, mark) => {
+  ])('if %s', (_, seen, mine, mark) => {
     for (const claim of CLAIMS) {
       expect([claim, findHolder(seen, JOB, mine, claim)?.mark ?? null]).toEqual([claim, mark]);
     }
   });
 
-  describe('that goes on with a turn that was not sent', () => {
+  describe('if it continues a turn that was not sent, and', () => {
     const before = early('not-sent');
     const taken = (owner: string, delivery: Turn['delivery'] = 'sending'): Turn =>
       early(delivery, { owner, attempt: 2, writes: 1 });
 
     it.each<[string, readonly Ledger[], string | null]>([
-      ['only this one has it', versions([before], [taken('own')]), null],
+      ['only this use has taken it', versions([before], [taken('own')]), null],
       [
         'another use had taken it before',
         versions([before], [taken('other')], [taken('own')]),
@@ -281,27 +285,27 @@ describe('whose the message of a step is', () => {
       ],
       ['another use took it later', versions([before], [taken('own')], [taken('other')]), null],
       [
-        'another use has taken it, and nothing ever showed that this one has',
+        'another use has taken it, and no version shows that this one has',
         versions([before], [taken('other')]),
         'other',
       ],
       [
-        'another use took it at the same time, and comes behind by its name',
+        'another use took it at the same time, and its name sorts after ours',
         [ledger(job(JOB, taken('own'), taken('zoe')))],
         null,
       ],
       [
-        'another use took it at the same time, and comes first by its name',
+        'another use took it at the same time, and its name sorts before ours',
         [ledger(job(JOB, taken('own'), taken('bob')))],
         'bob',
       ],
       [
-        'another use took it later, and has sent it all the same',
+        'another use took it later, but has sent it',
         versions([taken('own')], [taken('other', 'sent')]),
         'other',
       ],
       [
-        'another use took it at the same time, has a name behind it, and may have sent it',
+        'another use took it at the same time, its name sorts after ours, and it may have sent it',
         [ledger(job(JOB, taken('own'), taken('zoe', 'unknown')))],
         'zoe',
       ],
@@ -317,13 +321,13 @@ describe('whose the message of a step is', () => {
   });
 });
 
-describe('of three that are about to send just one does, whatever was overwritten', () => {
+describe('exactly one of three sends, even if notes were overwritten', () => {
   const OWNERS = ['p', 'q', 'r'];
   const early = open('early', { delivery: 'not-sent', endedAt: START });
 
   it.each<[string, readonly Turn[]]>([
     [
-      'runs whose reactions tell nothing',
+      'runs of a command with reactions that decide nothing',
       OWNERS.map((mark, at) => command(mark, { delivery: 'sending', startedAt: START - at })),
     ],
     [
@@ -334,7 +338,7 @@ describe('of three that are about to send just one does, whatever was overwritte
     ],
   ])('%s', (_, all) => {
     const version = fc.subarray([...all]);
-    // Each has read its own back before.
+    // Each run has read back its own note before.
     const seen = fc.array(version, { maxLength: 6 }).map((some) => versions([early], ...some, all));
     fc.assert(
       fc.property(seen, (known) => {

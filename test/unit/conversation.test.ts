@@ -18,7 +18,7 @@ const CREATE = 'POST issues/#/comments';
 const PATCH = 'PATCH issues/comments/#';
 const DELETE = 'DELETE issues/comments/#';
 
-/** What a run writes of itself: a turn of the job with its own name. */
+/** What a run writes: a turn of a job, both with the name of the run. */
 function own(owner: string, writes = 1, parts: Partial<Turn> = {}): Ledger {
   const open = { delivery: 'sending', endedAt: null } as const;
   return ledger(job(owner, turn({ mark: owner, owner, writes, ...open, ...parts })));
@@ -28,7 +28,7 @@ function render({ jobs }: Ledger): string {
   return jobs.map(({ id }) => id).join(', ');
 }
 
-/** The comment that such runs have left. */
+/** The body of a comment that such runs have written. */
 function bodyOf(...parts: readonly Ledger[]): string {
   const jobs = parts.flatMap((part) => part.jobs);
   return composeText(PROJECT, ledger(...jobs), render);
@@ -50,12 +50,12 @@ function open(
   });
 }
 
-/** Who is named in a ledger, and how often each has written. */
+/** The names of the runs in a ledger, each with the number of its writes. */
 function namesIn({ jobs }: Ledger): readonly string[] {
   return jobs.flatMap(({ turns }) => turns.map(({ mark, writes }) => `${mark}${writes}`)).sort();
 }
 
-/** Who is named in each comment. */
+/** The names of the runs in each comment. */
 function remembered({ github }: GitHubSimulation): readonly (readonly string[])[] {
   return github.comments(NUMBER).map(({ body }) => {
     const text = readText(body, PROJECT);
@@ -68,7 +68,7 @@ function withComments(...bodies: readonly string[]): GitHubOptions {
   return { issues: [{ number: NUMBER, pullRequest: true, comments }] };
 }
 
-/** Others do something just before the nth call of a name. */
+/** Other runs or people act just before the nth call of a name. */
 function justBefore(name: string, nth: number, act: (others: PageActions) => void): GitHubOptions {
   const meanwhile = (call: Call, others: PageActions): void => {
     if (call.name === name && call.nth === nth) act(others);
@@ -76,25 +76,35 @@ function justBefore(name: string, nth: number, act: (others: PageActions) => voi
   return { trouble: { meanwhile } };
 }
 
-describe('a reading shows', () => {
+describe('read returns', () => {
   it.each<[string, readonly string[], readonly string[], boolean]>([
-    ['nothing where there is nothing', [], [], true],
-    ['what a comment holds', [bodyOf(own('a'), own('b'))], ['a1', 'b1'], true],
-    ['what several hold together', [bodyOf(own('a')), bodyOf(own('b'))], ['a1', 'b1'], true],
-    ['of a turn in both what is newer', [bodyOf(own('a', 2)), bodyOf(own('a'))], ['a2'], true],
+    ['nothing without a comment', [], [], true],
+    ['what a comment contains', [bodyOf(own('a'), own('b'))], ['a1', 'b1'], true],
     [
-      'nothing of other projects, and no notices',
+      'what several comments contain together',
+      [bodyOf(own('a')), bodyOf(own('b'))],
+      ['a1', 'b1'],
+      true,
+    ],
+    [
+      'the newer copy of a turn that is in two comments',
+      [bodyOf(own('a', 2)), bodyOf(own('a'))],
+      ['a2'],
+      true,
+    ],
+    [
+      'nothing from comments of other projects and from notices',
       [composeText('proj-2', own('a'), render), renderUsage('/agent'), 'Hello.'],
       [],
       true,
     ],
     [
-      'that a part of it cannot be read',
+      'what is readable if a comment is unreadable',
       [`${bodyOf(own('a'))} edited`, bodyOf(own('b'))],
       ['b1'],
       false,
     ],
-    ['that none of it can be read', [`${bodyOf(own('a'))} edited`], [], false],
+    ['nothing if the only comment is unreadable', [`${bodyOf(own('a'))} edited`], [], false],
   ])('%s', async (_, bodies, names, isWhole) => {
     await using sim = await simulateGitHub(withComments(...bodies));
     const reading = await sim.drive(open(sim, 'me').read());
@@ -103,15 +113,15 @@ describe('a reading shows', () => {
     expect(sim.names()).toEqual(['read']);
   });
 
-  it('nothing that somebody else has written', async () => {
+  it('nothing that someone else has written', async () => {
     const forged = [{ author: 'mallory', body: bodyOf(own('a')) }];
     await using sim = await simulateGitHub({ issues: [{ number: NUMBER, comments: forged }] });
     expect(namesIn((await sim.drive(open(sim, 'me').read())).ledger)).toEqual([]);
   });
 
-  it('nothing that has become a secret', async () => {
-    const held = own('a', 1, { prompt: 'Use s3cret-7f3a.' });
-    await using sim = await simulateGitHub(withComments(bodyOf(held)));
+  it('redacted texts if they contain what is now a secret', async () => {
+    const leaky = own('a', 1, { prompt: 'Use s3cret-7f3a.' });
+    await using sim = await simulateGitHub(withComments(bodyOf(leaky)));
     const redact = (text: string): string => text.replaceAll('s3cret-7f3a', '***');
     const run = open(sim, 'me', { text: commentText(PROJECT, render, redact) });
     const { ledger: read } = await sim.drive(run.read());
@@ -139,7 +149,7 @@ describe('a reading shows', () => {
     expect(sim.names()).toHaveLength(2 + 4);
   });
 
-  it('all versions of all comments, the oldest first, if they are asked for', async () => {
+  it('all versions of all comments on request, the oldest first', async () => {
     await using sim = await simulateGitHub(withComments(bodyOf(own('a')), bodyOf(own('z'))));
     const [first, second] = sim.github.comments(NUMBER);
     sim.github.editComment(first?.id ?? 0, bodyOf(own('b')));
@@ -152,13 +162,13 @@ describe('a reading shows', () => {
     expect(namesIn(now)).toEqual(['c1', 'y1']);
     const plain = await sim.drive(run.read());
     expect(plain.versions.map(namesIn)).toEqual([['c1'], ['y1']]);
-    // Those that were not known are read once more, for their versions.
+    // Comments that were not known before are read once more, with their versions.
     expect(sim.names()).toEqual(['read+history', 'read+history', 'read']);
     await sim.drive(run.read('versions'));
     expect(sim.names().slice(3)).toEqual(['read+history']);
   });
 
-  it('not the versions of what others have edited, which may be more than a run can read', async () => {
+  it('no versions of comments by other people, which may be more than a run can read', async () => {
     const strangers = Array.from({ length: 12 }, () => ({ author: 'mallory', body: 'Hi.' }));
     const comments = [...strangers, { author: ACTIONS, body: bodyOf(own('a')) }];
     await using sim = await simulateGitHub({ issues: [{ number: NUMBER, comments }] });
@@ -171,7 +181,7 @@ describe('a reading shows', () => {
     expect(versions.map(namesIn)).toEqual([['a1']]);
   });
 
-  it('the versions there are, on a host that keeps none', async () => {
+  it('only the current version on a host without edit history', async () => {
     await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       trouble: { lacks: ['userContentEdits'] },
@@ -183,7 +193,7 @@ describe('a reading shows', () => {
     expect(versions.map(namesIn)).toEqual([['b1']]);
   });
 
-  it('a comment that this run has made, although lists do not show it yet', async () => {
+  it('a comment that this run has created, even if lists do not show it yet', async () => {
     await using sim = await simulateGitHub({ trouble: { listLagMs: 60_000 } });
     const run = open(sim, 'me');
     await sim.drive(run.write(own('me')));
@@ -193,7 +203,7 @@ describe('a reading shows', () => {
 });
 
 describe('a write', () => {
-  it('makes a comment, and then changes it', async () => {
+  it('creates a comment, and later updates it', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, 'me');
     expect(run.url).toBe('');
@@ -204,14 +214,14 @@ describe('a write', () => {
     expect(sim.names()).toEqual(['read', CREATE, 'read', PATCH]);
   });
 
-  it('goes into the oldest comment of several, with what all of them hold', async () => {
+  it('updates the oldest of several comments with what all of them contain', async () => {
     await using sim = await simulateGitHub(withComments(bodyOf(own('a')), bodyOf(own('b'))));
     const run = open(sim, 'me');
     await sim.drive(run.write(own('me')));
     expect(remembered(sim)).toEqual([['a1', 'b1', 'me1'], ['b1']]);
   });
 
-  it('is made on what was read half a second ago, and else on what is read anew', async () => {
+  it('uses a read that is at most half a second old, and otherwise reads again', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, 'me');
     await sim.drive(run.read());
@@ -224,7 +234,7 @@ describe('a write', () => {
     expect(sim.names()).toEqual(['read', CREATE, 'read', 'read', PATCH]);
   });
 
-  it('keeps what others have written since, and what they have overwritten', async () => {
+  it('keeps what other runs have written since, and what they have overwritten', async () => {
     await using sim = await simulateGitHub(withComments(bodyOf(own('a'))));
     const run = open(sim, 'me');
     await sim.drive(run.write(own('me')));
@@ -234,7 +244,7 @@ describe('a write', () => {
     expect(remembered(sim)).toEqual([['a1', 'b1', 'me2']]);
   });
 
-  it('keeps the copy of a turn that another process has taken as well', async () => {
+  it('keeps the copy of a turn that another process has taken too', async () => {
     const copy = (owner: string, delivery: Turn['delivery'], writes = 1): Ledger =>
       ledger(job('a', turn({ mark: 'a', owner, writes, delivery, endedAt: null })));
     await using sim = await simulateGitHub(withComments(bodyOf(copy('you', 'sending'))));
@@ -247,14 +257,14 @@ describe('a write', () => {
     expect(text).toMatchObject({ jobs: [{ turns: [{ owner: 'you', delivery: 'sending' }] }] });
   });
 
-  it('knows its own turns better than the comment does', async () => {
+  it('replaces its own turns in the comment, even if they have more writes', async () => {
     await using sim = await simulateGitHub(withComments(bodyOf(own('me', 9))));
     const run = open(sim, 'me');
     await sim.drive(run.write(own('me', 2)));
     expect(remembered(sim)).toEqual([['me2']]);
   });
 
-  it('leaves alone what cannot be read, and says so', async () => {
+  it('fails if the comment is unreadable, and does not change it', async () => {
     const edited = `${bodyOf(own('a'))} edited`;
     await using sim = await simulateGitHub(withComments(edited));
     await expect(sim.drive(open(sim, 'me').write(own('me')))).rejects.toThrow(
@@ -263,14 +273,14 @@ describe('a write', () => {
     expect(sim.github.writes()).toEqual([]);
   });
 
-  it('goes past what cannot be read, if there is another one', async () => {
+  it('skips an unreadable comment if another one is readable', async () => {
     const edited = `${bodyOf(own('a'))} edited`;
     await using sim = await simulateGitHub(withComments(edited, bodyOf(own('b'))));
     await sim.drive(open(sim, 'me').write(own('me')));
     expect(remembered(sim)).toEqual([['unreadable'], ['b1', 'me1']]);
   });
 
-  it('drops what there is no room for, and does not miss it', async () => {
+  it('drops turns for lack of room, and does not expect to read them back', async () => {
     const noise = (n: number): string =>
       Array.from({ length: 30 }, (_, at) => ((n + 1) * (at + 7) * 2_654_435_761).toString(36)).join(
         '',
@@ -287,24 +297,24 @@ describe('a write', () => {
   });
 });
 
-describe('a comment that somebody deletes', () => {
-  const gone = (others: PageActions, sim: GitHubSimulation): void =>
+describe('a comment that someone deletes', () => {
+  const deleteIt = (others: PageActions, sim: GitHubSimulation): void =>
     others.deleteComment(sim.github.comments(NUMBER)[0]?.id ?? 0);
 
-  it('before it is read again is made anew', async () => {
+  it('is created again if it was deleted before the read', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, 'me');
     await sim.drive(run.write(own('me')));
-    gone(sim.github, sim);
+    deleteIt(sim.github, sim);
     await sim.drive(run.write(own('me', 2)));
     expect(remembered(sim)).toEqual([['me2']]);
     expect(run.url).toBe(sim.github.comments(NUMBER)[0]?.html_url);
   });
 
-  it('before it is changed is made anew', async () => {
+  it('is created again if it was deleted between the read and the write', async () => {
     let act = (_: PageActions): void => {};
     await using sim = await simulateGitHub(justBefore(PATCH, 1, (others) => act(others)));
-    act = (others) => gone(others, sim);
+    act = (others) => deleteIt(others, sim);
     const run = open(sim, 'me');
     await sim.drive(run.write(own('me')));
     await sim.drive(run.write(own('me', 2)));
@@ -312,11 +322,11 @@ describe('a comment that somebody deletes', () => {
     expect(sim.names()).toEqual(['read', CREATE, 'read', PATCH, 'read', CREATE]);
   });
 
-  it('is another run’s, if that has made a new one meanwhile: it keeps what it says', async () => {
+  it('is not created again if another run has created one, and the turns of that run are kept', async () => {
     let act = (_: PageActions): void => {};
     await using sim = await simulateGitHub(justBefore(PATCH, 1, (others) => act(others)));
     act = (others) => {
-      gone(others, sim);
+      deleteIt(others, sim);
       others.addComment(NUMBER, ACTIONS, bodyOf(own('you')));
     };
     const run = open(sim, 'me');
@@ -325,7 +335,7 @@ describe('a comment that somebody deletes', () => {
     expect(remembered(sim)).toEqual([['me2', 'you1']]);
   });
 
-  it('but is still shown is not written to again and again', async () => {
+  it('is not updated again if GitHub still lists it', async () => {
     const isGone = ({ method }: { method: string }) => method === 'PATCH';
     let first = 0;
     await using sim = await simulateGitHub({
@@ -344,8 +354,8 @@ describe('a comment that somebody deletes', () => {
   });
 });
 
-describe('until it stands', () => {
-  it('it is written once where nobody else writes', async () => {
+describe('writeUntilItShows', () => {
+  it('writes once if no other run writes', async () => {
     await using sim = await simulateGitHub(withComments(bodyOf(own('a'))));
     const run = open(sim, 'me');
     const reading = await sim.drive(run.writeUntilItShows(() => own('me')));
@@ -354,21 +364,21 @@ describe('until it stands', () => {
     expect(sim.seconds()).toBe(0);
   });
 
-  it('the last one is read back after a while, and others are told before', async () => {
+  it('calls onWritten, and then reads back the last write after 3 s', async () => {
     await using sim = await simulateGitHub();
     const run = open(sim, 'me');
     await sim.drive(run.write(own('me')));
-    const told: number[] = [];
+    const commentsWhenWritten: number[] = [];
     const onWritten = (): void => {
-      told.push(sim.github.comments(NUMBER).length);
+      commentsWhenWritten.push(sim.github.comments(NUMBER).length);
     };
     const written = run.writeUntilItShows(() => own('me'), { onWritten, isLast: true });
     await sim.drive(written);
     expect(sim.seconds()).toBe(3);
-    expect(told).toEqual([1]);
+    expect(commentsWhenWritten).toEqual([1]);
   });
 
-  it('it is written again where another run overwrites it, with what that has written', async () => {
+  it('writes again if another run overwrites it, and keeps what that run has written', async () => {
     let act = (_: PageActions): void => {};
     await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
@@ -389,7 +399,7 @@ describe('until it stands', () => {
     expect(sim.names()).toEqual(['read', PATCH, 'read', PATCH, 'read']);
   });
 
-  it('what a slow write has overwritten is written again as well', async () => {
+  it('restores what its own slow write has overwritten', async () => {
     let lateMs = 0;
     let act = (_: PageActions): void => {};
     await using sim = await simulateGitHub({
@@ -407,7 +417,7 @@ describe('until it stands', () => {
     expect(sim.names()).toEqual(['read', PATCH, 'read+history', PATCH, 'read']);
   });
 
-  it('it is written sixteen times at most, some tenths of a second apart', async () => {
+  it('writes at most 16 times, with pauses of less than a second', async () => {
     await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       trouble: {
@@ -425,7 +435,7 @@ describe('until it stands', () => {
     expect(sim.seconds()).toBe(8);
   });
 
-  it('of a write that GitHub in trouble may have made is read back whether it did', async () => {
+  it('reads the comment back after a server error, because the write may have taken place', async () => {
     let refuses = 0;
     await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
@@ -437,7 +447,7 @@ describe('until it stands', () => {
     expect(sim.names()).toEqual(['read', PATCH, 'read', PATCH, 'read', PATCH, 'read']);
   });
 
-  it('or else it is said what GitHub said last', async () => {
+  it('fails with the last error of GitHub if no write succeeds', async () => {
     await using sim = await simulateGitHub({
       on: ({ method, path }) =>
         method === 'POST' && path.endsWith('/comments') ? { status: 502 } : undefined,
@@ -446,7 +456,7 @@ describe('until it stands', () => {
     await expect(sim.drive(failing)).rejects.toThrow('GitHub answered 502');
   });
 
-  it('what GitHub refuses is not tried again', async () => {
+  it('does not repeat a write that GitHub refuses', async () => {
     await using sim = await simulateGitHub({ readOnly: true });
     const failing = sim.drive(open(sim, 'me').writeUntilItShows(() => own('me')));
     await expect(failing).rejects.toThrow(GitHubError);
@@ -454,7 +464,7 @@ describe('until it stands', () => {
     expect(sim.names()).toEqual(['read', CREATE]);
   });
 
-  it('a cancel ends its pauses', async () => {
+  it('skips the pauses if the run is cancelled', async () => {
     await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       on: ({ method }) => (method === 'PATCH' ? { status: 502 } : undefined),
@@ -466,12 +476,12 @@ describe('until it stands', () => {
   });
 });
 
-describe('an answer that gets lost', () => {
+describe('a lost response', () => {
   const loses = (name: string, nth = 1): GitHubOptions => ({
     trouble: { loses: (call) => call.name === name && call.nth === nth },
   });
 
-  it('to a creation makes no second comment, where lists show the first', async () => {
+  it('to a creation causes no second comment if lists show the first one', async () => {
     await using sim = await simulateGitHub(loses(CREATE));
     const run = open(sim, 'me');
     await sim.drive(run.writeUntilItShows(() => own('me')));
@@ -481,7 +491,7 @@ describe('an answer that gets lost', () => {
     expect(run.url).toBe(sim.github.comments(NUMBER)[0]?.html_url);
   });
 
-  it('to a creation makes no second comment, where lists show the first 3 s later', async () => {
+  it('to a creation causes no second comment if lists show the first one within 3 s', async () => {
     const { trouble } = loses(CREATE);
     await using sim = await simulateGitHub({ trouble: { ...trouble, listLagMs: 2500 } });
     await sim.drive(open(sim, 'me').writeUntilItShows(() => own('me')));
@@ -489,7 +499,7 @@ describe('an answer that gets lost', () => {
     expect(sim.seconds()).toBe(3);
   });
 
-  it('to a creation that lists show later still makes one too many, which goes in the end', async () => {
+  it('to a creation causes a second comment if lists show the first one later, and reconcile deletes it', async () => {
     const { trouble } = loses(CREATE);
     await using sim = await simulateGitHub({ trouble: { ...trouble, listLagMs: 5000 } });
     const run = open(sim, 'me');
@@ -502,7 +512,7 @@ describe('an answer that gets lost', () => {
     expect(run.url).toBe(sim.github.comments(NUMBER)[0]?.html_url);
   });
 
-  it('to a change makes no second one', async () => {
+  it('to an update causes no second update', async () => {
     await using sim = await simulateGitHub({ ...withComments(bodyOf(own('a'))), ...loses(PATCH) });
     const run = open(sim, 'me');
     await sim.drive(run.writeUntilItShows(() => own('me')));
@@ -510,24 +520,24 @@ describe('an answer that gets lost', () => {
     expect(sim.github.calls(PATCH)).toHaveLength(1);
   });
 
-  it('to a reading is asked for once more', async () => {
+  it('to a read causes a second read', async () => {
     await using sim = await simulateGitHub({ ...withComments(bodyOf(own('a'))), ...loses('read') });
     expect(namesIn((await sim.drive(open(sim, 'me').read())).ledger)).toEqual(['a1']);
     expect(sim.names()).toEqual(['read', 'read']);
   });
 });
 
-describe('what is older than our own write', () => {
-  /** GitHub shows the comment as it was before the last write, for so many readings. */
-  async function stale(times: number) {
+describe('a read that is older than our last write', () => {
+  /** For this many reads, GitHub returns the comment as it was before the last write. */
+  async function staleReads(times: number) {
     let left = 0;
-    let shown = {};
+    let staleResponse = {};
     const sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'))),
       on({ path }) {
         if (path !== '/graphql' || left === 0) return undefined;
         left -= 1;
-        return { body: shown };
+        return { body: staleResponse };
       },
     });
     const run = open(sim, 'me');
@@ -540,23 +550,23 @@ describe('what is older than our own write', () => {
     const pageInfo = { hasPreviousPage: false, startCursor: null };
     const comments = { nodes: [node], pageInfo };
     const data = { repository: { issueOrPullRequest: { comments } }, nodes: [node] };
-    shown = { data };
+    staleResponse = { data };
     await sim.pass(2000);
     await sim.drive(run.write(own('me')));
     left = times;
     return { sim, run };
   }
 
-  it('is read again, and nothing is written on it', async () => {
-    const { sim, run } = await stale(3);
+  it('is repeated, and no write is based on it', async () => {
+    const { sim, run } = await staleReads(3);
     await using _ = sim;
     expect(await sim.drive(run.read())).toMatchObject({ isShown: true });
     expect(sim.names().slice(-4)).toEqual(['read', 'read', 'read', 'read']);
     expect(sim.github.writes()).toHaveLength(1);
   });
 
-  it('is not waited out for ever', async () => {
-    const { sim, run } = await stale(100);
+  it('fails if GitHub keeps returning the old version', async () => {
+    const { sim, run } = await staleReads(100);
     await using _ = sim;
     await expect(sim.drive(run.read())).rejects.toThrow(
       'GitHub keeps returning an old version of the comment',
@@ -565,9 +575,9 @@ describe('what is older than our own write', () => {
   });
 });
 
-describe('of several comments', () => {
-  /** Two runs that have begun at the same time, each with a comment. */
-  async function twice() {
+describe('reconcile', () => {
+  /** Two runs that started at the same time and created a comment each. */
+  async function twoComments() {
     const sim = await simulateGitHub({ trouble: { listLagMs: 2500 } });
     const [one, two] = [open(sim, 'one'), open(sim, 'two')];
     await sim.drive(Promise.all([one.write(own('one')), two.write(own('two'))]));
@@ -577,8 +587,8 @@ describe('of several comments', () => {
     return { sim, first: isFirst ? one : two, second: isFirst ? two : one };
   }
 
-  it('the oldest stays, once it has everything; whoever made the other one deletes it', async () => {
-    const { sim, second } = await twice();
+  it('deletes its own newer comment once the oldest one contains everything', async () => {
+    const { sim, second } = await twoComments();
     await using _ = sim;
     const [name] = remembered(sim)[1] ?? [];
     await sim.drive(second.writeUntilItShows(() => own(name?.slice(0, -1) ?? '', 2)));
@@ -590,7 +600,7 @@ describe('of several comments', () => {
     expect(sim.names().slice(-2)).toEqual(['read', DELETE]);
   });
 
-  it('none is deleted that has something of its own', async () => {
+  it('keeps a comment with turns that the oldest one lacks', async () => {
     await using sim = await simulateGitHub(withComments(bodyOf(own('a')), bodyOf(own('me'))));
     const run = open(sim, 'me');
     await sim.drive(run.read());
@@ -599,7 +609,7 @@ describe('of several comments', () => {
     expect(sim.names()).toEqual(['read']);
   });
 
-  it('none is deleted that cannot be read', async () => {
+  it('keeps an unreadable comment', async () => {
     const edited = `${bodyOf(own('me'))} edited`;
     await using sim = await simulateGitHub(withComments(bodyOf(own('me')), edited));
     const run = open(sim, 'me');
@@ -609,7 +619,7 @@ describe('of several comments', () => {
     expect(sim.github.comments(NUMBER)).toHaveLength(2);
   });
 
-  it('none is deleted that is alone', async () => {
+  it('keeps the only comment', async () => {
     await using sim = await simulateGitHub(withComments(bodyOf(own('me'))));
     const run = open(sim, 'me');
     await sim.drive(run.read());
@@ -619,10 +629,10 @@ describe('of several comments', () => {
   });
 
   it.each([
-    ['a moment ago stays', 1000, 2],
-    ['a minute ago stays', 59_000, 2],
-    ['more than a minute ago goes', 62_000, 1],
-  ])('one of another run that was changed %s', async (_, ms, left) => {
+    ['keeps a comment of another run if it was updated 1 s ago', 1000, 2],
+    ['keeps a comment of another run if it was updated 59 s ago', 59_000, 2],
+    ['deletes a comment of another run if it was updated 62 s ago', 62_000, 1],
+  ])('%s', async (_, ms, left) => {
     const all = bodyOf(own('a'), own('b'));
     await using sim = await simulateGitHub(withComments(all, bodyOf(own('b'))));
     const run = open(sim, 'me');
@@ -633,7 +643,7 @@ describe('of several comments', () => {
     expect(remembered(sim)[0]).toEqual(['a1', 'b1']);
   });
 
-  it('one that another run writes to at the last moment stays', async () => {
+  it('keeps a comment that another run updates at the last moment', async () => {
     let act = (_: PageActions): void => {};
     await using sim = await simulateGitHub({
       ...withComments(bodyOf(own('a'), own('me')), bodyOf(own('me'))),
@@ -651,8 +661,8 @@ describe('of several comments', () => {
   });
 });
 
-describe('runs that begin at the same time lose nothing', () => {
-  it.each([2, 3, 5, 8])('%i of them, with lists that lag behind', async (count) => {
+describe('runs that start at the same time lose nothing', () => {
+  it.each([2, 3, 5, 8])('%i runs, with late lists', async (count) => {
     await using sim = await simulateGitHub({
       trouble: { listLagMs: 2500, latencyMs: [1, 12] },
     });

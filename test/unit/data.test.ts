@@ -16,7 +16,7 @@ import { job, ledger, START, turn } from './record.ts';
 
 const LINK = 'https://github.com/octo/agents/pull/7';
 
-/** A turn in which nothing is as in a new one, as far as it is stored. */
+/** A turn in which every stored field differs from a new turn. */
 const FULL: Turn = turn({
   ...{
     origin: 'review-comment:12',
@@ -43,14 +43,14 @@ const RECORD = {
   prLink: LINK,
 };
 
-describe('what is remembered is read back', () => {
+describe('decode returns what was encoded', () => {
   it.each<[string, Ledger]>([
-    ['nothing', EMPTY],
-    ['what was dropped', { jobs: [], trimmed: '12345678901234567890' }],
-    ['a job without anything', ledger(job('job-1'))],
+    ['an empty ledger', EMPTY],
+    ['the newest dropped run', { jobs: [], trimmed: '12345678901234567890' }],
+    ['a job without a record and turns', ledger(job('job-1'))],
     ['a record', ledger({ ...job('job-1'), record: RECORD })],
     [
-      'a record of which nothing is known',
+      'a record without known values',
       ledger({ ...job('a'), record: { status: null, model: null, source: null, prLink: null } }),
     ],
     [
@@ -59,15 +59,15 @@ describe('what is remembered is read back', () => {
     ],
     ['every field of a turn', ledger(job('job-1', FULL))],
     [
-      'what is not known',
+      'a turn with unknown values',
       ledger(job('a', turn({ by: null, base: null, sentAt: null, confirmed: null }))),
     ],
     [
-      'a base of which nothing is known',
+      'a baseline without known values',
       ledger(job('a', turn({ base: { status: null, prLink: null, archivedAt: null } }))),
     ],
     [
-      'a base whose link cannot be compared',
+      'a baseline with redacted values',
       ledger(job('a', turn({ base: { status: '***', prLink: '***', archivedAt: null } }))),
     ],
     [
@@ -75,46 +75,48 @@ describe('what is remembered is read back', () => {
       ledger(job('a', turn({ prompt: '', leg: '', origin: '', reason: [''], by: '' }))),
     ],
     [
-      'what means something to JavaScript',
+      'names of JavaScript properties',
       ledger(
         job('__proto__', turn({ prompt: '__proto__', by: 'constructor', reason: ['toString'] })),
         job('constructor'),
       ),
     ],
     ['several jobs and turns', ledger(job('a', FULL, turn()), job('b'), job('c', turn()))],
-  ])('%s', (_, put) => {
-    expect(decode(encode(put))).toEqual(put);
+  ])('%s', (_, original) => {
+    expect(decode(encode(original))).toEqual(original);
   });
 
   it.each(['sending', ...DELIVERIES] as const)('the delivery %s', (delivery) => {
-    const put = ledger(job('a', { ...FULL, delivery }));
-    expect(decode(encode(put))).toEqual(put);
+    const original = ledger(job('a', { ...FULL, delivery }));
+    expect(decode(encode(original))).toEqual(original);
   });
 
   it.each(RESULTS)('the result %s', (result) => {
-    const put = ledger(job('a', { ...FULL, result }));
-    expect(decode(encode(put))).toEqual(put);
+    const original = ledger(job('a', { ...FULL, result }));
+    expect(decode(encode(original))).toEqual(original);
   });
 
   it.each(['created', 'updated', 'none', null] as const)('the change %s', (prLinkChange) => {
-    const put = ledger(job('a', { ...FULL, prLinkChange }));
-    expect(decode(encode(put))).toEqual(put);
+    const original = ledger(job('a', { ...FULL, prLinkChange }));
+    expect(decode(encode(original))).toEqual(original);
   });
 
-  it('but not what would be true if the run ended now, nor what the next polls will see', () => {
+  it('except the result and reason of an open turn, and what only later polls need', () => {
     const open = { ...FULL, result: 'sent', reason: ['The run ended.'], endedAt: null } as const;
-    const seen = { wasFinal: true, finalSince: START + 5, seenAt: START + 6 };
-    const [first] = decode(encode(ledger(job('a', { ...open, ...seen })))).jobs;
+    const fromPolls = { wasFinal: true, finalSince: START + 5, seenAt: START + 6 };
+    const [first] = decode(encode(ledger(job('a', { ...open, ...fromPolls })))).jobs;
     const { result, reason, wasFinal, finalSince, seenAt } = newTurn(FULL);
     expect(first?.turns).toEqual([
       { ...open, result, reason, ...{ wasFinal, finalSince, seenAt } },
     ]);
   });
 
-  it('times in whole milliseconds, and none before all turns began', () => {
-    const put = turn({ startedAt: START + 0.4, sentAt: START + 1.6, endedAt: START - 5 });
-    const [first] = decode(encode(ledger(job('a', put)))).jobs;
-    expect(first?.turns).toEqual([{ ...put, startedAt: START, sentAt: START + 2, endedAt: START }]);
+  it('except fractions of milliseconds and times before the first turn started', () => {
+    const original = turn({ startedAt: START + 0.4, sentAt: START + 1.6, endedAt: START - 5 });
+    const [first] = decode(encode(ledger(job('a', original)))).jobs;
+    expect(first?.turns).toEqual([
+      { ...original, startedAt: START, sentAt: START + 2, endedAt: START },
+    ]);
   });
 
   it.each([
@@ -122,13 +124,13 @@ describe('what is remembered is read back', () => {
     'https://github.com:x/o/r/pull/1',
     'https://code.example/o/r',
     'https://code.example/o/r/../../pull/1',
-  ])('a link only if it is one: not %s', (prLink) => {
-    const put = ledger({ ...job('a'), record: { ...RECORD, prLink } });
-    expect(decode(encode(put)).jobs[0]?.record?.prLink).toBeNull();
+  ])('except a link that does not lead to a pull request: %s', (prLink) => {
+    const original = ledger({ ...job('a'), record: { ...RECORD, prLink } });
+    expect(decode(encode(original)).jobs[0]?.record?.prLink).toBeNull();
   });
 });
 
-describe('whatever is put in', () => {
+describe('random ledgers', () => {
   const text = fc.option(hostileText);
   const time = fc.integer({ min: START, max: START + 1e12 });
   const stored = fc.record({
@@ -181,16 +183,16 @@ describe('whatever is put in', () => {
   });
 
   /**
-   * Times count from the first beginning of a turn: none can lie before it. Of each turn one copy counts, and
-   * the newest turn comes first.
+   * The ledger as it is read back: no time is before the start of the first turn, each turn has one copy that
+   * counts, and the newest turn is the first.
    */
-  function inOrder({ jobs, ...rest }: Ledger): Ledger {
+  function normalize({ jobs, ...rest }: Ledger): Ledger {
     const united = jobs.map(({ id, record, turns }) => toLedgerJob(id, record, turns));
     const first = Math.min(...united.flatMap(copiesOf).map(({ startedAt }) => startedAt));
-    const since = (at: number | null): number | null => at && Math.max(at, first);
+    const notBeforeFirst = (at: number | null): number | null => at && Math.max(at, first);
     const clamped = (own: Turn): Turn => ({
       ...own,
-      ...{ sentAt: since(own.sentAt), endedAt: since(own.endedAt) },
+      ...{ sentAt: notBeforeFirst(own.sentAt), endedAt: notBeforeFirst(own.endedAt) },
     });
     return {
       ...rest,
@@ -198,18 +200,18 @@ describe('whatever is put in', () => {
     };
   }
 
-  it('comes back, and fits into an HTML comment', () => {
+  it('are read back, and can be stored in an HTML comment', () => {
     fc.assert(
-      fc.property(ledgers.map(inOrder), (put) => {
-        const data = encode(put);
+      fc.property(ledgers.map(normalize), (original) => {
+        const data = encode(original);
         expect(data).toMatch(/^[A-Za-z0-9+/]+={0,2}$/);
-        expect(decode(data)).toEqual(put);
+        expect(decode(data)).toEqual(original);
       }),
     );
   });
 });
 
-it('stands as one text, however often it occurs', () => {
+it('encode stores a text once, even if it occurs often', () => {
   const noise = Array.from({ length: 500 }, (_, n) => (n * 2_654_435_761).toString(36)).join('');
   const one = ledger(job('a', turn({ prompt: noise })));
   const many = ledger(
@@ -219,7 +221,7 @@ it('stands as one text, however often it occurs', () => {
   expect(encode(many).length).toBeLessThan(encode(one).length + 2000);
 });
 
-it('500 jobs with ids of 36 characters and a prompt of 4,000 take less than half of a comment', () => {
+it('500 jobs with ids of 36 characters and a prompt of 4,000 fill less than half of a comment', () => {
   const prompt = 'Please add error handling examples to each page. '.repeat(80).slice(0, 4000);
   const digits = (n: number): string =>
     ((BigInt(n) * 0x9e3779b97f4a7c15n) % 2n ** 128n).toString(16).padStart(32, '0');
@@ -232,18 +234,18 @@ it('500 jobs with ids of 36 characters and a prompt of 4,000 take less than half
   expect(encode(ledger(...jobs)).length).toBeLessThan(32_000);
 });
 
-/** Sets a value in nested arrays, if the indexes lead to one; each of them is taken for one that is there. */
+/** Sets a value in nested arrays, if the indexes lead to one. Indexes that are too large wrap around. */
 function setAt(parts: unknown, path: readonly number[], value: unknown): void {
   let at = parts;
   for (const [step, index] of path.entries()) {
     if (!Array.isArray(at) || at.length === 0) return;
-    const place = index % at.length;
-    if (step === path.length - 1) at[place] = value;
-    at = at[place];
+    const position = index % at.length;
+    if (step === path.length - 1) at[position] = value;
+    at = at[position];
   }
 }
 
-describe('what this action cannot have written is refused', () => {
+describe('decode', () => {
   const pack = (value: unknown): string =>
     deflateSync(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64');
   const TEXTS = ['origin', '', 'mark', 'owner', '1', 'alice', 'Go.', 'reason', 'completed'];
@@ -252,7 +254,7 @@ describe('what this action cannot have written is refused', () => {
   const TURN = [0, 1, 2, 3, 1, 1, 4, 1, 5, 6, 2, 7, 1, 2, [7], 0, 10, 20, 1, [8, -1, -1], 6];
   const PARTS = [START, TEXTS, [['job-1', [8, -1, -1, -1, ''], [TURN]]], null];
 
-  /** The same with another value at a place, which is reached by these indexes. */
+  /** The same data with another value at the position that these indexes lead to. */
   function changed(path: readonly number[], value: unknown): string {
     const parts: unknown = structuredClone(PARTS);
     setAt(parts, path, value);
@@ -261,7 +263,7 @@ describe('what this action cannot have written is refused', () => {
   const inRecord = (at: number, value: unknown) => changed([2, 0, 1, at], value);
   const inTurn = (at: number, value: unknown) => changed([2, 0, 2, 0, at], value);
 
-  it('unless nothing is changed', () => {
+  it('reads the unchanged data', () => {
     const read = decode(pack(PARTS));
     expect(read).toMatchObject({
       trimmed: null,
@@ -282,79 +284,82 @@ describe('what this action cannot have written is refused', () => {
   });
 
   it.each<[string, string]>([
-    ['nothing', ''],
-    ['no base64', '*'.repeat(50)],
-    ['a part of it', pack(PARTS).slice(0, 40)],
-    ['bits that are not deflated', Buffer.from('hello').toString('base64')],
+    ['an empty text', ''],
+    ['a text that is not base64', '*'.repeat(50)],
+    ['truncated base64', pack(PARTS).slice(0, 40)],
+    ['bytes that are not deflated', Buffer.from('hello').toString('base64')],
     ['the wrong form of deflate', deflateRawSync(JSON.stringify(PARTS)).toString('base64')],
     ['gzip', gzipSync(JSON.stringify(PARTS)).toString('base64')],
-    ['no JSON', pack('hello')],
-    ['half of it', pack(JSON.stringify(PARTS).slice(0, -3))],
+    ['a text that is not JSON', pack('hello')],
+    ['truncated JSON', pack(JSON.stringify(PARTS).slice(0, -3))],
     ['an object', pack({ jobs: [], trimmed: null })],
     ['null', pack(null)],
     ['a number', pack(7)],
     ['an empty array', pack([])],
-    ['a part too few', pack(PARTS.slice(0, 3))],
-    ['a part too many', pack([...PARTS, 1])],
-    ['deep brackets', pack('['.repeat(1e6))],
-    ['more than a comment can stand for', deflateSync(Buffer.alloc(9e6, 0x20)).toString('base64')],
-    ['an epoch that is none', changed([0], 'now')],
-    ['an epoch before there was time', changed([0], -1)],
-    ['an epoch beyond all days', changed([0], 9e15)],
-    ['texts that are none', changed([1], [1, 2])],
-    ['no list of texts', changed([1], { 0: 'origin', length: 9 })],
-    ['a run that is none', changed([3], 'x')],
-    ['a run that is a number', changed([3], 7)],
-    ['a run of too many digits', changed([3], '1'.repeat(21))],
-    ['a job that is none', changed([2, 0], 'job-1')],
+    ['an array without its last value', pack(PARTS.slice(0, 3))],
+    ['an array with an extra value', pack([...PARTS, 1])],
+    ['a million nested arrays', pack('['.repeat(1e6))],
+    [
+      'more data than a comment can contain',
+      deflateSync(Buffer.alloc(9e6, 0x20)).toString('base64'),
+    ],
+    ['an epoch that is a string', changed([0], 'now')],
+    ['a negative epoch', changed([0], -1)],
+    ['an epoch beyond the range of dates', changed([0], 9e15)],
+    ['texts that are numbers', changed([1], [1, 2])],
+    ['an object instead of the array of texts', changed([1], { 0: 'origin', length: 9 })],
+    ['a run that is not a number', changed([3], 'x')],
+    ['a run that is a number instead of a string', changed([3], 7)],
+    ['a run with too many digits', changed([3], '1'.repeat(21))],
+    ['a job that is a string', changed([2, 0], 'job-1')],
     ...['../x', '..', '.', '', 'a/b', 'a b', 'a\n', 'x'.repeat(257), 7, null].map(
       (id): [string, string] => [
         `the id ${JSON.stringify(id)?.slice(0, 20)}`,
         changed([2, 0, 0], id),
       ],
     ),
-    ['a record that is none', changed([2, 0, 1], [0])],
-    ['a status that is text', inRecord(0, 'completed')],
-    ['a model beyond all texts', inRecord(1, 9)],
-    ['turns that are none', changed([2, 0, 2], null)],
+    ['a record that is too short', changed([2, 0, 1], [0])],
+    ['a status that is a string instead of an index', inRecord(0, 'completed')],
+    ['a model with an index beyond the texts', inRecord(1, 9)],
+    ['turns that are null', changed([2, 0, 2], null)],
     ['a turn that is too short', changed([2, 0, 2, 0], TURN.slice(1))],
     ['a turn that is too long', changed([2, 0, 2, 0], [...TURN, 0])],
-    ['no origin', inTurn(0, -1)],
-    ['an origin beyond all texts', inTurn(0, 9)],
-    ['an index below all', inTurn(1, -2)],
-    ['an index between', inTurn(2, 0.5)],
-    ['an index that is a name', inTurn(2, 'length')],
-    ['an index of a prototype', inTurn(3, '__proto__')],
+    ['a turn without an origin', inTurn(0, -1)],
+    ['an origin with an index beyond the texts', inTurn(0, 9)],
+    ['an index below -1', inTurn(1, -2)],
+    ['an index that is a fraction', inTurn(2, 0.5)],
+    ['an index that is the name of a property', inTurn(2, 'length')],
+    ['an index that is __proto__', inTurn(3, '__proto__')],
     ['an index that is null', inTurn(3, null)],
-    ['a count that is none', inTurn(5, 1.5)],
-    ['a count of nothing', inTurn(5, -1)],
-    ['an attempt before the first', inTurn(7, 0)],
-    ['an attempt that no number holds', inTurn(7, 1e300)],
-    ['a delivery below all', inTurn(10, -7)],
-    ['a delivery that is a word', inTurn(10, 'sent')],
-    ['a time that is text', inTurn(15, '2026')],
+    ['a count that is a fraction', inTurn(5, 1.5)],
+    ['a negative count', inTurn(5, -1)],
+    ['an attempt that is 0', inTurn(7, 0)],
+    ['an attempt that is not a safe integer', inTurn(7, 1e300)],
+    ['a delivery below -1', inTurn(10, -7)],
+    ['a delivery that is a string', inTurn(10, 'sent')],
+    ['a time that is a string', inTurn(15, '2026')],
     ['a time before the epoch', inTurn(16, -2)],
-    ['a time beyond all days', inTurn(17, 9e15)],
-    ['a base that is none', inTurn(19, [8, -1])],
-    ['a base beyond all texts', inTurn(19, [8, -1, 77])],
-    ['a base of words', inTurn(19, ['completed', null, null])],
-  ])('%s', (_, data) => {
+    ['a time beyond the range of dates', inTurn(17, 9e15)],
+    ['a baseline that is too short', inTurn(19, [8, -1])],
+    ['a baseline with an index beyond the texts', inTurn(19, [8, -1, 77])],
+    ['a baseline with a string instead of an index', inTurn(19, ['completed', null, null])],
+  ])('refuses %s', (_, data) => {
     expect(() => decode(data)).toThrow();
   });
 
   it.each<[string, string, Partial<Turn>]>([
-    ['delivery', inTurn(10, 99), { delivery: 'unknown' }],
-    ['no delivery', inTurn(10, -1), { delivery: 'unknown' }],
-    ['result', inTurn(11, 99), { result: 'error', endedAt: null }],
-    ['answer to whether it is confirmed', inTurn(12, 99), { confirmed: null }],
-    ['change of the link', inTurn(13, 99), { prLinkChange: null }],
-    ['beginning', inTurn(15, -1), { startedAt: START }],
-    ['answer to whether it was seen', inTurn(18, 99), { evidence: false }],
-  ])('but a word that this version does not know means the least: %s', (_, data, parts) => {
+    ['an unknown delivery', inTurn(10, 99), { delivery: 'unknown' }],
+    ['a missing delivery', inTurn(10, -1), { delivery: 'unknown' }],
+    ['an unknown result', inTurn(11, 99), { result: 'error', endedAt: null }],
+    ['an unknown value of confirmed', inTurn(12, 99), { confirmed: null }],
+    ['an unknown change of the link', inTurn(13, 99), { prLinkChange: null }],
+    ['a missing start', inTurn(15, -1), { startedAt: START }],
+    ['an unknown value of evidence', inTurn(18, 99), { evidence: false }],
+  ])('reads the weakest value instead of %s', (_, data, parts) => {
     expect(decode(data).jobs[0]?.turns[0]).toMatchObject(parts);
   });
 
-  it('whatever it is, it becomes a ledger that can be written, or an error', () => {
+  it('returns a ledger that can be written, or throws, for any changed data', () => {
     const leaf = fc.oneof(
       fc.integer({ min: -3, max: 12 }),
       fc.constantFrom(null, true, 1e300, -1e300, 0.5, 'x', '__proto__', '7', {}, []),
@@ -388,22 +393,22 @@ describe('what this action cannot have written is refused', () => {
   });
 });
 
-describe('what is a secret by now is taken out of what was read', () => {
+describe('decode redacts what is now a secret', () => {
   const SECRET = 'mint_s3cret_7f3a9c';
   const redact = redactor([SECRET, 'completed', 'job-1', 'run:1']);
-  const held = `a ${SECRET} b`;
+  const leaky = `a ${SECRET} b`;
 
-  it('from every text that others wrote', () => {
+  it('in every text by others', () => {
     const full: Ledger = ledger({
       id: 'job-1',
       record: {
-        ...{ status: held, model: held, prLink: `https://x.example/${SECRET}` },
-        source: { repository: held, ref: held },
+        ...{ status: leaky, model: leaky, prLink: `https://x.example/${SECRET}` },
+        source: { repository: leaky, ref: leaky },
       },
       turns: [
         turn({
-          ...{ by: held, prompt: held, reason: ['It said ', held] },
-          base: { status: held, prLink: held, archivedAt: held },
+          ...{ by: leaky, prompt: leaky, reason: ['It said ', leaky] },
+          base: { status: leaky, prLink: leaky, archivedAt: leaky },
         }),
       ],
     });
@@ -412,7 +417,7 @@ describe('what is a secret by now is taken out of what was read', () => {
     expect(JSON.stringify(clean).match(/a \*\*\* b/g)).toHaveLength(10);
   });
 
-  it('but from no word, id or key of ours', () => {
+  it('but not in words, ids and keys of the action', () => {
     const own = ledger({
       id: 'job-1',
       record: { status: 'completed', model: null, source: null, prLink: null },

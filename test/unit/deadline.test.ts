@@ -5,13 +5,13 @@ import { GitHubError } from '../../src/github/errors.ts';
 import { virtualClock } from '../model/clock.ts';
 
 const TOTAL_MS = 10_000;
-/** Timers leave out what is less than a millisecond. */
+/** Timers ignore fractions of a millisecond. */
 const roughly = (ms: number): number => Math.round(ms / 10) * 10;
 
-/** When a wait begins, how long its work takes, and when it ended, and how. */
+/** When a wait starts, how long its work takes, and when and how the wait ends. */
 type Wait = readonly [atMs: number, workMs: number, endedMs: number, how: 'done' | 'late'];
 
-async function endings(waits: readonly (readonly [number, number])[]) {
+async function runWaits(waits: readonly (readonly [number, number])[]) {
   const clock = virtualClock(0);
   const { signal } = new AbortController();
   const deadline = new Deadline(clock.seen, TOTAL_MS);
@@ -30,19 +30,19 @@ async function endings(waits: readonly (readonly [number, number])[]) {
   return { ended, timersLeft: clock.pending() };
 }
 
-describe('waits that have 10 s in common', () => {
+describe('waits that share 10 s', () => {
   it.each<[string, readonly Wait[]]>([
-    ['one that is short enough', [[0, 9000, 9000, 'done']]],
-    ['one that is too long', [[0, 11_000, 10_000, 'late']]],
+    ['a short wait is done', [[0, 9000, 9000, 'done']]],
+    ['a long wait is late after 10 s', [[0, 11_000, 10_000, 'late']]],
     [
-      'two, one after the other, use it up together',
+      'consecutive waits are added up',
       [
         [0, 6000, 6000, 'done'],
         [6000, 6000, 10_000, 'late'],
       ],
     ],
     [
-      'what lies between them does not count',
+      'the time between waits does not count',
       [
         [0, 6000, 6000, 'done'],
         [60_000, 3500, 63_500, 'done'],
@@ -50,7 +50,7 @@ describe('waits that have 10 s in common', () => {
       ],
     ],
     [
-      'two at the same time count once',
+      'simultaneous waits count once',
       [
         [0, 6000, 6000, 'done'],
         [0, 6000, 6000, 'done'],
@@ -58,7 +58,7 @@ describe('waits that have 10 s in common', () => {
       ],
     ],
     [
-      'two that overlap count from the first to the last',
+      'overlapping waits count from the first start to the last end',
       [
         [0, 4000, 4000, 'done'],
         [2000, 5000, 7000, 'done'],
@@ -67,7 +67,7 @@ describe('waits that have 10 s in common', () => {
       ],
     ],
     [
-      'one within another adds nothing',
+      'a wait within another one does not count',
       [
         [0, 8000, 8000, 'done'],
         [1000, 1000, 2000, 'done'],
@@ -76,37 +76,37 @@ describe('waits that have 10 s in common', () => {
       ],
     ],
     [
-      'all that overlap are late at the same moment',
+      'overlapping waits are late at the same time',
       [
         [0, 20_000, 10_000, 'late'],
         [4000, 20_000, 10_000, 'late'],
       ],
     ],
     [
-      'once it is used up, nothing is waited for',
+      'a wait after the 10 s is late at once',
       [
         [0, 20_000, 10_000, 'late'],
         [30_000, 500, 30_000, 'late'],
       ],
     ],
   ])('%s', async (_, waits) => {
-    const { ended } = await endings(waits.map(([atMs, workMs]) => [atMs, workMs]));
+    const { ended } = await runWaits(waits.map(([atMs, workMs]) => [atMs, workMs]));
     expect(ended).toEqual(waits.map(([, , endedMs, how]) => [endedMs, how]));
   });
 
-  it('leave no timer behind', async () => {
-    expect((await endings([[0, 10]])).timersLeft).toBe(0);
+  it('leave no timer', async () => {
+    expect((await runWaits([[0, 10]])).timersLeft).toBe(0);
   });
 });
 
-it('gives what the work gives, and fails as it fails', async () => {
+it('waitFor returns the result of the work, or throws its error', async () => {
   const clock = virtualClock(0);
   const deadline = new Deadline(clock.seen, TOTAL_MS);
   expect(await deadline.waitFor(Promise.resolve(7))).toBe(7);
   await expect(deadline.waitFor(Promise.reject(new TypeError('x')))).rejects.toThrow(TypeError);
 });
 
-it('ends at the signal, and no sooner uses up the rest', async () => {
+it('waitFor ends when the signal is aborted, and does not use up the remaining time', async () => {
   const clock = virtualClock(0);
   const { signal } = new AbortController();
   const deadline = new Deadline(clock.seen, TOTAL_MS);

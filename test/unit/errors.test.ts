@@ -27,12 +27,12 @@ it.each<[unknown, string]>([
   expect(detailOf(error)).toBe(detail);
 });
 
-it('of what is no error of GitHub nothing is told, neither its words nor a remedy', () => {
+it('whyOf quotes only errors of GitHub, and neededFor suggests remedies only for them', () => {
   const error = new TypeError('inner words');
   expect([whyOf(error), neededFor(error)]).toEqual(['an unexpected error', '']);
 });
 
-describe('what is needed after', () => {
+describe('neededFor suggests the right remedy after', () => {
   it.each<[number, RegExp]>([
     [0, /^$/],
     [401, /^Check github-token/],
@@ -48,7 +48,7 @@ describe('what is needed after', () => {
   });
 });
 
-describe('a request that failed', () => {
+describe('toGitHubError converts', () => {
   const answered = (status: number, data: unknown, headers: object = {}): Error =>
     Object.assign(new Error('inner words'), { status, response: { data, headers } });
   const refused = { message: 'Resource not accessible by integration' };
@@ -56,13 +56,13 @@ describe('a request that failed', () => {
 
   it.each<[string, unknown, Partial<GitHubError>]>([
     [
-      'without an answer',
+      'an error without a response',
       coded('ECONNRESET'),
       { status: 0, message: 'GitHub could not be reached (ECONNRESET)', retryAfterMs: null },
     ],
-    ['with what is no error', 'x', { status: 0, message: 'GitHub could not be reached' }],
+    ['a thrown string', 'x', { status: 0, message: 'GitHub could not be reached' }],
     [
-      'with a refusal',
+      'a refusal',
       answered(403, refused),
       {
         ...{ status: 403, retryAfterMs: null },
@@ -70,18 +70,22 @@ describe('a request that failed', () => {
       },
     ],
     [
-      'with a limit that says for how long',
+      'a rate limit with retry-after',
       answered(403, limited, { 'retry-after': '3' }),
       { status: 429, retryAfterMs: 3000 },
     ],
-    ['with a limit by its words', answered(403, limited), { status: 429, retryAfterMs: null }],
     [
-      'with a limit by its headers',
+      'a rate limit, known by its message',
+      answered(403, limited),
+      { status: 429, retryAfterMs: null },
+    ],
+    [
+      'a rate limit, known by its headers',
       answered(403, refused, { 'x-ratelimit-remaining': '0' }),
       { status: 429, retryAfterMs: null },
     ],
     [
-      'with a refusal whose details are odd',
+      'a refusal with malformed details',
       answered(422, {
         message: 'Validation Failed',
         errors: [{ code: 'unprocessable', message: 'was submitted too quickly' }, 'x'],
@@ -89,7 +93,7 @@ describe('a request that failed', () => {
       { status: 422, message: 'GitHub answered 422: "Validation Failed"' },
     ],
     [
-      'with a limit of texts, in its usual form',
+      'a limit for comments in its usual form',
       answered(422, {
         message: 'Validation Failed',
         errors: [{ code: 'unprocessable', message: 'was submitted too quickly' }],
@@ -100,32 +104,32 @@ describe('a request that failed', () => {
       },
     ],
     [
-      'with a text that is refused',
+      'a refused text',
       answered(422, { message: 'Validation Failed', errors: [{ message: 'body is too long' }] }),
       {
         ...{ status: 422 },
         message: 'GitHub answered 422: "Validation Failed: body is too long"',
       },
     ],
-    ['with a limit by its status', answered(429, {}), { status: 429 }],
+    ['a rate limit, known by its status', answered(429, {}), { status: 429 }],
     [
-      'with a pause of no use',
+      'a rate limit with a malformed retry-after',
       answered(429, {}, { 'retry-after': 'soon' }),
       { status: 429, retryAfterMs: null },
     ],
     [
-      'with trouble that asks for a pause: it may have been done',
+      'a server error with retry-after: the request may have taken effect',
       answered(503, {}, { 'retry-after': '3' }),
       { status: 503, retryAfterMs: null },
     ],
     [
-      'with words that hold a secret, a command and no end',
+      'a long message with a secret and a workflow command',
       answered(500, { message: `a s3cret\n::error::b ${'c'.repeat(500)}` }),
       { message: expect.stringMatching(/^GitHub answered 500: "a \*\*\* ::error::b c+…"$/) },
     ],
-    ['without words', answered(500, 'oops', {}), { message: 'GitHub answered 500' }],
+    ['an error without a message', answered(500, 'oops', {}), { message: 'GitHub answered 500' }],
     [
-      'within, for a reason that is known',
+      'an error caused by a GitHubError',
       new Error('wrapped', { cause: new GitHubError(0, 'So.') }),
       { status: 0, message: 'So.' },
     ],
@@ -135,7 +139,7 @@ describe('a request that failed', () => {
   });
 });
 
-describe('what GraphQL answers in a body of 200', () => {
+describe('refuseErrors', () => {
   const refuse = (errors: unknown, headers: object = {}): GitHubError | null => {
     try {
       refuseErrors({ status: 200, headers, data: { data: {}, errors } }, redact);
@@ -145,54 +149,58 @@ describe('what GraphQL answers in a body of 200', () => {
       return error as GitHubError;
     }
   };
-  const gone = { type: 'NOT_FOUND', path: ['nodes', 0], message: 'Could not resolve to a node.' };
+  const notFound = {
+    type: 'NOT_FOUND',
+    path: ['nodes', 0],
+    message: 'Could not resolve to a node.',
+  };
 
   it.each<[string, unknown]>([
-    ['nothing', undefined],
-    ['no errors', []],
-    ['comments that were deleted', [gone, gone]],
-    ['errors that are none', 'oops'],
-  ])('is fine: %s', (_, errors) => {
+    ['no list of errors', undefined],
+    ['an empty list of errors', []],
+    ['deleted comments', [notFound, notFound]],
+    ['a string instead of a list', 'oops'],
+  ])('accepts %s', (_, errors) => {
     expect(refuse(errors)).toBeNull();
   });
 
   it.each<[string, unknown, Partial<GitHubError>]>([
     [
-      'a conversation that is not there',
+      'a conversation that does not exist',
       [{ type: 'NOT_FOUND', path: ['repository', 'issueOrPullRequest'], message: 'No s3cret.' }],
       { status: 404, message: 'GitHub answered NOT_FOUND: "No ***."' },
     ],
     [
-      'one of several',
-      [gone, { type: 'FORBIDDEN', message: 'Resource not accessible' }],
+      'one of several errors',
+      [notFound, { type: 'FORBIDDEN', message: 'Resource not accessible' }],
       { status: 403, message: 'GitHub answered FORBIDDEN: "Resource not accessible"' },
     ],
     [
-      'the versions of a comment',
+      'missing versions of a comment',
       [{ type: 'NOT_FOUND', path: ['nodes', 0, 'userContentEdits'], message: 'Gone.' }],
       { status: 404 },
     ],
-    ['a scope', [{ type: 'INSUFFICIENT_SCOPES' }], { status: 403 }],
-    ['a limit', [{ type: 'RATE_LIMITED' }], { status: 429 }],
-    ['a limit by its other name', [{ type: 'RATE_LIMIT' }], { status: 429 }],
-    ['a limit by its words', [{ message: 'API rate limit exceeded' }], { status: 429 }],
+    ['a missing scope', [{ type: 'INSUFFICIENT_SCOPES' }], { status: 403 }],
+    ['a rate limit', [{ type: 'RATE_LIMITED' }], { status: 429 }],
+    ['a rate limit with its other name', [{ type: 'RATE_LIMIT' }], { status: 429 }],
     [
-      'trouble without a name',
+      'a rate limit, known by its message',
+      [{ message: 'API rate limit exceeded' }],
+      { status: 429 },
+    ],
+    [
+      'an error without a type',
       [{ message: 'Something went wrong.' }],
       { status: 500, message: 'GitHub answered with an error: "Something went wrong."' },
     ],
-    [
-      'a field that it does not know',
-      [{ message: "Field 'userContentEdits' doesn't exist" }],
-      { status: 500 },
-    ],
-    ['nothing more', [{}], { status: 500, message: 'GitHub answered with an error' }],
-  ])('is an error: %s', (_, errors, expected) => {
+    ['an unknown field', [{ message: "Field 'userContentEdits' doesn't exist" }], { status: 500 }],
+    ['an empty error', [{}], { status: 500, message: 'GitHub answered with an error' }],
+  ])('throws on %s', (_, errors, expected) => {
     const { status, message } = refuse(errors) ?? {};
     expect({ status, message }).toMatchObject(expected);
   });
 
-  it('is a limit that says for how long', () => {
+  it('uses retry-after only for rate limits', () => {
     expect(refuse([{ type: 'RATE_LIMITED' }], { 'retry-after': '4' })?.retryAfterMs).toBe(4000);
     expect(refuse([{ type: 'RATE_LIMITED' }])?.retryAfterMs).toBeNull();
     expect(refuse([{ type: 'FORBIDDEN' }], { 'retry-after': '4' })?.retryAfterMs).toBeNull();

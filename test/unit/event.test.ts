@@ -19,10 +19,10 @@ function conversationOf({ name, payload }: WebhookEvent): number | null {
 }
 
 const OURS = { base: { repo: { id: 5 } } };
-/** Branches of a network of forks may have pull requests elsewhere. */
+/** A branch may also have pull requests in another repository of the fork network. */
 const OTHERS = { number: 99, base: { repo: { id: 6 } } };
 
-describe('the conversation of an event', () => {
+describe('readTrigger finds the conversation of', () => {
   it.each<[string, WebhookEvent, number | null]>([
     ['pull_request', pullRequest({ number: 7 }), 7],
     ['pull_request from a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), 7],
@@ -34,7 +34,7 @@ describe('the conversation of an event', () => {
     ['pull_request_review', review({ number: 10, body: 'x' }), 10],
     ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11],
     ['workflow_run', workflowRun({ pullRequests: [12, 13] }), 12],
-    ['workflow_run of a fork', workflowRun({ pullRequests: [] }), null],
+    ['workflow_run from a fork', workflowRun({ pullRequests: [] }), null],
     [
       'check_run',
       event('check_run', 'completed', {
@@ -55,33 +55,40 @@ describe('the conversation of an event', () => {
     ['push', push(), null],
     ['schedule', schedule(), null],
     ['workflow_dispatch', workflowDispatch(), null],
-    ['an event yet unknown', { name: 'moon_phase', payload: { issue: { number: 1 } } }, null],
-    ['a hostile number', { name: 'issues', payload: { issue: { number: '1/../2' } } }, null],
+    ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, null],
+    [
+      'an event with a hostile number',
+      { name: 'issues', payload: { issue: { number: '1/../2' } } },
+      null,
+    ],
   ])('%s', (_, webhook, expected) => {
     expect(conversationOf(webhook)).toBe(expected);
   });
 });
 
 it.each([
-  ['where it stands', { issue: undefined }],
-  ['who wrote it', { comment: { user: null } }],
-  ['who sent it', { sender: undefined }],
-])('a comment event that does not say %s is broken, and no comment is read', (_, parts) => {
-  const { name, payload } = issueComment({ number: 7, body: '/agent go' });
-  const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
-  expect(readTrigger(name, file)).toMatchObject({
-    problem: 'the event file does not say who wrote the comment, and where',
-    conversation: null,
-    comment: null,
-  });
-});
+  ['the conversation', { issue: undefined }],
+  ['the author', { comment: { user: null } }],
+  ['the sender', { sender: undefined }],
+])(
+  'readTrigger reports a comment event without %s as a problem, and reads no comment',
+  (_, parts) => {
+    const { name, payload } = issueComment({ number: 7, body: '/agent go' });
+    const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
+    expect(readTrigger(name, file)).toMatchObject({
+      problem: 'the event file does not say who wrote the comment, and where',
+      conversation: null,
+      comment: null,
+    });
+  },
+);
 
 it.each([
-  ['no file', null, 'cannot be read'],
-  ['not JSON', Buffer.from('{"issue":'), 'is not valid JSON'],
-  ['not an object', Buffer.from('7'), 'does not contain a JSON object'],
-  ['empty', Buffer.from(''), 'is not valid JSON'],
-])('a broken event file is a plain step: %s', (_, file, why) => {
+  ['a missing file', null, 'cannot be read'],
+  ['a file that is not JSON', Buffer.from('{"issue":'), 'is not valid JSON'],
+  ['a file without a JSON object', Buffer.from('7'), 'does not contain a JSON object'],
+  ['an empty file', Buffer.from(''), 'is not valid JSON'],
+])('readTrigger reports a problem for %s, and finds no conversation', (_, file, why) => {
   expect(readTrigger('pull_request', file)).toMatchObject({
     problem: expect.stringContaining(why),
     conversation: null,

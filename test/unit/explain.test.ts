@@ -4,7 +4,7 @@ import type { Answer } from '../../src/agent/http.ts';
 import { systemClock } from '../../src/clock.ts';
 import { reasonToText, sentence } from '../../src/reason.ts';
 
-const REFUSAL: Answer = {
+const RATE_LIMITED: Answer = {
   kind: 'answer',
   status: 429,
   contentType: '',
@@ -22,10 +22,16 @@ const CONTEXT = {
 const LIMIT = 'The API accepts 100 messages per project and hour (100/h) from all senders together';
 
 it.each<[string, 'send' | 'poll', boolean, readonly string[], string]>([
-  ['a message that is sent again', 'send', true, [], `to the message. ${LIMIT}.`],
-  ['a message that is given up', 'send', false, [], `to the message. ${LIMIT}; try again later.`],
+  ['a message that will be sent again', 'send', true, [], `to the message. ${LIMIT}.`],
   [
-    'a message that may come later',
+    'a message that will not be sent again',
+    'send',
+    false,
+    [],
+    `to the message. ${LIMIT}; try again later.`,
+  ],
+  [
+    'a message with retry-after',
     'send',
     false,
     ['3600'],
@@ -38,7 +44,7 @@ it.each<[string, 'send' | 'poll', boolean, readonly string[], string]>([
     [],
     'when the job was polled. The API was polled too often; a longer poll-interval-seconds may help.',
   ],
-])('a 429 to %s', (_, doing, isRetried, retryAfter, words) => {
-  const said = explain({ ...REFUSAL, retryAfter }, doing, isRetried, CONTEXT);
-  expect(reasonToText(said)).toBe(`The API answered 429 ${words}`);
+])('explain describes a 429 response to %s', (_, doing, isRetried, retryAfter, words) => {
+  const reason = explain({ ...RATE_LIMITED, retryAfter }, doing, isRetried, CONTEXT);
+  expect(reasonToText(reason)).toBe(`The API answered 429 ${words}`);
 });

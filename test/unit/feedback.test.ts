@@ -9,8 +9,8 @@ import { job, ledger, turn } from './record.ts';
 const SITE = { repositoryUrl: 'https://github.com/octo/agents' };
 const ALICE = { login: 'alice', id: 1, type: 'User' };
 
-/** As an event says it where our token belongs to a person: no bot, no app, sender = author. */
-function asEvent(body: string): CommentTrigger {
+/** The event of a comment of ours if the token belongs to a person: neither a bot nor an app wrote it. */
+function eventOf(body: string): CommentTrigger {
   return {
     kind: 'comment',
     action: 'created',
@@ -25,7 +25,7 @@ function asEvent(body: string): CommentTrigger {
   };
 }
 
-function expectNothing(event: CommentTrigger): void {
+function expectNoRequest(event: CommentTrigger): void {
   for (const [command, why] of [
     ['/agent', 'does not begin with /agent'],
     [null, 'contains the hidden marker'],
@@ -35,24 +35,24 @@ function expectNothing(event: CommentTrigger): void {
   }
 }
 
-/** A comment of ours, and a notice that quotes as much. */
+/** A comment of ours and a notice, both with this prompt. */
 function bodiesWith(prompt: string): readonly string[] {
-  const asked = { by: 'alice', prompt, result: 'completed', confirmed: true } as const;
-  const remembered = ledger(job('job-1', turn(asked)));
+  const parts = { by: 'alice', prompt, result: 'completed', confirmed: true } as const;
+  const remembered = ledger(job('job-1', turn(parts)));
   const visible = renderLedger(remembered, SITE);
   return [composeText('proj-1', remembered, () => visible), composeNotice('usage', visible)];
 }
 
-it.each(FORGERIES)('our own comment asks for nothing, whatever it quotes: $name', ({ text }) => {
+it.each(FORGERIES)('our own comment is never a command, even if it quotes $name', ({ text }) => {
   for (const prompt of [text, `/agent ${text}`, `\n/agent ${text}`]) {
     for (const body of bodiesWith(prompt.slice(0, 1000))) {
-      const event = asEvent(body);
-      expectNothing(event);
+      const event = eventOf(body);
+      expectNoRequest(event);
     }
   }
 });
 
-it('neither does the usage', () => {
-  const event = asEvent(renderUsage('/agent'));
-  expectNothing(event);
+it('our own comment about the usage of a command is never a command', () => {
+  const event = eventOf(renderUsage('/agent'));
+  expectNoRequest(event);
 });

@@ -15,22 +15,22 @@ const POST: FetchOptions = { ...GET, method: 'POST', body: '{"body":"é"}' };
 interface Site extends AsyncDisposable {
   readonly origin: string;
   /** `METHOD path authorization body` of each request. */
-  readonly seen: readonly string[];
+  readonly requests: readonly string[];
 }
 
 async function serve(respond: RequestListener): Promise<Site> {
-  const seen: string[] = [];
+  const requests: string[] = [];
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     const { method, url, headers } = request;
-    seen.push([method, url, headers.authorization, body].join(' ').trim());
+    requests.push([method, url, headers.authorization, body].join(' ').trim());
     respond(request, response);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     origin: `http://127.0.0.1:${port}`,
-    seen,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await server[Symbol.asyncDispose]();
@@ -42,8 +42,8 @@ function fetch(url: string, options = GET) {
   return createFetch({ url: '', noProxy: '' })(url, options);
 }
 
-describe('an answer', () => {
-  it('is told with its status, headers and text', async () => {
+describe('a response', () => {
+  it('has the status, headers and text that the server sent', async () => {
     await using site = await serve((_, response) => {
       const headers = { 'X-Several': ['a', 'b'], 'Content-Type': 'text/plain' };
       response.writeHead(201, headers).end('é 🚀');
@@ -53,10 +53,10 @@ describe('an answer', () => {
     expect(response.headers.get('x-several')).toBe('a, b');
     expect(await response.text()).toBe('é 🚀');
     expect(Buffer.from(await response.arrayBuffer()).toString()).toBe('é 🚀');
-    expect(site.seen).toEqual(['POST /a?b=c token t {"body":"é"}']);
+    expect(site.requests).toEqual(['POST /a?b=c token t {"body":"é"}']);
   });
 
-  it('is not unpacked', async () => {
+  it('is not decompressed', async () => {
     await using site = await serve(({ headers }, response) => {
       expect(headers['accept-encoding']).toBe('identity');
       response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(65 * MIB)));
@@ -64,7 +64,7 @@ describe('an answer', () => {
     expect((await (await fetch(site.origin)).arrayBuffer()).byteLength).toBeLessThan(MIB);
   });
 
-  it('that does not end is refused', async () => {
+  it('is refused if it does not end', async () => {
     const chunk = Buffer.alloc(MIB);
     await using site = await serve((_, response) => {
       const flood = (): void => {
@@ -78,66 +78,69 @@ describe('an answer', () => {
 });
 
 describe('a redirect', () => {
-  it.each([301, 302, 307, 308])('%i asks again as it was, at the new place', async (status) => {
-    await using site = await serve(({ url }, response) => {
-      if (url === '/new?a=b') response.end('done');
-      else response.writeHead(status, { location: '/new?a=b' }).end('moved');
-    });
-    for (const options of [GET, POST]) {
-      const response = await fetch(`${site.origin}/old`, options);
-      expect([response.status, response.url]).toEqual([200, `${site.origin}/new?a=b`]);
-      expect(await response.text()).toBe('done');
-    }
-    expect(site.seen).toEqual([
-      'GET /old token t',
-      'GET /new?a=b token t',
-      'POST /old token t {"body":"é"}',
-      'POST /new?a=b token t {"body":"é"}',
-    ]);
-  });
+  it.each([301, 302, 307, 308])(
+    'with status %i is followed with the same request',
+    async (status) => {
+      await using site = await serve(({ url }, response) => {
+        if (url === '/new?a=b') response.end('done');
+        else response.writeHead(status, { location: '/new?a=b' }).end('moved');
+      });
+      for (const options of [GET, POST]) {
+        const response = await fetch(`${site.origin}/old`, options);
+        expect([response.status, response.url]).toEqual([200, `${site.origin}/new?a=b`]);
+        expect(await response.text()).toBe('done');
+      }
+      expect(site.requests).toEqual([
+        'GET /old token t',
+        'GET /new?a=b token t',
+        'POST /old token t {"body":"é"}',
+        'POST /new?a=b token t {"body":"é"}',
+      ]);
+    },
+  );
 
-  it.each([303, 300, 200])('%i is none', async (status) => {
+  it.each([303, 300, 200])('with status %i is not followed', async (status) => {
     await using site = await serve((_, response) =>
       response.writeHead(status, { location: '/new' }).end(),
     );
     expect((await fetch(site.origin)).status).toBe(status);
-    expect(site.seen).toHaveLength(1);
+    expect(site.requests).toHaveLength(1);
   });
 
-  it('without a target is none', async () => {
+  it('without a location is not followed', async () => {
     await using site = await serve((_, response) => response.writeHead(301).end());
     expect((await fetch(site.origin)).status).toBe(301);
   });
 
   it.each(['http://', '//', 'https://'])(
-    'to another host by %s is refused unasked',
+    'to another host by %s is refused without a request to it',
     async (form) => {
       await using other = await serve((_, response) => response.end('caught'));
       const location = `${form}${new URL(other.origin).host}/`;
       await using site = await serve((_, response) => response.writeHead(307, { location }).end());
       await expect(fetch(site.origin, POST)).rejects.toThrow('another host');
-      expect(other.seen).toEqual([]);
+      expect(other.requests).toEqual([]);
     },
   );
 
-  it('to no URL is refused', async () => {
+  it('to an invalid URL is refused', async () => {
     await using site = await serve((_, response) =>
       response.writeHead(301, { location: 'http://[' }).end(),
     );
     await expect(fetch(site.origin)).rejects.toThrow();
-    expect(site.seen).toHaveLength(1);
+    expect(site.requests).toHaveLength(1);
   });
 
-  it('in a circle comes to an end', async () => {
+  it('to itself is followed five times, then refused', async () => {
     await using site = await serve((_, response) =>
       response.writeHead(302, { location: '/' }).end(),
     );
     await expect(fetch(site.origin)).rejects.toThrow('redirects in circles');
-    expect(site.seen).toHaveLength(6);
+    expect(site.requests).toHaveLength(6);
   });
 });
 
-it('what is asked one after the other goes over one connection', async () => {
+it('consecutive requests use one connection', async () => {
   const sockets = new Set<unknown>();
   await using site = await serve(({ socket }, response) => {
     sockets.add(socket);
@@ -152,22 +155,22 @@ it('what is asked one after the other goes over one connection', async () => {
 
 describe('a signal', () => {
   it.each([
-    ['before the request', false],
-    ['in the middle of the answer', true],
-  ])('ends it %s', async (_, begins) => {
+    ['before it starts', false],
+    ['in the middle of the response', true],
+  ])('aborts a request %s', async (_, hasStarted) => {
     const stop = new AbortController();
     await using site = await serve((_, response) => {
       response.writeHead(200).write('{');
       setTimeout(() => stop.abort(new Error('enough')), 20);
     });
-    if (!begins) stop.abort(new Error('enough'));
-    const asked = fetch(site.origin, { ...GET, signal: stop.signal });
-    await expect(asked).rejects.toThrow('enough');
-    expect(site.seen).toHaveLength(begins ? 1 : 0);
+    if (!hasStarted) stop.abort(new Error('enough'));
+    const response = fetch(site.origin, { ...GET, signal: stop.signal });
+    await expect(response).rejects.toThrow('enough');
+    expect(site.requests).toHaveLength(hasStarted ? 1 : 0);
   });
 });
 
-describe('the client of GitHub over it', () => {
+describe('the GitHub client', () => {
   const NUMBER = 7;
   const connect = (github: GitHub) =>
     connectOnce({
@@ -177,7 +180,7 @@ describe('the client of GitHub over it', () => {
       ...{ signal: new AbortController().signal, deferTierUp() {} },
     })();
 
-  it('writes to a repository that was renamed', async () => {
+  it('writes to a renamed repository', async () => {
     await using github = await startGitHub({
       issues: [{ number: NUMBER }],
       on: ({ path }) =>
@@ -191,7 +194,7 @@ describe('the client of GitHub over it', () => {
     expect(github.comments(NUMBER).map(({ body }) => body)).toEqual(['two']);
   });
 
-  it('says why it does not follow a redirect', async () => {
+  it('explains why it does not follow a redirect', async () => {
     const headers = { location: 'https://elsewhere.example/' };
     await using github = await startGitHub({ on: () => ({ status: 301, headers }) });
     const client = await connect(github);
@@ -200,9 +203,9 @@ describe('the client of GitHub over it', () => {
     );
   });
 
-  it('takes no answer that is packed, which nobody asked for', async () => {
-    const answer = { headers: { 'content-encoding': 'br' }, body: brotliCompressSync('{}') };
-    await using github = await startGitHub({ on: () => answer });
+  it('refuses a compressed response, because it never requests one', async () => {
+    const compressed = { headers: { 'content-encoding': 'br' }, body: brotliCompressSync('{}') };
+    await using github = await startGitHub({ on: () => compressed });
     const client = await connect(github);
     await expect(client.collaborator('alice')).rejects.toThrow('unexpected response');
   });

@@ -16,36 +16,40 @@ import { HAS_NAMED_PIPES, LIMITS_FILE_SIZES } from '../sim/platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const inner = join(folder, 'workspace');
-mkdirSync(join(inner, 'docs'), { recursive: true });
-writeFileSync(join(inner, 'task.md'), 'Go.');
+const workspace = join(folder, 'workspace');
+mkdirSync(join(workspace, 'docs'), { recursive: true });
+writeFileSync(join(workspace, 'task.md'), 'Go.');
 writeFileSync(join(folder, 'secret'), 'x');
 
 describe('readInside', () => {
   it.each([
-    ['a file', inner, 'task.md'],
-    ['by its whole path', inner, join(inner, 'task.md')],
-    ['the root of the disk as the workspace', '/', join(inner, 'task.md')],
+    ['a file', workspace, 'task.md'],
+    ['a file by its absolute path', workspace, join(workspace, 'task.md')],
+    ['a file if the workspace is the root folder', '/', join(workspace, 'task.md')],
   ])('reads %s', (_, root, path) => {
     expect(readInside(root, path, 3)).toEqual({ kind: 'ok', value: Buffer.from('Go.') });
   });
 
   it.each([
-    ['outside', '../secret', 'is outside the workspace'],
-    ['elsewhere', join(folder, 'secret'), 'is outside the workspace'],
-    ['a neighbour', `${inner}2`, 'is outside the workspace'],
+    ['a relative path outside of the workspace', '../secret', 'is outside the workspace'],
+    [
+      'an absolute path outside of the workspace',
+      join(folder, 'secret'),
+      'is outside the workspace',
+    ],
+    ['a path that only begins like the workspace', `${workspace}2`, 'is outside the workspace'],
     ['the workspace itself', '.', 'is not a regular file'],
     ['a folder', 'docs', 'is not a regular file'],
-    ['nothing', 'none.md', 'does not exist'],
-    ['a file as a folder', 'task.md/x', 'cannot be read (ENOTDIR)'],
-    ['a name that cannot be one', 'a\0b', 'cannot be read (ERR_INVALID_ARG_VALUE)'],
+    ['a missing file', 'none.md', 'does not exist'],
+    ['a path with a file as a folder', 'task.md/x', 'cannot be read (ENOTDIR)'],
+    ['an invalid name', 'a\0b', 'cannot be read (ERR_INVALID_ARG_VALUE)'],
   ])('refuses %s', (_, path, why) => {
-    expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
-  it('refuses one that is too large', () => {
+  it('refuses a file that is too large', () => {
     const why = 'has more than 2 bytes, which is the limit';
-    expect(readInside(inner, 'task.md', 2)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, 'task.md', 2)).toEqual({ kind: 'problem', problem: why });
   });
 
   it.each([
@@ -63,68 +67,68 @@ describe('readInside', () => {
     'git~1/config',
     'GIT~2/config',
     'x/../.git/config',
-    join(inner, '.git'),
-  ])('refuses %j, whether it is there or not', (path) => {
+    join(workspace, '.git'),
+  ])('refuses %j, even if it does not exist', (path) => {
     const why = 'is in a .git folder, which may contain credentials';
-    expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
   it.each(['.github', '.gitignore', '.gitmodules', 'x.git', 'git', 'git~', '.git2', '..git'])(
     'reads %s',
     (name) => {
-      writeFileSync(join(inner, name), 'Go.');
-      expect(readInside(inner, name, 3)).toMatchObject({ kind: 'ok' });
+      writeFileSync(join(workspace, name), 'Go.');
+      expect(readInside(workspace, name, 3)).toMatchObject({ kind: 'ok' });
     },
   );
 
   it.each([
-    ['a link', 'link', 'task.md'],
-    ['a link to nothing', 'nowhere', 'none.md'],
-    ['a file behind a link', 'folder/inner.md', 'docs'],
-    ['what would be behind a link', 'other/none.md', 'docs'],
+    ['a symbolic link', 'link', 'task.md'],
+    ['a symbolic link to a missing file', 'nowhere', 'none.md'],
+    ['a file in a linked folder', 'folder/inner.md', 'docs'],
+    ['a missing file in a linked folder', 'other/none.md', 'docs'],
   ])('refuses %s', (_, path, target) => {
-    writeFileSync(join(inner, 'docs', 'inner.md'), 'Go.');
-    symlinkSync(target, join(inner, path.split('/')[0] ?? ''));
+    writeFileSync(join(workspace, 'docs', 'inner.md'), 'Go.');
+    symlinkSync(target, join(workspace, path.split('/')[0] ?? ''));
     const why = 'is a symbolic link or in a linked folder; name the file itself';
-    expect(readInside(inner, path, 3)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
-  it('reads in a workspace that is a link itself', () => {
+  it('reads a file if the workspace is a symbolic link', () => {
     const link = join(folder, 'link');
-    symlinkSync(inner, link);
+    symlinkSync(workspace, link);
     const read = { kind: 'ok', value: Buffer.from('Go.') };
     expect(readInside(link, 'task.md', 3)).toEqual(read);
     expect(readInside(link, join(link, 'task.md'), 3)).toEqual(read);
-    expect(readInside(link, join(inner, 'task.md'), 3)).toEqual(read);
-    expect(readInside(inner, join(link, 'task.md'), 3)).toMatchObject({ kind: 'problem' });
+    expect(readInside(link, join(workspace, 'task.md'), 3)).toEqual(read);
+    expect(readInside(workspace, join(link, 'task.md'), 3)).toMatchObject({ kind: 'problem' });
   });
 
-  it('reads a file that has a second name', () => {
-    linkSync(join(inner, 'task.md'), join(inner, 'second.md'));
-    expect(readInside(inner, 'second.md', 3)).toMatchObject({ kind: 'ok' });
+  it('reads a hard link', () => {
+    linkSync(join(workspace, 'task.md'), join(workspace, 'second.md'));
+    expect(readInside(workspace, 'second.md', 3)).toMatchObject({ kind: 'ok' });
   });
 
-  it.runIf(HAS_NAMED_PIPES)('does not wait for what comes through a pipe', () => {
-    execFileSync('mkfifo', [join(inner, 'pipe')]);
+  it.runIf(HAS_NAMED_PIPES)('does not wait for the content of a named pipe', () => {
+    execFileSync('mkfifo', [join(workspace, 'pipe')]);
     const why = 'is not a regular file';
-    expect(readInside(inner, 'pipe', 3)).toEqual({ kind: 'problem', problem: why });
+    expect(readInside(workspace, 'pipe', 3)).toEqual({ kind: 'problem', problem: why });
   });
 });
 
 describe('readWhole', () => {
-  it('has nothing of what cannot be read', () => {
-    expect(readWhole(inner)).toBeNull();
+  it('returns null if it cannot read', () => {
+    expect(readWhole(workspace)).toBeNull();
     expect(readWhole(join(folder, 'nothing'))).toBeNull();
   });
 
-  it.runIf(HAS_NAMED_PIPES)('does not wait for what comes through a pipe', () => {
+  it.runIf(HAS_NAMED_PIPES)('does not wait for the content of a named pipe', () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     expect(readWhole(pipe)).toBeNull();
   });
 });
 
-it('appendAtOnce appends', () => {
+it('appendAtOnce appends to a file, and fails without one', () => {
   const path = join(folder, 'output');
   appendAtOnce(path, 'a');
   appendAtOnce(path, 'b');
@@ -134,13 +138,13 @@ it('appendAtOnce appends', () => {
 
 describe('replacer', () => {
   it.each<[string, readonly string[], string]>([
-    ['keeps what stood there before', ['a'], 'before\na'],
+    ['keeps the earlier content of the file', ['a'], 'before\na'],
     ['replaces only its own text', ['a', 'b', 'c'], 'before\nc'],
-    ['writes a longer text', ['a', 'bcd'], 'before\nbcd'],
-    ['leaves nothing of a longer one', ['abc', 'd'], 'before\nd'],
-    ['goes on from a shorter one', ['abcd', 'e', 'fgh', 'ij'], 'before\nij'],
+    ['replaces a text by a longer one', ['a', 'bcd'], 'before\nbcd'],
+    ['replaces a text by a shorter one', ['abc', 'd'], 'before\nd'],
+    ['continues after a shorter text', ['abcd', 'e', 'fgh', 'ij'], 'before\nij'],
     ['counts bytes, not characters', ['\u{1f680}\u{1f680}', 'x\u{1f680}'], 'before\nx\u{1f680}'],
-    ['leaves what stood there before, if there is no text', ['abc', ''], 'before\n'],
+    ['leaves only the earlier content if the text is empty', ['abc', ''], 'before\n'],
   ])('%s', (name, texts, content) => {
     const path = join(folder, name);
     writeFileSync(path, 'before\n');
@@ -149,7 +153,7 @@ describe('replacer', () => {
     expect(readFileSync(path, 'utf8')).toBe(content);
   });
 
-  it('makes a file that is not there, and one of its own each', () => {
+  it('creates a missing file, and replaces only the text of the same replacer', () => {
     const path = join(folder, 'new');
     const [one, other] = [replacer(path), replacer(path)];
     one('a\n');
@@ -158,7 +162,7 @@ describe('replacer', () => {
     expect(readFileSync(path, 'utf8')).toBe('c\nb\n');
   });
 
-  it('cuts off nothing that somebody else wrote behind it', () => {
+  it('keeps what another writer appended after its text', () => {
     const path = join(folder, 'shared');
     const replace = replacer(path);
     replace('abc\n');
@@ -169,29 +173,29 @@ describe('replacer', () => {
     expect(readFileSync(path, 'utf8')).toBe('efg\nother\n');
   });
 
-  it.each(['', undefined])('throws where no file is named: %j', (path) => {
+  it.each(['', undefined])('throws if the runner named no file: %j', (path) => {
     expect(() => replacer(path)('a')).toThrow('the runner named no file for it');
   });
 
-  it('throws where it cannot write, each time', () => {
-    const replace = replacer(inner);
+  it('throws each time if it cannot write', () => {
+    const replace = replacer(workspace);
     expect(() => replace('a')).toThrow('EISDIR');
     expect(() => replace('a')).toThrow('EISDIR');
   });
 
-  it.runIf(process.platform === 'linux')('throws where there is no room left', () => {
+  it.runIf(process.platform === 'linux')('throws each time if the disk is full', () => {
     const replace = replacer('/dev/full');
     expect(() => replace('a')).toThrow('ENOSPC');
     expect(() => replace('a')).toThrow('ENOSPC');
   });
 
   it.runIf(LIMITS_FILE_SIZES)(
-    'keeps the former text if there is no room for all of a longer one',
+    'keeps the previous text if the disk has too little space for a longer one',
     () => {
       const path = join(folder, 'almost full');
       writeFileSync(path, 'before\n');
       const files = new URL('../../src/runner/files.ts', import.meta.url).href;
-      // In a process of its own, whose files may have 1,000 bytes.
+      // In another process, which can write at most 1,000 bytes to a file.
       const code = `
       import { execFileSync } from 'node:child_process';
       import { readFileSync } from 'node:fs';
@@ -218,6 +222,6 @@ it.each([
   [Object.assign(new Error('no space left'), { code: 'ENOSPC' }), 'ENOSPC'],
   [new Error('no code'), 'no file'],
   ['not an error', 'no file'],
-])('codeOf %s is %s', (error, code) => {
+])('the code of %s is "%s"', (error, code) => {
   expect(codeOf(error, 'no file')).toBe(code);
 });

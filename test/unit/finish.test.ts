@@ -15,7 +15,7 @@ function job(turn: Partial<Turn>, parts: Partial<JobState> = {}): JobState {
 }
 
 describe('skip', () => {
-  it('is green, with its reason and the comment', () => {
+  it('succeeds, and outputs the reason and the URL of the comment', () => {
     const { runtime, said, outputs } = stand();
     expect(skip(runtime, 'Not for me.', 'https://github.com/c')).toBe(0);
     expect(said).toEqual(['notice (Message skipped): Not for me.']);
@@ -23,7 +23,7 @@ describe('skip', () => {
       { result: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
     ]);
   });
-  it('is red where the outputs cannot be written, and tells them', () => {
+  it('fails if the outputs cannot be written, and logs them', () => {
     const { runtime, said } = stand({ canWrite: false });
     expect(skip(runtime, 'Not for me.')).toBe(1);
     expect(said).toEqual([
@@ -33,7 +33,7 @@ describe('skip', () => {
   });
 });
 
-it('fail is red in every place', () => {
+it('fail reports the error in the annotation, the outputs and the summary', () => {
   const { runtime, said, outputs, summaries } = stand();
   expect(fail(runtime, sentence`${'x'} is bad.`)).toBe(1);
   expect(said).toEqual(['error (Nothing was sent): Nothing was sent. x is bad.']);
@@ -43,22 +43,27 @@ it('fail is red in every place', () => {
 
 describe('conclude', () => {
   const end = (states: readonly JobState[], options?: { canWrite: boolean }) => {
-    const stood = stand(options);
-    const code = conclude(finished(stood.runtime, states, NO_COMMENT));
-    return code.then((exitCode) => ({ exitCode, ...stood }));
+    const recorded = stand(options);
+    const code = conclude(finished(recorded.runtime, states, NO_COMMENT));
+    return code.then((exitCode) => ({ exitCode, ...recorded }));
   };
 
   it.each<[string, Partial<Turn>, 0 | 1, readonly string[]]>([
-    ['plain success', {}, 0, []],
-    ['a failure', { result: 'failed', reason: FAILED }, 1, ['error (Agent failed): It failed.']],
+    ['adds no annotation to a success', {}, 0, []],
     [
-      'what does not fail',
+      'fails with an error if the result is in fail-on',
+      { result: 'failed', reason: FAILED },
+      1,
+      ['error (Agent failed): It failed.'],
+    ],
+    [
+      'succeeds with a warning if the result is not in fail-on',
       { result: 'archived', reason: ['Gone.'] },
       0,
       ['warning (Agent job archived): Gone.'],
     ],
     [
-      'a skipped job',
+      'succeeds with a notice if the job was skipped',
       { result: 'skipped', delivery: 'not-sent', reason: ['Not now.'] },
       0,
       ['notice (Message skipped): Not now.'],
@@ -69,7 +74,7 @@ describe('conclude', () => {
     expect(said.filter((text) => !text.startsWith('info'))).toEqual(annotations);
   });
 
-  it('of several jobs tells the reason of each, and annotates that of the worst', async () => {
+  it('logs the reasons of all jobs, and annotates the worst one', async () => {
     const prLink = 'https://github.com/octo/docs/pull/7';
     const notNow = { result: 'skipped', delivery: 'not-sent', reason: ['Not now.'] } as const;
     const skipped = job(notNow, { jobId: 'a', record: record({ prLink }) });
@@ -87,7 +92,7 @@ describe('conclude', () => {
   it.each([
     [60, 20],
     [500, 50],
-  ])('of %i jobs lists %i at most, and counts the others', async (count, listed) => {
+  ])('given %i jobs, lists at most %i and counts the remaining ones', async (count, listed) => {
     const states = Array.from({ length: count }, (_, n) =>
       job({ result: 'failed', reason: FAILED }, { jobId: `j${n}` }),
     );
@@ -100,60 +105,68 @@ describe('conclude', () => {
     ]);
   });
 
-  it('counts jobs that are plain success', async () => {
+  it('logs only the number of jobs if all succeeded', async () => {
     const { said } = await end([job({}, { jobId: 'a' }), job({}, { jobId: 'b' })]);
     expect(said).toEqual(['info: 2 jobs: 2 sent.']);
   });
 
-  it('without any job has nothing to announce', async () => {
+  it('logs nothing without jobs', async () => {
     const { exitCode, said } = await end([]);
     expect([exitCode, said]).toEqual([0, []]);
   });
 
-  it('tells the facts in the log where the outputs cannot be written, with one error', async () => {
-    const facts = (result: string) => `They are: result ${result}, delivery sent, status active`;
+  it('logs the outputs if they cannot be written, with a single error', async () => {
+    const outputsWith = (result: string) =>
+      `They are: result ${result}, delivery sent, status active`;
     const sent = await end([job({}, { record: ACTIVE })], { canWrite: false });
     expect(sent.exitCode).toBe(1);
-    expect(sent.said).toContain(`error: ${UNWRITABLE} ${facts('sent')}.`);
+    expect(sent.said).toContain(`error: ${UNWRITABLE} ${outputsWith('sent')}.`);
 
     const failed = job({ result: 'failed', reason: FAILED }, { record: ACTIVE });
     const { said } = await end([failed], { canWrite: false });
-    expect(said).toContain(`info: ${UNWRITABLE} ${facts('failed')}.`);
+    expect(said).toContain(`info: ${UNWRITABLE} ${outputsWith('failed')}.`);
     expect(said.filter((text) => text.startsWith('error'))).toEqual([
       'error (Agent failed): It failed.',
     ]);
   });
 });
 
-describe('what the comments show of other runs changes a job once more', () => {
-  const sure = job({ result: 'completed', confirmed: true }, { jobId: 'a', record: record() });
+describe('conclude updates a job if the comments show a later message of another run', () => {
+  const confirmed = job({ result: 'completed', confirmed: true }, { jobId: 'a', record: record() });
   const other = job({ result: 'completed', confirmed: true }, { jobId: 'b' });
-  const doubt = 'Another message was sent to it since.';
-  const unsure = { ...sure, turn: { ...sure.turn, confirmed: false, reason: [doubt] } };
+  const why = 'Another message was sent to it since.';
+  const unconfirmed = {
+    ...confirmed,
+    turn: { ...confirmed.turn, confirmed: false, reason: [why] },
+  };
 
   it.each<[string, string[]]>([
-    ['with a comment', ['https://github.com/c']],
-    ['with a comment that could not be written', []],
-  ])('in the outputs, the summary and a warning: %s', async (_, urls) => {
+    ['and the comment was written', ['https://github.com/c']],
+    ['and the comment could not be written', []],
+  ])('%s: in the outputs, the summary and a warning', async (_, urls) => {
     const { runtime, said, outputs, summaries } = stand();
-    const context = finished(runtime, [sure, other], { ...NO_COMMENT, urls, reviewed: [unsure] });
+    const context = finished(runtime, [confirmed, other], {
+      ...NO_COMMENT,
+      urls,
+      reviewed: [unconfirmed],
+    });
     expect(await conclude(context)).toBe(0);
     expect(said.filter((text) => !text.startsWith('info'))).toEqual([
-      `warning (Agent completed): 1 of 2 agent jobs completed, a: ${doubt}`,
+      `warning (Agent completed): 1 of 2 agent jobs completed, a: ${why}`,
     ]);
     expect(outputs).toMatchObject([
       { confirmed: 'true', reason: '', 'comment-url': '' },
-      { confirmed: 'false', reason: expect.stringContaining(doubt), 'comment-url': urls.join() },
+      { confirmed: 'false', reason: expect.stringContaining(why), 'comment-url': urls.join() },
     ]);
     expect(summaries).toEqual([expect.stringContaining('unconfirmed')]);
   });
 });
 
-it('a comment that could not be written stands in the summary', async () => {
+it('conclude adds a comment that could not be written to the summary', async () => {
   const { runtime, outputs, summaries } = stand();
-  const unwritten = { ...NO_COMMENT, unwritten: 'What it was to say.' };
+  const unwritten = { ...NO_COMMENT, unwritten: 'The text of the comment.' };
   await conclude(finished(runtime, [job({})], unwritten));
-  expect(summaries).toEqual([expect.stringContaining('What it was to say.')]);
+  expect(summaries).toEqual([expect.stringContaining('The text of the comment.')]);
   expect(outputs).toHaveLength(1);
 });
 
@@ -167,14 +180,14 @@ describe('crash', () => {
   it.each([
     ['an error', new RangeError('too deep'), 'RangeError: too deep'],
     ['an error without a stack', bare, 'TypeError: x is not a function'],
-    ['anything else', 'a thing', 'a thing'],
-  ])('by %s keeps what was known', (_, thrown, what) => {
+    ['a value that is not an error', 'a thing', 'a thing'],
+  ])('reports %s, and keeps the known outputs', (_, thrown, what) => {
     const { runtime, said, outputs } = stand();
     expect(crash(runtime, [job({}, { record: ACTIVE })], thrown)).toBe(1);
     expect(said[0]).toBe(`error (Unexpected error): ${PREFIX} ${what}`);
     expect(outputs).toMatchObject([{ result: 'error', delivery: 'sent', status: 'active' }]);
   });
-  it('shows the stack only to those who debug', () => {
+  it('logs the stack only as a debug message', () => {
     const { runtime, said } = stand();
     crash(runtime, [], new RangeError('too deep'));
     expect(said).toHaveLength(2);

@@ -22,7 +22,7 @@ const COMMENT = 'https://github.com/octo/agents/pull/7#issuecomment-1';
 const OWN_LINK =
   /^https:\/\/github\.com\/octo\/agents\/(?:actions\/runs\/1|pull\/1|pull\/7#issuecomment-1)$/;
 const FORBIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/u;
-/** The joiners, which scripts and emoji need, may stay. */
+/** Hidden characters, except the joiners that scripts and emoji need. */
 const HIDDEN = /(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/gu;
 
 const RECORD = record({
@@ -52,13 +52,13 @@ const LEDGER_FIELDS: Fields = {
   'the repository': (text) => comment(ledger({ source: { repository: text, ref: null } })),
   'the ref': (text) => comment(ledger({ source: { repository: 'octo/agents', ref: text } })),
   'the pull request link': (text) => comment(ledger({ prLink: checked(text) })),
-  'who asked': (text) => comment(ledger({}, { by: text })),
+  'the login of the requester': (text) => comment(ledger({}, { by: text })),
   'the prompt': (text) => comment(ledger({}, { prompt: text.slice(0, 1000) })),
   'the reason': (text) => comment(ledger({}, { reason: quoting(text) })),
   'the reason of several jobs': (text) => comment(fleet({ reason: quoting(text) })),
   'the id of several jobs': (text) => comment(fleet({}, text)),
   'the prompts of several jobs': (text) => comment(fleet({ prompt: text.slice(0, 1000) })),
-  'the prompt of a message that is sent': (text) =>
+  'the prompt of a message that is being sent': (text) =>
     comment(
       ledger({}, { prompt: text.slice(0, 1000), by: text, endedAt: null, delivery: 'sending' }),
     ),
@@ -81,7 +81,7 @@ const SUMMARY_FIELDS: Fields = {
     summary({ record: { ...RECORD, source: { repository: 'octo/agents', ref: text } } }),
   'the pull request link': (text) => summary({ record: { ...RECORD, prLink: checked(text) } }),
   'the reason': (text) => summary({ turn: { ...TURN, reason: quoting(text) } }),
-  'who asked': (text) => summary({ turn: { ...TURN, by: text } }),
+  'the login of the requester': (text) => summary({ turn: { ...TURN, by: text } }),
   'the reasons of several jobs': (text) =>
     summaryOf(
       ['a', 'b'].map((jobId) => stateWith({ jobId, turn: { ...TURN, reason: quoting(text) } })),
@@ -94,9 +94,9 @@ const SUMMARY_FIELDS: Fields = {
       problem: quoting(text),
       commentUrls: [COMMENT],
     }),
-  'the answer to a command': (text) =>
+  'the reply to a command': (text) =>
     renderProblem(quoting(text), { ...SITE, runId: '1', attempt: 1 }).replace(/^.*\n/, ''),
-  'a comment that was not written': (text) =>
+  'a comment that could not be written': (text) =>
     renderSummary({
       states: [state({ record: RECORD, turn: TURN })],
       commentUrls: [],
@@ -109,14 +109,18 @@ const SUMMARY_FIELDS: Fields = {
 
 let cases = 0;
 
-afterAll(() => console.info(`Forgeries: ${FORGERIES.length} texts, ${cases} cases in-process`));
+afterAll(() => console.info(`Forgeries: ${FORGERIES.length} texts in ${cases} cases, on src/`));
 
-function ledger(seen: Partial<JobRecord>, parts: Partial<Turn> = {}, id = RECORD.id): Ledger {
+function ledger(
+  recordParts: Partial<JobRecord>,
+  parts: Partial<Turn> = {},
+  id = RECORD.id,
+): Ledger {
   const turns = ['first', 'second'].map((mark) => ({ ...TURN, mark, ...parts }));
-  return { jobs: [{ id, record: { ...RECORD, ...seen }, turns }], trimmed: null };
+  return { jobs: [{ id, record: { ...RECORD, ...recordParts }, turns }], trimmed: null };
 }
 
-/** Jobs that have nothing in common, of which one has an earlier message. */
+/** Two jobs without common fields. One of them has an earlier message. */
 function fleet(parts: Partial<Turn>, id = RECORD.id): Ledger {
   const one = { ...TURN, ...parts };
   const jobs = [
@@ -131,11 +135,11 @@ function fleet(parts: Partial<Turn>, id = RECORD.id): Ledger {
 }
 
 function quoting(text: string): Reason {
-  return sentence`The service said: ${text}.`;
+  return sentence`The API said: ${text}.`;
 }
 
-function comment(of: Ledger): string {
-  return composeText(PROJECT, of, (known) => renderLedger(known, SITE));
+function comment(memory: Ledger): string {
+  return composeText(PROJECT, memory, (known) => renderLedger(known, SITE));
 }
 
 function stateWith(parts: Partial<JobState>): JobState {
@@ -162,18 +166,18 @@ function isOwn(href: string): boolean {
   return OWN_LINK.test(href);
 }
 
-/** Blank texts leave out what stands around them. Of a prompt only the beginning is kept. */
+/** The words around a blank text are omitted. Only the beginning of a prompt is kept. */
 function isShown(text: string): boolean {
   return code(text.slice(0, 1000).trim()) !== '';
 }
 
-/** Characters that move or hide what stands around them. */
+/** Characters that move or hide the text around them. */
 function hiddenIn(text: string): readonly string[] {
   return text.match(HIDDEN) ?? [];
 }
 
-/** The names of the texts with which something is wrong. */
-function wrong(problem: (text: string) => unknown): readonly unknown[] {
+/** The names of the texts with problems, and these problems. */
+function findProblems(problem: (text: string) => unknown): readonly unknown[] {
   return FORGERIES.flatMap(({ name, text }) => {
     cases += 1;
     const found = problem(text);
@@ -186,14 +190,14 @@ function changed(shown: Rendered, harmless: Rendered): readonly string[] {
   return shapeOf(shown) === shapeOf(harmless) ? [] : [shown.skeleton];
 }
 
-/** A prompt of several lines stands in a fence, and one that is new may stand below the heading. */
+/** Ignores two allowed differences: a fence for several lines, and a new prompt below the heading. */
 function shapeOf({ skeleton }: Rendered): string {
   return skeleton
     .replace(/<pre>(<code><\/code>)<\/pre>(?:\n<p><sub>Only the .*?<\/p>)?/g, '<p>$1</p>')
     .replace(/(asked the agent: .*?<\/p>\n)<p><code><\/code><\/p>\n/s, '$1');
 }
 
-/** What the first line and the data of a comment lack. An id that is none is never read back. */
+/** The damaged first line and data of a comment. Data with an invalid id is never read back. */
 function damagedIn(body: string, text: string): readonly unknown[] {
   const lines = body.split('\n');
   const read = readText(body, PROJECT);
@@ -207,13 +211,13 @@ function damagedIn(body: string, text: string): readonly unknown[] {
   return isWhole && isRead ? [] : [lines.at(0), lines.at(-1)?.slice(0, 200)];
 }
 
-describe('of every text, in each field of the comment', () => {
-  it.each(Object.entries(LEDGER_FIELDS))('%s holds nothing but code', (field, render) => {
+describe('the comment shows any text by others only as code, in', () => {
+  it.each(Object.entries(LEDGER_FIELDS))('%s', (field, render) => {
     const harmless = rendered(render(HARMLESS));
     expect(forgedIn(harmless, isOwn)).toEqual([]);
-    const found = wrong((text) => {
+    const found = findProblems((text) => {
       const markdown = render(text);
-      // The data is long, and `damagedIn` reads it.
+      // The data is long, and `damagedIn` checks it.
       const shown = rendered(markdown.replace(/(?<=\n<!-- ).*$/, 'data -->'));
       const comments = shown.comments.slice(1, -1);
       const hidden = [...hiddenIn(markdown), ...damagedIn(markdown, text)];
@@ -225,11 +229,11 @@ describe('of every text, in each field of the comment', () => {
   });
 });
 
-describe('of every text, in each field of the summary', () => {
-  it.each(Object.entries(SUMMARY_FIELDS))('%s holds nothing but code', (field, render) => {
+describe('the job summary shows any text by others only as code, in', () => {
+  it.each(Object.entries(SUMMARY_FIELDS))('%s', (field, render) => {
     const harmless = rendered(render(HARMLESS));
     expect(forgedIn(harmless, isOwn)).toEqual([]);
-    const found = wrong((text) => {
+    const found = findProblems((text) => {
       const markdown = render(text);
       const shown = rendered(markdown);
       const other =
@@ -240,17 +244,17 @@ describe('of every text, in each field of the summary', () => {
   });
 });
 
-describe('of every text, in the log', () => {
+describe('escapeCommands', () => {
   it.each<[string, (text: string) => string]>([
     ['alone', (text) => text],
-    ['in a sentence', (text) => `The service said "${text}".`],
-    ['after a line end', (text) => `The service said:\n${text}`],
+    ['in a sentence', (text) => `The API said "${text}".`],
+    ['after a line break', (text) => `The API said:\n${text}`],
     ['twice', (text) => `${text}${text}`],
     ['after a number sign', (text) => `#${text} ##${text}`],
     ['after a colon', (text) => `:${text}`],
     ['before a command', (text) => `${text}::error::forged ##[error]forged`],
-  ])('no command is left: %s', (_, quote) => {
-    const found = wrong((text) => {
+  ])('leaves no workflow command in any text %s', (_, quote) => {
+    const found = findProblems((text) => {
       const clean = escapeCommands(quote(text));
       const forbidden = FORBIDDEN.exec(clean) ?? [];
       const [, ...further] = clean.split('\n');
@@ -260,8 +264,8 @@ describe('of every text, in the log', () => {
     expect(found).toEqual([]);
   });
 
-  it('what is clean stays as it is', () => {
-    const found = wrong((text) => {
+  it('does not change a line that it has already escaped', () => {
+    const found = findProblems((text) => {
       const [line = ''] = escapeCommands(text).split('\n');
       return escapeCommands(line) === line || line.startsWith('  | ') ? [] : [line];
     });
@@ -271,7 +275,7 @@ describe('of every text, in the log', () => {
 
 type Answer = Extract<Exchange, { kind: 'answer' }>;
 
-const ANSWER: Answer = {
+const RESPONSE: Answer = {
   kind: 'answer',
   status: 400,
   contentType: 'application/json',
@@ -282,33 +286,33 @@ const ANSWER: Answer = {
   body: { kind: 'ok', value: '' },
 };
 
-function whole(json: unknown): Answer['body'] {
+function bodyOf(json: unknown): Answer['body'] {
   return { kind: 'ok', value: typeof json === 'string' ? json : JSON.stringify(json) };
 }
 
-const ANSWERS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {
-  error: (text) => ({ body: whole({ error: text }) }),
-  message: (text) => ({ body: whole({ message: text }) }),
-  'a body': (text) => ({ body: whole(text) }),
+const RESPONSE_PARTS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {
+  'the field error': (text) => ({ body: bodyOf({ error: text }) }),
+  'the field message': (text) => ({ body: bodyOf({ message: text }) }),
+  'the body': (text) => ({ body: bodyOf(text) }),
   'the content type': (text) => ({ contentType: text }),
   'the host of a redirect': (text) => ({ locationHost: text }),
-  'Retry-After': (text) => ({ retryAfter: [text] }),
+  'the header Retry-After': (text) => ({ retryAfter: [text] }),
 };
 const redact = (text: string): string => text;
 const STATUSES = [200, 301, 400, 401, 403, 404, 408, 409, 429, 451, 500, 502, 503, 504];
 
-describe('of every text, in each part of an answer', () => {
-  it.each(Object.entries(ANSWERS))('%s makes one line of plain text', (_, part) => {
-    const found = wrong((text) =>
+describe('explain quotes any text as one line of plain text, in', () => {
+  it.each(Object.entries(RESPONSE_PARTS))('%s', (_, part) => {
+    const found = findProblems((text) =>
       STATUSES.flatMap((status) => {
-        const exchange = { ...ANSWER, status, ...part(text) };
+        const exchange = { ...RESPONSE, status, ...part(text) };
         return (['send', 'poll'] as const).flatMap((doing) => {
           const context = { where: sentence`${'agent.example'}`, redact, clock: systemClock };
           const reason = explain(exchange, doing, false, context);
-          const said = reasonToText(reason);
-          const hidden = [...hiddenIn(said), ...(said.match(/[\n\t\u2028\u2029]/g) ?? [])];
-          const long = said.length > 700 ? [said.length] : [];
-          return [...parseCommands(escapeCommands(said)), ...hidden, ...long];
+          const line = reasonToText(reason);
+          const hidden = [...hiddenIn(line), ...(line.match(/[\n\t\u2028\u2029]/g) ?? [])];
+          const long = line.length > 700 ? [line.length] : [];
+          return [...parseCommands(escapeCommands(line)), ...hidden, ...long];
         });
       }),
     );
@@ -316,9 +320,9 @@ describe('of every text, in each part of an answer', () => {
   });
 });
 
-describe('of every text', () => {
-  it.each([1, 10, 200])('%i characters in a code span hold nothing else', (limit) => {
-    const found = wrong((text) => {
+describe('any text', () => {
+  it.each([1, 10, 200])('with %i characters stays inside a code span', (limit) => {
+    const found = findProblems((text) => {
       const shown = code(text, limit);
       const inTable = rendered(`| a |\n| --- |\n| ${shown} |`);
       const alone = rendered(shown);
@@ -334,11 +338,11 @@ describe('of every text', () => {
     expect(found).toEqual([]);
   });
 
-  it.each([1, 2, 10, 1000])('%i characters in a fence hold nothing else', (limit) => {
-    const found = wrong((text) => {
+  it.each([1, 2, 10, 1000])('with %i characters stays inside a fence', (limit) => {
+    const found = findProblems((text) => {
       const shown = rendered(`${fence(text, limit)}\n\nour own line`);
-      const own = shown.skeleton === '<pre><code></code></pre>\n<p>our own line</p>';
-      return [...forgedIn(shown, () => false), ...(own ? [] : [shown.skeleton])];
+      const isInside = shown.skeleton === '<pre><code></code></pre>\n<p>our own line</p>';
+      return [...forgedIn(shown, () => false), ...(isInside ? [] : [shown.skeleton])];
     });
     expect(found).toEqual([]);
   });

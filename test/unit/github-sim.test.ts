@@ -14,7 +14,7 @@ fragment comment on IssueComment {
 }
 fragment page on IssueCommentConnection { pageInfo { startCursor hasPreviousPage hasNextPage } }`;
 
-const PLACE = '$owner: String!, $name: String!, $number: Int!, $before: String';
+const VARIABLES = '$owner: String!, $name: String!, $number: Int!, $before: String';
 const PAGE = 'comments(last: 100, before: $before) { ...page }';
 const COMMENTS = `repository(owner: $owner, name: $name) { issueOrPullRequest(number: $number) {
   ... on Issue { ${PAGE} } ... on PullRequest { ${PAGE} }
@@ -25,9 +25,9 @@ const PAGE_FRAGMENT = `fragment page on IssueCommentConnection {
 const OWN = 'id body url viewerDidAuthor updatedAt';
 const HISTORY = 'userContentEdits(first: 100) { nodes { diff editedAt } }';
 
-/** A question after a conversation, with or without comments by their ids and with the histories. */
-function readOf({ nodes = true, history = false } = {}): string {
-  return `query (${PLACE}${nodes ? ', $ids: [ID!]!' : ''}) {
+/** The query of the product, with or without comments by their ids and with the edit histories. */
+function readQuery({ nodes = true, history = false } = {}): string {
+  return `query (${VARIABLES}${nodes ? ', $ids: [ID!]!' : ''}) {
     ${COMMENTS}
     ${nodes ? 'nodes(ids: $ids) { ...comment }' : ''}
   }
@@ -47,7 +47,7 @@ async function statusOf(...parameters: Parameters<typeof call>): Promise<number>
   return (await call(...parameters)).status;
 }
 
-function ask(github: GitHub, number: number, older: string | null = null) {
+function queryPage(github: GitHub, number: number, older: string | null = null) {
   return query(github, QUERY, { number, older });
 }
 
@@ -57,18 +57,18 @@ function query(github: GitHub, text: string, more: object) {
   return call(github, 'POST', '/graphql', body, 'Bearer');
 }
 
-/** What a question after conversation 7 and some comments brings. */
+/** The comments of conversation 7, and some comments by their ids. */
 async function read(github: GitHub, ids: readonly string[] = [], history = false) {
-  const text = readOf({ history });
-  const answer = await query(github, text, { number: 7, before: null, ids });
-  expect(answer.status).toBe(200);
+  const text = readQuery({ history });
+  const response = await query(github, text, { number: 7, before: null, ids });
+  expect(response.status).toBe(200);
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested here
-  const { data, errors } = (await answer.json()) as any;
+  const { data, errors } = (await response.json()) as any;
   return { listed: data.repository.issueOrPullRequest.comments.nodes, nodes: data.nodes, errors };
 }
 
-/** A clock that stands until it is set. */
-function handClock() {
+/** A clock that stands still until it is set. */
+function manualClock() {
   return {
     at: 1_000_400,
     now(): number {
@@ -81,9 +81,9 @@ describe('comments', () => {
   it('are created, read, changed and deleted', async () => {
     const issues = [{ number: 7, pullRequest: true }, { number: 8 }];
     await using github = await startGitHub({ issues, clock: { now: () => 1_000 } });
-    const answer = await call(github, 'POST', '~/issues/7/comments', { body: 'one' });
-    expect(answer.status).toBe(201);
-    const created = (await answer.json()) as { id: number };
+    const response = await call(github, 'POST', '~/issues/7/comments', { body: 'one' });
+    expect(response.status).toBe(201);
+    const created = (await response.json()) as { id: number };
     expect(created).toMatchObject({
       html_url: `https://github.com/octo/agents/pull/7#issuecomment-${created.id}`,
       user: { login: 'github-actions[bot]', id: 41_898_282, type: 'Bot' },
@@ -100,7 +100,7 @@ describe('comments', () => {
     expect(github.addComment(8, 'bob', 'hi').html_url).toContain('/octo/agents/issues/8#');
   });
 
-  it('come in pages by REST, the oldest first', async () => {
+  it('have REST pages that start with the oldest', async () => {
     const comments = [1, 2, 3, 4, 5].map((n) => ({ author: 'bob', body: String(n) }));
     await using github = await startGitHub({ issues: [{ number: 7, comments }] });
     const path = '~/issues/7/comments?per_page=2';
@@ -115,7 +115,7 @@ describe('comments', () => {
     expect(await last.json()).toMatchObject([{ body: '5', user: { login: 'bob', type: 'User' } }]);
   });
 
-  it('come in pages by GraphQL, from the newest on', async () => {
+  it('have GraphQL pages that start with the newest', async () => {
     const authors = ['github-actions[bot]', 'bob', 'bob'];
     const comments = authors.map((author) => ({ author, body: 'hello' }));
     await using github = await startGitHub({
@@ -123,9 +123,9 @@ describe('comments', () => {
     });
     const [oldest, , newest] = github.comments(7);
     const page = async (cursor: string | null) => {
-      const answer = await (await ask(github, 7, cursor)).json();
+      const response = await (await queryPage(github, 7, cursor)).json();
       // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested here
-      const found = (answer as any).data.repository.issueOrPullRequest;
+      const found = (response as any).data.repository.issueOrPullRequest;
       expect(found).toMatchObject({ __typename: 'PullRequest', locked: false });
       return found.comments;
     };
@@ -146,7 +146,7 @@ describe('comments', () => {
     expect(early.pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: true });
   });
 
-  it('are refused where GitHub refuses them', async () => {
+  it('are refused for the same reasons as by GitHub', async () => {
     const issues = [{ number: 7 }, { number: 9, locked: true }];
     await using github = await startGitHub({ issues });
     const write = (number: number, body: unknown) =>
@@ -157,7 +157,7 @@ describe('comments', () => {
     expect(await write(8, 'x')).toBe(404);
     expect(await write(9, 'x')).toBe(403);
     expect(github.comments(7)).toHaveLength(1);
-    expect(await (await ask(github, 8)).json()).toMatchObject({
+    expect(await (await queryPage(github, 8)).json()).toMatchObject({
       data: { repository: { issueOrPullRequest: null } },
       errors: [{ type: 'NOT_FOUND' }],
     });
@@ -170,45 +170,48 @@ describe('GraphQL', () => {
     { nodes: true, history: false },
     { nodes: false, history: true },
     { nodes: false, history: false },
-  ])('brings what is asked for and no more: $nodes, $history', async ({ nodes, history }) => {
-    const comments = [{ author: 'github-actions[bot]', body: 'one' }];
-    await using github = await startGitHub({
-      issues: [{ number: 7, comments }],
-      clock: handClock(),
-    });
-    const [comment] = github.comments(7);
-    const ids = [comment?.node_id];
-    const variables = { number: 7, before: null, ...(nodes && { ids }) };
-    const answer = await query(github, readOf({ nodes, history }), variables);
-    const found = {
-      id: comment?.node_id,
-      body: 'one',
-      url: comment?.html_url,
-      viewerDidAuthor: true,
-      updatedAt: '1970-01-01T00:16:40Z',
-      ...(history && { userContentEdits: { nodes: [] } }),
-    };
-    const pageInfo = { hasPreviousPage: false, startCursor: expect.any(String) };
-    expect(await answer.json()).toEqual({
-      data: {
-        repository: { issueOrPullRequest: { comments: { nodes: [found], pageInfo } } },
-        ...(nodes && { nodes: [found] }),
-      },
-    });
-  });
+  ])(
+    'returns the requested fields and no others: nodes $nodes, history $history',
+    async ({ nodes, history }) => {
+      const comments = [{ author: 'github-actions[bot]', body: 'one' }];
+      await using github = await startGitHub({
+        issues: [{ number: 7, comments }],
+        clock: manualClock(),
+      });
+      const [comment] = github.comments(7);
+      const ids = [comment?.node_id];
+      const variables = { number: 7, before: null, ...(nodes && { ids }) };
+      const response = await query(github, readQuery({ nodes, history }), variables);
+      const found = {
+        id: comment?.node_id,
+        body: 'one',
+        url: comment?.html_url,
+        viewerDidAuthor: true,
+        updatedAt: '1970-01-01T00:16:40Z',
+        ...(history && { userContentEdits: { nodes: [] } }),
+      };
+      const pageInfo = { hasPreviousPage: false, startCursor: expect.any(String) };
+      expect(await response.json()).toEqual({
+        data: {
+          repository: { issueOrPullRequest: { comments: { nodes: [found], pageInfo } } },
+          ...(nodes && { nodes: [found] }),
+        },
+      });
+    },
+  );
 
-  it('gives null and an error in the place of what is gone', async () => {
+  it('returns null and an error for a deleted comment', async () => {
     await using github = await startGitHub({ issues: [{ number: 7 }] });
     const [one, two] = [github.addComment(7, 'bob', 'one'), github.addComment(7, 'bob', 'two')];
     github.deleteComment(one.id);
     const { nodes, errors } = await read(github, [two.node_id, one.node_id, 'IC_none']);
     expect(nodes).toEqual([expect.objectContaining({ body: 'two' }), null, null]);
-    const gone = (index: number, id: string) => ({
+    const notFound = (index: number, id: string) => ({
       type: 'NOT_FOUND',
       path: ['nodes', index],
       message: `Could not resolve to a node with the global id of '${id}'.`,
     });
-    expect(errors).toEqual([gone(1, one.node_id), gone(2, 'IC_none')]);
+    expect(errors).toEqual([notFound(1, one.node_id), notFound(2, 'IC_none')]);
   });
 
   it.each([
@@ -233,17 +236,17 @@ describe('GraphQL', () => {
     ['{ viewer @defer(if: true) { login } }', /@defer/],
     ['subscription { viewer { login } }', /^Parse error on "subscription"$/],
     ['', /^A query attribute must be specified/],
-  ])('tells what is wrong with %s', async (text, message) => {
+  ])('explains the error in %s', async (text, message) => {
     await using github = await startGitHub();
-    const answer = await query(github, text, { ids: 'IC_1' });
+    const response = await query(github, text, { ids: 'IC_1' });
     const error = expect.objectContaining({ message: expect.stringMatching(message) });
-    expect(await answer.json()).toEqual({ errors: [error] });
+    expect(await response.json()).toEqual({ errors: [error] });
   });
 
   it.each([
     ['comments { totalCount }', 'MISSING_PAGINATION_BOUNDARIES'],
     ['comments(last: 101) { totalCount }', 'EXCESSIVE_PAGINATION'],
-  ])('insists on pages of some size: %s', async (field, type) => {
+  ])('refuses %s because of the page size', async (field, type) => {
     await using github = await startGitHub({ issues: [{ number: 7 }] });
     const text = `query ($owner: String!, $name: String!) { repository(owner: $owner, name: $name) {
       issueOrPullRequest(number: 7) { ... on Issue { ${field} } }
@@ -256,10 +259,10 @@ describe('GraphQL', () => {
     expect([nodes, errors]).toMatchObject([null, [{ type: 'ARGUMENT_LIMIT', path: ['nodes'] }]]);
   });
 
-  it('knows aliases, conditions and values in place', async () => {
+  it('supports aliases, conditions and inline values', async () => {
     await using github = await startGitHub({ issues: [{ number: 7 }] });
     const { node_id } = github.addComment(7, 'bob', 'one');
-    const text = `query Read($no: Boolean!) { # all that is not in our own questions
+    const text = `query Read($no: Boolean!) { # what the queries of the product do not use
       me: viewer { __typename login @skip(if: $no) ... @include(if: $no) { login } }
       node(id: "${node_id}") { ... on IssueComment { body } ... on Node { id } }
       node(id: "${node_id}") { ... on IssueComment { isMinimized @include(if: true) } }
@@ -272,14 +275,14 @@ describe('GraphQL', () => {
     });
   });
 
-  it('may be that of a host without histories', async () => {
+  it('refuses edit histories if it simulates a host without them', async () => {
     await using github = await startGitHub({
       issues: [{ number: 7 }],
       trouble: { lacks: ['userContentEdits'] },
     });
     const variables = { number: 7, before: null, ids: [] };
-    const answer = await query(github, readOf({ history: true }), variables);
-    expect(await answer.json()).toEqual({
+    const response = await query(github, readQuery({ history: true }), variables);
+    expect(await response.json()).toEqual({
       errors: [
         {
           path: ['fragment comment', 'userContentEdits'],
@@ -296,9 +299,9 @@ describe('GraphQL', () => {
   });
 });
 
-describe('histories', () => {
-  it('begin with the first edit, and go with the comment', async () => {
-    const clock = handClock();
+describe('edit histories', () => {
+  it('start with the first edit, and are deleted with the comment', async () => {
+    const clock = manualClock();
     await using github = await startGitHub({ issues: [{ number: 7 }], clock });
     const created = await call(github, 'POST', '~/issues/7/comments', { body: 'one' });
     const { id, node_id } = (await created.json()) as { id: number; node_id: string };
@@ -321,7 +324,7 @@ describe('histories', () => {
     expect(await history()).toEqual([second, two, one]);
 
     clock.at += 1_000;
-    // Whatever another run has written in the meantime is gone from the text, and stays here.
+    // What another run has written in the meantime is overwritten in the comment, but stays in the history.
     github.editComment(id, 'three');
     expect(await statusOf(github, 'PATCH', path, { body: 'four' })).toBe(200);
     const three = { diff: 'three', editedAt: third };
@@ -330,7 +333,7 @@ describe('histories', () => {
     expect(await statusOf(github, 'PATCH', path, { body: 'four' })).toBe(200);
     expect(await history()).toHaveLength(5);
 
-    const ends = async (field: string) => {
+    const editsOf = async (field: string) => {
       const text = `{ node(id: "${node_id}") { ... on IssueComment { edits: ${field} {
         nodes { diff } pageInfo { endCursor }
       } } } }`;
@@ -338,23 +341,23 @@ describe('histories', () => {
       const { edits } = ((await (await query(github, text, {})).json()) as any).data.node;
       return [edits.pageInfo.endCursor, ...edits.nodes.map(({ diff }: typeof one) => diff)];
     };
-    expect(await ends('userContentEdits(last: 2)')).toEqual([expect.any(String), 'two', 'one']);
-    const [cursor, ...newest] = await ends('userContentEdits(first: 2)');
+    expect(await editsOf('userContentEdits(last: 2)')).toEqual([expect.any(String), 'two', 'one']);
+    const [cursor, ...newest] = await editsOf('userContentEdits(first: 2)');
     expect(newest).toEqual(['four', 'three']);
     github.editComment(id, 'five');
-    const next = await ends(`userContentEdits(first: 1, after: "${cursor}")`);
+    const next = await editsOf(`userContentEdits(first: 1, after: "${cursor}")`);
     expect(next.slice(1)).toEqual(['two']);
 
     github.deleteComment(id);
     expect(await history()).toBe('NOT_FOUND');
   });
 
-  it('are kept of minimised comments as well', async () => {
+  it('are also kept for minimized comments', async () => {
     const comments = [{ author: 'bob', body: 'one', minimized: true }];
     await using github = await startGitHub({ issues: [{ number: 7, comments }] });
-    const [folded] = github.comments(7);
+    const [minimized] = github.comments(7);
     const other = github.addComment(7, 'bob', 'other');
-    expect([folded?.isMinimized, other.isMinimized]).toEqual([true, false]);
+    expect([minimized?.isMinimized, other.isMinimized]).toEqual([true, false]);
     github.minimizeComment(other.id);
     const path = `~/issues/comments/${other.id}`;
     expect(await statusOf(github, 'PATCH', path, { body: 'still written' })).toBe(200);
@@ -364,7 +367,7 @@ describe('histories', () => {
   });
 });
 
-it('answers with a permission as the real one does', async () => {
+it('returns a permission in the same form as GitHub', async () => {
   await using github = await startGitHub({
     collaborators: {
       Alice: { id: 1, permission: 'write', role_name: 'maintain' },
@@ -388,11 +391,11 @@ it('answers with a permission as the real one does', async () => {
   });
   expect(await get('bob')).toMatchObject({ role_name: 'helper', user: { permissions: none } });
   expect(await get('carol')).not.toHaveProperty('user.permissions');
-  const strange = '~/collaborators/github-actions%5Bbot%5D/permission';
-  expect(await statusOf(github, 'GET', strange)).toBe(404);
+  const unknown = '~/collaborators/github-actions%5Bbot%5D/permission';
+  expect(await statusOf(github, 'GET', unknown)).toBe(404);
 });
 
-it('takes reactions on issues and both kinds of comments, each once', async () => {
+it('accepts each reaction once, to issues and both kinds of comments', async () => {
   await using github = await startGitHub({ issues: [{ number: 7, pullRequest: true }] });
   const { id } = github.addComment(7, 'bob', '/agent go');
   const line = github.addReviewComment(7, 'bob', '/agent here');
@@ -414,23 +417,23 @@ it('takes reactions on issues and both kinds of comments, each once', async () =
   expect(await found.json()).toMatchObject({ user: { login: 'bob' } });
 });
 
-it('takes reactions back', async () => {
+it('removes reactions', async () => {
   const issues = [{ number: 7, pullRequest: true }];
   await using github = await startGitHub({ issues });
   const comment = github.addComment(7, 'bob', '/agent go');
   const line = github.addReviewComment(7, 'bob', '/agent here');
   for (const path of [`~/issues/comments/${comment.id}`, `~/pulls/comments/${line.id}`]) {
     const react = async () => {
-      const answer = await call(github, 'POST', `${path}/reactions`, { content: 'rocket' });
-      return { status: answer.status, ...((await answer.json()) as { id: number }) };
+      const response = await call(github, 'POST', `${path}/reactions`, { content: 'rocket' });
+      return { status: response.status, ...((await response.json()) as { id: number }) };
     };
     const { id, ...first } = await react();
     expect(first).toMatchObject({ status: 201, content: 'rocket' });
     expect(await react()).toMatchObject({ status: 200, id });
-    const takeBack = (number: number) => statusOf(github, 'DELETE', `${path}/reactions/${number}`);
-    expect(await takeBack(id + 1)).toBe(404);
-    expect(await takeBack(id)).toBe(204);
-    expect(await takeBack(id)).toBe(404);
+    const remove = (number: number) => statusOf(github, 'DELETE', `${path}/reactions/${number}`);
+    expect(await remove(id + 1)).toBe(404);
+    expect(await remove(id)).toBe(204);
+    expect(await remove(id)).toBe(404);
     expect(await react()).toMatchObject({ status: 201, id: id + 1 });
   }
   expect(github.reactions).toHaveLength(2);
@@ -440,18 +443,18 @@ it('takes reactions back', async () => {
   expect(await statusOf(github, 'POST', path, { content: 'rocket' })).toBe(404);
 });
 
-it('knows whose reaction it is', async () => {
+it('counts the reactions of each user separately', async () => {
   await using github = await startGitHub({ issues: [{ number: 7 }] });
   const { id } = github.addComment(7, 'bob', '/agent go');
-  const given = { subject: 'issue_comment', id } as const;
-  github.addReaction({ ...given, content: 'rocket', user: 'alice' });
-  github.addReaction({ ...given, content: 'eyes', user: 'github-actions[bot]' });
+  const reaction = { subject: 'issue_comment', id } as const;
+  github.addReaction({ ...reaction, content: 'rocket', user: 'alice' });
+  github.addReaction({ ...reaction, content: 'eyes', user: 'github-actions[bot]' });
   const react = (content: string) =>
     statusOf(github, 'POST', `~/issues/comments/${id}/reactions`, { content });
   expect([await react('rocket'), await react('eyes')]).toEqual([201, 200]);
 });
 
-it('tells nothing of whether a reaction to a review is new', async () => {
+it('does not show whether a reaction to a review is new', async () => {
   const react = async (github: GitHub) => {
     const text = `mutation ($id: ID!, $content: ReactionContent!) {
       addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
@@ -459,8 +462,8 @@ it('tells nothing of whether a reaction to a review is new', async () => {
     return (await query(github, text, { id: 'PRR_1', content: 'ROCKET' })).json();
   };
   await using github = await startGitHub();
-  const answer = { data: { addReaction: { clientMutationId: null } } };
-  expect([await react(github), await react(github)]).toEqual([answer, answer]);
+  const response = { data: { addReaction: { clientMutationId: null } } };
+  expect([await react(github), await react(github)]).toEqual([response, response]);
   const user = 'github-actions[bot]';
   expect(github.reactions).toEqual([{ subject: 'review', id: 'PRR_1', content: 'rocket', user }]);
   await using robot = await startGitHub({ readOnly: true });
@@ -470,14 +473,14 @@ it('tells nothing of whether a reaction to a review is new', async () => {
   });
 });
 
-it('knows the token, its identity and its limits', async () => {
+it('checks the token, and knows its identity and permissions', async () => {
   const issues = [{ number: 7, pullRequest: true, comments: [{ author: 'me', body: 'mine' }] }];
   await using robot = await startGitHub({ issues, readOnly: true });
   expect(await statusOf(robot, 'GET', '/user')).toBe(403);
   expect((await fetch(`${robot.apiUrl}/user`)).status).toBe(401);
   expect((await fetch(robot.graphqlUrl, { method: 'POST' })).status).toBe(401);
   expect(await statusOf(robot, 'POST', '~/issues/7/comments', { body: 'x' })).toBe(403);
-  expect((await ask(robot, 7)).status).toBe(200);
+  expect((await queryPage(robot, 7)).status).toBe(200);
   expect(robot.writes()).toMatchObject([{ status: 403 }]);
   expect(await statusOf(robot, 'GET', '~/pulls/7')).toBe(200);
   expect(await statusOf(robot, 'GET', '~/pulls/8')).toBe(404);
@@ -486,10 +489,10 @@ it('knows the token, its identity and its limits', async () => {
   const viewer = { login: 'me', id: 5, type: 'User' as const };
   await using person = await startGitHub({ viewer, graphql: false, issues });
   expect(await (await call(person, 'GET', '/user')).json()).toMatchObject({ login: 'me', id: 5 });
-  expect((await ask(person, 7)).status).toBe(404);
+  expect((await queryPage(person, 7)).status).toBe(404);
 });
 
-it('lets a script have the first say', async () => {
+it('sends a scripted reply instead of its own', async () => {
   await using github = await startGitHub({
     on: ({ path }) => (path === '/user' ? { fault: 'reset' } : { status: 502, body: 'bad' }),
   });
@@ -503,11 +506,11 @@ describe('trouble', () => {
   const create = (github: GitHub, body = 'new') =>
     call(github, 'POST', '~/issues/7/comments', { body });
 
-  it('answers late, after the call took effect', async () => {
+  it('delays the response, but not the effect of the call', async () => {
     await using github = await startGitHub({ issues, trouble: { latencyMs: 300 } });
     const startedAt = performance.now();
     let isAnswered = false;
-    const answer = create(github).finally(() => {
+    const response = create(github).finally(() => {
       isAnswered = true;
     });
     await vi.waitFor(() => expect(github.comments(7)).toHaveLength(2), {
@@ -515,7 +518,7 @@ describe('trouble', () => {
       timeout: 30_000,
     });
     expect(isAnswered).toBe(false);
-    expect((await answer).status).toBe(201);
+    expect((await response).status).toBe(201);
     // Timers may fire a millisecond early.
     expect(performance.now() - startedAt).toBeGreaterThan(290);
     await using quick = await startGitHub({ issues, trouble: { latencyMs: [1, 20] } });
@@ -525,12 +528,12 @@ describe('trouble', () => {
     ]);
   });
 
-  it('shows new comments in lists later, and by their ids at once', async () => {
-    const clock = handClock();
+  it('delays new comments in lists, but not by their ids', async () => {
+    const clock = manualClock();
     await using github = await startGitHub({ issues, clock, trouble: { listLagMs: 2_500 } });
     const { id, node_id } = (await (await create(github)).json()) as Comment;
     github.addComment(7, 'bob', 'of another run');
-    const seen = async () => {
+    const readAll = async () => {
       const page = await (await call(github, 'GET', '~/issues/7/comments')).json();
       const { listed, nodes } = await read(github, [node_id]);
       const single = (await (
@@ -540,16 +543,16 @@ describe('trouble', () => {
       expect(bodies(page)).toEqual(bodies(listed));
       return { listed: bodies(listed), byId: [...bodies(nodes), single.body] };
     };
-    expect(await seen()).toEqual({ listed: ['old'], byId: ['new', 'new'] });
+    expect(await readAll()).toEqual({ listed: ['old'], byId: ['new', 'new'] });
     clock.at += 2_499;
     github.editComment(id, 'edited');
-    expect(await seen()).toEqual({ listed: ['old'], byId: ['edited', 'edited'] });
+    expect(await readAll()).toEqual({ listed: ['old'], byId: ['edited', 'edited'] });
     clock.at += 1;
     const listed = ['old', 'edited', 'of another run'];
-    expect(await seen()).toEqual({ listed, byId: ['edited', 'edited'] });
+    expect(await readAll()).toEqual({ listed, byId: ['edited', 'edited'] });
   });
 
-  it('loses answers of calls that took effect', async () => {
+  it('loses responses of calls that took effect', async () => {
     await using github = await startGitHub({
       issues,
       trouble: { loses: ({ name, nth }) => name === 'POST issues/#/comments' && nth === 2 },
@@ -561,8 +564,8 @@ describe('trouble', () => {
     expect(github.writes().map(({ status }) => status)).toEqual([201, null, 201]);
   });
 
-  it('refuses for a while, on call or after too many texts', async () => {
-    const clock = handClock();
+  it('limits the rate as scripted, or after too many comments', async () => {
+    const clock = manualClock();
     await using github = await startGitHub({
       issues,
       clock,
@@ -571,13 +574,13 @@ describe('trouble', () => {
         textLimit: { most: 2, withinMs: 60_000 },
       },
     });
-    const refused = async (answer: Response) => {
-      const { message } = (await answer.json()) as { message: string };
-      expect([answer.status, message]).toEqual([
+    const refused = async (response: Response) => {
+      const { message } = (await response.json()) as { message: string };
+      expect([response.status, message]).toEqual([
         403,
         expect.stringMatching(/secondary rate limit/),
       ]);
-      return Number(answer.headers.get('retry-after'));
+      return Number(response.headers.get('retry-after'));
     };
     expect(await refused(await create(github))).toBe(60);
     const { id } = (await (await create(github)).json()) as Comment;
@@ -594,7 +597,7 @@ describe('trouble', () => {
     expect(github.comments(7).map(({ body }) => body)).toEqual(['old', 'two', 'later']);
   });
 
-  it('lets others act just before a call takes effect', async () => {
+  it('lets other runs act just before a call takes effect', async () => {
     await using github = await startGitHub({
       issues,
       trouble: {
@@ -664,7 +667,7 @@ describe('events', () => {
     events.workflowRun({ pullRequests: [7] }),
     events.mergeGroup({ number: 7 }),
     events.event('repository_dispatch', 'nudge', { client_payload: { job: 'job_1' } }),
-  ])('$name is of our repository alone', ({ payload }) => {
+  ])('$name names only our repository', ({ payload }) => {
     expect(payload.repository).toMatchObject({
       full_name: 'octo/agents',
       name: 'agents',
@@ -673,7 +676,7 @@ describe('events', () => {
     expect(JSON.stringify(payload)).not.toMatch(/Codertocat\/Hello-World|octo-org\/octo-repo/);
   });
 
-  it('have what the examples lack', () => {
+  it('have properties that GitHub’s examples lack', () => {
     const bob = { login: 'bob', id: 2, type: 'User' } as const;
     const sender = events.DEPENDABOT;
     const comment = { number: 7, body: '/agent go', author: bob, id: 55, viaApp: true, sender };

@@ -1,4 +1,4 @@
-// Runs on the simulated GitHub, in time that stands still while GitHub is at work.
+// Runs against the simulated GitHub. Time stands still while a request to it is open.
 
 import {
   type GitHubOptions as ClientOptions,
@@ -13,31 +13,31 @@ import {
   startGitHub,
 } from '../sim/github/server.ts';
 
-/** A conversation that is there unless a test says otherwise. */
+/** The conversation that exists by default. */
 export const NUMBER = 7;
 export const ACTIONS = 'github-actions[bot]';
 
 export interface GitHubSimulation extends AsyncDisposable {
   readonly github: SimulatedGitHub;
   readonly clock: VirtualClock;
-  /** What a client is made with. */
+  /** The options of a client. */
   readonly connection: ClientOptions;
-  /** A client of its own. */
+  /** Creates another client. */
   connect(): Promise<GitHub>;
   /** Lets time pass until the work is done. */
   drive<T>(work: Promise<T>): Promise<T>;
-  /** Lets so many milliseconds pass. */
+  /** Lets this many milliseconds pass. */
   pass(ms: number): Promise<void>;
-  /** Seconds since the beginning. */
+  /** Seconds since the start. */
   seconds(): number;
   /** The names of all calls so far. */
   names(): readonly string[];
 }
 
-/** Looks at a call for which it is taken to wait for nothing but time: GitHub does not answer it. */
-const PATIENCE = 300;
-/** The same where the simulated GitHub lets all calls hang. */
-const PATIENCE_WITH_HANGING = 20;
+/** After this many checks, an open call is taken to hang: only time can end it. */
+const CHECKS_UNTIL_HANGING = 300;
+/** The same if the simulated GitHub certainly lets all open calls hang. */
+const CHECKS_IF_ALL_HANG = 20;
 
 export async function simulateGitHub(options: GitHubOptions = {}): Promise<GitHubSimulation> {
   const clock = virtualClock(0);
@@ -46,24 +46,24 @@ export async function simulateGitHub(options: GitHubOptions = {}): Promise<GitHu
     clock: clock.seen,
     ...options,
   });
-  let underWay = 0;
-  let looks = 0;
+  let openCalls = 0;
+  let checks = 0;
 
-  async function busy<T>(work: Promise<T>): Promise<T> {
-    underWay += 1;
-    looks = 0;
+  async function counted<T>(call: Promise<T>): Promise<T> {
+    openCalls += 1;
+    checks = 0;
     try {
-      return await work;
+      return await call;
     } finally {
-      underWay -= 1;
-      looks = 0;
+      openCalls -= 1;
+      checks = 0;
     }
   }
 
-  function isBusy(asked: number): boolean {
-    looks = asked === 0 ? 0 : looks + 1;
-    const most = hanging.size >= underWay ? PATIENCE_WITH_HANGING : PATIENCE;
-    return underWay > 0 && looks < most;
+  function isBusy(checksSinceTimePassed: number): boolean {
+    checks = checksSinceTimePassed === 0 ? 0 : checks + 1;
+    const most = hanging.size >= openCalls ? CHECKS_IF_ALL_HANG : CHECKS_UNTIL_HANGING;
+    return openCalls > 0 && checks < most;
   }
 
   const { signal } = new AbortController();
@@ -79,15 +79,15 @@ export async function simulateGitHub(options: GitHubOptions = {}): Promise<GitHu
     clock,
     connection,
     async connect() {
-      const client = await busy(connectOnce(connection)());
+      const client = await counted(connectOnce(connection)());
       return {
-        readComments: (...given) => busy(client.readComments(...given)),
-        createComment: (...given) => busy(client.createComment(...given)),
-        updateComment: (...given) => busy(client.updateComment(...given)),
-        deleteComment: (...given) => busy(client.deleteComment(...given)),
-        react: (...given) => busy(client.react(...given)),
-        removeReaction: (...given) => busy(client.removeReaction(...given)),
-        collaborator: (...given) => busy(client.collaborator(...given)),
+        readComments: (...given) => counted(client.readComments(...given)),
+        createComment: (...given) => counted(client.createComment(...given)),
+        updateComment: (...given) => counted(client.updateComment(...given)),
+        deleteComment: (...given) => counted(client.deleteComment(...given)),
+        react: (...given) => counted(client.react(...given)),
+        removeReaction: (...given) => counted(client.removeReaction(...given)),
+        collaborator: (...given) => counted(client.collaborator(...given)),
       };
     },
     drive: (work) => clock.drive(work, isBusy),

@@ -5,6 +5,7 @@ import {
   contains,
   EMPTY,
   findJob,
+  followsClosely,
   intersect,
   isOvertaken,
   isSameOrOlderRun,
@@ -347,6 +348,44 @@ describe('isOvertaken', () => {
     ],
   ])('%s', (_, one, two, expected) => {
     expect(isOvertaken(one, [two, one])).toBe(expected);
+  });
+});
+
+describe('followsClosely', () => {
+  const MINUTE = 60_000;
+  const own = turn({ startedAt: START + HOUR - 1, sentAt: START + HOUR });
+  const other = (sentAt: number | null, parts: Partial<Turn> = {}): Turn =>
+    turn({ mark: 'other', sentAt, result: 'sent', endedAt: sentAt, ...parts });
+
+  it.each<[string, Turn, boolean]>([
+    ['itself', own, false],
+    ['what was sent less than a minute before', other(START + HOUR - MINUTE + 1), true],
+    ['nothing that was sent a minute before', other(START + HOUR - MINUTE), false],
+    ['nothing that was sent since', other(START + HOUR + 1), false],
+    ['none that was not sent', other(START + HOUR - 2, { delivery: 'not-sent' }), false],
+    [
+      'none whose end was seen before it began',
+      other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR - 2 }),
+      false,
+    ],
+    [
+      'one whose end was seen later',
+      other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR }),
+      true,
+    ],
+    ['one that is still worked on', other(START + HOUR - 9, { endedAt: null }), true],
+    [
+      'one that was announced',
+      other(null, { delivery: 'sending', startedAt: START + HOUR - 9 }),
+      true,
+    ],
+    [
+      'one whose fate is not known',
+      other(null, { delivery: 'unknown', endedAt: START + HOUR - 9 }),
+      true,
+    ],
+  ])('%s', (_, one, expected) => {
+    expect(followsClosely(own, [one, own])).toBe(expected);
   });
 });
 
