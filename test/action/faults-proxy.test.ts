@@ -55,7 +55,7 @@ function withProxy(
   };
 }
 
-/** A step whose API has a name that only the proxy can resolve. */
+/** A step with a base URL that only the proxy can resolve. */
 function resolvedByProxy(
   tls: () => Promise<object>,
   { env = {}, ...more }: { env?: Env; onRequest?: () => ReturnType<typeof answer> } = {},

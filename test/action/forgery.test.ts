@@ -153,7 +153,7 @@ function bodies({ writes }: Simulation['github']): readonly string[] {
   return writes().flatMap(({ body }) => JSON.parse(body).body ?? []);
 }
 
-/** A step whose event and context have a text in each field that strangers can set. */
+/** A step with a text in each field of its event and context that strangers can set. */
 function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step']> {
   const { name, payload } = pullRequest({ number: PULL });
   const [login, title, body, label] = [text(0), text(1), text(2), text(3)];

@@ -214,7 +214,7 @@ describe.concurrent('with a missing value', () => {
   });
 });
 
-describe.concurrent('a pull request whose runs get no secrets', () => {
+describe.concurrent('a pull request without access to secrets', () => {
   it.each<[string, WebhookEvent]>([
     ['from a fork', pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY })],
     ['from a fork of a writer', pullRequest({ number: PULL, fork: 'alice/agents' })],
@@ -233,7 +233,7 @@ describe.concurrent('a pull request whose runs get no secrets', () => {
     ['from a branch', pullRequest({ number: PULL })],
     ['from a branch, by a bot', pullRequest({ number: PULL, sender: RENOVATE })],
     ['from a fork, pull_request_target', pullRequest({ number: PULL, fork: null, target: true })],
-  ])('fails instead if its runs get secrets but api-key is empty: %s', async (_, event) => {
+  ])('fails instead if it has access but api-key is empty: %s', async (_, event) => {
     const { result, sim } = await run({ 'api-key': '' }, event);
     expectError(result, sim, 'api-key is empty');
   });
