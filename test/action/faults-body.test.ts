@@ -1,7 +1,16 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
-import { DONE, DOUBTFUL, type Fault, play, type Row, SENT, SILENT, TOLD } from './faults.ts';
+import {
+  COMPLETED,
+  type Fault,
+  type Row,
+  SENT,
+  SILENT,
+  testFaults,
+  UNKNOWN,
+  WITH_COMMENT,
+} from './faults.ts';
 import { JOB, KEY, TOKEN } from './scenario.ts';
 
 const RECORD = {
@@ -31,26 +40,26 @@ function raw(behaviour: Behaviour, more: Fault = {}): Row[1] {
   });
 }
 
-/** Delivered, and the warning says what was wrong with the answer. */
-const odd = (words: RegExp) => ({
+/** The message is sent, and a warning says what is wrong with the response. */
+const warned = (words: RegExp) => ({
   ...SENT,
   warns: [new RegExp(`^The API accepted the message \\(200\\), but returned .*${words.source}`)],
 });
 
-describe('a body that is no record, after a status and type that are the service’s', () => {
-  const schema = odd(/not a job record/);
-  play([
-    ['invalid JSON', body(`{"id": "${CANARY}`), odd(/invalid JSON \(19 bytes\)/)],
+describe('warns if a successful response of the API contains', () => {
+  const notARecord = warned(/not a job record/);
+  testFaults([
+    ['invalid JSON', body(`{"id": "${CANARY}`), warned(/invalid JSON \(19 bytes\)/)],
     [
-      'JSON with something behind it',
+      'JSON with text after it',
       body(`${JSON.stringify(RECORD)} ${CANARY}`),
-      odd(/invalid JSON/),
+      warned(/invalid JSON/),
     ],
-    ['two records', body(JSON.stringify(RECORD).repeat(2)), odd(/invalid JSON/)],
-    ['HTML that calls itself JSON', body(`<html>${CANARY}`), odd(/invalid JSON/)],
-    ['JSON with comments', body(`/* ${CANARY} */ {}`), odd(/invalid JSON/)],
-    ['white space', body(' \n '), odd(/invalid JSON/)],
-    ['a NUL', body('\0'), odd(/invalid JSON/)],
+    ['two records', body(JSON.stringify(RECORD).repeat(2)), warned(/invalid JSON/)],
+    ['HTML with the type of JSON', body(`<html>${CANARY}`), warned(/invalid JSON/)],
+    ['JSON with comments', body(`/* ${CANARY} */ {}`), warned(/invalid JSON/)],
+    ['white space', body(' \n '), warned(/invalid JSON/)],
+    ['a NUL character', body('\0'), warned(/invalid JSON/)],
     ...[
       '[]',
       'null',
@@ -60,24 +69,32 @@ describe('a body that is no record, after a status and type that are the service
       '{}',
       '{"id":1,"status":"active"}',
       `[${JSON.stringify(RECORD)}]`,
-    ].map((text): Row => [`the JSON ${text}`, body(text), schema]),
-    ['a megabyte of brackets', body('['.repeat(2 ** 20)), odd(/invalid JSON/)],
-    ['a megabyte of nesting', body('['.repeat(2 ** 19) + ']'.repeat(2 ** 19)), odd(/JSON/)],
-    ['broken UTF-8', body(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])), odd(/not UTF-8/)],
-    ['overlong UTF-8', body(Buffer.from([0xc0, 0xaf])), odd(/not UTF-8/)],
-    ['a surrogate in UTF-8', body(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), odd(/not UTF-8/)],
-    ['UTF-16', body(Buffer.from(`\ufeff${JSON.stringify(RECORD)}`, 'utf16le')), odd(/not UTF-8/)],
+    ].map((text): Row => [`the JSON ${text}`, body(text), notARecord]),
+    ['a megabyte of brackets', body('['.repeat(2 ** 20)), warned(/invalid JSON/)],
+    ['a megabyte of nesting', body('['.repeat(2 ** 19) + ']'.repeat(2 ** 19)), warned(/JSON/)],
+    ['invalid UTF-8', body(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])), warned(/not UTF-8/)],
+    ['overlong UTF-8', body(Buffer.from([0xc0, 0xaf])), warned(/not UTF-8/)],
+    [
+      'a surrogate in UTF-8',
+      body(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])),
+      warned(/not UTF-8/),
+    ],
+    [
+      'UTF-16',
+      body(Buffer.from(`\ufeff${JSON.stringify(RECORD)}`, 'utf16le')),
+      warned(/not UTF-8/),
+    ],
   ]);
 });
 
-describe('a body in an encoding that was not asked for is not decoded', () => {
+describe('does not decode a body with the content encoding', () => {
   const text = Buffer.from(JSON.stringify(RECORD));
   const encoded = (encoding: string, bytes: Buffer): Row => [
     encoding,
     body(bytes, { ...TYPE, 'content-encoding': encoding }),
-    odd(/content encoding that was not requested/),
+    warned(/content encoding that was not requested/),
   ];
-  play([
+  testFaults([
     encoded('gzip', gzipSync(text)),
     encoded('x-gzip', gzipSync(text)),
     encoded('GZIP', gzipSync(text)),
@@ -87,30 +104,38 @@ describe('a body in an encoding that was not asked for is not decoded', () => {
     encoded('gzip, gzip', gzipSync(gzipSync(text))),
     encoded('identity, gzip', gzipSync(text)),
     encoded('rot13', text),
-    ['identity', body(text, { ...TYPE, 'content-encoding': 'identity' }), SENT],
+    ['identity, which it reads', body(text, { ...TYPE, 'content-encoding': 'identity' }), SENT],
     [
-      'gzip, of a type that is not JSON',
+      'gzip, with a type that is not JSON',
       body(gzipSync(text), { 'content-type': 'text/html', 'content-encoding': 'gzip' }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
   ]);
 });
 
-describe('a body that is broken off, or never ends', () => {
+describe('reads at most 1 MiB, for at most 60 s, of a body that is', () => {
   const start = head(200, { ...TYPE, 'content-length': 500 });
   const chunks = head(200, { ...TYPE, 'transfer-encoding': 'chunked' });
-  const patient = { atLeastMs: 60_000, withinMs: 62_000 };
-  play([
-    ['too short, then the end', raw(answer(`${start}{"id":`, 'end')), odd(/\w/)],
-    ['too short, then a reset', raw(answer(`${start}{"id":`, 'reset')), odd(/\w/)],
+  const minute = { atLeastMs: 60_000, withinMs: 62_000 };
+  testFaults([
+    ['too short, and the connection ends', raw(answer(`${start}{"id":`, 'end')), warned(/\w/)],
     [
-      'too short, then nothing',
-      raw(answer(`${start}{"id":`, 'hang'), SILENT),
-      { ...odd(/60 s/), ...patient },
+      'too short, and the connection is reset',
+      raw(answer(`${start}{"id":`, 'reset')),
+      warned(/\w/),
     ],
-    ['nothing at all', raw(answer(start, 'hang'), SILENT), { ...odd(/60 s/), ...patient }],
     [
-      'in drips',
+      'too short, and the connection hangs',
+      raw(answer(`${start}{"id":`, 'hang'), SILENT),
+      { ...warned(/60 s/), ...minute },
+    ],
+    [
+      'missing, and the connection hangs',
+      raw(answer(start, 'hang'), SILENT),
+      { ...warned(/60 s/), ...minute },
+    ],
+    [
+      'sent one byte at a time',
       raw(
         {
           kind: 'drip',
@@ -120,10 +145,10 @@ describe('a body that is broken off, or never ends', () => {
         },
         SILENT,
       ),
-      { ...odd(/60 s/), ...patient },
+      { ...warned(/60 s/), ...minute },
     ],
     [
-      'in drips, and the wait goes on',
+      'sent one byte at a time, with wait',
       async (use) => ({
         ...SILENT,
         with: { wait: true },
@@ -138,18 +163,26 @@ describe('a body that is broken off, or never ends', () => {
           }),
         ),
       }),
-      { ...DONE, warns: odd(/60 s/).warns, atLeastMs: 60_000, withinMs: 90_000 },
+      { ...COMPLETED, warns: warned(/60 s/).warns, atLeastMs: 60_000, withinMs: 90_000 },
     ],
-    ['in chunks, one of no size', raw(answer(`${chunks}zz\r\n{}\r\n0\r\n\r\n`)), odd(/\w/)],
-    ['in chunks, one of a negative size', raw(answer(`${chunks}-1\r\n{}\r\n0\r\n\r\n`)), odd(/\w/)],
     [
-      'in chunks, one of a gigantic size',
+      'in chunks, one with an invalid size',
+      raw(answer(`${chunks}zz\r\n{}\r\n0\r\n\r\n`)),
+      warned(/\w/),
+    ],
+    [
+      'in chunks, one with a negative size',
+      raw(answer(`${chunks}-1\r\n{}\r\n0\r\n\r\n`)),
+      warned(/\w/),
+    ],
+    [
+      'in chunks, one with a gigantic size',
       raw(answer(`${chunks}${'f'.repeat(40)}\r\n{}\r\n0\r\n\r\n`)),
-      odd(/\w/),
+      warned(/\w/),
     ],
-    ['in chunks, without the last', raw(answer(`${chunks}2\r\n{}\r\n`, 'end')), odd(/\w/)],
+    ['in chunks, without the last one', raw(answer(`${chunks}2\r\n{}\r\n`, 'end')), warned(/\w/)],
     [
-      'in chunks, with trailers without end',
+      'in chunks, with endless trailers',
       raw({
         kind: 'flood',
         bytes: `${chunks}0\r\n`,
@@ -157,26 +190,30 @@ describe('a body that is broken off, or never ends', () => {
         times: 1000,
         ending: 'end',
       }),
-      odd(/\w/),
+      warned(/\w/),
     ],
-    ['longer than announced', raw(answer(whole(200, RECORD).toString() + CANARY)), SENT],
+    ['longer than its Content-Length', raw(answer(whole(200, RECORD).toString() + CANARY)), SENT],
     [
-      'a gigabyte, announced',
+      'a gigabyte, with a Content-Length',
       flooded(head(200, { ...TYPE, 'content-length': GIB })),
-      odd(/more than 1048576 bytes/),
+      warned(/more than 1048576 bytes/),
     ],
-    ['a gigabyte, until the end', flooded(head(200, TYPE)), odd(/more than 1048576 bytes/)],
-    ['a gigabyte of HTML', flooded(head(200, { 'content-type': 'text/html' })), DOUBTFUL],
-    ['a gigabyte behind a 500', flooded(head(500, TYPE)), { ...DOUBTFUL, error: /answered 500/ }],
     [
-      'a gigabyte behind a 204',
+      'a gigabyte, until the connection ends',
+      flooded(head(200, TYPE)),
+      warned(/more than 1048576 bytes/),
+    ],
+    ['a gigabyte of HTML', flooded(head(200, { 'content-type': 'text/html' })), UNKNOWN],
+    ['a gigabyte after a 500', flooded(head(500, TYPE)), { ...UNKNOWN, error: /answered 500/ }],
+    [
+      'a gigabyte after a 204',
       flooded(head(204, TYPE)),
       { ...SENT, warns: [/\(204\).*an empty body/] },
     ],
   ]);
 });
 
-/** Endless for all that the step does; the server sends no more once the step has gone. */
+/** Sends a gigabyte, and checks that the step closes the connection much earlier. */
 function flooded(bytes: string): Row[1] {
   const chunk = Buffer.alloc(2 ** 20, ' ');
   return async (use) => {
@@ -187,69 +224,69 @@ function flooded(bytes: string): Row[1] {
   };
 }
 
-describe('headers that no two servers would read alike', () => {
+describe('reports an unknown delivery if the response has ambiguous or invalid headers:', () => {
   const text = JSON.stringify(RECORD);
   const headers = (more: Parameters<typeof head>[1]) =>
     raw(answer(head(200, { ...TYPE, ...more }) + text, 'end'));
-  // Whoever parses strictly never comes to a status: nothing is known of the message.
-  play([
-    ['two lengths', headers({ 'content-length': ['2', String(text.length)] }), DOUBTFUL],
+  // The strict parser rejects these responses before it reads the status.
+  testFaults([
+    ['two lengths', headers({ 'content-length': ['2', String(text.length)] }), UNKNOWN],
     [
       'two equal lengths',
       headers({ 'content-length': [String(text.length), String(text.length)] }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
       'a length and chunks',
       headers({ 'content-length': text.length, 'transfer-encoding': 'chunked' }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
-    ['a length that is none', headers({ 'content-length': 'x' }), DOUBTFUL],
-    ['a negative length', headers({ 'content-length': '-1' }), DOUBTFUL],
-    ['a gigantic length', headers({ 'content-length': '9'.repeat(30) }), DOUBTFUL],
-    ['a header name with a space', headers({ 'bad name': 'x' }), DOUBTFUL],
+    ['a length that is not a number', headers({ 'content-length': 'x' }), UNKNOWN],
+    ['a negative length', headers({ 'content-length': '-1' }), UNKNOWN],
+    ['a gigantic length', headers({ 'content-length': '9'.repeat(30) }), UNKNOWN],
+    ['a header name with a space', headers({ 'bad name': 'x' }), UNKNOWN],
     [
       'a header without a colon',
       raw(answer(`HTTP/1.1 200 OK\r\nnonsense\r\n\r\n${text}`, 'end')),
-      DOUBTFUL,
+      UNKNOWN,
     ],
-    ['a header of a megabyte', headers({ 'x-large': 'x'.repeat(2 ** 20) }), DOUBTFUL],
+    ['a header of a megabyte', headers({ 'x-large': 'x'.repeat(2 ** 20) }), UNKNOWN],
     [
       'ten thousand headers',
       headers({ 'x-many': Array.from({ length: 10_000 }, () => 'y'.repeat(100)) }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
-      'a reason of a megabyte',
+      'a reason phrase of a megabyte, which is ignored',
       raw(answer(`HTTP/1.1 200 ${'x'.repeat(2 ** 20)}\r\n\r\n`, 'end')),
       { ...SENT, warns: [/\(200\), but returned an empty body/] },
     ],
-    ['headers of a size within the limit', headers({ 'x-large': 'x'.repeat(40_000) }), SENT],
+    ['a header of 40 KB, which is accepted', headers({ 'x-large': 'x'.repeat(40_000) }), SENT],
   ]);
 });
 
-describe('an answer of another origin is not taken for the service’s', () => {
+describe('does not accept as a response of the API', () => {
   const portal = '<html><title>Log in</title></html>';
-  play([
+  testFaults([
     [
       'HTML',
       body(portal, { 'content-type': 'text/html' }),
-      { ...DOUBTFUL, error: /proxy or captive portal.*not sent again\./ },
+      { ...UNKNOWN, error: /proxy or captive portal.*not sent again\./ },
     ],
-    ['HTML without a type', body(portal, {}), DOUBTFUL],
-    ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), DOUBTFUL],
+    ['HTML without a type', body(portal, {}), UNKNOWN],
+    ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), UNKNOWN],
     [
-      'a record of an odd type',
+      'a record of an unusual type',
       body(RECORD, { 'content-type': `x\u00e9${'y'.repeat(500)}` }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
-      'a record of a type like JSON',
+      'a record of a type similar to JSON',
       body(RECORD, { 'content-type': 'application/jsonp' }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
-      'HTML, and the job turns active',
+      'HTML, until the job becomes active',
       {
         agent: {
           onPost: () => ({
@@ -261,10 +298,10 @@ describe('an answer of another origin is not taken for the service’s', () => {
         },
         with: { wait: true },
       },
-      { ...DONE, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
+      { ...COMPLETED, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
-      'HTML, and the job shows nothing',
+      'HTML, if the job shows no evidence of the message',
       {
         agent: {
           onPost: () => ({
@@ -276,23 +313,23 @@ describe('an answer of another origin is not taken for the service’s', () => {
         },
         with: { wait: true },
       },
-      { ...DOUBTFUL, withinMs: 40_000 },
+      { ...UNKNOWN, withinMs: 40_000 },
     ],
   ]);
 });
 
-describe('a record in another dress is a record', () => {
+describe('accepts a record', () => {
   const hostile = [
     `{"id":"${JOB}","status":"active","__proto__":{"polluted":1,"status":"failed"}}`,
     `{"id":"${JOB}","status":"active","constructor":{"prototype":{"polluted":1}}}`,
     `{"__proto__":null,"id":"${JOB}","status":"active","toString":1,"hasOwnProperty":2}`,
   ];
   const active: Fault['also'] = (result) => expect(result.outputs.status).toBe('active');
-  play([
+  testFaults([
     ['with a byte order mark', body(`\ufeff${JSON.stringify(RECORD)}`), SENT],
     ['without a type', body(RECORD, {}), SENT],
     [
-      'of a type in capitals',
+      'of a type in upper case',
       body(RECORD, { 'content-type': 'Application/JSON;charset=UTF-8' }),
       SENT,
     ],
@@ -302,7 +339,7 @@ describe('a record in another dress is a record', () => {
       SENT,
     ],
     [
-      'with nothing but its id',
+      'with only its id',
       body({ id: JOB }),
       { ...SENT, warns: [/status that this action does not know/] },
     ],
@@ -311,7 +348,7 @@ describe('a record in another dress is a record', () => {
       body({ id: JOB, status: 'active', prLink: 1, model: [], source: 'x', createdAt: {} }),
       SENT,
     ],
-    ['with many more fields', body({ ...RECORD, x: { y: [CANARY] }, results: null, '': 0 }), SENT],
+    ['with additional fields', body({ ...RECORD, x: { y: [CANARY] }, results: null, '': 0 }), SENT],
     ...hostile.map(
       (text): Row => [`as ${text}`, raw(answer(whole(200, text)), { also: active }), SENT],
     ),
@@ -329,12 +366,12 @@ describe('a record in another dress is a record', () => {
             prLink: `https://github.com/octo/${TOKEN}/pull/1`,
           }),
         ),
-        { with: TOLD },
+        { with: WITH_COMMENT },
       ),
       { ...SENT, warns: [/link of job .* is left out/] },
     ],
     [
-      'whose words are commands',
+      'that contains workflow commands',
       raw(
         answer(
           whole(200, {
@@ -344,23 +381,23 @@ describe('a record in another dress is a record', () => {
             createdAt: '\r\n::stop-commands::x',
           }),
         ),
-        { with: TOLD, also: (result) => expect(result.masks).not.toContain('e') },
+        { with: WITH_COMMENT, also: (result) => expect(result.masks).not.toContain('e') },
       ),
       SENT,
     ],
   ]);
 });
 
-describe('the record of another job', () => {
+describe('reports an unknown delivery for a record', () => {
   const other = { ...RECORD, id: 'another' };
-  play([
+  testFaults([
     [
-      'is doubtful',
+      'of another job',
       body(other),
-      { ...DOUBTFUL, error: /the record of another job.*not sent again\./ },
+      { ...UNKNOWN, error: /the record of another job.*not sent again\./ },
     ],
     [
-      'is doubtful, and the other job is never looked at',
+      'of another job, which is never polled',
       {
         agent: {
           jobs: [{ id: JOB, turns: [{ steps: [] }] }, { id: 'another' }],
@@ -371,9 +408,9 @@ describe('the record of another job', () => {
           for (const { path } of agent.gets()) expect(path).toMatch(/\/job\/job-1$/);
         },
       },
-      { ...DOUBTFUL, withinMs: 40_000 },
+      { ...UNKNOWN, withinMs: 40_000 },
     ],
-    ['with an id that differs in case', body({ ...RECORD, id: JOB.toUpperCase() }), DOUBTFUL],
-    ['with an id of a megabyte', body({ ...RECORD, id: 'x'.repeat(1_000_000) }), DOUBTFUL],
+    ['with an id that differs in case', body({ ...RECORD, id: JOB.toUpperCase() }), UNKNOWN],
+    ['with an id of a megabyte', body({ ...RECORD, id: 'x'.repeat(1_000_000) }), UNKNOWN],
   ]);
 });

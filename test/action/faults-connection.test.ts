@@ -15,15 +15,15 @@ import {
 } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, IGNORES_SURPLUS_CONNECTIONS } from '../sim/platform.ts';
 import {
-  DOUBTFUL,
   type Fault,
-  NOTHING,
-  play,
+  NOT_SENT,
   REFUSED,
   type Row,
   SENT,
   SILENT,
-  survive,
+  testFault,
+  testFaults,
+  UNKNOWN,
   type Use,
 } from './faults.ts';
 import { JOB } from './scenario.ts';
@@ -32,15 +32,15 @@ const RECORD = { id: JOB, status: 'active' };
 const TRUSTED = await startAuthority();
 afterAll(() => TRUSTED[Symbol.dispose]());
 
-/** What the resolver says of localhost, one answer a look-up. */
-function resolver(answers: string): NonNullable<Fault['step']> {
+/** Makes the resolver return these results for localhost, one per lookup. */
+function resolver(results: string): NonNullable<Fault['step']> {
   const url = new URL('../sim/dns.ts', import.meta.url);
-  url.searchParams.set('localhost', answers);
+  url.searchParams.set('localhost', results);
   return { nodeArgs: ['--import', url.href] };
 }
 
-/** The simulated service by its name instead of its address. */
-function named(answers: string, more: Fault = {}) {
+/** A server that the base URL names as localhost, which resolves to these results. */
+function resolved(results: string, more: Fault = {}) {
   return async (use: Use): Promise<Fault> => {
     const server = await use(startFaultServer({ onRequest: () => answer(whole(200, RECORD)) }));
     return {
@@ -48,12 +48,12 @@ function named(answers: string, more: Fault = {}) {
       built: true,
       server,
       with: { 'base-url': `http://localhost:${server.port}` },
-      step: resolver(answers),
+      step: resolver(results),
     };
   };
 }
 
-function at(options: FaultServerOptions, more: Fault = {}) {
+function withServer(options: FaultServerOptions, more: Fault = {}) {
   return async (use: Use): Promise<Fault> => ({
     ...more,
     server: await use(startFaultServer(options)),
@@ -61,38 +61,38 @@ function at(options: FaultServerOptions, more: Fault = {}) {
 }
 
 function afterRequest(behaviour: Behaviour, more: Fault = {}) {
-  return at({ onRequest: () => behaviour }, more);
+  return withServer({ onRequest: () => behaviour }, more);
 }
 
 const LARGE = { prompt: 'x'.repeat(HAS_LARGE_VARIABLES ? 120_000 : 30_000) };
-const OUTAGE = { ...NOTHING, tries: 3, withinMs: 20_000 } as const;
-const SILENCE = { ...NOTHING, tries: 3, atLeastMs: 30_000, withinMs: 35_000 } as const;
+const OUTAGE = { ...NOT_SENT, attempts: 3, withinMs: 20_000 } as const;
+const SILENCE = { ...NOT_SENT, attempts: 3, atLeastMs: 30_000, withinMs: 35_000 } as const;
 
-describe('where no connection comes about, nothing is sent, and that is tried three times', () => {
+describe('tries up to three times, and sends nothing, if no connection can be opened:', () => {
   const rows: readonly Row[] = [
     [
-      'a host that DNS does not know',
+      'an unknown host',
       { with: { 'base-url': 'https://agent.invalid' } },
       {
         ...OUTAGE,
         error: /^Nothing was sent to job job-1\. Could not reach agent\.invalid: .*DNS/,
       },
     ],
-    ['DNS fails once', named('EAI_AGAIN;127.0.0.1'), { ...SENT, tries: 2 }],
+    ['DNS fails once', resolved('EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
     [
       'DNS fails twice',
-      named('EAI_AGAIN;ENOTFOUND;127.0.0.1'),
-      { ...SENT, tries: 3, withinMs: 15_000 },
+      resolved('EAI_AGAIN;ENOTFOUND;127.0.0.1'),
+      { ...SENT, attempts: 3, withinMs: 15_000 },
     ],
     [
-      'DNS fails for ever',
-      named('EAI_AGAIN'),
+      'DNS keeps failing',
+      resolved('EAI_AGAIN'),
       { ...OUTAGE, error: /Could not reach localhost:\d+: DNS did not answer/ },
     ],
-    ['DNS hangs', named('hang', SILENT), { ...SILENCE, error: /no connection within 10 s/ }],
+    ['DNS hangs', resolved('hang', SILENT), { ...SILENCE, error: /no connection within 10 s/ }],
     [
-      'DNS knows an odd error',
-      named('ESOMETHING'),
+      'DNS fails with an unknown error',
+      resolved('ESOMETHING'),
       { ...OUTAGE, error: /Could not reach localhost:\d+: \w/ },
     ],
     [
@@ -104,12 +104,12 @@ describe('where no connection comes about, nothing is sent, and that is tried th
       }),
       { ...OUTAGE, error: /Could not reach localhost:\d+: connection refused/ },
     ],
-    ['refused on IPv6, served on IPv4', named('::1,127.0.0.1'), SENT],
-    ['refused, then served', named('127.0.0.9;127.0.0.1'), { ...SENT, tries: 2 }],
+    ['refused on IPv6, accepted on IPv4', resolved('::1,127.0.0.1'), SENT],
+    ['refused, then accepted', resolved('127.0.0.9;127.0.0.1'), { ...SENT, attempts: 2 }],
   ];
   const silent: readonly Row[] = [
     [
-      'a black hole',
+      'a server that accepts no connections',
       async (use) => {
         const { port } = await use(startBlackHole());
         return { ...SILENT, with: { 'base-url': `http://127.0.0.1:${port}` } };
@@ -117,63 +117,67 @@ describe('where no connection comes about, nothing is sent, and that is tried th
       { ...SILENCE, error: /no connection within 10 s/ },
     ],
     [
-      'a black hole until the deadline',
+      'a server that accepts no connections until the deadline',
       async (use) => {
         const { port } = await use(startBlackHole());
         const inputs = { 'timeout-minutes': '0.1' };
         return { ...SILENT, with: { ...inputs, 'base-url': `http://127.0.0.1:${port}` } };
       },
       {
-        ...NOTHING,
-        tries: 1,
+        ...NOT_SENT,
+        attempts: 1,
         result: 'timed-out',
         error: /^Nothing was sent .*timeout-minutes/,
         withinMs: 8000,
       },
     ],
   ];
-  if (IGNORES_SURPLUS_CONNECTIONS) play(silent);
-  play(rows);
+  if (IGNORES_SURPLUS_CONNECTIONS) testFaults(silent);
+  testFaults(rows);
 });
 
-describe('once something was written, it is never sent again', () => {
-  const lost = { ...DOUBTFUL, error: /was lost after the request was written.*not sent again\./ };
+describe('does not send the message again once the request may have been written:', () => {
+  const lost = { ...UNKNOWN, error: /was lost after the request was written.*not sent again\./ };
   const rows: readonly Row[] = [
     [
       'the connection ends at once',
-      at({ onConnection: () => 'end' }),
-      { ...lost, posts: 0, tries: 1 },
+      withServer({ onConnection: () => 'end' }),
+      { ...lost, posts: 0, attempts: 1 },
     ],
     [
-      'the connection hangs unread',
-      at({ onConnection: () => 'hang' }, SILENT),
-      { ...lost, posts: 0, tries: 1, atLeastMs: 60_000, withinMs: 62_000 },
+      'the server reads nothing',
+      withServer({ onConnection: () => 'hang' }, SILENT),
+      { ...lost, posts: 0, attempts: 1, atLeastMs: 60_000, withinMs: 62_000 },
     ],
     ...(['reset', 'end', 'hang'] as const).flatMap((ending): readonly Row[] => {
       const late = ending === 'hang' ? { atLeastMs: 60_000, withinMs: 62_000 } : {};
       const more: Fault = ending === 'hang' ? SILENT : {};
-      const onceRead = (bytes: string): Row[1] => afterRequest(answer(bytes, ending), more);
+      const respond = (bytes: string): Row[1] => afterRequest(answer(bytes, ending), more);
       return [
         [
-          `half of the request is read: ${ending}`,
-          at(
+          `the server reads half of the request, then ${ending}`,
+          withServer(
             { onFirstBytes: () => ({ kind: 'mid-request', ending }) },
             { ...more, with: { ...more.with, ...LARGE } },
           ),
-          { ...lost, posts: 0, tries: 1, ...late },
+          { ...lost, posts: 0, attempts: 1, ...late },
         ],
-        [`the request is read: ${ending}`, onceRead(''), { ...lost, ...late }],
-        [`half a status line: ${ending}`, onceRead('HTTP/1.1 20'), { ...lost, ...late }],
+        [`the server reads the request, then ${ending}`, respond(''), { ...lost, ...late }],
+        [`half a status line, then ${ending}`, respond('HTTP/1.1 20'), { ...lost, ...late }],
         [
-          `half of the headers: ${ending}`,
-          onceRead('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le'),
+          `half of the headers, then ${ending}`,
+          respond('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le'),
           { ...lost, ...late },
         ],
-        [`only an informational answer: ${ending}`, onceRead(head(103)), { ...lost, ...late }],
+        [
+          `only an informational response, then ${ending}`,
+          respond(head(103)),
+          { ...lost, ...late },
+        ],
       ];
     }),
     [
-      'the request is read, then silence until the deadline',
+      'the server reads the request, and hangs until the deadline',
       afterRequest(answer('', 'hang'), {
         ...SILENT,
         with: { 'timeout-minutes': '0.1' },
@@ -181,58 +185,58 @@ describe('once something was written, it is never sent again', () => {
       { ...lost, atLeastMs: 6000, withinMs: 8000 },
     ],
     [
-      'a status line that drips',
+      'a status line of one byte at a time',
       afterRequest({ kind: 'drip', bytes: 'HTTP/1.1 200 ', drop: 'O', everyMs: 50 }, SILENT),
       { ...lost, atLeastMs: 60_000, withinMs: 62_000 },
     ],
     [
-      'informational answers without end',
+      'endless informational responses',
       afterRequest({ kind: 'drip', bytes: '', drop: head(102), everyMs: 50 }, SILENT),
       { ...lost, atLeastMs: 60_000, withinMs: 62_000 },
     ],
-    ['an answer that is not HTTP', afterRequest(answer('SSH-2.0-OpenSSH_9.9\r\n', 'end')), lost],
+    ['a response that is not HTTP', afterRequest(answer('SSH-2.0-OpenSSH_9.9\r\n', 'end')), lost],
     ['an HTTP/2 preface', afterRequest(answer('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'end')), lost],
-    ['an HTTP/0.9 answer', afterRequest(answer(JSON.stringify(RECORD), 'end')), lost],
+    ['an HTTP/0.9 response', afterRequest(answer(JSON.stringify(RECORD), 'end')), lost],
     [
-      'a switch of protocols',
+      'a 101 that switches the protocol',
       afterRequest(answer(head(101, { connection: 'upgrade', upgrade: 'h2c' }))),
-      DOUBTFUL,
+      UNKNOWN,
     ],
-    ['a bare 101', afterRequest(answer(head(101), 'end')), DOUBTFUL],
+    ['a 101 without a protocol', afterRequest(answer(head(101), 'end')), UNKNOWN],
   ];
-  play(rows);
+  testFaults(rows);
 
-  it.concurrent('reset at once: before or after it was written', async () => {
-    // Which of the two is the race of the two systems; told is the one that came about.
+  it.concurrent('the connection is reset at once, before or after the request is written', async () => {
+    // Which of the two happens first is a race. The delivery depends on it.
     const either = expect.stringMatching(/^(unknown|not-sent)$/);
     const server = await startFaultServer({ onConnection: () => 'reset' });
     await using _ = server;
-    await survive(
+    await testFault(
       { server },
       {
-        ...NOTHING,
+        ...NOT_SENT,
         delivery: either,
-        tries: expect.any(Number),
+        attempts: expect.any(Number),
         withinMs: 20_000,
       },
     );
   });
 });
 
-describe('an unasked 100 Continue', () => {
-  // The client ends the connection there, so what comes after it is never seen.
+describe('reports an unknown delivery for an unrequested 100 Continue', () => {
+  // The HTTP client then closes the connection, and never reads the final response.
   const ok = whole(200, RECORD).toString();
-  play([
-    ['leaves a message in doubt', afterRequest(answer(head(100) + ok)), DOUBTFUL],
+  testFaults([
+    ['before the response', afterRequest(answer(head(100) + ok)), UNKNOWN],
     [
-      'after another informational answer, too',
+      'after another informational response',
       afterRequest(answer(head(103) + head(100) + ok)),
-      DOUBTFUL,
+      UNKNOWN,
     ],
   ]);
 });
 
-describe('an answer that comes in an odd way is an answer', () => {
+describe('accepts a response', () => {
   const ok = whole(200, RECORD).toString();
   const rows: readonly Row[] = [
     ['after several 103', afterRequest(answer(head(103) + head(102) + head(103) + ok)), SENT],
@@ -244,15 +248,15 @@ describe('an answer that comes in an odd way is an answer', () => {
       ],
     ),
     [
-      'after 500 informational ones',
+      'after 500 informational responses',
       afterRequest(answer(head(103, { link: '</x>' }).repeat(500) + ok)),
       SENT,
     ],
-    ['with a second answer behind it', afterRequest(answer(ok + whole(500, {}).toString())), SENT],
-    ['with a reset behind it', afterRequest(answer(ok, 'reset')), SENT],
+    ['with a second response after it', afterRequest(answer(ok + whole(500, {}).toString())), SENT],
+    ['with a reset after it', afterRequest(answer(ok, 'reset')), SENT],
     ['in chunks', afterRequest(answer(chunked(JSON.stringify(RECORD)))), SENT],
     [
-      'whose body has a part that begins like an informational one',
+      'with a part of the body that looks like an informational response',
       afterRequest(inParts(`{"id":"${JOB}","status":"active","model":"`, 'HTTP/1.1 102 Working"}')),
       SENT,
     ],
@@ -268,19 +272,19 @@ describe('an answer that comes in an odd way is an answer', () => {
     ],
     ['in HTTP/1.0', afterRequest(answer(ok.replace('HTTP/1.1', 'HTTP/1.0'), 'end')), SENT],
     [
-      'that refuses before the request is whole',
-      at(
+      'that refuses the request before it is complete',
+      withServer(
         { onFirstBytes: () => answer(whole(413, { error: 'too large' }), 'hang') },
         { with: LARGE },
       ),
-      { ...REFUSED, posts: 0, tries: 1, error: /answered 413 to the message: "too large"/ },
+      { ...REFUSED, posts: 0, attempts: 1, error: /answered 413 to the message: "too large"/ },
     ],
   ];
-  play(rows);
+  testFaults(rows);
 });
 
-describe('over TLS', () => {
-  /** Node takes authorities only from its own environment. */
+describe('sends the message only over trusted TLS:', () => {
+  /** Node reads additional CAs only from its environment at the start. */
   const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
   const serve = (options: FaultServerOptions = {}): FaultServerOptions => ({
     onRequest: () => answer(whole(200, RECORD)),
@@ -293,10 +297,10 @@ describe('over TLS', () => {
       server: await use(startFaultServer(serve({ onConnection, tls: await TRUSTED.issue() }))),
       ...trusting,
     });
-  const once = { ...NOTHING, tries: 1 } as const;
+  const once = { ...NOT_SENT, attempts: 1 } as const;
   const rows: readonly Row[] = [
     [
-      'an authority of one’s own, trusted',
+      'a private CA that is trusted',
       async (use) => ({
         server: await use(startFaultServer(serve({ tls: await TRUSTED.issue() }))),
         ...trusting,
@@ -304,7 +308,7 @@ describe('over TLS', () => {
       SENT,
     ],
     [
-      'an authority of one’s own, not trusted',
+      'a private CA that is not trusted',
       async (use) => ({
         server: await use(startFaultServer(serve({ tls: await TRUSTED.issue() }))),
       }),
@@ -366,14 +370,14 @@ describe('over TLS', () => {
     ['a handshake that is reset', handshake(() => 'reset'), OUTAGE],
     ['a handshake that ends', handshake(() => 'end'), OUTAGE],
     [
-      'the request is read, then reset',
+      'a reset after the server reads the request',
       async (use) => ({
         server: await use(
           startFaultServer({ onRequest: () => answer('', 'reset'), tls: await TRUSTED.issue() }),
         ),
         ...trusting,
       }),
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
       'a server that offers HTTP/2 and refuses its streams',
@@ -388,10 +392,10 @@ describe('over TLS', () => {
       SENT,
     ],
   ];
-  play(rows);
+  testFaults(rows);
 });
 
-/** A body whose second part comes by itself, a little later. */
+/** A response with a body in two parts, the second one a little later. */
 function inParts(first: string, second: string): Behaviour {
   const headers = {
     'content-type': 'application/json',

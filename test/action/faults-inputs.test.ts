@@ -6,14 +6,14 @@ import { afterAll, describe, expect } from 'vitest';
 import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, HAS_NAMED_PIPES } from '../sim/platform.ts';
 import type { Step } from '../sim/runner/process.ts';
-import { type Fault, NOTHING, play, type Row, SENT } from './faults.ts';
+import { type Fault, NOT_SENT, type Row, SENT, testFaults } from './faults.ts';
 import { KEY, TOKEN } from './scenario.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'workspace-'));
 afterAll(() => rmSync(FOLDER, { recursive: true }));
 const WORKSPACE = join(FOLDER, 'workspace');
 const LINK_TO_WORKSPACE = join(FOLDER, 'link');
-/** Where actions/checkout used to leave the token of the job. */
+/** Earlier versions of actions/checkout store the token of the job in .git/config. */
 const CHECKOUT_TOKEN = 'canary-of-the-checkout-3b7e';
 for (const checkout of ['.', 'docs']) {
   mkdirSync(join(WORKSPACE, checkout, '.git'), { recursive: true });
@@ -23,30 +23,30 @@ for (const checkout of ['.', 'docs']) {
 symlinkSync(WORKSPACE, LINK_TO_WORKSPACE);
 if (HAS_NAMED_PIPES) execFileSync('mkfifo', [join(WORKSPACE, 'pipe')]);
 
-const untouched: NonNullable<Fault['also']> = (result, { agent, github }) => {
+const noRequests: NonNullable<Fault['also']> = (result, { agent, github }) => {
   expect([...agent.journal, ...github.journal]).toEqual([]);
   expect(agent.maxSockets).toBe(0);
   expect(result.outputs).toMatchObject({ results: '[]', status: '', 'job-id': '' });
 };
-const refused = (error: RegExp) => ({ ...NOTHING, tries: 0, error });
+const refused = (error: RegExp) => ({ ...NOT_SENT, attempts: 0, error });
 
-/** Each of the texts is refused in each of the inputs, and nobody is asked anything. */
+/** One row per text: the action refuses it in all of these inputs, and makes no requests. */
 function refuses(
   names: string | readonly string[],
   texts: readonly string[],
-  words: RegExp,
+  problem: RegExp,
   more: Fault = {},
 ): readonly Row[] {
   const inputs = [names].flat();
   return texts.map((text): Row => {
     const bad = Object.fromEntries(inputs.map((name) => [name, text]));
-    const problems = inputs.map((name) => `${name}:? [^.]*${words.source}.*`).join('');
+    const problems = inputs.map((name) => `${name}:? [^.]*${problem.source}.*`).join('');
     return [
-      `${inputs.join(', ')} ${JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)}`,
+      `refuses ${inputs.join(', ')} ${JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)}`,
       {
         ...more,
         with: { comment: true, ...more.with, ...bad },
-        also: untouched,
+        also: noRequests,
       },
       refused(new RegExp(`^Nothing was sent\\. ${problems}`)),
     ];
@@ -62,16 +62,16 @@ function inWorkspace(inputs: Step['with']): Fault {
   return { with: { ...inputs }, step: { workspace: WORKSPACE } };
 }
 
-const broken = 'canary-second-line-1f9e';
+const secondLine = 'canary-second-line-1f9e';
 const received =
   (prompt: string): NonNullable<Fault['also']> =>
   (_, { agent }) => {
     expect(JSON.parse(agent.posts()[0]?.body ?? '')).toEqual({ prompt });
   };
 
-describe('api-key', () => {
+describe('validates api-key:', () => {
   const secret = 'canary_5f6e7d8c9b';
-  play([
+  testFaults([
     ...refuses(
       'api-key',
       ['', '   ', '\t\n '],
@@ -80,14 +80,14 @@ describe('api-key', () => {
     ...refuses(
       'api-key',
       [
-        `mint_${secret}\n${broken}`,
-        `mint_${secret}\tx${broken}`,
-        `mint_${secret}\r\nX-Evil: ${broken}`,
+        `mint_${secret}\n${secondLine}`,
+        `mint_${secret}\tx${secondLine}`,
+        `mint_${secret}\r\nX-Evil: ${secondLine}`,
         `mint_\u0001${secret}`,
         `mint_${secret}\u2028x`,
       ],
       /line break or control character/,
-      { secrets: [broken, secret] },
+      { secrets: [secondLine, secret] },
     ),
     ...refuses(
       'api-key',
@@ -110,7 +110,7 @@ describe('api-key', () => {
       { secrets: [secret] },
     ),
     [
-      'with a line break at its end',
+      'removes a line break at its end',
       {
         with: { 'api-key': ` ${KEY}\r\n` },
         also: (_, { agent }) =>
@@ -121,8 +121,8 @@ describe('api-key', () => {
   ]);
 });
 
-describe('ids', () => {
-  play(refuses('project-id', ['', ' '], /empty/));
+describe('validates IDs:', () => {
+  testFaults(refuses('project-id', ['', ' '], /empty/));
   const ids = [
     '..',
     '.',
@@ -139,16 +139,16 @@ describe('ids', () => {
     '\uff0e\uff0e',
     '../job-1',
   ];
-  play(refuses(['project-id', 'job-id'], ids, /\w/));
-  play(refuses('job-id', ['["a", 1]', '["a"', '[a]', '[]', '["a b"]'], /\w/));
-  play(
+  testFaults(refuses(['project-id', 'job-id'], ids, /\w/));
+  testFaults(refuses('job-id', ['["a", 1]', '["a"', '[a]', '[]', '["a b"]'], /\w/));
+  testFaults(
     refuses('job-id', ['job-1\na\u001b[2Jb'], /contains "a \[2Jb" \(number 2 of 2\), which is not/),
   );
-  play(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one ID/));
-  play(
+  testFaults(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one ID/));
+  testFaults(
     ['a.b', '...', '-', 'A_b~c:d@e', '::error::x', 'x'.repeat(256)].map(
       (id): Row => [
-        `${id.slice(0, 40)} is one`,
+        `accepts ${id.slice(0, 40)}`,
         async (use) => {
           const server = await use(
             startFaultServer({ onRequest: () => answer(whole(200, { id, status: 'active' })) }),
@@ -165,9 +165,9 @@ describe('ids', () => {
   );
 });
 
-describe('prompt', () => {
+describe('validates prompts:', () => {
   const long = 'ä🚀\r\n%0A"\\'.repeat(HAS_LARGE_VARIABLES ? 7800 : 2000);
-  play([
+  testFaults([
     ...refuses('prompt', [''], /is empty/),
     ...refuses(
       'prompt',
@@ -175,12 +175,12 @@ describe('prompt', () => {
       /no visible text/,
     ),
     [
-      'prompt and prompt-file both',
-      { ...inWorkspace({ 'prompt-file': 'x.md' }), also: untouched },
+      'refuses prompt and prompt-file at once',
+      { ...inWorkspace({ 'prompt-file': 'x.md' }), also: noRequests },
       refused(/prompt and prompt-file are both set/),
     ],
     [
-      'with line ends, escapes, quotes and emoji',
+      'sends a text with line breaks, escapes, quotes and emoji',
       {
         with: { prompt: '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r' },
         also: received('\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r'),
@@ -188,12 +188,12 @@ describe('prompt', () => {
       SENT,
     ],
     [
-      'of 117 KiB, or as much as the system takes',
+      'sends a text of 117 KiB, or of the limit of the system',
       { built: true, with: { prompt: long }, also: received(long) },
       SENT,
     ],
     [
-      'a file of 1 MiB',
+      'sends a file of 1 MiB',
       {
         ...inWorkspace(file('large.md', 'x'.repeat(2 ** 20))),
         also: received('x'.repeat(2 ** 20)),
@@ -201,49 +201,61 @@ describe('prompt', () => {
       SENT,
     ],
     [
-      'a file with a byte order mark',
+      'sends a file with a byte order mark',
       { ...inWorkspace(file('bom.md', '\ufeffhello\r\n')), also: received('\ufeffhello\r\n') },
       SENT,
     ],
     ...(
       [
-        ['a file above 1 MiB', file('larger.md', 'x'.repeat(2 ** 20 + 1))],
+        ['a file of more than 1 MiB', file('larger.md', 'x'.repeat(2 ** 20 + 1))],
         ['an empty file', file('empty.md', '')],
-        ['a file of white space', file('blank.md', ' \n')],
+        ['a file that contains only white space', file('blank.md', ' \n')],
         ['a file with a surrogate', file('surrogate.md', Buffer.from([0x61, 0xed, 0xa0, 0x80]))],
         ['a file that is not UTF-8', file('latin.md', Buffer.from([0x61, 0xe9]))],
-        ['a file that is not there', { prompt: '', 'prompt-file': 'none.md' }],
-        ['a file outside', { prompt: '', 'prompt-file': '../outside.md' }],
-        ['a file elsewhere', { prompt: '', 'prompt-file': '/etc/passwd' }],
+        ['a file that does not exist', { prompt: '', 'prompt-file': 'none.md' }],
+        ['a file outside the workspace', { prompt: '', 'prompt-file': '../outside.md' }],
+        ['an absolute path outside the workspace', { prompt: '', 'prompt-file': '/etc/passwd' }],
         ['a device', { prompt: '', 'prompt-file': '/dev/zero' }],
         ['a folder', { prompt: '', 'prompt-file': '.' }],
         ['a name with a NUL', { prompt: '', 'prompt-file': 'a%00' }],
-        ['a link to outside', link('link.md', '/etc/passwd')],
+        ['a link to a file outside the workspace', link('link.md', '/etc/passwd')],
         ['a link to itself', link('loop.md', join(WORKSPACE, 'loop.md'))],
-        ['a link to what git knows', link('task.md', '.git/config')],
+        ['a link to a file in .git', link('task.md', '.git/config')],
         ['a link to another file', link('other.md', 'large.md')],
-        ['a file behind a link', { ...link('folder', '.git'), 'prompt-file': 'folder/config' }],
-        ['a file behind a link to itself', { ...link('same', '.'), 'prompt-file': 'same/bom.md' }],
-        ['what git knows', { prompt: '', 'prompt-file': '.git/config' }],
-        ['what git knows, by a detour', { prompt: '', 'prompt-file': 'x/../.git/../.git/config' }],
-        ['what git knows of another checkout', { prompt: '', 'prompt-file': 'docs/.GIT/config' }],
+        [
+          'a file in a linked folder',
+          { ...link('folder', '.git'), 'prompt-file': 'folder/config' },
+        ],
+        [
+          'a file in a link to the workspace',
+          { ...link('same', '.'), 'prompt-file': 'same/bom.md' },
+        ],
+        ['a file in .git', { prompt: '', 'prompt-file': '.git/config' }],
+        [
+          'a file in .git, by an indirect path',
+          { prompt: '', 'prompt-file': 'x/../.git/../.git/config' },
+        ],
+        [
+          'a file in the .git of another checkout',
+          { prompt: '', 'prompt-file': 'docs/.GIT/config' },
+        ],
         ['a pipe', { prompt: '', 'prompt-file': 'pipe' }],
       ] as const
     ).map(
       ([name, inputs]): Row => [
-        name,
+        `refuses ${name}`,
         {
           ...inWorkspace(inputs),
           built: name === 'a pipe',
           secrets: [CHECKOUT_TOKEN],
-          also: untouched,
+          also: noRequests,
         },
         refused(/^Nothing was sent\. prompt-file: /),
       ],
     ),
     ...[WORKSPACE, LINK_TO_WORKSPACE].map(
       (workspace): Row => [
-        `a file by its whole path in ${workspace === WORKSPACE ? 'a folder' : 'a link to a folder'}`,
+        `sends a file by its absolute path in ${workspace === WORKSPACE ? 'a folder' : 'a link to a folder'}`,
         {
           with: { ...file('whole.md', 'Go.'), 'prompt-file': join(workspace, 'whole.md') },
           step: { workspace },
@@ -260,8 +272,8 @@ function link(name: string, target: string): NonNullable<Fault['with']> {
   return { prompt: '', 'prompt-file': name };
 }
 
-describe('base-url', () => {
-  play([
+describe('validates base-url:', () => {
+  testFaults([
     ...refuses(
       'base-url',
       [
@@ -302,7 +314,7 @@ describe('base-url', () => {
   ]);
 });
 
-describe('numbers and words', () => {
+describe('validates numbers and words:', () => {
   const numbers = [
     'abc',
     '-1',
@@ -317,9 +329,9 @@ describe('numbers and words', () => {
     '5.',
     '+1',
   ];
-  const counted = ['timeout-minutes', 'poll-interval-seconds', 'settle-seconds', 'pr-number'];
-  play([
-    ...refuses(counted, [...numbers, '9999999999999'], /must be (a plain|the) number/),
+  const numeric = ['timeout-minutes', 'poll-interval-seconds', 'settle-seconds', 'pr-number'];
+  testFaults([
+    ...refuses(numeric, [...numbers, '9999999999999'], /must be (a plain|the) number/),
     ...refuses(['timeout-minutes', 'poll-interval-seconds', 'pr-number'], ['0'], /must be/),
     ...refuses('timeout-minutes', ['0.0', '7200.1'], /must be a plain number/),
     ...refuses(['poll-interval-seconds', 'settle-seconds'], ['3600.1'], /must be a plain number/),
@@ -336,26 +348,26 @@ describe('numbers and words', () => {
   ]);
 });
 
-describe('the environment', () => {
-  play([
+describe('validates the environment:', () => {
+  testFaults([
     [
-      'certificate checks that are switched off',
-      { step: { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, also: untouched },
+      'refuses certificate checks that are turned off',
+      { step: { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, also: noRequests },
       refused(/certificate checks are turned off/),
     ],
     [
-      'all at once',
+      'refuses several invalid inputs in one error',
       {
         with: {
-          'api-key': `mint_${broken}\n${broken}`,
+          'api-key': `mint_${secondLine}\n${secondLine}`,
           'job-id': '..',
           'project-id': '/',
           prompt: '',
           wait: 'yes',
           'base-url': 'x',
         },
-        secrets: [broken],
-        also: untouched,
+        secrets: [secondLine],
+        also: noRequests,
       },
       refused(/^Nothing was sent\. project-id .*job-id .*api-key .*wait .*base-url .*prompt /),
     ],

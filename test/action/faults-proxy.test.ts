@@ -8,14 +8,14 @@ import {
 } from '../sim/fault-server.ts';
 import { type ProxyOptions, type ProxyServer, startProxy } from '../sim/proxy.ts';
 import {
-  DONE,
-  DOUBTFUL,
+  COMPLETED,
   type Fault,
-  NOTHING,
-  play,
+  NOT_SENT,
   type Row,
   SENT,
   SILENT,
+  testFaults,
+  UNKNOWN,
   type Use,
 } from './faults.ts';
 import { JOB, KEY } from './scenario.ts';
@@ -29,8 +29,8 @@ afterAll(() => TRUSTED[Symbol.dispose]());
 
 type Env = Readonly<Record<string, string>>;
 
-/** Behind a proxy, whose variables are `env`, or only the one for the scheme of the service. */
-function behind(
+/** A step that uses a proxy, with these variables, or with only HTTP_PROXY. */
+function withProxy(
   options: ProxyOptions,
   more: Fault & { env?: (proxy: ProxyServer) => Env; connects?: number } = {},
 ) {
@@ -46,17 +46,17 @@ function behind(
           new Set(more.connects === 0 ? [] : ['CONNECT']),
         );
         if (more.connects !== undefined) expect(proxy.journal).toHaveLength(more.connects);
-        const seen = JSON.stringify(proxy.journal);
-        expect(seen).not.toContain('mint_canary');
-        expect(seen).not.toContain(Buffer.from(KEY).toString('base64').slice(0, 20));
+        const requests = JSON.stringify(proxy.journal);
+        expect(requests).not.toContain('mint_canary');
+        expect(requests).not.toContain(Buffer.from(KEY).toString('base64').slice(0, 20));
         more.also?.(result, sim);
       },
     };
   };
 }
 
-/** A service behind the proxy that no resolver knows. */
-function hidden(
+/** A step with a base URL that only the proxy can resolve. */
+function resolvedByProxy(
   tls: () => Promise<object>,
   { env = {}, ...more }: { env?: Env; onRequest?: () => ReturnType<typeof answer> } = {},
 ) {
@@ -81,33 +81,41 @@ function hidden(
   };
 }
 
-const spaced = {
+const spacedCredentials = {
   env: ({ host }: ProxyServer) => ({ HTTP_PROXY: `http://user:${SPACED}@${host}` }),
 };
-const named = /\(proxy 127\.0\.0\.1:\d+\)/;
-const outage = { ...NOTHING, tries: 3, withinMs: 20_000, error: named } as const;
-const once = { ...NOTHING, tries: 1 } as const;
+const namesProxy = /\(proxy 127\.0\.0\.1:\d+\)/;
+const unreachable = { ...NOT_SENT, attempts: 3, withinMs: 20_000, error: namesProxy } as const;
+const once = { ...NOT_SENT, attempts: 1 } as const;
 
-describe('through a proxy that works', () => {
+describe('uses a proxy:', () => {
   const credentials = { credentials: `user:${PASSWORD}` };
-  const shown = {
+  const encodedCredentials = {
     env: ({ host }: ProxyServer) => ({ HTTP_PROXY: `http://${CREDENTIALS}${host}` }),
   };
   const trust = { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } };
   const issue = () => TRUSTED.issue({ hosts: ['agent.invalid'] });
   const rows: readonly Row[] = [
-    ['the message goes by CONNECT', behind({}, { connects: 1 }), SENT],
-    ['so do the looks', behind({}, { with: { wait: true } }), { ...DONE, withinMs: 120_000 }],
-    ['with credentials', behind(credentials, shown), SENT],
-    ['with a password with spaces', behind({ credentials: `user:${SPACED}` }, spaced), SENT],
+    ['sends the message through CONNECT', withProxy({}, { connects: 1 }), SENT],
     [
-      'a URL without a scheme',
-      behind({}, { env: ({ host }) => ({ http_proxy: host }), connects: 1 }),
+      'polls through CONNECT',
+      withProxy({}, { with: { wait: true } }),
+      { ...COMPLETED, withinMs: 120_000 },
+    ],
+    ['with credentials', withProxy(credentials, encodedCredentials), SENT],
+    [
+      'with a password that contains spaces',
+      withProxy({ credentials: `user:${SPACED}` }, spacedCredentials),
       SENT,
     ],
     [
-      'lower case wins',
-      behind(
+      'with a URL without a scheme',
+      withProxy({}, { env: ({ host }) => ({ http_proxy: host }), connects: 1 }),
+      SENT,
+    ],
+    [
+      'prefers the variable in lower case',
+      withProxy(
         {},
         {
           env: ({ host }) => ({ http_proxy: `http://${host}`, HTTP_PROXY: 'http://127.0.0.1:1' }),
@@ -117,34 +125,34 @@ describe('through a proxy that works', () => {
       SENT,
     ],
     [
-      '502 once',
-      behind(
+      'tries again if the proxy answers 502 once',
+      withProxy(
         { onConnect: (n) => (n === 1 ? { kind: 'answer', status: 502 } : { kind: 'tunnel' }) },
         { connects: 2 },
       ),
-      { ...SENT, tries: 2 },
+      { ...SENT, attempts: 2 },
     ],
-    ['the proxy resolves the name of the service', hidden(issue, trust), SENT],
+    ['lets the proxy resolve the name of the API', resolvedByProxy(issue, trust), SENT],
     [
-      'the request is read, then reset',
-      hidden(issue, { ...trust, onRequest: () => answer('', 'reset') }),
-      DOUBTFUL,
+      'does not send the message again after a reset',
+      resolvedByProxy(issue, { ...trust, onRequest: () => answer('', 'reset') }),
+      UNKNOWN,
     ],
     [
-      'a certificate that is not trusted',
-      hidden(issue),
+      'refuses a certificate that is not trusted',
+      resolvedByProxy(issue),
       { ...once, error: /agent\.invalid \(proxy 127\.0\.0\.1:\d+\): the certificate/ },
     ],
     [
-      'the certificate of another host',
-      hidden(() => TRUSTED.issue(), trust),
+      'refuses the certificate of another host',
+      resolvedByProxy(() => TRUSTED.issue(), trust),
       { ...once, error: /agent\.invalid \(proxy 127\.0\.0\.1:\d+\): the certificate/ },
     ],
   ];
-  play(rows);
+  testFaults(rows);
 });
 
-describe('a proxy that does not', () => {
+describe('sends nothing if the proxy', () => {
   const rows: readonly Row[] = [
     [
       'refuses the connection',
@@ -152,7 +160,7 @@ describe('a proxy that does not', () => {
         secrets: [PASSWORD],
         step: { env: { HTTP_PROXY: `http://${CREDENTIALS}127.0.0.1:${await closedPort()}` } },
       }),
-      { ...outage, error: /\(proxy 127\.0\.0\.1:\d+\): connection refused/ },
+      { ...unreachable, error: /\(proxy 127\.0\.0\.1:\d+\): connection refused/ },
     ],
     [
       'has an unknown name',
@@ -160,20 +168,26 @@ describe('a proxy that does not', () => {
         secrets: [PASSWORD],
         step: { env: { HTTP_PROXY: `http://${CREDENTIALS}proxy.invalid:3128` } },
       },
-      { ...outage, error: /\(proxy proxy\.invalid:3128\): .*DNS/ },
+      { ...unreachable, error: /\(proxy proxy\.invalid:3128\): .*DNS/ },
     ],
     ...[500, 502, 503, 504].map(
       (status): Row => [
         `answers ${status} to CONNECT`,
-        behind({ onConnect: () => ({ kind: 'answer', status, body: '<html>' }) }, { connects: 3 }),
-        { ...outage, error: new RegExp(`\\(proxy .*: the proxy answered CONNECT with ${status}`) },
+        withProxy(
+          { onConnect: () => ({ kind: 'answer', status, body: '<html>' }) },
+          { connects: 3 },
+        ),
+        {
+          ...unreachable,
+          error: new RegExp(`\\(proxy .*: the proxy answered CONNECT with ${status}`),
+        },
       ],
     ),
     ...[302, 400, 403].map(
       (status): Row => [
         `answers ${status} to CONNECT`,
-        behind({ onConnect: () => ({ kind: 'answer', status }) }),
-        { ...outage, tries: expect.any(Number) },
+        withProxy({ onConnect: () => ({ kind: 'answer', status }) }),
+        { ...unreachable, attempts: expect.any(Number) },
       ],
     ),
     [
@@ -187,16 +201,24 @@ describe('a proxy that does not', () => {
       },
       { ...once, error: /\(proxy .*: the certificate is not trusted \(ERR_TLS_CERT_ALTNAME/ },
     ],
-    ['resets', behind({ onConnect: () => ({ kind: 'reset' }) }, { connects: 3 }), outage],
-    ['ends', behind({ onConnect: () => ({ kind: 'end' }) }, { connects: 3 }), outage],
+    [
+      'resets the connection',
+      withProxy({ onConnect: () => ({ kind: 'reset' }) }, { connects: 3 }),
+      unreachable,
+    ],
+    [
+      'ends the connection',
+      withProxy({ onConnect: () => ({ kind: 'end' }) }, { connects: 3 }),
+      unreachable,
+    ],
     [
       'hangs',
-      behind({ onConnect: () => ({ kind: 'hang' }) }, { ...SILENT, connects: 3 }),
-      { ...outage, atLeastMs: 30_000, withinMs: 35_000, error: /no connection within 10 s/ },
+      withProxy({ onConnect: () => ({ kind: 'hang' }) }, { ...SILENT, connects: 3 }),
+      { ...unreachable, atLeastMs: 30_000, withinMs: 35_000, error: /no connection within 10 s/ },
     ],
     [
       'hangs until the deadline',
-      behind(
+      withProxy(
         { onConnect: () => ({ kind: 'hang' }) },
         { ...SILENT, with: { 'timeout-minutes': '0.1' } },
       ),
@@ -208,21 +230,21 @@ describe('a proxy that does not', () => {
       },
     ],
     [
-      'asks for credentials',
-      behind({ credentials: `user:${PASSWORD}` }, { connects: 1 }),
+      'requires credentials',
+      withProxy({ credentials: `user:${PASSWORD}` }, { connects: 1 }),
       { ...once, error: /\(proxy .*: the proxy requires other credentials \(407\)/ },
     ],
     [
-      'asks for other credentials',
-      behind(
+      'requires other credentials',
+      withProxy(
         { credentials: 'user:another' },
         { env: ({ host }) => ({ HTTP_PROXY: `http://${CREDENTIALS}${host}` }), connects: 1 },
       ),
       { ...once, error: /407/ },
     ],
     [
-      'does not take a password with spaces',
-      behind({ credentials: 'user:another' }, { ...spaced, connects: 1 }),
+      'refuses a password with spaces',
+      withProxy({ credentials: 'user:another' }, { ...spacedCredentials, connects: 1 }),
       { ...once, error: /407/ },
     ],
     ...[
@@ -233,31 +255,31 @@ describe('a proxy that does not', () => {
       `user:${PASSWORD}@`,
     ].map(
       (url): Row => [
-        `has no good URL: ${url}`,
+        `has an invalid URL: ${url}`,
         { secrets: [PASSWORD], step: { env: { HTTP_PROXY: url } } },
-        { ...NOTHING, tries: 0, error: /^Nothing was sent\. HTTP_PROXY is not the URL/ },
+        { ...NOT_SENT, attempts: 0, error: /^Nothing was sent\. HTTP_PROXY is not the URL/ },
       ],
     ),
     [
-      'is there in name only, for the other scheme',
+      'is unreachable, unless it is for the other scheme',
       { step: { env: { HTTPS_PROXY: 'http://127.0.0.1:1' } } },
       SENT,
     ],
   ];
-  play(rows);
+  testFaults(rows);
 });
 
-describe('NO_PROXY', () => {
-  const dodge = (noProxy: string, connects: number): Row => [
+describe('uses NO_PROXY', () => {
+  const withNoProxy = (noProxy: string, connects: number): Row => [
     `"${noProxy}": ${connects === 0 ? 'direct' : 'through the proxy'}`,
-    behind(
+    withProxy(
       {},
       { env: ({ host }) => ({ HTTP_PROXY: `http://${host}`, NO_PROXY: noProxy }), connects },
     ),
     SENT,
   ];
   const direct = ['127.0.0.1', '*', 'localhost, 127.0.0.1', 'example.com,127.0.0.1'];
-  play(direct.map((noProxy) => dodge(noProxy, 0)));
+  testFaults(direct.map((noProxy) => withNoProxy(noProxy, 0)));
   const through = ['example.com', '127.0.0.1:1', '127.0.0.2', ''];
-  play(through.map((noProxy) => dodge(noProxy, 1)));
+  testFaults(through.map((noProxy) => withNoProxy(noProxy, 1)));
 });

@@ -2,22 +2,22 @@ import { describe, expect, it } from 'vitest';
 import { type PostReply, serve } from '../sim/agent.ts';
 import { answer, head, startFaultServer } from '../sim/fault-server.ts';
 import {
-  DONE,
-  DOUBTFUL,
+  COMPLETED,
   type Expected,
   type Fault,
-  play,
   REFUSED,
   type Row,
   SENT,
-  survive,
-  TOLD,
+  testFault,
+  testFaults,
+  UNKNOWN,
+  WITH_COMMENT,
 } from './faults.ts';
 import { JOB, KEY } from './scenario.ts';
 
 const NEW = 'https://github.com/octo/agents/pull/2';
 
-/** Replies to the POSTs in turn; after the last one, or for null, the service does as ever. */
+/** Answers one POST after the other. After the last reply, or for null, the API accepts the message. */
 function replies(...list: readonly (PostReply | null)[]): Fault {
   return { agent: { onPost: (n) => list[n - 1] ?? undefined } };
 }
@@ -26,7 +26,11 @@ function always(reply: PostReply, inputs: Fault['with'] = {}): Fault {
   return { with: inputs, agent: { onPost: () => reply } };
 }
 
-const later = (status: number, retryAfter: string | readonly string[], more = {}): PostReply => ({
+const withRetryAfter = (
+  status: number,
+  retryAfter: string | readonly string[],
+  more = {},
+): PostReply => ({
   status,
   headers: { 'retry-after': retryAfter, ...more },
   body: { error: 'not now' },
@@ -34,34 +38,34 @@ const later = (status: number, retryAfter: string | readonly string[], more = {}
 
 const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
 
-describe('the message is delivered', () => {
+describe('reports the message as sent if the API answers', () => {
   const record = { id: JOB, status: 'active' };
   const empty = {
     ...SENT,
     warns: [/accepted the message \(\d+\), but returned an empty body/],
   };
-  const looks = { wait: true };
-  play([
+  const wait = { wait: true };
+  testFaults([
     ...[200, 201, 202, 203, 206, 226].map(
       (status): Row => [`${status}`, always({ status, body: record }), SENT],
     ),
     ['204', always({ status: 204 }), empty],
     ['205', always({ status: 205 }), empty],
-    ['200 with nothing', always({ status: 200 }), empty],
+    ['200 without a body', always({ status: 200 }), empty],
     [
-      '200 with nothing, of type JSON',
+      '200 of type JSON without a body',
       always({ headers: { 'content-type': 'application/json' } }),
       empty,
     ],
     [
-      '204, and the wait goes on',
-      { ...always({ status: 204 }), with: looks },
-      { ...DONE, warns: empty.warns, withinMs: 120_000 },
+      '204, with wait',
+      { ...always({ status: 204 }), with: wait },
+      { ...COMPLETED, warns: empty.warns, withinMs: 120_000 },
     ],
   ]);
 });
 
-describe('a redirect is never followed', () => {
+describe('does not follow a redirect', () => {
   const redirected = (status: number, location: string, words: RegExp, accept = false): Row => [
     `${status} to ${location}`,
     always({ status, headers: { location }, accept }),
@@ -72,7 +76,7 @@ describe('a redirect is never followed', () => {
     it.concurrent(`${status} to another host`, async () => {
       await using other = await serve(Date, () => ({ status: 200, body: { id: JOB } }));
       const host = other.origin.slice('http://'.length);
-      await survive(
+      await testFault(
         always({ status, headers: { location: `${other.origin}/x?${KEY}` } }),
         {
           ...REFUSED,
@@ -84,7 +88,7 @@ describe('a redirect is never followed', () => {
     });
 
     it.concurrent(`${status} to the same host`, () =>
-      survive(
+      testFault(
         {
           agent: {
             onPost: (_, { headers, path }) => ({
@@ -99,7 +103,7 @@ describe('a redirect is never followed', () => {
       ));
   }
 
-  play([
+  testFaults([
     redirected(307, '/elsewhere', /answered 307 .*redirect/),
     redirected(
       302,
@@ -111,7 +115,7 @@ describe('a redirect is never followed', () => {
     redirected(301, 'no url at all', /redirect/),
     ...[300, 304, 305, 306, 399].map(
       (status): Row => [
-        `${status} to nowhere`,
+        `${status} without a location`,
         always({ status }),
         { ...REFUSED, error: new RegExp(`answered ${status} `) },
       ],
@@ -119,13 +123,13 @@ describe('a redirect is never followed', () => {
   ]);
 });
 
-describe('a definite no is not asked again', () => {
+describe('does not send a refused message again:', () => {
   const hints: Readonly<Record<number, RegExp>> = {
     401: /api-key is expired.*or wrong/,
     403: /write scope.*IP allow list/,
     404: /check job-id and project-id/,
   };
-  play([
+  testFaults([
     ...[400, 401, 402, 403, 404, 405, 409, 410, 413, 414, 415, 417, 421, 422, 426, 431, 451].map(
       (status): Row => [
         `${status}`,
@@ -139,7 +143,7 @@ describe('a definite no is not asked again', () => {
       ],
     ),
     [
-      '400 without a word',
+      '400 without a body',
       always({ status: 400 }),
       { ...REFUSED, error: /answered 400 to the message\. It refuses this request;/ },
     ],
@@ -169,7 +173,7 @@ describe('a definite no is not asked again', () => {
       },
     ],
     [
-      '400 with details that quote the key, commands, controls and a novel',
+      '400 with details that quote the key, commands and control characters, and are very long',
       always(
         {
           status: 400,
@@ -182,7 +186,7 @@ describe('a definite no is not asked again', () => {
             ],
           },
         },
-        TOLD,
+        WITH_COMMENT,
       ),
       {
         ...REFUSED,
@@ -196,12 +200,12 @@ describe('a definite no is not asked again', () => {
           status: 400,
           body: { error: `bad key ${KEY}, ${Buffer.from(KEY).toString('base64')}` },
         },
-        TOLD,
+        WITH_COMMENT,
       ),
       { ...REFUSED, error: /bad key \*\*\*/ },
     ],
     [
-      '400 with commands, controls and a novel',
+      '400 with commands and control characters, and a very long text',
       always({
         status: 400,
         body: {
@@ -216,99 +220,109 @@ describe('a definite no is not asked again', () => {
   ]);
 });
 
-describe('not processed: once more, on a new connection', () => {
-  const twice = { ...SENT, posts: 2 } as const;
-  const fresh: Fault['also'] = (_, { agent }) => {
+describe('sends a message that was not processed once more, on a new connection:', () => {
+  const sentAgain = { ...SENT, posts: 2 } as const;
+  const newConnections: Fault['also'] = (_, { agent }) => {
     const sockets = agent.posts().map(({ socket }) => socket);
     expect(new Set(sockets).size).toBe(sockets.length);
   };
-  play(
+  testFaults(
     [425].flatMap((status): Row[] => [
-      [`${status}, then 200`, { ...replies({ status }), also: fresh }, twice],
+      [`${status}, then 200`, { ...replies({ status }), also: newConnections }, sentAgain],
       [
-        `${status} for ever`,
+        `${status} each time`,
         always({ status }),
         { ...REFUSED, posts: 2, error: new RegExp(`answered ${status}`) },
       ],
       [
         `${status}, then 500`,
         replies({ status }, { status: 500, accept: false }),
-        { ...DOUBTFUL, posts: 2 },
+        { ...UNKNOWN, posts: 2 },
       ],
       [
         `${status}, then a reset`,
         replies({ status }, { fault: 'reset', accept: true }),
-        { ...DOUBTFUL, posts: 2 },
+        { ...UNKNOWN, posts: 2 },
       ],
       [
-        `${status} and its connection closed, then 200`,
+        `${status} and a closed connection, then 200`,
         replies({ status, headers: { connection: 'close' } }),
-        twice,
+        sentAgain,
       ],
     ]),
   );
 });
 
-describe('refused before it was processed', () => {
-  const again = (atLeastMs: number): Expected => ({
+describe('waits for up to 120 s if the API limits the rate:', () => {
+  const sentAfter = (atLeastMs: number): Expected => ({
     ...SENT,
     posts: 2,
     atLeastMs,
     withinMs: atLeastMs + 8000,
   });
-  const unheard = again(15_000);
-  play([
+  const sentAfterDefault = sentAfter(15_000);
+  testFaults([
     ...[429].flatMap((status): Row[] => [
-      [`${status} for 1 s`, replies(later(status, '1')), again(1000)],
+      [`${status} for 1 s`, replies(withRetryAfter(status, '1')), sentAfter(1000)],
       [
         `${status} for 2 s, then 3 s`,
-        replies(later(status, '2'), later(status, '3')),
-        { ...again(5000), posts: 3 },
+        replies(withRetryAfter(status, '2'), withRetryAfter(status, '3')),
+        { ...sentAfter(5000), posts: 3 },
       ],
       [
-        `${status} for ever`,
-        always(later(status, '1')),
+        `${status} for 1 s each time`,
+        always(withRetryAfter(status, '1')),
         { ...REFUSED, posts: 3, error: new RegExp(`answered ${status}`) },
       ],
-      [`${status} for 120 s`, replies(later(status, '120')), again(120_000)],
+      [`${status} for 120 s`, replies(withRetryAfter(status, '120')), sentAfter(120_000)],
       [
         `${status} for 121 s`,
-        always(later(status, '121')),
+        always(withRetryAfter(status, '121')),
         { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
       ],
       [
         `${status} for an hour`,
-        always(later(status, '3600')),
+        always(withRetryAfter(status, '3600')),
         { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
       ],
       [
-        `${status} for longer than remains`,
-        { ...always(later(status, '30')), with: { 'timeout-minutes': '0.4' } },
+        `${status} until after the deadline`,
+        { ...always(withRetryAfter(status, '30')), with: { 'timeout-minutes': '0.4' } },
         { ...REFUSED, error: /\(UTC\)/ },
       ],
-      [`${status} for longer than time`, always(later(status, '9'.repeat(400))), REFUSED],
+      [
+        `${status} for a number of 400 digits`,
+        always(withRetryAfter(status, '9'.repeat(400))),
+        REFUSED,
+      ],
       [
         `${status} until tomorrow`,
-        always(later(status, tomorrow)),
+        always(withRetryAfter(status, tomorrow)),
         { ...REFUSED, error: /\(UTC\)/ },
       ],
       [
-        `${status} until 5 s after its own date`,
+        `${status} until 5 s after its Date header`,
         replies(
-          later(status, 'Tue, 06 Jan 2015 09:00:05 GMT', { date: 'Tue, 06 Jan 2015 09:00:00 GMT' }),
+          withRetryAfter(status, 'Tue, 06 Jan 2015 09:00:05 GMT', {
+            date: 'Tue, 06 Jan 2015 09:00:00 GMT',
+          }),
         ),
-        again(5000),
+        sentAfter(5000),
       ],
-      [`${status} for the longest of three`, replies(later(status, ['1', '9', '3'])), again(9000)],
+      [
+        `${status} for the longest of three`,
+        replies(withRetryAfter(status, ['1', '9', '3'])),
+        sentAfter(9000),
+      ],
       [
         `${status}, then 502`,
-        replies(later(status, '1'), { status: 502 }),
-        { ...DOUBTFUL, posts: 2 },
+        replies(withRetryAfter(status, '1'), { status: 502 }),
+        { ...UNKNOWN, posts: 2 },
       ],
     ]),
-    ['429 without a time', replies({ status: 429 }), unheard],
+    ['429 without Retry-After', replies({ status: 429 }), sentAfterDefault],
     [
-      '429 for ever without a time',
+      '429 without Retry-After each time',
       always({ status: 429, body: { error: 'slow down' } }),
       {
         ...REFUSED,
@@ -319,17 +333,17 @@ describe('refused before it was processed', () => {
       },
     ],
     ...['1e3', '0x10', '-5', '1.5', 'soon', '2026-01-05', 'Tue, 40 Foo 2026 99:00:00 GMT'].map(
-      (text): Row => [`429 for "${text}"`, replies(later(429, text)), unheard],
+      (text): Row => [`429 for "${text}"`, replies(withRetryAfter(429, text)), sentAfterDefault],
     ),
     [
-      '429, 425, then a message that hangs in the service',
-      replies(later(429, '1'), { status: 425 }, { status: 504, accept: true }),
-      { ...DOUBTFUL, posts: 3 },
+      '429, 425, then 504 for an accepted message',
+      replies(withRetryAfter(429, '1'), { status: 425 }, { status: 504, accept: true }),
+      { ...UNKNOWN, posts: 3 },
     ],
   ]);
 });
 
-describe('a doubtful answer is not asked again', () => {
+describe('does not send a message again if its delivery is unknown:', () => {
   const idle = { jobs: [{ id: JOB, turns: [{ steps: [] }] }] };
   const raw = (status: string): Row => [
     `the status ${status}`,
@@ -340,30 +354,30 @@ describe('a doubtful answer is not asked again', () => {
         }),
       ),
     }),
-    DOUBTFUL,
+    UNKNOWN,
   ];
-  play([
+  testFaults([
     ...[408, 499, 500, 501, 502, 503, 504, 511, 520, 525, 599].map(
       (status): Row => [
         `${status}`,
         always({ status, body: { error: 'oh no' }, accept: status % 2 === 0 }),
-        { ...DOUBTFUL, error: new RegExp(`answered ${status} .*"oh no".*not sent again\\.`) },
+        { ...UNKNOWN, error: new RegExp(`answered ${status} .*"oh no".*not sent again\\.`) },
       ],
     ),
     ...['600', '999', '000', '2000', '20', 'two'].map(raw),
     ...[408, 500, 503].flatMap((status) =>
       ['0', '1', '5', '3600', 'soon', tomorrow].map(
         (text): Row => [
-          `${status} with Retry-After: ${text}, as a proxy says of a slow backend`,
-          { agent: { onPost: () => ({ ...later(status, text), accept: true }) } },
-          DOUBTFUL,
+          `${status} with Retry-After: ${text}, for example from a proxy`,
+          { agent: { onPost: () => ({ ...withRetryAfter(status, text), accept: true }) } },
+          UNKNOWN,
         ],
       ),
     ),
     [
-      '502, and the job turns active',
+      '502, and the job becomes active',
       { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
-      { ...DONE, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
+      { ...COMPLETED, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
       '502, and the job gets another pull request 20 s later',
@@ -374,15 +388,15 @@ describe('a doubtful answer is not asked again', () => {
         },
         with: { wait: true },
       },
-      { ...DONE, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
+      { ...COMPLETED, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
-      '502, and the job shows nothing',
+      '502, and the job shows no evidence of the message',
       {
         agent: { ...idle, onPost: () => ({ status: 502, accept: true }) },
         with: { wait: true },
       },
-      { ...DOUBTFUL, atLeastMs: 30_000, withinMs: 40_000 },
+      { ...UNKNOWN, atLeastMs: 30_000, withinMs: 40_000 },
     ],
     [
       '502, and the job was active before',
@@ -393,10 +407,10 @@ describe('a doubtful answer is not asked again', () => {
         },
         with: { wait: true },
       },
-      DOUBTFUL,
+      UNKNOWN,
     ],
     [
-      '502, and the looks fail',
+      '502, and the polls fail',
       {
         agent: {
           onPost: () => ({ status: 502, accept: true }),
@@ -404,12 +418,16 @@ describe('a doubtful answer is not asked again', () => {
         },
         with: { wait: true },
       },
-      { ...DOUBTFUL, withinMs: 40_000 },
+      { ...UNKNOWN, withinMs: 40_000 },
     ],
     [
-      'a reset, and the job turns active',
+      'a reset, and the job becomes active',
       { agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } },
-      { ...DONE, warns: [/lost after the request was written.*The job shows/], withinMs: 120_000 },
+      {
+        ...COMPLETED,
+        warns: [/lost after the request was written.*The job shows/],
+        withinMs: 120_000,
+      },
     ],
   ]);
 });

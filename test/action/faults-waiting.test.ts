@@ -9,14 +9,14 @@ import {
   whole,
 } from '../sim/fault-server.ts';
 import {
-  DONE,
+  COMPLETED,
   type Expected,
   type Fault,
-  NOTHING,
-  play,
+  NOT_SENT,
   type Row,
   SENT,
   SILENT,
+  testFaults,
 } from './faults.ts';
 import { JOB, KEY } from './scenario.ts';
 
@@ -34,14 +34,14 @@ function job(base: JobScript['base'], ...steps: TurnScript['steps']): Fault {
   return { with: WAIT, agent: { jobs: [{ id: JOB, base: base ?? {}, turns: [{ steps }] }] } };
 }
 
-/** The n-th look is answered otherwise; the first one comes before the message. */
-function looks(onGet: (n: number) => Reply | undefined, inputs: Fault['with'] = {}): Fault {
+/** A wait with other responses to the n-th poll. The first poll is the baseline. */
+function withPolls(onGet: (n: number) => Reply | undefined, inputs: Fault['with'] = {}): Fault {
   return { with: { ...WAIT, ...inputs }, agent: { onGet } };
 }
 
-const done: Expected = { ...DONE, withinMs: 180_000 };
-function shows(words: RegExp): NonNullable<Fault['also']> {
-  return (result) => expect(result.summary).toMatch(words);
+const completed: Expected = { ...COMPLETED, withinMs: 180_000 };
+function summaryShows(text: RegExp): NonNullable<Fault['also']> {
+  return (result) => expect(result.summary).toMatch(text);
 }
 
 const timedOut: Expected = {
@@ -53,41 +53,49 @@ const timedOut: Expected = {
   atLeastMs: 300_000,
   withinMs: 302_500,
 };
-const five = { 'timeout-minutes': '5' };
+const fiveMinutes = { 'timeout-minutes': '5' };
 
-describe('what the job shows', () => {
-  const within = (fault: Fault): Fault => ({ ...fault, with: { ...fault.with, ...five } });
-  play([
+describe('waits for a job with', () => {
+  const forFiveMinutes = (fault: Fault): Fault => ({
+    ...fault,
+    with: { ...fault.with, ...fiveMinutes },
+  });
+  testFaults([
     [
-      'completed before, active, completed',
+      'the status completed before the message, then active and completed',
       job({}, at(3000, 'active'), at(40_000, 'completed')),
-      done,
+      completed,
     ],
     [
-      'failed before, active, completed',
+      'the status failed before the message, then active and completed',
       job({ status: 'failed' }, at(9000, 'active'), at(40_000, 'completed')),
-      done,
+      completed,
     ],
     [
-      'archived before, active, completed',
+      'the status archived before the message, then active and completed',
       job({ status: 'archived' }, at(9000, 'active'), at(40_000, 'completed')),
-      done,
+      completed,
     ],
     [
-      'failed before, and completed without a pause',
+      'the status failed before the message, then completed',
       job({ status: 'failed' }, at(20_000, 'completed')),
-      done,
+      completed,
     ],
     [
-      'completed for ever',
+      'the constant status completed',
       job({}),
-      { ...done, confirmed: 'false', warns: [/possibly from the earlier turn/], atLeastMs: 60_000 },
+      {
+        ...completed,
+        confirmed: 'false',
+        warns: [/possibly from the earlier turn/],
+        atLeastMs: 60_000,
+      },
     ],
     [
-      'failed for ever',
+      'the constant status failed',
       job({ status: 'failed' }),
       {
-        ...done,
+        ...completed,
         result: 'failed',
         exit: 1,
         confirmed: 'false',
@@ -95,36 +103,39 @@ describe('what the job shows', () => {
       },
     ],
     [
-      'archived during the wait',
+      'the status archived during the wait',
       {
         ...job({}, at(1000, 'active'), at(30_000, 'archived')),
         also: (result) => expect(result.outputs.status).toBe('archived'),
       },
-      { ...done, result: 'archived', exit: 1, error: /was archived/ },
+      { ...completed, result: 'archived', exit: 1, error: /was archived/ },
     ],
     [
       'no pull request',
-      { ...job({}, at(0, 'active'), at(9000, 'completed')), also: shows(/no files changed/) },
-      done,
+      {
+        ...job({}, at(0, 'active'), at(9000, 'completed')),
+        also: summaryShows(/no files changed/),
+      },
+      completed,
     ],
     [
       'the same pull request',
       {
         ...job({ prLink: OLD }, at(0, 'active'), at(9000, 'completed')),
-        also: shows(/pull request updated/),
+        also: summaryShows(/pull request updated/),
       },
-      done,
+      completed,
     ],
     [
       'another pull request',
       {
         ...job({ prLink: OLD }, at(0, 'active'), at(9000, 'completed', { prLink: NEW })),
-        also: shows(/pull request created/),
+        also: summaryShows(/pull request created/),
       },
-      done,
+      completed,
     ],
     [
-      'a link to elsewhere',
+      'a link to an unknown host',
       {
         ...job(
           {},
@@ -133,77 +144,79 @@ describe('what the job shows', () => {
         ),
         also: (result) => expect(result.outputs['pr-link']).toBe(''),
       },
-      { ...done, warns: [/link of job job-1 is left out/] },
+      { ...completed, warns: [/link of job job-1 is left out/] },
     ],
     ...(
       [
         ['queued', 'queued'],
-        ['in capitals', 'COMPLETED'],
+        ['in upper case', 'COMPLETED'],
         ['of 4 KiB', 'completed'.repeat(455)],
         ['that is a number', 1],
         ['that is missing', undefined],
         ['that is null', null],
         ['that is a list', ['completed']],
-        ['that is a command', '\n::set-output name=result::completed'],
+        ['that is a workflow command', '\n::set-output name=result::completed'],
         ['with invisible characters', 'completed\u200b'],
       ] as const
     ).map(
       ([name, status]): Row => [
-        `a status ${name}, for ever`,
-        within(job({}, at(0, status))),
+        `a constant status ${name}`,
+        forFiveMinutes(job({}, at(0, status))),
         { ...timedOut, warns: [/status that this action does not know/] },
       ],
     ),
     [
-      'an odd status for a while',
+      'an unknown status for a while',
       job({}, at(0, 'queued'), at(20_000, 'active'), at(40_000, 'completed')),
-      { ...done, warns: [/does not know/] },
+      { ...completed, warns: [/does not know/] },
     ],
   ]);
 });
 
-describe('a poll that fails is repeated', () => {
-  const broken = (name: string, reply: Reply): Row => [
+describe('repeats a poll that fails with', () => {
+  const failed = (name: string, reply: Reply): Row => [
     name,
-    looks((n) => (n === 2 || n === 4 ? reply : undefined)),
-    done,
+    withPolls((n) => (n === 2 || n === 4 ? reply : undefined)),
+    completed,
   ];
   const text = { 'content-type': 'application/json' };
-  play([
-    ...[408, 425, 429, 499, 500, 503, 599].map((status) => broken(`${status}`, { status })),
-    broken('404 right after the message', { status: 404, body: { error: 'Job not found' } }),
-    broken('a reset', { fault: 'reset' }),
-    broken('the end', { fault: 'end' }),
-    broken('nothing', { body: '' }),
-    broken('204', { status: 204 }),
-    broken('HTML', { body: '<html>', headers: { 'content-type': 'text/html' } }),
-    broken('invalid JSON', { body: '{"id"', headers: text }),
-    broken('null', { body: 'null', headers: text }),
-    broken('a list', { body: [] }),
-    broken('the record of another job', { body: { id: 'another', status: 'completed' } }),
-    broken('a body in gzip', {
+  testFaults([
+    ...[408, 425, 429, 499, 500, 503, 599].map((status) => failed(`${status}`, { status })),
+    failed('404 right after the message', { status: 404, body: { error: 'Job not found' } }),
+    failed('a reset', { fault: 'reset' }),
+    failed('a closed connection', { fault: 'end' }),
+    failed('an empty body', { body: '' }),
+    failed('204', { status: 204 }),
+    failed('HTML', { body: '<html>', headers: { 'content-type': 'text/html' } }),
+    failed('invalid JSON', { body: '{"id"', headers: text }),
+    failed('null', { body: 'null', headers: text }),
+    failed('a list', { body: [] }),
+    failed('the record of another job', { body: { id: 'another', status: 'completed' } }),
+    failed('a body in gzip', {
       body: Buffer.alloc(50),
       headers: { ...text, 'content-encoding': 'gzip' },
     }),
-    broken('a body that is not UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]), headers: text }),
+    failed('a body that is not UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]), headers: text }),
     [
-      'nothing, for 30 s',
-      { ...looks((n) => (n === 2 ? { fault: 'hang' } : undefined)), ...SILENT },
-      { ...done, atLeastMs: 60_000 },
+      'no response for 30 s',
+      { ...withPolls((n) => (n === 2 ? { fault: 'hang' } : undefined)), ...SILENT },
+      { ...completed, atLeastMs: 60_000 },
     ],
     [
       '429 for 30 s',
       {
-        ...looks((n) => (n === 2 ? { status: 429, headers: { 'retry-after': '30' } } : undefined)),
+        ...withPolls((n) =>
+          n === 2 ? { status: 429, headers: { 'retry-after': '30' } } : undefined,
+        ),
         also(_, { agent }) {
           const [, second, third] = agent.gets();
           expect((third?.at ?? 0) - (second?.at ?? 0)).toBeGreaterThanOrEqual(30_000);
         },
       },
-      done,
+      completed,
     ],
     [
-      'seven times in a row, and again later',
+      'seven 500 in a row, and two later',
       {
         with: WAIT,
         agent: {
@@ -211,13 +224,13 @@ describe('a poll that fails is repeated', () => {
           onGet: (n) => ((n > 1 && n < 9) || (n > 9 && n < 12) ? { status: 500 } : undefined),
         },
       },
-      { ...done, withinMs: 400_000 },
+      { ...completed, withinMs: 400_000 },
     ],
     [
-      'eight times in a row',
-      looks((n) => (n > 1 ? { status: 500 } : undefined)),
+      'eight 500 in a row, then fails',
+      withPolls((n) => (n > 1 ? { status: 500 } : undefined)),
       {
-        ...done,
+        ...completed,
         result: 'error',
         exit: 1,
         confirmed: 'false',
@@ -226,10 +239,10 @@ describe('a poll that fails is repeated', () => {
       },
     ],
     [
-      'eight times in a row, by the network',
-      looks((n) => (n > 1 ? { fault: 'reset' } : undefined)),
+      'eight resets in a row, then fails',
+      withPolls((n) => (n > 1 ? { fault: 'reset' } : undefined)),
       {
-        ...done,
+        ...completed,
         result: 'error',
         exit: 1,
         confirmed: 'false',
@@ -238,15 +251,18 @@ describe('a poll that fails is repeated', () => {
       },
     ],
     [
-      '429 for longer than remains',
-      looks((n) => (n > 2 ? { status: 429, headers: { 'retry-after': '7200' } } : undefined), five),
+      '429 until after the deadline',
+      withPolls(
+        (n) => (n > 2 ? { status: 429, headers: { 'retry-after': '7200' } } : undefined),
+        fiveMinutes,
+      ),
       timedOut,
     ],
     [
-      '429 for ever, without a time',
-      looks((n) => (n > 1 ? { status: 429 } : undefined)),
+      '429 each time, without Retry-After, then fails',
+      withPolls((n) => (n > 1 ? { status: 429 } : undefined)),
       {
-        ...done,
+        ...completed,
         result: 'error',
         exit: 1,
         confirmed: 'false',
@@ -257,7 +273,7 @@ describe('a poll that fails is repeated', () => {
   ]);
 });
 
-describe('a poll that is refused ends the wait at once', () => {
+describe('stops waiting at once if the API refuses a poll with', () => {
   const ended = {
     ...SENT,
     result: 'error',
@@ -265,12 +281,12 @@ describe('a poll that is refused ends the wait at once', () => {
     confirmed: 'false',
     withinMs: 60_000,
   } as const;
-  play([
+  testFaults([
     ...([401, 403, 400, 410, 302, 304, 307] as const).map(
       (status): Row => [
         `${status}`,
         {
-          ...looks((n) =>
+          ...withPolls((n) =>
             n > 2 ? { status, headers: { location: `https://evil.example/${KEY}` } } : undefined,
           ),
           also: (_, { agent }) => expect(agent.gets()).toHaveLength(3),
@@ -279,8 +295,8 @@ describe('a poll that is refused ends the wait at once', () => {
       ],
     ),
     [
-      '404 for ever',
-      looks((n) => (n > 1 ? { status: 404 } : undefined)),
+      '404 since the message, but only after 30 s',
+      withPolls((n) => (n > 1 ? { status: 404 } : undefined)),
       {
         ...ended,
         error: /^The message was delivered, but .*404/,
@@ -289,51 +305,51 @@ describe('a poll that is refused ends the wait at once', () => {
       },
     ],
     [
-      '404 after 30 s',
-      looks((n) => (n > 8 ? { status: 404 } : undefined)),
+      '404 more than 30 s after the message',
+      withPolls((n) => (n > 8 ? { status: 404 } : undefined)),
       { ...ended, error: /^The message was delivered, but .*404/, withinMs: 120_000 },
     ],
   ]);
 });
 
-describe('a baseline poll that fails', () => {
-  const unsent = { ...NOTHING, tries: 0, withinMs: 60_000 } as const;
-  play([
+describe('sends nothing if the baseline poll', () => {
+  const unsent = { ...NOT_SENT, attempts: 0, withinMs: 60_000 } as const;
+  testFaults([
     ...[401, 403, 404, 307].map(
       (status): Row => [
-        `${status}: nothing is sent`,
-        looks(() => ({ status, headers: { location: 'https://evil.example/' } })),
+        `gets ${status}`,
+        withPolls(() => ({ status, headers: { location: 'https://evil.example/' } })),
         { ...unsent, error: new RegExp(`^Nothing was sent to job job-1.*answered ${status}`) },
       ],
     ),
     [
-      'resets for ever: nothing is sent',
-      looks(() => ({ fault: 'reset' })),
+      'is reset each time',
+      withPolls(() => ({ fault: 'reset' })),
       { ...unsent, error: /^Nothing was sent/ },
     ],
     [
-      'hangs for ever: nothing is sent',
-      { ...looks(() => ({ fault: 'hang' })), ...SILENT },
+      'hangs each time',
+      { ...withPolls(() => ({ fault: 'hang' })), ...SILENT },
       { ...unsent, error: /^Nothing was sent/, withinMs: 120_000 },
     ],
     [
-      '500 for ever: nothing is sent',
-      looks(() => ({ status: 500 })),
+      'gets 500 each time',
+      withPolls(() => ({ status: 500 })),
       { ...unsent, error: /^Nothing was sent .*500/, withinMs: 300_000 },
     ],
     [
-      'another job for ever: nothing is sent',
-      looks(() => ({ body: { id: 'another', status: 'completed' } })),
+      'returns another job each time',
+      withPolls(() => ({ body: { id: 'another', status: 'completed' } })),
       { ...unsent, error: /^Nothing was sent/, withinMs: 300_000 },
     ],
     [
-      '500 and a reset, then a record',
-      looks((n) => (n === 1 ? { status: 500 } : n === 2 ? { fault: 'reset' } : undefined)),
-      done,
+      'fails, unless it succeeds after 500 and a reset',
+      withPolls((n) => (n === 1 ? { status: 500 } : n === 2 ? { fault: 'reset' } : undefined)),
+      completed,
     ],
     [
-      'hangs until the deadline: nothing is sent',
-      { ...looks(() => ({ fault: 'hang' }), { 'timeout-minutes': '0.3' }), ...SILENT },
+      'hangs until the deadline',
+      { ...withPolls(() => ({ fault: 'hang' }), { 'timeout-minutes': '0.3' }), ...SILENT },
       {
         ...unsent,
         result: expect.stringMatching(/^(timed-out|error)$/),
@@ -341,8 +357,8 @@ describe('a baseline poll that fails', () => {
       },
     ],
     [
-      '429 for longer than remains: nothing is sent, and nothing waited for',
-      looks(() => ({ status: 429, headers: { 'retry-after': '7200' } }), five),
+      'gets 429 until after the deadline, without a pause',
+      withPolls(() => ({ status: 429, headers: { 'retry-after': '7200' } }), fiveMinutes),
       {
         ...unsent,
         result: 'timed-out',
@@ -354,15 +370,15 @@ describe('a baseline poll that fails', () => {
   ]);
 });
 
-describe('with less than 2 s left', () => {
-  play(
+describe('sends nothing less than 2 s before the deadline:', () => {
+  testFaults(
     [{}, { wait: true }, { 'only-when': 'completed' }].map(
       (inputs): Row => [
-        `no message goes out: ${JSON.stringify(inputs)}`,
+        JSON.stringify(inputs),
         { with: { ...inputs, 'timeout-minutes': '0.033' } },
         {
-          ...NOTHING,
-          tries: 0,
+          ...NOT_SENT,
+          attempts: 0,
           result: 'timed-out',
           error: /^Nothing was sent .*within 1\.98 s \(timeout-minutes\)/,
         },
@@ -371,10 +387,10 @@ describe('with less than 2 s left', () => {
   );
 });
 
-describe('the deadline is kept', () => {
+describe('stops waiting at the deadline', () => {
   const record = (status: string): Buffer => whole(200, { ...RECORD, status });
   const hanging =
-    (onLook: () => Behaviour, connection?: (n: number) => Exclude<Ending, 'keep'> | undefined) =>
+    (onPoll: () => Behaviour, connection?: (n: number) => Exclude<Ending, 'keep'> | undefined) =>
     async (use: Parameters<Exclude<Row[1], Fault>>[0]): Promise<Fault> => ({
       ...SILENT,
       with: { ...WAIT, 'timeout-minutes': '1' },
@@ -386,7 +402,7 @@ describe('the deadline is kept', () => {
               ? answer(record('active'))
               : n === 1
                 ? answer(record('completed'), 'end')
-                : onLook(),
+                : onPoll(),
         }),
       ),
     });
@@ -396,32 +412,43 @@ describe('the deadline is kept', () => {
     atLeastMs: 60_000,
     withinMs: 62_500,
   };
-  play([
-    ['in the sleep', { ...job({}, at(0, 'active')), with: { ...WAIT, ...five } }, timedOut],
+  testFaults([
     [
-      'with a fixed interval beyond it',
-      { ...job({}, at(0, 'active')), with: { ...WAIT, ...five, 'poll-interval-seconds': '3600' } },
+      'between two polls',
+      { ...job({}, at(0, 'active')), with: { ...WAIT, ...fiveMinutes } },
       timedOut,
     ],
     [
-      'in a connection that is not taken',
+      'with a fixed interval that is longer',
+      {
+        ...job({}, at(0, 'active')),
+        with: { ...WAIT, ...fiveMinutes, 'poll-interval-seconds': '3600' },
+      },
+      timedOut,
+    ],
+    [
+      'during a connection that is not accepted',
       hanging(
         () => answer(''),
         (n) => (n > 2 ? 'hang' : undefined),
       ),
       minute,
     ],
-    ['in an answer that does not come', hanging(() => answer('', 'hang')), minute],
-    ['in headers that do not end', hanging(() => answer('HTTP/1.1 200 OK\r\nx: ', 'hang')), minute],
+    ['during a response that does not start', hanging(() => answer('', 'hang')), minute],
     [
-      'in a body that does not end',
+      'during headers that do not end',
+      hanging(() => answer('HTTP/1.1 200 OK\r\nx: ', 'hang')),
+      minute,
+    ],
+    [
+      'during a body that does not end',
       hanging(() =>
         answer(head(200, { 'content-type': 'application/json', 'content-length': 9 }), 'hang'),
       ),
       minute,
     ],
     [
-      'in a body that drips',
+      'during a body of one byte at a time',
       hanging(() => ({
         kind: 'drip',
         bytes: head(200, { 'content-type': 'application/json', 'content-length': 1e6 }),
@@ -431,7 +458,7 @@ describe('the deadline is kept', () => {
       minute,
     ],
     [
-      'within the settle window',
+      'during settle-seconds',
       { ...job({}), with: { ...WAIT, 'timeout-minutes': '0.5' } },
       {
         ...timedOut,

@@ -4,48 +4,48 @@ import type { StepResult } from '../sim/runner/process.ts';
 import { errors, KEY, type Scenario, type Simulation, simulate, warnings } from './scenario.ts';
 
 export interface Fault extends Scenario {
-  /** The service where bytes matter; without it the simulated one answers. */
+  /** A server that controls each byte. By default, the simulated API answers. */
   readonly server?: FaultServer;
-  /** Complete POSTs, where neither of the two counts them. */
+  /** The number of complete POSTs, if another server counts them. */
   readonly posts?: () => number;
-  /** Whether it needs what is built, in a process of its own. The first row of each table has one, too. */
+  /** Whether it needs the built action in its own process. The first row of each table always runs it. */
   readonly built?: boolean;
-  /** Further promises of this case. */
+  /** Further checks of this row. */
   readonly also?: (result: StepResult, sim: Simulation) => void;
 }
 
-/** Hands a resource to the case, which lives as long as the case does. */
+/** Disposes of a resource when the test of the row ends. */
 export type Use = <T extends AsyncDisposable>(resource: T | Promise<T>) => Promise<T>;
 export type SetUp = Fault | ((use: Use) => Fault | Promise<Fault>);
 
 export interface Expected {
-  /** Complete POSTs that the service counted. */
+  /** The number of complete POSTs that the server counted. */
   readonly posts: number;
-  /** How often the step began to send. Default: as many as there were POSTs, at least 1. */
-  readonly tries?: number;
+  /** How often the step started to send. Default: the number of POSTs. */
+  readonly attempts?: number;
   readonly delivery: string;
   readonly result: string;
   readonly exit: 0 | 1;
   readonly confirmed?: string;
-  /** Words of the one error, or with exit 0 none. */
+  /** Matches the only error. With exit code 0, no error is expected. */
   readonly error?: RegExp;
-  /** Words of the warnings, one each; default: none. */
+  /** Each matches one warning. Default: no warnings. */
   readonly warns?: readonly RegExp[];
-  /** Virtual time. */
+  /** In virtual time. */
   readonly atLeastMs?: number;
-  /** Default: 10 s, which is more than the pauses between two attempts. */
+  /** Default: 10 s, which is longer than the pauses between attempts. */
   readonly withinMs?: number;
 }
 
 export type Row = readonly [fault: string, setUp: SetUp, expected: Expected];
 
 export const SENT = { posts: 1, delivery: 'sent', result: 'sent', exit: 0 } as const;
-export const DONE = { ...SENT, result: 'completed', confirmed: 'true' } as const;
-/** Nothing was written. */
-export const NOTHING = { posts: 0, delivery: 'not-sent', result: 'error', exit: 1 } as const;
-/** Something was written, and was not taken for sure. */
-export const REFUSED = { ...NOTHING, posts: 1 } as const;
-export const DOUBTFUL = {
+export const COMPLETED = { ...SENT, result: 'completed', confirmed: 'true' } as const;
+/** No request was written. */
+export const NOT_SENT = { posts: 0, delivery: 'not-sent', result: 'error', exit: 1 } as const;
+/** The request was written, and certainly not accepted. */
+export const REFUSED = { ...NOT_SENT, posts: 1 } as const;
+export const UNKNOWN = {
   posts: 1,
   delivery: 'unknown',
   result: 'error',
@@ -53,29 +53,31 @@ export const DOUBTFUL = {
   error: /may or may not have been delivered; it was not sent again\. Check the job/,
 } as const;
 
-/** Real time that a silent connection is given: the step has nothing else to hear from. */
+/** Lets virtual time jump soon, because the only connection of the step is silent. */
 export const SILENT = { time: { graceMs: 400 } } as const;
-/** Told on the pull request as well, where a text of others could do harm. */
-export const TOLD = { comment: true } as const;
+/** With a comment, in which a text by others could do harm as well. */
+export const WITH_COMMENT = { comment: true } as const;
 
-let tried = 0;
-let triedBuilt = 0;
-afterAll(() => console.info(`${tried} faults were tried, ${triedBuilt} on what is built.`));
+let runs = 0;
+let builtRuns = 0;
+afterAll(() => console.info(`Tested ${runs} faults, ${builtRuns} of them on the built action.`));
 
-/** A table of one kind of fault, one fault a row. */
-export function play(rows: readonly Row[]): void {
+/** Tests a table of faults of one kind, with one fault per row. */
+export function testFaults(rows: readonly Row[]): void {
   const all = rows.map((row, index) => [...row, index === 0] as const);
-  it.concurrent.each(all)('%s', (_, setUp, expected, isFirst) => survive(setUp, expected, isFirst));
+  it.concurrent.each(all)('%s', (_, setUp, expected, isFirst) =>
+    testFault(setUp, expected, isFirst),
+  );
 }
 
-/** Runs the step under a fault, and checks what must come of it. */
-export async function survive(setUp: SetUp, expected: Expected, isFirst = true): Promise<void> {
+/** Runs the step with a fault, and checks the result. */
+export async function testFault(setUp: SetUp, expected: Expected, isFirst = true): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const use: Use = async (resource) => resources.use(await resource);
   const fault = typeof setUp === 'function' ? await setUp(use) : setUp;
   const { server, built = isFirst } = fault;
-  tried += 1;
-  if (built) triedBuilt += 1;
+  runs += 1;
+  if (built) builtRuns += 1;
   const base = server === undefined ? {} : { 'base-url': server.origin };
   await using sim = await simulate({ ...fault, with: { comment: false, ...base, ...fault.with } });
   const startedAt = performance.now();
@@ -84,18 +86,18 @@ export async function survive(setUp: SetUp, expected: Expected, isFirst = true):
   const posts = fault.posts?.() ?? (server ?? sim.agent).posts().length;
 
   const { delivery, result, exit, confirmed = run.outputs.confirmed } = expected;
-  const { tries = expected.posts } = expected;
-  const found = {
+  const { attempts = expected.posts } = expected;
+  const actual = {
     posts,
-    tries: run.stdout.match(/^Sending the message/gm)?.length ?? 0,
+    attempts: run.stdout.match(/^Sending the message/gm)?.length ?? 0,
     ...run.outputs,
     exit: run.exitCode,
     errors: errors(run),
     warnings: warnings(run),
   };
-  expect(found).toMatchObject({
+  expect(actual).toMatchObject({
     posts: expected.posts,
-    tries,
+    attempts,
     delivery,
     result,
     exit,
@@ -104,9 +106,9 @@ export async function survive(setUp: SetUp, expected: Expected, isFirst = true):
     warnings: (expected.warns ?? []).map((words) => expect.stringMatching(words)),
   });
   expect(run.virtualMs).toBeGreaterThanOrEqual(expected.atLeastMs ?? 0);
-  // What really passed is the machine's time, which may be loaded; what was waited for is the step's.
+  // Subtracts the real time, because the machine may be slow.
   expect(run.virtualMs - realMs).toBeLessThan(expected.withinMs ?? 10_000);
-  if (server === undefined && fault.posts === undefined) expectTruth(delivery, sim);
+  if (server === undefined && fault.posts === undefined) expectDelivery(delivery, sim);
   for (const request of server?.journal ?? []) {
     expect(request.headers.authorization).toBe(`Bearer ${KEY}`);
     expect(request.path + request.body).not.toContain(KEY);
@@ -114,10 +116,10 @@ export async function survive(setUp: SetUp, expected: Expected, isFirst = true):
   fault.also?.(run, sim);
 }
 
-/** What the service took is what the step says. */
-function expectTruth(delivery: string, { agent }: Simulation): void {
-  const taken = agent.accepted().length;
-  expect(taken).toBeLessThanOrEqual(1);
-  if (delivery === 'sent') expect(taken).toBe(1);
-  if (delivery === 'not-sent') expect(taken).toBe(0);
+/** The reported delivery must agree with what the API accepted. */
+function expectDelivery(delivery: string, { agent }: Simulation): void {
+  const accepted = agent.accepted().length;
+  expect(accepted).toBeLessThanOrEqual(1);
+  if (delivery === 'sent') expect(accepted).toBe(1);
+  if (delivery === 'not-sent') expect(accepted).toBe(0);
 }

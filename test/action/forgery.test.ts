@@ -26,21 +26,21 @@ import {
 
 const TEXTS = FORGERIES.map(({ text }) => text);
 const ADDRESSES = TEXTS.filter((text) => URL.canParse(text));
-/** How many texts a run carries at places where they may show. */
-const SLOTS = 8;
-const RUNS = Array.from({ length: Math.ceil(TEXTS.length / SLOTS) }, (_, index) => index);
+/** The number of texts that each run tests. */
+const TEXTS_PER_RUN = 8;
+const RUNS = Array.from({ length: Math.ceil(TEXTS.length / TEXTS_PER_RUN) }, (_, index) => index);
 
-/** Nothing here is silent, but many runs at once are slow. */
-const PATIENT = { time: { graceMs: 20_000 } } as const;
+/** No server hangs in these tests, but many runs at once are slow. */
+const LONG_GRACE = { time: { graceMs: 20_000 } } as const;
 
 const OWN_LINKS: readonly RegExp[] = [
   /^https:\/\/github\.com\/octo\/agents\/actions\/runs\/\d+$/,
   /^https:\/\/github\.com\/octo\/agents\/pull\/7#issuecomment-\d+$/,
-  // What passed the check, built anew.
+  // The link of a job, composed from its parts after the check.
   /^https:\/\/(?:github\.com|gitlab\.com|bitbucket\.org)\/[\w.-]+\/[\w.-]+\/pull\/\d+$/,
 ];
 
-/** Of each command that the action gives, what its data may be. */
+/** Each command that the action logs, and the data that it may have. */
 const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
   'add-mask': /^(?:mint|ghs)_[\x21-\x7e]+$/,
   debug:
@@ -53,22 +53,23 @@ const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
   warning:
     /^(?:Job job-1 has a status that this action does not know; it counts as not final, so a wait may last until timeout-minutes\.$|The pull request link of job job-1 is left out: [\w ]+\.$|The comment on #7 could not be read or written: )/,
 };
-/** How the lines of the log begin that are not commands. */
+/** The beginnings of all other lines that the action logs. */
 const OWN_LINE =
   /^(?: {2}\| |The API is at 127\.0\.0\.1:\d+ |Job job-1[ :]|Sending the message to job job-1\.$|The message to job job-1 (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling job job-1 failed\. The )/;
 
-type Form = readonly [name: string, text: string];
+type Encoding = readonly [name: string, text: string];
 
-let runs = 0;
+let builtRuns = 0;
 
-afterAll(() => console.info(`Forgeries: ${TEXTS.length} texts, ${runs} runs of the built action`));
+afterAll(() =>
+  console.info(`Tested ${TEXTS.length} forged texts, in ${builtRuns} runs of the built action.`),
+);
 
-/** A text by any number. */
 function textAt(index: number): string {
   return TEXTS[index % TEXTS.length] ?? '';
 }
 
-/** A record with another text in every field. */
+/** A job record with a different text in each field. */
 function forgedRecord(text: (slot: number) => string): JobPart {
   return {
     model: text(0),
@@ -82,7 +83,7 @@ function forgedRecord(text: (slot: number) => string): JobPart {
   };
 }
 
-/** The headers of an answer, with a text in each that may hold one. */
+/** The headers of a response, with a text in each header that the action reads. */
 function forgedHeaders(text: (slot: number) => string): Record<string, string | readonly string[]> {
   return {
     'content-type': `application/json; x=${forHeader(text(0))}`,
@@ -96,19 +97,22 @@ function forgedHeaders(text: (slot: number) => string): Record<string, string | 
   };
 }
 
-/** One of so many groups runs what is built, whose log is the real one. */
+/** One of this many groups runs the built action, to check its log. */
 const BUILT_EVERY = 16;
 
-async function play(scenario: Scenario, group = 0): Promise<readonly [StepResult, Simulation]> {
-  await using sim = await simulate({ ...PATIENT, ...scenario });
+async function runScenario(
+  scenario: Scenario,
+  group = 0,
+): Promise<readonly [StepResult, Simulation]> {
+  await using sim = await simulate({ ...LONG_GRACE, ...scenario });
   const isBuilt = group % BUILT_EVERY === 0;
   const result = await (isBuilt ? sim.run() : sim.runHere());
-  if (isBuilt) runs += 1;
-  expectOnlyOurs(result, sim);
+  if (isBuilt) builtRuns += 1;
+  expectNothingForged(result, sim);
   return [result, sim];
 }
 
-function expectOnlyOurs(result: StepResult, { github }: Simulation): void {
+function expectNothingForged(result: StepResult, { github }: Simulation): void {
   const commands = parseCommands(result.stdout);
   expect(parseCommands(result.stderr)).toEqual([]);
   expect(result.stderr).toBe('');
@@ -149,7 +153,7 @@ function bodies({ writes }: Simulation['github']): readonly string[] {
   return writes().flatMap(({ body }) => JSON.parse(body).body ?? []);
 }
 
-/** The event and the facts of the run, with a text wherever others choose what stands there. */
+/** A step with a text in each field of its event and context that strangers can set. */
 function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step']> {
   const { name, payload } = pullRequest({ number: PULL });
   const [login, title, body, label] = [text(0), text(1), text(2), text(3)];
@@ -161,7 +165,7 @@ function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step'
       name,
       payload: {
         ...payload,
-        // With its action as it is, nobody's permission is asked for, and the text is where it would be asked.
+        // Pull requests by bots need no permission check, so the text gets past it.
         sender: { ...RENOVATE, login: `${login}${RENOVATE.login}` },
         pull_request: { ...pull, title, body, user, head: { ...pull.head, ref: title, label } },
       },
@@ -176,18 +180,18 @@ function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step'
   };
 }
 
-/** A prompt must have something to see in it. */
+/** A prompt needs visible text. */
 function asPrompt(text: string): string {
   return `${text.replaceAll('\0', '').toWellFormed()}\nend`;
 }
 
-describe.concurrent('a text in each field of the record and of the event is only shown', () => {
+describe.concurrent('shows the texts in each field of the record and of the event as text', () => {
   it.each(RUNS.filter((run) => run % 2 === 0))('group %i', async (run) => {
-    const text = (slot: number): string => textAt(run * SLOTS + slot);
-    const later = (slot: number): string => text(slot + 3);
-    const odd = (slot: number): string => text(slot * 11 + 5);
+    const text = (slot: number): string => textAt(run * TEXTS_PER_RUN + slot);
+    const last = (slot: number): string => text(slot + 3);
+    const other = (slot: number): string => text(slot * 11 + 5);
     const prLink = ADDRESSES[run % ADDRESSES.length] ?? null;
-    const [result, sim] = await play(
+    const [result, sim] = await runScenario(
       {
         with: { wait: true, prompt: forEnvironment(asPrompt(text(6))) },
         step: forgedStep((slot) => text(7 + slot * 13)),
@@ -195,15 +199,15 @@ describe.concurrent('a text in each field of the record and of the event is only
           jobs: [
             {
               id: JOB,
-              base: forgedRecord(odd),
+              base: forgedRecord(other),
               turns: [
                 {
                   steps: [
                     { afterMs: 0, set: { status: 'active', ...forgedRecord(text) } },
-                    { afterMs: 10_000, set: { ...forgedRecord(odd), status: odd(1) } },
+                    { afterMs: 10_000, set: { ...forgedRecord(other), status: other(1) } },
                     {
                       afterMs: 20_000,
-                      set: { ...forgedRecord(later), status: 'completed', prLink },
+                      set: { ...forgedRecord(last), status: 'completed', prLink },
                     },
                   ],
                 },
@@ -219,29 +223,29 @@ describe.concurrent('a text in each field of the record and of the event is only
     expect(errors(result)).toEqual([]);
     expect(new Set(warnings(result)).size).toBe(warnings(result).length);
     expect(bodies(sim.github).length).toBeGreaterThanOrEqual(2);
-    const [told] = JSON.parse(result.outputs.results ?? '');
-    expect(Object.keys(told.source ?? {})).not.toContain('branch');
+    const [jobResult] = JSON.parse(result.outputs.results ?? '');
+    expect(Object.keys(jobResult.source ?? {})).not.toContain('branch');
     const link = result.outputs['pr-link'] ?? '';
     if (link !== '') expect(isOwnLink(link)).toBe(true);
   });
 });
 
-describe.concurrent('a text in each part of a refused poll is only quoted', () => {
+describe.concurrent('quotes the texts in each part of a failed poll as text', () => {
   const statuses = [500, 502, 503, 429, 408, 425, 504, 599];
 
   function refusal(index: number): Answer {
     const text = textAt(index);
-    const said = [{ error: text }, { error: { message: text } }, { message: text }, text];
+    const refusals = [{ error: text }, { error: { message: text } }, { message: text }, text];
     return {
       status: statuses[index % statuses.length] ?? 500,
       headers: forgedHeaders((slot) => textAt(index + slot * 17)),
-      body: JSON.stringify(said[index % 11 === 10 ? 3 : index % 3]),
+      body: JSON.stringify(refusals[index % 11 === 10 ? 3 : index % 3]),
     };
   }
 
   it.each([0, 1])('every second text, from %i', async (first) => {
     const indices = TEXTS.map((_, index) => index).filter((index) => index % 2 === first);
-    const [result] = await play(
+    const [result] = await runScenario(
       {
         with: {
           wait: true,
@@ -253,7 +257,7 @@ describe.concurrent('a text in each part of a refused poll is only quoted', () =
         agent: {
           jobs: [{ id: JOB, turns: [{ steps: [{ afterMs: 0, set: { status: 'active' } }] }] }],
           onGet(n) {
-            // The first look comes before the message; of the others every second one fails.
+            // The first poll is the baseline. Of the others, every second one fails.
             const index = indices[Math.floor((n - 2) / 2)];
             if (n > 1 && index === undefined) return { body: { id: JOB, status: 'completed' } };
             if (n % 2 === 0) return refusal(index ?? 0);
@@ -272,19 +276,19 @@ describe.concurrent('a text in each part of a refused poll is only quoted', () =
   });
 });
 
-describe.concurrent('a text in each part of a refused message is only quoted', () => {
+describe.concurrent('quotes the texts in each part of a refused message as text', () => {
   const lastStatuses = [400, 401, 403, 404, 409, 301, 307, 418, 500, 503, 200, 502];
 
   it.each(lastStatuses.map((_, index) => index))('group %i', async (run) => {
     const last = lastStatuses[run % lastStatuses.length] ?? 400;
-    const [result, sim] = await play(
+    const [result, sim] = await runScenario(
       {
         step: { debug: true },
         agent: {
           onPost(n) {
             const text = (slot: number): string => textAt((run * 4 + n - 1) * 4 + slot);
             const headers = forgedHeaders((slot) => text(1 + slot));
-            // Only the two that a retry obeys are left to the last answer.
+            // The last response has no Retry-After, because it would cause another retry.
             const { 'retry-after': _, ...others } = headers;
             const status = [429, 429, 425][n - 1] ?? last;
             const type = last === 200 ? { 'content-type': forHeader(text(1)) } : {};
@@ -308,12 +312,12 @@ describe.concurrent('a text in each part of a refused message is only quoted', (
   });
 });
 
-describe.concurrent('a text in a command and in the code that it hangs on', () => {
+describe.concurrent('a text in a command, and in the code that it is a comment on,', () => {
   const PARTS = 8;
   const shown = TEXTS.filter((text) => !text.includes(OPENING));
 
   it.each(Array.from({ length: Math.ceil(shown.length / (PARTS + 2)) }, (_, index) => index))(
-    'is only shown: group %i',
+    'is shown as text: group %i',
     async (run) => {
       const text = (slot: number): string =>
         (shown[(run * (PARTS + 2) + slot) % shown.length] ?? '').slice(0, 150);
@@ -324,7 +328,7 @@ describe.concurrent('a text in a command and in the code that it hangs on', () =
         path: text(PARTS),
         diffHunk: text(PARTS + 1),
       });
-      const [result, { agent }] = await play(
+      const [result, { agent }] = await runScenario(
         {
           with: { command: '/agent', prompt: '' },
           step: { event, debug: true },
@@ -342,24 +346,27 @@ describe.concurrent('a text in a command and in the code that it hangs on', () =
     },
   );
 
-  it.each(RUNS.slice(0, 6))('as the name of its author lets nobody in: group %i', async (run) => {
-    const author = { ...ALICE, login: textAt(run * 31 + 32) };
-    const [result, { agent }] = await play(
-      {
-        with: { command: '/agent', prompt: '' },
-        step: { event: issueComment({ number: PULL, body: '/agent do', author }), debug: true },
-      },
-      run,
-    );
-    expect(['skipped', 'error']).toContain(result.outputs.result);
-    expect(agent.journal).toEqual([]);
-  });
+  it.each(RUNS.slice(0, 6))(
+    'does not pass the permission check as a login: group %i',
+    async (run) => {
+      const author = { ...ALICE, login: textAt(run * 31 + 32) };
+      const [result, { agent }] = await runScenario(
+        {
+          with: { command: '/agent', prompt: '' },
+          step: { event: issueComment({ number: PULL, body: '/agent do', author }), debug: true },
+        },
+        run,
+      );
+      expect(['skipped', 'error']).toContain(result.outputs.result);
+      expect(agent.journal).toEqual([]);
+    },
+  );
 });
 
-it('the longest texts that are taken in leave room for the comment', async () => {
+it('keeps the comment below its size limit with the longest texts', async () => {
   const text = '<'.repeat(4096);
   const record = { ...forgedRecord(() => text), status: 'active' };
-  const [result, { github }] = await play({
+  const [result, { github }] = await runScenario({
     with: { wait: true, prompt: text },
     agent: {
       onGet: (n) => (n < 5 ? undefined : { status: 403, body: { error: text } }),
@@ -371,7 +378,7 @@ it('the longest texts that are taken in leave room for the comment', async () =>
   for (const body of bodies(github)) expect(body.length).toBeLessThanOrEqual(60_000);
 });
 
-describe.concurrent('a text in each input that an error quotes is only quoted', () => {
+describe.concurrent('quotes the texts of invalid inputs as text', () => {
   const inputs = [
     'wait',
     'timeout-minutes',
@@ -384,8 +391,11 @@ describe.concurrent('a text in each input that an error quotes is only quoted', 
   ];
 
   it.each(RUNS.slice(0, 12))('group %i', async (run) => {
-    const forged = inputs.map((name, slot) => [name, forEnvironment(textAt(run * SLOTS + slot))]);
-    const [result, sim] = await play(
+    const forged = inputs.map((name, slot) => [
+      name,
+      forEnvironment(textAt(run * TEXTS_PER_RUN + slot)),
+    ]);
+    const [result, sim] = await runScenario(
       {
         with: { prompt: '', 'job-id': 'a/b', ...Object.fromEntries(forged) },
       },
@@ -399,13 +409,13 @@ describe.concurrent('a text in each input that an error quotes is only quoted', 
   });
 });
 
-describe.concurrent('a text in what GitHub says is only quoted, and the summary holds the rest', () => {
+describe.concurrent('quotes the texts in errors of GitHub as text, and puts the comment into the summary', () => {
   const statuses = [400, 403, 404, 410, 422, 451, 500, 200];
 
   it.each(RUNS.slice(0, 6))('group %i', async (run) => {
     const text = (slot: number): string => textAt(run * 23 + slot);
     const record = forgedRecord((slot) => text(slot + 1));
-    const [result] = await play(
+    const [result] = await runScenario(
       {
         with: { prompt: forEnvironment(asPrompt(text(8))) },
         agent: { jobs: [{ id: JOB, base: record }] },
@@ -419,13 +429,13 @@ describe.concurrent('a text in what GitHub says is only quoted, and the summary 
   });
 });
 
-describe.concurrent('a text in the prompt file goes out as it is, and is only shown', () => {
+describe.concurrent('sends the texts in the prompt file unchanged, and shows them as text', () => {
   it.each(RUNS.slice(0, 4))('group %i', async (run) => {
     const folder = mkdtempSync(join(tmpdir(), 'prompt-'));
     const prompt = `${textAt(run * 29 + 1)}\n${textAt(run * 29 + 2)}\nend`.toWellFormed();
     writeFileSync(join(folder, 'prompt.md'), prompt);
     try {
-      const [, { agent }] = await play(
+      const [, { agent }] = await runScenario(
         {
           with: { prompt: '', 'prompt-file': 'prompt.md' },
           step: { workspace: folder },
@@ -445,9 +455,9 @@ it.concurrent.each([
   '0/1',
   'octo/.github',
   'octo/www.evil.example',
-])('the repository %s is only part of a link of ours', async (repository) => {
+])('links only to its own pages in the repository %s', async (repository) => {
   await using sim = await simulate({
-    ...PATIENT,
+    ...LONG_GRACE,
     github: { repository, issues: [{ number: PULL }] },
   });
   const result = await sim.runHere();
@@ -461,29 +471,29 @@ it.concurrent.each([
 
 describe.concurrent.each([
   ['of letters', 'mint_canary-Q7xZ_b3Kp9-Vt5Rm1Ws8Yd2Hf6Jc4Ng0'],
-  ['of signs', 'mint_"+/|<&>\\%\'`-5e7a9c1f3b_=~*[]()#$!:;.,?^{}'],
-])('a key %s that others say shows nowhere', (name, key) => {
-  /** What a cut would leave of it. */
+  ['of special characters', 'mint_"+/|<&>\\%\'`-5e7a9c1f3b_=~*[]()#$!:;.,?^{}'],
+])('removes an API key %s', (name, key) => {
+  /** The part that remains if a text is cut off within the key. */
   const head = key.slice(0, 24);
   const secrets = { key, token: TOKEN, more: [head] };
-  /** Without what statuses, ids and hosts cannot hold. */
+  /** With only the characters that statuses, IDs and hosts can contain. */
   const plainKey = key.replace(/[^\w-]/g, '');
 
-  const forms: readonly Form[] = [
-    ['as it is', key],
+  const encodings: readonly Encoding[] = [
+    ['unchanged', key],
     ['in a sentence', `The key "${key}" is wrong.`],
     ['in a URL', `https://evil.example/?key=${encodeURIComponent(key)}`],
     ['in JSON', JSON.stringify({ key })],
-    ...['', 'a', 'ab'].map((before): Form => {
+    ...['', 'a', 'ab'].map((before): Encoding => {
       const encoded = Buffer.from(`${before}${key}`).toString('base64');
       return [`in base64 after ${before.length} bytes`, encoded];
     }),
-    ...['\u200b', '\u200c', '\u200d', '\u00ad', '\u2060', '\ufe0f'].map((splitter): Form => {
+    ...['\u200b', '\u200c', '\u200d', '\u00ad', '\u2060', '\ufe0f'].map((splitter): Encoding => {
       const code = splitter.charCodeAt(0).toString(16);
       return [`split by U+${code}`, `${key.slice(0, 9)}${splitter}${key.slice(9)}`];
     }),
-    // The last characters fall behind the cut.
-    ...[60, 200, 600, 1000].map((limit): Form => {
+    // Texts are cut off at these limits, here within the key.
+    ...[60, 200, 600, 1000].map((limit): Encoding => {
       return [`cut at ${limit}`, `${'x'.repeat(limit + 2 - key.length)}${key}`];
     }),
   ];
@@ -491,30 +501,30 @@ describe.concurrent.each([
   async function traces(scenario: Scenario, isFirst = true): Promise<readonly string[]> {
     await using sim = await simulate({
       ...scenario,
-      ...PATIENT,
+      ...LONG_GRACE,
       agent: { ...scenario.agent, apiKey: key },
       with: { 'api-key': key, ...scenario.with },
     });
-    // One of each kind runs what is built.
+    // One of each kind runs the built action.
     const isBuilt = isFirst && name === 'of letters';
     const result = await (isBuilt ? sim.start().result : sim.runHere());
-    if (isBuilt) runs += 1;
+    if (isBuilt) builtRuns += 1;
     expect(result.masks).toContain(key);
     expect(warnings(result).filter((text) => text.startsWith('The comment'))).toEqual([]);
-    // What the workflow itself wrote goes to the service as it is.
+    // The action sends the prompt of the workflow unchanged.
     const journal = sim.agent.journal.map((request) => ({ ...request, body: '' }));
     return findTraces(secrets, result, { journal }, sim.github);
   }
 
-  /** Plays some forms at a time. */
+  /** Runs the scenario with `size` encodings at a time, and searches for the key. */
   async function findIn(
-    shapes: readonly Form[],
+    used: readonly Encoding[],
     size: number,
     scenario: (text: (slot: number) => string) => Scenario,
   ): Promise<readonly unknown[]> {
     const found: unknown[] = [];
-    for (let at = 0; at < shapes.length; at += size) {
-      const group = shapes.slice(at, at + size);
+    for (let at = 0; at < used.length; at += size) {
+      const group = used.slice(at, at + size);
       const text = (slot: number): string => group[slot % group.length]?.[1] ?? '';
       const shown = await traces(scenario(text), at === 0);
       if (shown.length > 0) found.push([group.map(([name]) => name).join(', '), ...shown]);
@@ -522,8 +532,8 @@ describe.concurrent.each([
     return found;
   }
 
-  it('in each field of the record', async () => {
-    const found = await findIn(forms, 3, (text) => {
+  it('from each field of the record', async () => {
+    const found = await findIn(encodings, 3, (text) => {
       const record = forgedRecord(text);
       const prLink = `https://github.com/octo/${plainKey}/pull/1`;
       const steps = [
@@ -539,16 +549,18 @@ describe.concurrent.each([
     expect(found).toEqual([]);
   });
 
-  it('in the name of who asked', async () => {
-    const shapes = forms.filter(([name]) => /^(?:as it is|split by U\+ad|cut at 200)$/.test(name));
-    const found = await findIn(shapes, 1, (text) => ({
+  it('from the login of the person who triggered the run', async () => {
+    const used = encodings.filter(([name]) =>
+      /^(?:unchanged|split by U\+ad|cut at 200)$/.test(name),
+    );
+    const found = await findIn(used, 1, (text) => ({
       step: { github: { triggering_actor: text(0) } },
     }));
     expect(found).toEqual([]);
   });
 
-  it('in the error of a refused message', async () => {
-    const found = await findIn(forms, 2, (text) => ({
+  it('from the error of a refused message', async () => {
+    const found = await findIn(encodings, 2, (text) => ({
       agent: {
         onPost: (n) => ({
           status: n === 1 ? 408 : 400,
@@ -560,17 +572,17 @@ describe.concurrent.each([
     expect(found).toEqual([]);
   });
 
-  it('in the headers of a doubtful answer', async () => {
-    const shapes =
-      /^(?:as it is|in a URL|in JSON|in base64 after 2 bytes|split by U\+ad|cut at 60)$/;
+  it('from the headers of a response that is not from the API', async () => {
+    const used =
+      /^(?:unchanged|in a URL|in JSON|in base64 after 2 bytes|split by U\+ad|cut at 60)$/;
     const found = await findIn(
-      forms.filter(([name]) => shapes.test(name)),
+      encodings.filter(([name]) => used.test(name)),
       1,
       (text) => ({
         agent: {
           onPost: () => ({
             status: 200,
-            // Not as UTF-8: a soft hyphen is one byte here.
+            // Not in UTF-8: a soft hyphen is one byte here.
             headers: { 'content-type': text(0), 'cf-ray': text(0) },
             body: '<html>',
           }),
@@ -580,21 +592,21 @@ describe.concurrent.each([
     expect(found).toEqual([]);
   });
 
-  it('in the host of a redirect', async () => {
+  it('from the host of a redirect', async () => {
     const headers = { location: `x://${key.replace(/[#/:<>?@[\\\]^|%]/g, '')}/` };
     const found = await traces({ agent: { onPost: () => ({ status: 307, headers }) } });
     expect(found).toEqual([]);
   });
 
-  it('in a prompt', async () => {
-    const found = await findIn(forms, 4, (text) => ({
+  it('from a prompt', async () => {
+    const found = await findIn(encodings, 4, (text) => ({
       with: { prompt: [0, 1, 2, 3].map(text).join('\n') },
     }));
     expect(found).toEqual([]);
   });
 
-  it('in other inputs', async () => {
-    const found = await findIn(forms, 6, (text) => ({
+  it('from other inputs', async () => {
+    const found = await findIn(encodings, 6, (text) => ({
       with: {
         wait: text(0),
         'timeout-minutes': text(1),
@@ -609,7 +621,7 @@ describe.concurrent.each([
     expect(found).toEqual([]);
   });
 
-  it('in a status, down to the chart', async () => {
+  it('from a status, even in the chart', async () => {
     const steps = [{ afterMs: 0, set: { status: plainKey.slice(0, 64) } }];
     const found = await traces({
       with: { wait: true, 'timeout-minutes': '1' },
@@ -619,9 +631,9 @@ describe.concurrent.each([
   });
 });
 
-describe.concurrent('the token of GitHub shows nowhere', () => {
-  it('when GitHub says it', async () => {
-    const [result] = await play({
+describe.concurrent('removes github-token', () => {
+  it('from errors of GitHub', async () => {
+    const [result] = await runScenario({
       github: { on: () => ({ status: 403, body: { message: `${'x'.repeat(185)}${TOKEN}` } }) },
     });
     expect(result.stdout.replace(/^::add-mask::.*$/gm, '')).not.toContain(TOKEN.slice(0, 12));

@@ -27,8 +27,8 @@ function jobs(names: readonly string[], parts: Omit<JobScript, 'id'> = {}): read
   return names.map((id) => ({ id, ...parts }));
 }
 
-/** Several jobs without comments, but what a scenario adds. */
-function many({ with: inputs = {}, agent = {}, ...more }: Scenario, names = FIVE) {
+/** Simulates several jobs, without comments unless the scenario turns them on. */
+function simulateJobs({ with: inputs = {}, agent = {}, ...more }: Scenario, names = FIVE) {
   return simulate({
     ...more,
     with: { 'job-id': names.join('\n'), comment: false, ...inputs },
@@ -36,7 +36,7 @@ function many({ with: inputs = {}, agent = {}, ...more }: Scenario, names = FIVE
   });
 }
 
-interface Told {
+interface JobResult {
   readonly jobId: string;
   readonly result: string;
   readonly delivery: string;
@@ -45,12 +45,16 @@ interface Told {
   readonly polls: number;
 }
 
-function told(outputs: Readonly<Record<string, string>>): readonly Told[] {
+function resultsOf(outputs: Readonly<Record<string, string>>): readonly JobResult[] {
   return JSON.parse(outputs.results ?? '');
 }
 
-/** Runs the step, and signals to it as soon as its log says the words. */
-async function strike(sim: Simulation, words: string, signal: NodeJS.Signals): Promise<StepResult> {
+/** Runs the step, and sends it a signal as soon as its log contains the words. */
+async function signalAtLine(
+  sim: Simulation,
+  words: string,
+  signal: NodeJS.Signals,
+): Promise<StepResult> {
   const onLine = (line: string): void => {
     if (line.includes(words)) run.kill(signal);
   };
@@ -58,8 +62,8 @@ async function strike(sim: Simulation, words: string, signal: NodeJS.Signals): P
   return run.result;
 }
 
-/** Runs the step, and signals to it as soon as the service sees the message to a job. */
-async function strikeAtMessage(
+/** Runs the step, and sends it a signal as soon as the API receives the message to a job. */
+async function signalAtMessage(
   sim: Simulation,
   atMessage: { hook: ((jobId: string) => void) | undefined },
   job: string,
@@ -79,8 +83,8 @@ const answerFor =
     jobOf(request) === job ? reply : undefined;
 
 describe('several jobs', () => {
-  it('each get one message, in one run with one set of outputs', async () => {
-    await using sim = await many({ with: { 'job-id': 'job-2, job-1 job-3\njob-1,' } });
+  it('each get one message, from one run with one set of outputs', async () => {
+    await using sim = await simulateJobs({ with: { 'job-id': 'job-2, job-1 job-3\njob-1,' } });
     const result = await sim.run();
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({
@@ -97,9 +101,9 @@ describe('several jobs', () => {
     );
   });
 
-  it('are waited for, each by its own clock', async () => {
+  it('can each end at a different time', async () => {
     const lengths = [20_000, 300_000, 60_000];
-    await using sim = await many({
+    await using sim = await simulateJobs({
       with: { wait: true, 'job-id': ids(3).join(' ') },
       agent: {
         jobs: lengths.map((afterMs, index) => ({
@@ -134,7 +138,7 @@ describe('several jobs', () => {
         .map((_, index) => `https://github.com/octo/agents/pull/${index + 1}`)
         .join('\n'),
     });
-    expect(told(result.outputs).map(({ result }) => result)).toEqual([
+    expect(resultsOf(result.outputs).map(({ result }) => result)).toEqual([
       'completed',
       'failed',
       'completed',
@@ -145,32 +149,32 @@ describe('several jobs', () => {
     expect(result.summary.match(/^ {4}section /gm)).toHaveLength(3);
   });
 
-  it('have one heartbeat together, and a line where one changes', async () => {
-    await using sim = await many({ with: { wait: true, 'timeout-minutes': '10' } });
+  it('each get one line in the log when they end, and no line is repeated', async () => {
+    await using sim = await simulateJobs({ with: { wait: true, 'timeout-minutes': '10' } });
     const result = await sim.runHere();
     expect(result.log.match(/^\[\d\/5\] completed job-\d after /gm)).toHaveLength(5);
     const lines = result.log.split('\n').filter((line) => !/^(##|$)/.test(line));
     expect(lines.filter((line, index) => lines.indexOf(line) !== index)).toEqual([]);
   });
 
-  it('have at most four messages on their way at a time', async () => {
-    let open = 0;
-    let most = 0;
-    let gate: PromiseWithResolvers<void> | undefined;
-    await using sim = await many(
+  it('get at most four messages at a time', async () => {
+    let openCount = 0;
+    let mostOpen = 0;
+    let allFour: PromiseWithResolvers<void> | undefined;
+    await using sim = await simulateJobs(
       {
         agent: {
           jobs: jobs(ids(20)),
           async onPost() {
-            open += 1;
-            most = Math.max(most, open);
-            // None is answered before four are there, and a fifth has had the time to come.
-            gate ??= Promise.withResolvers<void>();
-            const { promise, resolve } = gate;
-            if (open === 4) wait(30).then(resolve);
+            openCount += 1;
+            mostOpen = Math.max(mostOpen, openCount);
+            // Answers none of them until four have arrived and a fifth one had time to arrive.
+            allFour ??= Promise.withResolvers<void>();
+            const { promise, resolve } = allFour;
+            if (openCount === 4) wait(30).then(resolve);
             await promise;
-            gate = undefined;
-            open -= 1;
+            allFour = undefined;
+            openCount -= 1;
             return undefined;
           },
         },
@@ -180,21 +184,21 @@ describe('several jobs', () => {
     const result = await sim.runHere();
     expect(result.outputs.result).toBe('sent');
     expect(sim.agent.accepted()).toHaveLength(20);
-    expect(most).toBe(4);
-    // Never one that was used before: it may be closed just when the message is written to it.
+    expect(mostOpen).toBe(4);
+    // Each message uses a new connection, because the server may close a used one at any time.
     expect(new Set(sim.agent.posts().map(({ socket }) => socket)).size).toBe(20);
   });
 
-  it('have results that a job output can hold, whatever the texts', async () => {
+  it('have an output `results` below the size limit of job outputs, even with long texts', async () => {
     const names = ids(200);
     const error = '\u0000"\\🚀ä'.repeat(300);
-    await using sim = await many(
+    await using sim = await simulateJobs(
       { agent: { jobs: [], onPost: () => ({ status: 400, body: { error } }) } },
       names,
     );
     const result = await sim.runHere();
     expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
-    expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(names);
+    expect(resultsOf(result.outputs).map(({ jobId }) => jobId)).toEqual(names);
     expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
     expect(errors(result)).toEqual([
       expect.stringContaining('200 of 200 agent jobs without a message, first job-1: '),
@@ -203,54 +207,55 @@ describe('several jobs', () => {
 });
 
 describe.concurrent('one job’s failure does not affect the others', () => {
-  const good = { result: 'completed', delivery: 'sent', status: 'completed', reason: '' };
-  const BAD = 'job-3';
-  it.each<[string, Pick<AgentOptions, 'onPost' | 'onGet'>, Partial<Told>]>([
+  const completed = { result: 'completed', delivery: 'sent', status: 'completed', reason: '' };
+  const FAILING = 'job-3';
+  it.each<[string, Pick<AgentOptions, 'onPost' | 'onGet'>, Partial<JobResult>]>([
     [
-      'its message hangs',
-      { onPost: answerFor(BAD, { fault: 'hang', accept: false }) },
+      'the request with its message hangs',
+      { onPost: answerFor(FAILING, { fault: 'hang', accept: false }) },
       { result: 'error', delivery: 'unknown' },
     ],
     [
-      'its message is answered by 500',
-      { onPost: answerFor(BAD, { status: 500 }) },
+      'the API answers 500 to its message',
+      { onPost: answerFor(FAILING, { status: 500 }) },
       { result: 'error', delivery: 'unknown' },
     ],
     [
-      'its message is refused',
-      { onPost: answerFor(BAD, { status: 404 }) },
+      'the API refuses its message',
+      { onPost: answerFor(FAILING, { status: 404 }) },
       { result: 'error', delivery: 'not-sent' },
     ],
     [
-      'its looks bring the record of another job',
-      { onGet: answerFor(BAD, { body: { id: 'job-1', status: 'completed' } }) },
+      'its polls return the record of another job',
+      { onGet: answerFor(FAILING, { body: { id: 'job-1', status: 'completed' } }) },
       { result: 'error', delivery: 'not-sent' },
     ],
     [
-      'it is not there',
-      { onGet: answerFor(BAD, { status: 404 }) },
+      'it is not found',
+      { onGet: answerFor(FAILING, { status: 404 }) },
       { result: 'error', delivery: 'not-sent' },
     ],
     [
-      'its looks are refused',
-      { onGet: answerFor(BAD, { status: 403 }) },
+      'the API refuses its polls',
+      { onGet: answerFor(FAILING, { status: 403 }) },
       { result: 'error', delivery: 'not-sent' },
     ],
-  ])('%s', async (name, faults, expected) => {
-    await using sim = await many({
+  ])('if %s', async (name, faults, expected) => {
+    await using sim = await simulateJobs({
       with: { wait: true, 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
       agent: { jobs: jobs(FIVE), ...faults },
     });
-    const result = await (name === 'its message hangs' ? sim.run() : sim.runHere());
-    for (const one of told(result.outputs)) {
-      expect(one).toMatchObject(one.jobId === BAD ? expected : good);
+    const isBuilt = name === 'the request with its message hangs';
+    const result = await (isBuilt ? sim.run() : sim.runHere());
+    for (const one of resultsOf(result.outputs)) {
+      expect(one).toMatchObject(one.jobId === FAILING ? expected : completed);
     }
     expect(errors(result)).toHaveLength(1);
     expect(sim.agent.accepted()).toHaveLength(4);
   });
 
-  it.runIf(HAS_SIGNALS)('what came of one is written before the others end', async () => {
-    await using sim = await many(
+  it.runIf(HAS_SIGNALS)('and its result is in the outputs before the others end', async () => {
+    await using sim = await simulateJobs(
       {
         with: { wait: true },
         agent: {
@@ -264,39 +269,39 @@ describe.concurrent('one job’s failure does not affect the others', () => {
       },
       ids(2),
     );
-    const result = await strike(sim, '1 of 2 jobs have', 'SIGKILL');
-    const [, second] = told(result.outputs);
+    const result = await signalAtLine(sim, '1 of 2 jobs have', 'SIGKILL');
+    const [, second] = resultsOf(result.outputs);
     expect(second).toMatchObject({ result: 'error', delivery: 'not-sent' });
   });
 
-  const later = { status: 503, headers: { 'retry-after': '3600' } };
+  const anHourLater = { status: 503, headers: { 'retry-after': '3600' } };
 
-  it('later polls make room for the messages of other jobs', async () => {
+  it('if its baseline poll is delayed, the messages to the others are not', async () => {
     const names = ids(8);
     const busy = new Set(names.slice(0, 4));
-    await using sim = await many(
+    await using sim = await simulateJobs(
       {
         with: { wait: true, 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
         agent: {
           jobs: jobs(names),
-          onGet: (_, request) => (busy.has(jobOf(request)) ? later : undefined),
+          onGet: (_, request) => (busy.has(jobOf(request)) ? anHourLater : undefined),
         },
       },
       names,
     );
     const result = await sim.runHere();
-    for (const one of told(result.outputs)) {
+    for (const one of resultsOf(result.outputs)) {
       const expected = { result: 'timed-out', delivery: 'not-sent', polls: 1 };
-      expect(one).toMatchObject(busy.has(one.jobId) ? expected : good);
+      expect(one).toMatchObject(busy.has(one.jobId) ? expected : completed);
     }
-    expect(told(result.outputs)[0]?.reason).toMatch(/timeout-minutes.*503/);
+    expect(resultsOf(result.outputs)[0]?.reason).toMatch(/timeout-minutes.*503/);
   });
 
   it.runIf(HAS_SIGNALS)(
-    'a re-run that is killed does not say what it has not found out',
+    'and a killed re-run reports its delivery as unknown if its comment was not found yet',
     async () => {
-      const messages: Parameters<typeof strikeAtMessage>[1] = { hook: undefined };
-      await using sim = await many({
+      const messages: Parameters<typeof signalAtMessage>[1] = { hook: undefined };
+      await using sim = await simulateJobs({
         with: { comment: true, 'timeout-minutes': '5', 'resend-on-rerun': true },
         step: { event: schedule(), github: { run_attempt: '2' } },
         agent: {
@@ -305,16 +310,16 @@ describe.concurrent('one job’s failure does not affect the others', () => {
             messages.hook?.(jobOf(request));
             return undefined;
           },
-          onGet: answerFor(BAD, { status: 503, headers: { 'retry-after': '200' } }),
+          onGet: answerFor(FAILING, { status: 503, headers: { 'retry-after': '200' } }),
         },
       });
-      const result = await strikeAtMessage(sim, messages, 'job-5', 'SIGKILL');
-      const found = told(result.outputs).find(({ jobId }) => jobId === BAD);
+      const result = await signalAtMessage(sim, messages, 'job-5', 'SIGKILL');
+      const found = resultsOf(result.outputs).find(({ jobId }) => jobId === FAILING);
       expect(found).toMatchObject({ result: 'error', delivery: 'unknown' });
     },
   );
 
-  it.each<[string, Scenario, Partial<Told>, Partial<Told>]>([
+  it.each<[string, Scenario, Partial<JobResult>, Partial<JobResult>]>([
     [
       'a re-run',
       {
@@ -330,21 +335,27 @@ describe.concurrent('one job’s failure does not affect the others', () => {
       { result: 'timed-out', delivery: 'not-sent' },
       { result: 'completed', delivery: 'not-sent' },
     ],
-  ])('%s begins, whichever job cannot say where its notes are', async (_, scenario, bad, other) => {
-    await using sim = await many({
-      ...scenario,
-      with: { comment: true, 'timeout-minutes': '5', ...scenario.with },
-      agent: { jobs: jobs(FIVE, { base: { status: 'completed' } }), onGet: answerFor(BAD, later) },
-    });
-    for (const one of told((await sim.runHere()).outputs)) {
-      expect(one).toMatchObject(one.jobId === BAD ? bad : other);
-    }
-  });
+  ])(
+    '%s starts, even if the comment of one job cannot be found',
+    async (_, scenario, failing, other) => {
+      await using sim = await simulateJobs({
+        ...scenario,
+        with: { comment: true, 'timeout-minutes': '5', ...scenario.with },
+        agent: {
+          jobs: jobs(FIVE, { base: { status: 'completed' } }),
+          onGet: answerFor(FAILING, anHourLater),
+        },
+      });
+      for (const one of resultsOf((await sim.runHere()).outputs)) {
+        expect(one).toMatchObject(one.jobId === FAILING ? failing : other);
+      }
+    },
+  );
 });
 
-it('all of them end 2 s after the deadline, however slow the last looks are', async () => {
+it('the wait for many jobs ends 2 s after the deadline, even if the last polls hang', async () => {
   const names = ids(90);
-  await using sim = await many(
+  await using sim = await simulateJobs(
     {
       with: { send: 'false', wait: true, prompt: '', 'timeout-minutes': '1' },
       agent: {
@@ -359,9 +370,9 @@ it('all of them end 2 s after the deadline, however slow the last looks are', as
   expect(result.virtualMs).toBeLessThan(62_500);
 });
 
-describe.concurrent('the limit of the project', () => {
-  it('that cannot be waited out stops all messages that are still to come', async () => {
-    await using sim = await many(
+describe.concurrent('the hourly limit of the project', () => {
+  it('stops all remaining messages if it lasts longer than the deadline', async () => {
+    await using sim = await simulateJobs(
       {
         with: { wait: true },
         agent: {
@@ -373,7 +384,7 @@ describe.concurrent('the limit of the project', () => {
       ids(20),
     );
     const result = await sim.runHere();
-    const results = told(result.outputs);
+    const results = resultsOf(result.outputs);
     expect(results.filter(({ result }) => result === 'completed')).toHaveLength(8);
     const [failed, ...more] = results.filter(({ result }) => result === 'error');
     expect(failed?.reason).toMatch(/429.*100\/h.*try again after 20\d\d-.*\(UTC\)/);
@@ -385,14 +396,14 @@ describe.concurrent('the limit of the project', () => {
       expect(reason).toMatch(/^Nothing was sent to job job-\d+, because the API accepts no more/);
       expect(reason).toMatch(/try again after 20\d\d-.*\(UTC\)/);
     }
-    // The one that was refused, and those that were on their way with it.
+    // The refused message, and those that were sent at the same time.
     expect(sim.agent.posts().length).toBeLessThanOrEqual(12);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'sent' });
     expect(errors(result)).toHaveLength(1);
   });
 
-  it('leaves the refusal of another message what it is', async () => {
-    await using sim = await many(
+  it('does not replace the reason of another refused message', async () => {
+    await using sim = await simulateJobs(
       {
         agent: {
           jobs: jobs(ids(2)),
@@ -406,11 +417,11 @@ describe.concurrent('the limit of the project', () => {
       },
       ids(2),
     );
-    const [, second] = told((await sim.runHere()).outputs);
+    const [, second] = resultsOf((await sim.runHere()).outputs);
     expect(second).toMatchObject({ result: 'error', reason: expect.stringContaining('401') });
   });
 
-  it('that stops a re-run lets it wait for what was sent before', async () => {
+  it('stops the messages of a re-run, but not its wait for the earlier ones', async () => {
     const turns = [
       {
         steps: [
@@ -419,8 +430,8 @@ describe.concurrent('the limit of the project', () => {
         ],
       },
     ];
-    let looks = 0;
-    await using sim = await many(
+    let pollsUntilDelay = 0;
+    await using sim = await simulateJobs(
       {
         with: { comment: true, wait: true, 'timeout-minutes': '3' },
         step: { event: schedule() },
@@ -434,18 +445,19 @@ describe.concurrent('the limit of the project', () => {
           onPost: answerFor('job-1', { status: 429, headers: { 'retry-after': '3600' } }),
           onGet(_, request) {
             if (jobOf(request) !== 'job-2') return undefined;
-            looks -= 1;
-            return looks === 0 ? { status: 503, headers: { 'retry-after': '5' } } : undefined;
+            pollsUntilDelay -= 1;
+            if (pollsUntilDelay !== 0) return undefined;
+            return { status: 503, headers: { 'retry-after': '5' } };
           },
         },
       },
-      // The first one goes out before the limit is met.
+      // The message to job-2 is sent before the limit is reached.
       ['job-2', 'job-1'],
     );
     await sim.runHere();
-    looks = 1;
+    pollsUntilDelay = 1;
     const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
-    expect(told(second.outputs)).toMatchObject([
+    expect(resultsOf(second.outputs)).toMatchObject([
       { result: 'completed', delivery: 'sent' },
       { result: 'error', delivery: 'not-sent' },
     ]);
@@ -453,15 +465,15 @@ describe.concurrent('the limit of the project', () => {
   });
 
   it.each<[string, number, Scenario['step'], (index: number) => number]>([
-    ['on a schedule, where each has its own pull request', 7, { event: schedule() }, (n) => 11 + n],
+    ['on a schedule, with a pull request for each job', 7, { event: schedule() }, (n) => 11 + n],
     ['on one pull request', 70, {}, () => PULL],
   ])(
-    'lets a re-run send what it held up, and nothing twice: %s',
-    async (_, count, step, placeOf) => {
+    'lets a re-run send the remaining messages, and none twice: %s',
+    async (_, count, step, numberOf) => {
       const names = ids(count);
-      const numbers = [...new Set(names.map((_, index) => placeOf(index)))];
+      const numbers = [...new Set(names.map((_, index) => numberOf(index)))];
       let isLimited = true;
-      await using sim = await many(
+      await using sim = await simulateJobs(
         {
           with: { comment: true },
           step: { ...step },
@@ -469,7 +481,7 @@ describe.concurrent('the limit of the project', () => {
           agent: {
             jobs: names.map((id, index) => ({
               id,
-              base: { prLink: `https://github.com/octo/agents/pull/${placeOf(index)}` },
+              base: { prLink: `https://github.com/octo/agents/pull/${numberOf(index)}` },
             })),
             onPost: (n) =>
               isLimited && n > 3 ? { status: 429, headers: { 'retry-after': '3600' } } : undefined,
@@ -479,7 +491,7 @@ describe.concurrent('the limit of the project', () => {
       );
       const first = await sim.runHere();
       const by = ({ outputs }: StepResult, wanted: string): readonly string[] =>
-        told(outputs).flatMap(({ jobId, result }) => (result === wanted ? jobId : []));
+        resultsOf(outputs).flatMap(({ jobId, result }) => (result === wanted ? jobId : []));
       expect(by(first, 'sent')).toHaveLength(3);
       expect(by(first, 'skipped').length).toBeGreaterThanOrEqual(3);
       const turns = numbers.flatMap((number) =>
@@ -499,8 +511,8 @@ describe.concurrent('the limit of the project', () => {
     },
   );
 
-  it('that can be waited out holds up the messages, and loses none', async () => {
-    await using sim = await many(
+  it('delays messages, and loses none, if it ends before the deadline', async () => {
+    await using sim = await simulateJobs(
       {
         agent: {
           jobs: jobs(ids(12)),
@@ -517,10 +529,10 @@ describe.concurrent('the limit of the project', () => {
   });
 });
 
-describe.concurrent('an end before all are sent', () => {
-  it.runIf(HAS_SIGNALS)('by a cancel keeps what is true of each', async () => {
-    const messages: Parameters<typeof strikeAtMessage>[1] = { hook: undefined };
-    await using sim = await many(
+describe.concurrent('a step that ends before all messages are sent', () => {
+  it.runIf(HAS_SIGNALS)('reports the delivery of each job if the run is cancelled', async () => {
+    const messages: Parameters<typeof signalAtMessage>[1] = { hook: undefined };
+    await using sim = await simulateJobs(
       {
         agent: {
           jobs: jobs(ids(12)),
@@ -532,9 +544,9 @@ describe.concurrent('an end before all are sent', () => {
       },
       ids(12),
     );
-    const result = await strikeAtMessage(sim, messages, 'job-8', 'SIGINT');
+    const result = await signalAtMessage(sim, messages, 'job-8', 'SIGINT');
     const by = (delivery: string) =>
-      told(result.outputs).filter((one) => one.delivery === delivery);
+      resultsOf(result.outputs).filter((one) => one.delivery === delivery);
     expect(by('sent').map(({ result }) => result)).toEqual(Array(4).fill('sent'));
     for (const one of [...by('unknown'), ...by('not-sent')]) expect(one.result).toBe('cancelled');
     expect(sim.agent.posts().length).toBe(4 + by('unknown').length);
@@ -543,8 +555,8 @@ describe.concurrent('an end before all are sent', () => {
     expect(result.exitCode).toBe(1);
   });
 
-  it('by the deadline is a time-out of those not sent', async () => {
-    await using sim = await many(
+  it('reports a time-out for the remaining jobs if the deadline passes', async () => {
+    await using sim = await simulateJobs(
       {
         with: { 'timeout-minutes': '0.5' },
         agent: {
@@ -555,7 +567,7 @@ describe.concurrent('an end before all are sent', () => {
       ids(8),
     );
     const result = await sim.runHere();
-    const results = told(result.outputs);
+    const results = resultsOf(result.outputs);
     expect(results.slice(0, 4).map(({ result }) => result)).toEqual(Array(4).fill('sent'));
     for (const { result, delivery } of results.slice(4)) {
       expect(['timed-out', 'error', 'skipped']).toContain(result);
@@ -574,8 +586,8 @@ describe.concurrent('only-when', () => {
     ['failed, completed', ['job-1', 'job-2']],
     ['active', ['job-3', 'job-5']],
     ['any', FIVE],
-  ])('%s', async (onlyWhen, sent) => {
-    await using sim = await many({
+  ])('sends the message only to jobs with the status: %s', async (onlyWhen, sent) => {
+    await using sim = await simulateJobs({
       with: { 'only-when': onlyWhen },
       agent: { jobs: mixed },
     });
@@ -587,8 +599,8 @@ describe.concurrent('only-when', () => {
         .map(({ jobId }) => jobId)
         .sort(),
     ).toEqual(sent);
-    for (const one of told(result.outputs)) {
-      // A machine that stalls for a second lets the action read the baseline once more.
+    for (const one of resultsOf(result.outputs)) {
+      // If the machine stalls for a second, the action polls the baseline again.
       expect(one.polls).toBeGreaterThanOrEqual(onlyWhen === 'any' ? 0 : 1);
       expect(one.polls).toBeLessThanOrEqual(onlyWhen === 'any' ? 0 : 2);
       if (sent.includes(one.jobId)) expect(one).toMatchObject({ result: 'sent', reason: '' });
@@ -602,7 +614,7 @@ describe.concurrent('only-when', () => {
     }
   });
 
-  it('takes a status that is no plain word for none that it names', async () => {
+  it('does not match a status that is not a plain word', async () => {
     await using sim = await simulate({
       with: { 'only-when': 'completed' },
       agent: { jobs: [{ id: JOB, base: { status: 'all done!' } }] },
@@ -615,8 +627,8 @@ describe.concurrent('only-when', () => {
     );
   });
 
-  it('says at the end of the log how many jobs were skipped', async () => {
-    await using sim = await many({
+  it('ends the log with the number of skipped jobs', async () => {
+    await using sim = await simulateJobs({
       with: { 'only-when': 'failed' },
       agent: {
         jobs: FIVE.map((id, index) => ({
@@ -629,7 +641,7 @@ describe.concurrent('only-when', () => {
     expect(result.log).toContain('5 jobs: 2 sent, 3 skipped.');
   });
 
-  it('that holds for no job says so, is green, and writes no comment', async () => {
+  it('succeeds with a notice and without a comment if no job has the status', async () => {
     await using sim = await simulate({
       with: { 'only-when': 'failed' },
     });
@@ -641,7 +653,7 @@ describe.concurrent('only-when', () => {
     expect(sim.agent.posts()).toEqual([]);
   });
 
-  it('fails the step only if fail-on says so', async () => {
+  it('fails the step for skipped jobs only if fail-on contains skipped', async () => {
     await using sim = await simulate({ with: { 'only-when': 'failed', 'fail-on': 'skipped' } });
     expect((await sim.runHere()).conclusion).toBe('failure');
   });
@@ -649,8 +661,8 @@ describe.concurrent('only-when', () => {
   it.each([
     ['skipped', /^4 of 5 agent jobs skipped, first job-2: Nothing was sent .*it is completed/],
     ['archived, skipped', /^4 of 5 agent jobs skipped, first job-2: /],
-  ])('says which jobs fail the step with fail-on: %s', async (failOn, message) => {
-    await using sim = await many({
+  ])('reports which jobs fail the step with fail-on: %s', async (failOn, message) => {
+    await using sim = await simulateJobs({
       with: { 'only-when': 'failed', 'fail-on': failOn },
       agent: { jobs: mixed },
     });
@@ -662,8 +674,8 @@ describe.concurrent('only-when', () => {
     expect(errors(result)).toEqual([expect.stringMatching(message)]);
   });
 
-  it('leaves in the comment only the jobs that got the message', async () => {
-    await using sim = await many({
+  it('lists in the comment only the jobs that got the message', async () => {
+    await using sim = await simulateJobs({
       with: { 'only-when': 'failed', comment: true },
       agent: { jobs: mixed },
     });
@@ -674,9 +686,9 @@ describe.concurrent('only-when', () => {
   });
 });
 
-describe.concurrent('the conversations of many jobs', () => {
-  it('is the one of the event, written three times at most', async () => {
-    await using sim = await many({ with: { comment: true, wait: true } });
+describe.concurrent('the comments on many jobs', () => {
+  it('are one on the pull request of the event, written at most three times', async () => {
+    await using sim = await simulateJobs({ with: { comment: true, wait: true } });
     const result = await sim.runHere();
     const texts = commentTexts(sim.github);
     expect(texts).toHaveLength(3);
@@ -687,9 +699,9 @@ describe.concurrent('the conversations of many jobs', () => {
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });
 
-  it('are those of their own pull requests where the event has none', async () => {
+  it('are on the pull request of each job if the event has none', async () => {
     const names = ids(3);
-    await using sim = await many(
+    await using sim = await simulateJobs(
       {
         with: { comment: true, wait: true },
         github: { issues: names.map((_, index) => ({ number: 11 + index, pullRequest: true })) },
@@ -713,11 +725,11 @@ describe.concurrent('the conversations of many jobs', () => {
       }
     }
     expect(result.outputs['comment-url']?.split('\n')).toHaveLength(3);
-    // The note, that it is out, and the end.
+    // Each comment is written before the message, after it, and at the end.
     expect(sim.github.writes()).toHaveLength(3 * names.length);
   });
 
-  it('do not say of a job that was skipped before the first message that it gets one', async () => {
+  it('announce no message to a job that was skipped before the first message', async () => {
     await using sim = await simulate({
       with: { 'job-id': 'job-1 job-2', 'only-when': 'failed' },
       agent: {
@@ -734,19 +746,19 @@ describe.concurrent('the conversations of many jobs', () => {
     await sim.runHere();
     expect(commentTexts(sim.github).at(-1)).not.toContain('⏳');
     const again = await sim.runHere({ step: { github: { run_attempt: '2' } } });
-    expect(told(again.outputs)[0]).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect(resultsOf(again.outputs)[0]).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   });
 
-  it('remember a re-run of them all, and nothing is sent again', async () => {
-    await using sim = await many({ with: { comment: true } });
+  it('keep a re-run from sending any message again', async () => {
+    await using sim = await simulateJobs({ with: { comment: true } });
     await sim.runHere();
     const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(sim.agent.posts()).toHaveLength(5);
   });
 
-  it('let a re-run send what was never begun, and nothing else', async () => {
-    await using sim = await many({ with: { comment: true } });
+  it('let a re-run send only the messages that were never announced', async () => {
+    await using sim = await simulateJobs({ with: { comment: true } });
     await sim.runHere({ with: { 'job-id': 'job-1, job-3' } });
     const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
@@ -754,11 +766,11 @@ describe.concurrent('the conversations of many jobs', () => {
     for (const id of FIVE) expect(sim.agent.accepted(id)).toHaveLength(1);
   });
 
-  it.runIf(HAS_SIGNALS)('remember a job that comes late to what others share', async () => {
+  it.runIf(HAS_SIGNALS)('include a late job on a pull request of several jobs', async () => {
     const two = ids(2);
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     let kill: (() => void) | undefined;
-    await using sim = await many(
+    await using sim = await simulateJobs(
       {
         with: { comment: true, wait: true },
         step: { event: schedule() },
@@ -775,7 +787,7 @@ describe.concurrent('the conversations of many jobs', () => {
               },
             ],
           })),
-          // The second message goes out when the first one is answered already.
+          // The second message is sent after the first one was answered.
           onPost: (n, request) =>
             n === 2 && jobOf(request) === 'job-2'
               ? { status: 429, headers: { 'retry-after': '60' } }
@@ -792,9 +804,12 @@ describe.concurrent('the conversations of many jobs', () => {
     kill = () => run.kill('SIGKILL');
     const first = await run.result;
     kill = undefined;
-    expect(told(first.outputs).map(({ result }) => result)).toEqual(['completed', 'sent']);
+    expect(resultsOf(first.outputs).map(({ result }) => result)).toEqual(['completed', 'sent']);
     const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
-    expect(told(second.outputs).map(({ result }) => result)).toEqual(['completed', 'completed']);
+    expect(resultsOf(second.outputs).map(({ result }) => result)).toEqual([
+      'completed',
+      'completed',
+    ]);
     expect(sim.agent.accepted()).toHaveLength(2);
     expect(
       commentTexts(sim.github)
@@ -804,13 +819,13 @@ describe.concurrent('the conversations of many jobs', () => {
     expect(commentTexts(sim.github).at(-1)).toContain('2 agent jobs completed');
   });
 
-  it('name each job that comes late', async () => {
+  it('list each late job', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
-    const held = new Map([
+    const delays = new Map([
       ['job-2', '40'],
       ['job-3', '100'],
     ]);
-    await using sim = await many(
+    await using sim = await simulateJobs(
       {
         with: { comment: true, wait: true },
         step: { event: schedule() },
@@ -827,8 +842,8 @@ describe.concurrent('the conversations of many jobs', () => {
             ],
           }),
           onPost(_, request) {
-            const seconds = held.get(jobOf(request));
-            held.delete(jobOf(request));
+            const seconds = delays.get(jobOf(request));
+            delays.delete(jobOf(request));
             return seconds ? { status: 429, headers: { 'retry-after': seconds } } : undefined;
           },
         },
@@ -842,10 +857,10 @@ describe.concurrent('the conversations of many jobs', () => {
     expect(text).toContain('3 agent jobs completed');
   });
 
-  it.each([50, 60])('of %i jobs each say at the end that the message is out', async (count) => {
+  it.each([50, 60])('each report the sent message in the end, for %i jobs', async (count) => {
     const names = ids(count);
     const numbers = names.map((_, index) => 101 + index);
-    await using sim = await many(
+    await using sim = await simulateJobs(
       {
         with: { comment: true, wait: false },
         github: { issues: numbers.map((number) => ({ number, pullRequest: true })) },
@@ -868,14 +883,14 @@ describe.concurrent('the conversations of many jobs', () => {
     expect(deliveries).toEqual(numbers.map(() => 'sent'));
     const times = sim.github.writes().map(({ at }) => at);
     expect(times).toHaveLength(2 * names.length);
-    // What is sent a second apart may arrive a little closer, so ten are taken together.
+    // Requests that are sent a second apart may arrive a little closer, so this measures ten at a time.
     const spans = times.slice(10).map((at, index) => at - (times[index] ?? 0));
     expect(Math.min(...spans)).toBeGreaterThan(8000);
   });
 
-  it('that hang hold up no message for long, and are one warning', async () => {
+  it('delay no message for long if GitHub hangs, and cause one warning', async () => {
     const names = ids(3);
-    await using sim = await many(
+    await using sim = await simulateJobs(
       {
         with: { comment: true, wait: true, 'poll-interval-seconds': '60' },
         github: { on: () => ({ fault: 'hang' }) },
@@ -898,12 +913,12 @@ describe.concurrent('the conversations of many jobs', () => {
   });
 });
 
-it.runIf(HAS_SIGNALS)('each output is there before the first message goes out', async () => {
-  await using sim = await many({
+it.runIf(HAS_SIGNALS)('all outputs are set before the first message is sent', async () => {
+  await using sim = await simulateJobs({
     agent: { jobs: jobs(FIVE), onPost: () => ({ fault: 'hang', accept: true }) },
   });
-  const result = await strike(sim, 'Sending the message to job job-2', 'SIGKILL');
+  const result = await signalAtLine(sim, 'Sending the message to job job-2', 'SIGKILL');
   expect(Object.keys(result.outputs).sort()).toEqual(OUTPUT_NAMES.toSorted());
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-  expect(told(result.outputs).map(({ jobId }) => jobId)).toEqual(FIVE);
+  expect(resultsOf(result.outputs).map(({ jobId }) => jobId)).toEqual(FIVE);
 });

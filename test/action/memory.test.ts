@@ -12,15 +12,15 @@ const MIB = 2 ** 20;
 const GROWTH_KIB = 64 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), 'memory-'));
-let plainKib = 0;
+let usualKib = 0;
 let runs = 0;
 
 beforeAll(async () => {
-  plainKib = await peakKib(answer(whole(200, { ...RECORD, status: 'completed' })));
+  usualKib = await peakKib(answer(whole(200, { ...RECORD, status: 'completed' })));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The most memory that a step took whose POST, and every look after it, is answered like this. */
+/** The peak memory of a step if the POST, and each poll after it, gets this response. */
 async function peakKib(behaviour: Behaviour, scenario: Scenario = {}): Promise<number> {
   const path = join(folder, String(++runs));
   const preload = `${new URL('../sim/usage.mjs', import.meta.url)}?${encodeURIComponent(path)}`;
@@ -53,7 +53,7 @@ it.each<[string, Behaviour, Scenario?]>([
   ['a Brotli bomb', compressed('br')],
   ['a Zstandard bomb', compressed('zstd')],
   ['a gigabyte', flood(200)],
-  ['a gigabyte of refusal', flood(429)],
+  ['a refusal of a gigabyte', flood(429)],
   [
     'a megabyte of JSON',
     answer(whole(200, { ...RECORD, x: Array.from({ length: 90_000 }, (_, n) => `${n}`) })),
@@ -67,8 +67,8 @@ it.each<[string, Behaviour, Scenario?]>([
       ),
     ),
   ],
-  ['a megabyte of refusal', answer(whole(400, { error: '::error::\n'.repeat(80_000) }))],
+  ['a refusal of a megabyte', answer(whole(400, { error: '::error::\n'.repeat(80_000) }))],
   ['a megabyte of headers', answer(head(200, { ...TYPE, 'x-large': 'x'.repeat(MIB) }))],
-])('%s costs little memory', async (_, behaviour, scenario) => {
-  expect((await peakKib(behaviour, scenario)) - plainKib).toBeLessThan(GROWTH_KIB);
+])('uses little memory for %s', async (_, behaviour, scenario) => {
+  expect((await peakKib(behaviour, scenario)) - usualKib).toBeLessThan(GROWTH_KIB);
 });

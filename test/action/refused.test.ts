@@ -11,7 +11,7 @@ it.each<[number, RegExp, string]>([
   [404, /404.*check job-id and project-id/, 'not-sent'],
   [500, /500.*may or may not have been delivered; it was not sent again/, 'unknown'],
 ])(
-  '%i fails the step, is said in one sentence and not repeated',
+  'fails with one error, and does not send the message again, if the API answers %i',
   async (status, message, delivery) => {
     await using sim = await simulate({
       agent: { onPost: () => ({ status, body: { error: 'no such thing' } }) },
@@ -24,7 +24,7 @@ it.each<[number, RegExp, string]>([
   },
 );
 
-it('bad input is one error that names every input; nothing is asked of anybody', async () => {
+it('reports all invalid inputs in one error, without any requests', async () => {
   await using sim = await simulate({ with: { 'api-key': '', 'job-id': '..', wait: 'yes' } });
   const result = await sim.run();
   expect(result.conclusion).toBe('failure');
@@ -37,8 +37,8 @@ it('bad input is one error that names every input; nothing is asked of anybody',
   expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
 });
 
-it('a key without the prefix of the service is warned of, at the service itself', async () => {
-  // Nothing gets past the proxy.
+it('warns of an api-key that does not begin with mint_, at the default base URL', async () => {
+  // The proxy refuses all connections.
   await using proxy = await startProxy({ onConnect: () => ({ kind: 'answer', status: 403 }) });
   await using sim = await simulate({
     with: { 'base-url': '', 'api-key': 'another_kind_of_key', comment: false },
@@ -58,14 +58,14 @@ it('a key without the prefix of the service is warned of, at the service itself'
   expect(warnings(known)).toEqual([]);
 });
 
-it('a stranger hears nothing of what cannot be read, and costs one read at most', async () => {
+it('skips a command by a stranger, after at most one read, even if the comment cannot be read', async () => {
   const author = { login: 'mallory', id: 2002, type: 'User' } as const;
   await using sim = await simulate({
     with: { command: '/agent', prompt: '' },
     step: { event: issueComment({ number: PULL, body: '/agent go', author }) },
     github: {
       issues: [{ number: PULL, pullRequest: true }],
-      // It is refused at once, and the permission is told late.
+      // GitHub refuses the read at once, and answers the permission check later.
       on: async ({ path }) => {
         if (path === '/graphql') return { status: 403, body: { message: 'no' } };
         await wait(300);
@@ -81,7 +81,7 @@ it('a stranger hears nothing of what cannot be read, and costs one read at most'
   expect(callNames(sim.github).toSorted()).toEqual(['GET collaborators/*/permission', 'read']);
 });
 
-it('where the poll before the message is refused, nothing is sent', async () => {
+it('sends nothing if the API refuses the baseline poll', async () => {
   await using sim = await simulate({ with: { wait: true, 'job-id': 'another' } });
   const result = await sim.runHere();
   expect(errors(result)).toEqual([

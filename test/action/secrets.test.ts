@@ -14,12 +14,12 @@ import {
   warnings,
 } from './scenario.ts';
 
-/** A proxy for other hosts: nothing goes there, but its password is a secret of the run. */
+/** Sets a proxy that is never used, so that its password is a secret of the run. */
 function withProxyPassword(password: string): NonNullable<Scenario['step']> {
   return { env: { HTTPS_PROXY: `http://user:${encodeURIComponent(password)}@127.0.0.1:9` } };
 }
 
-/** Words of our own, of JSON, of links and of times. */
+/** Words that occur in outputs, in JSON, in links or in times. */
 const WORDS = [
   'sent',
   'completed',
@@ -49,14 +49,14 @@ const WORDS = [
 const AT = '2026-01-05T12:00:00.000Z';
 const LINK = 'https://github.com/octo/agents/pull/2026';
 
-describe.concurrent('a secret that is an ordinary word changes nothing that a machine reads', () => {
+describe.concurrent('keeps outputs and data valid if a secret is an ordinary word', () => {
   const steps = [
     { afterMs: 0, set: { status: 'active' } },
     { afterMs: 60_000, set: { status: 'completed', prLink: LINK } },
   ];
   const jobs = [{ id: JOB, base: { createdAt: AT }, turns: [{ steps }] }];
 
-  it.each(WORDS)('%s', async (word) => {
+  it.each(WORDS)('such as %s', async (word) => {
     await using sim = await simulate({
       with: { wait: true, command: '/agent', prompt: '' },
       agent: { jobs },
@@ -102,7 +102,7 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
       },
     ]);
 
-    // The next run reads it, knows the job by it, and sends nothing again.
+    // The re-run reads the job from the comment, and sends nothing.
     const again = await run({
       with: { 'job-id': '' },
       step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
@@ -114,7 +114,7 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
   });
 
   it.each(['error', 'not-sent', 'refused', 'null', '2026', 'http'])(
-    'where it fails: %s',
+    'such as %s, and the message is refused',
     async (word) => {
       await using sim = await simulate({
         agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
@@ -132,15 +132,15 @@ describe.concurrent('a secret that is an ordinary word changes nothing that a ma
   );
 });
 
-describe.concurrent('the password of a proxy shows nowhere, whoever says it', () => {
+describe.concurrent('removes the password of a proxy', () => {
   const password = 'canary-0f8e2d5b7a-"of the proxy"';
   const step = withProxyPassword(password);
   const secrets = { key: KEY, token: TOKEN, more: [password] };
-  const said = `It is ${password}.`;
+  const sentence = `It is ${password}.`;
 
   it.each<[string, Scenario]>([
     [
-      'the record of a job, in each field',
+      'from each field of a job record',
       {
         with: { wait: true },
         agent: {
@@ -148,8 +148,12 @@ describe.concurrent('the password of a proxy shows nowhere, whoever says it', ()
             {
               id: JOB,
               base: {
-                ...{ model: said, source: { repository: said, ref: said }, createdAt: said },
-                ...{ prLink: `https://github.com/octo/${password}/pull/1`, archivedAt: said },
+                ...{
+                  model: sentence,
+                  source: { repository: sentence, ref: sentence },
+                  createdAt: sentence,
+                },
+                ...{ prLink: `https://github.com/octo/${password}/pull/1`, archivedAt: sentence },
               },
             },
           ],
@@ -157,47 +161,53 @@ describe.concurrent('the password of a proxy shows nowhere, whoever says it', ()
       },
     ],
     [
-      'the refusal of a message',
+      'from the error of a refused message',
       {
         agent: {
           jobs: [],
           onPost: () => ({
             status: 400,
-            body: { error: said, details: [said, { message: said }] },
+            body: { error: sentence, details: [sentence, { message: sentence }] },
           }),
         },
       },
     ],
-    ['a prompt', { with: { prompt: said } }],
-    ['the name of who asked', { step: { github: { triggering_actor: said } } }],
-    ['an input that is wrong', { with: { wait: said, 'job-id': password, 'prompt-file': said } }],
+    ['from a prompt', { with: { prompt: sentence } }],
     [
-      'the name of whoever commands',
+      'from the login of who triggered the run',
+      { step: { github: { triggering_actor: sentence } } },
+    ],
+    [
+      'from an invalid input',
+      { with: { wait: sentence, 'job-id': password, 'prompt-file': sentence } },
+    ],
+    [
+      'from the login of the author of a command',
       {
         with: { command: '/agent', prompt: '' },
         step: {
           event: issueComment({
             number: PULL,
             body: '/agent go',
-            author: { ...ALICE, login: said },
+            author: { ...ALICE, login: sentence },
           }),
         },
       },
     ],
     [
-      'GitHub, when it is asked for a permission',
+      'from the error of a permission check',
       {
         with: { command: '/agent', prompt: '' },
         step: { event: issueComment({ number: PULL, body: '/agent go' }) },
-        github: { on: () => ({ status: 403, body: { message: said } }) },
+        github: { on: () => ({ status: 403, body: { message: sentence } }) },
       },
     ],
     [
-      'GitHub, by GraphQL',
-      { github: { on: () => ({ body: { errors: [{ type: 'FORBIDDEN', message: said }] } }) } },
+      'from a GraphQL error',
+      { github: { on: () => ({ body: { errors: [{ type: 'FORBIDDEN', message: sentence }] } }) } },
     ],
     [
-      'GitHub, in the URL of a comment',
+      'from the URL of a comment',
       {
         github: {
           issues: [{ number: PULL }],
@@ -212,21 +222,24 @@ describe.concurrent('the password of a proxy shows nowhere, whoever says it', ()
       },
     ],
     [
-      'GitHub',
-      { github: { on: () => ({ status: 403, body: { message: said } }) }, with: { prompt: 'x' } },
+      'from an error of GitHub',
+      {
+        github: { on: () => ({ status: 403, body: { message: sentence } }) },
+        with: { prompt: 'x' },
+      },
     ],
   ])('%s', async (_, scenario) => {
     await using sim = await simulate({ ...scenario, step: { ...step, ...scenario.step } });
     const result = await sim.runHere();
-    // What the workflow itself wrote goes to the service as it is.
+    // The action sends the prompt of the workflow unchanged.
     const agent = { journal: sim.agent.journal.map((request) => ({ ...request, body: '' })) };
-    // Whom GitHub is asked about, it has named itself.
+    // The path of a permission check contains a login, which is from GitHub.
     const github = { journal: sim.github.journal.map((request) => ({ ...request, path: '' })) };
     expect(findTraces(secrets, result, agent, github)).toEqual([]);
   });
 });
 
-it('what an earlier run showed, and is a secret by now, goes with the next run', async () => {
+it('removes a text from the comment once it is a secret', async () => {
   const word = 'canary-5c1e8d-of-later';
   await using sim = await simulate({ with: { wait: true, prompt: `Use ${word}.` } });
   const first = await sim.runHere();
@@ -242,11 +255,11 @@ it('what an earlier run showed, and is a secret by now, goes with the next run',
   expect(after?.body).not.toContain(word);
   expect(after?.body).toContain('Use ***.');
   expect(remembered(sim.github).jobs[0]?.turns).toMatchObject([{ prompt: 'Use ***.' }]);
-  // It is what was written, so that it is not written again and again.
+  // The re-run writes the comment once, not repeatedly.
   expect(sim.github.writes()).toHaveLength(writes + 1);
 });
 
-describe.concurrent('an input that holds a secret, and is shown as it is, is refused', () => {
+describe.concurrent('refuses an input that is shown unchanged if it contains a secret', () => {
   const token = 'ghs_canary7c1d9e4f';
   const key = 'mint_canary3a5b8d2e';
   const base64 = Buffer.from(`x:${key}`).toString('base64url');
@@ -259,12 +272,12 @@ describe.concurrent('an input that holds a secret, and is shown as it is, is ref
     ['job-id', token, 'github-token'],
     ['project-id', key, 'api-key'],
     ['command', `/${token}`, 'github-token'],
-  ])('%s, %s', async (name, value, holds) => {
+  ])('%s: %s', async (name, value, secret) => {
     const inputs = { 'api-key': key, 'github-token': token, [name]: value };
     await using sim = await simulate({ with: inputs });
     const result = await (name === 'command' ? sim.run() : sim.runHere());
     expect(errors(result)).toEqual([
-      expect.stringMatching(new RegExp(`^Nothing was sent\\. ${name} contains ${holds}, `)),
+      expect.stringMatching(new RegExp(`^Nothing was sent\\. ${name} contains ${secret}, `)),
     ]);
     expect(warnings(result)).toEqual([]);
     expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
@@ -272,7 +285,7 @@ describe.concurrent('an input that holds a secret, and is shown as it is, is ref
     expect(findTraces(secrets, result, sim.agent, sim.github)).toEqual([]);
   });
 
-  it('but not one that a very short secret occurs in by chance', async () => {
+  it('except if the secret is very short', async () => {
     await using sim = await simulate({
       with: { 'api-key': 'job' },
       agent: { jobs: [{ id: JOB }], apiKey: 'job' },
@@ -282,7 +295,7 @@ describe.concurrent('an input that holds a secret, and is shown as it is, is ref
   });
 });
 
-it('a secret of 20 KB that is no key, in many lines, is refused by its name, and none of it shows', async () => {
+it('refuses an api-key of 20 KB in many lines, without showing any part of it', async () => {
   const lines = Array.from({ length: 500 }, (_, index) => `line ${index} of a canary credential`);
   const key = lines.join('\n');
   await using sim = await simulate({ with: { 'api-key': key } });
@@ -290,7 +303,8 @@ it('a secret of 20 KB that is no key, in many lines, is refused by its name, and
   expect(errors(result)).toEqual([
     'Nothing was sent. api-key contains a line break or control character; store the secret again.',
   ]);
-  // Neither as it is, nor with something between its characters.
-  const told = result.outputText + result.summary + result.stdout.replace(/^::add-mask::.*$/gm, '');
-  expect(told).not.toMatch(/canary|x69.*x6e.*x65/);
+  // Neither unchanged, nor with something between its characters.
+  const shown =
+    result.outputText + result.summary + result.stdout.replace(/^::add-mask::.*$/gm, '');
+  expect(shown).not.toMatch(/canary|x69.*x6e.*x65/);
 });

@@ -12,9 +12,9 @@ import {
   warnings,
 } from './scenario.ts';
 
-const LOOK = { send: 'false', prompt: '' };
-const CHECK = 'check the job in the Mintlify dashboard.';
-const RUN_2 = { github: { run_id: '900' } };
+const READ_ONLY = { send: 'false', prompt: '' };
+const CHECK_JOB = 'check the job in the Mintlify dashboard.';
+const LATER_RUN = { github: { run_id: '900' } };
 
 describe('send: false', () => {
   it.each([
@@ -24,7 +24,7 @@ describe('send: false', () => {
       'failed',
       'failed',
       'failure',
-      [`The agent failed on job ${JOB}. The API does not say why; ${CHECK}`],
+      [`The agent failed on job ${JOB}. The API does not say why; ${CHECK_JOB}`],
     ],
     [
       'archived',
@@ -33,22 +33,22 @@ describe('send: false', () => {
       [`Job ${JOB} was archived, so the agent does not work on it.`],
     ],
     ['queued', 'active', 'success', []],
-  ])('looks once at a job that is %s: %s', async (status, word, conclusion, reasons) => {
+  ])('polls a job that is %s once: %s', async (status, expected, conclusion, reasons) => {
     await using sim = await simulate({
-      with: LOOK,
+      with: READ_ONLY,
       agent: { jobs: [{ id: JOB, base: { status } }] },
     });
     const result = await (status === 'active' ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe(conclusion);
-    const facts = { result: word, status, delivery: 'not-sent', confirmed: '' };
-    expect(result.outputs).toMatchObject({ ...facts, reason: reasons.join('') });
+    const outputs = { result: expected, status, delivery: 'not-sent', confirmed: '' };
+    expect(result.outputs).toMatchObject({ ...outputs, reason: reasons.join('') });
     expect(errors(result)).toEqual(reasons);
     expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET']);
     expect(result.log).not.toContain('essage');
   });
 
-  it('enters the job into the comment, so that a command need not name it, and once', async () => {
-    await using sim = await simulate({ with: LOOK });
+  it('writes the job to the comment once, so that a command needs no job-id', async () => {
+    await using sim = await simulate({ with: READ_ONLY });
     const first = await sim.runHere();
     expect(first.outputs['comment-url']).toContain(`/pull/${PULL}#issuecomment-`);
     expect(remembered(sim.github).jobs).toMatchObject([
@@ -56,8 +56,8 @@ describe('send: false', () => {
     ]);
     expect(callNames(sim.github)).toEqual(['read', 'POST issues/#/comments', 'read']);
 
-    // Nothing is new, and nothing is written.
-    const second = await sim.runHere({ step: RUN_2 });
+    // Nothing has changed, so the action writes nothing.
+    const second = await sim.runHere({ step: LATER_RUN });
     expect(second.outputs['comment-url']).toBe('');
     expect(callNames(sim.github, 3)).toEqual(['read']);
 
@@ -67,25 +67,25 @@ describe('send: false', () => {
     expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
-  it('says nothing on GitHub with comment: false, or without a conversation', async () => {
-    await using sim = await simulate({ with: LOOK });
+  it('makes no requests to GitHub with comment: false, or without a conversation', async () => {
+    await using sim = await simulate({ with: READ_ONLY });
     await sim.runHere({ with: { comment: false } });
     await sim.runHere({ step: { event: schedule() } });
     expect(sim.github.journal).toEqual([]);
   });
 
   it('ignores the prompt', async () => {
-    await using sim = await simulate({ with: { ...LOOK, 'prompt-file': '../../etc/passwd' } });
+    await using sim = await simulate({ with: { ...READ_ONLY, 'prompt-file': '../../etc/passwd' } });
     expect((await sim.runHere()).outputs.result).toBe('completed');
   });
 
-  it('watches a job, and takes the first final status for the end', async () => {
-    let looks = 0;
+  it('waits until the first final status', async () => {
+    let polls = 0;
     await using sim = await simulate({
-      with: { ...LOOK, wait: true },
+      with: { ...READ_ONLY, wait: true },
       agent: {
         jobs: [{ id: JOB }],
-        onGet: () => ({ body: { id: JOB, status: ++looks > 3 ? 'completed' : 'active' } }),
+        onGet: () => ({ body: { id: JOB, status: ++polls > 3 ? 'completed' : 'active' } }),
       },
     });
     const result = await sim.runHere();
@@ -100,9 +100,9 @@ describe('send: false', () => {
     expect(remembered(sim.github).jobs).toMatchObject([{ id: JOB, turns: [] }]);
   });
 
-  it('ends at the deadline', async () => {
+  it('stops waiting at the deadline', async () => {
     await using sim = await simulate({
-      with: { ...LOOK, wait: true, 'timeout-minutes': '1' },
+      with: { ...READ_ONLY, wait: true, 'timeout-minutes': '1' },
       agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
     });
     const result = await sim.runHere();
@@ -113,18 +113,18 @@ describe('send: false', () => {
   });
 
   it.each([
-    ['once', {}],
-    ['to wait', { wait: 'true' }],
-  ])('tells that the job cannot be seen (%s)', async (_, more) => {
-    await using sim = await simulate({ with: { ...LOOK, ...more, 'job-id': 'job-2' } });
+    ['without wait', {}],
+    ['with wait', { wait: 'true' }],
+  ])('fails if the job is not found, %s', async (_, more) => {
+    await using sim = await simulate({ with: { ...READ_ONLY, ...more, 'job-id': 'job-2' } });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(result)).toEqual([expect.stringMatching(/^Job job-2 c.*check job-id/)]);
   });
 });
 
-describe('a wait that goes on in a later run', () => {
-  it('takes up the message that the comment remembers, its base and its time', async () => {
+describe('a wait in a later run', () => {
+  it('resumes with the message, the baseline and the time from the comment', async () => {
     await using sim = await simulate({
       with: { 'settle-seconds': '300' },
       agent: {
@@ -143,10 +143,12 @@ describe('a wait that goes on in a later run', () => {
         ],
       },
     });
-    // The first run gives up waiting.
     const first = await sim.run({ with: { wait: true, 'timeout-minutes': '0.5' } });
     expect(first.outputs.result).toBe('timed-out');
-    const second = await sim.run({ with: { ...LOOK, wait: true, 'job-id': '' }, step: RUN_2 });
+    const second = await sim.run({
+      with: { ...READ_ONLY, wait: true, 'job-id': '' },
+      step: LATER_RUN,
+    });
     expect(second.outputs).toMatchObject({
       result: 'completed',
       delivery: 'not-sent',
@@ -161,11 +163,11 @@ describe('a wait that goes on in a later run', () => {
     expect(last).not.toContain('earlier message');
     const [turn, ...others] = remembered(sim.github).jobs[0]?.turns ?? [];
     expect(others).toEqual([]);
-    // Still the message of the first run.
+    // The turn is the one of the first run.
     expect(turn).toMatchObject({ runId: '1658821493', delivery: 'sent', result: 'completed' });
   });
 
-  it('finds it where only the job names the pull request', async () => {
+  it('finds the message if only the job names the pull request', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     await using sim = await simulate({
       step: { event: schedule() },
@@ -173,19 +175,19 @@ describe('a wait that goes on in a later run', () => {
     });
     await sim.runHere();
     expect(commentTexts(sim.github).at(-1)).toContain('Message sent to the agent');
-    const second = await sim.runHere({ with: { ...LOOK, wait: true }, step: RUN_2 });
+    const second = await sim.runHere({ with: { ...READ_ONLY, wait: true }, step: LATER_RUN });
     expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
     expect(commentTexts(sim.github).at(-1)).toContain('completed');
     expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
-  it('ignores a message that has ended', async () => {
+  it('ignores a message with a final status', async () => {
     await using sim = await simulate();
     await sim.runHere({ with: { wait: true } });
     const before = commentTexts(sim.github);
-    const second = await sim.runHere({ with: LOOK, step: RUN_2 });
+    const second = await sim.runHere({ with: READ_ONLY, step: LATER_RUN });
     expect(second.outputs).toMatchObject({ result: 'completed', confirmed: '' });
-    const third = await sim.runHere({ with: { ...LOOK, wait: true }, step: RUN_2 });
+    const third = await sim.runHere({ with: { ...READ_ONLY, wait: true }, step: LATER_RUN });
     expect(third.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
     expect(commentTexts(sim.github)).toEqual(before);
   });

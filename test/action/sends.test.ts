@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { HAS_LARGE_VARIABLES } from '../sim/platform.ts';
 import { commentTexts, errors, JOB, KEY, PROJECT, simulate, warnings } from './scenario.ts';
 
-it('a send without waiting is exactly one request to the service', async () => {
+it('sends a message in exactly one request to the API, without wait', async () => {
   await using sim = await simulate();
   const result = await sim.run();
 
@@ -36,7 +36,7 @@ it('a send without waiting is exactly one request to the service', async () => {
   expect(commentTexts(sim.github).at(-1)).toContain('Message sent to the agent');
 });
 
-it('a prompt goes out byte for byte', async () => {
+it('sends a prompt unchanged, byte for byte', async () => {
   const prompt = '  "quotes" %0A \\n\r\n\t🚀 ${{ x }} ::error::no ##[add-mask]no\n';
   await using sim = await simulate({ with: { prompt } });
   const result = await sim.runHere();
@@ -45,14 +45,14 @@ it('a prompt goes out byte for byte', async () => {
   expect(JSON.parse(sim.agent.posts()[0]?.body ?? '')).toEqual({ prompt });
 });
 
-it.runIf(HAS_LARGE_VARIABLES)('a prompt of 120 KiB goes out whole', async () => {
+it.runIf(HAS_LARGE_VARIABLES)('sends a prompt of 120 KiB completely', async () => {
   const prompt = 'ä🚀x'.repeat(17_554);
   await using sim = await simulate({ with: { prompt } });
   await sim.runHere();
   expect(JSON.parse(sim.agent.posts()[0]?.body ?? '')).toEqual({ prompt });
 });
 
-it('a base URL with a path and a trailing slash is joined once', async () => {
+it('accepts a base URL with a path and a trailing slash', async () => {
   await using sim = await simulate({ agent: { pathPrefix: '/gateway/v0' } });
   const result = await sim.runHere({ with: { 'base-url': `${sim.agent.url}/` } });
 

@@ -14,12 +14,12 @@ import {
 import type { StepResult } from '../sim/runner/process.ts';
 import { errors, PULL, type Scenario, type Simulation, simulate, warnings } from './scenario.ts';
 
-// Wrong settings are an error of whoever set up the workflow. A stranger who starts it gets none.
+// Invalid inputs are an error for people with write access. A stranger who starts the workflow gets none.
 
 type Inputs = NonNullable<Scenario['with']>;
 
-/** What is wrong in each input. */
-const WRONG: Readonly<Record<string, Inputs>> = {
+/** An invalid value of each input. */
+const INVALID: Readonly<Record<string, Inputs>> = {
   'project-id': { 'project-id': 'a/b' },
   'job-id': { 'job-id': '..' },
   'api-key': { 'api-key': 'Bearer mint_x' },
@@ -39,14 +39,14 @@ const WRONG: Readonly<Record<string, Inputs>> = {
   'pr-number': { 'pr-number': '#7' },
   'base-url': { 'base-url': 'http://agent.invalid' },
 };
-/** Below, as the comment cannot be told from others where this is wrong. */
+/** Tested separately: with an invalid command, the action does not know which comments are commands. */
 const COMMAND = { command: '/agent now' };
-const NEVER_WRONG = ['github-token', 'matrix-leg'];
+const TESTED_ELSEWHERE = ['github-token', 'matrix-leg'];
 
 const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
-const says = (body: string, author: Person): WebhookEvent =>
+const commentBy = (author: Person, body: string): WebhookEvent =>
   issueComment({ number: PULL, body, author });
-const opens = (sender: Person): WebhookEvent =>
+const issueBy = (sender: Person): WebhookEvent =>
   event('issues', 'opened', { issue: { number: PULL }, sender });
 
 let runs = 0;
@@ -56,12 +56,12 @@ async function run(inputs: Inputs, event: WebhookEvent, more: Scenario = {}) {
   return { result: await sim.runHere(), sim };
 }
 
-/** How often GitHub was asked for a permission; of the rest, only reactions are allowed for. */
-function asked({ github }: Simulation): number {
+/** The number of permission checks. */
+function permissionChecks({ github }: Simulation): number {
   return github.journal.filter(({ path }) => path.endsWith('/permission')).length;
 }
 
-/** Where the settings are right, what is remembered is read while the permission is asked for. */
+/** If the inputs are valid, the comment may be read while the permission is checked. */
 function expectSkipped(
   result: StepResult,
   { agent, github }: Simulation,
@@ -87,72 +87,81 @@ function expectError(result: StepResult, { agent }: Simulation, words: string): 
 }
 
 const COMMENTED = { command: '/agent', prompt: 'Be brief.' };
-describe.concurrent('a wrong', () => {
-  describe.each(Object.entries(WRONG))('%s', (name, wrong) => {
-    it('command of a stranger is skipped', async () => {
-      const { result, sim } = await run({ ...COMMENTED, ...wrong }, says('/agent go', MALLORY));
+describe.concurrent('with an invalid', () => {
+  describe.each(Object.entries(INVALID))('%s', (name, invalid) => {
+    it('skips a command by a stranger', async () => {
+      const { result, sim } = await run(
+        { ...COMMENTED, ...invalid },
+        commentBy(MALLORY, '/agent go'),
+      );
       expectSkipped(result, sim, 1);
     });
-    it('comment that is no command is skipped, and nobody is asked', async () => {
-      const { result, sim } = await run({ ...COMMENTED, ...wrong }, says('Thanks!', MALLORY));
+    it('skips a comment that is not a command, without a permission check', async () => {
+      const { result, sim } = await run(
+        { ...COMMENTED, ...invalid },
+        commentBy(MALLORY, 'Thanks!'),
+      );
       expectSkipped(result, sim, 0);
     });
-    it('command of a writer is an error, with a reaction and an answer', async () => {
-      const { result, sim } = await run({ ...COMMENTED, ...wrong }, says('/agent go', ALICE));
+    it('fails a command by a writer, with a reaction and a comment', async () => {
+      const { result, sim } = await run(
+        { ...COMMENTED, ...invalid },
+        commentBy(ALICE, '/agent go'),
+      );
       expectError(result, sim, name);
-      expect(asked(sim)).toBe(1);
-      const [reaction, answer, ...others] = sim.github.writes();
+      expect(permissionChecks(sim)).toBe(1);
+      const [reaction, comment, ...others] = sim.github.writes();
       expect(JSON.parse(reaction?.body ?? '').content).toBe('confused');
-      expect(JSON.parse(answer?.body ?? '').body).toContain(name);
+      expect(JSON.parse(comment?.body ?? '').body).toContain(name);
       expect(others).toEqual([]);
     });
-    it('step on an issue of a stranger is skipped', async () => {
-      const { result, sim } = await run(wrong, opens(MALLORY));
+    it('skips an issue opened by a stranger', async () => {
+      const { result, sim } = await run(invalid, issueBy(MALLORY));
       expectSkipped(result, sim, 1);
     });
-    it('step on an issue of a writer is an error', async () => {
-      const { result, sim } = await run(wrong, opens(ALICE));
+    it('fails on an issue opened by a writer', async () => {
+      const { result, sim } = await run(invalid, issueBy(ALICE));
       expectError(result, sim, name);
-      expect(asked(sim)).toBe(1);
+      expect(permissionChecks(sim)).toBe(1);
     });
   });
 
-  it('command lets nobody hear of it but whoever may write', async () => {
+  it('command, fails only for people with write access', async () => {
     for (const body of ['/agent go', 'Thanks!']) {
-      const stranger = await run(COMMAND, says(body, MALLORY));
+      const stranger = await run(COMMAND, commentBy(MALLORY, body));
       expectSkipped(stranger.result, stranger.sim, 1);
-      const writer = await run(COMMAND, says(body, ALICE));
+      const writer = await run(COMMAND, commentBy(ALICE, body));
       expectError(writer.result, writer.sim, 'command must be one word');
       expect(writer.sim.github.writes()).toEqual([]);
     }
     const edited = issueComment({ number: PULL, body: '/agent go', action: 'edited' });
     const again = await run(COMMAND, edited);
     expectSkipped(again.result, again.sim, 0);
-    const stranger = await run(COMMAND, opens(MALLORY));
+    const stranger = await run(COMMAND, issueBy(MALLORY));
     expectSkipped(stranger.result, stranger.sim, 1);
-    const writer = await run(COMMAND, opens(ALICE));
+    const writer = await run(COMMAND, issueBy(ALICE));
     expectError(writer.result, writer.sim, 'command must be one word');
   });
 
-  it('minimum-permission counts as write until it is reported', async () => {
+  it('minimum-permission, requires write access', async () => {
     const collaborators = {
       alice: { id: ALICE.id, permission: 'read', role_name: 'triage' },
     } as const;
     const issues = [{ number: PULL, pullRequest: true }];
-    const { result, sim } = await run(WRONG['minimum-permission'] ?? {}, opens(ALICE), {
+    const { result, sim } = await run(INVALID['minimum-permission'] ?? {}, issueBy(ALICE), {
       github: { issues, collaborators },
     });
     expectSkipped(result, sim, 1);
   });
 
-  it('allowed-bots allows none until it is reported', async () => {
-    const { result, sim } = await run(WRONG['allowed-bots'] ?? {}, opens(RENOVATE));
+  it('allowed-bots, skips all bots on events that are checked', async () => {
+    const { result, sim } = await run(INVALID['allowed-bots'] ?? {}, issueBy(RENOVATE));
     expectSkipped(result, sim, 0);
-    const trusted = await run(WRONG['allowed-bots'] ?? {}, push());
+    const trusted = await run(INVALID['allowed-bots'] ?? {}, push());
     expectError(trusted.result, trusted.sim, 'allowed-bots must be a list of logins');
   });
 
-  it('setting is reported at once where no stranger can have started the run', async () => {
+  it('input, fails without a permission check if no stranger can start the run', async () => {
     for (const event of [push(), pullRequest({ number: PULL, sender: RENOVATE })]) {
       const { result, sim } = await run({ wait: 'yes' }, event);
       expectError(result, sim, 'wait must be');
@@ -160,28 +169,28 @@ describe.concurrent('a wrong', () => {
     }
   });
 
-  it('setting of each input is tried', () => {
-    const tried = [...Object.keys(WRONG), ...Object.keys(COMMAND), ...NEVER_WRONG];
-    expect(tried.sort()).toEqual(Object.keys(action.inputs).sort());
+  it('input, the tests cover each input of action.yml', () => {
+    const tested = [...Object.keys(INVALID), ...Object.keys(COMMAND), ...TESTED_ELSEWHERE];
+    expect(tested.sort()).toEqual(Object.keys(action.inputs).sort());
   });
 });
 
-describe.concurrent('what is missing', () => {
+describe.concurrent('with a missing value', () => {
   it.each<[string, Inputs, string]>([
-    ['a key', { 'api-key': '' }, 'api-key is empty'],
-    ['a prompt', { prompt: '' }, 'prompt is empty'],
-  ])('is told to a writer, not to a stranger: %s', async (_, inputs, words) => {
-    const stranger = await run(inputs, opens(MALLORY));
+    ['api-key', { 'api-key': '' }, 'api-key is empty'],
+    ['prompt', { prompt: '' }, 'prompt is empty'],
+  ])('fails for a writer, and skips a stranger: %s', async (_, inputs, words) => {
+    const stranger = await run(inputs, issueBy(MALLORY));
     expectSkipped(stranger.result, stranger.sim, 1, { reads: 1 });
-    const writer = await run(inputs, opens(ALICE));
+    const writer = await run(inputs, issueBy(ALICE));
     expectError(writer.result, writer.sim, words);
   });
 
-  it('is reported to a writer who commands, not to a stranger', async () => {
+  it('fails a command by a writer, and skips one by a stranger', async () => {
     const inputs = { ...COMMENTED, 'api-key': '' };
-    const stranger = await run(inputs, says('/agent go', MALLORY));
+    const stranger = await run(inputs, commentBy(MALLORY, '/agent go'));
     expectSkipped(stranger.result, stranger.sim, 1, { reads: 1 });
-    const writer = await run(inputs, says('/agent go', ALICE));
+    const writer = await run(inputs, commentBy(ALICE, '/agent go'));
     expectError(writer.result, writer.sim, 'api-key is empty');
   });
 
@@ -192,8 +201,12 @@ describe.concurrent('what is missing', () => {
       'github-token contains a space, a line break or a character outside ASCII',
     ],
     ['ghs_\u200bone', 'github-token contains a space, a line break or a character outside ASCII'],
-  ])('a token: nobody is asked, and nobody is let in: %j', async (token, words) => {
-    for (const event of [opens(ALICE), says('/agent go', ALICE), pullRequest({ number: PULL })]) {
+  ])('fails without requests if github-token is empty or invalid: %j', async (token, words) => {
+    for (const event of [
+      issueBy(ALICE),
+      commentBy(ALICE, '/agent go'),
+      pullRequest({ number: PULL }),
+    ]) {
       const { result, sim } = await run({ 'github-token': token }, event);
       expectError(result, sim, words);
       expect(sim.github.journal).toEqual([]);
@@ -201,14 +214,13 @@ describe.concurrent('what is missing', () => {
   });
 });
 
-describe.concurrent('a pull request that gets no secrets', () => {
-  const HERE = pullRequest({ number: PULL, author: DEPENDABOT });
+describe.concurrent('a pull request without access to secrets', () => {
   it.each<[string, WebhookEvent]>([
-    ['of a fork', pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY })],
-    ['of a fork by a writer', pullRequest({ number: PULL, fork: 'alice/agents' })],
-    ['of a deleted fork', pullRequest({ number: PULL, fork: null })],
-    ['by Dependabot', HERE],
-  ])('is skipped, green, and nobody is asked: %s', async (_, event) => {
+    ['from a fork', pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY })],
+    ['from a fork of a writer', pullRequest({ number: PULL, fork: 'alice/agents' })],
+    ['from a deleted fork', pullRequest({ number: PULL, fork: null })],
+    ['by Dependabot', pullRequest({ number: PULL, author: DEPENDABOT })],
+  ])('is skipped, without a failure or a permission check: %s', async (_, event) => {
     for (const inputs of [{}, { 'api-key': ' \n' }, { wait: 'yes', 'github-token': '' }]) {
       const { result, sim } = await run({ 'api-key': '', ...inputs }, event);
       expectSkipped(result, sim, 0);
@@ -218,28 +230,28 @@ describe.concurrent('a pull request that gets no secrets', () => {
   });
 
   it.each<[string, WebhookEvent]>([
-    ['a branch', pullRequest({ number: PULL })],
-    ['a branch, by a bot', pullRequest({ number: PULL, sender: RENOVATE })],
-    ['pull_request_target of a fork', pullRequest({ number: PULL, fork: null, target: true })],
-  ])('is not taken for one where the key is missing otherwise: %s', async (_, event) => {
+    ['from a branch', pullRequest({ number: PULL })],
+    ['from a branch, by a bot', pullRequest({ number: PULL, sender: RENOVATE })],
+    ['from a fork, pull_request_target', pullRequest({ number: PULL, fork: null, target: true })],
+  ])('fails instead if it has access but api-key is empty: %s', async (_, event) => {
     const { result, sim } = await run({ 'api-key': '' }, event);
     expectError(result, sim, 'api-key is empty');
   });
 
-  it('asks for a permission where there is a key', async () => {
+  it('needs a permission check if api-key is set', async () => {
     const fork = pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
     const { result, sim } = await run({}, fork);
     expectSkipped(result, sim, 1, { reads: 1 });
   });
 });
 
-it('without certificate checks GitHub is not asked, and nobody is let in', async () => {
+it('fails without requests if certificate checks are turned off', async () => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-  for (const event of [opens(MALLORY), says('/agent go', ALICE)]) {
+  for (const event of [issueBy(MALLORY), commentBy(ALICE, '/agent go')]) {
     const { result, sim } = await run({}, event, { step: { env } });
     expectError(result, sim, 'certificate checks are turned off');
     expect(sim.github.journal).toEqual([]);
   }
 });
 
-afterAll(() => console.info(`Wrong and missing settings were tried in ${runs} runs.`));
+afterAll(() => console.info(`Tested invalid and missing inputs in ${runs} runs.`));

@@ -7,7 +7,7 @@ import type { StepResult } from '../sim/runner/process.ts';
 import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
 const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/troubleshooting.md'), 'utf8');
-/** The messages that the guide explains; `…` stands for what differs. */
+/** The messages that the guide explains; `…` stands for any text. */
 const TEXTS = [...GUIDE.matchAll(/^\| `(.+?)` \|/gm)].map(([, text = '']) => text);
 
 const command = (author = 'alice') =>
@@ -28,7 +28,7 @@ async function run(scenario: Scenario): Promise<StepResult> {
   return await sim.runHere();
 }
 
-/** How each of them comes about. */
+/** A run that causes each message, by the beginning of the message. */
 const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'api-key is empty': () => run({ with: { 'api-key': '' } }),
   'The api-key is expired': () => run({ agent: { jobs: [], onPost: () => ({ status: 401 }) } }),
@@ -54,8 +54,8 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
     run({ with: { comment: false, 'resend-on-rerun': true }, step: RERUN }),
   'This is a re-run': () => run({ github: { readOnly: true }, step: RERUN }),
   'handles the same comment': async () => {
-    const asked = { with: { command: '/agent' }, step: { event: command() } };
-    await using sim = await simulate({ ...asked, github: ALLOWED });
+    const step = { event: command() };
+    await using sim = await simulate({ with: { command: '/agent' }, step, github: ALLOWED });
     await sim.run();
     return await sim.run({ step: { github: { run_id: '2' } } });
   },
@@ -72,10 +72,10 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   },
 };
 
-describe('what the guide says about errors', () => {
-  it.concurrent.each(TEXTS)('the log can say: %s', async (text) => {
+describe('the troubleshooting guide', () => {
+  it.concurrent.each(TEXTS)('quotes a message of the log: %s', async (text) => {
     const [, cause] = Object.entries(CAUSES).find(([start]) => text.startsWith(start)) ?? [];
-    if (cause === undefined) throw new Error('No cause is known for it.');
+    if (cause === undefined) throw new Error('CAUSES has no run for this message.');
     const { log } = await cause();
     const pattern = text
       .split('…')
@@ -84,8 +84,8 @@ describe('what the guide says about errors', () => {
     expect(log).toMatch(new RegExp(pattern));
   });
 
-  it('is all that is tried here', () => {
+  it('explains exactly the tested messages', () => {
     expect(TEXTS).toHaveLength(Object.keys(CAUSES).length);
-    console.info(`The guide explains ${TEXTS.length} messages, each tried.`);
+    console.info(`Tested the ${TEXTS.length} messages that the troubleshooting guide explains.`);
   });
 });

@@ -20,7 +20,7 @@ async function wait(script: JobScript, inputs: Record<string, string> = {}, isBu
   return { result, sim, comments: commentTexts(sim.github) };
 }
 
-describe('a job that is taken up and done', () => {
+describe('a job that the agent works on', () => {
   it('is polled once before the message, and then until it is done', async () => {
     const { result, sim, comments } = await wait(
       job({ prLink: OLD }, active(2000), ended(300_000, 'completed', OLD)),
@@ -54,7 +54,7 @@ describe('a job that is taken up and done', () => {
   });
 
   it.each(['completed', 'failed'])(
-    'is not mistaken for its earlier turn, which was %s',
+    'is not reported with the status of its earlier turn, which was %s',
     async (status) => {
       const { result } = await wait(
         job({ status, prLink: OLD }, active(20_000), ended(90_000, 'completed', NEW)),
@@ -69,7 +69,7 @@ describe('a job that is taken up and done', () => {
     },
   );
 
-  it('without a link means that no files changed', async () => {
+  it('is reported with no files changed if it has no link', async () => {
     const { result } = await wait(job({}, active(0), ended(10_000, 'completed')));
     expect(result.outputs).toMatchObject({
       result: 'completed',
@@ -79,7 +79,7 @@ describe('a job that is taken up and done', () => {
     expect(result.summary).toContain('Agent completed: no files changed');
   });
 
-  it('was still at an earlier message', async () => {
+  it('is not reported as completed when it completes an earlier message', async () => {
     const { result } = await wait(
       job(
         { status: 'active' },
@@ -96,7 +96,7 @@ describe('a job that is taken up and done', () => {
   });
 });
 
-it('a job that never leaves completed is believed after the settle window, with a warning', async () => {
+it('accepts a job that stays completed after settle-seconds, with a warning', async () => {
   const { result } = await wait(job({}));
   expect(result.conclusion).toBe('success');
   expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
@@ -104,20 +104,20 @@ it('a job that never leaves completed is believed after the settle window, with 
   expect(result.virtualMs).toBeGreaterThan(60_000);
 });
 
-it('a fixed interval overrides the shorter one while a status is in doubt', async () => {
+it('polls at a fixed interval during settle-seconds as well', async () => {
   const { sim } = await wait(job({}), { 'poll-interval-seconds': '45' });
-  // One before the message, one after 45 s, and the one after the settle window.
+  // The baseline, one after 45 s, and one after settle-seconds.
   expect(sim.agent.gets()).toHaveLength(3);
 });
 
-it('a job that never leaves failed fails, and says that it may be the earlier turn', async () => {
+it('fails if a job stays failed, possibly from the earlier turn', async () => {
   const { result } = await wait(job({ status: 'failed' }));
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({ result: 'failed', confirmed: 'false' });
   expect(errors(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
 });
 
-it('a job that fails, fails the step', async () => {
+it('fails if the agent fails', async () => {
   const { result, comments } = await wait(job({}, active(1000), ended(30_000, 'failed')));
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({ result: 'failed', status: 'failed', confirmed: 'true' });
@@ -127,13 +127,13 @@ it('a job that fails, fails the step', async () => {
   expect(comments.at(-1)).toContain('Agent failed');
 });
 
-it('a job that is archived, fails the step', async () => {
+it('fails if the job is archived', async () => {
   const { result } = await wait(job({}, active(1000), ended(30_000, 'archived')));
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({ result: 'archived', status: 'archived' });
 });
 
-it('fail-on decides what fails the step', async () => {
+it('succeeds with a warning if the agent fails and fail-on is none', async () => {
   const { result } = await wait(job({}, active(1000), ended(30_000, 'failed')), {
     'fail-on': 'none',
   });
@@ -144,7 +144,7 @@ it('fail-on decides what fails the step', async () => {
   ]);
 });
 
-it('a step that fails although nothing is wrong, says which result fails it', async () => {
+it('fails with the name of the result if fail-on contains it', async () => {
   const { result } = await wait(job({}, active(1000), ended(30_000, 'completed')), {
     'fail-on': 'completed',
   });
@@ -153,7 +153,7 @@ it('a step that fails although nothing is wrong, says which result fails it', as
   expect(errors(result)).toEqual([`Job ${JOB} is completed, which fails the step (fail-on).`]);
 });
 
-it('the wait ends at its deadline, with a last poll', async () => {
+it('stops waiting at the deadline, after a last poll', async () => {
   const inputs = { 'timeout-minutes': '10' };
   const { result, sim, comments } = await wait(job({}, active(1000)), inputs, true);
   expect(result.conclusion).toBe('failure');
@@ -171,7 +171,7 @@ it('the wait ends at its deadline, with a last poll', async () => {
   expect(comments.at(-1)).toContain('Wait timed out: the agent is still working');
 });
 
-it('the last known status stays when a response has none', async () => {
+it('keeps the last known status if a response has none', async () => {
   let polls = 0;
   await using sim = await simulate({
     with: { wait: true, 'timeout-minutes': '1' },
@@ -186,12 +186,12 @@ it('the last known status stays when a response has none', async () => {
   expect(commentTexts(sim.github).at(-1)).toContain('the agent is still working');
 });
 
-it('a poll that the deadline cuts off is no reason', async () => {
+it('does not report a failed poll that the deadline interrupts', async () => {
   await using sim = await simulate({
     with: { wait: true, 'timeout-minutes': '1', 'poll-interval-seconds': '50' },
     agent: {
       jobs: [job({}, active(1000))],
-      // Of those after the message, the first one gets 10 s.
+      // The first poll after the message starts 10 s before the deadline.
       onGet: (n) => (n === 1 ? undefined : { fault: 'hang' }),
     },
   });
@@ -200,17 +200,17 @@ it('a poll that the deadline cuts off is no reason', async () => {
   expect(outputs.reason).not.toContain('failed');
 });
 
-it('a fixed interval beats the adaptive one', async () => {
+it('polls at a fixed interval instead of the adaptive one', async () => {
   const { sim } = await wait(job({}, active(0), ended(300_000, 'completed')), {
     'poll-interval-seconds': '50',
   });
   expect(sim.agent.gets().length).toBeLessThanOrEqual(8);
 });
 
-it('a long wait says now and then that it goes on, and never twice the same', async () => {
+it('logs a different line now and then during a long wait', async () => {
   const { result } = await wait(job({}, active(0), ended(900_000, 'completed')));
-  const beats = result.log.split('\n').filter((line) => line.includes('is still active'));
-  expect(beats.length).toBeGreaterThan(5);
-  expect(beats.length).toBeLessThan(16);
-  expect(new Set(beats).size).toBe(beats.length);
+  const lines = result.log.split('\n').filter((line) => line.includes('is still active'));
+  expect(lines.length).toBeGreaterThan(5);
+  expect(lines.length).toBeLessThan(16);
+  expect(new Set(lines).size).toBe(lines.length);
 });

@@ -49,6 +49,7 @@ const FILES = [
   'test/unit/[h-u]*.ts',
   ...['*.md', 'docs/*.md', 'bench/*.{md,ts}', 'test/README.md'],
   ...['action.yml', 'examples/*.yml', '.github/**/*.yml', 'src/**/*.ts'],
+  'test/action/{faults*,forgery,many-jobs,memory,refused,secrets,send*,settings,troubleshooting,waits}*.ts',
   'test/unit/[a-g]*.ts',
   'test/action/{archive,authorize,b*,c*,demo,e*,files,fleet,protocol,reruns,scenario,signals}*.ts',
 ];
