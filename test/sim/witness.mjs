@@ -1,4 +1,5 @@
-// A preload: tells at the exit of a process what it had loaded, and what could have held it.
+// A preload that writes, when the process exits, which modules it has loaded and which resources are
+// still active.
 
 import { writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
