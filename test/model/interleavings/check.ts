@@ -30,7 +30,7 @@ export function checkFor(messages: number): (execution: Execution) => Verdict {
       ...(isQuiet && comments.length > 1 ? ['a comment is left over'] : []),
       ...runs.flatMap((run) => (run.fate === 'over' ? wrongWith(execution, run) : [])),
     ];
-    const said = runs.map(say).join(', ');
+    const results = runs.map(describeRun).join(', ');
     const missing = messages - posts.length;
     const leftover = [
       ...(missing > 0 ? [`${missing} not sent`] : []),
@@ -38,8 +38,8 @@ export function checkFor(messages: number): (execution: Execution) => Verdict {
     ].join(', ');
     return {
       wrong: [...new Set(wrong)],
-      end: `${said}; ${posts.length} sent, ${comments.length} comments`,
-      leftover: leftover === '' ? '' : `${leftover}: ${said}`,
+      end: `${results}; ${posts.length} sent, ${comments.length} comments`,
+      leftover: leftover === '' ? '' : `${leftover}: ${results}`,
     };
   };
 }
@@ -54,7 +54,7 @@ function endOf(execution: Execution, setup: RunSetup): Ended {
   };
 }
 
-function say({ setup: { name }, state, fate }: Ended): string {
+function describeRun({ setup: { name }, state, fate }: Ended): string {
   if (fate !== 'over') return `${name} ${fate === 'killed' ? 'killed' : 'never begins'}`;
   return `${name} ${state?.turn.result}/${state?.turn.delivery}`;
 }
@@ -85,14 +85,14 @@ function wrongWith(execution: Execution, { setup, state }: Ended): readonly stri
     ...(mustHaveSent(execution, setup, turn.delivery)
       ? ['a re-run refuses what was never begun']
       : []),
-    ...(hasPlace(execution, setup) && turn.runId === setup.runId
+    ...(canWriteNote(execution, setup) && turn.runId === setup.runId
       ? wrongNote(execution, setup, state)
       : []),
   ];
 }
 
 /** Whether there is anywhere to write a note. */
-function hasPlace({ scenario }: Execution, { conversation, jobIds }: RunSetup): boolean {
+function canWriteNote({ scenario }: Execution, { conversation, jobIds }: RunSetup): boolean {
   return conversation !== null || jobIds.some((id) => scenario.pullRequests?.has(id));
 }
 

@@ -102,7 +102,7 @@ const SLOW_CALL_MS = 9900;
 const SLOW_POLL_MS = 2000;
 /** Milliseconds for which a list may not show a comment. */
 const LAG_MS = 2500;
-const SLOWEST_WORTH_TELLING_MS = 1000;
+const TRACED_SLEEP_MS = 1000;
 /** From the end of an attempt to the next one. */
 const UNTIL_RERUN_MS = 300_000;
 
@@ -110,9 +110,9 @@ interface Pending {
   readonly name: string;
   readonly call: Call<unknown>;
   readonly madeAt: number;
-  readonly mostMs: number;
+  readonly maxMs: number;
   /** Set once it has taken effect, with when it did. */
-  outcome: { readonly at: number; readonly settle: () => void } | null;
+  effect: { readonly at: number; readonly settle: () => void } | null;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -139,7 +139,7 @@ interface Actor {
   at: number;
   readAt: number | null;
   /** Whether it may be killed right here. */
-  isAtRisk: boolean;
+  mayBeKilled: boolean;
   /** Whether it would have done something else, had it known the time. */
   isImpossible: boolean;
   readonly troubles: Map<Trouble, number>;
@@ -178,7 +178,7 @@ export class Execution {
     }
     this.#actors = runs.map((setup, index) => ({
       ...{ index, setup, phase: 'waiting', run: null, clock: EPOCH, made: 0, points: 0 },
-      ...{ calls: [], timers: [], isAtRisk: false, isImpossible: false, at: 0, readAt: null },
+      ...{ calls: [], timers: [], mayBeKilled: false, isImpossible: false, at: 0, readAt: null },
       troubles: new Map(
         (scenario.troubles ?? [])
           .filter(({ run }) => run === setup.name)
@@ -210,16 +210,16 @@ export class Execution {
   /** Does one thing, and lets everybody go on until all wait again. */
   async make(transition: Transition): Promise<void> {
     const actor = this.#actors[transition.actor] as Actor;
-    actor.isAtRisk = false;
+    actor.mayBeKilled = false;
     const scheduled = transition.schedule(this.#bounds);
     if (scheduled === null) throw new Error(`It cannot be that ${transition.key} now.`);
     actor.at = scheduled.at;
     // The effect of a call and its answer are two.
     actor.points += transition.accesses.length + 1;
     for (const access of transition.accesses)
-      this.#note({ ...access, actor: transition.actor, at: scheduled.effectAt });
+      this.#addEffect({ ...access, actor: transition.actor, at: scheduled.effectAt });
     transition.make(scheduled);
-    await everybodyWaits();
+    await waitUntilIdle();
     this.#bounds.keepOnly(this.#neededTimes());
   }
 
@@ -229,7 +229,7 @@ export class Execution {
    * something would have had to happen before.
    */
   transitions(): readonly Transition[] | null {
-    const all = this.#movesByActor();
+    const all = this.#transitionsByActor();
     const own = all?.find(
       (transitions) =>
         transitions.length > 0 && transitions.every(({ accesses }) => accesses.length === 0),
@@ -239,11 +239,11 @@ export class Execution {
 
   /** All that may happen next. */
   allTransitions(): readonly Transition[] | null {
-    return this.#movesByActor()?.flat() ?? null;
+    return this.#transitionsByActor()?.flat() ?? null;
   }
 
-  #movesByActor(): readonly (readonly Transition[])[] | null {
-    const all = this.#actors.map((actor) => this.#movesOf(actor));
+  #transitionsByActor(): readonly (readonly Transition[])[] | null {
+    const all = this.#actors.map((actor) => this.#transitionsOf(actor));
     const isOver = this.#actors.some(
       (actor, index) => actor.isImpossible || isTooLate(actor, all[index] ?? []),
     );
@@ -253,27 +253,27 @@ export class Execution {
   /** Repeats a transition that another execution made after the same ones. */
   async repeat(key: string): Promise<void> {
     const transition = this.#actors
-      .flatMap((actor) => this.#thinkable(actor))
+      .flatMap((actor) => this.#candidates(actor))
       .find((one) => one.key === key);
     if (transition === undefined)
       throw new Error(`There is no transition ${key}: a execution is not repeatable.`);
     await this.make(transition);
   }
 
-  #movesOf(actor: Actor): readonly Transition[] {
-    return this.#thinkable(actor).filter(({ schedule }) => schedule(this.#bounds.copy()) !== null);
+  #transitionsOf(actor: Actor): readonly Transition[] {
+    return this.#candidates(actor).filter(({ schedule }) => schedule(this.#bounds.copy()) !== null);
   }
 
   /** Whether or not there is time for it. */
-  #thinkable(actor: Actor): readonly Transition[] {
+  #candidates(actor: Actor): readonly Transition[] {
     switch (actor.phase) {
       case 'waiting':
         return this.#start(actor);
       case 'running':
         return [
-          ...actor.calls.flatMap((pending) => this.#callMoves(actor, pending)),
+          ...actor.calls.flatMap((pending) => this.#callTransitions(actor, pending)),
           ...actor.timers.map((timer) => this.#end(actor, timer)),
-          ...this.#mishaps(actor),
+          ...this.#interruptions(actor),
         ];
       default:
         return [];
@@ -296,11 +296,11 @@ export class Execution {
         actor.clock = Math.max(...before.map(({ clock }) => clock)) + UNTIL_RERUN_MS;
       }
       actor.phase = 'running';
-      actor.isAtRisk = mayBe(this.scenario.kills, actor);
+      actor.mayBeKilled = includesRun(this.scenario.kills, actor);
       this.#log(actor, 'begins');
       actor.run = startRun(setup, this.#network(actor), this.server, this.#overrides);
       const end = (): void => {
-        leave(actor, 'over');
+        endRun(actor, 'over');
       };
       actor.run.over.then(end, (error) => {
         end();
@@ -310,17 +310,17 @@ export class Execution {
     return [{ key: `${setup.name} begins`, actor: index, accesses: [], schedule, make }];
   }
 
-  #callMoves(actor: Actor, pending: Pending): readonly Transition[] {
-    const { name, call, outcome } = pending;
-    if (outcome !== null) return [this.#arrive(actor, pending, outcome)];
+  #callTransitions(actor: Actor, pending: Pending): readonly Transition[] {
+    const { name, call, effect } = pending;
+    if (effect !== null) return [this.#responseArrives(actor, pending, effect)];
     const base = { actor: actor.index, accesses: [{ what: call.on, how: HOW[call.kind] }] };
-    const young = this.#young(call);
-    const goesWell = subsets(young).map((hidden): Transition => {
+    const recentIds = this.#recentIds(call);
+    const goesWell = subsets(recentIds).map((hidden): Transition => {
       const isListed = ({ id }: StoredComment): boolean => !hidden.includes(id);
       return {
         ...base,
         key: `${name} without ${hidden.join('+')}`,
-        schedule: (bounds) => this.#placeCall(actor, pending, hidden, bounds),
+        schedule: (bounds) => this.#scheduleCall(actor, pending, hidden, bounds),
         make: ({ effectAt }) => this.#takeEffect(actor, pending, isListed, effectAt),
       };
     });
@@ -328,7 +328,7 @@ export class Execution {
       goesWell.push({
         ...base,
         key: `${name} takes long`,
-        schedule: (bounds) => this.#placeCall(actor, pending, [], bounds, FRESH_READ_MS),
+        schedule: (bounds) => this.#scheduleCall(actor, pending, [], bounds, FRESH_READ_MS),
         make: ({ effectAt }) => {
           // So that the run knows how long it took.
           actor.clock += SLOW_POLL_MS;
@@ -340,7 +340,7 @@ export class Execution {
     if (trouble === undefined) return goesWell;
     const [{ takesEffect }, left] = trouble;
     const schedule = (bounds: TimeBounds): Scheduled | null =>
-      this.#placeCall(actor, pending, [], bounds);
+      this.#scheduleCall(actor, pending, [], bounds);
     const make = ({ effectAt }: Scheduled): void => {
       actor.troubles.set(trouble[0], left - 1);
       const answer = (): void => settleBy(pending, call.unanswered);
@@ -352,7 +352,7 @@ export class Execution {
   }
 
   /** Comments that a list may show already, or not yet. */
-  #young({ query }: Call<unknown>): readonly number[] {
+  #recentIds({ query }: Call<unknown>): readonly number[] {
     if (query === undefined || !this.scenario.lags) return [];
     return this.server
       .unknownTo(query)
@@ -361,50 +361,50 @@ export class Execution {
   }
 
   /** Its answer arrives right after its effect, unless it is slow: nothing is left out by that. */
-  #placeCall(
+  #scheduleCall(
     actor: Actor,
     pending: Pending,
     hidden: readonly number[],
     bounds: TimeBounds,
-    leastMs = 0,
+    minMs = 0,
   ): Scheduled | null {
     const { call, madeAt } = pending;
-    const mostMs = leastMs > 0 ? SLOW_POLL_MS : pending.mostMs;
+    const maxMs = minMs > 0 ? SLOW_POLL_MS : pending.maxMs;
     const at = bounds.point();
     const conflicts = this.#effects.filter((effect) =>
       isConflict(effect, { what: call.on, how: HOW[call.kind] }),
     );
     const isInTime =
       bounds.isAtLeast(at, madeAt, 0) &&
-      bounds.isAtMost(at, madeAt, mostMs) &&
+      bounds.isAtMost(at, madeAt, maxMs) &&
       conflicts.every((effect) => bounds.isAtLeast(at, effect.at, 0)) &&
       hidden.every((id) => bounds.isAtMost(at, this.#createdAt.get(id) ?? at, LAG_MS));
     if (!isInTime) return null;
     if (this.#isSplit(pending)) return { at: actor.at, effectAt: at };
-    const scheduled = this.#placeArrival(actor, { ...pending, mostMs }, at, bounds);
-    return scheduled && bounds.isAtLeast(scheduled.at, madeAt, leastMs) ? scheduled : null;
+    const scheduled = this.#scheduleResponse(actor, { ...pending, maxMs }, at, bounds);
+    return scheduled && bounds.isAtLeast(scheduled.at, madeAt, minMs) ? scheduled : null;
   }
 
-  #placeArrival(
+  #scheduleResponse(
     actor: Actor,
     pending: Pending,
     effectAt: number,
     bounds: TimeBounds,
   ): Scheduled | null {
-    const { name, madeAt, mostMs } = pending;
-    const at = this.#placeStep(actor, name, bounds);
+    const { name, madeAt, maxMs } = pending;
+    const at = this.#scheduleStep(actor, name, bounds);
     const isInTime =
-      at !== null && bounds.isAtLeast(at, effectAt, 0) && bounds.isAtMost(at, madeAt, mostMs);
+      at !== null && bounds.isAtLeast(at, effectAt, 0) && bounds.isAtMost(at, madeAt, maxMs);
     return isInTime ? { at, effectAt } : null;
   }
 
   /** What a run waits for comes in its order: nothing else that it waits for is over by then. */
-  #placeStep(actor: Actor, name: string, bounds: TimeBounds): number | null {
+  #scheduleStep(actor: Actor, name: string, bounds: TimeBounds): number | null {
     const at = bounds.point();
     const isInTime =
       bounds.isAtLeast(at, actor.at, 0) &&
       actor.calls.every(
-        (call) => call.name === name || bounds.isAtMost(at, call.madeAt, call.mostMs),
+        (call) => call.name === name || bounds.isAtMost(at, call.madeAt, call.maxMs),
       ) &&
       actor.timers.every(
         (timer) => timer.name === name || bounds.isAtMost(at, timer.since, timer.ms),
@@ -431,14 +431,14 @@ export class Execution {
       settle = () => reject(error);
       detail = ` -> ${error}`;
     }
-    actor.isAtRisk = HOW[call.kind] !== 'reads' && mayBe(this.scenario.kills, actor);
+    actor.mayBeKilled = HOW[call.kind] !== 'reads' && includesRun(this.scenario.kills, actor);
     this.#log(actor, `${call.kind} ${call.on}${detail}`);
     this.#settle(actor, pending, instead ?? settle, at);
   }
 
   #settle(actor: Actor, pending: Pending, settle: () => void, at: number): void {
     if (this.#isSplit(pending)) {
-      pending.outcome = { at, settle };
+      pending.effect = { at, settle };
       return;
     }
     actor.calls = actor.calls.filter((one) => one !== pending);
@@ -450,13 +450,17 @@ export class Execution {
     return this.scenario.isSplit === true || isSlow(pending);
   }
 
-  #arrive(actor: Actor, pending: Pending, outcome: NonNullable<Pending['outcome']>): Transition {
+  #responseArrives(
+    actor: Actor,
+    pending: Pending,
+    effect: NonNullable<Pending['effect']>,
+  ): Transition {
     return {
       ...{ key: `${pending.name} arrives`, actor: actor.index, accesses: [] },
       schedule: (bounds) => {
-        const scheduled = this.#placeArrival(actor, pending, outcome.at, bounds);
-        const leastMs = isSlow(pending) ? SHORTEST_SLOW_CALL_MS : 0;
-        return scheduled && bounds.isAtLeast(scheduled.at, pending.madeAt, leastMs)
+        const scheduled = this.#scheduleResponse(actor, pending, effect.at, bounds);
+        const minMs = isSlow(pending) ? SHORTEST_SLOW_CALL_MS : 0;
+        return scheduled && bounds.isAtLeast(scheduled.at, pending.madeAt, minMs)
           ? scheduled
           : null;
       },
@@ -466,7 +470,7 @@ export class Execution {
         this.#log(actor, `hears of ${pending.call.kind} ${pending.call.on}`);
         actor.calls = actor.calls.filter((one) => one !== pending);
         if (pending.call.kind === 'read') actor.readAt = pending.madeAt;
-        outcome.settle();
+        effect.settle();
       },
     };
   }
@@ -475,7 +479,7 @@ export class Execution {
     return {
       ...{ key: `${timer.name} ends`, actor: actor.index, accesses: [] },
       schedule: (bounds) => {
-        const at = this.#placeStep(actor, timer.name, bounds);
+        const at = this.#scheduleStep(actor, timer.name, bounds);
         const isInTime =
           at !== null &&
           bounds.isAtLeast(at, timer.since, timer.ms) &&
@@ -483,7 +487,7 @@ export class Execution {
         return isInTime ? { at, effectAt: at } : null;
       },
       make: () => {
-        if (timer.ms >= SLOWEST_WORTH_TELLING_MS) this.#log(actor, `has waited for ${timer.ms} ms`);
+        if (timer.ms >= TRACED_SLEEP_MS) this.#log(actor, `has waited for ${timer.ms} ms`);
         actor.timers = actor.timers.filter((one) => one !== timer);
         actor.clock = Math.max(actor.clock, timer.due);
         timer.fire();
@@ -491,25 +495,25 @@ export class Execution {
     };
   }
 
-  #mishaps(actor: Actor): readonly Transition[] {
+  #interruptions(actor: Actor): readonly Transition[] {
     const { index, setup, run } = actor;
     const base = { actor: index, accesses: [] };
     const transitions: Transition[] = [];
-    if (actor.isAtRisk) {
+    if (actor.mayBeKilled) {
       const make = (): void => {
-        leave(actor, 'killed');
+        endRun(actor, 'killed');
         this.#log(actor, 'is killed');
       };
       const schedule = (): Scheduled => ({ at: actor.at, effectAt: actor.at });
       transitions.push({ ...base, key: `${setup.name} is killed`, schedule, make });
     }
-    if (mayBe(this.scenario.cancels, actor) && run?.cancel.signal.aborted === false) {
+    if (includesRun(this.scenario.cancels, actor) && run?.cancel.signal.aborted === false) {
       const make = (): void => {
         this.#log(actor, 'is cancelled');
         run.cancel.abort(new Error('cancelled'));
       };
       const schedule = (bounds: TimeBounds): Scheduled | null => {
-        const at = this.#placeStep(actor, '', bounds);
+        const at = this.#scheduleStep(actor, '', bounds);
         return at === null ? null : { at, effectAt: at };
       };
       transitions.push({ ...base, key: `${setup.name} is cancelled`, schedule, make });
@@ -548,15 +552,15 @@ export class Execution {
         const name = nameOf(made.kind);
         if (made.kind === 'create' || made.kind === 'update') this.#isFresh(actor);
         actor.calls.push({
-          ...{ name, call: made, madeAt: actor.at, outcome: null, reject },
-          mostMs: this.#mostMs(name, made),
+          ...{ name, call: made, madeAt: actor.at, effect: null, reject },
+          maxMs: this.#maxMs(name, made),
           resolve: resolve as (value: unknown) => void,
         });
       });
     return { clock, random: () => 0.5, call };
   }
 
-  #mostMs(name: string, { kind }: Call<unknown>): number {
+  #maxMs(name: string, { kind }: Call<unknown>): number {
     if (this.scenario.slow?.includes(name)) return SLOW_CALL_MS;
     return kind === 'poll' && this.scenario.slowPolls ? FRESH_READ_MS : CALL_MS;
   }
@@ -568,7 +572,7 @@ export class Execution {
     actor.isImpossible ||= readAt !== null && !this.#bounds.isAtMost(at, readAt, FRESH_READ_MS);
   }
 
-  #note(effect: Effect): void {
+  #addEffect(effect: Effect): void {
     this.#effects = [
       ...this.#effects.filter(
         ({ actor, what, how }) =>
@@ -585,7 +589,7 @@ export class Execution {
       ...this.#actors.flatMap(({ at, readAt, calls, timers }) => [
         at,
         ...(readAt === null ? [] : [readAt]),
-        ...calls.flatMap(({ madeAt, outcome }) => (outcome ? [madeAt, outcome.at] : [madeAt])),
+        ...calls.flatMap(({ madeAt, effect }) => (effect ? [madeAt, effect.at] : [madeAt])),
         ...timers.map(({ since }) => since),
       ]),
     ]);
@@ -599,22 +603,22 @@ export class Execution {
 /** Whether something that a run waits for cannot happen any more. */
 function isTooLate({ phase, calls }: Actor, transitions: readonly Transition[]): boolean {
   if (phase !== 'running') return false;
-  const isPossible = ({ name, outcome }: Pending): boolean =>
-    outcome !== null || transitions.some(({ key }) => key.startsWith(`${name} without`));
+  const isPossible = ({ name, effect }: Pending): boolean =>
+    effect !== null || transitions.some(({ key }) => key.startsWith(`${name} without`));
   return transitions.length === 0 || !calls.every(isPossible);
 }
 
-function isSlow({ mostMs }: Pending): boolean {
-  return mostMs === SLOW_CALL_MS;
+function isSlow({ maxMs }: Pending): boolean {
+  return maxMs === SLOW_CALL_MS;
 }
 
-function leave(actor: Actor, phase: 'over' | 'killed'): void {
+function endRun(actor: Actor, phase: 'over' | 'killed'): void {
   actor.phase = phase;
   actor.calls = [];
   actor.timers = [];
 }
 
-function mayBe(names: readonly string[] | undefined, { setup }: Actor): boolean {
+function includesRun(names: readonly string[] | undefined, { setup }: Actor): boolean {
   return names?.includes(setup.name) === true;
 }
 
@@ -638,16 +642,16 @@ function settleBy({ resolve, reject }: Pending, make: () => unknown): void {
 
 /** For traces: what a call has shown. */
 export function describe({ kind }: Call<unknown>, value: unknown, server: ServerState): string {
-  const sayComment = ({ id, versions }: OwnComment): string =>
-    `${id}: ${versions.map((body) => say(server.ledgerOf(body))).join(' / ')}`;
+  const describeComment = ({ id, versions }: OwnComment): string =>
+    `${id}: ${versions.map((body) => describeLedger(server.ledgerOf(body))).join(' / ')}`;
   switch (kind) {
     case 'read': {
       const comments = value as readonly OwnComment[];
-      return ` -> ${comments.map(sayComment).join('; ') || 'nothing'}`;
+      return ` -> ${comments.map(describeComment).join('; ') || 'nothing'}`;
     }
     case 'create':
     case 'update':
-      return ` -> ${value === null ? 'gone' : sayComment(value as OwnComment)}`;
+      return ` -> ${value === null ? 'gone' : describeComment(value as OwnComment)}`;
     case 'react':
       return (value as Reaction).isNew ? ' -> 201' : ' -> 200';
     default:
@@ -655,7 +659,7 @@ export function describe({ kind }: Call<unknown>, value: unknown, server: Server
   }
 }
 
-function say({ jobs }: Ledger): string {
+function describeLedger({ jobs }: Ledger): string {
   return jobs
     .flatMap(({ turns }) => turns)
     .map(({ mark, owner, delivery, endedAt }) => {
@@ -670,6 +674,6 @@ function say({ jobs }: Ledger): string {
  * promise is left to settle. Nothing here waits for anything else, which would need a turn of the
  * event loop and cost much more.
  */
-export function everybodyWaits(): Promise<void> {
+export function waitUntilIdle(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

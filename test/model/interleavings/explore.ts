@@ -33,7 +33,7 @@ export interface Exploration {
   readonly ended: number;
   /** Orders of the events of the longest execution: without pruning, there are at least as many. */
   readonly orders: bigint;
-  /** By name how often each was met, with the moves of the first one. */
+  /** By name how often each was occurrences, with the moves of the first one. */
   readonly ends: ReadonlyMap<string, Occurrence>;
   readonly leftovers: ReadonlyMap<string, Occurrence>;
   readonly wrong: ReadonlyMap<string, Occurrence>;
@@ -76,7 +76,7 @@ export async function explore(
     using execution = new Execution(scenario, overrides);
     executions += 1;
     for (const key of transitions) await execution.repeat(key);
-    const played = await playOn(execution, transitions, asleep, branches);
+    const played = await playToEnd(execution, transitions, asleep, branches);
     if (played === null) continue;
     ended += 1;
     orders = max(orders, multinomial(execution.points()));
@@ -89,7 +89,7 @@ export async function explore(
 }
 
 /** To the end, or null if there is none of its own. Leaves what else was possible on the way. */
-async function playOn(
+async function playToEnd(
   execution: Execution,
   before: readonly string[],
   asleepBefore: readonly Sleeping[],
@@ -171,9 +171,13 @@ function newMap(): Map<string, Occurrence> {
   return new Map();
 }
 
-function note(met: Map<string, Occurrence>, what: string, transitions: readonly string[]): void {
-  const known = met.get(what);
-  if (known === undefined) met.set(what, { count: 1, transitions });
+function note(
+  occurrences: Map<string, Occurrence>,
+  what: string,
+  transitions: readonly string[],
+): void {
+  const known = occurrences.get(what);
+  if (known === undefined) occurrences.set(what, { count: 1, transitions });
   else known.count += 1;
 }
 

@@ -15,7 +15,7 @@ afterAll(() => {
 
 /** `npm run test:long` tries every order. Otherwise, a sample is tried. */
 const IS_LONG = process.env.MODEL_SEQUENCES !== undefined;
-const MOST_EXECUTIONS = Number(process.env.MODEL_EXECUTIONS ?? (IS_LONG ? 60_000 : 15));
+const MAX_EXECUTIONS = Number(process.env.MODEL_EXECUTIONS ?? (IS_LONG ? 60_000 : 15));
 const WALKS = IS_LONG ? 5000 : 30;
 const MS_OF_A_DAY = 86_400_000;
 
@@ -25,7 +25,7 @@ describe.each(GROUPS)('$name', ({ name, messages, scenarios }) => {
     const leftovers = new Map<string, string>();
     const sums = { executions: 0, ended: 0, complete: 0, orders: 0n };
     for (const scenario of scenarios) {
-      const found = await explore(scenario, checkFor(messages), { most: MOST_EXECUTIONS });
+      const found = await explore(scenario, checkFor(messages), { most: MAX_EXECUTIONS });
       sums.executions += found.executions;
       sums.ended += found.ended;
       sums.orders += found.orders;

@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/clock.ts';
 import type { Ledger } from '../../../src/memory/ledger.ts';
 import type { CommentText } from '../../../src/memory/text.ts';
 import { EPOCH, sleepBy } from '../clock.ts';
-import { describe, everybodyWaits } from './execution.ts';
+import { describe, waitUntilIdle } from './execution.ts';
 import { ServerState, type StoredComment } from './server-state.ts';
 import {
   type Call,
@@ -141,7 +141,7 @@ export async function runRound(
     });
   }
   for (;;) {
-    await everybodyWaits();
+    await waitUntilIdle();
     if (running === 0) break;
     const next = timers.reduce<Timer | null>(
       (first, timer) => (first === null || timer.due < first.due ? timer : first),

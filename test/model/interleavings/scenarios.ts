@@ -68,7 +68,7 @@ const STARTS: readonly Start[] = [
   { where: 'no comment yet, lists lag', existing: null, lags: true },
 ];
 
-function everywhere(
+function withEachStart(
   name: string,
   scenario: Omit<Scenario, 'name' | 'lags' | 'existing'>,
 ): readonly Scenario[] {
@@ -80,11 +80,11 @@ function everywhere(
 }
 
 /** Only where there is no comment one is created. */
-function wherever(
+function withoutComment(
   name: string,
   scenario: Omit<Scenario, 'name' | 'lags' | 'existing'>,
 ): readonly Scenario[] {
-  return everywhere(name, scenario).filter(({ existing }) => existing === null);
+  return withEachStart(name, scenario).filter(({ existing }) => existing === null);
 }
 
 const leg = (setup: RunSetup, number: number): RunSetup => ({
@@ -116,12 +116,12 @@ export const legs: Group = {
   name: 'two legs of a matrix',
   messages: 2,
   scenarios: [
-    ...everywhere('two legs', { runs: LEGS }),
-    ...everywhere('the same with an empty leg', { runs: EMPTY_LEGS }),
-    ...wherever('the answer to a creation gets lost', {
+    ...withEachStart('two legs', { runs: LEGS }),
+    ...withEachStart('the same with an empty leg', { runs: EMPTY_LEGS }),
+    ...withoutComment('the answer to a creation gets lost', {
       ...{ runs: LEGS, troubles: trouble('create', true) },
     }),
-    ...wherever('a creation fails', { runs: LEGS, troubles: trouble('create', false) }),
+    ...withoutComment('a creation fails', { runs: LEGS, troubles: trouble('create', false) }),
   ],
 };
 
@@ -129,27 +129,33 @@ export const commands: Group = {
   name: 'two workflows on one command',
   messages: 1,
   scenarios: [
-    ...everywhere('a comment', { runs: COMMANDS }),
-    ...everywhere('a review', { runs: REVIEWS }),
-    ...everywhere('the API refuses the message of one', { runs: refusingFirst(COMMANDS) }),
-    ...everywhere('the same on a review', { runs: refusingFirst(REVIEWS) }),
-    ...everywhere('a reaction fails once', { runs: COMMANDS, troubles: trouble('react', false) }),
-    ...everywhere('a reaction fails twice', {
+    ...withEachStart('a comment', { runs: COMMANDS }),
+    ...withEachStart('a review', { runs: REVIEWS }),
+    ...withEachStart('the API refuses the message of one', { runs: refusingFirst(COMMANDS) }),
+    ...withEachStart('the same on a review', { runs: refusingFirst(REVIEWS) }),
+    ...withEachStart('a reaction fails once', {
+      runs: COMMANDS,
+      troubles: trouble('react', false),
+    }),
+    ...withEachStart('a reaction fails twice', {
       ...{ runs: COMMANDS, troubles: trouble('react', false, 2) },
     }),
-    ...wherever('the answer to a creation gets lost', {
+    ...withoutComment('the answer to a creation gets lost', {
       ...{ runs: COMMANDS, troubles: trouble('create', true) },
     }),
-    ...wherever('the same on a review', { runs: REVIEWS, troubles: trouble('create', true) }),
-    ...wherever('a creation fails', { runs: COMMANDS, troubles: trouble('create', false) }),
-    ...wherever('the same on a review', { runs: REVIEWS, troubles: trouble('create', false) }),
+    ...withoutComment('the same on a review', { runs: REVIEWS, troubles: trouble('create', true) }),
+    ...withoutComment('a creation fails', { runs: COMMANDS, troubles: trouble('create', false) }),
+    ...withoutComment('the same on a review', {
+      runs: REVIEWS,
+      troubles: trouble('create', false),
+    }),
   ],
 };
 
 export const lostReactions: Group = {
   name: 'two workflows on one command, and the answer to a reaction gets lost',
   messages: 1,
-  scenarios: everywhere('a comment', { runs: COMMANDS, troubles: trouble('react', true) }),
+  scenarios: withEachStart('a comment', { runs: COMMANDS, troubles: trouble('react', true) }),
 };
 
 const EVENTS = [
@@ -166,9 +172,9 @@ export const reruns: Group = {
       const name = `${event}${['', ', waits', ', is refused first'][index]}`;
       const base = { runs, after: { A2: ['A'] }, pullRequests: PULL_REQUESTS };
       return [
-        ...everywhere(`${name}, is killed`, { ...base, kills: ['A'] }),
-        ...everywhere(`${name}, is cancelled`, { ...base, cancels: ['A'] }),
-        ...wherever(`${name}, is killed, and the answer to its creation gets lost`, {
+        ...withEachStart(`${name}, is killed`, { ...base, kills: ['A'] }),
+        ...withEachStart(`${name}, is cancelled`, { ...base, cancels: ['A'] }),
+        ...withoutComment(`${name}, is killed, and the answer to its creation gets lost`, {
           ...{ ...base, kills: ['A'], troubles: trouble('create', true) },
         }),
       ];
@@ -176,24 +182,24 @@ export const reruns: Group = {
   ),
 };
 
-export const placeless: Group = {
+export const withoutConversation: Group = {
   name: 'a run and its re-run, and the job shows no pull request',
   messages: 1,
-  scenarios: everywhere('schedule', {
+  scenarios: withEachStart('schedule', {
     runs: on('schedule', [A, rerunOf(A)]),
     ...{ after: { A2: ['A'] }, kills: ['A'] },
   }),
 };
 
-export const rerunsBesides: Group = {
+export const rerunsBesideOthers: Group = {
   name: 'a run that is killed beside another one, and its re-run',
   messages: 1,
   scenarios: [
-    ...everywhere('a comment', {
+    ...withEachStart('a comment', {
       runs: [...COMMANDS, ...COMMANDS.slice(0, 1).map(rerunOf)],
       ...{ after: { A2: ['A'] }, kills: ['A'] },
     }),
-    ...everywhere('a review', {
+    ...withEachStart('a review', {
       runs: [...REVIEWS, ...REVIEWS.slice(0, 1).map(rerunOf)],
       ...{ after: { A2: ['A'] }, kills: ['A'] },
     }),
@@ -204,11 +210,11 @@ export const rerunsOfLegs: Group = {
   name: 'a leg that is killed beside another one, and its re-run',
   messages: 2,
   scenarios: [
-    ...everywhere('two legs', {
+    ...withEachStart('two legs', {
       runs: [...LEGS, ...LEGS.slice(0, 1).map(rerunOf)],
       ...{ after: { A2: ['A', 'B'] }, kills: ['A'] },
     }),
-    ...everywhere('two runs', {
+    ...withEachStart('two runs', {
       runs: [A, B, rerunOf(A)],
       ...{ after: { A2: ['A'] }, kills: ['A'] },
     }),
@@ -223,7 +229,7 @@ export const rerunsTogether: Group = {
     (['accepts', 'refuses'] as const).flatMap((reply) => {
       const first = runs.map((setup, at) => (at === 1 ? { ...setup, reply } : setup));
       const name = `${index === 0 ? 'two legs' : 'empty legs'}${reply === 'refuses' ? ', one is refused first' : ''}`;
-      return everywhere(name, {
+      return withEachStart(name, {
         runs: [...first, ...first.map(rerunOf)],
         ...{ after: { B: ['A'], A2: ['A', 'B'], B2: ['A', 'B'] }, kills: ['A'] },
       });
@@ -236,7 +242,7 @@ export const slowCommands: Group = {
   name: 'two workflows on one command, and GitHub is slow for one of them',
   messages: 1,
   scenarios: ['A read 1', 'A create 1', 'A update 1', 'A react 1', 'A read 2'].flatMap((call) =>
-    everywhere(call, { runs: COMMANDS, slow: [call] }).filter(
+    withEachStart(call, { runs: COMMANDS, slow: [call] }).filter(
       ({ existing }) => !call.includes(existing === null ? 'update' : 'create'),
     ),
   ),
@@ -246,7 +252,7 @@ export const slowLegs: Group = {
   name: 'two legs of a matrix, and GitHub is slow for one of them',
   messages: 2,
   scenarios: ['A read 1', 'A create 1', 'A update 1', 'A read 2'].flatMap((call) =>
-    everywhere(call, { runs: LEGS, slow: [call] }).filter(
+    withEachStart(call, { runs: LEGS, slow: [call] }).filter(
       ({ existing }) => !call.includes(existing === null ? 'update' : 'create'),
     ),
   ),
@@ -255,7 +261,7 @@ export const slowLegs: Group = {
 export const slowPolls: Group = {
   name: 'two runs, and the service is slow before the message',
   messages: 2,
-  scenarios: everywhere('legs that wait', { runs: waiting(LEGS), slowPolls: true }),
+  scenarios: withEachStart('legs that wait', { runs: waiting(LEGS), slowPolls: true }),
 };
 
 /** What no protocol on GitHub can prevent. */
@@ -279,7 +285,7 @@ export const LIMITS: readonly Single[] = [
 ];
 
 export const GROUPS: readonly Group[] = [
-  ...[legs, commands, lostReactions, reruns, placeless, rerunsBesides, rerunsOfLegs],
+  ...[legs, commands, lostReactions, reruns, withoutConversation, rerunsBesideOthers, rerunsOfLegs],
   ...[rerunsTogether, slowCommands, slowLegs, slowPolls],
 ];
 

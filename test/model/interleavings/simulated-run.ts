@@ -237,12 +237,12 @@ function openGitHub(network: Network, server: ServerState, { name }: RunSetup): 
       }),
     updateComment: (id, body) =>
       network.call({
-        ...{ kind: 'update', on: placeOf(server, id), unanswered },
+        ...{ kind: 'update', on: conversationOf(server, id), unanswered },
         act: () => server.update(id, body, at()),
       }),
     deleteComment: (id) =>
       network.call({
-        ...{ kind: 'delete', on: placeOf(server, id), unanswered },
+        ...{ kind: 'delete', on: conversationOf(server, id), unanswered },
         act: () => server.remove(id),
       }),
     react: ({ kind, id }, content) =>
@@ -262,7 +262,7 @@ function openGitHub(network: Network, server: ServerState, { name }: RunSetup): 
 }
 
 /** The conversation of a comment, which may be gone by now. */
-function placeOf(server: ServerState, id: number): string {
+function conversationOf(server: ServerState, id: number): string {
   return `#${server.conversationOf(id)}`;
 }
 

@@ -2,53 +2,53 @@
 // known: how much later one is than another at most.
 
 /** Points that are of use at the same time. */
-const MOST_POINTS = 32;
+const MAX_POINTS = 32;
 
 export class TimeBounds {
   /** By two points the most milliseconds from the first to the second, and all that follows from that. */
-  readonly #most: Float64Array;
+  readonly #max: Float64Array;
   /** Points in use. */
   #points: readonly number[];
 
-  private constructor(most: Float64Array, points: readonly number[]) {
-    this.#most = most;
+  private constructor(max: Float64Array, points: readonly number[]) {
+    this.#max = max;
     this.#points = points;
   }
 
   static startRun(): TimeBounds {
-    return new TimeBounds(new Float64Array(MOST_POINTS * MOST_POINTS).fill(Infinity), []);
+    return new TimeBounds(new Float64Array(MAX_POINTS * MAX_POINTS).fill(Infinity), []);
   }
 
   copy(): TimeBounds {
-    return new TimeBounds(this.#most.slice(), this.#points);
+    return new TimeBounds(this.#max.slice(), this.#points);
   }
 
   /** A point of which nothing is known yet. */
   point(): number {
     let point = 0;
     while (this.#points.includes(point)) point += 1;
-    if (point === MOST_POINTS) throw new Error('These are too many points in time.');
+    if (point === MAX_POINTS) throw new Error('These are too many points in time.');
     for (const other of this.#points) {
-      this.#most[point * MOST_POINTS + other] = Infinity;
-      this.#most[other * MOST_POINTS + point] = Infinity;
+      this.#max[point * MAX_POINTS + other] = Infinity;
+      this.#max[other * MAX_POINTS + point] = Infinity;
     }
-    this.#most[point * MOST_POINTS + point] = 0;
+    this.#max[point * MAX_POINTS + point] = 0;
     this.#points = [...this.#points, point];
     return point;
   }
 
   /** Takes in that a point is so many milliseconds after another at most. False if that cannot be. */
   isAtMost(later: number, earlier: number, ms: number): boolean {
-    const most = this.#most;
-    if ((most[later * MOST_POINTS + earlier] as number) + ms < 0) return false;
-    if ((most[earlier * MOST_POINTS + later] as number) <= ms) return true;
+    const max = this.#max;
+    if ((max[later * MAX_POINTS + earlier] as number) + ms < 0) return false;
+    if ((max[earlier * MAX_POINTS + later] as number) <= ms) return true;
     for (const from of this.#points) {
-      const before = (most[from * MOST_POINTS + earlier] as number) + ms;
+      const before = (max[from * MAX_POINTS + earlier] as number) + ms;
       if (before === Infinity) continue;
       for (const to of this.#points) {
-        const way = before + (most[later * MOST_POINTS + to] as number);
-        const at = from * MOST_POINTS + to;
-        if (way < (most[at] as number)) most[at] = way;
+        const way = before + (max[later * MAX_POINTS + to] as number);
+        const at = from * MAX_POINTS + to;
+        if (way < (max[at] as number)) max[at] = way;
       }
     }
     return true;

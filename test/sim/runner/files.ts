@@ -223,8 +223,7 @@ function githubVariables(step: Setup, folders: Folders, files: Files): Record<st
 
 export function rejectUnknownFacts({ github = {} }: Setup): void {
   const unknown = Object.keys(github).find((name) => !GITHUB_FACTS.has(name));
-  if (unknown !== undefined)
-    throw new Error(`The runner sets no GITHUB_${unknown.toUpperCase()}.`);
+  if (unknown !== undefined) throw new Error(`The runner sets no GITHUB_${unknown.toUpperCase()}.`);
 }
 
 function writeEvent({ payload }: Event, { temp }: Folders): string {
