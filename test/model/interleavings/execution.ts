@@ -15,70 +15,70 @@ import {
 } from './simulated-run.ts';
 import { TimeBounds } from './time-bounds.ts';
 
-// One execution of a few runs in which the caller decides what happens next. Only the order is known, and
-// with it when everything may have happened: a call takes any time up to a limit, a sleep just its own.
-// An order that needs a slower call than that does not happen.
+// One execution of a few runs, in which the caller decides what happens next. Only the order is known, and
+// from it the possible times: a call takes any time up to a limit, a sleep exactly its own. An order that
+// needs a slower call is impossible.
 
 export interface Scenario {
   readonly name: string;
   readonly runs: readonly RunSetup[];
-  /** By the name of a run the runs before it: it begins when those are over, or killed. */
+  /** The runs before each run, by name: it starts after they have ended or were killed. */
   readonly after?: Readonly<Record<string, readonly string[]>>;
   /** Whether a list may lack a comment for 2.5 s. */
   readonly lags: boolean;
   /** The comment that exists at first; null for none. */
   readonly existing: Ledger | null;
-  /** Whether somebody deletes all comments between two attempts. */
+  /** Whether someone deletes all comments between two attempts. */
   readonly isDeleted?: boolean;
-  /** Whether GitHub keeps no versions of comments. */
+  /** Whether GitHub has no edit histories. */
   readonly lacksHistory?: boolean;
-  /** By job: the number of its pull request, if it shows one. */
+  /** The number of the pull request of each job that has one. */
   readonly pullRequests?: ReadonlyMap<string, number>;
   /** Runs that may be killed, each at any point. */
   readonly kills?: readonly string[];
   /** Runs that may be cancelled, each at any point. */
   readonly cancels?: readonly string[];
   readonly troubles?: readonly Trouble[];
-  /** Calls, by their names, that may take longer than the run waits for them. */
+  /** Names of calls that may take longer than the run waits for them. */
   readonly slow?: readonly string[];
-  /** Whether polls of a job may take longer than a write may be based on a read. */
+  /** Whether polls of a job may take longer than the maximum age of a read before a write. */
   readonly slowPolls?: boolean;
-  /** Whether all answers have a point of their own. */
+  /** Whether the response of each call is a separate event. */
   readonly isSplit?: boolean;
 }
 
-/** Calls that may get no answer. */
+/** Calls that may get no response. */
 export interface Trouble {
   readonly run: string;
   readonly kind: Kind;
-  /** Whether they take effect all the same. */
+  /** Whether they still take effect. */
   readonly takesEffect: boolean;
-  /** To how many of its calls that may happen, at most. */
+  /** The maximum number of such calls. */
   readonly most: number;
 }
 
 /** Something that may happen next. */
 export interface Transition {
-  /** The same in every execution that starts with the same transitions. */
+  /** Identifies it in every execution that starts with the same transitions. */
   readonly key: string;
   readonly actor: number;
   readonly accesses: readonly Access[];
-  /** Finds out when it happens; null if it cannot any more. */
+  /** Adds the time when it happens to the bounds; null if it is no longer possible. */
   readonly schedule: (bounds: TimeBounds) => Scheduled | null;
   readonly make: (scheduled: Scheduled) => void;
 }
 
 /** Points in time. */
 interface Scheduled {
-  /** Of the step of the run. */
+  /** When the run continues. */
   readonly at: number;
-  /** When it was done to what it touches. */
+  /** When it affects what it accesses. */
   readonly effectAt: number;
 }
 
 export interface Access {
   readonly what: string;
-  /** Two that read, or two that add, may change places. */
+  /** The order of two reads, or of two additions, does not matter. */
   readonly how: 'reads' | 'adds' | 'writes';
 }
 
@@ -95,15 +95,15 @@ const HOW: Readonly<Record<Kind, Access['how']>> = {
   poll: 'reads',
 };
 
-/** Milliseconds that a call may take, and those that a slow one takes at least and at most. */
+/** How many milliseconds a call takes at most, and a slow one at least and at most. */
 const CALL_MS = 400;
 const SHORTEST_SLOW_CALL_MS = 1100;
 const SLOW_CALL_MS = 9900;
 const SLOW_POLL_MS = 2000;
-/** Milliseconds for which a list may not show a comment. */
+/** How many milliseconds a list may lack a new comment. */
 const LAG_MS = 2500;
 const TRACED_SLEEP_MS = 1000;
-/** From the end of an attempt to the next one. */
+/** The time from the end of an attempt to the next one. */
 const UNTIL_RERUN_MS = 300_000;
 
 interface Pending {
@@ -111,7 +111,7 @@ interface Pending {
   readonly call: Call<unknown>;
   readonly madeAt: number;
   readonly maxMs: number;
-  /** Set once it has taken effect, with when it did. */
+  /** Set when it takes effect, with the time. */
   effect: { readonly at: number; readonly settle: () => void } | null;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -125,7 +125,7 @@ interface Timer {
   readonly fire: () => void;
 }
 
-/** A run. Its own clock does not move while it waits for calls. */
+/** A run. Its clock does not advance while it waits for calls. */
 interface Actor {
   readonly index: number;
   readonly setup: RunSetup;
@@ -135,18 +135,18 @@ interface Actor {
   made: number;
   calls: Pending[];
   timers: Timer[];
-  /** Points in time: of its last step, and of the reading that it may write on. */
+  /** Points in time: of its last step, and of the read on which a write is based. */
   at: number;
   readAt: number | null;
-  /** Whether it may be killed right here. */
+  /** Whether a kill is possible at this point. */
   mayBeKilled: boolean;
-  /** Whether it would have done something else, had it known the time. */
+  /** Whether it would have acted differently with the correct time. */
   isImpossible: boolean;
   readonly troubles: Map<Trouble, number>;
   points: number;
 }
 
-/** What was done to something, and when. */
+/** An access, and when it happened. */
 interface Effect extends Access {
   readonly actor: number;
   readonly at: number;
@@ -161,9 +161,9 @@ export class Execution {
   readonly #overrides: Overrides;
   readonly #isTraced: boolean;
   readonly #bounds = TimeBounds.startRun();
-  /** The last of each kind by each run. */
+  /** The last effect of each kind by each run. */
   #effects: readonly Effect[] = [];
-  /** By the id of a comment when it was made. */
+  /** When each comment was created, by its ID. */
   readonly #createdAt = new Map<number, number>();
 
   constructor(scenario: Scenario, overrides: Overrides = {}, isTraced = false) {
@@ -187,12 +187,12 @@ export class Execution {
     }));
   }
 
-  /** Node keeps signals that are combined, and all that hangs on them, until one of them is aborted. */
+  /** Node keeps combined signals, and everything that they reference, until one of them is aborted. */
   [Symbol.dispose](): void {
-    for (const { run } of this.#actors) run?.cancel.abort(new Error('nobody looks at it any more'));
+    for (const { run } of this.#actors) run?.cancel.abort(new Error('the execution has ended'));
   }
 
-  /** Null if it has not begun. */
+  /** Null if it has not started. */
   run(name: string): SimulatedRun | null {
     return this.#actors.find(({ setup }) => setup.name === name)?.run ?? null;
   }
@@ -201,20 +201,20 @@ export class Execution {
     return this.#actors.some(({ setup, phase }) => setup.name === name && phase === 'over');
   }
 
-  /** How many points each of the runs has come to that all begin at once. */
+  /** The number of points of each run that starts at once. */
   points(): readonly number[] {
     const { after = {} } = this.scenario;
     return this.#actors.filter(({ setup }) => !(setup.name in after)).map(({ points }) => points);
   }
 
-  /** Does one thing, and lets everybody go on until all wait again. */
+  /** Makes a transition, and lets all runs continue until they wait again. */
   async make(transition: Transition): Promise<void> {
     const actor = this.#actors[transition.actor] as Actor;
     actor.mayBeKilled = false;
     const scheduled = transition.schedule(this.#bounds);
-    if (scheduled === null) throw new Error(`It cannot be that ${transition.key} now.`);
+    if (scheduled === null) throw new Error(`Not possible now: ${transition.key}.`);
     actor.at = scheduled.at;
-    // The effect of a call and its answer are two.
+    // The effect of a call and its response are two points.
     actor.points += transition.accesses.length + 1;
     for (const access of transition.accesses)
       this.#addEffect({ ...access, actor: transition.actor, at: scheduled.effectAt });
@@ -224,9 +224,8 @@ export class Execution {
   }
 
   /**
-   * What may happen next, or as much of it as is enough: what concerns one run only can neither help
-   * nor hinder another one, so it comes at once, before anything that concerns several. Null if
-   * something would have had to happen before.
+   * The possible transitions, pruned: those that affect only one run do not enable or prevent others, so
+   * they are made first. Null if the execution is impossible, because a transition is missed.
    */
   transitions(): readonly Transition[] | null {
     const all = this.#transitionsByActor();
@@ -237,7 +236,7 @@ export class Execution {
     return own ?? all?.flat() ?? null;
   }
 
-  /** All that may happen next. */
+  /** All possible transitions. */
   allTransitions(): readonly Transition[] | null {
     return this.#transitionsByActor()?.flat() ?? null;
   }
@@ -256,7 +255,7 @@ export class Execution {
       .flatMap((actor) => this.#candidates(actor))
       .find((one) => one.key === key);
     if (transition === undefined)
-      throw new Error(`There is no transition ${key}: a execution is not repeatable.`);
+      throw new Error(`The transition ${key} is not possible: the execution is not repeatable.`);
     await this.make(transition);
   }
 
@@ -264,7 +263,7 @@ export class Execution {
     return this.#candidates(actor).filter(({ schedule }) => schedule(this.#bounds.copy()) !== null);
   }
 
-  /** Whether or not there is time for it. */
+  /** The transitions, including those that are too late. */
   #candidates(actor: Actor): readonly Transition[] {
     switch (actor.phase) {
       case 'waiting':
@@ -297,7 +296,7 @@ export class Execution {
       }
       actor.phase = 'running';
       actor.mayBeKilled = includesRun(this.scenario.kills, actor);
-      this.#log(actor, 'begins');
+      this.#log(actor, 'starts');
       actor.run = startRun(setup, this.#network(actor), this.server, this.#overrides);
       const end = (): void => {
         endRun(actor, 'over');
@@ -307,7 +306,7 @@ export class Execution {
         this.failures.push(error);
       });
     };
-    return [{ key: `${setup.name} begins`, actor: index, accesses: [], schedule, make }];
+    return [{ key: `${setup.name} starts`, actor: index, accesses: [], schedule, make }];
   }
 
   #callTransitions(actor: Actor, pending: Pending): readonly Transition[] {
@@ -330,7 +329,7 @@ export class Execution {
         key: `${name} takes long`,
         schedule: (bounds) => this.#scheduleCall(actor, pending, [], bounds, FRESH_READ_MS),
         make: ({ effectAt }) => {
-          // So that the run knows how long it took.
+          // The run measures how long the poll took.
           actor.clock += SLOW_POLL_MS;
           this.#takeEffect(actor, pending, () => true, effectAt);
         },
@@ -343,15 +342,15 @@ export class Execution {
       this.#scheduleCall(actor, pending, [], bounds);
     const make = ({ effectAt }: Scheduled): void => {
       actor.troubles.set(trouble[0], left - 1);
-      const answer = (): void => settleBy(pending, call.unanswered);
-      if (takesEffect) this.#takeEffect(actor, pending, () => true, effectAt, answer);
-      else this.#settle(actor, pending, answer, effectAt);
-      this.#log(actor, takesEffect ? 'gets no answer' : `fails to ${call.kind} ${call.on}`);
+      const settle = (): void => settleBy(pending, call.unanswered);
+      if (takesEffect) this.#takeEffect(actor, pending, () => true, effectAt, settle);
+      else this.#settle(actor, pending, settle, effectAt);
+      this.#log(actor, takesEffect ? 'gets no response' : `fails to ${call.kind} ${call.on}`);
     };
     return [...goesWell, { ...base, key: `${name} fails`, schedule, make }];
   }
 
-  /** Comments that a list may show already, or not yet. */
+  /** IDs of comments that a list may show or still lack. */
   #recentIds({ query }: Call<unknown>): readonly number[] {
     if (query === undefined || !this.scenario.lags) return [];
     return this.server
@@ -360,7 +359,7 @@ export class Execution {
       .filter((id) => this.#createdAt.has(id));
   }
 
-  /** Its answer arrives right after its effect, unless it is slow: nothing is left out by that. */
+  /** Unless the call is slow, its response arrives right after its effect, without loss of generality. */
   #scheduleCall(
     actor: Actor,
     pending: Pending,
@@ -398,7 +397,7 @@ export class Execution {
     return isInTime ? { at, effectAt } : null;
   }
 
-  /** What a run waits for comes in its order: nothing else that it waits for is over by then. */
+  /** The next step of a run is not later than the limit of anything else for which it waits. */
   #scheduleStep(actor: Actor, name: string, bounds: TimeBounds): number | null {
     const at = bounds.point();
     const isInTime =
@@ -465,9 +464,9 @@ export class Execution {
           : null;
       },
       make: () => {
-        // So that the run knows how long it took.
+        // The run measures how long the call took.
         if (isSlow(pending)) actor.clock += SHORTEST_SLOW_CALL_MS;
-        this.#log(actor, `hears of ${pending.call.kind} ${pending.call.on}`);
+        this.#log(actor, `gets the response to ${pending.call.kind} ${pending.call.on}`);
         actor.calls = actor.calls.filter((one) => one !== pending);
         if (pending.call.kind === 'read') actor.readAt = pending.madeAt;
         effect.settle();
@@ -550,7 +549,7 @@ export class Execution {
     const call = <T>(made: Call<T>): Promise<T> =>
       new Promise<T>((resolve, reject) => {
         const name = nameOf(made.kind);
-        if (made.kind === 'create' || made.kind === 'update') this.#isFresh(actor);
+        if (made.kind === 'create' || made.kind === 'update') this.#checkAgeOfRead(actor);
         actor.calls.push({
           ...{ name, call: made, madeAt: actor.at, effect: null, reject },
           maxMs: this.#maxMs(name, made),
@@ -565,8 +564,8 @@ export class Execution {
     return kind === 'poll' && this.scenario.slowPolls ? FRESH_READ_MS : CALL_MS;
   }
 
-  /** The clock of a run does not move here, so the age of a read is checked here. */
-  #isFresh(actor: Actor): void {
+  /** The clock of a run does not advance, so the age of a read is checked here. */
+  #checkAgeOfRead(actor: Actor): void {
     const { at, readAt } = actor;
     actor.readAt = null;
     actor.isImpossible ||= readAt !== null && !this.#bounds.isAtMost(at, readAt, FRESH_READ_MS);
@@ -600,7 +599,7 @@ export class Execution {
   }
 }
 
-/** Whether something that a run waits for cannot happen any more. */
+/** Whether something for which a run waits is no longer possible. */
 function isTooLate({ phase, calls }: Actor, transitions: readonly Transition[]): boolean {
   if (phase !== 'running') return false;
   const isPossible = ({ name, effect }: Pending): boolean =>
@@ -640,7 +639,7 @@ function settleBy({ resolve, reject }: Pending, make: () => unknown): void {
   }
 }
 
-/** For traces: what a call has shown. */
+/** Describes the response to a call, for traces. */
 export function describe({ kind }: Call<unknown>, value: unknown, server: ServerState): string {
   const describeComment = ({ id, versions }: OwnComment): string =>
     `${id}: ${versions.map((body) => describeLedger(server.ledgerOf(body))).join(' / ')}`;
@@ -670,9 +669,8 @@ function describeLedger({ jobs }: Ledger): string {
 }
 
 /**
- * All that can go on without time goes on before, for Node calls what waits for the next tick once no
- * promise is left to settle. Nothing here waits for anything else, which would need a turn of the
- * event loop and cost much more.
+ * Resolves when all runs wait: Node runs the next tick only after all promise callbacks. This suffices
+ * because no run waits for real events, and is much faster than a turn of the event loop.
  */
 export function waitUntilIdle(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));

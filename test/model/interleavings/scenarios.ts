@@ -4,11 +4,11 @@ import { EPOCH } from '../clock.ts';
 import { CONVERSATION, type Scenario, type Trouble } from './execution.ts';
 import type { RunSetup } from './simulated-run.ts';
 
-// Runs that write to the same pull request at the same time or one after the other.
+// Runs that write to the same pull request at the same time or in a row.
 
 export interface Group {
   readonly name: string;
-  /** Messages that are to be sent, all runs together. */
+  /** How many messages all runs together have to send. */
   readonly messages: number;
   readonly scenarios: readonly Scenario[];
 }
@@ -16,7 +16,7 @@ export interface Group {
 export const JOB = 'job-1';
 const PULL_REQUESTS = new Map([[JOB, CONVERSATION]]);
 
-/** One scenario for itself. */
+/** A single scenario. */
 export interface Single extends Pick<Group, 'name' | 'messages'> {
   readonly scenario: Scenario;
 }
@@ -34,7 +34,7 @@ function rerunOf(setup: RunSetup): RunSetup {
   return { ...setup, name: `${setup.name}2`, attempt: 2, reply: 'accepts' };
 }
 
-/** What an older run has left behind. */
+/** The data in the comment of an older run. */
 export const EXISTING: Ledger = {
   jobs: [
     {
@@ -56,30 +56,30 @@ export const EXISTING: Ledger = {
 };
 
 interface Start {
-  readonly where: string;
+  readonly start: string;
   readonly existing: Ledger | null;
   readonly lags: boolean;
 }
 
-/** Only new comments are listed late: if a comment exists, none is created. */
+/** If a comment exists, no run creates one, so that the lag of lists does not matter. */
 const STARTS: readonly Start[] = [
-  { where: 'a comment exists', existing: EXISTING, lags: false },
-  { where: 'no comment yet', existing: null, lags: false },
-  { where: 'no comment yet, lists lag', existing: null, lags: true },
+  { start: 'a comment exists', existing: EXISTING, lags: false },
+  { start: 'no comment yet', existing: null, lags: false },
+  { start: 'no comment yet, lists lag', existing: null, lags: true },
 ];
 
 function withEachStart(
   name: string,
   scenario: Omit<Scenario, 'name' | 'lags' | 'existing'>,
 ): readonly Scenario[] {
-  return STARTS.map(({ where, ...schedule }) => ({
+  return STARTS.map(({ start, ...schedule }) => ({
     ...scenario,
     ...schedule,
-    name: `${name}; ${where}`,
+    name: `${name}; ${start}`,
   }));
 }
 
-/** Only where there is no comment one is created. */
+/** Only the starts without a comment: otherwise no run creates one. */
 function withoutComment(
   name: string,
   scenario: Omit<Scenario, 'name' | 'lags' | 'existing'>,
@@ -113,12 +113,12 @@ const COMMANDS = on('issue_comment', [A, B]);
 const REVIEWS = on('pull_request_review', [A, B]);
 
 export const legs: Group = {
-  name: 'two legs of a matrix',
+  name: 'two jobs of a matrix',
   messages: 2,
   scenarios: [
     ...withEachStart('two legs', { runs: LEGS }),
-    ...withEachStart('the same with an empty leg', { runs: EMPTY_LEGS }),
-    ...withoutComment('the answer to a creation gets lost', {
+    ...withEachStart('two jobs with an empty leg', { runs: EMPTY_LEGS }),
+    ...withoutComment('the response to a creation is lost', {
       ...{ runs: LEGS, troubles: trouble('create', true) },
     }),
     ...withoutComment('a creation fails', { runs: LEGS, troubles: trouble('create', false) }),
@@ -131,7 +131,7 @@ export const commands: Group = {
   scenarios: [
     ...withEachStart('a comment', { runs: COMMANDS }),
     ...withEachStart('a review', { runs: REVIEWS }),
-    ...withEachStart('the API refuses the message of one', { runs: refusingFirst(COMMANDS) }),
+    ...withEachStart('the API refuses the message of one run', { runs: refusingFirst(COMMANDS) }),
     ...withEachStart('the same on a review', { runs: refusingFirst(REVIEWS) }),
     ...withEachStart('a reaction fails once', {
       runs: COMMANDS,
@@ -140,7 +140,7 @@ export const commands: Group = {
     ...withEachStart('a reaction fails twice', {
       ...{ runs: COMMANDS, troubles: trouble('react', false, 2) },
     }),
-    ...withoutComment('the answer to a creation gets lost', {
+    ...withoutComment('the response to a creation is lost', {
       ...{ runs: COMMANDS, troubles: trouble('create', true) },
     }),
     ...withoutComment('the same on a review', { runs: REVIEWS, troubles: trouble('create', true) }),
@@ -153,7 +153,7 @@ export const commands: Group = {
 };
 
 export const lostReactions: Group = {
-  name: 'two workflows on one command, and the answer to a reaction gets lost',
+  name: 'two workflows on one command, and the response to a reaction is lost',
   messages: 1,
   scenarios: withEachStart('a comment', { runs: COMMANDS, troubles: trouble('react', true) }),
 };
@@ -174,7 +174,7 @@ export const reruns: Group = {
       return [
         ...withEachStart(`${name}, is killed`, { ...base, kills: ['A'] }),
         ...withEachStart(`${name}, is cancelled`, { ...base, cancels: ['A'] }),
-        ...withoutComment(`${name}, is killed, and the answer to its creation gets lost`, {
+        ...withoutComment(`${name}, is killed, and the response to its creation is lost`, {
           ...{ ...base, kills: ['A'], troubles: trouble('create', true) },
         }),
       ];
@@ -183,7 +183,7 @@ export const reruns: Group = {
 };
 
 export const withoutConversation: Group = {
-  name: 'a run and its re-run, and the job shows no pull request',
+  name: 'a run and its re-run, and the job has no pull request',
   messages: 1,
   scenarios: withEachStart('schedule', {
     runs: on('schedule', [A, rerunOf(A)]),
@@ -192,7 +192,7 @@ export const withoutConversation: Group = {
 };
 
 export const rerunsBesideOthers: Group = {
-  name: 'a run that is killed beside another one, and its re-run',
+  name: 'a run that is killed while another one runs, and its re-run',
   messages: 1,
   scenarios: [
     ...withEachStart('a comment', {
@@ -207,7 +207,7 @@ export const rerunsBesideOthers: Group = {
 };
 
 export const rerunsOfLegs: Group = {
-  name: 'a leg that is killed beside another one, and its re-run',
+  name: 'a job of a matrix that is killed while another one runs, and its re-run',
   messages: 2,
   scenarios: [
     ...withEachStart('two legs', {
@@ -221,9 +221,9 @@ export const rerunsOfLegs: Group = {
   ],
 };
 
-/** Attempt 1 of both one after the other, then both re-runs at the same time. */
+/** The first attempts in a row, then both re-runs at the same time. */
 export const rerunsTogether: Group = {
-  name: 'two legs that are re-run together',
+  name: 'two jobs of a matrix that are re-run together',
   messages: 2,
   scenarios: [LEGS, EMPTY_LEGS].flatMap((runs, index) =>
     (['accepts', 'refuses'] as const).flatMap((reply) => {
@@ -237,7 +237,7 @@ export const rerunsTogether: Group = {
   ),
 };
 
-/** Each of the calls before the message. */
+/** With each of the calls before the message. */
 export const slowCommands: Group = {
   name: 'two workflows on one command, and GitHub is slow for one of them',
   messages: 1,
@@ -249,7 +249,7 @@ export const slowCommands: Group = {
 };
 
 export const slowLegs: Group = {
-  name: 'two legs of a matrix, and GitHub is slow for one of them',
+  name: 'two jobs of a matrix, and GitHub is slow for one of them',
   messages: 2,
   scenarios: ['A read 1', 'A create 1', 'A update 1', 'A read 2'].flatMap((call) =>
     withEachStart(call, { runs: LEGS, slow: [call] }).filter(
@@ -259,12 +259,12 @@ export const slowLegs: Group = {
 };
 
 export const slowPolls: Group = {
-  name: 'two runs, and the service is slow before the message',
+  name: 'two runs, and the API is slow before the message',
   messages: 2,
   scenarios: withEachStart('legs that wait', { runs: waiting(LEGS), slowPolls: true }),
 };
 
-/** What no protocol on GitHub can prevent. */
+/** Cases that no protocol on GitHub can prevent. */
 export const LIMITS: readonly Single[] = [
   {
     name: 'the comment is deleted between two attempts',
@@ -289,7 +289,7 @@ export const GROUPS: readonly Group[] = [
   ...[rerunsTogether, slowCommands, slowLegs, slowPolls],
 ];
 
-/** Small ones, in which much happens. */
+/** Small scenarios in which much happens. */
 export const WALKED: readonly Scenario[] = [
   ...commands.scenarios.filter(({ name }) => name.startsWith('a review')),
   ...reruns.scenarios.filter(({ name }) => name.startsWith('issue_comment, is killed')),

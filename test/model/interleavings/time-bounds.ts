@@ -1,13 +1,12 @@
-// When things may have happened that are known by their order only. Of points in time only bounds are
-// known: how much later one is than another at most.
+// Possible times of events of which only the order is known. For two points in time, this keeps only a
+// bound: how much later one of them is than the other, at most.
 
-/** Points that are of use at the same time. */
+/** How many points can be in use at the same time. */
 const MAX_POINTS = 32;
 
 export class TimeBounds {
-  /** By two points the most milliseconds from the first to the second, and all that follows from that. */
+  /** For each two points, the most milliseconds from the first to the second, with all consequences. */
   readonly #max: Float64Array;
-  /** Points in use. */
   #points: readonly number[];
 
   private constructor(max: Float64Array, points: readonly number[]) {
@@ -23,11 +22,11 @@ export class TimeBounds {
     return new TimeBounds(this.#max.slice(), this.#points);
   }
 
-  /** A point of which nothing is known yet. */
+  /** Adds a point without any bounds. */
   point(): number {
     let point = 0;
     while (this.#points.includes(point)) point += 1;
-    if (point === MAX_POINTS) throw new Error('These are too many points in time.');
+    if (point === MAX_POINTS) throw new Error('Too many points in time.');
     for (const other of this.#points) {
       this.#max[point * MAX_POINTS + other] = Infinity;
       this.#max[other * MAX_POINTS + point] = Infinity;
@@ -37,7 +36,7 @@ export class TimeBounds {
     return point;
   }
 
-  /** Takes in that a point is so many milliseconds after another at most. False if that cannot be. */
+  /** Adds a bound: `later` is at most `ms` after `earlier`. Returns false if that is impossible. */
   isAtMost(later: number, earlier: number, ms: number): boolean {
     const max = this.#max;
     if ((max[later * MAX_POINTS + earlier] as number) + ms < 0) return false;
@@ -54,12 +53,12 @@ export class TimeBounds {
     return true;
   }
 
-  /** The same for at least. */
+  /** The same for at least `ms`. */
   isAtLeast(later: number, earlier: number, ms: number): boolean {
     return this.isAtMost(earlier, later, -ms);
   }
 
-  /** Forgets the other points, but not what follows from them for these. */
+  /** Removes the other points, but keeps the consequences of their bounds. */
   keepOnly(points: ReadonlySet<number>): void {
     this.#points = this.#points.filter((point) => points.has(point));
   }
