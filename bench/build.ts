@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { layOut } from '../test/contract/build-folder.ts';
+import { prepareBuild } from '../test/contract/build-folder.ts';
 import { table } from './table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -36,7 +36,7 @@ export function describeBuild(): string {
   const scratch = mkdtempSync(join(tmpdir(), 'bench-build-'));
   try {
     const folders = ['here', 'elsewhere/and-deeper'].map((name) => join(scratch, name));
-    folders.forEach(layOut);
+    folders.forEach(prepareBuild);
     const [first = '', second = ''] = folders;
     // As on a machine that has never built it, and then as after every small change.
     const cold = seconds(() => rebuild(first, join(scratch, 'cache')));

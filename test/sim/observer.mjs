@@ -14,5 +14,5 @@ registerHooks({
 });
 process.on('exit', () => {
   const active = process.getActiveResourcesInfo();
-  writeFileSync(process.env.WITNESS, JSON.stringify({ loaded: [...loaded], active }));
+  writeFileSync(process.env.OBSERVER_FILE, JSON.stringify({ loaded: [...loaded], active }));
 });
