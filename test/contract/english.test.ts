@@ -47,6 +47,7 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 /** The code as well: its texts, and its comments. */
 const FILES = [
   ...['*.md', 'docs/*.md', 'bench/*.{md,ts}', 'test/README.md'],
+  ...['test/{sim,model,proxies}/**/*.{ts,mjs}', 'test/contract/!(english.*)', 'bench/*.mjs'],
   ...['action.yml', 'examples/*.yml', '.github/**/*.yml', 'src/**/*.ts'],
 ];
 

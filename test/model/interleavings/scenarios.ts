@@ -261,7 +261,7 @@ export const slowLegs: Group = {
 export const slowPolls: Group = {
   name: 'two runs, and the API is slow before the message',
   messages: 2,
-  scenarios: withEachStart('legs that wait', { runs: waiting(LEGS), slowPolls: true }),
+  scenarios: withEachStart('two legs with wait', { runs: waiting(LEGS), slowPolls: true }),
 };
 
 /** Cases that no protocol on GitHub can prevent. */

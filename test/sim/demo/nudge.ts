@@ -18,7 +18,7 @@ const JOBS: readonly JobScript[] = [
 export const scenario: Scenario = {
   title: 'A nudge on a schedule',
   setup: [
-    'API:    six jobs. Each has its own pull request, except one that failed before. One is active, one',
+    'API:    six jobs. Each has a pull request, except one that failed before. One is active, one',
     '        is archived. Of the other four, three will complete.',
     `GitHub: repository ${REPOSITORY} with the pull requests #51 to #56.`,
   ],
