@@ -46,7 +46,7 @@ describe('undici', () => {
 
   it.each([
     ['loads Milo if the environment enables it', false],
-    ['does not load Milo after it is disabled, whoever uses undici', true],
+    ['does not load Milo after it is disabled, even for other users of undici', true],
   ])('%s', async (_, disable) => {
     const server = createServer((_, response) => response.end('{}'));
     await using _closing = await listen(server);
@@ -108,7 +108,7 @@ describe('@actions/github', () => {
     }`;
 
   /** What servers see of a process that sends two requests. */
-  async function observe(whose: 'own' | 'public', env: (proxy: string) => NodeJS.ProcessEnv) {
+  async function observe(client: 'own' | 'public', env: (proxy: string) => NodeJS.ProcessEnv) {
     const requests: unknown[] = [];
     const server = createTlsServer(CERTIFICATE, async (request, response) => {
       const body = await request.setEncoding('utf8').toArray();
@@ -123,9 +123,9 @@ describe('@actions/github', () => {
       onConnect: () => ({ kind: 'tunnel', port }),
     });
     const baseUrl = `https://${HOST}:${port}/api/v3`;
-    const entry = whose === 'own' ? vendored('actions-github') : '@actions/github';
+    const entry = client === 'own' ? vendored('actions-github') : '@actions/github';
     const files = [entry, own('github/fetch.ts'), own('runner/environment.ts')];
-    const script = requestWith(whose === 'own' ? setUpOwn : setUpPublic);
+    const script = requestWith(client === 'own' ? setUpOwn : setUpPublic);
     const printed = await runScript(script, [...files, baseUrl], {
       GITHUB_API_URL: baseUrl,
       NODE_EXTRA_CA_CERTS: AUTHORITY.file,

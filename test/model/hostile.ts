@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Texts with a meaning in the runner, Markdown or HTML, or with a misleading look. */
+/** Texts with a meaning in the runner, Markdown or HTML, or that mislead readers. */
 const TOKENS = [
   ...[
     '::',

@@ -167,8 +167,8 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
   const { order, startsAt, job, cancel, veto, onlyWhen } = scenario;
   const { posts, polls, announceMs, earlier, isReadOnly } = scenario;
   const steps = [...posts.steps, ...polls.steps];
-  const isWell = ({ fault, connectMs, answerMs }: Step): boolean =>
-    fault === WELL.fault && connectMs < 9900 && connectMs + answerMs < 29_500;
+  const isWell = ({ fault, connectMs, responseMs }: Step): boolean =>
+    fault === WELL.fault && connectMs < 9900 && connectMs + responseMs < 29_500;
   const neededMs =
     Math.max(startsAt, job.earlier.endsAt) +
     (job.queueMs +
@@ -198,14 +198,14 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
 export function endsInTime({ scenario, result, service, endedAt, announcement }: Run): boolean {
   const { timeoutMs } = scenario.order;
   if (result.delivery !== 'not-sent') return endedAt >= timeoutMs - SLACK_MS;
-  const answeredAt = [...service.polls, ...service.posts].map((request) => request.endedAt);
-  const isNoted = answeredAt.some(
+  const respondedAt = [...service.polls, ...service.posts].map((request) => request.endedAt);
+  const isNoted = respondedAt.some(
     (at) => announcement !== null && announcement.startedAt <= at && at <= announcement.endedAt,
   );
   const reasons = isNoted && announcement !== null ? [announcement.endedAt] : [];
   return (
     endedAt >= timeoutMs - 2000 - SLACK_MS ||
-    [...answeredAt, ...reasons].some((at) => Math.abs(at - endedAt) <= SLACK_MS)
+    [...respondedAt, ...reasons].some((at) => Math.abs(at - endedAt) <= SLACK_MS)
   );
 }
 

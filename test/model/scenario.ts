@@ -70,8 +70,8 @@ export type Cancel =
 export const WELL: Step = {
   fault: { kind: 'body', status: 200, body: 'record' },
   connectMs: 20,
-  answerMs: 100,
-  taken: true,
+  responseMs: 100,
+  accepts: true,
 };
 export const ALL_WELL: Script = { steps: [], forEver: false };
 
@@ -116,8 +116,8 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
 export const step: fc.Arbitrary<Step> = fc.record({
   fault: fc.oneof(fc.constant(WELL.fault), fault),
   connectMs: fc.oneof(fc.constantFrom(1, 20, 300), fc.integer({ min: 1, max: 15_000 })),
-  answerMs: fc.oneof(fc.constantFrom(1, 20, 300), fc.integer({ min: 1, max: 70_000 })),
-  taken: fc.boolean(),
+  responseMs: fc.oneof(fc.constantFrom(1, 20, 300), fc.integer({ min: 1, max: 70_000 })),
+  accepts: fc.boolean(),
 });
 
 export function script(well: number, steps: fc.Arbitrary<readonly Step[]>): fc.Arbitrary<Script> {
@@ -131,7 +131,7 @@ export function script(well: number, steps: fc.Arbitrary<readonly Step[]>): fc.A
 /** A response that may take nearly as long as the timeout of a request, but does not fail. */
 export const slowStep: fc.Arbitrary<Step> = fc
   .oneof(fc.constant(100), fc.integer({ min: 1, max: 29_000 }))
-  .map((answerMs) => ({ ...WELL, answerMs }));
+  .map((responseMs) => ({ ...WELL, responseMs }));
 
 /** The baseline poll often succeeds: otherwise nothing else happens. */
 export const pollSteps: fc.Arbitrary<readonly Step[]> = fc.oneof(

@@ -3,15 +3,15 @@ import type { JobRecord } from '../../src/turn.ts';
 import type { VirtualClock } from './clock.ts';
 
 /**
- * What happens to a request. `taken` applies only if the client cannot know whether the API accepted a
+ * What happens to a request. `accepts` applies only if the client cannot know whether the API accepted a
  * message; otherwise, the response decides.
  */
 export interface Step {
   readonly fault: Fault;
   /** Milliseconds until the connection is open, and from then until the head of the response. */
   readonly connectMs: number;
-  readonly answerMs: number;
-  readonly taken: boolean;
+  readonly responseMs: number;
+  readonly accepts: boolean;
 }
 
 export type Fault =
@@ -165,17 +165,17 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
         if (fault.kind === 'silent') return;
         // The record is as old as possible: from the moment when the request arrived.
         const shown = show(script.job, acceptedAt, clock.now());
-        timers.push(clock.after(step.answerMs, () => answered(shown)));
+        timers.push(clock.after(step.responseMs, () => respond(shown)));
       }
-      function answered(shown: Shown): void {
+      function respond(shown: Shown): void {
         if (fault.kind !== 'status' && fault.kind !== 'body') {
           fail('network');
           return;
         }
-        const answer = answerOf(fault, shown, script.job.id);
+        const answer = responseOf(fault, shown, script.job.id);
         head = answer;
         if (fault.kind === 'body' && fault.body === 'silent') return;
-        // The whole body at once: if cut off, it would look like the record of our job.
+        // The whole body at once: if cut off, it could be the record of our job.
         if (fault.kind === 'body' && fault.body === 'other job') {
           end(answer);
           return;
@@ -235,7 +235,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
   };
 }
 
-function isAccepted({ fault, taken }: Step): boolean {
+function isAccepted({ fault, accepts }: Step): boolean {
   switch (fault.kind) {
     case 'unreachable':
     case 'set-up':
@@ -243,11 +243,11 @@ function isAccepted({ fault, taken }: Step): boolean {
       return false;
     case 'lost':
     case 'silent':
-      return taken;
+      return accepts;
     case 'status':
-      return taken && !refuses(fault);
+      return accepts && !refuses(fault);
     case 'body':
-      return taken || !DOUBTFUL_BODIES.has(fault.body);
+      return accepts || !DOUBTFUL_BODIES.has(fault.body);
   }
 }
 
@@ -262,7 +262,7 @@ function failure(written: boolean, cause: Failure['cause']): Exchange {
 
 type Reply = Answer & { readonly cut: boolean; readonly showsRecord: boolean };
 
-function answerOf(
+function responseOf(
   fault: Extract<Fault, { kind: 'status' | 'body' }>,
   { json }: Shown,
   jobId: string,

@@ -23,7 +23,7 @@ const RUNNER: Readonly<Record<string, string>> = {
   'an error in a file': '::error file=src/index.ts,line=1,title=forged::forged',
   'a warning in capitals': '::WaRnInG::forged',
   'an output': '::set-output name=status::forged',
-  'an output on a line of its own': 'ok\n::set-output name=result::forged\nok',
+  'an output on a separate line': 'ok\n::set-output name=result::forged\nok',
   'a state': '::save-state name=forged::x',
   'a mask on a letter': '::add-mask::e',
   'a mask in brackets': '##[add-mask]e',
@@ -77,7 +77,7 @@ const SCREEN: Readonly<Record<string, string>> = {
 
 const MARKDOWN: Readonly<Record<string, string>> = {
   'a link': '[forged](https://evil.example/login)',
-  'a link on a line of its own': 'ok\n\n[forged](https://evil.example/login)\n\nok',
+  'a link on a separate line': 'ok\n\n[forged](https://evil.example/login)\n\nok',
   'a link with a title': '[forged](<https://evil.example/a b> "forged")',
   'a link to a script': '[forged](javascript:alert(1))',
   'a reference link': '[forged][evil]\n\n[evil]: https://evil.example "forged"',

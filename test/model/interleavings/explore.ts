@@ -160,11 +160,11 @@ export async function traceOf(
 
 function take(branches: Branch[], random: () => number): Branch {
   const index = Math.floor(random() * branches.length);
-  const taken = branches[index];
+  const chosen = branches[index];
   const last = branches.pop();
-  if (taken === undefined || last === undefined) throw new Error('No branch is left.');
-  if (taken !== last) branches[index] = last;
-  return taken;
+  if (chosen === undefined || last === undefined) throw new Error('No branch is left.');
+  if (chosen !== last) branches[index] = last;
+  return chosen;
 }
 
 function newMap(): Map<string, Occurrence> {

@@ -138,8 +138,8 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
     firstSeenAt: START,
   };
   const ended = end(open);
-  const took = kind === 'timed-out' ? LIMITS.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
-  const endedAt = START + 2000 + (kind === 'sent' ? 0 : took);
+  const durationMs = kind === 'timed-out' ? LIMITS.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
+  const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
   const isAwaited = kind !== 'sent' && open.turn.delivery !== 'not-sent';
   const confirmed = isAwaited ? (ended?.isConfirmed ?? false) : null;
   const result = ended && { result: ended.result, reason: ended.reason, confirmed, endedAt };
