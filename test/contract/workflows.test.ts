@@ -44,7 +44,7 @@ const steps = jobs.flatMap(({ name, job }) => (job.steps ?? []).map((step) => ({
 const ours = steps.filter(({ step }) => isThisAction(step));
 const calls = jobs.filter(({ job }) => job.uses !== undefined);
 
-describe('every workflow in files and documents', () => {
+describe('workflows in files and documents', () => {
   it.each(all)('$name is valid for actionlint', async ({ name, text }) => {
     // actionlint does not know `$/` yet, the repository of the workflow itself.
     const findings = await runLint(text.replaceAll('uses: $/', 'uses: ./'), name);
@@ -74,7 +74,7 @@ describe('every workflow in files and documents', () => {
   });
 });
 
-describe('every workflow in files', () => {
+describe('workflows in files', () => {
   const own = jobs.filter(({ name }) => /\.yml /.test(name));
 
   it.each(own)('$name sets its permissions', ({ workflow, job }) => {
