@@ -1,4 +1,4 @@
-// What a user would write without the action: one POST with the built-in fetch.
+// What users would write without the action: one POST with the built-in fetch.
 
 const { env } = process;
 const path = `/v2/agent/${env['INPUT_PROJECT-ID']}/job/${env['INPUT_JOB-ID']}/message`;

@@ -1,4 +1,4 @@
-// How long `npm run build` takes, and whether it makes the same bytes in any folder.
+// How long `npm run build` takes, and whether it produces the same bytes in any folder.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -12,14 +12,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { layOut } from '../test/contract/build-folder.ts';
+import { prepareBuild } from '../test/contract/build-folder.ts';
 import { table } from './table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const MADE = ['dist/index.js', 'lib/bundle/index.js', 'lib/stats.json'];
 const MADE_OF = ['src/**/*.ts', 'build.ts', 'package.json', 'package-lock.json', 'tsconfig*.json'];
 
-/** Whether what the bench measures is older than what it is built from, or missing. */
+/** Whether a build is missing or older than its sources. */
 export function isStale(): boolean {
   const changedAt = (path: string): number => statSync(join(ROOT, path)).mtimeMs;
   if (!MADE.every((path) => existsSync(join(ROOT, path)))) return true;
@@ -36,9 +36,9 @@ export function describeBuild(): string {
   const scratch = mkdtempSync(join(tmpdir(), 'bench-build-'));
   try {
     const folders = ['here', 'elsewhere/and-deeper'].map((name) => join(scratch, name));
-    folders.forEach(layOut);
+    folders.forEach(prepareBuild);
     const [first = '', second = ''] = folders;
-    // As on a machine that has never built it, and then as after every small change.
+    // The first build on a machine, and then one after a small change.
     const cold = seconds(() => rebuild(first, join(scratch, 'cache')));
     const again = seconds(() => rebuild(first, join(scratch, 'cache')));
     rebuild(second, join(scratch, 'other-cache'));

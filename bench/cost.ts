@@ -1,4 +1,4 @@
-// What a step for many jobs costs: the most memory that it takes, processor time, and calls to GitHub.
+// The cost of a step for many jobs: peak memory, CPU time, and calls to GitHub.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { table } from './table.ts';
 const USAGE = new URL('../test/sim/usage.mjs', import.meta.url);
 const KIB_IN_MIB = 1024;
 const PULL = 7;
-/** Of real time, for an hour of virtual time. */
+/** The maximum real time of a step, for an hour of virtual time. */
 const LIMIT_MS = 300_000;
 
 interface Case {
@@ -28,7 +28,7 @@ interface Case {
 interface Cost {
   readonly peakKib: number;
   readonly cpuMs: number;
-  /** To GitHub. */
+  /** Calls to GitHub. */
   readonly calls: number;
 }
 
@@ -57,10 +57,10 @@ export async function describeCost(): Promise<string> {
         String(calls),
       ]);
     }
-    return `The peak of the resident memory of a step, its processor time and its calls to GitHub, all jobs on one conversation.
-Jobs take 20 s to 60 min, log-uniformly, in simulated time. What simulates the time is in each figure.
+    return `The peak of the resident memory of a step, its CPU time and its calls to GitHub, with all jobs on one conversation.
+Jobs take 20 s to 60 min, log-uniformly, in simulated time. Each figure includes the simulation of time.
 
-${table(['cost', 'peak', 'ratio', 'processor', 'calls'], rows)}`;
+${table(['cost', 'peak', 'ratio', 'CPU time', 'calls'], rows)}`;
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -108,7 +108,7 @@ async function costOf({ name, jobs, wait, action }: Case, usage: string): Promis
     },
     nodeArgs: ['--import', `${USAGE}?${encodeURIComponent(usage)}`],
   }).result;
-  if (conclusion !== 'success') throw new Error(`${name} went wrong:\n${log}`);
+  if (conclusion !== 'success') throw new Error(`${name} failed:\n${log}`);
   const used: Omit<Cost, 'calls'> = JSON.parse(readFileSync(usage, 'utf8'));
   return { ...used, calls: github.calls().length };
 }

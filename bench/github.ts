@@ -1,6 +1,6 @@
-// GitHub's API on loopback, in a process of its own, with answers that are late by the given
-// milliseconds. On each pull request there is a command. It tells its parent where it is, and the id of
-// the first command.
+// GitHub's API on localhost, in a separate process, with responses that have the given delay in
+// milliseconds. Each pull request has a comment with a command. It sends its URLs to its parent, and the ID
+// of the first comment.
 
 import { ALICE } from '../test/sim/events.ts';
 import { startGitHub } from '../test/sim/github/server.ts';

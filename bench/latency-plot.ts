@@ -1,10 +1,10 @@
-// The time to the message against the latency of every answer.
+// The time to the message against the latency of every response.
 
 import { LATENCIES, type Line } from './latency.ts';
 import { type Axis, BOTTOM, COLOURS, circle, draw, polyline, text, xOf, yOf } from './svg.ts';
 
 const STEP_MS = 250;
-/** The labels are to the right of the lines, one above the other, and may be higher than the lines. */
+/** The labels are in a column to the right of the lines, which may be higher than the lines. */
 const ROOM_FOR_LABELS = 1.4;
 const ROOM_ABOVE = 1.1;
 const LABEL_HEIGHT = 19;
@@ -13,22 +13,22 @@ export function drawLatency(lines: readonly Line[]): string {
   const longest = Math.max(...lines.flatMap(({ toMessage }) => toMessage));
   const steps = Math.max(1, Math.ceil((longest * ROOM_ABOVE) / STEP_MS));
   const x: Axis = {
-    title: 'latency of each answer of GitHub and the API (ms)',
-    most: Math.max(...LATENCIES) * ROOM_FOR_LABELS,
+    title: 'latency of each response of GitHub and the API (ms)',
+    max: Math.max(...LATENCIES) * ROOM_FOR_LABELS,
     ticks: LATENCIES.map((ms) => [ms, String(ms)] as const),
   };
   const y: Axis = {
     title: 'until the message is sent (ms)',
-    most: steps * STEP_MS,
+    max: steps * STEP_MS,
     ticks: Array.from({ length: steps + 1 }, (_, step) => [step * STEP_MS, String(step * STEP_MS)]),
   };
   const frame = {
-    title: 'Time to the message against the latency of every answer',
-    subtitle: 'From the start of the process. Steeper: more answers come before the message.',
+    title: 'Time to the message against the latency of every response',
+    subtitle: 'From the start of the process. Steeper: more responses before the message.',
     ...{ x, y },
   };
   const marks: string[] = [];
-  // Above the axis, too.
+  // The lowest label is also above the axis.
   let above = BOTTOM + 14;
   for (const { name, kind, toMessage } of lines.toSorted(
     (one, other) => endOf(one) - endOf(other),

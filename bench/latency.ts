@@ -1,11 +1,11 @@
-// How long the message takes to leave when every answer of GitHub and the service is late by a fixed
-// time, and how many answers a run waits for.
+// The time to the message if every response of GitHub and the API has a fixed delay, and how many
+// responses in a row a run waits for.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Answers, countAnswers, eventFor, inputsOf, type Use } from './answers.ts';
+import { countResponses, eventFor, inputsOf, type Responses, type Use } from './responses.ts';
 import { ACTION, API_KEY, COMMAND, PROJECT, PROMPT, StepFolder, TOKEN } from './step.ts';
 import { table } from './table.ts';
 
@@ -34,15 +34,15 @@ const COMMANDING: Use = {
 const SILENT: Use = { name: 'without a comment', with: { comment: false }, isCommand: false };
 const USES = [SENDING, WAITING, COMMANDING, SILENT];
 const CURL = '`curl`, then a comment';
-/** `gh pr comment` asks for the pull request before it comments on it. */
-const OF_CURL: Answers = { before: 0, after: 2, calls: 2 };
+/** `gh pr comment` reads the pull request before it creates a comment. */
+const OF_CURL: Responses = { before: 0, after: 2, calls: 2 };
 
 interface Servers {
-  readonly service: ChildProcess;
+  readonly api: ChildProcess;
   readonly baseUrl: string;
   readonly apiUrl: string;
   readonly graphqlUrl: string;
-  /** Each pull request has a command: this is the id of that on the first one. */
+  /** Each pull request has a comment with a command. This is the ID of the first one. */
   readonly firstComment: number;
 }
 
@@ -59,36 +59,36 @@ export async function measureLatency(
   const lines = await timeAll(rounds, builds);
   const rows: string[][] = [];
   for (const use of USES) {
-    const runs = await countAnswers(use, use === SILENT ? 1 : 2);
+    const runs = await countResponses(use, use === SILENT ? 1 : 2);
     const times = lines.find(({ name }) => name === use.name)?.toMessage ?? [];
-    for (const [index, answers] of runs.entries()) {
+    for (const [index, responses] of runs.entries()) {
       const more =
-        use === SILENT ? '' : index === 0 ? ', its first comment' : ', a comment is there';
-      rows.push(row(`**${use.name}**${more}`, answers, index === 0 ? times : []));
+        use === SILENT ? '' : index === 0 ? ', its first comment' : ', the comment exists';
+      rows.push(row(`**${use.name}**${more}`, responses, index === 0 ? times : []));
     }
   }
   const ofCurl = lines.find(({ name }) => name === CURL)?.toMessage ?? [];
   rows.push(row(CURL, OF_CURL, ofCurl));
-  // What other builds wait for is not counted.
+  // The responses are counted only for this build.
   for (const { name, kind, toMessage } of lines) {
     if (kind === 'own' || name === CURL) continue;
     rows.push([name, '', '', '', ...toMessage.map(milliseconds)]);
   }
   const head = [
-    ...['latency', 'answers before the message', 'answers after the end', 'calls to GitHub'],
+    ...['latency', 'responses before the message', 'responses after the end', 'calls to GitHub'],
     ...LATENCIES.map((ms) => `at ${ms} ms`),
   ];
-  const text = `Every answer of GitHub and of the service is late by a fixed time. Counted are the answers that a run waits for,
-one after the other: until the message is sent, and from the last answer of the service until the step ends. In milliseconds,
-medians of ${rounds} rounds in which all run in turn: from the start of the process to the first byte of the message. A run with
-a comment also waits once for 1 to 3 s before its last answer, to read what it wrote when all of GitHub shows it.
+  const text = `Every response of GitHub and of the API has a fixed delay. The responses are those in a row for which a run waits:
+until the message is sent, and from the last response of the API until the step ends. The times are from the start of the
+process to the first byte of the message, medians of ${rounds} rounds in which all run in turn. A run with a comment also waits
+once for 1 to 3 s before its last response, to read its comment after all of GitHub shows it.
 
 ${table(head, rows)}`;
   return { lines, text };
 }
 
-function row(name: string, answers: Answers, times: readonly number[]): string[] {
-  const { before, after, calls } = answers;
+function row(name: string, responses: Responses, times: readonly number[]): string[] {
+  const { before, after, calls } = responses;
   return [name, ...[before, after, calls].map(String), ...times.map(milliseconds)];
 }
 
@@ -107,10 +107,10 @@ async function timeAll(rounds: number, builds: readonly string[]): Promise<reado
   for (const latency of LATENCIES) {
     const servers = await startServers(latency);
     const times = contestants.map((): number[] => []);
-    // The first round fills the caches of the disk, and is not counted.
+    // The first round fills the disk caches, and is not counted.
     for (let round = 0; round <= rounds; round++) {
       for (const [index, contestant] of contestants.entries()) {
-        const ms = await time(contestant, servers.service, contestant.env(servers));
+        const ms = await time(contestant, servers.api, contestant.env(servers));
         if (round > 0) times[index]?.push(ms);
       }
     }
@@ -121,39 +121,39 @@ async function timeAll(rounds: number, builds: readonly string[]): Promise<reado
 }
 
 async function startServers(latency: number): Promise<Servers & Disposable> {
-  const service = fork(join(import.meta.dirname, 'loopback.ts'), [String(latency)]);
+  const api = fork(join(import.meta.dirname, 'api.ts'), [String(latency)]);
   const github = fork(join(import.meta.dirname, 'github.ts'), [String(latency)]);
   const [[{ port }], [{ apiUrl, graphqlUrl, firstComment }]] = await Promise.all([
-    once(service, 'message'),
+    once(api, 'message'),
     once(github, 'message'),
   ]);
   return {
-    ...{ service, baseUrl: `http://127.0.0.1:${port}`, apiUrl, graphqlUrl, firstComment },
+    ...{ api, baseUrl: `http://127.0.0.1:${port}`, apiUrl, graphqlUrl, firstComment },
     [Symbol.dispose]() {
-      service.disconnect();
+      api.disconnect();
       github.disconnect();
     },
   };
 }
 
-/** From the start of the process to its message; what it does afterwards is not waited for. */
+/** The time from the start of the process to its message. Does not wait for the rest. */
 async function time(
   { name, command, args }: Contestant,
-  service: ChildProcess,
+  api: ChildProcess,
   env: Readonly<Record<string, string>>,
 ): Promise<number> {
   const sent = Promise.withResolvers<bigint>();
   const take = ({ method, firstByte }: { method: string; firstByte: string }): void => {
     if (method === 'POST') sent.resolve(BigInt(firstByte));
   };
-  service.on('message', take);
+  api.on('message', take);
   const started = process.hrtime.bigint();
   const child = spawn(command, args, { env, stdio: 'ignore', detached: true });
-  child.once('exit', () => sent.reject(new Error(`${name} sent nothing`)));
+  child.once('exit', () => sent.reject(new Error(`${name} did not send a message`)));
   try {
     return Number((await sent.promise) - started) / 1e6;
   } finally {
-    service.off('message', take);
+    api.off('message', take);
     if (child.exitCode === null && child.pid !== undefined) {
       const exited = once(child, 'exit');
       process.kill(-child.pid, 'SIGKILL');
@@ -189,12 +189,12 @@ function action(kind: Line['kind'], folder: StepFolder, use: Use, entry = ACTION
 
 function curl(folder: StepFolder): Contestant {
   const script = join(folder.path, 'curl.sh');
-  const ask = 'curl --silent --fail --output /dev/null --header';
+  const request = 'curl --silent --fail --output /dev/null --header';
   writeFileSync(
     script,
-    `${ask} "Authorization: Bearer $API_KEY" --json "$MESSAGE" "$BASE_URL/v2/agent/${PROJECT}/job/job-1/message" &&
-${ask} "Authorization: token $TOKEN" --json '{"query":"{ viewer { login } }"}' "$GRAPHQL_URL" &&
-${ask} "Authorization: token $TOKEN" --json '{"body":"Sent."}' "$API_URL/repos/octo/agents/issues/1/comments"
+    `${request} "Authorization: Bearer $API_KEY" --json "$MESSAGE" "$BASE_URL/v2/agent/${PROJECT}/job/job-1/message" &&
+${request} "Authorization: token $TOKEN" --json '{"query":"{ viewer { login } }"}' "$GRAPHQL_URL" &&
+${request} "Authorization: token $TOKEN" --json '{"body":"Sent."}' "$API_URL/repos/octo/agents/issues/1/comments"
 `,
   );
   return {

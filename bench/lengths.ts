@@ -1,5 +1,5 @@
-// How long agents work, as far as the bench has to assume it: from 20 s to 60 min, log-uniformly, so
-// that a factor of two is as likely anywhere. Not drawn by chance: evenly spread, the same in each run.
+// How long agents work, an assumption of the bench: from 20 s to 60 min, log-uniformly, so that each
+// doubling is equally likely. Not random but evenly distributed, and the same in each run.
 
 const SHORTEST_S = 20;
 const LONGEST_S = 3600;

@@ -3,7 +3,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 
 const ROOT = new URL('..', import.meta.url);
 
-/** What figures that vary with the machine have to be read with. */
+/** The date, commit and machine of figures that vary with the machine. */
 export function describeMachine(): string {
   const date = new Date().toISOString().slice(0, 10);
   const [busy = 0] = loadavg();

@@ -1,5 +1,5 @@
-// `npm run bench`: all figures, in the terminal and in results.md, with plots. `npm run bench -- waiting
-// weight` takes some of them and writes nothing.
+// `npm run bench` prints all figures, and writes them to results.md, with plots. `npm run bench -- waiting
+// weight` prints only some of them and writes nothing.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const { values: options, positionals: names } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '20' },
-    // Other builds of the action, to be compared in the same rounds.
+    // Other builds of the action, compared in the same rounds.
     entry: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -43,14 +43,13 @@ const PARTS: Readonly<Record<string, Part>> = {
   },
   latency: {
     title: 'Latency',
-    varies:
-      'Milliseconds vary with the machine and its load; what is counted is the same everywhere.',
+    varies: 'Milliseconds vary with the machine and its load; counts are the same everywhere.',
     async describe() {
       const { text, lines } = await measureLatency(
         Math.ceil(Number(options.rounds) / 4),
         options.entry,
       );
-      const title = 'Time to the message against the latency of every answer';
+      const title = 'Time to the message against the latency of every response';
       return { text, plot: { file: 'latency.svg', title, svg: drawLatency(lines) } };
     },
   },
@@ -61,7 +60,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   },
   waiting: {
     title: 'Waiting',
-    varies: 'The same on every machine: it is computed.',
+    varies: 'The same on every machine, because it is computed.',
     describe() {
       const costs = compareWaiting();
       const title = 'Polls of a job, and the wait that is wasted after its end';
@@ -71,8 +70,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   },
   'many-jobs': {
     title: 'Many jobs',
-    varies:
-      'Minutes and calls are the same everywhere; memory and processor time vary with the machine.',
+    varies: 'Minutes and calls are the same everywhere; memory and CPU time vary with the machine.',
     describe: describeManyJobs,
   },
   build: {

@@ -1,5 +1,5 @@
-// The runner minutes of one step that waits for many jobs, compared with a matrix with a job for each, and
-// what such a step costs.
+// The runner minutes of one step that waits for many jobs, compared with a matrix that has one job for
+// each, and the cost of such a step.
 
 import { nextPollMs, paceOf } from '../src/job/schedule.ts';
 import { describeCost } from './cost.ts';
@@ -15,7 +15,7 @@ export async function describeManyJobs(): Promise<string> {
     const lengths = jobLengths(count);
     const ends = lengths.map((length, index) => seenEnd(length, paceOf(index, count)));
     const step = minutes(Math.max(...ends));
-    // Each job of the matrix knows one agent job, and polls at the pace of a job alone.
+    // Each job of the matrix polls only one agent job, at its normal pace.
     const matrix = lengths.reduce((sum, length) => sum + minutes(seenEnd(length, 1)), 0);
     const runs = count > JOBS_OF_A_MATRIX ? ` (${Math.ceil(count / JOBS_OF_A_MATRIX)} runs)` : '';
     return [
@@ -32,7 +32,7 @@ ${table(['jobs', 'waiting: one step', 'a matrix', 'ratio', 'only sending: one st
 ${await describeCost()}`;
 }
 
-/** When the end of a job that takes so many seconds is seen, in seconds. */
+/** When a poll finds the end of a job, in seconds. */
 function seenEnd(length: number, pace: number): number {
   let elapsed = 0;
   while (elapsed < length) {

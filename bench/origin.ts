@@ -1,5 +1,5 @@
-// Which package each piece of a minified file comes from: the source map leads to a line of what ncc has
-// bundled, and the comments that ncc leaves there and its statistics lead to the package.
+// The package of each piece of a minified file: the source map leads to a line of the bundle of ncc, and
+// the comments and statistics of ncc lead to the package.
 
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
@@ -24,7 +24,7 @@ export async function originOf(root: string, file: string): Promise<readonly Pie
   const { code, map } = await minify(file);
   const built = readFileSync(join(root, 'dist', file), 'utf8');
   if (map === null || code !== built) {
-    throw new Error(`dist/${file} is not what the build makes of lib/bundle/${file}`);
+    throw new Error(`dist/${file} is not the build of lib/bundle/${file}`);
   }
   const readable = readFileSync(join(root, 'lib/bundle', file), 'utf8');
   const origins = originOfLines(readable, modulesOf(root));
@@ -47,7 +47,7 @@ function piecesOf(code: string, map: SourceMap, origins: readonly string[]): rea
   return pieces;
 }
 
-/** For each line of the bundle, whose it is. */
+/** The package of each line of the bundle. */
 function originOfLines(text: string, modules: ReadonlyMap<string, string>): readonly string[] {
   let current = OWN;
   return text.split('\n').map((line) => {
@@ -60,7 +60,7 @@ function originOfLines(text: string, modules: ReadonlyMap<string, string>): read
   });
 }
 
-/** Packages by the number that ncc gives a module. */
+/** Packages by the module numbers of ncc. */
 function modulesOf(root: string): ReadonlyMap<string, string> {
   const stats: { readonly modules: readonly Module[] } = JSON.parse(
     readFileSync(join(root, 'lib/stats.json'), 'utf8'),

@@ -17,17 +17,17 @@ import { type Compared, costOfIntervals } from './waiting.ts';
 const RADII = { own: 8, peer: 5.5, fixed: 4 };
 const POLLS: Axis = {
   title: 'polls of one job (requests)',
-  most: 160,
+  max: 160,
   ticks: [0, 20, 40, 60, 80, 100, 120, 140, 160].map((polls) => [polls, String(polls)] as const),
 };
 const WASTE: Axis = {
   title: 'wasted wait (% of the job’s length)',
-  most: 0.3,
+  max: 0.3,
   ticks: [0, 5, 10, 15, 20, 25, 30].map((percent) => [percent / 100, `${percent} %`] as const),
 };
 
 interface Label {
-  /** Whose marks lie in this place, one upon the other. */
+  /** The strategies whose marks are at this position. */
   readonly of: readonly string[];
   readonly text: string;
   readonly dx: number;
@@ -35,7 +35,7 @@ interface Label {
   readonly anchor?: Anchor;
 }
 
-/** Each beside its mark, where nothing else is. */
+/** Each label is beside its mark, in a free area. */
 const LABELS: readonly Label[] = [
   { of: ['this action'], text: 'this action', dx: 14, dy: 6 },
   { of: ['a fixed 30 s'], text: '30 s', dx: 10, dy: -5 },
@@ -122,7 +122,7 @@ function label(
   anchor: Anchor = 'start',
   style = '',
 ): string {
-  if (at === undefined) throw new Error(`the plot has no place for "${content}"`);
+  if (at === undefined) throw new Error(`the plot has no position for "${content}"`);
   return text(content, xOf(POLLS, at.polls) + dx, yOf(WASTE, at.waste) + dy, anchor, style);
 }
 

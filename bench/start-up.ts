@@ -1,6 +1,6 @@
-// Milliseconds from spawning a program to the first byte of its POST, and to its exit: the action, a
-// bare script that posts with fetch, curl, and a Node script that does nothing. They run in turn, so
-// that a slow moment of the machine affects all of them; what counts is the median of the ratios of a round.
+// Milliseconds from spawning a program to the first byte of its POST, and to its exit: the action, a bare
+// script that posts with fetch, curl, and an empty Node script. They run in turn, so that a slow moment of
+// the machine affects all of them. The result is the median of the ratios of the rounds.
 
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ interface Run {
   /** Null for a program that sends nothing. */
   readonly toFirstByte: number | null;
   readonly toExit: number;
-  /** From the last output, to the log or to a file of the runner, to the exit. */
+  /** From the last output, in the log or in a file of the runner, to the exit. */
   readonly lastOutputToExit: number;
 }
 
@@ -28,7 +28,7 @@ interface Contestant {
 type Runs = ReadonlyMap<string, readonly Run[]>;
 
 const BARE = 'a bare script with `fetch`';
-/** They fill the caches of the disk, and are not counted. */
+/** These fill the disk caches, and are not counted. */
 const WARM_UP_ROUNDS = 2;
 
 export async function describeStartUp(
@@ -36,11 +36,11 @@ export async function describeStartUp(
   builds: readonly string[] = [],
 ): Promise<string> {
   using folder = new StepFolder();
-  const service = fork(join(import.meta.dirname, 'loopback.ts'));
+  const api = fork(join(import.meta.dirname, 'api.ts'));
   const github = fork(join(import.meta.dirname, 'github.ts'));
   try {
     const [[{ port }], [{ apiUrl, graphqlUrl }]] = await Promise.all([
-      once(service, 'message'),
+      once(api, 'message'),
       once(github, 'message'),
     ]);
     const baseUrl = `http://127.0.0.1:${port}`;
@@ -65,7 +65,7 @@ export async function describeStartUp(
         }),
     });
     const contestants = [
-      node('a Node script that does nothing', empty),
+      node('an empty Node script', empty),
       ...(hasCurl() ? [curl(baseUrl)] : []),
       node(BARE, join(import.meta.dirname, 'bare.mjs')),
       node('**this action, without a comment**', ACTION),
@@ -75,9 +75,9 @@ export async function describeStartUp(
         commenting(`\`${entry}\`, with a comment`, resolve(entry)),
       ]),
     ];
-    return render(await runInTurn(contestants, rounds, service, folder.written));
+    return render(await runInTurn(contestants, rounds, api, folder.written));
   } finally {
-    service.disconnect();
+    api.disconnect();
     github.disconnect();
   }
 }
@@ -85,13 +85,13 @@ export async function describeStartUp(
 async function runInTurn(
   contestants: readonly Contestant[],
   rounds: number,
-  service: ChildProcess,
+  api: ChildProcess,
   files: readonly string[],
 ): Promise<Runs> {
   const runs = new Map<string, Run[]>(contestants.map(({ name }) => [name, []]));
   for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
     for (const contestant of contestants) {
-      const run = await time(contestant, service, files);
+      const run = await time(contestant, api, files);
       if (round >= 0) runs.get(contestant.name)?.push(run);
     }
   }
@@ -100,11 +100,11 @@ async function runInTurn(
 
 async function time(
   { name, command, args, env, sends }: Contestant,
-  service: ChildProcess,
+  api: ChildProcess,
   files: readonly string[],
 ): Promise<Run> {
   const variables = env();
-  const arrival = sends ? once(service, 'message') : null;
+  const arrival = sends ? once(api, 'message') : null;
   const started = process.hrtime.bigint();
   const child = spawn(command, args, { env: variables });
   let lastOutput = started;
@@ -151,7 +151,7 @@ function render(runs: Runs): string {
       figure(ends, 1, ' ms'),
     ];
   });
-  return `From spawning the program to the first byte of its POST at a service on loopback, and to its exit: medians
+  return `From spawning the program to the first byte of its POST at a server on localhost, and to its exit: medians
 of ${bare.length} rounds, in each of which all programs run in turn. A ratio is the median of the rounds' ratios to the bare
 script. With a comment, the comment is written before the message is sent. The last output is the last line of the log or
 the last change of a file for the runner, whichever comes later.
@@ -161,7 +161,7 @@ ${table(['start-up', 'first byte', 'ratio', 'exit', 'ratio', 'last output to exi
 The budgets: without a comment, a first byte within 1.4 times the bare script; an exit within 20 ms of the last output.`;
 }
 
-/** Of each round, where both did it. */
+/** The ratio of each round, if both programs have the value. */
 function ratios(
   times: readonly Run[],
   bare: readonly Run[],
@@ -174,7 +174,7 @@ function ratios(
   });
 }
 
-/** The median, or nothing where there is none. */
+/** The median, or an empty text without values. */
 function figure(values: readonly (number | null)[], digits: number, unit = ''): string {
   const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
   const half = Math.floor(sorted.length / 2);

@@ -1,4 +1,4 @@
-// A step of a workflow, as far as the bench needs one: what the runner would set for the action.
+// What the runner sets for a step with the action, as far as the bench needs it.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,16 +10,16 @@ export const API_KEY = 'mint_0123456789abcdef';
 export const TOKEN = 'ghs_0123456789abcdef';
 export const PROMPT = 'Add error handling examples.';
 export const COMMAND = '/agent';
-/** Conversations that the simulated GitHub has: each step that comments has a fresh one. */
+/** The number of pull requests in the simulated GitHub: each step that comments uses a new one. */
 export const PULLS = 10_000;
 
-/** The files of the runner for one step after the other. */
+/** The files of the runner, for several steps in a row. */
 export class StepFolder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'bench-'));
-  /** What a step writes to. */
+  /** The files to which a step writes. */
   readonly written = ['output', 'summary'].map((file) => join(this.path, file));
 
-  /** The environment of a step that only sends, with empty files; `more` goes on top. */
+  /** Returns the environment of a step that only sends, and empties the files. `more` wins. */
   prepare(baseUrl: string, more: Readonly<Record<string, string>> = {}): Record<string, string> {
     for (const file of this.written) writeFileSync(file, '');
     writeFileSync(join(this.path, 'event'), '{}');

@@ -1,4 +1,4 @@
-// When to poll a job next: as this action does, at fixed intervals, and as comparable actions do.
+// When to poll a job next: the strategies of this action and of comparable actions, and fixed intervals.
 
 import { nextPollMs } from '../src/job/schedule.ts';
 import { DOUBT_INTERVAL_MS } from '../src/turn.ts';
@@ -6,12 +6,12 @@ import { DOUBT_INTERVAL_MS } from '../src/turn.ts';
 /** In seconds. */
 export interface Strategy {
   readonly name: string;
-  /** Of whom: the action itself, a peer, or a plain interval to compare with. */
+  /** Whether it is that of this action, of another action, or a fixed interval. */
   readonly kind: 'own' | 'peer' | 'fixed';
   readonly how: string;
-  /** Until the next poll, after so many seconds and polls. */
+  /** Seconds until the next poll, after `elapsed` seconds and `polls` polls. */
   readonly next: (elapsed: number, polls: number) => number;
-  /** From the poll that finds the end to the one after which it is acted on. */
+  /** Seconds from the poll that finds the end until the step acts on it. */
   readonly afterEnd?: number;
 }
 
@@ -23,15 +23,15 @@ export const OWN: Strategy = {
 };
 
 /**
- * The same, but never sooner than a job is polled that has not started on the message: that one cannot
- * end yet, so to see later that it has started wastes nothing.
+ * The same, but with at least the interval for a job that has not started on the message. That job cannot
+ * end yet, so it wastes nothing to find its start later.
  */
 export const AT_LEAST_5_S: Pick<Strategy, 'next'> = {
   next: (elapsed, polls) => Math.max(DOUBT_INTERVAL_MS / 1000, OWN.next(elapsed, polls)),
 };
 
-// What each does if no interval is set, as its code says at the commit named. Jitter is left
-// out: it changes no average by much.
+// The defaults of each action, from its code at the named commit, without jitter, which changes averages
+// only a little.
 const PEERS: readonly Strategy[] = [
   // src/internal/deployment.js at cd2ce8f, v5.0.0.
   peer('deploy-pages 5.0', 'every 5 s', () => 5),

@@ -1,5 +1,5 @@
-// What the plots have in common. Each is an SVG that needs no script and no font of its own. It has a
-// light background, because an image on a page does not know whether the page is dark.
+// What the plots share. Each is an SVG without scripts and fonts. It has a light background, because an
+// image does not know whether the page is dark.
 
 export const WIDTH = 800;
 export const HEIGHT = 470;
@@ -11,15 +11,15 @@ export const FAINT = '#59636e';
 export const COLOURS = { own: '#0969da', peer: '#bc4c00', fixed: FAINT };
 const INK = '#1f2328';
 const GRID = '#e4e8ec';
-/** Keeps lines away from the letters. */
+/** A white outline that separates letters from lines. */
 const HALO = 'paint-order="stroke" stroke="#fff" stroke-width="5" stroke-linejoin="round"';
 
 export type Anchor = 'start' | 'middle' | 'end';
 
-/** What an axis shows: a place on it for each value, and those that are named. */
+/** The range of an axis, and its labelled values. */
 export interface Axis {
   readonly title: string;
-  readonly most: number;
+  readonly max: number;
   readonly ticks: readonly (readonly [number, string])[];
 }
 
@@ -30,12 +30,12 @@ export interface Frame {
   readonly y: Axis;
 }
 
-export function xOf({ most }: Axis, value: number): number {
-  return LEFT + (value / most) * (RIGHT - LEFT);
+export function xOf({ max }: Axis, value: number): number {
+  return LEFT + (value / max) * (RIGHT - LEFT);
 }
 
-export function yOf({ most }: Axis, value: number): number {
-  return BOTTOM - (value / most) * (BOTTOM - TOP);
+export function yOf({ max }: Axis, value: number): number {
+  return BOTTOM - (value / max) * (BOTTOM - TOP);
 }
 
 export function draw({ title, subtitle, x, y }: Frame, marks: readonly string[]): string {
@@ -62,7 +62,7 @@ function gridLine(height: number, name: string, isBase: boolean): string {
   return `<path d="M${LEFT} ${round(height)}H${RIGHT}" stroke="${isBase ? FAINT : GRID}"/>${label}`;
 }
 
-/** Through the given places. */
+/** A line through these points. */
 export function polyline(
   places: readonly { readonly x: number; readonly y: number }[],
   style: string,

@@ -1,4 +1,4 @@
-/** A table in Markdown that also reads well as plain text. After the first `texts` columns come figures. */
+/** A Markdown table that is also readable as plain text. The first `texts` columns are text, the others figures. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],

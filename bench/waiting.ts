@@ -1,21 +1,21 @@
-// How often a job is polled, and how long it takes until its end is noticed: the schedule of the action
-// compared with fixed intervals and with other actions.
+// How often a job is polled, and how late its end is found: the schedule of this action compared with
+// fixed intervals and with other actions.
 
 import { jobLengths } from './lengths.ts';
 import { AT_LEAST_5_S, fixed, STRATEGIES, type Strategy } from './strategies.ts';
 import { table } from './table.ts';
 
 export interface Cost {
-  /** Polls of one job, on average. One at the very start, which some make, is not counted. */
+  /** Average polls of one job, without a poll at the start, which some actions make. */
   readonly polls: number;
-  /** Seconds from the end of a job until it is acted on, on average. */
+  /** Average seconds from the end of a job until the step acts on it. */
   readonly late: number;
-  /** The same as a share of the length of the job, on average. */
+  /** The average of the same time as a share of the length of the job. */
   readonly waste: number;
 }
 
 export interface Compared extends Cost, Pick<Strategy, 'name' | 'kind' | 'how'> {
-  /** No other one wastes less with at most as many polls, or as little with fewer. */
+  /** Whether no other strategy is better in one way and not worse in the other. */
   readonly isOnFront: boolean;
 }
 
@@ -24,7 +24,7 @@ const LONGEST_INTERVAL_S = 52;
 const SHORTEST_INTERVAL_S = 4.3;
 const INTERVALS = 60;
 
-/** What one strategy costs over all lengths of jobs. */
+/** The average cost of a strategy over all lengths of jobs. */
 export function costOf({ next, afterEnd = 0 }: Pick<Strategy, 'next' | 'afterEnd'>): Cost {
   const sum = { polls: 0, late: 0, waste: 0 };
   for (const length of jobLengths(JOBS)) {
@@ -58,7 +58,7 @@ export function dominates(one: Point, other: Point): boolean {
   return isNoWorse && (one.polls < other.polls || one.waste < other.waste);
 }
 
-/** What fixed intervals cost, from the longest to the shortest. */
+/** The cost of fixed intervals, from the longest to the shortest. */
 export function costOfIntervals(): readonly Cost[] {
   const ratio = SHORTEST_INTERVAL_S / LONGEST_INTERVAL_S;
   return Array.from({ length: INTERVALS }, (_, index) =>

@@ -1,4 +1,4 @@
-// What a runner downloads in every job that uses the action, and what takes how much of it.
+// What a runner downloads in every job that uses the action, and the size of each part.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -31,8 +31,8 @@ ${table(
   ],
 )}
 
-What each package takes of the code in \`dist/\`, every byte counted once. Each run loads \`index.js\`; runs that
-call the GitHub API load the other file too. Packed: each package on its own, so the sum is slightly more than the whole.
+The size of each package in \`dist/\`, with every byte counted once. Each run loads \`index.js\`; runs that call
+the GitHub API also load the other file. Each package is packed alone, so the sum is slightly more than the whole.
 
 ${table(['package', ...codeFiles, 'together', 'packed', 'share'], await describePackages(codeFiles))}`;
 }

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 describe('action.yml', () => {
-  it('declares just the inputs that the code reads', () => {
+  it('declares exactly the inputs that the code reads', () => {
     const names = new Set<string>();
     const env = new Proxy(Object.create(null), {
       get: (_, name) => void names.add(/^INPUT_(.*)$/.exec(String(name))?.[1]?.toLowerCase() ?? ''),
@@ -20,12 +20,12 @@ describe('action.yml', () => {
     expect([...names].sort()).toEqual(Object.keys(action.inputs).sort());
   });
 
-  it('declares just the outputs that the code writes, in the same order', () => {
+  it('declares exactly the outputs that the code writes, in the same order', () => {
     const written = Object.keys(toOutputs({ states: [], commentUrls: [] }));
     expect(Object.keys(action.outputs)).toEqual(written);
   });
 
-  it('names defaults that mean the same as an empty string', () => {
+  it('has defaults that mean the same as an empty string', () => {
     const required = {
       'INPUT_PROJECT-ID': 'p',
       'INPUT_JOB-ID': 'j',
@@ -33,16 +33,16 @@ describe('action.yml', () => {
       INPUT_PROMPT: 'x',
     };
     const defaults = Object.entries(action.inputs)
-      // An expression means what the runner makes of it.
+      // The runner evaluates expressions.
       .filter(([, input]) => input.default !== undefined && !input.default.startsWith('${{'))
       .map(([name, input]) => [`INPUT_${name.toUpperCase()}`, input.default]);
-    const asItIs = (text: string): string => text;
-    expect(readInputs({ ...Object.fromEntries(defaults), ...required }, asItIs)).toEqual(
-      readInputs(required, asItIs),
+    const unchanged = (text: string): string => text;
+    expect(readInputs({ ...Object.fromEntries(defaults), ...required }, unchanged)).toEqual(
+      readInputs(required, unchanged),
     );
   });
 
-  it('runs a file that is there, on Node 24', () => {
+  it('runs a file that exists, on Node 24', () => {
     expect(action.runs.using).toBe('node24');
     expect(existsSync(join(ROOT, action.runs.main))).toBe(true);
   });
@@ -52,6 +52,6 @@ it.each(GENERATED)('the generated parts of %s are up to date (npm run docs)', (d
   expect(read(document)).toBe(renderDocument(document, read(document)));
 });
 
-it('the version is that of package.json', () => {
+it('the user agent has the version of package.json', () => {
   expect(USER_AGENT).toBe(`agent-follow-up/${JSON.parse(read('package.json')).version}`);
 });

@@ -1,21 +1,21 @@
-// A second place to build in, as the bundle must be the same wherever it is built.
+// A second folder for a build, because the bundle must be the same in any folder.
 
 import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The packages whose code or licence dist/ says it holds. */
+/** The packages in dist/, according to its licenses. */
 export function bundledPackages(): readonly string[] {
   const licences = readFileSync(join(ROOT, 'dist/licenses.txt'), 'latin1');
   return [...licences.matchAll(/^([@a-z]\S*) \d\S* \(.+\)$/gm)].map(([, name = '']) => name);
 }
 
 /**
- * Puts there what a build reads. Tools are linked, but for ncc: it numbers the modules by the way
- * from them to its loaders. What gets into dist/ is copied.
+ * Fills the folder with what a build reads. The packages that end up in dist/ are copied, and the tools
+ * are links. Except ncc: it numbers modules by their relative path to its loaders, so it is copied too.
  */
-export function layOut(folder: string): void {
+export function prepareBuild(folder: string): void {
   const bundled = bundledPackages();
   const copy = (name: string): void =>
     cpSync(join(ROOT, name), join(folder, name), { recursive: true, verbatimSymlinks: true });

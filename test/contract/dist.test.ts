@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseSync } from 'rolldown/utils';
 import { expect, it } from 'vitest';
 import { HAS_POSIX_SHELL } from '../sim/platform.ts';
-import { bundledPackages, layOut } from './build-folder.ts';
+import { bundledPackages, prepareBuild } from './build-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'dist');
@@ -14,11 +14,11 @@ const DIST = join(ROOT, 'dist');
 const bundled = bundledPackages();
 
 it.runIf(HAS_POSIX_SHELL)(
-  'dist/ is what src/ builds, byte for byte, in another folder too',
+  'dist/ has the same bytes as a build of src/ in another folder',
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'dist-'));
     try {
-      layOut(folder);
+      prepareBuild(folder);
       execFileSync('npm', ['run', '--silent', 'build'], { cwd: folder });
       const fresh = join(folder, 'dist');
       expect(readdirSync(DIST).sort()).toEqual(readdirSync(fresh).sort());
@@ -31,7 +31,7 @@ it.runIf(HAS_POSIX_SHELL)(
   180_000,
 );
 
-it('names the licences of all that it holds, also of what is loaded later', () => {
+it('dist/ has the licenses of all packages that it contains, including those that are loaded later', () => {
   expect(bundled).toEqual(
     expect.arrayContaining(['@actions/core', '@actions/github', '@octokit/core', 'undici', 'zod']),
   );
@@ -40,7 +40,7 @@ it('names the licences of all that it holds, also of what is loaded later', () =
   );
 });
 
-it('asks for nothing but its own files and what Node has, without HTTP/2', () => {
+it('dist/ imports only its own files and modules of Node, without HTTP/2', () => {
   const files = globSync('*.js', { cwd: DIST });
   const names = files.flatMap((file) => {
     const { body } = parseSync(file, read(DIST, file)).program;
@@ -50,11 +50,11 @@ it('asks for nothing but its own files and what Node has, without HTTP/2', () =>
   });
   expect(names).toEqual(expect.arrayContaining(['module', 'node:http']));
   expect(names.filter((name) => !isBuiltin(name))).toEqual([]);
-  // Whoever speaks HTTP/2 repeats a POST after REFUSED_STREAM, and loads slowly.
+  // A client with HTTP/2 repeats a POST after REFUSED_STREAM, and loads slowly.
   expect(names).not.toContain('node:http2');
 });
 
-it('holds undici once', () => {
+it('dist/ contains undici once', () => {
   const bundle = globSync('*.js', { cwd: DIST }).map((file) => read(DIST, file));
   expect(bundle.join('').match(/undici\.error\.UND_ERR_SOCKET/g)).toHaveLength(1);
 });

@@ -7,7 +7,7 @@ import { blocks, documents, files, read } from './workflows.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-it('the scenario in test/README.md is one that runs', () => {
+it('test/README.md shows the scenario of busy-service.test.ts', () => {
   const [scenario, ...others] = blocks('ts').filter(
     ({ document }) => document === 'test/README.md',
   );
@@ -22,19 +22,19 @@ describe('the README', () => {
     expect(read('README.md').split('\n').length - 1).toBeLessThanOrEqual(250);
   });
 
-  it('begins with a workflow of at most 16 lines that spares forks and waits', () => {
+  it('begins with a workflow of at most 16 lines that skips forks and waits', () => {
     expect(first?.line).toBeLessThan(15);
     expect(first?.text.trim().split('\n').length).toBeLessThanOrEqual(16);
     expect(first?.text).toContain('.head.repo.full_name == github.repository');
     expect(first?.text).toContain('wait: true');
   });
 
-  it('then shows a command for which other comments start no runner', () => {
+  it('then shows a command whose workflow starts no runner for other comments', () => {
     expect(second?.text).toContain("if: startsWith(github.event.comment.body, '/agent')");
     expect(second?.text.match(/\bjob-id:/g)).toHaveLength(1);
   });
 
-  it('has only pictures that are there', () => {
+  it('has only pictures that exist', () => {
     const files = [...read('README.md').matchAll(/\bsrc(?:set)?="([^"]+)"/g)].map(
       ([, file = '']) => file,
     );
@@ -43,26 +43,26 @@ describe('the README', () => {
   });
 });
 
-it('docs/permissions.md names the events that are not checked', () => {
+it('docs/permissions.md lists the events that are not checked', () => {
   const [, list = ''] =
     /^- Not checked are events .*?: (.*?)\. All other/ms.exec(read('docs/permissions.md')) ?? [];
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   expect(names).toEqual([...TRUSTED_EVENTS, 'workflow_run', 'pull_request']);
 });
 
-describe('the house in CONTRIBUTING.md', () => {
-  const [, house = ''] = /^src\/\n(.*?)^test\//ms.exec(read('CONTRIBUTING.md')) ?? [];
-  /** The lines of each folder, by its name; those of the files in src/ itself by ''. */
-  const rooms = Map.groupBy(
-    house.split(/\n(?! {3})/),
+describe('the layout in CONTRIBUTING.md', () => {
+  const [, layout = ''] = /^src\/\n(.*?)^test\//ms.exec(read('CONTRIBUTING.md')) ?? [];
+  /** The lines of each folder by its name, and under '' those of files directly in src/. */
+  const folders = Map.groupBy(
+    layout.split(/\n(?! {3})/),
     (part) => /^ +(\w+)\//.exec(part)?.[1] ?? '',
   );
 
   const modules = files('src/**/*.ts').filter(({ name }) => !name.endsWith('.d.ts'));
 
-  it.each(modules)('names $name', ({ name }) => {
+  it.each(modules)('includes $name', ({ name }) => {
     const [, folder = '', file = ''] = /^src\/(?:(\w+)\/)?(.*)\.ts$/.exec(name) ?? [];
-    const text = rooms.get(folder)?.join('\n') ?? '';
+    const text = folders.get(folder)?.join('\n') ?? '';
     if (folder === 'vendor') expect(text).not.toBe('');
     else expect(text).toMatch(RegExp(`(?<![\\w-])${file}(?![\\w-])`));
   });
@@ -73,19 +73,19 @@ describe.each(documents())('links in $name', ({ name, text }) => {
     ([, path, anchor]) => ({ path: path ? posix.join(dirname(name), path) : name, anchor }),
   );
 
-  it('lead to files that are there', () => {
+  it('lead to files that exist', () => {
     expect(links.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  it('lead to headings that are there', () => {
-    const lost = links.filter(
+  it('lead to headings that exist', () => {
+    const broken = links.filter(
       ({ path, anchor }) => anchor !== undefined && !anchorsOf(read(path)).includes(anchor),
     );
-    expect(lost).toEqual([]);
+    expect(broken).toEqual([]);
   });
 });
 
-/** As GitHub makes them of headings. */
+/** The anchors that GitHub creates from headings. */
 function anchorsOf(markdown: string): readonly string[] {
   return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
@@ -95,7 +95,7 @@ function anchorsOf(markdown: string): readonly string[] {
   );
 }
 
-describe('issue forms, which GitHub drops without a word if they are wrong', () => {
+describe('issue form, which GitHub ignores without an error if it is invalid', () => {
   const forms = files('.github/ISSUE_TEMPLATE/*.yml').filter(
     ({ name }) => !name.endsWith('config.yml'),
   );

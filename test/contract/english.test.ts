@@ -48,6 +48,7 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 const FILES = [
   'test/unit/[h-u]*.ts',
   ...['*.md', 'docs/*.md', 'bench/*.{md,ts}', 'test/README.md'],
+  ...['test/{sim,model,proxies}/**/*.{ts,mjs}', 'test/contract/!(english.*)', 'bench/*.mjs'],
   ...['action.yml', 'examples/*.yml', '.github/**/*.yml', 'src/**/*.ts'],
   'test/action/{faults*,forgery,many-jobs,memory,refused,secrets,send*,settings,troubleshooting,waits}*.ts',
   'test/unit/[a-g]*.ts',

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 
 const SRC = join(import.meta.dirname, '../../src');
 
-/** From top to bottom. A folder, or a file of src/ itself, imports what is further down, and itself. */
-const FLOORS = [
+/** From top to bottom. A folder, or a file directly in src/, imports only from itself and from lower layers. */
+const LAYERS = [
   ['index'],
   ['run'],
   ['job', 'report'],
@@ -20,15 +20,15 @@ const FLOORS = [
   ['clock', 'result', 'sanitize', 'vendor', 'version'],
 ];
 
-/** What the floors alone would allow. */
-const KEPT_APART: readonly (readonly [string, string, RegExp, RegExp])[] = [
-  ['only run, job and report', 'know the run context', /^(?!run|job|report)/, /^context$/],
-  ['memory', 'knows nothing of the service', /^memory$/, /^agent$/],
-  ['report', 'asks nobody', /^report$/, /^(agent|github|vendor)$/],
+/** Imports that the layers allow but this forbids. */
+const FORBIDDEN: readonly (readonly [string, string, RegExp, RegExp])[] = [
+  ['only run, job and report', 'import the run context', /^(?!run|job|report)/, /^context$/],
+  ['memory', 'does not import the API', /^memory$/, /^agent$/],
+  ['report', 'does not import APIs or packages', /^report$/, /^(agent|github|vendor)$/],
 ];
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  // Of packages only vendor/ knows more than their names.
+  // Only vendor/ imports packages.
   '@actions/core': ['vendor/actions-core.ts'],
   '@actions/github': ['vendor/actions-github.ts'],
   '@octokit/core': ['vendor/actions-github.ts'],
@@ -39,25 +39,25 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'node:fs': ['runner/files.ts'],
   'node:crypto': ['index.ts', 'job/prepare.ts', 'memory/text.ts'],
   'node:zlib': ['memory/data.ts'],
-  // Where text from outside becomes a type.
+  // Modules that validate input from outside.
   zod: [
     'agent/job-record.ts',
     ...['github/api.ts', 'github/errors.ts', 'github/event.ts'],
     'memory/data.ts',
   ],
-  // Where not all may run at a time.
+  // The module that limits how many messages are sent at a time.
   'p-limit': ['agent/send-queue.ts'],
 };
-/** Parts of packages that these offer to everybody. */
+/** Public subpaths of packages. */
 const PUBLIC_PARTS = ['zod/mini'];
 
 interface Module {
   readonly file: string;
-  /** The folder, or the file of src/ itself without its ending. */
-  readonly room: string;
+  /** The folder, or for a file directly in src/, its name without extension. */
+  readonly part: string;
   /** Without comments. */
   readonly text: string;
-  /** Packages by name or as `package/file`, own modules by their path below src/. */
+  /** Packages by name or as `package/file`, own modules by their path in src/. */
   readonly imports: readonly string[];
 }
 
@@ -73,10 +73,10 @@ const modules: readonly Module[] = globSync('**/*.ts', { cwd: SRC }).map((path) 
           .replace(/^.*node_modules\//, '')
       : name,
   );
-  return { file, room: roomOf(file), text, imports };
+  return { file, part: partOf(file), text, imports };
 });
 
-function roomOf(file: string): string {
+function partOf(file: string): string {
   return file.replace(/(\.ts|\/.*)$/, '');
 }
 
@@ -94,13 +94,13 @@ function packageOf(imported: string): string {
 }
 
 /** Each `file -> import` for which the test is true. */
-function arrows(test: (from: Module, imported: string) => boolean): readonly string[] {
+function importsThat(test: (from: Module, imported: string) => boolean): readonly string[] {
   return modules.flatMap((from) =>
     from.imports.filter((name) => test(from, name)).map((name) => `${from.file} -> ${name}`),
   );
 }
 
-describe('each outside thing has one owner', () => {
+describe('only the listed modules import', () => {
   it.each(Object.entries(OWNERS))('%s', (name, owners) => {
     const users = modules.filter(({ imports }) =>
       imports.some((imported) => `${imported}/`.startsWith(`${name}/`)),
@@ -108,50 +108,50 @@ describe('each outside thing has one owner', () => {
     expect(users.map(({ file }) => file).sort()).toEqual(owners);
   });
 
-  it('each package and its module in vendor/', () => {
-    const things = modules.flatMap(({ imports }) =>
+  it('packages and modules of vendor/ (the list is complete)', () => {
+    const imported = modules.flatMap(({ imports }) =>
       imports
-        .filter((name) => isOfPackage(name) || roomOf(name) === 'vendor')
+        .filter((name) => isOfPackage(name) || partOf(name) === 'vendor')
         .map((name) => (isOwn(name) ? name : packageOf(name))),
     );
     const owned = Object.keys(OWNERS).filter((name) => !name.startsWith('node:'));
-    expect([...new Set(things)].sort()).toEqual(owned.sort());
+    expect([...new Set(imported)].sort()).toEqual(owned.sort());
   });
 
-  it('the files of packages, in vendor/ only', () => {
-    const deep = arrows(
-      ({ room }, name) =>
-        room !== 'vendor' &&
+  it('files of packages (only vendor/ does)', () => {
+    const deep = importsThat(
+      ({ part }, name) =>
+        part !== 'vendor' &&
         isOfPackage(name) &&
         ![packageOf(name), ...PUBLIC_PARTS].includes(name),
     );
     expect(deep).toEqual([]);
   });
 
-  it('the process, in index.ts only', () => {
+  it('process (only index.ts uses it)', () => {
     const users = modules.filter(({ text }) => /\bprocess\.\w/.test(text));
     expect(users.map(({ file }) => file)).toEqual(['index.ts']);
   });
 });
 
-describe('arrows point one way', () => {
-  const floorOf = (room: string): number => FLOORS.findIndex((rooms) => rooms.includes(room));
+describe('imports go one way', () => {
+  const layerOf = (part: string): number => LAYERS.findIndex((parts) => parts.includes(part));
 
-  it('from floor to floor', () => {
-    const rooms = new Set(modules.map(({ room }) => room));
-    expect([...rooms].sort()).toEqual(FLOORS.flat().sort());
-    const wrong = arrows(({ room }, name) => {
-      const other = roomOf(name);
-      return isOwn(name) && other !== room && floorOf(other) <= floorOf(room);
+  it('from layer to layer', () => {
+    const parts = new Set(modules.map(({ part }) => part));
+    expect([...parts].sort()).toEqual(LAYERS.flat().sort());
+    const wrong = importsThat(({ part }, name) => {
+      const other = partOf(name);
+      return isOwn(name) && other !== part && layerOf(other) <= layerOf(part);
     });
     expect(wrong).toEqual([]);
   });
 
-  it.each(KEPT_APART)('%s %s', (_, __, from, to) => {
-    expect(arrows(({ room }, name) => from.test(room) && to.test(roomOf(name)))).toEqual([]);
+  it.each(FORBIDDEN)('%s %s', (_, __, from, to) => {
+    expect(importsThat(({ part }, name) => from.test(part) && to.test(partOf(name)))).toEqual([]);
   });
 
-  it('there is no cycle', () => {
+  it('without a cycle', () => {
     const graph = new Map(modules.map(({ file, imports }) => [file, imports]));
     const walked = new Set<string>();
     const walk = (file: string, path: readonly string[]): readonly string[] => {

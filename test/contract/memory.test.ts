@@ -42,7 +42,7 @@ function comment(ledger: Ledger): string {
   return composeText('project_1', ledger, () => '### Agent job');
 }
 
-it('prints what a comment remembers, as docs/memory.md says', () => {
+it('prints the data of a comment, as docs/memory.md describes', () => {
   const script = join(import.meta.dirname, 'memory.ts');
   const printed = execFileSync(process.execPath, [script], { input: comment(LEDGER) });
   const { jobs, newestDroppedRun } = JSON.parse(printed.toString());
@@ -68,15 +68,19 @@ it('prints what a comment remembers, as docs/memory.md says', () => {
 });
 
 it.each([
-  ['a comment that lost its data', comment(LEDGER).split('\n').slice(0, -1).join('\n'), /edited/],
-  ['one of a later version', comment(LEDGER).replace('data 1 ', 'data 2 '), /another version/],
-  ['one of somebody else', 'Thanks!', /not a comment of the action/],
+  ['a comment without its data', comment(LEDGER).split('\n').slice(0, -1).join('\n'), /edited/],
+  [
+    'a comment by a later version',
+    comment(LEDGER).replace('data 1 ', 'data 2 '),
+    /another version/,
+  ],
+  ['a comment by someone else', 'Thanks!', /not a comment of the action/],
   ['no comment', '', /not a comment of the action/],
-])('says why it cannot read %s', (_, body, why) => {
+])('explains why it cannot read %s', (_, body, why) => {
   expect(() => describeMemory(body)).toThrow(why);
 });
 
-it('reads a comment that GitHub’s page sent back with other line ends', () => {
+it('reads a comment that was saved on GitHub’s page with other line ends', () => {
   const body = `${comment(EMPTY).replaceAll('\n', '\r\n')}\r\n`;
   expect(JSON.parse(describeMemory(body))).toEqual({ jobs: [], newestDroppedRun: null });
 });

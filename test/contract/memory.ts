@@ -1,5 +1,5 @@
-// `npm run memory -- comment.md`: what a comment of the action remembers, as JSON. Without a file it
-// reads the standard input. docs/memory.md describes the form of the comment.
+// `npm run memory -- comment.md` prints the data of a comment of the action as JSON. Without a file, it
+// reads the standard input. docs/memory.md describes the data.
 
 import { readFileSync } from 'node:fs';
 import { copiesOf, type Ledger } from '../../src/memory/ledger.ts';
@@ -7,14 +7,14 @@ import { readText } from '../../src/memory/text.ts';
 import { reasonToText } from '../../src/reason.ts';
 import type { Turn } from '../../src/turn.ts';
 
-/** Throws on a text that remembers nothing. */
+/** Throws if the text contains no data. */
 export function describeMemory(body: string): string {
   const text = readText(body, null);
   switch (text) {
     case 'unreadable':
-      throw new Error('The comment was edited by hand, or written by another version.');
+      throw new Error('Someone edited the comment, or another version of the action wrote it.');
     case 'none':
-      throw new Error('This is not a comment of the action, or it remembers nothing.');
+      throw new Error('This is not a comment of the action, or it has no data.');
     default:
       return JSON.stringify(toReadable(text), null, 2);
   }
@@ -30,7 +30,7 @@ function toReadable({ jobs, trimmed }: Ledger): object {
   };
 }
 
-/** What is stored of a turn; the rest has its values from the start. */
+/** Only the stored fields of a turn. */
 function readable(turn: Turn): object {
   const { wasFinal: _, finalSince: __, seenAt: ___, ...stored } = turn;
   return {

@@ -11,7 +11,7 @@ const guides = globSync('{README.md,docs/*.md}', { cwd: ROOT })
   .map((file) => readFileSync(join(ROOT, file), 'utf8'))
   .join('\n');
 
-/** The events that GitHub has and the documents name, by the makers of their payloads. */
+/** Events in the documents, and how a scenario creates them. */
 const EVENTS: Readonly<Record<string, string>> = {
   issue_comment: 'issueComment(',
   issues: "'issues'",
@@ -26,7 +26,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   workflow_run: 'workflowRun(',
 };
 
-describe('what is documented for users is tried in scenarios', () => {
+describe('a scenario covers', () => {
   const inputs = Object.keys(action.inputs);
   it.each(inputs)('the input %s', (name) => {
     expect(scenarios).toMatch(new RegExp(`'${name}'|\\b${name}: |\\bwith: \\{ ${name}\\b`));
@@ -45,9 +45,9 @@ describe('what is documented for users is tried in scenarios', () => {
     expect(scenarios).toContain(EVENTS[name]);
   });
 
-  it('is counted', () => {
+  it('everything that is documented for users', () => {
     console.info(
-      `Scenarios try ${inputs.length} inputs, ${outputs.length} outputs and ${events.length + 1} events: all.`,
+      `Scenarios cover ${inputs.length} inputs, ${outputs.length} outputs and ${events.length + 1} events: all.`,
     );
   });
 });

@@ -20,7 +20,7 @@ const FILES = {
   version: "export const VERSION = '1.2.0';\n",
 };
 
-it('the notes of a release are its part of the changelog', () => {
+it('takes the notes of a release from its section of the changelog', () => {
   expect(notesOf('v1.2.0', FILES)).toBe('### Added\n\n- A thing.');
 });
 
@@ -32,6 +32,6 @@ it.each([
   ['v1.2.0', { version: "export const VERSION = '1.20';" }, /src\/version\.ts/],
   ['v1.2.0', { changelog: '## [Unreleased]\n\n- A thing.\n' }, /CHANGELOG\.md/],
   ['v1.2.0', { changelog: '## [1.2.0] - 2026-03-01\n\n## [1.1.0] - 2026-02-01\n' }, /CHANGELOG/],
-])('%s is refused (%o)', (tag, changes, problem) => {
+])('rejects %s (%o)', (tag, changes, problem) => {
   expect(() => notesOf(tag, { ...FILES, ...changes })).toThrow(problem);
 });

@@ -1,4 +1,4 @@
-// `npm run notes -- v1.2.3`: whether that version can be released, and its notes from CHANGELOG.md.
+// `npm run notes -- v1.2.3` checks whether this version can be released, and prints its notes.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface Files {
   readonly version: string;
 }
 
-/** The notes of a version, or an error with everything that is in its way. */
+/** The notes of a version from CHANGELOG.md. Throws an error with all problems. */
 export function notesOf(tag: string, files: Files): string {
   const version = tag.replace(/^v/, '');
   const notes = sectionOf(version, files.changelog);
@@ -20,7 +20,7 @@ export function notesOf(tag: string, files: Files): string {
     [JSON.parse(files.manifest).version === version, 'package.json has another version.'],
     [files.version.includes(`'${version}'`), 'src/version.ts has another version.'],
     [notes !== '', `CHANGELOG.md has no text below "## [${version}] - YYYY-MM-DD".`],
-  ].flatMap(([good, problem]) => (good === true ? [] : [problem]));
+  ].flatMap(([isGood, problem]) => (isGood === true ? [] : [problem]));
   if (problems.length > 0) throw new Error([`${tag} cannot be released:`, ...problems].join('\n'));
   return notes;
 }

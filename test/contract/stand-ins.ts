@@ -1,6 +1,6 @@
-// Runs shell that a document shows without doing what it says. The PATH holds stand-ins only, which
-// note what they were asked for. The shell is a restricted one: it takes no path for a command, no
-// other PATH, and writes no file.
+// Runs the shell code of a document without its effects. The PATH contains only stand-ins, which record
+// their arguments. The shell is restricted: it does not run commands by path, change the PATH or write
+// files.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram } from '../sim/platform.ts';
 
-const NOTED = ['npm', 'npx', 'curl', 'gh', 'apt-get'];
-/** What the shell itself says where it would not run something, even if the block ignores that. */
+const RECORDED = ['npm', 'npx', 'curl', 'gh', 'apt-get'];
+/** Errors of the shell itself if it does not run something, even if the block ignores them. */
 const REFUSAL = /: (command not found|restricted|readonly variable)/;
 
-/** The commands that the stand-ins were given. Runs in a clone that pushes to a copy. */
+/** Returns the commands that the stand-ins recorded. Runs in a clone of an empty local repository. */
 export function playShell(
   block: string,
   variables: Readonly<Record<string, string>> = {},
@@ -22,7 +22,7 @@ export function playShell(
     const calls = join(folder, 'calls');
     writeFileSync(calls, '');
     const env = { ...variables, PATH: makeStandIns(folder, calls), HOME: folder, LC_ALL: 'C' };
-    // The one command that could do harm without a program.
+    // The only harmful builtin command.
     const script = `enable -n kill\n${block}`;
     const { status, stderr } = spawnSync(find('bash'), ['--restricted', '-eu', '-c', script], {
       cwd: makeClone(folder),
@@ -40,7 +40,7 @@ export function playShell(
 function makeStandIns(folder: string, calls: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  for (const name of NOTED) write(name, `echo "${name} $*" >> '${calls}'`);
+  for (const name of RECORDED) write(name, `echo "${name} $*" >> '${calls}'`);
   // The real one, but without the network.
   write('git', `GIT_ALLOW_PROTOCOL=file '${find('git')}' "$@"`);
   return bin;
@@ -54,8 +54,8 @@ function makeClone(folder: string): string {
   const clone = join(folder, 'clone');
   git('init', '--quiet', '--bare', 'origin.git');
   git('clone', '--quiet', 'origin.git', 'clone');
-  git('-C', clone, 'config', 'user.name', 'Somebody');
-  git('-C', clone, 'config', 'user.email', 'somebody@example.com');
+  git('-C', clone, 'config', 'user.name', 'Someone');
+  git('-C', clone, 'config', 'user.email', 'someone@example.com');
   git('-C', clone, 'commit', '--quiet', '--allow-empty', '--message', 'Start');
   return clone;
 

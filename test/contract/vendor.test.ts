@@ -11,8 +11,8 @@ import * as vendoredUndici from '../../src/vendor/undici.ts';
 import { startAuthority } from '../sim/fault-server.ts';
 import { startProxy } from '../sim/proxy.ts';
 
-// Each module of src/vendor/ stands for the public index of a package: what that exports too is the
-// very same object; all else does the same.
+// Each module of src/vendor/ replaces the public index of a package: it exports the same objects, or
+// functions that behave in the same way.
 
 const ROOT = join(import.meta.dirname, '../..');
 const HOST = 'github.test';
@@ -21,8 +21,8 @@ const CERTIFICATE = await AUTHORITY.issue({ hosts: [HOST] });
 afterAll(() => AUTHORITY[Symbol.dispose]());
 
 describe('undici', () => {
-  it('is what its index exports', async () => {
-    // Before the index is there, which assigns them itself.
+  it('exports the same objects as its index', async () => {
+    // Read before the index is loaded, which sets these methods.
     const { connect, request } = vendoredUndici.Dispatcher.prototype;
     const index = await import('undici');
     const { HTTP1_ONLY, DEFER_TIER_UP, disableMilo, ...same } = vendoredUndici;
@@ -45,13 +45,13 @@ describe('undici', () => {
     process.stdout.write(String(loaded.some((file) => /[\\\\/]milo[\\\\/]/.test(file))));`;
 
   it.each([
-    ['loads Milo where the environment asks for it', false],
-    ['never loads Milo once that is disabled, for whoever uses it', true],
+    ['loads Milo if the environment enables it', false],
+    ['does not load Milo after it is disabled, even for other users of undici', true],
   ])('%s', async (_, disable) => {
     const server = createServer((_, response) => response.end('{}'));
     await using _closing = await listen(server);
     const url = `http://127.0.0.1:${portOf(server)}`;
-    const loadsMilo = await play(load, [String(disable), url], { UNDICI_USE_MILO: '1' });
+    const loadsMilo = await runScript(load, [String(disable), url], { UNDICI_USE_MILO: '1' });
     expect(loadsMilo).toBe(String(!disable));
   });
 });
@@ -63,12 +63,12 @@ describe('@actions/core', () => {
     const log = createLog((text) => text, (line) => console.log(line));`;
   const toolkit = `
     import * as core from '@actions/core';
-    const titled = (say) => (text, title) => say(text, title && { title });
+    const titled = (write) => (text, title) => write(text, title && { title });
     const maskInLog = (secrets) => secrets.forEach(core.setSecret);
     const [notice, warning, error] = [core.notice, core.warning, core.error].map(titled);
     const { debug, startGroup: group, endGroup } = core;
     const log = { debug, notice, warning, error, group, endGroup };`;
-  const say = `
+  const writeAll = `
     maskInLog(['a%0A,b:c']);
     log.debug('50 % of a: b, c');
     for (const kind of ['notice', 'warning', 'error']) {
@@ -78,9 +78,9 @@ describe('@actions/core', () => {
     log.group('50 % of a: b, c');
     log.endGroup();`;
 
-  it('makes the same commands as the functions of its index', async () => {
-    const printed = await play(log + say, [own('runner/log.ts')]);
-    expect(printed).toBe(await play(toolkit + say, []));
+  it('writes the same commands as the functions of its index', async () => {
+    const printed = await runScript(log + writeAll, [own('runner/log.ts')]);
+    expect(printed).toBe(await runScript(toolkit + writeAll, []));
     expect(printed.match(/^::/gm)).toHaveLength(10);
   });
 });
@@ -89,31 +89,31 @@ describe('@actions/github', () => {
   const load = `
     const [, entry, fetchFile, environment, baseUrl] = process.argv;
     const { getOctokit } = await import(entry);`;
-  const setUpTheirs = `${load}
+  const setUpPublic = `${load}
     const log = { debug() {}, info() {}, warn() {}, error() {} };
     const octokit = getOctokit('ghs_1', { baseUrl, userAgent: 'a-test/1', log });`;
-  /** With the fetch of src/github/, which takes the place of the toolkit's. */
+  /** With the fetch of src/github/ instead of the toolkit's. */
   const setUpOwn = `${load}
     const [{ createFetch }, { readProxy }] = [await import(fetchFile), await import(environment)];
     const proxy = readProxy(process.env, new URL(baseUrl));
     if (proxy.kind === 'problem') throw new Error(proxy.problem);
     const octokit = await getOctokit('ghs_1', baseUrl, 'a-test/1', createFetch(proxy.value));`;
-  const ask = (settingUp: string): string => `
+  const requestWith = (setUp: string): string => `
     try {
-      ${settingUp}
+      ${setUp}
       await octokit.request('GET /repos/{owner}/{repo}', { owner: 'a', repo: 'b', page: 2 });
       await octokit.request('POST /graphql', { query: '{ viewer { login } }' });
     } catch (error) {
       process.stdout.write(error.name);
     }`;
 
-  /** All that others see of one process that asks twice. */
-  async function seenOf(whose: 'own' | 'theirs', env: (proxy: string) => NodeJS.ProcessEnv) {
+  /** What servers see of a process that sends two requests. */
+  async function observe(client: 'own' | 'public', env: (proxy: string) => NodeJS.ProcessEnv) {
     const requests: unknown[] = [];
     const server = createTlsServer(CERTIFICATE, async (request, response) => {
       const body = await request.setEncoding('utf8').toArray();
       const { method, url, headers } = request;
-      requests.push({ method, url, body, headers: told(headers) });
+      requests.push({ method, url, body, headers: relevant(headers) });
       response.setHeader('content-type', 'application/json').end('{}');
     });
     await using _closing = await listen(server);
@@ -123,10 +123,10 @@ describe('@actions/github', () => {
       onConnect: () => ({ kind: 'tunnel', port }),
     });
     const baseUrl = `https://${HOST}:${port}/api/v3`;
-    const entry = whose === 'own' ? vendored('actions-github') : '@actions/github';
+    const entry = client === 'own' ? vendored('actions-github') : '@actions/github';
     const files = [entry, own('github/fetch.ts'), own('runner/environment.ts')];
-    const script = ask(whose === 'own' ? setUpOwn : setUpTheirs);
-    const printed = await play(script, [...files, baseUrl], {
+    const script = requestWith(client === 'own' ? setUpOwn : setUpPublic);
+    const printed = await runScript(script, [...files, baseUrl], {
       GITHUB_API_URL: baseUrl,
       NODE_EXTRA_CA_CERTS: AUTHORITY.file,
       NODE_OPTIONS: `--import=${pathToFileURL(join(ROOT, 'test/sim/dns.ts'))}?${HOST}=127.0.0.1`,
@@ -141,8 +141,8 @@ describe('@actions/github', () => {
     return { printed, requests, connects };
   }
 
-  /** Without what only a browser means, and what is settled between the two ends of a connection. */
-  function told(headers: IncomingHttpHeaders): object {
+  /** Without headers that matter only to browsers or only to the connection. */
+  function relevant(headers: IncomingHttpHeaders): object {
     const names = ['accept-language', 'sec-fetch-mode', 'accept-encoding', 'connection'];
     const entries = Object.entries(headers).filter(([name]) => !names.includes(name));
     return { ...Object.fromEntries(entries), host: withoutPort(headers.host ?? '') };
@@ -151,19 +151,23 @@ describe('@actions/github', () => {
   it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
     ['without a proxy', () => ({}), 0],
     ['through a proxy', (HTTPS_PROXY) => ({ HTTPS_PROXY }), 1],
-    ['past the proxy for plain http', (HTTP_PROXY) => ({ HTTP_PROXY }), 0],
-    ['past a proxy where NO_PROXY says so', (https_proxy) => ({ https_proxy, NO_PROXY: HOST }), 0],
+    ['without the proxy for plain http', (HTTP_PROXY) => ({ HTTP_PROXY }), 0],
     [
-      'past a proxy where NO_PROXY names its domain',
+      'without a proxy if NO_PROXY has the host',
+      (https_proxy) => ({ https_proxy, NO_PROXY: HOST }),
+      0,
+    ],
+    [
+      'without a proxy if NO_PROXY has the domain',
       (https_proxy) => ({ https_proxy, NO_PROXY: HOST.replace(/^\w+/, '') }),
       0,
     ],
-  ])('asks as that of its index does, %s', async (_, env, connects) => {
-    const [own, theirs] = await Promise.all([seenOf('own', env), seenOf('theirs', env)]);
-    expect(own.requests).toEqual(theirs.requests);
-    expect([own.printed, theirs.printed]).toEqual(['', '']);
-    // Theirs opens a tunnel for each request.
-    expect(own.connects).toEqual(theirs.connects.slice(0, 1));
+  ])('sends the same requests as the client of its index, %s', async (_, env, connects) => {
+    const [own, publicOne] = await Promise.all([observe('own', env), observe('public', env)]);
+    expect(own.requests).toEqual(publicOne.requests);
+    expect([own.printed, publicOne.printed]).toEqual(['', '']);
+    // The public client opens a tunnel for each request.
+    expect(own.connects).toEqual(publicOne.connects.slice(0, 1));
     expect(own.connects).toHaveLength(connects);
     const userAgent = /^a-test\/1 actions_orchestration_id\/an_id octokit-core\.js\//;
     const headers = {
@@ -176,14 +180,14 @@ describe('@actions/github', () => {
     ]);
   });
 
-  it('fails as that of its index does, with a proxy that has no URL', async () => {
+  it('fails like the client of its index if the URL of the proxy is invalid', async () => {
     const env = (): NodeJS.ProcessEnv => ({ HTTPS_PROXY: '[' });
-    const [own, theirs] = await Promise.all([seenOf('own', env), seenOf('theirs', env)]);
+    const [own, publicOne] = await Promise.all([observe('own', env), observe('public', env)]);
     expect(own).toEqual({ printed: 'Error', requests: [], connects: [] });
-    expect(theirs).toEqual({ printed: 'TypeError', requests: [], connects: [] });
+    expect(publicOne).toEqual({ printed: 'TypeError', requests: [], connects: [] });
   });
 
-  it('is built upon the same core', async () => {
+  it('uses the same core', async () => {
     const [{ GitHub }, { Octokit }] = await Promise.all([
       import('@actions/github/lib/utils'),
       import('@octokit/core'),
@@ -200,8 +204,8 @@ function own(file: string): string {
   return pathToFileURL(join(ROOT, 'src', file)).href;
 }
 
-/** Runs a script in a process of its own, with no variables but these; what it prints. */
-async function play(
+/** Runs a script in a separate process, with only these variables, and returns what it prints. */
+async function runScript(
   script: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},

@@ -8,18 +8,18 @@ import { expect, it } from 'vitest';
 import { type Scenario, simulate } from '../action/scenario.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const WITNESS = pathToFileURL(join(import.meta.dirname, '../sim/witness.mjs')).href;
+const OBSERVER = pathToFileURL(join(import.meta.dirname, '../sim/observer.mjs')).href;
 
-it('what the runner downloads has at most 145,000 bytes', () => {
+it('the runner downloads at most 145,000 bytes', () => {
   const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });
   expect(gzipSync(archive).length).toBeLessThanOrEqual(145_000);
 });
 
-it('a run that says nothing on GitHub loads one file, and of Node what a request takes', async () => {
-  const { loaded } = await witness({ comment: false });
+it('a run without a comment loads one file, and only the modules of Node that a request needs', async () => {
+  const { loaded } = await runAndObserve({ comment: false });
   expect(filesOf(loaded)).toEqual(['index.js']);
   const builtins = loaded.flatMap((url) => /^node:(.*)$/.exec(url)?.[1] ?? []);
-  // The first line is our own need, the others are undici's.
+  // The first line is what the action needs, the others are for undici.
   expect(builtins.sort()).toEqual(
     [
       ...['crypto', 'diagnostics_channel', 'fs', 'module', 'os', 'path', 'zlib'],
@@ -29,18 +29,18 @@ it('a run that says nothing on GitHub loads one file, and of Node what a request
   );
 });
 
-it('GitHub’s client is a second file, loaded where something is said there', async () => {
-  const { loaded } = await witness({ comment: true });
+it('a run with a comment loads a second file, with GitHub’s client', async () => {
+  const { loaded } = await runAndObserve({ comment: true });
   expect(filesOf(loaded)).toEqual(['index.js', expect.stringMatching(/^\d+\.index\.js$/)]);
 });
 
-it('what is left out of dist/ is not asked for, whatever the environment says', async () => {
-  const { loaded } = await witness({ comment: true }, { UNDICI_USE_MILO: '1' });
+it('a run does not load what dist/ leaves out, even if the environment enables it', async () => {
+  const { loaded } = await runAndObserve({ comment: true }, { UNDICI_USE_MILO: '1' });
   expect(filesOf(loaded)).toHaveLength(2);
 });
 
-it('nothing but its output holds a process that has sent a message', async () => {
-  const { active } = await witness({ comment: false });
+it('only its output keeps a process alive after it has sent a message', async () => {
+  const { active } = await runAndObserve({ comment: false });
   expect(active.filter((name) => name !== 'PipeWrap')).toEqual([]);
 });
 
@@ -67,21 +67,21 @@ function filesOf(loaded: readonly string[]): readonly string[] {
   return loaded.filter((url) => url.startsWith('file:')).map((url) => basename(url));
 }
 
-interface Testimony {
+interface LoadedModules {
   readonly loaded: readonly string[];
   readonly active: readonly string[];
 }
 
-async function witness(
+async function runAndObserve(
   inputs: Scenario['with'],
   env: Readonly<Record<string, string>> = {},
-): Promise<Testimony> {
-  const folder = mkdtempSync(join(tmpdir(), 'witness-'));
+): Promise<LoadedModules> {
+  const folder = mkdtempSync(join(tmpdir(), 'observer-'));
   try {
-    const file = join(folder, 'testimony.json');
+    const file = join(folder, 'loaded.json');
     await using sim = await simulate({
       with: inputs ?? {},
-      step: { env: { ...env, WITNESS: file }, nodeArgs: ['--import', WITNESS] },
+      step: { env: { ...env, OBSERVER_FILE: file }, nodeArgs: ['--import', OBSERVER] },
     });
     const { outputs } = await sim.run();
     expect(outputs.result).toBe('sent');

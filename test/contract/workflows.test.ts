@@ -16,7 +16,7 @@ import {
 } from './workflows.ts';
 
 const REUSABLE = '.github/workflows/agent-command.yml';
-// It imports JSON without saying so, which bundlers take and Node refuses.
+// The parser imports JSON without an import attribute, which bundlers accept and Node refuses.
 registerHooks({
   resolve(name, context, next) {
     const found = next(name, context);
@@ -44,19 +44,19 @@ const steps = jobs.flatMap(({ name, job }) => (job.steps ?? []).map((step) => ({
 const ours = steps.filter(({ step }) => isThisAction(step));
 const calls = jobs.filter(({ job }) => job.uses !== undefined);
 
-describe('every workflow in files and documents', () => {
-  it.each(all)('$name is valid by actionlint', async ({ name, text }) => {
-    // Which does not know yet how a workflow names its own repository.
+describe('workflows in files and documents', () => {
+  it.each(all)('$name is valid for actionlint', async ({ name, text }) => {
+    // actionlint does not know `$/` yet, the repository of the workflow itself.
     const findings = await runLint(text.replaceAll('uses: $/', 'uses: ./'), name);
     expect(findings.map(({ line, message }) => `${line}: ${message}`)).toEqual([]);
   });
 
-  it.each(all)('$name is valid by GitHub’s own parser', ({ name, text }) => {
+  it.each(all)('$name is valid for GitHub’s own parser', ({ name, text }) => {
     const { context } = parseWorkflow({ name, content: text }, new NoOperationTraceWriter());
     expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
   });
 
-  it('what is wrong would be found', async () => {
+  it('an invalid one has errors', async () => {
     const wrong = 'on: push\njobs:\n  a:\n    runs-on: x\n    steps: [{ run: "${{ nothing }}" }]\n';
     const { context } = parseWorkflow(
       { name: 'wrong.yml', content: wrong },
@@ -66,7 +66,7 @@ describe('every workflow in files and documents', () => {
     expect(await runLint(wrong, 'wrong.yml')).not.toEqual([]);
   });
 
-  it.each(ours)('$name gives this action only inputs that it has', ({ step }) => {
+  it.each(ours)('$name sets only inputs that this action has', ({ step }) => {
     expect(Object.keys(action.inputs)).toEqual(
       expect.arrayContaining(Object.keys(step.with ?? {})),
     );
@@ -74,10 +74,10 @@ describe('every workflow in files and documents', () => {
   });
 });
 
-describe('every workflow in files', () => {
+describe('workflows in files', () => {
   const own = jobs.filter(({ name }) => /\.yml /.test(name));
 
-  it.each(own)('$name names its permissions', ({ workflow, job }) => {
+  it.each(own)('$name sets its permissions', ({ workflow, job }) => {
     expect(job.permissions ?? workflow.permissions).toBeDefined();
   });
 
@@ -85,20 +85,20 @@ describe('every workflow in files', () => {
     expect(job['timeout-minutes']).toBeDefined();
   });
 
-  // CI's audit (zizmor) asks for the pins and reads the comments, which no parser of YAML keeps.
+  // The audit in CI (zizmor) requires the pins, and reads the comments, which YAML parsers drop.
   const uses = all
     .filter(({ name }) => name.startsWith('.github/'))
     .flatMap(({ name, text }) =>
       [...text.matchAll(/^.*\buses: .*$/gm)].map(([line]) => ({ name, line: line.trim() })),
     );
   const PINNED = /^(- )?uses: [\w-]+\/[\w/-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/;
-  const EXCUSED = [
+  const ALLOWED = [
     /^(- )?uses: \.\/ # zizmor: ignore\[self-repository\] \S+ \S+/,
     RegExp(`^(- )?uses: ${ACTION}@v1 # zizmor: ignore\\[unpinned-uses\\] \\S+ \\S+`),
   ];
 
-  it.each(uses)('$name pins, or says why not: $line', ({ line }) => {
-    expect([PINNED, ...EXCUSED].some((form) => form.test(line))).toBe(true);
+  it.each(uses)('$name pins the action or explains why not: $line', ({ line }) => {
+    expect([PINNED, ...ALLOWED].some((form) => form.test(line))).toBe(true);
   });
 });
 
@@ -107,12 +107,12 @@ describe('the reusable workflow', () => {
   const { inputs, outputs, secrets } = on.workflow_call;
   const withs = Object.keys(jobs.agent.steps[0].with);
 
-  it('bears the names of the action', () => {
+  it('has the same inputs as the action', () => {
     const own = [...Object.keys(inputs), ...Object.keys(secrets)];
     expect(own.filter((name) => name !== 'runs-on').sort()).toEqual(withs.sort());
   });
 
-  it('passes on every output, but not the second name of one', () => {
+  it('passes on every output, except prLink', () => {
     const names = Object.keys(action.outputs).filter((name) => name !== 'prLink');
     expect(Object.keys(outputs).sort()).toEqual(names.sort());
     expect(jobs.agent.outputs).toEqual(
@@ -123,7 +123,7 @@ describe('the reusable workflow', () => {
     }
   });
 
-  it.each(calls)('is called as it is made by $name', ({ job }) => {
+  it.each(calls)('gets valid inputs and secrets from $name', ({ job }) => {
     expect(job.uses).toBe(`${ACTION}/${REUSABLE}@v1`);
     const required = Object.entries<{ required?: boolean }>(inputs).filter(
       ([, input]) => input.required === true,
@@ -134,7 +134,7 @@ describe('the reusable workflow', () => {
     expect(Object.keys(job.secrets ?? {})).toEqual(Object.keys(secrets));
   });
 
-  it('asks for no more than those who call it grant', () => {
+  it('needs only permissions that its callers grant', () => {
     expect(calls.length).toBeGreaterThan(0);
     for (const { job, workflow } of calls) {
       expect(job.permissions ?? workflow.permissions).toMatchObject(jobs.agent.permissions);
@@ -142,7 +142,7 @@ describe('the reusable workflow', () => {
   });
 });
 
-it('the one check of CI that counts waits for all others', () => {
+it('the required check of CI waits for all others', () => {
   const { jobs } = parse(read('.github/workflows/ci.yml'));
   expect([...jobs.all.needs, 'all'].sort()).toEqual(Object.keys(jobs).sort());
 });
@@ -157,14 +157,14 @@ describe('action.yml', () => {
     return context.errors.getErrors().map(({ message }) => message);
   };
 
-  it('is valid by GitHub’s own parser', () => {
+  it('is valid for GitHub’s own parser', () => {
     expect(errorsOf(read('action.yml'))).toEqual([]);
   });
 
   it.each([
     ['a job without a matrix', null],
-    ['a job with one', { os: 'linux', node: [20, 24], include: { 'a b': "it's" } }],
-  ])('gets the leg of %s by its default, as the simulated runner gives it', (_, matrix) => {
+    ['a job with a matrix', { os: 'linux', node: [20, 24], include: { 'a b': "it's" } }],
+  ])('sets matrix-leg in %s by its default, as the simulated runner does', (_, matrix) => {
     const [, expression = ''] =
       /^\$\{\{(.*)\}\}$/.exec(action.inputs['matrix-leg']?.default ?? '') ?? [];
     const leg = evaluate(expression, { matrix });
@@ -175,7 +175,7 @@ describe('action.yml', () => {
     ['an unknown key', 'author:', 'autor:'],
     ['an unknown runtime', 'node24', 'node23'],
     ['a broken expression', 'github.token', 'github.token('],
-  ])('would not be with %s', (_, right, wrong) => {
+  ])('is invalid with %s', (_, right, wrong) => {
     const broken = read('action.yml').replace(right, wrong);
     expect(broken).not.toBe(read('action.yml'));
     expect(errorsOf(broken)).not.toEqual([]);
@@ -185,13 +185,13 @@ describe('action.yml', () => {
 describe('commands in documents', () => {
   const scripts = Object.keys(JSON.parse(read('package.json')).scripts);
 
-  it.each(documents())('$name names npm scripts that exist', ({ text }) => {
+  it.each(documents())('$name uses npm scripts that exist', ({ text }) => {
     const named = [...text.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name]) => name);
     expect(scripts).toEqual(expect.arrayContaining(named));
   });
 
   it.runIf(HAS_POSIX_SHELL).each(blocks('sh', 'bash', 'console'))(
-    'those in $document, line $line, run',
+    'the block in $document, line $line, runs',
     ({ text }) => {
       for (const call of playShell(text.replaceAll(/^\$ /gm, ''))) {
         const [tool, word = '', script = ''] = call.split(' ');
@@ -207,22 +207,22 @@ describe('commands in documents', () => {
 
   it.runIf(HAS_POSIX_SHELL).each([
     ['a program', 'ls', 'ls: command not found'],
-    ['one that may fail', 'ls || true', 'ls: command not found'],
-    ['one in a function', 'list() { command ls; }; list', 'ls: command not found'],
-    ['one by its path', '/bin/ls', '/bin/ls: restricted'],
-    ['one from elsewhere', 'PATH=/bin; ls', 'PATH: readonly'],
-    ['one of the system', 'command -p ls', '-p: restricted'],
-    ['one in place of the shell', 'exec ls', 'exec: restricted'],
-    ['one of another shell', 'sh -c /bin/ls', 'sh: command not found'],
-    ['one for which there is no stand-in', 'sudo apt-get install jq', 'sudo: command not found'],
-    ['a file that is written', 'echo > /dev/null', '/dev/null: restricted'],
+    ['a program that may fail', 'ls || true', 'ls: command not found'],
+    ['a program in a function', 'list() { command ls; }; list', 'ls: command not found'],
+    ['a program by its path', '/bin/ls', '/bin/ls: restricted'],
+    ['a program of another PATH', 'PATH=/bin; ls', 'PATH: readonly'],
+    ['a program of the default PATH', 'command -p ls', '-p: restricted'],
+    ['a program instead of the shell', 'exec ls', 'exec: restricted'],
+    ['a program in another shell', 'sh -c /bin/ls', 'sh: command not found'],
+    ['a program without a stand-in', 'sudo apt-get install jq', 'sudo: command not found'],
+    ['a write to a file', 'echo > /dev/null', '/dev/null: restricted'],
     ['a signal', 'kill -0 $$', 'kill: command not found'],
-    ['a repository elsewhere', 'git clone https://127.0.0.1:1/', "'https' not allowed"],
-  ])('%s would not run for real', (_, command, refusal) => {
+    ['a remote repository', 'git clone https://127.0.0.1:1/', "'https' not allowed"],
+  ])('%s does not really run', (_, command, refusal) => {
     expect(() => playShell(command)).toThrow(refusal);
   });
 
-  it.runIf(HAS_POSIX_SHELL)('a function does not hide what it calls', () => {
+  it.runIf(HAS_POSIX_SHELL)('a call in a function is recorded', () => {
     expect(playShell('apt-get() { command apt-get "$@"; }; apt-get install jq')).toEqual([
       'apt-get install jq',
     ]);

@@ -1,5 +1,5 @@
-// Every workflow that this repository shows or runs: files as they stand, and the blocks of YAML in
-// its Markdown, of which those that are parts of a workflow get the rest of one.
+// Every workflow that this repository shows or runs: the files, and the YAML blocks in its Markdown. A
+// block with only a part of a workflow is completed.
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export interface Block {
 }
 
 export interface Source {
-  /** For people. */
+  /** The path, and for a block the line. */
   readonly name: string;
   readonly text: string;
 }
@@ -65,7 +65,7 @@ export function documents(): readonly Source[] {
   return files(DOCUMENTS);
 }
 
-/** The fenced blocks in the documents for people. */
+/** The fenced blocks in the documents. */
 export function blocks(...languages: readonly string[]): readonly Block[] {
   return documents()
     .flatMap(({ name, text }) => blocksOf(name, text))
@@ -80,7 +80,7 @@ function blocksOf(document: string, markdown: string): readonly Block[] {
   });
 }
 
-/** Those of the documents, completed; files in `examples/` and `.github/workflows/` as they are. */
+/** The workflows in documents, completed, and those in `examples/` and `.github/workflows/`. */
 export function workflows(): readonly Source[] {
   const shown = blocks('yaml', 'yml').map(({ document, line, text }) => ({
     name: `${document}:${line}`,
@@ -89,7 +89,7 @@ export function workflows(): readonly Source[] {
   return [...files('examples/*.yml'), ...files('.github/workflows/*.yml'), ...shown];
 }
 
-/** A list is steps; a step may also stand alone. */
+/** A list contains steps. A single step is also allowed. */
 function complete(text: string): string {
   const given: unknown = parse(text);
   if (Array.isArray(given)) return stringify(workflowOf(given));

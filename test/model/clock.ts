@@ -1,25 +1,26 @@
 import type { Clock } from '../../src/clock.ts';
 
 /**
- * Time that stands still while anything works and jumps to the next timer when all wait. The process
- * starts at 0; `seen` is the same time as the product counts it, since 1970.
+ * Time that does not pass while code runs, and jumps to the next timer when everything waits. The process
+ * starts at 0; `seen` is the same time as the action counts it, since 1970.
  */
 export interface VirtualClock {
   readonly seen: Clock;
   now(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** Calls back in `ms`, and returns what calls that off. */
+  /** Calls back after `ms`, and returns a function that cancels this. */
   after(ms: number, callback: () => void): () => void;
-  /** Timers that nobody has called off and that have not fired. */
+  /** How many timers have neither fired nor been cancelled. */
   pending(): number;
   /**
-   * Lets time pass until the work is done, but not while something is busy that takes real time; how
-   * often that was asked since time passed is told. It is an error if nothing can bring it on.
+   * Lets time pass until the work is done, but not while `isBusy` returns true, for work that takes real
+   * time. `isBusy` gets the number of its calls since time last passed. Throws if the work is not done
+   * but no timer is left.
    */
-  drive<T>(work: Promise<T>, isBusy?: (asked: number) => boolean): Promise<T>;
+  drive<T>(work: Promise<T>, isBusy?: (calls: number) => boolean): Promise<T>;
 }
 
-/** A `sleep` by something that calls back after some milliseconds, and returns what calls that off. */
+/** A `sleep` that uses `after`. */
 export function sleepBy(after: VirtualClock['after']): VirtualClock['sleep'] {
   return (ms, signal) =>
     new Promise((resolve, reject) => {
@@ -28,10 +29,10 @@ export function sleepBy(after: VirtualClock['after']): VirtualClock['sleep'] {
         return;
       }
       const stop = (): void => {
-        callOff();
+        cancelTimer();
         reject(signal.reason);
       };
-      const callOff = after(ms, () => {
+      const cancelTimer = after(ms, () => {
         signal.removeEventListener('abort', stop);
         resolve();
       });
@@ -44,10 +45,10 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Milliseconds. Each look at the clock takes a moment, as it does on a real machine. */
-const MOMENT = 0.001;
-/** More timers than any sequence needs: beyond them the work is going round in circles. */
-const MOST_JUMPS = 50_000;
+/** Milliseconds that each call of `now` takes, as on a real machine. */
+const CALL_MS = 0.001;
+/** More than any sequence needs: after so many jumps, the work is in an infinite loop. */
+const MAX_JUMPS = 50_000;
 export const EPOCH = Date.UTC(2026, 10, 21, 12);
 
 export function virtualClock(startsAt: number): VirtualClock {
@@ -55,7 +56,7 @@ export function virtualClock(startsAt: number): VirtualClock {
   let time = startsAt;
 
   function after(ms: number, callback: () => void): () => void {
-    // Node cuts off the fraction of a millisecond, and never waits for less than one.
+    // Node truncates to whole milliseconds, and waits for at least one.
     const timer = { due: time + Math.max(1, Math.trunc(ms)), callback };
     timers.push(timer);
     return () => remove(timer);
@@ -71,14 +72,14 @@ export function virtualClock(startsAt: number): VirtualClock {
       (first, timer) => (first === undefined || timer.due < first.due ? timer : first),
       undefined,
     );
-    if (next === undefined) throw new Error('The work is not done, but waits for nothing.');
+    if (next === undefined) throw new Error('The work is not done, but no timer is left.');
     remove(next);
     time = Math.max(time, next.due);
     next.callback();
   }
 
   function now(): number {
-    time += MOMENT;
+    time += CALL_MS;
     return time;
   }
 
@@ -96,20 +97,20 @@ export function virtualClock(startsAt: number): VirtualClock {
         done = true;
       };
       work.then(finish, finish);
-      for (let jumps = 0; jumps < MOST_JUMPS; jumps++) {
-        await everybodyWaits();
-        for (let asked = 0; !done && isBusy(asked); asked++) {
+      for (let jumps = 0; jumps < MAX_JUMPS; jumps++) {
+        await waitUntilIdle();
+        for (let calls = 0; !done && isBusy(calls); calls++) {
           await new Promise((resolve) => setTimeout(resolve, 1));
         }
         if (done) return work;
         jump();
       }
-      throw new Error('The work does not come to an end.');
+      throw new Error('The work does not end.');
     },
   };
 }
 
-/** All that can go on without time goes on before the next turn of the event loop. */
-function everybodyWaits(): Promise<void> {
+/** Everything that does not wait for time runs before the next turn of the event loop. */
+function waitUntilIdle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -27,45 +27,47 @@ import {
 import type { Post, Span, Step } from './service.ts';
 
 const FLEETS = Number(process.env.MODEL_SEQUENCES ?? 3000);
-const MOST_JOBS = 8;
-const MOST_UNDER_WAY = 4;
+const MAX_JOBS = 8;
+const MAX_OPEN = 4;
 
-/** A message that the service refused because of its limit, so that no other is let out. */
+/** A message that the API refused because of its rate limit, so that the run sends no other one. */
 interface Stop {
   readonly run: Run;
   readonly at: number;
-  /** Milliseconds that the service asked to be left alone, or null. */
-  readonly askedMs: number | null;
+  /** The milliseconds of Retry-After, or null. */
+  readonly retryAfterMs: number | null;
 }
 
-/** What must be true of all jobs of a run together. */
+/** What is true of all jobs of a run together. */
 const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null) => boolean>> = {
-  'as many are accepted as are said to be sent, and of the unknown ones those that were': (runs) =>
+  'the API accepts as many messages as are reported as sent, plus some of the unknown ones': (
+    runs,
+  ) =>
     total(runs, accepted) ===
     total(runs, (run) => {
       const { delivery } = run.result;
       return delivery === 'sent' || (delivery === 'unknown' && accepted(run) === 1) ? 1 : 0;
     }),
-  'a few messages, and polls before them, are under way at a time': (runs) =>
-    mostAtOnce(runs.flatMap(turnsOf)) <= MOST_UNDER_WAY,
-  'those that begin with a poll begin in the order in which they were asked for': (runs) => {
+  [`at most ${MAX_OPEN} messages, with the polls before them, are open at a time`]: (runs) =>
+    maxAtOnce(runs.flatMap(turnsOf)) <= MAX_OPEN,
+  'jobs that begin with a poll begin in the order of job-id': (runs) => {
     const begun = runs.filter((run) => inTurn(run) && !run.scenario.isKnown);
     const times = begun.flatMap(({ service }) => service.polls[0]?.startedAt ?? []);
     return times.every((at, index) => index === 0 || at > (times[index - 1] ?? 0));
   },
-  'after a 429 that cannot be waited out no POST begins': (runs, stop) =>
+  'no POST begins after a 429 with too long a wait': (runs, stop) =>
     stop === null ||
     runs.every(({ service }) => service.posts.every(({ startedAt }) => startedAt < stop.at)),
-  'just the job that got it is an error because of it': (runs, stop) => {
-    const because = runs.filter(
+  'only the job that got this 429 has the result error because of it': (runs, stop) => {
+    const errors = runs.filter(
       ({ result }) =>
         result.result === 'error' && result.reason.includes('answered 429 to the message'),
     );
-    return because.length === (stop === null ? 0 : 1) && because[0] === stop?.run;
+    return errors.length === (stop === null ? 0 : 1) && errors[0] === stop?.run;
   },
-  'the jobs that are unsent then are skipped': (runs, stop) =>
+  'the remaining jobs are skipped after this 429': (runs, stop) =>
     stop === null || unsentAt(stop.at, runs, stop.run).every((run) => isSkipped(run, stop)),
-  'whoever is not sent because of it says so, and when to try again': (runs, stop) =>
+  'the reason of a skipped job names the 429 and when to try again': (runs, stop) =>
     runs.every((run) => {
       const { result, reason } = run.result;
       if (result !== 'skipped' && run !== stop?.run) return true;
@@ -73,11 +75,11 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
       if (isUnwanted(run)) return / is (\w+|in an unknown status), and only-when is /.test(reason);
       return stop !== null && namesStop(run, stop);
     }),
-  'what is unsent at the cancel is cancelled': (runs) =>
+  'a job without a message is cancelled when the run is cancelled': (runs) =>
     runs
       .filter((run) => inTurn(run) && run.cancelledAt !== null && run.endedAt > run.cancelledAt)
       .every((run) => run.result.delivery !== 'not-sent' || run.result.result === 'cancelled'),
-  'what is unsent at the deadline is timed out': (runs) =>
+  'a job without a message times out at the deadline': (runs) =>
     runs.every((run) => {
       const deadline = run.scenario.order.timeoutMs;
       const isOver = run.endedAt >= Math.max(deadline, run.scenario.startsAt);
@@ -88,13 +90,13 @@ const PROMISES: Readonly<Record<string, (runs: readonly Run[], stop: Stop | null
         (run.result.result === 'cancelled' && (run.cancelledAt ?? Infinity) <= run.endedAt)
       );
     }),
-  'together they make complete outputs': (runs) =>
+  'all jobs together have complete outputs': (runs) =>
     makeCompleteOutputs(runs.map(({ state }) => state)),
-  'where nothing goes wrong, the end of each turn is found': (runs, stop) =>
+  'finds the end of each turn if nothing fails': (runs, stop) =>
     stop !== null || runs.every((run) => findsTheEnd(run, runs.length * SLOWEST_TURN_MS)),
 };
 
-/** Milliseconds that a poll and a message may take if both are slow, but nothing is wrong. */
+/** Milliseconds that a poll and a message may take if both are slow but do not fail. */
 const SLOWEST_TURN_MS = 80_000;
 
 function accepted({ scenario, service }: Run): number {
@@ -105,7 +107,7 @@ function total(runs: readonly Run[], count: (run: Run) => number): number {
   return runs.reduce((sum, run) => sum + count(run), 0);
 }
 
-/** Whether the job must wait for its turn: to send, or to poll only once. */
+/** Whether the job uses the queue: to send, or to poll only once. */
 function inTurn({ scenario: { isReadOnly, earlier, order } }: Run): boolean {
   return isReadOnly ? !order.wait : earlier === null;
 }
@@ -114,7 +116,7 @@ function requestsOf({ service }: Run): readonly Span[] {
   return [...service.polls, ...service.posts];
 }
 
-/** The messages, and the polls before the last of them. */
+/** The messages, and the polls before the last message. */
 function turnsOf(run: Run): readonly Span[] {
   const { polls, posts } = run.service;
   if (!inTurn(run)) return [];
@@ -122,7 +124,7 @@ function turnsOf(run: Run): readonly Span[] {
   return [...polls.filter(({ startedAt }) => startedAt < last), ...posts];
 }
 
-function mostAtOnce(spans: readonly Span[]): number {
+function maxAtOnce(spans: readonly Span[]): number {
   const counts = spans.map(({ startedAt }) => spans.filter((span) => isIn(startedAt, span)).length);
   return Math.max(0, ...counts);
 }
@@ -131,27 +133,28 @@ function isIn(at: number, { startedAt, endedAt }: Span): boolean {
   return startedAt <= at && at < endedAt;
 }
 
-/** Whether a span is under way at about that time. */
+/** Whether a span includes that time, with some tolerance. */
 function isDuring(at: number, spans: readonly Span[]): boolean {
   return spans.some(
     ({ startedAt, endedAt }) => startedAt <= at + SLACK_MS && at - SLACK_MS < endedAt,
   );
 }
 
-/** Who waited to send: before the turn, before or between the attempts. */
-function unsentAt(at: number, runs: readonly Run[], but: Run): readonly Run[] {
+/** The other jobs that had not sent their message: still in the queue, or before or between POSTs. */
+function unsentAt(at: number, runs: readonly Run[], except: Run): readonly Run[] {
   return runs.filter(
-    (run) => run !== but && inTurn(run) && run.result.delivery === 'not-sent' && run.endedAt >= at,
+    (run) =>
+      run !== except && inTurn(run) && run.result.delivery === 'not-sent' && run.endedAt >= at,
   );
 }
 
-/** At once, unless something is under way that has to end first, and then may end otherwise. */
+/** Skipped at once, unless a request is open. That ends first, and may have another result. */
 function isSkipped(run: Run, stop: Stop): boolean {
   const { result } = run.result;
   const { polls, posts } = run.service;
-  const underWay = [...polls, ...posts, ...(run.announcement === null ? [] : [run.announcement])];
-  if (!underWay.some((span) => isIn(stop.at, span))) {
-    // Two seconds before the deadline no message goes out any more, whatever stops it first.
+  const open = [...polls, ...posts, ...(run.announcement === null ? [] : [run.announcement])];
+  if (!open.some((span) => isIn(stop.at, span))) {
+    // Within two seconds before the deadline, no message is sent anyway.
     const isLate = stop.at >= run.scenario.order.timeoutMs - 2000 - SLACK_MS;
     const isEnd = result === 'skipped' || (isLate && result === 'timed-out');
     return isEnd && run.endedAt <= stop.at + SLACK_MS;
@@ -164,17 +167,17 @@ function isSkipped(run: Run, stop: Stop): boolean {
   );
 }
 
-function namesStop({ result: { reason } }: Run, { run, at, askedMs }: Stop): boolean {
+function namesStop({ result: { reason } }: Run, { run, at, retryAfterMs }: Stop): boolean {
   const [, time = ''] = /try again after (\S+) \(UTC\)\.$/.exec(reason) ?? [];
   const isNamed = reason.includes(` to job ${run.result.jobId}`);
-  return askedMs === null
+  return retryAfterMs === null
     ? isNamed && reason.endsWith('try again later.')
-    : isNamed && Math.abs(Date.parse(time) - (EPOCH + at + askedMs)) <= 1000 + SLACK_MS;
+    : isNamed && Math.abs(Date.parse(time) - (EPOCH + at + retryAfterMs)) <= 1000 + SLACK_MS;
 }
 
 /**
- * The first 429 that cannot be waited out. Nobody can say whether one can if the wait would be
- * over just at the deadline, and nobody tries any more if the cancel comes with the answer.
+ * The first 429 with too long a wait. It is too close to call if the wait would end just at the deadline,
+ * or if the run is cancelled as the response arrives.
  */
 function firstStop(runs: readonly Run[]): Stop | null | 'too close to call' {
   const stops = runs.flatMap((run) => {
@@ -187,10 +190,12 @@ function firstStop(runs: readonly Run[]): Stop | null | 'too close to call' {
   const [first] = stops.sort((one, other) => one.post.endedAt - other.post.endedAt);
   if (first === undefined) return null;
   const { run, post, wait } = first;
-  return wait === 'no' ? { run, at: post.endedAt, askedMs: askedMsOf(post) } : 'too close to call';
+  return wait === 'no'
+    ? { run, at: post.endedAt, retryAfterMs: retryAfterMsOf(post) }
+    : 'too close to call';
 }
 
-function askedMsOf({ retryAfter }: Post): number | null {
+function retryAfterMsOf({ retryAfter }: Post): number | null {
   const waits = retryAfter.filter((value) => /^\d+$/.test(value)).map((value) => 1000 * +value);
   return waits.length === 0 ? null : Math.max(...waits);
 }
@@ -201,7 +206,7 @@ function canWait(post: Post, before: number, run: Run): 'yes' | 'no' | 'too clos
   const sinceCancelMs = post.endedAt - (run.cancelledAt ?? Number.NEGATIVE_INFINITY);
   if (Math.abs(sinceCancelMs) <= SLACK_MS) return 'too close to call';
   if (before >= 2) return 'no';
-  const pauseMs = askedMsOf(post) ?? 15_000 * 2 ** before;
+  const pauseMs = retryAfterMsOf(post) ?? 15_000 * 2 ** before;
   const remainingMs = run.scenario.order.timeoutMs - post.endedAt;
   if (pauseMs > LONGEST_WAIT_MS) return 'no';
   if (Math.abs(pauseMs - remainingMs) <= SLACK_MS) return 'too close to call';
@@ -218,7 +223,7 @@ const tooMany: fc.Arbitrary<Step> = fc
     fault: { kind: 'status', status: 429, retryAfter, text: 'too many' },
   }));
 
-/** Now and then the service has had enough, and mostly it is well. */
+/** Mostly without faults, and sometimes with a rate limit. */
 const posts: fc.Arbitrary<Script> = fc.oneof(
   { weight: 5, arbitrary: script(9, fc.array(step, { minLength: 1, maxLength: 4 })) },
   { weight: 1, arbitrary: script(0, fc.array(tooMany, { minLength: 1, maxLength: 3 })) },
@@ -238,14 +243,14 @@ const toSend: fc.Arbitrary<Part> = fc
     return earlier === null ? first : after(first, earlier, isLongOver);
   });
 
-/** What a job without a message resumes is a message that was sent. */
+/** A read-only job can only resume a message that was sent. */
 const toPoll: fc.Arbitrary<Part> = toSend.map((part) => ({
   ...part,
   isReadOnly: true,
   earlier: part.earlier && { ...part.earlier, delivery: 'sent', wasAccepted: true },
 }));
 
-/** With shorter waits than a job alone, for the polls of all of them add up. */
+/** Shorter timeouts than for one job, because the polls of all jobs take time. */
 const fleetOrder = fc
   .record({
     order,
@@ -263,7 +268,7 @@ function fleetOf(part: fc.Arbitrary<Part>, onlyWhen: fc.Arbitrary<Fleet['onlyWhe
       order: fleetOrder,
       surroundings,
       onlyWhen,
-      parts: fc.array(part, { minLength: 1, maxLength: MOST_JOBS, size: 'max' }),
+      parts: fc.array(part, { minLength: 1, maxLength: MAX_JOBS, size: 'max' }),
     })
     .map(
       ({ surroundings, parts, ...rest }): Fleet => ({
@@ -281,7 +286,7 @@ const fleets = fc.oneof(
 );
 
 const endings = new Map<string, number>();
-const count = { fleets: 0, jobs: 0, stopped: 0, unclear: 0, mostAtOnce: 0 };
+const count = { fleets: 0, jobs: 0, stopped: 0, unclear: 0, maxAtOnce: 0 };
 
 it(
   `keeps every promise in ${FLEETS} random fleets`,
@@ -292,7 +297,7 @@ it(
         const stop = firstStop(runs);
         count.fleets += 1;
         count.jobs += runs.length;
-        count.mostAtOnce = Math.max(count.mostAtOnce, mostAtOnce(runs.flatMap(turnsOf)));
+        count.maxAtOnce = Math.max(count.maxAtOnce, maxAtOnce(runs.flatMap(turnsOf)));
         for (const { result } of runs) {
           const ending = `${result.result}/${result.delivery}`;
           endings.set(ending, (endings.get(ending) ?? 0) + 1);
@@ -304,13 +309,13 @@ it(
           return;
         }
         if (stop !== null) count.stopped += 1;
-        const broken = Object.entries(PROMISES).filter(([, holds]) => !holds(runs, stop));
+        const broken = Object.entries(PROMISES).filter(([, isKept]) => !isKept(runs, stop));
         expect(broken.map(([promise]) => promise)).toEqual([]);
       }),
       { numRuns: FLEETS },
     );
-    // Otherwise the promise of how many go at a time would be none.
-    expect(count.mostAtOnce).toBe(MOST_UNDER_WAY);
+    // Otherwise the promise about open messages would not be tested.
+    expect(count.maxAtOnce).toBe(MAX_OPEN);
   },
   60_000 + FLEETS * 40,
 );
@@ -320,7 +325,7 @@ afterAll(() => {
     .sort(([, a], [, b]) => b - a)
     .map(([name, count]) => `${name} ${count}`);
   console.info(
-    `The model ran through ${count.fleets} fleets of ${count.jobs} jobs, ${count.stopped} of them ` +
-      `stopped by a 429 (${count.unclear} too close to call): ${spread.join(', ')}.`,
+    `The model simulated ${count.fleets} fleets with ${count.jobs} jobs. A 429 stopped ${count.stopped} ` +
+      `fleets (${count.unclear} too close to call): ${spread.join(', ')}.`,
   );
 });

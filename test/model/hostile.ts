@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What means something to the runner, to Markdown, to HTML or to a reader's eye. */
+/** Texts with a meaning in the runner, Markdown or HTML, or that mislead readers. */
 const TOKENS = [
   ...[
     '::',
@@ -79,12 +79,12 @@ const TOKENS = [
   ],
 ];
 
-/** Any but a surrogate. fast-check's own strings of them take a second before the first is drawn. */
+/** Any except a surrogate. fast-check's own arbitrary takes a second before the first value. */
 const codePoint = fc
   .nat({ max: 0x10ffff - 0x800 })
   .map((code) => (code < 0xd800 ? code : code + 0x800));
 
-/** Text that tries to be more than text. */
+/** Text that attempts to be a command, markup or a link. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 4,

@@ -27,7 +27,7 @@ const secondAttempt: fc.Arbitrary<Scenario> = fc
     ...after(scenario, earlier, isLongOver),
   }));
 
-/** Only time is against it: the turn before ends, ours is slow to begin, and so are the answers. */
+/** Nothing fails, but all is slow: the end of the earlier turn, the start of ours, and the responses. */
 const slowScenario: fc.Arbitrary<Scenario> = fc
   .record({
     scenario: anyScenario,
@@ -81,5 +81,5 @@ afterAll(() => {
   const spread = [...endings]
     .sort(([, a], [, b]) => b - a)
     .map(([name, count]) => `${name} ${count}`);
-  console.info(`The model ran through ${sequences} sequences: ${spread.join(', ')}.`);
+  console.info(`The model simulated ${sequences} sequences: ${spread.join(', ')}.`);
 });

@@ -23,11 +23,11 @@ const RUNS = { numRuns: Number(process.env.MODEL_RUNS ?? 1000) };
 
 const same = (text: string): string => text;
 
-/** As GitHub does, but for its sanitiser, which would hide what got through. */
+/** As GitHub renders it, but without its sanitizer, which would hide problems. */
 const AS_GITHUB = { extensions: [gfm()], htmlExtensions: [gfmHtml()], allowDangerousHtml: true };
 const render = (markdown: string): string => micromark(markdown, AS_GITHUB);
 
-/** Holds for every drawn text; the draw that breaks it is printed, shrunk. */
+/** Checks many random values. If the check fails for one, fast-check shrinks and prints it. */
 function always<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void {
   fc.assert(fc.property(arbitrary, check), RUNS);
 }
@@ -55,11 +55,11 @@ describe('Retry-After', () => {
     max: new Date('9999-12-31T23:59:59Z'),
     noInvalidDate: true,
   });
-  /** Whole seconds: HTTP dates have no more. */
+  /** HTTP dates have whole seconds. */
   const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
   const two = (most: number) =>
     fc.nat({ max: most }).map((number) => String(number).padStart(2, '0'));
-  /** Looks like an HTTP date, and may name a moment that does not exist. */
+  /** The parts of an HTTP date that may not exist. */
   const dateParts = fc.record({
     weekday: fc.constantFrom('Mon', 'Tue', 'Sun', 'mon', 'Xyz'),
     day: two(33),
@@ -70,20 +70,20 @@ describe('Retry-After', () => {
     ),
     hour: two(25),
     minute: two(65),
-    // A leap second may be taken for the next one, or for none.
+    // A leap second can be read as the next second, or as invalid.
     second: two(65).filter((second) => second !== '60'),
     zone: fc.constantFrom('GMT', 'GMT', 'UTC', '+0000', 'gmt', ''),
   });
 
-  it('takes digits for seconds, however many', () => {
+  it('reads digits as seconds, however many there are', () => {
     always(digits, (text) => {
-      // A date beyond what Date can hold only has to be far away.
+      // If Date cannot represent the time, it only has to be far away.
       const expected = Math.min(Number(text) * 1000, 9e14);
       expect(Math.min(waitFor([text]) ?? -1, 9e14)).toBe(expected);
     });
   });
 
-  it('measures a date against the Date of the answer, or else against now', () => {
+  it('compares a date with the Date header of the response, or else with the current time', () => {
     always(fc.tuple(moment, moment), ([at, sent]) => {
       const wait = (from: Date) => Math.max(0, seconds(at) - seconds(from)) * 1000;
       expect(waitFor([at.toUTCString()], sent.toUTCString())).toBe(wait(sent));
@@ -107,7 +107,7 @@ describe('Retry-After', () => {
     });
   });
 
-  it('takes the largest of several, and nothing of what is neither', () => {
+  it('uses the largest of several values, and ignores invalid ones', () => {
     const junk = fc.oneof(
       hostileText,
       fc.constantFrom('-1', '+1', '1.5', '1e3', '0x10', ' ', '', 'Infinity', '１２', '1, 3', '1s'),
@@ -125,7 +125,7 @@ describe('Retry-After', () => {
   });
 });
 
-describe('the bodies of the service', () => {
+describe('the response body of the API', () => {
   const FIELDS = ['id', 'status', 'prLink', 'model', 'source', 'createdAt', 'archivedAt'];
   const value = fc.oneof(
     fc.jsonValue(),
@@ -141,7 +141,7 @@ describe('the bodies of the service', () => {
     'constructor',
     'prototype',
   );
-  /** Written out by hand, so that a key like `__proto__` is one. */
+  /** Not by JSON.stringify of an object, so that `__proto__` can be a key. */
   const object = fc.array(fc.tuple(key, value), { maxLength: 10 }).map((pairs) => {
     const fields = pairs.map(([name, field]) => `${JSON.stringify(name)}:${JSON.stringify(field)}`);
     return `{"id":"job-1"${fields.map((field) => `,${field}`).join('')}}`;
@@ -159,12 +159,12 @@ describe('the bodies of the service', () => {
     return field === null || (typeof field === 'string' && field.length <= 4096);
   }
 
-  it('make a record whose fields are what they must be, or none', () => {
+  it('becomes a record with valid fields, or a problem', () => {
     always(body, (text) => {
       const read = readRecord(text, same, SERVER_URL);
       expect(({} as { x?: unknown }).x).toBeUndefined();
       if (read.kind === 'problem') {
-        // It quotes nothing of the body.
+        // The problem does not quote the body.
         expect(read.problem).toMatch(
           /^(an empty body|invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/,
         );
@@ -181,8 +181,8 @@ describe('the bodies of the service', () => {
     });
   });
 
-  it('keep what a valid record holds', () => {
-    // No field is drawn longer than a time or a link may be.
+  it('keeps the values of a valid record', () => {
+    // No field is longer than its limit.
     const upTo = (limit: number) => fc.option(hostileText.map((text) => text.slice(0, limit)));
     const record = fc.record({
       id: hostileText,
@@ -201,7 +201,7 @@ describe('the bodies of the service', () => {
     });
   });
 
-  it('give a sentence of refusal as it stands, or none', () => {
+  it('provides the texts of an error unchanged, or none', () => {
     always(
       fc.oneof(
         body,
@@ -212,9 +212,9 @@ describe('the bodies of the service', () => {
         expect(readRefusal(text, same).every((part) => typeof part === 'string')).toBe(true);
       },
     );
-    always(hostileText, (said) => {
-      const body = JSON.stringify({ error: said, details: [said] });
-      expect(readRefusal(body, same)).toEqual(said === '' ? [] : [said, said]);
+    always(hostileText, (text) => {
+      const body = JSON.stringify({ error: text, details: [text] });
+      expect(readRefusal(body, same)).toEqual(text === '' ? [] : [text, text]);
     });
   });
 });
@@ -285,22 +285,22 @@ describe('a pull request link', () => {
         })
         .map((parts) => `${parts.scheme}${parts.host}${parts.path}${parts.rest}`),
     },
-    // fast-check's own URLs take a second before the first is drawn.
+    // fast-check's own arbitrary takes a second before the first URL.
     fc.stringMatching(
       /^https?:\/\/[a-z\d]{1,8}(\.[a-z]{2,6}){1,2}(\/([\w.~!$&'()*+,;=:@-]|%[\dA-F]{2}){0,9}){0,5}$/,
     ),
     hostileText,
   );
-  const places = fc.record({ link: url, serverUrl: url, repository: fc.option(url) });
-  /** The same host in each place, as a service would have it that wants its link to pass. */
+  const anyLinks = fc.record({ link: url, serverUrl: url, repository: fc.option(url) });
+  /** The same host everywhere, as in a link that is crafted to be accepted. */
   const sameHost = fc.tuple(host, path, path).map(([name, one, other]) => ({
     link: `https://${name}${one}`,
     serverUrl: 'https://github.com',
     repository: `https://${name}${other}`,
   }));
 
-  it('is https to a pull request on a known code host, and nothing else', () => {
-    always(fc.oneof(places, sameHost), ({ link, serverUrl, repository }) => {
+  it('is accepted only if it is https to a pull request on a known code host', () => {
+    always(fc.oneof(anyLinks, sameHost), ({ link, serverUrl, repository }) => {
       const checked = checkPrLink(link, [serverUrl, repository ?? '']);
       if (checked.kind !== 'ok' || checked.value === null) return;
       expect(checked.value).not.toMatch(/[()<>[\]\s"'`{}|\\^$;&*!?#\p{C}]/u);
@@ -308,14 +308,14 @@ describe('a pull request link', () => {
       expect(found.href).toBe(checked.value);
       expect(found.protocol).toBe('https:');
       expect(found.username + found.password + found.search + found.hash).toBe('');
-      const known = [serverUrl, repository ?? ''].flatMap((place) => URL.parse(place)?.host ?? []);
+      const known = [serverUrl, repository ?? ''].flatMap((known) => URL.parse(known)?.host ?? []);
       expect([...HOSTS.slice(0, 3), ...known]).toContain(found.host);
       expect(found.pathname).toMatch(/\/(pull|-\/merge_requests|pull-requests)\/[1-9]\d{0,9}$/i);
       expect(found.pathname).not.toMatch(/\/\.+(\/|$)/);
     });
   });
 
-  it('passes as it stands where it is plain', () => {
+  it('is kept unchanged if it is plain', () => {
     const name = fc.stringMatching(/^[\w-][\w.-]{0,20}$/);
     always(fc.tuple(name, name, fc.integer({ min: 1, max: 2 ** 31 })), ([owner, repo, number]) => {
       const link = `https://github.com/${owner}/${repo}/pull/${number}`;
@@ -325,7 +325,7 @@ describe('a pull request link', () => {
   });
 });
 
-describe('what a comment remembers', () => {
+describe('the data of a comment', () => {
   const text = fc.option(hostileText);
   const EPOCH = Date.UTC(2026, 10, 21);
   const time = fc.integer({ min: EPOCH, max: Date.UTC(2099) });
@@ -344,7 +344,7 @@ describe('what a comment remembers', () => {
     confirmed: fc.option(fc.boolean()),
     prLinkChange: fc.constantFrom('created', 'updated', 'none'),
     reason: fc.array(hostileText, { maxLength: 4 }),
-    // Times count from the first beginning of a turn.
+    // Times count from the earliest possible start of a turn.
     startedAt: fc.constant(EPOCH),
     sentAt: fc.option(time),
     endedAt: fc.option(time),
@@ -356,11 +356,11 @@ describe('what a comment remembers', () => {
     finalSince: fc.constant(null),
     seenAt: fc.constant(0),
   });
-  /** Of what is under way no end is written down. */
+  /** A turn that has not ended has no result. */
   const turn: fc.Arbitrary<Turn> = written.map((one) =>
     one.endedAt === null ? { ...one, result: 'error', reason: [] } : one,
   );
-  /** Of each turn one copy counts, and the newest turn comes first. */
+  /** One copy of each turn, the newest first. */
   const inOrder = ({ id, record, turns }: LedgerJob): LedgerJob => toLedgerJob(id, record, turns);
   const job: fc.Arbitrary<LedgerJob> = fc
     .record<LedgerJob>({
@@ -382,15 +382,15 @@ describe('what a comment remembers', () => {
   });
   const none: CommentData = 'none';
 
-  it('comes back as it was put in, whatever people see', () => {
-    always(fc.tuple(ledger, hostileText, hostileText), ([put, project, visible]) => {
-      const body = composeText(project, put, () => visible);
-      expect(readText(body, project)).toEqual(put);
+  it('is read as it was written, whatever the visible text is', () => {
+    always(fc.tuple(ledger, hostileText, hostileText), ([saved, project, visible]) => {
+      const body = composeText(project, saved, () => visible);
+      expect(readText(body, project)).toEqual(saved);
       expect(readText(body, `${project}x`)).toEqual(none);
     });
   });
 
-  it('is read out of no text that is not one', () => {
+  it('is not found in any other text', () => {
     always(hostileText, (body) => {
       expect(readText(body, 'proj-1')).toEqual(none);
       for (const like of [body, `data 1 ${body}`, `data 1 0123456789abcdef ${body}`]) {
@@ -399,20 +399,20 @@ describe('what a comment remembers', () => {
     });
   });
 
-  it('is all of it or nothing when it was tampered with', () => {
+  it('is read completely or not at all if someone changed it', () => {
     const cut = fc.tuple(ledger, fc.nat(), fc.nat({ max: 5 }), hostileText);
-    always(cut, ([put, where, count, inserted]) => {
-      const body = composeText('proj-1', put, () => 'What people see.');
-      const at = where % body.length;
+    always(cut, ([saved, offset, count, inserted]) => {
+      const body = composeText('proj-1', saved, () => 'The visible text.');
+      const at = offset % body.length;
       const changed = body.slice(0, at) + inserted + body.slice(at + count);
       const read = readText(changed, 'proj-1');
-      if (typeof read !== 'string') expect(read).toEqual(put);
+      if (typeof read !== 'string') expect(read).toEqual(saved);
     });
   });
 });
 
 describe('the log', () => {
-  it('obeys nothing of a text that was escaped', () => {
+  it('contains no command in escaped text', () => {
     always(hostileText, (text) => {
       const shown = escapeCommands(text);
       expect(parseCommands(shown)).toEqual([]);
@@ -421,7 +421,7 @@ describe('the log', () => {
     });
   });
 
-  it('shows plain text as it stands', () => {
+  it('shows plain text unchanged', () => {
     always(fc.stringMatching(/^[\w .,;"'()/#-]{0,60}$/), (text) => {
       expect(escapeCommands(text)).toBe(text);
     });
@@ -429,7 +429,7 @@ describe('the log', () => {
 });
 
 describe('redactor', () => {
-  /** Of each width in UTF-8, and some that are more than one character. */
+  /** Characters of each width in UTF-8, and some of several code points. */
   const grapheme = fc.oneof(
     ...[
       [0x21, 0x7e],
@@ -441,8 +441,8 @@ describe('redactor', () => {
     ),
     fc.constantFrom('e\u0301', '\u{1f469}\u200d\u{1f4bb}', '\u{1f1e8}\u{1f1ed}', '\u0928\u093f'),
   );
-  // The mask itself is made of asterisks: with them, what is left may spell a secret anew. And no
-  // longer than it takes for each offset and remainder of base64: patterns cost by their length.
+  // Without asterisks: the mask consists of them, so the remaining text could form the secret again.
+  // Only as long as each offset and remainder of base64 needs: long patterns are slow.
   const secret = fc.oneof(
     fc.stringMatching(/^[\x21-\x29\x2b-\x7e]{8,20}$/),
     fc
@@ -451,7 +451,7 @@ describe('redactor', () => {
   );
   const bytes = fc.uint8Array({ maxLength: 20 });
 
-  it('leaves no secret, raw, in JSON or in a URL', () => {
+  it('removes each secret: unchanged, in JSON and in a URL', () => {
     always(
       fc.tuple(fc.array(secret, { minLength: 1, maxLength: 2 }), hostileText, hostileText),
       ([secrets, before, after]) => {
@@ -460,14 +460,14 @@ describe('redactor', () => {
           JSON.stringify(one).slice(1, -1),
           encodeURIComponent(one),
         ]);
-        // All at once: most of the time goes into the pattern, which each text has to itself.
+        // All forms in one text: most of the time is spent on the pattern.
         const shown = redactor(secrets)(forms.map((form) => before + form + form + after).join(''));
         expect(forms.filter((form) => shown.includes(form))).toEqual([]);
       },
     );
   });
 
-  it('leaves no secret in base64, wherever in the bytes it stands', () => {
+  it('removes a secret in base64 at any byte offset', () => {
     always(fc.tuple(secret, bytes, bytes), ([one, before, after]) => {
       const all = Buffer.concat([before, Buffer.from(one), after]);
       const shown = redactor([one])(all.toString('base64'));
@@ -481,14 +481,14 @@ describe('redactor', () => {
     });
   });
 
-  it('leaves a text alone that holds no secret', () => {
+  it('does not change a text without a secret', () => {
     always(fc.tuple(secret, fc.stringMatching(/^[a-f ]{0,60}$/)), ([one, text]) => {
       if (!text.includes(one)) expect(redactor([`${one}!`])(text)).toBe(text);
     });
   });
 });
 
-describe('what stands in Markdown', () => {
+describe('Markdown', () => {
   const asHtml = (text: string): string =>
     text
       .replaceAll('&', '&amp;')
@@ -497,7 +497,7 @@ describe('what stands in Markdown', () => {
       .replaceAll('"', '&quot;');
   const limit = fc.oneof(fc.constant(200), fc.integer({ min: 1, max: 30 }));
 
-  it('oneLine is one line within its limit, without anything invisible', () => {
+  it('oneLine returns one line within its limit, without invisible characters', () => {
     always(fc.tuple(hostileText, limit), ([text, most]) => {
       const line = oneLine(text, most);
       expect(line).not.toMatch(
@@ -512,7 +512,7 @@ describe('what stands in Markdown', () => {
     '<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n';
   const TABLE_END = '\n<td>z</td>\n</tr>\n</tbody>\n</table>';
 
-  it('code is one code element, in a sentence and in a table', () => {
+  it('code renders as one code element, in a sentence and in a table', () => {
     always(hostileText, (text) => {
       const span = code(text);
       expect(span).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}|]/u);
@@ -523,7 +523,7 @@ describe('what stands in Markdown', () => {
     });
   });
 
-  it('fence is one code element that ends where it should', () => {
+  it('fence renders as one code element that ends at the right line', () => {
     always(fc.tuple(hostileText, limit), ([text, most]) => {
       const block = fence(text, most);
       expect(block).not.toMatch(/(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/u);
@@ -535,7 +535,7 @@ describe('what stands in Markdown', () => {
     });
   });
 
-  it('a text counts as visible if anything of it is left in a line', () => {
+  it('hasVisibleText is true if a line of the text has visible characters', () => {
     always(hostileText, (text) => {
       const left = oneLine(text, 1000).replace(/\u200c|\u200d|\ufe0f|\ufffd|\s/g, '');
       const shown = text.toWellFormed().replaceAll('\ufffd', '');
@@ -550,8 +550,15 @@ describe('the event', () => {
     'pull_request_review',
     'pull_request_review_comment',
   ] as const;
-  const PLACED = ['issues', 'pull_request', 'pull_request_target', ...COMMENT_EVENTS];
-  const EVENTS = [...PLACED, 'workflow_run', 'check_run', 'check_suite', 'merge_group', 'push'];
+  const CONVERSATION_EVENTS = ['issues', 'pull_request', 'pull_request_target', ...COMMENT_EVENTS];
+  const EVENTS = [
+    ...CONVERSATION_EVENTS,
+    'workflow_run',
+    'check_run',
+    'check_suite',
+    'merge_group',
+    'push',
+  ];
   const event = fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(...EVENTS) },
     fc.constantFrom('', 'constructor', 'toString', '__proto__', 'hasOwnProperty'),
@@ -562,14 +569,14 @@ describe('the event', () => {
     fc.double(),
     fc.constantFrom('1', null, 0, -1, 1e300, 2 ** 53),
   );
-  /** Each field may be missing, or something else altogether. */
+  /** Each field may be missing or have any other type. */
   const oddly = (fields: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<unknown> =>
     fc.oneof(
       { weight: 8, arbitrary: fc.record(fields) },
       { weight: 2, arbitrary: fc.record(fields, { requiredKeys: [] }) },
       odd,
     );
-  const place = oddly({ number });
+  const issue = oddly({ number });
   const repository = oddly({ id: fc.constantFrom(1, 2) });
   const run = oddly({
     pull_requests: fc.array(oddly({ number, base: oddly({ repo: repository }) })),
@@ -598,7 +605,7 @@ describe('the event', () => {
   });
   const payload = oddly({
     action: odd,
-    issue: place,
+    issue,
     pull_request: oddly({ number, head: oddly({ repo: repository }) }),
     workflow_run: oddly({ event: startedBy, head_repository: repository, pull_requests: odd }),
     check_run: run,
@@ -624,8 +631,8 @@ describe('the event', () => {
     return Number.isSafeInteger(value) && (value as number) > 0;
   }
 
-  // Three promises in one, as most of the time goes into making up events.
-  it('names a positive number or none, has a comment with all that is checked or none, and is trusted by its name alone or as what cannot come from a fork', () => {
+  // Three checks in one test, because creating random events takes most of the time.
+  it('has a positive number or none, a complete comment or none, and is trusted only by its name or if it cannot come from a fork', () => {
     const expectWhole = ({ comment, conversation }: Trigger): void => {
       if (comment === null) return;
       expect(isPositive(conversation)).toBe(true);
@@ -633,7 +640,7 @@ describe('the event', () => {
       const texts = [comment.action, comment.nodeId, comment.body, comment.author.type];
       expect(texts.every((text) => typeof text === 'string')).toBe(true);
     };
-    // Written as carelessly as may be: what is missing on the way is an error, and no reason to trust.
+    // A missing field throws, and then the event is not trusted.
     const isFromHere = (name: string, content: string | Uint8Array | null): boolean => {
       try {
         const payload = JSON.parse(String(content));
@@ -659,14 +666,19 @@ describe('the event', () => {
     });
   });
 
-  it('finds the conversation where there is one', () => {
+  it('has a conversation if its payload has one', () => {
     always(fc.tuple(fc.integer({ min: 1, max: 2 ** 31 }), hostileText), ([pr, body]) => {
       const user = { login: 'octocat', id: 1, type: 'User' };
       const written = { id: 7, body, user, performed_via_github_app: null };
-      const place = { number: pr };
-      const payload = { issue: place, pull_request: place, comment: written, review: written };
+      const numbered = { number: pr };
+      const payload = {
+        issue: numbered,
+        pull_request: numbered,
+        comment: written,
+        review: written,
+      };
       const content = JSON.stringify({ ...payload, sender: user });
-      for (const name of PLACED) {
+      for (const name of CONVERSATION_EVENTS) {
         const trigger = read(name, content);
         expect(trigger.conversation).toBe(pr);
         expect(trigger.comment?.body ?? body).toBe(body);
@@ -717,7 +729,7 @@ describe('the command', () => {
     context: fc.constant(null),
   });
 
-  it('is taken only from a new comment that a person wrote and that begins with it', () => {
+  it('is accepted only at the start of a new comment by a person', () => {
     always(comment, (given) => {
       const request = readRequest(given, { command: '/agent', allowedBots: new Set() });
       if (request.kind === 'problem') {
@@ -732,7 +744,7 @@ describe('the command', () => {
     });
   });
 
-  it('leaves nothing hidden in what it asks for', () => {
+  it('has a prompt without hidden text', () => {
     always(hostileText, (text) => {
       const cleaned = cleanText(text);
       expect(cleaned).not.toMatch(
@@ -740,7 +752,7 @@ describe('the command', () => {
       );
       expect(cleaned.isWellFormed()).toBe(true);
     });
-    // An invisible character in the midst of `<!--` makes it plain text to a reader.
+    // With an invisible character inside, `<!--` is visible text.
     const comments = fc.constantFrom(
       '<',
       '!',
@@ -761,7 +773,7 @@ describe('the command', () => {
     });
   });
 
-  it('keeps what stands around comments', () => {
+  it('keeps the text around HTML comments', () => {
     const shown = fc.stringMatching(/^[\w .,()#@`*-]{0,20}[\w.]$/);
     const hidden = fc.stringMatching(/^ [\w .,()#@`*\n]{0,20} $/).map((text) => `<!--${text}-->`);
     always(fc.tuple(fc.array(fc.tuple(shown, hidden)), shown), ([pairs, last]) => {
@@ -770,7 +782,7 @@ describe('the command', () => {
     });
   });
 
-  it('quotes the code that it hangs on in one block', () => {
+  it('quotes the code of its diff hunk in one block', () => {
     always(fc.tuple(hostileText, fc.stringMatching(/^[a-z]{1,9}$/)), ([diffHunk, path]) => {
       const hunk = cleanText(diffHunk);
       const prompt = composePrompt('', 'x', { path, line: 3, diffHunk });

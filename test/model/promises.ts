@@ -1,56 +1,57 @@
 import { toOutputs } from '../../src/report/outputs.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
 import { type JobState, STATUSES, type Status, type TurnResult } from '../../src/turn.ts';
-import { acceptedBy, baselineOf, isPerhapsTaken, type Run, type Said } from './run.ts';
+import { acceptedBy, baselineOf, mayHaveBeenAccepted, type Run, type Snapshot } from './run.ts';
 import { type Scenario, WELL } from './scenario.ts';
 import type { Post, Step } from './service.ts';
 
 const LAST_POLL_MS = 1500;
-/** Milliseconds for which it counts what a poll before the message has shown. */
+/** How many milliseconds a poll before the message is valid. */
 const FRESH_MS = 1000;
-/** Milliseconds that Node's timers and the reading of the clock may add up to. */
+/** Milliseconds of inaccuracy by Node's timers and by reading the clock. */
 export const SLACK_MS = 20;
 
 const FINAL: readonly TurnResult[] = ['completed', 'failed', 'archived'];
-const TAKEN = { sent: [1], 'not-sent': [0], unknown: [0, 1] } as const;
+const ACCEPTED_COUNTS = { sent: [1], 'not-sent': [0], unknown: [0, 1] } as const;
 
-/** What must be true of every job, whatever happens to it and to the others of its run. */
+/** What is true of every job, whatever happens to it and to the other jobs of its run. */
 const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
-  'at most one message is accepted': ({ scenario, service }) => acceptedBy(scenario, service) <= 1,
-  'one is accepted if it is said to be sent, none if it is said not to be': ({
+  'the API accepts at most one message': ({ scenario, service }) =>
+    acceptedBy(scenario, service) <= 1,
+  'the API accepts one message if the delivery is sent, and none if it is not-sent': ({
     scenario,
     service,
     result,
   }) => isTrue(result, acceptedBy(scenario, service)),
-  'each snapshot is true when it is emitted': ({ emitted }) =>
+  'each event has a correct delivery': ({ emitted }) =>
     emitted.every(({ progress, accepted }) => isTrue(progress.snapshot, accepted)),
-  'just before each POST the delivery is emitted as unknown': ({ emitted, service, scenario }) => {
+  'an event before each POST has the delivery unknown': ({ emitted, service, scenario }) => {
     const sending = emitted.filter(({ progress }) => progress.kind === 'sending');
     return (
       sending.every(({ progress }) => progress.snapshot.delivery === 'unknown') &&
       sending.length === service.posts.length + (scenario.veto && sending.length > 0 ? 1 : 0)
     );
   },
-  'nothing is sent after a message that may have been taken': ({ service: { posts } }) =>
-    posts.slice(0, -1).every(({ mayBeTaken }) => !mayBeTaken),
-  'it is sent again only as often as each answer allows': ({ service: { posts } }) =>
-    Object.values(Object.groupBy(posts, sortOf)).every(
-      (alike) => alike !== undefined && alike.length <= MOST_POSTS[sortOf(alike[0] as Post)],
+  'sends nothing after a message that the API may have accepted': ({ service: { posts } }) =>
+    posts.slice(0, -1).every(({ mayBeAccepted }) => !mayBeAccepted),
+  'repeats a POST only as often as the response allows': ({ service: { posts } }) =>
+    Object.values(Object.groupBy(posts, kindOf)).every(
+      (alike) => alike !== undefined && alike.length <= MAX_POSTS[kindOf(alike[0] as Post)],
     ),
-  'nothing is sent after an attempt that may have sent it': ({ scenario, service }) =>
+  'sends nothing after an attempt that may have sent the message': ({ scenario, service }) =>
     scenario.earlier === null || service.posts.length === 0,
-  'nothing is sent where the job is only polled': ({ scenario, service }) =>
+  'sends nothing to a read-only job': ({ scenario, service }) =>
     !scenario.isReadOnly || service.posts.length === 0,
-  'nothing is sent where somebody else has the message, or may have it': ({ scenario, service }) =>
+  'sends nothing if another run has the message, or may have it': ({ scenario, service }) =>
     !['taken', 'unclear'].includes(scenario.note) || service.posts.length === 0,
-  'nothing is sent in a re-run that is not noted': ({ scenario, service }) =>
+  'sends nothing in a re-run without a note': ({ scenario, service }) =>
     !scenario.isRerun || scenario.note !== 'missing' || service.posts.length === 0,
-  'it is sent only in a status in which it is wanted': ({ scenario: { onlyWhen }, emitted }) =>
+  'sends only in a status that only-when lists': ({ scenario: { onlyWhen }, emitted }) =>
     emitted.every(
       ({ progress: { kind, snapshot } }) =>
         kind !== 'sending' || onlyWhen === null || onlyWhen.has(statusBefore(snapshot)),
     ),
-  'where the message is not wanted, nothing follows the baseline poll': (run) =>
+  'sends and polls nothing after a baseline that only-when does not list': (run) =>
     !isUnwanted(run) ||
     (run.result.delivery === 'not-sent' &&
       run.service.posts.every(({ startedAt }) => startedAt < lastPollAt(run)) &&
@@ -58,61 +59,61 @@ const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
         run.service.posts.length > 0 ||
         run.service.polls.length === 1 ||
         run.announcement !== null)),
-  'each POST comes within a second of the poll that its effect is compared with': (run) =>
+  'sends each POST within a second after the baseline poll': (run) =>
     baselineOf(run.scenario) !== 'fresh' ||
     run.service.posts.every((post) => {
       const before = run.service.polls.findLast(({ startedAt }) => startedAt <= post.startedAt);
       if (before === undefined) return false;
-      // What a poll has shown may be as old as its beginning, but nothing is newer than its answer.
-      const holdsUntil = Math.max(before.startedAt + FRESH_MS, before.endedAt);
-      return post.startedAt <= holdsUntil + SLACK_MS;
+      // A poll is at least as old as its start, and always valid until its response.
+      const validUntil = Math.max(before.startedAt + FRESH_MS, before.endedAt);
+      return post.startedAt <= validUntil + SLACK_MS;
     }),
-  'a delivery is unknown only if the message may have been taken': ({
+  'the delivery is unknown only if the API may have accepted the message': ({
     scenario,
     service,
     result,
-  }) => (result.delivery === 'not-sent') === !isPerhapsTaken(scenario, service),
-  'between the attempts it is unknown only then, too': ({ emitted }) =>
+  }) => (result.delivery === 'not-sent') === !mayHaveBeenAccepted(scenario, service),
+  'the delivery between POSTs is unknown only if the API may have accepted one': ({ emitted }) =>
     emitted.every(
-      ({ progress: { kind, snapshot }, mayBeTaken }) =>
-        kind === 'sending' || (snapshot.delivery === 'not-sent') === !mayBeTaken,
+      ({ progress: { kind, snapshot }, mayBeAccepted }) =>
+        kind === 'sending' || (snapshot.delivery === 'not-sent') === !mayBeAccepted,
     ),
-  'no POST starts with less than 2 s left': ({ service, scenario }) =>
+  'no POST starts less than 2 s before the deadline': ({ service, scenario }) =>
     service.posts.every(({ startedAt }) => startedAt <= scenario.order.timeoutMs - 2000 + 1),
-  'no POST starts after the cancel': ({ service, cancelledAt }) =>
+  'no POST starts after the run is cancelled': ({ service, cancelledAt }) =>
     service.posts.every(({ startedAt }) => cancelledAt === null || startedAt <= cancelledAt),
-  'nothing is sent if the outputs cannot be written': ({ service, scenario }) =>
+  'sends nothing if the outputs cannot be written': ({ service, scenario }) =>
     !scenario.veto || service.posts.length === 0,
-  'it ends by the deadline and the last poll': ({ endedAt, scenario, announcement }) => {
+  'ends at the deadline, or after the last poll': ({ endedAt, scenario, announcement }) => {
     const pollEnd = Math.max(scenario.startsAt, scenario.order.timeoutMs) + LAST_POLL_MS;
     return endedAt <= Math.max(pollEnd, announcement?.endedAt ?? 0) + SLACK_MS;
   },
-  'it ends right after a cancel': ({ endedAt, cancelledAt }) =>
+  'ends right after the run is cancelled': ({ endedAt, cancelledAt }) =>
     cancelledAt === null || endedAt <= cancelledAt + SLACK_MS,
-  'without a wait there is no poll': ({ scenario, service }) =>
+  'does not poll without wait': ({ scenario, service }) =>
     scenario.order.wait || mayPoll(scenario) || service.polls.length === 0,
-  'every poll is counted': ({ scenario: { isKnown }, result, service }) =>
+  'counts every poll': ({ scenario: { isKnown }, result, service }) =>
     result.polls === service.polls.length + (isKnown ? 1 : 0),
-  'the result agrees with the delivery': hasFittingResult,
-  'it is confirmed or not only if it was waited for': ({ scenario, result }) =>
+  'the result matches the delivery': hasFittingResult,
+  'confirmed has a value only with wait': ({ scenario, result }) =>
     (result.confirmed !== null) ===
     (scenario.order.wait &&
       (result.delivery !== 'not-sent' || (scenario.isReadOnly && scenario.earlier !== null))),
-  'what is confirmed is the end of our turn': (run) =>
+  'a confirmed status is the end of our turn': (run) =>
     run.result.confirmed !== true || run.service.showedOurEnd(),
-  'whatever is not plain success has a reason of one line': ({ scenario, result }) =>
+  'every result except plain success has a reason in one line': ({ scenario, result }) =>
     isPlain(result, scenario)
       ? result.reason === ''
       : /^[^\p{Cc}\u2028\u2029]+$/u.test(result.reason),
-  'no request is left': ({ service }) => service.open() === 0,
+  'no request stays open': ({ service }) => service.open() === 0,
 };
 
-/** The promises that a run did not keep. */
+/** The promises that the run broke. */
 export function brokenPromises(run: Run): readonly string[] {
-  return Object.entries(PROMISES).flatMap(([promise, holds]) => (holds(run) ? [] : [promise]));
+  return Object.entries(PROMISES).flatMap(([promise, isKept]) => (isKept(run) ? [] : [promise]));
 }
 
-/** Without a wait only a doubt is settled by polling, where the baseline shows what changed. */
+/** Whether a run without `wait` may poll, for example to resolve an unknown delivery. */
 function mayPoll({ isReadOnly, earlier, onlyWhen, takesPlace }: Scenario): boolean {
   return isReadOnly || onlyWhen !== null || takesPlace || earlier?.delivery === 'unknown';
 }
@@ -121,38 +122,38 @@ function lastPollAt({ service }: Run): number {
   return service.polls.at(-1)?.startedAt ?? Number.NEGATIVE_INFINITY;
 }
 
-/** The status that counts for `only-when`, as the baseline poll saw it. */
-function statusBefore({ base }: Said): Status {
+/** The status of the baseline poll, which decides about `only-when`. */
+function statusBefore({ base }: Snapshot): Status {
   return STATUSES.find((status) => status === base?.status) ?? 'active';
 }
 
-/** Whether the baseline poll saw the job in a status in which it does not get one. */
+/** Whether `only-when` does not list the status of the baseline poll. */
 export function isUnwanted(run: Run): boolean {
   const { earlier, isReadOnly, onlyWhen } = run.scenario;
   const wasSeen = earlier === null && !isReadOnly && run.result.base !== null;
   return wasSeen && onlyWhen !== null && !onlyWhen.has(statusBefore(run.result));
 }
 
-/** How often at most a run may end a POST in this way. */
-const MOST_POSTS = { unwritten: 3, limited: 3, unprocessed: 2, other: 1 } as const;
+/** How often a POST of a run may end in this way. */
+const MAX_POSTS = { unwritten: 3, limited: 3, unprocessed: 2, other: 1 } as const;
 
-function sortOf({ status, mayBeTaken }: Post): keyof typeof MOST_POSTS {
-  if (mayBeTaken) return 'other';
+function kindOf({ status, mayBeAccepted }: Post): keyof typeof MAX_POSTS {
+  if (mayBeAccepted) return 'other';
   if (status === null) return 'unwritten';
   if (status === 429) return 'limited';
   return status === 425 ? 'unprocessed' : 'other';
 }
 
-function isTrue({ delivery }: Said, accepted: number): boolean {
-  return (TAKEN[delivery] as readonly number[]).includes(accepted);
+function isTrue({ delivery }: Snapshot, accepted: number): boolean {
+  return (ACCEPTED_COUNTS[delivery] as readonly number[]).includes(accepted);
 }
 
-/** An end that cannot be confirmed is ours if our turn begins within 45 s and the window is longer. */
+/** An unconfirmed end is certainly ours only if our turn begins within 45 s, and `settle-seconds` is longer. */
 function isWithinAssumptions({ order, job }: Scenario): boolean {
   return order.settleMs >= 60_000 && job.queueMs <= 45_000;
 }
 
-/** Where nothing goes wrong, the end of our turn is found, given `extraMs` of time. */
+/** Whether the run found the end of our turn, which it must if nothing fails and it has `extraMs` more time. */
 export function findsTheEnd({ scenario, service, result }: Run, extraMs: number): boolean {
   return (
     !isWithinAssumptions(scenario) ||
@@ -161,13 +162,13 @@ export function findsTheEnd({ scenario, service, result }: Run, extraMs: number)
   );
 }
 
-/** Slow answers are nothing wrong. The time must be enough for both turns, the window and them. */
+/** Whether nothing fails and there is enough time for everything. Slow responses are not failures. */
 function goesWell(scenario: Scenario, extraMs: number): boolean {
   const { order, startsAt, job, cancel, veto, onlyWhen } = scenario;
   const { posts, polls, announceMs, earlier, isReadOnly } = scenario;
   const steps = [...posts.steps, ...polls.steps];
-  const isWell = ({ fault, connectMs, answerMs }: Step): boolean =>
-    fault === WELL.fault && connectMs < 9900 && connectMs + answerMs < 29_500;
+  const isWell = ({ fault, connectMs, responseMs }: Step): boolean =>
+    fault === WELL.fault && connectMs < 9900 && connectMs + responseMs < 29_500;
   const neededMs =
     Math.max(startsAt, job.earlier.endsAt) +
     (job.queueMs +
@@ -191,20 +192,20 @@ function goesWell(scenario: Scenario, extraMs: number): boolean {
 }
 
 /**
- * Before the message: with less than 2 s left, or right after an answer that asks to wait for too long, which
- * counts only after the announcement if it came beside it.
+ * Whether the job timed out at the right time. Before the message, that is less than 2 s before the deadline,
+ * or right after a response with too long a Retry-After; if that arrived during the announcement, after it.
  */
 export function endsInTime({ scenario, result, service, endedAt, announcement }: Run): boolean {
   const { timeoutMs } = scenario.order;
   if (result.delivery !== 'not-sent') return endedAt >= timeoutMs - SLACK_MS;
-  const answeredAt = [...service.polls, ...service.posts].map((request) => request.endedAt);
-  const isNoted = answeredAt.some(
+  const respondedAt = [...service.polls, ...service.posts].map((request) => request.endedAt);
+  const isNoted = respondedAt.some(
     (at) => announcement !== null && announcement.startedAt <= at && at <= announcement.endedAt,
   );
   const reasons = isNoted && announcement !== null ? [announcement.endedAt] : [];
   return (
     endedAt >= timeoutMs - 2000 - SLACK_MS ||
-    [...answeredAt, ...reasons].some((at) => Math.abs(at - endedAt) <= SLACK_MS)
+    [...respondedAt, ...reasons].some((at) => Math.abs(at - endedAt) <= SLACK_MS)
   );
 }
 
@@ -235,15 +236,15 @@ function hasFittingResult(run: Run): boolean {
   }
 }
 
-function isPlain({ result, confirmed }: Said, scenario: Scenario): boolean {
+function isPlain({ result, confirmed }: Snapshot, scenario: Scenario): boolean {
   const { isReadOnly, earlier, order } = scenario;
   if (result === 'sent' || (result === 'completed' && confirmed)) return true;
-  // A poll without a message says no more than what it fetched.
+  // A poll without a message only reports the status that it got.
   if (!isReadOnly || (order.wait && earlier !== null)) return false;
   return result === 'completed' || (!order.wait && result === 'active');
 }
 
-/** Whether states make outputs in which nothing is missing. */
+/** Whether the outputs of these states are complete. */
 export function makeCompleteOutputs(states: readonly JobState[]): boolean {
   const outputs = toOutputs({ states, commentUrls: [] });
   const entries: readonly Readonly<Record<string, unknown>>[] = JSON.parse(outputs.results);

@@ -22,31 +22,31 @@ import {
   scriptedService,
 } from './service.ts';
 
-/** What is said of a job at some moment. */
-export type Said = ReturnType<typeof said>;
+/** What the action reports of a job at some moment. */
+export type Snapshot = ReturnType<typeof snapshotOf>;
 
-/** What was emitted on the way, and what was true then. */
+/** An event of a job, and what was true at that moment. */
 export interface Emitted {
-  readonly progress: { readonly kind: JobEvent['kind']; readonly snapshot: Said };
+  readonly progress: { readonly kind: JobEvent['kind']; readonly snapshot: Snapshot };
   readonly accepted: number;
-  /** Whether a message may have been taken, for one who does not know the service. */
-  readonly mayBeTaken: boolean;
+  /** Whether the API may have accepted a message, as far as the client can know. */
+  readonly mayBeAccepted: boolean;
 }
 
-/** What came of a job. */
+/** A job after the run. */
 export interface Run {
   readonly scenario: Scenario;
-  readonly result: Said;
+  readonly result: Snapshot;
   readonly state: JobState;
   readonly service: Service;
   readonly endedAt: number;
   readonly cancelledAt: number | null;
-  /** The one announcement before the first message, which all of them wait for. */
+  /** The only announcement, before the first message. All jobs wait for it. */
   readonly announcement: Span | null;
   readonly emitted: readonly Emitted[];
 }
 
-/** What came of all of them, in their order. */
+/** All jobs after the run, in order. */
 export interface FleetRun {
   readonly runs: readonly Run[];
   readonly timersLeft: number;
@@ -56,7 +56,7 @@ export interface FleetRun {
 const SERVER_URL = 'https://github.com';
 const PROJECT = 'proj-1';
 
-/** Plays a run with all its jobs. */
+/** Simulates a run with all its jobs. */
 export async function play(fleet: Fleet): Promise<FleetRun> {
   const { parts, startsAt, cancel, jitter, announceMs } = fleet;
   const clock = virtualClock(startsAt);
@@ -71,26 +71,26 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     cancelledAt ??= clock.now();
     controller.abort(new Error('cancelled'));
   }
-  const callOff: (() => void)[] = [];
+  const cancelTimers: (() => void)[] = [];
   if (cancel.kind === 'at') {
     if (cancel.ms === 0) abort();
-    else callOff.push(clock.after(cancel.ms, abort));
+    else cancelTimers.push(clock.after(cancel.ms, abort));
   }
   function onRequest(): void {
     if (cancel.kind === 'in-request' && requests === cancel.request) {
-      callOff.push(clock.after(cancel.afterMs, abort));
+      cancelTimers.push(clock.after(cancel.afterMs, abort));
     }
     requests += 1;
   }
-  async function takeNote(): Promise<void> {
+  async function announceOnce(): Promise<void> {
     announcement = { startedAt: clock.now(), endedAt: Infinity };
     if (announceMs > 0) await clock.sleep(announceMs, signal).catch(() => {});
     announcement.endedAt = clock.now();
   }
-  let noted: Promise<void> | undefined;
+  let announced: Promise<void> | undefined;
   async function announce({ note }: Part): Promise<Note> {
-    noted ??= takeNote();
-    await noted;
+    announced ??= announceOnce();
+    await announced;
     return NOTES[note];
   }
 
@@ -128,9 +128,9 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
       warned: new Set(),
       state: stateOf(polled, plan, START, fleet.order.wait),
       observer({ kind }, state) {
-        const mayBeTaken = isPerhapsTaken(part, service);
-        const progress = { kind, snapshot: said(state) };
-        emitted.push({ progress, accepted: acceptedBy(part, service), mayBeTaken });
+        const mayBeAccepted = mayHaveBeenAccepted(part, service);
+        const progress = { kind, snapshot: snapshotOf(state) };
+        emitted.push({ progress, accepted: acceptedBy(part, service), mayBeAccepted });
         return fleet.veto && kind === 'sending' ? 'The outputs cannot be written.' : undefined;
       },
     };
@@ -144,11 +144,11 @@ export async function play(fleet: Fleet): Promise<FleetRun> {
     };
     await runJob(job, plan, message);
     const { state } = job;
-    return { scenario, state, result: said(state), service, endedAt: clock.now(), emitted };
+    return { scenario, state, result: snapshotOf(state), service, endedAt: clock.now(), emitted };
   }
 
   const runs = await clock.drive(Promise.all(parts.map(playPart)));
-  for (const stop of callOff) stop();
+  for (const stop of cancelTimers) stop();
   return {
     runs: runs.map((run) => ({ ...run, cancelledAt, announcement })),
     timersLeft: clock.pending(),
@@ -163,7 +163,7 @@ const NOTES: Readonly<Record<Part['note'], Note>> = {
   taken: { kind: 'taken', turn: null },
 };
 
-/** Where nothing is compared with it, what a job shows before its message counts however old it is. */
+/** If nothing is compared with the baseline, it may have any age. */
 export function baselineOf({ order, onlyWhen, takesPlace }: PlanInput): Message['baseline'] {
   if (order.wait || onlyWhen !== null) return 'fresh';
   return takesPlace ? 'once' : 'none';
@@ -178,12 +178,12 @@ function firstPollOf(
   return isTrusted || isRerun ? 'before' : 'beside';
 }
 
-/** Each job has a service of its own, which knows nothing of the others. */
+/** Each job has its own simulated API, independent of the others. */
 function routed(services: ReadonlyMap<string, Service | undefined>): Transport {
   const serviceOf = (path: string): Service => {
     const [, jobId = ''] = /^\/v2\/agent\/proj-1\/job\/([^/]+)(?:\/message)?$/.exec(path) ?? [];
     const service = services.get(jobId);
-    if (service === undefined) throw new Error(`There is no job at ${path}.`);
+    if (service === undefined) throw new Error(`No job has the path ${path}.`);
     return service;
   };
   return {
@@ -220,7 +220,7 @@ const START = newTurn({
   ...{ promptHash: 'x', startedAt: EPOCH, runId: '1', attempt: 1 },
 });
 
-function said(state: JobState) {
+function snapshotOf(state: JobState) {
   const { jobId, record, turn, polls } = state;
   const elapsed = elapsedMs(turn, null);
   return {
@@ -237,15 +237,15 @@ function said(state: JobState) {
 }
 
 function planOf(part: Part, { startsAt, order }: PlanInput): Plan {
-  const turn = leftBehind(part, startsAt);
+  const turn = earlierTurn(part, startsAt);
   if (part.isReadOnly) return { kind: 'read-only', turn: order.wait ? turn : null };
   return turn === null
     ? { kind: 'send', warning: '', earlier: null }
     : { kind: 'resume', turn, isOvertaken: false };
 }
 
-/** What the ledger holds of the attempt or run before this one. */
-function leftBehind({ earlier, job }: Part, startsAt: number): Turn | null {
+/** What the ledger contains about the previous attempt or run. */
+function earlierTurn({ earlier, job }: Part, startsAt: number): Turn | null {
   if (earlier === null) return null;
   const { delivery, agoMs, knowsBase, knowsTime } = earlier;
   return {
@@ -256,12 +256,12 @@ function leftBehind({ earlier, job }: Part, startsAt: number): Turn | null {
   };
 }
 
-/** Messages of this turn that the service acted on. The one that a job without a message waits for is not counted. */
+/** How many messages of this turn the API accepted. Not counted: an earlier message that a read-only job waits for. */
 export function acceptedBy({ isReadOnly, earlier }: Part, service: Service): number {
   return service.accepted() - (isReadOnly && earlier?.wasAccepted ? 1 : 0);
 }
 
-/** Whether a message may have been taken, for one who sees only the connection and the answers. */
-export function isPerhapsTaken({ isReadOnly, earlier }: Part, { posts }: Service): boolean {
-  return (earlier !== null && !isReadOnly) || posts.some(({ mayBeTaken }) => mayBeTaken);
+/** Whether the API may have accepted a message, as far as the connection and the responses show. */
+export function mayHaveBeenAccepted({ isReadOnly, earlier }: Part, { posts }: Service): boolean {
+  return (earlier !== null && !isReadOnly) || posts.some(({ mayBeAccepted }) => mayBeAccepted);
 }

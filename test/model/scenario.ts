@@ -4,59 +4,59 @@ import type { Note } from '../../src/memory/announcements.ts';
 import type { Status } from '../../src/turn.ts';
 import { BODIES, type Fault, type JobScript, type Step } from './service.ts';
 
-/** What the jobs of a run have in common. */
+/** What the jobs of a run share. */
 export interface PlanInput {
   readonly order: Omit<Job['inputs'], 'onlyWhen'>;
   /** The statuses in which a job gets the message; null is any. */
   readonly onlyWhen: ReadonlySet<Status> | null;
-  /** Milliseconds of the clock, the process having started at 0. */
+  /** Milliseconds after the start of the process. */
   readonly startsAt: number;
   readonly cancel: Cancel;
   readonly jitter: readonly number[];
-  /** Whether the file of the outputs cannot be written. */
+  /** Whether the output file cannot be written. */
   readonly veto: boolean;
-  /** Milliseconds that the announcement on GitHub before the first message takes. */
+  /** How many milliseconds the announcement on GitHub takes. */
   readonly announceMs: number;
   readonly isRerun: boolean;
-  /** Whether only the job itself names the conversation, so that it is polled for that. */
+  /** Whether the conversation is the pull request of the job, so that the job is polled first. */
   readonly takesPlace: boolean;
-  /** Whether only people with push access can have started the run. */
+  /** Whether only people with write access can have triggered the run. */
   readonly isTrusted: boolean;
 }
 
-/** One job, and how its requests go. */
+/** One job, and what happens to its requests. */
 export interface Part {
   readonly job: JobScript;
   readonly posts: Script;
   readonly polls: Script;
-  /** Whether the job was polled before its turn came, to find what is remembered of it. */
+  /** Whether the job was polled before, to find its comment. */
   readonly isKnown: boolean;
-  /** Whether nothing is to be sent, and the job only polled. */
+  /** Whether the job is only polled, as with `send: false`. */
   readonly isReadOnly: boolean;
   readonly earlier: EarlierAttempt | null;
-  /** What comes of the announcement. */
+  /** The result of the announcement. */
   readonly note: Note['kind'];
 }
 
-/** Everything that one run is made of. */
+/** Everything about one run. */
 export interface Fleet extends PlanInput {
   readonly parts: readonly Part[];
 }
 
-/** Everything that concerns one job of a run. */
+/** Everything about one job of a run. */
 export type Scenario = PlanInput & Part;
 
-/** An attempt of the same run, or of an earlier run if nothing is to be sent, that sent the message or may have. */
+/** An attempt that sent the message or may have: of the same run, or for a read-only job, of an earlier run. */
 export interface EarlierAttempt {
   readonly delivery: 'sent' | 'unknown';
   readonly agoMs: number;
-  /** The truth; one that was reported as sent was accepted. */
+  /** Whether the API accepted it. Always true if the delivery is `sent`. */
   readonly wasAccepted: boolean;
   readonly knowsBase: boolean;
   readonly knowsTime: boolean;
 }
 
-/** After these steps the last one goes on for ever, or all is well. */
+/** What happens to the requests. After these steps, the last one repeats, or nothing fails. */
 export interface Script {
   readonly steps: readonly Step[];
   readonly forEver: boolean;
@@ -70,8 +70,8 @@ export type Cancel =
 export const WELL: Step = {
   fault: { kind: 'body', status: 200, body: 'record' },
   connectMs: 20,
-  answerMs: 100,
-  taken: true,
+  responseMs: 100,
+  accepts: true,
 };
 export const ALL_WELL: Script = { steps: [], forEver: false };
 
@@ -116,8 +116,8 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
 export const step: fc.Arbitrary<Step> = fc.record({
   fault: fc.oneof(fc.constant(WELL.fault), fault),
   connectMs: fc.oneof(fc.constantFrom(1, 20, 300), fc.integer({ min: 1, max: 15_000 })),
-  answerMs: fc.oneof(fc.constantFrom(1, 20, 300), fc.integer({ min: 1, max: 70_000 })),
-  taken: fc.boolean(),
+  responseMs: fc.oneof(fc.constantFrom(1, 20, 300), fc.integer({ min: 1, max: 70_000 })),
+  accepts: fc.boolean(),
 });
 
 export function script(well: number, steps: fc.Arbitrary<readonly Step[]>): fc.Arbitrary<Script> {
@@ -128,12 +128,12 @@ export function script(well: number, steps: fc.Arbitrary<readonly Step[]>): fc.A
   );
 }
 
-/** Nothing is wrong with it, but it may take nearly as long as a request is given. */
+/** A response that may take nearly as long as the timeout of a request, but does not fail. */
 export const slowStep: fc.Arbitrary<Step> = fc
   .oneof(fc.constant(100), fc.integer({ min: 1, max: 29_000 }))
-  .map((answerMs) => ({ ...WELL, answerMs }));
+  .map((responseMs) => ({ ...WELL, responseMs }));
 
-/** The baseline poll often goes well, since without it nothing happens. */
+/** The baseline poll often succeeds: otherwise nothing else happens. */
 export const pollSteps: fc.Arbitrary<readonly Step[]> = fc.oneof(
   fc.array(step, { maxLength: 12 }),
   fc.array(step, { maxLength: 12 }).map((steps) => [WELL, ...steps]),
@@ -158,7 +158,7 @@ export const order = fc
   })
   .map(({ interval, ...rest }) => ({
     ...rest,
-    // Polls by the thousand take long and show nothing new.
+    // Thousands of polls take long and find nothing new.
     pollIntervalMs: interval === null ? null : Math.max(interval, Math.ceil(rest.timeoutMs / 200)),
   }));
 
@@ -210,7 +210,7 @@ export const earlier: fc.Arbitrary<EarlierAttempt> = fc
   })
   .map(({ accepted, ...rest }) => ({ ...rest, wasAccepted: accepted || rest.delivery === 'sent' }));
 
-/** What the jobs of a run have in common, the order aside. */
+/** What the jobs of a run share, except the order. */
 export const surroundings = fc.record({
   startsAt: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2000 })),
   cancel,
@@ -225,7 +225,7 @@ export const surroundings = fc.record({
   isTrusted: fc.boolean(),
 });
 
-/** A job to which nothing was sent before. */
+/** A job that got no message before. */
 export const anyPart: fc.Arbitrary<Part> = fc.record({
   job,
   posts: script(2, fc.array(step, { minLength: 1, maxLength: 4 })),
@@ -240,7 +240,7 @@ export const anyPart: fc.Arbitrary<Part> = fc.record({
   ),
 });
 
-/** The turn before may have ended long ago, or while the earlier attempt was waiting. */
+/** Adds an earlier attempt. The earlier turn ended long ago, or while that attempt was waiting. */
 export function after(part: Part, earlier: EarlierAttempt, isLongOver: boolean): Part {
   const { job } = part;
   const shiftMs = earlier.agoMs + (isLongOver ? 1_000_000 : 0);

@@ -3,21 +3,21 @@ import type { JobRecord } from '../../src/turn.ts';
 import type { VirtualClock } from './clock.ts';
 
 /**
- * How a request goes. `taken` says whether the service acted on a message where the one who
- * sent it cannot tell; where the answer tells, the model follows the answer.
+ * What happens to a request. `accepts` applies only if the client cannot know whether the API accepted a
+ * message; otherwise, the response decides.
  */
 export interface Step {
   readonly fault: Fault;
-  /** Milliseconds until the connection stands, and from there until the head of the answer. */
+  /** Milliseconds until the connection is open, and from then until the head of the response. */
   readonly connectMs: number;
-  readonly answerMs: number;
-  readonly taken: boolean;
+  readonly responseMs: number;
+  readonly accepts: boolean;
 }
 
 export type Fault =
-  /** Nothing is written: refused, a certificate, a connection that never comes to stand. */
+  /** The request is not written: the connection is refused, a certificate is invalid, or it never opens. */
   | { readonly kind: 'unreachable' | 'set-up' | 'black-hole' }
-  /** The request is written, then the connection is lost or nothing comes any more. */
+  /** The request is written, then the connection is lost or stays silent. */
   | { readonly kind: 'lost' | 'silent' }
   | {
       readonly kind: 'status';
@@ -45,19 +45,19 @@ export const BODIES = [
 ] as const;
 export type BodyKind = (typeof BODIES)[number];
 
-/** What a client cannot tell from a page of somebody on the way. */
+/** Bodies that may come from a server in between, as far as the client can know. */
 const DOUBTFUL_BODIES: ReadonlySet<BodyKind> = new Set(['other job', 'HTML', 'HTML, cut off']);
 
-/** A job over time. All times are in milliseconds of the clock. */
+/** How a job changes. All times are in milliseconds of the clock. */
 export interface JobScript {
   readonly id: string;
-  /** The turn before the message: active until `endsAt`, then as `ends` says. */
+  /** The turn before the message: active until `endsAt`, then in the status `ends`. */
   readonly earlier: { readonly endsAt: number; readonly ends: FinalStatus; readonly link: boolean };
-  /** From the message, or the end of the turn before, until our turn begins. */
+  /** From the message, or the end of the earlier turn, until our turn begins. */
   readonly queueMs: number;
-  /** Whether the service shows a word of its own while our turn is queued. */
+  /** Whether the status is `queued` while our turn is queued. */
   readonly showsQueue: boolean;
-  /** Whether an active turn takes the message in, so that no turn begins. */
+  /** Whether the message becomes part of an active turn, so that no new turn begins. */
   readonly joins: boolean;
   readonly workMs: number;
   readonly ends: FinalStatus;
@@ -65,17 +65,17 @@ export interface JobScript {
 }
 type FinalStatus = 'completed' | 'failed' | 'archived';
 
-/** A request; as long as it is under way its end is infinitely far. */
+/** A request. Until it ends, `endedAt` is infinite. */
 export interface Span {
   readonly startedAt: number;
   endedAt: number;
 }
 
-/** What the model knows of a POST, whatever the client makes of it. */
+/** What the model knows about a POST. */
 export interface Post extends Span {
-  /** Whether one who sees only the connection and the answer must fear that it was taken. */
-  mayBeTaken: boolean;
-  /** Null until, and unless, a status came. */
+  /** Whether the API may have accepted it, as far as the connection and the response show. */
+  mayBeAccepted: boolean;
+  /** Null without a response. */
   status: number | null;
   retryAfter: readonly string[];
 }
@@ -83,17 +83,17 @@ export interface Post extends Span {
 export interface Service extends Transport {
   readonly posts: readonly Post[];
   readonly polls: readonly Span[];
-  /** Messages that the service acted on. */
+  /** How many messages the API accepted. */
   accepted(): number;
-  /** Requests that have not ended. */
+  /** How many requests have not ended. */
   open(): number;
-  /** Of the newest record that reached the client: whether it shows the end of our turn. */
+  /** Whether the newest record that the client received shows the end of our turn. */
   showedOurEnd(): boolean;
 }
 
 export interface ServiceScript {
   readonly job: JobScript;
-  /** When the message of an earlier attempt was accepted, if one was. */
+  /** When the message of an earlier attempt was accepted, or null. */
   readonly acceptedAt: number | null;
   readonly nextPost: () => Step;
   readonly nextPoll: () => Step;
@@ -108,13 +108,13 @@ interface Shown {
   readonly ourEnd: boolean;
 }
 
-/** As src/agent/http.ts has it. */
+/** As in src/agent/http.ts. */
 const CONNECT_MS = 10_000;
-/** A body comes that long after its head. */
+/** How long after its head a body arrives. */
 const BODY_MS = 5;
 const HOSTILE = 'sonnet\n::error::x ##[add-mask]e | <img> `';
 
-/** The service, seen through a transport whose every request goes as the script says. */
+/** A simulated API, as a transport whose requests follow the script. */
 export function scriptedService(script: ServiceScript, clock: VirtualClock): Service {
   const posts: Post[] = [];
   let { acceptedAt } = script;
@@ -140,7 +140,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       let head: Answer | null = null;
 
       function end(exchange: Exchange): void {
-        for (const callOff of timers) callOff();
+        for (const cancelTimer of timers) cancelTimer();
         signal.removeEventListener('abort', cancel);
         open -= 1;
         resolve(exchange);
@@ -155,7 +155,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       const cancel = (): void => fail('network');
 
       function connected(): void {
-        callOffConnect();
+        cancelConnectTimer();
         if (fault.kind === 'unreachable' || fault.kind === 'set-up') {
           fail(fault.kind === 'set-up' ? 'setup' : 'network');
           return;
@@ -163,19 +163,19 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
         written = true;
         onWritten();
         if (fault.kind === 'silent') return;
-        // What is shown is as old as it can be: made up as soon as the request was there.
+        // The record is as old as possible: from the moment when the request arrived.
         const shown = show(script.job, acceptedAt, clock.now());
-        timers.push(clock.after(step.answerMs, () => answered(shown)));
+        timers.push(clock.after(step.responseMs, () => respond(shown)));
       }
-      function answered(shown: Shown): void {
+      function respond(shown: Shown): void {
         if (fault.kind !== 'status' && fault.kind !== 'body') {
           fail('network');
           return;
         }
-        const answer = answerOf(fault, shown, script.job.id);
+        const answer = responseOf(fault, shown, script.job.id);
         head = answer;
         if (fault.kind === 'body' && fault.body === 'silent') return;
-        // Cut off, the record of another job would look like that of ours: it comes at once.
+        // The whole body at once: if cut off, it could be the record of our job.
         if (fault.kind === 'body' && fault.body === 'other job') {
           end(answer);
           return;
@@ -190,8 +190,8 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       }
 
       signal.addEventListener('abort', cancel, { once: true });
-      const callOffConnect = clock.after(CONNECT_MS, () => fail('network'));
-      timers.push(callOffConnect);
+      const cancelConnectTimer = clock.after(CONNECT_MS, () => fail('network'));
+      timers.push(cancelConnectTimer);
       timers.push(clock.after(timeoutMs, () => fail('network')));
       if (fault.kind !== 'black-hole') timers.push(clock.after(step.connectMs, connected));
     });
@@ -214,28 +214,28 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       const post: Post = {
         startedAt: clock.now(),
         endedAt: Infinity,
-        mayBeTaken: false,
+        mayBeAccepted: false,
         status: null,
         retryAfter: [],
       };
       posts.push(post);
       const step = script.nextPost();
       const exchange = await request(step, timeoutMs, () => {
-        post.mayBeTaken = true;
-        if (isTaken(step)) accept();
+        post.mayBeAccepted = true;
+        if (isAccepted(step)) accept();
       });
       post.endedAt = clock.now();
       if (exchange.kind === 'answer') {
         post.status = exchange.status;
         post.retryAfter = exchange.retryAfter;
       }
-      post.mayBeTaken &&= exchange.kind === 'failure' || !refuses(exchange);
+      post.mayBeAccepted &&= exchange.kind === 'failure' || !refuses(exchange);
       return exchange;
     },
   };
 }
 
-function isTaken({ fault, taken }: Step): boolean {
+function isAccepted({ fault, accepts }: Step): boolean {
   switch (fault.kind) {
     case 'unreachable':
     case 'set-up':
@@ -243,15 +243,15 @@ function isTaken({ fault, taken }: Step): boolean {
       return false;
     case 'lost':
     case 'silent':
-      return taken;
+      return accepts;
     case 'status':
-      return taken && !refuses(fault);
+      return accepts && !refuses(fault);
     case 'body':
-      return taken || !DOUBTFUL_BODIES.has(fault.body);
+      return accepts || !DOUBTFUL_BODIES.has(fault.body);
   }
 }
 
-/** Whether a status says for certain that the message was not taken. */
+/** Whether the status means that the message was certainly not accepted. */
 function refuses({ status }: Pick<Answer, 'status'>): boolean {
   return status >= 300 && status < 500 && status !== 408 && status !== 499;
 }
@@ -262,7 +262,7 @@ function failure(written: boolean, cause: Failure['cause']): Exchange {
 
 type Reply = Answer & { readonly cut: boolean; readonly showsRecord: boolean };
 
-function answerOf(
+function responseOf(
   fault: Extract<Fault, { kind: 'status' | 'body' }>,
   { json }: Shown,
   jobId: string,
@@ -328,7 +328,7 @@ function whole(text: string): Answer['body'] {
   return { kind: 'ok', value: text };
 }
 
-/** The record that the service shows at `now` to one who has sent nothing. */
+/** The record at `now` if no message was sent. */
 export function recordBefore(job: JobScript, now: number): JobRecord {
   return { ...show(job, null, now).json, linkProblem: null };
 }

@@ -14,17 +14,17 @@ import { redactor } from '../../src/runner/secrets.ts';
 import { hasVisibleText, oneLine, withoutInvisible } from '../../src/sanitize.ts';
 
 const SIZE = 1024 * 1024;
-/** Milliseconds: generous, for a slow machine. Quadratic work takes minutes. */
-const MOST_MS = 2000;
-/** Below this, times say nothing about how the work grows. */
+/** Milliseconds, enough for a slow machine. Quadratic work takes minutes. */
+const MAX_MS = 2000;
+/** Shorter times do not show how the work grows. */
 const FLOOR_MS = 200;
-/** Linear work takes twice as long on twice the text, quadratic work four times. */
-const MOST_GROWTH = 4;
+/** Twice the text takes linear work twice as long, and quadratic work four times. */
+const MAX_GROWTH = 4;
 
-/** Characters that GitHub takes for a comment: no text of it is cut later. */
+/** The maximum length of a comment on GitHub. */
 const COMMENT_LIMIT = 65_536;
 
-/** What is repeated until the text has its size; a backtracking pattern dislikes one of them. */
+/** These are repeated until the text has its size. Each is difficult for some backtracking pattern. */
 const PATTERNS: Readonly<Record<string, string>> = {
   backticks: '`',
   'runs of backticks': '`a``b```c````',
@@ -75,11 +75,11 @@ const [FIRST_LINE = '', DATA_LINE = ''] = composeText('proj-1', ledgerOf('x'), (
   /\n+/,
 );
 
-/** Each takes the text where somebody else's text comes in, and as much of it as can come. */
+/** Each function handles text by others, of the greatest length that it can have. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   escapeCommands,
   redactor: redact,
-  'redactor of words that links hold': redactor(['pull', 'http', '1, 2'], [REPOSITORY]),
+  'redactor of words in links': redactor(['pull', 'http', '1, 2'], [REPOSITORY]),
   oneLine: (text) => oneLine(text),
   hasVisibleText,
   withoutInvisible,
@@ -110,9 +110,9 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'Retry-After': (text) => retryAfterMs(refusal([text, `Mon, ${text}`], text), Date.now()),
   'data of the text and back': (text) => decode(encode(ledgerOf(text))),
   'readText of the text': (text) => readText(text, 'proj-1'),
-  'readText of what begins like one': (text) => readText(`${FIRST_LINE}\n${text}`, 'proj-1'),
-  'readText of what ends like one': (text) => readText(`${text}\n${DATA_LINE}`, 'proj-1'),
-  'readText of many lines like the last one': (text) =>
+  'readText after a valid first line': (text) => readText(`${FIRST_LINE}\n${text}`, 'proj-1'),
+  'readText before a valid last line': (text) => readText(`${text}\n${DATA_LINE}`, 'proj-1'),
+  'readText of many valid last lines': (text) =>
     readText(`${FIRST_LINE}\n${`${DATA_LINE}\n`.repeat(text.length / 100)}${text}`, 'proj-1'),
   'readText of other data': (text) =>
     readText(`${FIRST_LINE}\n\n${DATA_LINE.replace(/ [^ ]+ -->$/, ` ${text} -->`)}`, 'proj-1'),
@@ -158,7 +158,7 @@ function textOf(pattern: string, size: number): string {
   return pattern.repeat(Math.ceil(size / pattern.length)).slice(0, size);
 }
 
-/** Of this thread alone: what else the machine does takes time, but no time of ours. */
+/** CPU time of this thread only, so that other programs do not matter. */
 function millisecondsOf(work: () => unknown): number {
   const before = process.threadCpuUsage();
   work();
@@ -166,7 +166,7 @@ function millisecondsOf(work: () => unknown): number {
   return (user + system) / 1000;
 }
 
-/** The quickest of a few: collecting garbage only adds to the others. */
+/** The shortest of several times, without garbage collection. */
 function quickest(work: () => unknown): number {
   return Math.min(...[1, 2, 3].map(() => millisecondsOf(work)));
 }
@@ -177,14 +177,14 @@ const TEXTS = Object.entries(PATTERNS).map(([name, pattern]) => ({
   half: textOf(pattern, SIZE / 2),
 }));
 
-/** How often longer the whole text takes than its half; only a doubtful answer is measured again. */
+/** The time for the whole text divided by that for its half. If it is high, it is measured again. */
 function growthOf(reader: (text: string) => unknown, whole: string, half: string): number {
   const once = millisecondsOf(() => reader(whole)) / millisecondsOf(() => reader(half));
-  if (once <= MOST_GROWTH) return once;
+  if (once <= MAX_GROWTH) return once;
   return quickest(() => reader(whole)) / quickest(() => reader(half));
 }
 
-/** A sixth of the patterns for each reader, another one for the next; a long run takes all. */
+/** Each reader gets a different sixth of the patterns, and all of them in a long run. */
 const EACH = process.env.MODEL_RUNS === undefined ? 6 : 1;
 const CASES = Object.entries(READERS).map(([name, reader], shift) => ({
   name,
@@ -192,13 +192,13 @@ const CASES = Object.entries(READERS).map(([name, reader], shift) => ({
   texts: TEXTS.filter((_, index) => (index + shift) % EACH === 0),
 }));
 
-it.each(CASES)('$name takes 1 MiB of anything in linear time', ({ reader, texts }) => {
+it.each(CASES)('$name handles 1 MiB of any text in linear time', ({ reader, texts }) => {
   const slow = texts.flatMap(({ name, whole, half }) => {
     const ms = millisecondsOf(() => reader(whole));
-    if (ms > MOST_MS) return [`${name}: ${Math.round(ms)} ms`];
+    if (ms > MAX_MS) return [`${name}: ${Math.round(ms)} ms`];
     const growth = ms < FLOOR_MS ? 2 : growthOf(reader, whole, half);
-    return growth > MOST_GROWTH
-      ? [`${name}: ${growth.toFixed(1)} times as long as half of it`]
+    return growth > MAX_GROWTH
+      ? [`${name}: ${growth.toFixed(1)} times as long as for half of it`]
       : [];
   });
   expect(slow).toEqual([]);

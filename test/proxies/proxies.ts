@@ -1,4 +1,4 @@
-// Varnish and nginx as Debian packs them, each a process of its own in a folder of its own.
+// Varnish and nginx as Debian packages them, each in a separate process and folder.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,43 +9,42 @@ import { join } from 'node:path';
 import { setTimeout as pass } from 'node:timers/promises';
 import { closedPort } from '../sim/fault-server.ts';
 
-/** Where Debian has them is on root's PATH only. */
+/** Debian installs them in a folder that is only on the PATH of root. */
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 
 export interface Proxy extends AsyncDisposable {
   readonly url: string;
 }
 
-export type StartProxy = (servicePort: number) => Promise<Proxy>;
+export type StartProxy = (apiPort: number) => Promise<Proxy>;
 
 export const PROXIES: Readonly<Record<string, StartProxy>> = {
-  Varnish: async (servicePort) => {
+  Varnish: async (apiPort) => {
     const port = await closedPort();
-    return await start('varnish.vcl', { SERVICE_PORT: servicePort }, port, (file, folder) => [
+    return await start('varnish.vcl', { API_PORT: apiPort }, port, (file, folder) => [
       'varnishd',
       ...['-F', '-j', 'none', '-n', join(folder, 'work'), '-s', 'default,16m'],
       ...['-a', `127.0.0.1:${port}`, '-f', file],
     ]);
   },
-  nginx: (servicePort) => startNginx(servicePort, 'ONE_PORT'),
-  'nginx, 2 upstreams': (servicePort) => startNginx(servicePort, 'TWO_PORT'),
+  nginx: (apiPort) => startNginx(apiPort, 'ONE_PORT'),
+  'nginx, 2 upstreams': (apiPort) => startNginx(apiPort, 'TWO_PORT'),
 };
 
-async function startNginx(servicePort: number, used: 'ONE_PORT' | 'TWO_PORT'): Promise<Proxy> {
+async function startNginx(apiPort: number, used: 'ONE_PORT' | 'TWO_PORT'): Promise<Proxy> {
   const ports = { ONE_PORT: await closedPort(), TWO_PORT: await closedPort() };
-  const words = { SERVICE_PORT: servicePort, ...ports };
+  const words = { API_PORT: apiPort, ...ports };
   return await start('nginx.conf', words, ports[used], (file, folder) => [
     'nginx',
     ...['-p', folder, '-c', file, '-e', join(folder, 'errors')],
   ]);
 }
 
-/** Those of the programs that are not installed. */
 export function missingPrograms(): readonly string[] {
   return ['varnishd', 'nginx'].filter((program) => spawnSync(program, ['-V'], { env }).error);
 }
 
-/** Starts what `command` names on a copy of the configuration with its words filled in. */
+/** Starts a program on a copy of its configuration, in which `words` are replaced. */
 async function start(
   configuration: string,
   words: Readonly<Record<string, number>>,
@@ -58,12 +57,12 @@ async function start(
   const [program = '', ...args] = command(file, folder);
   const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
-  let complaints = '';
+  let errors = '';
   child.stderr.on('data', (bytes) => {
-    complaints += bytes;
+    errors += bytes;
   });
   while (!(await listens(port))) {
-    if (child.exitCode !== null) throw new Error(`${program}: ${complaints}`);
+    if (child.exitCode !== null) throw new Error(`${program}: ${errors}`);
     await pass(50);
   }
   return {

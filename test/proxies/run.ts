@@ -1,32 +1,32 @@
-// `npm run proxies`: one message of the built action through a real Varnish and a real nginx to the
-// simulated service, for each way in which a service is slow, dies or restarts. It fails if one is
-// delivered twice, or if what the action says of it is not so.
+// `npm run proxies`: the built action sends a message through a real Varnish and a real nginx to the
+// simulated API, for each way in which an API is slow, crashes or restarts. It fails if a message is
+// delivered twice or if the output `delivery` is wrong.
 
 import { table } from '../../bench/table.ts';
 import { startAgent } from '../sim/agent.ts';
 import { startStep } from '../sim/runner/process.ts';
-import { type Fault, layLine } from './line.ts';
 import { missingPrograms, PROXIES, type StartProxy } from './proxies.ts';
+import { type Fault, startRelay } from './relay.ts';
 
-/** How long a proxy waits for an answer, by its configuration. */
-const PATIENCE_MS = 2000;
-/** What the service does. */
+/** How long a proxy waits for a response, as in its configuration. */
+const PROXY_TIMEOUT_MS = 2000;
+/** What the API does. */
 const FAULTS: Readonly<Record<string, Fault>> = {
-  'answers at once': {},
-  'answers late, but in time': { lateMs: PATIENCE_MS / 2 },
-  'answers after the proxy has given up': { lateMs: PATIENCE_MS * 2 },
-  'takes the message and closes': { ends: 'closed' },
-  'takes the message and resets': { ends: 'reset' },
-  'breaks off in the head of its answer': { ends: 'in the head' },
-  'breaks off in the body of its answer': { ends: 'in the body' },
-  'takes the message and restarts': { ends: 'reset', downMs: 3000 },
-  'restarts before it reads the message': { taken: false, ends: 'reset', downMs: 3000 },
-  'closes a kept connection as the message comes': { taken: false, ends: 'closed', onlyKept: true },
-  'resets a kept connection as the message comes': { taken: false, ends: 'reset', onlyKept: true },
-  'takes the message on a kept connection and resets': { ends: 'reset', onlyKept: true },
+  'responds at once': {},
+  'responds slowly, but in time': { delayMs: PROXY_TIMEOUT_MS / 2 },
+  'responds after the proxy has timed out': { delayMs: PROXY_TIMEOUT_MS * 2 },
+  'accepts the message and closes': { ends: 'closed' },
+  'accepts the message and resets': { ends: 'reset' },
+  'fails in the head of its response': { ends: 'in the head' },
+  'fails in the body of its response': { ends: 'in the body' },
+  'accepts the message and restarts': { ends: 'reset', downMs: 3000 },
+  'restarts before it reads the message': { arrives: false, ends: 'reset', downMs: 3000 },
+  'closes a reused connection instead': { arrives: false, ends: 'closed', onlyReused: true },
+  'resets a reused connection instead': { arrives: false, ends: 'reset', onlyReused: true },
+  'accepts on a reused connection and resets': { ends: 'reset', onlyReused: true },
 };
-/** Without a look before the message, which would not get through. */
-const DOWN = 'is down, and comes back';
+/** Without a poll before the message, which would fail. */
+const DOWN = 'is down for a while';
 const DOWN_MS = 3000;
 
 const API_KEY = 'mint_0123456789abcdef';
@@ -52,8 +52,8 @@ if (missing.length > 0) {
 } else {
   console.log('This takes about three minutes.\n');
   const rows = (await Promise.all(Object.entries(PROXIES).map(playAll))).flat();
-  const wrong = rows.filter((row) => complaint(row) !== '');
-  console.log(show(rows));
+  const wrong = rows.filter((row) => problemOf(row) !== '');
+  console.log(tableOf(rows));
   console.log(`\n${rows.length} messages, ${wrong.length} of them wrong.`);
   process.exitCode = wrong.length === 0 ? 0 : 1;
 }
@@ -72,9 +72,9 @@ async function play(fault: string, start: StartProxy): Promise<Omit<Row, 'fault'
     apiKey: API_KEY,
     jobs: [{ id: 'job-1', turns: [TURN] }],
   });
-  await using line = await layLine(Number(new URL(agent.url).port), FAULTS[fault] ?? {});
-  await using proxy = await start(line.port);
-  if (fault === DOWN) await line.down(DOWN_MS);
+  await using relay = await startRelay(Number(new URL(agent.url).port), FAULTS[fault] ?? {});
+  await using proxy = await start(relay.port);
+  if (fault === DOWN) await relay.down(DOWN_MS);
   const { outputs } = await startStep({
     with: {
       'project-id': agent.project,
@@ -94,24 +94,24 @@ async function play(fault: string, start: StartProxy): Promise<Omit<Row, 'fault'
   return { deliveries: agent.posts().length, delivery, result };
 }
 
-function complaint({ fault, deliveries, delivery }: Row): string {
+function problemOf({ fault, deliveries, delivery }: Row): string {
   if (deliveries > 1) return 'delivered more than once';
-  if (deliveries === 1 && delivery === 'not-sent') return 'delivered, and called not sent';
-  if (deliveries === 0 && delivery === 'sent') return 'called sent, and not delivered';
-  const { lateMs, ends } = FAULTS[fault] ?? { ends: 'closed' };
-  const isFault = ends !== undefined || (lateMs ?? 0) > PATIENCE_MS;
+  if (deliveries === 1 && delivery === 'not-sent') return 'delivered, reported as not sent';
+  if (deliveries === 0 && delivery === 'sent') return 'not delivered, reported as sent';
+  const { delayMs, ends } = FAULTS[fault] ?? { ends: 'closed' };
+  const isFault = ends !== undefined || (delayMs ?? 0) > PROXY_TIMEOUT_MS;
   return isFault || delivery === 'sent' ? '' : 'not delivered';
 }
 
-/** Fault by fault. */
-function show(rows: readonly Row[]): string {
+/** Sorted by fault. */
+function tableOf(rows: readonly Row[]): string {
   const faults = [...Object.keys(FAULTS), DOWN];
-  const head = ['the service', 'proxy', 'deliveries', 'delivery', 'result', 'wrong'];
+  const head = ['the API', 'proxy', 'deliveries', 'delivery', 'result', 'wrong'];
   const lines = rows
     .toSorted((one, other) => faults.indexOf(one.fault) - faults.indexOf(other.fault))
     .map((row) => [
       ...[row.fault, row.proxy, String(row.deliveries)],
-      ...[row.delivery, row.result, complaint(row)],
+      ...[row.delivery, row.result, problemOf(row)],
     ]);
   return table(head, lines, head.length);
 }

@@ -1,8 +1,8 @@
 vcl 4.1;
 
-# All else is as Varnish comes: what it answers itself bears "Retry-After: 5".
-backend service {
+# The other settings are the defaults. Varnish's own error responses have "Retry-After: 5".
+backend api {
     .host = "127.0.0.1";
-    .port = "SERVICE_PORT";
+    .port = "API_PORT";
     .first_byte_timeout = 2s;
 }

@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** In milliseconds. Tests hand in virtual time that they share with the child process. */
+/** In milliseconds. Tests pass virtual time, which they share with the child process. */
 export interface Clock {
   now(): number;
 }
 
-/** A complete request. `status` is null as long as, or because, it was not answered. */
+/** A complete request. `status` is null if it has no response, or not yet. */
 export interface JournalEntry {
   readonly method: string;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly rawHeaders: readonly string[];
@@ -17,38 +17,38 @@ export interface JournalEntry {
   readonly bodyBytes: Buffer;
   readonly at: number;
   readonly status: number | null;
-  /** Requests with the same number came over the same connection. */
+  /** Requests with the same number used the same connection. */
   readonly socket: number;
 }
 
-/** An object goes out as JSON, anything else as it stands and without a content type. */
+/** An object is sent as JSON, anything else unchanged and without a content type. */
 export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer | object;
 }
 
-/** No answer: silence, a TCP reset, or a connection closed in good order. */
+/** No response: silence, a TCP reset, or a connection that is closed normally. */
 export interface Fault {
   readonly fault: 'hang' | 'reset' | 'end';
 }
 
 export type Reply = Answer | Fault;
 
-/** Nothing stands for the normal reply. A promise makes the caller wait. */
+/** `undefined` means the normal response. A promise makes the client wait. */
 export type Scripted<T> = T | undefined | Promise<T | undefined>;
 
 export interface Site extends AsyncDisposable {
   readonly origin: string;
   readonly journal: readonly JournalEntry[];
-  /** The most connections that were open at once. */
+  /** The maximum number of connections that were open at once. */
   readonly maxSockets: number;
 }
 
-/** Ports of the clients that wait for an answer which will never come. */
+/** Ports of the clients that wait for a response that will never arrive. */
 export const hanging: ReadonlySet<number> = new Set();
 
-/** Listens on a free port. A request that breaks off is neither recorded nor replied to. */
+/** Listens on a free port. Incomplete requests are neither recorded nor answered. */
 export async function serve(
   clock: Clock,
   respond: (request: JournalEntry) => Reply | Promise<Reply>,
@@ -144,13 +144,13 @@ export interface JobRecord {
   readonly archivedAt: string | null;
 }
 
-/** A field that is set to undefined is missing on the wire. */
+/** A field that is set to undefined is missing in the response. */
 export type JobPart = { readonly [Field in keyof JobRecord]?: JobRecord[Field] | undefined } & {
   readonly [field: string]: unknown;
 };
 
 export interface TurnScript {
-  /** What the answer to the POST shows in place of the record at that moment. */
+  /** Fields that the response to the POST has instead of those of the record. */
   readonly answer?: JobPart;
   /** Times count from when the message was accepted. */
   readonly steps: readonly { readonly afterMs: number; readonly set: JobPart }[];
@@ -164,7 +164,7 @@ export interface JobScript {
   readonly turns?: readonly TurnScript[];
 }
 
-/** Whether the message counts as taken: with an answer, unless said, if its status is 2xx. */
+/** `accept`: whether the API accepts the message. Default for a response: if its status is 2xx. */
 export type PostReply =
   | (Answer & { readonly accept?: boolean })
   | (Fault & { readonly accept: boolean });
@@ -174,11 +174,11 @@ export interface AgentOptions {
   readonly project?: string;
   readonly apiKey?: string;
   readonly clock?: Clock;
-  /** Stands before `/v2`, e.g. `/gateway`. */
+  /** The part before `/v2`, for example `/gateway`. */
   readonly pathPrefix?: string;
-  /** Messages in an hour; null for no limit. */
+  /** Messages per hour; null for no limit. */
   readonly hourlyLimit?: number | null;
-  /** `n` counts complete requests of the method from 1, whatever became of them. */
+  /** `n` counts the complete requests of the method from 1. */
   readonly onPost?: (n: number, request: JournalEntry) => Scripted<PostReply>;
   readonly onGet?: (n: number, request: JournalEntry) => Scripted<Reply>;
 }
@@ -190,7 +190,7 @@ export interface AcceptedMessage {
 }
 
 export interface Agent extends AsyncDisposable {
-  /** The base URL, path prefix included. */
+  /** The base URL, including the path prefix. */
   readonly url: string;
   readonly project: string;
   readonly apiKey: string;
@@ -198,7 +198,7 @@ export interface Agent extends AsyncDisposable {
   readonly maxSockets: number;
   posts(): readonly JournalEntry[];
   gets(): readonly JournalEntry[];
-  /** The messages that the service took, in their order. */
+  /** The messages that the API accepted, in order. */
   accepted(jobId?: string): readonly AcceptedMessage[];
 }
 
@@ -220,7 +220,7 @@ const DEFAULT_TURN: TurnScript = {
   ],
 };
 
-/** The agent service: jobs that live by their scripts and the clock. */
+/** The simulated API. The state of its jobs follows their scripts and the clock. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { project = 'project_1', apiKey = 'mint_test_key', pathPrefix = '' } = options;
   const { clock = Date, hourlyLimit = 100 } = options;
@@ -244,7 +244,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return messages.filter(({ at }) => at > time).length;
   }
 
-  /** Steps of an earlier turn that are still to come happen all the same. */
+  /** The remaining steps of an earlier turn still happen. */
   function recordOf(job: JobScript): object {
     const now = clock.now();
     const due = accepted(job.id)

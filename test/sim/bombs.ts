@@ -2,9 +2,9 @@ import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:
 
 const PIECE = Buffer.alloc(16 * 1024 * 1024, ' ');
 
-/** Each becomes a gigabyte when it is decoded, but for Brotli's, which stays at 64 MiB. */
+/** Each decompresses to 1 GiB, except the one for Brotli, which decompresses to 64 MiB. */
 export const BOMBS: Readonly<Record<'gzip' | 'br' | 'zstd', Buffer>> = {
-  // Both formats may be put one after the other.
+  // Both formats can be concatenated.
   gzip: repeat(gzipSync(PIECE), 64),
   zstd: repeat(zstdCompressSync(PIECE), 64),
   br: brotliCompressSync(repeat(PIECE, 4), { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),

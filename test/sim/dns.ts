@@ -1,6 +1,6 @@
-// A preload that plays the resolver: `--import <this file>?<host>=<answers>`, where the answers are
-// given one a look-up, separated by `;`, the last one repeating: an error code, `hang`, or addresses
-// separated by `,`. Other hosts are looked up as ever.
+// A preload that replaces the DNS resolver: `--import <this file>?<host>=<answers>`. Answers are
+// separated by `;`, one per lookup, and the last one repeats. An answer is an error code, `hang`, or
+// addresses separated by `,`. Other hosts are resolved as usual.
 
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';

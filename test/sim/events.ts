@@ -30,7 +30,7 @@ interface Written extends Common {
 }
 
 const REPOSITORY = 'octo/agents';
-/** Some examples mix them. */
+/** Some examples use both. */
 const EXAMPLE_REPOSITORIES = /Codertocat\/Hello-World|octo-org\/octo-repo/g;
 const SERVER = 'https://github.com';
 const API = 'https://api.github.com';
@@ -42,8 +42,8 @@ export const RENOVATE: Person = { login: 'renovate[bot]', id: 29_139_614, type: 
 export const DEPENDABOT: Person = { login: 'dependabot[bot]', id: 49699333, type: 'Bot' };
 
 /**
- * A real payload, moved to our repository, with `overrides` merged in deeply (lists are replaced).
- * An action without an example gets the event's first one.
+ * A real payload, changed to our repository and deeply merged with `overrides` (lists are replaced).
+ * An action without an example gets the first example of the event.
  */
 export function event(
   name: string,
@@ -53,14 +53,14 @@ export function event(
 ): WebhookEvent {
   const examples = loadExamples().find((definition) => definition.name === name)?.examples ?? [];
   const example = examples.find((one) => one.action === action) ?? examples[0];
-  if (example === undefined) throw new Error(`There is no example of the event ${name}.`);
+  if (example === undefined) throw new Error(`The event ${name} has no example.`);
   const own = action === undefined ? {} : { action };
   return { name, payload: merge(merge(move(example, repository), own), overrides) };
 }
 
 type Definition = { readonly name: string; readonly examples: readonly Json[] };
 
-/** They are 4 MB: read when first asked for. `require` keeps them for the next time. */
+/** The examples are 4 MB, so they are loaded only if needed. `require` caches them. */
 function loadExamples(): readonly Definition[] {
   return createRequire(import.meta.url)('@octokit/webhooks-examples');
 }
@@ -87,7 +87,7 @@ function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `fork` is the head's repository, null if it was deleted, or absent for our own. */
+/** `fork` is the repository of the head: null if it was deleted, missing if it is our own. */
 export function pullRequest(
   options: Common & {
     readonly number: number;
@@ -119,7 +119,7 @@ function forkedHead(fork: string | null): Json {
   if (fork === null) return { label: 'unknown repository', user: null, repo: null };
   const [login, name] = fork.split('/');
   const url = `${API}/repos/${fork}`;
-  const place = {
+  const repo = {
     id: 900_001,
     full_name: fork,
     name,
@@ -127,7 +127,7 @@ function forkedHead(fork: string | null): Json {
     url,
     fork: true,
   };
-  return { label: `${login}:changes`, user: { login }, repo: { ...place, owner: { login } } };
+  return { label: `${login}:changes`, user: { login }, repo: { ...repo, owner: { login } } };
 }
 
 function pullRequestFields(number: number, repository: string): Json {
@@ -144,7 +144,7 @@ export function issueComment(
     readonly body: string;
     /** Default: true. */
     readonly onPullRequest?: boolean;
-    /** The comment was written through an app on the author's behalf. */
+    /** Whether an app wrote the comment on behalf of the author. */
     readonly viaApp?: boolean;
   },
 ): WebhookEvent {
@@ -181,7 +181,7 @@ export function reviewComment(
   options: Written & {
     readonly body: string;
     readonly path?: string;
-    /** Null where the line is gone. */
+    /** Null if the line no longer exists. */
     readonly line?: number | null;
     readonly diffHunk?: string;
   },
@@ -255,7 +255,7 @@ export function push(options: Common & { readonly ref?: string } = {}): WebhookE
   );
 }
 
-/** There is no example of it: the payload names the schedule, and no sender. */
+/** Not in the examples: the payload has a schedule and no sender. */
 export function schedule(
   options: { readonly repository?: string; readonly cron?: string } = {},
 ): WebhookEvent {
@@ -276,13 +276,13 @@ export function workflowDispatch(
 }
 
 /**
- * The list of pull requests is empty for those from forks. `fork` is the head's repository, null if
- * it was deleted, or absent for our own.
+ * The list of pull requests is empty for a pull request from a fork. `fork` is the repository of the
+ * head: null if it was deleted, missing if it is our own.
  */
 export function workflowRun(
   options: Common & {
     readonly pullRequests?: readonly number[];
-    /** The event that started the workflow which ran. */
+    /** The event that triggered the workflow that has run. */
     readonly startedBy?: string;
     readonly fork?: string | null;
   } = {},

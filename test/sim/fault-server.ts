@@ -7,35 +7,35 @@ import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:
 import { Worker } from 'node:worker_threads';
 import { generate } from 'selfsigned';
 
-/** How a connection goes on: a TCP reset, a close in good order, silence, or the next request. */
+/** What happens to the connection then: a TCP reset, a normal close, silence, or the next request. */
 export type Ending = 'reset' | 'end' | 'hang' | 'keep';
 
 type Bytes = string | Buffer;
 
-/** What follows once a request is there, complete but for `mid-request`. */
+/** What the server does after a complete request, or with `mid-request` during one. */
 export type Behaviour =
-  /** Decided when the first bytes of a request have come; no more are read. */
+  /** Applies after the first bytes of a request; the rest is not read. */
   | { readonly kind: 'mid-request'; readonly ending: Ending }
-  /** Written as it stands. */
+  /** Written unchanged. */
   | { readonly kind: 'answer'; readonly bytes: Bytes; readonly ending?: Ending }
   | {
       readonly kind: 'drip';
       /** Written at once. */
       readonly bytes: Bytes;
-      /** Written again and again, every so many milliseconds of real time, until the peer goes. */
+      /** Written every `everyMs` milliseconds of real time until the client closes the connection. */
       readonly drop: Bytes;
       readonly everyMs: number;
     }
   | {
       readonly kind: 'flood';
       readonly bytes: Bytes;
-      /** Written again and again, until the peer goes or `times` is reached. */
+      /** Written up to `times` times, until the client closes the connection. */
       readonly chunk: Bytes;
       readonly times: number;
       readonly ending?: Ending;
     };
 
-/** A complete request: one that breaks off is not recorded. */
+/** A complete request. Incomplete requests are not recorded. */
 export interface FaultRequest {
   /** Counts the requests of its method from 1. */
   readonly n: number;
@@ -47,9 +47,9 @@ export interface FaultRequest {
 }
 
 export interface FaultServerOptions {
-  /** Before anything is read of the n-th connection, counted from 1, or its TLS begins. */
+  /** Called for the n-th connection, from 1, before TLS begins and before anything is read. */
   readonly onConnection?: (n: number) => Exclude<Ending, 'keep'> | undefined;
-  /** Before the request is read to its end. */
+  /** Called after the first bytes of a request. */
   readonly onFirstBytes?: (connection: number) => Behaviour | undefined;
   readonly onRequest?: (request: FaultRequest) => Behaviour;
   readonly tls?: SecureContextOptions;
@@ -57,20 +57,19 @@ export interface FaultServerOptions {
 
 export interface FaultServer extends AsyncDisposable {
   readonly port: number;
-  /** With TLS `https`, and in any case 127.0.0.1. */
+  /** `https` with TLS. The host is always 127.0.0.1. */
   readonly origin: string;
   readonly journal: readonly FaultRequest[];
   readonly connections: number;
-  /** Bytes that were handed to the peers. */
+  /** Bytes that were written to the clients. */
   readonly written: number;
-  /** Each of these the service may have taken for a message. */
   posts(): readonly FaultRequest[];
   gets(): readonly FaultRequest[];
 }
 
 const HEAD_END = '\r\n\r\n';
 
-/** Raw sockets on loopback that do what no HTTP library would. */
+/** Raw sockets on localhost that do what no HTTP library would do. */
 export async function startFaultServer(options: FaultServerOptions = {}): Promise<FaultServer> {
   const { onRequest = () => answer(notFound()) } = options;
   const secureContext = options.tls === undefined ? null : createSecureContext(options.tls);
@@ -159,7 +158,7 @@ async function behave(socket: Socket, raw: Socket, behaviour: Behaviour): Promis
       finish(socket, raw, behaviour.ending);
       break;
     case 'answer':
-      // A reset overtakes what is not yet sent.
+      // A reset discards what is not yet sent.
       await write(socket, behaviour.bytes);
       if (behaviour.ending === 'reset') await pass(20);
       finish(socket, raw, behaviour.ending ?? 'keep');
@@ -178,7 +177,7 @@ async function behave(socket: Socket, raw: Socket, behaviour: Behaviour): Promis
   }
 }
 
-/** Resolves when the bytes are with the system, or the peer is gone. */
+/** Resolves when the system has the bytes or the connection is closed. */
 function write(socket: Socket, bytes: Bytes): Promise<void> {
   if (socket.destroyed || bytes.length === 0) return Promise.resolve();
   return new Promise((resolve) => {
@@ -198,7 +197,7 @@ function finish(socket: Socket, raw: Socket, ending: Ending): void {
   if (ending === 'reset') raw.resetAndDestroy();
   if (ending === 'end') {
     socket.end();
-    // What was not read would turn the close into a reset.
+    // Unread bytes would turn the close into a reset.
     socket.resume();
   }
 }
@@ -221,7 +220,7 @@ function parseRequest(received: Buffer) {
   return { bytes, request: { method, path, headers, body } };
 }
 
-/** The start of an answer, to which a body may be appended. */
+/** The head of a response, to which a body can be appended. */
 export function head(
   status: number,
   headers: Readonly<Record<string, string | number | readonly string[]>> = {},
@@ -232,7 +231,7 @@ export function head(
   return `HTTP/1.1 ${status} Whatever\r\n${lines.join('')}\r\n`;
 }
 
-/** A well-formed answer; objects go out as JSON. */
+/** A valid response. Objects are sent as JSON. */
 export function whole(
   status: number,
   body: Bytes | object,
@@ -268,7 +267,7 @@ export interface CertificateOptions {
 
 const DAY_MS = 86_400_000;
 
-/** A certificate authority that nobody knows, unless its file is given to a step. */
+/** A private CA. A step trusts it if its file is in NODE_EXTRA_CA_CERTS. */
 export async function startAuthority(): Promise<Authority> {
   const folder = mkdtempSync(join(tmpdir(), 'authority-'));
   const file = join(folder, 'authority.pem');
@@ -323,7 +322,7 @@ export interface Http2Server extends AsyncDisposable {
   readonly posts: readonly ('h1' | 'h2')[];
 }
 
-/** Offers HTTP/2, and refuses every stream of it; HTTP/1.1 is answered with `body`. */
+/** Offers HTTP/2 but refuses each stream; over HTTP/1.1 it responds with `body`. */
 export async function startHttp2Refuser(
   tls: SecureContextOptions,
   body: object,
@@ -357,7 +356,7 @@ export async function startHttp2Refuser(
   };
 }
 
-/** A port of loopback where nobody listens. */
+/** A port of localhost on which no server listens. */
 export async function closedPort(): Promise<number> {
   const server = createServer();
   await listen(server);
@@ -371,8 +370,8 @@ export interface BlackHole extends AsyncDisposable {
 }
 
 /**
- * A port whose connections never come about, as if a firewall dropped them: its queue is full, and
- * the thread that would take from it sleeps.
+ * A port to which no connection succeeds, as if a firewall dropped them: its queue is full, and the
+ * thread that would accept connections sleeps.
  */
 export async function startBlackHole(): Promise<BlackHole> {
   const asleep = new Int32Array(new SharedArrayBuffer(4));

@@ -1,5 +1,5 @@
-// Texts that a hostile service, commenter or file name could hold to be taken for a command of
-// the runner, a link, a mention or a line of ours.
+// Texts that a hostile API, comment or file name could contain to forge a command of the runner, a link,
+// a mention or a line of the action.
 
 import { EMPTY } from '../../src/memory/ledger.ts';
 import { composeText } from '../../src/memory/text.ts';
@@ -9,12 +9,12 @@ export interface Forgery {
   readonly text: string;
 }
 
-/** White_Space of Unicode, which .NET trims before it looks for `::`, and its near relations. */
+/** White_Space of Unicode, which .NET trims before it searches for `::`, and similar characters. */
 const SPACES =
   '\t\n\v\f\r\u0020\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009' +
   '\u200a\u2028\u2029\u202f\u205f\u3000\u180e\u200b\u2060\ufeff\u001c\u001f';
 
-/** What vanishes when a text is cleaned, and may so bring together what it kept apart. */
+/** Characters that the action removes. What they separated may then form a command. */
 const SPLITTERS =
   '\0\u0007\u001b\u007f\u009b\u00ad\u034f\u061c\u200b\u200c\u200d\u200e\u2060\ufe0f\ufeff';
 
@@ -23,11 +23,11 @@ const RUNNER: Readonly<Record<string, string>> = {
   'an error in a file': '::error file=src/index.ts,line=1,title=forged::forged',
   'a warning in capitals': '::WaRnInG::forged',
   'an output': '::set-output name=status::forged',
-  'an output on a line of its own': 'ok\n::set-output name=result::forged\nok',
+  'an output on a separate line': 'ok\n::set-output name=result::forged\nok',
   'a state': '::save-state name=forged::x',
   'a mask on a letter': '::add-mask::e',
   'a mask in brackets': '##[add-mask]e',
-  'a mask in the midst of a line': 'all is well ##[add-mask]e',
+  'a mask in the middle of a line': 'all is well ##[add-mask]e',
   'an error in brackets with properties': '>>> ##[error file=a.ts;line=1]forged',
   'two commands in brackets in a line': '##[nothing]##[error]forged ##[warning]forged',
   'more number signs than needed': '####[error]forged',
@@ -48,8 +48,9 @@ const RUNNER: Readonly<Record<string, string>> = {
   'a command in a JSON string': '{"error":"\\n::error::forged ##[error]forged"}',
   'a value of the output file': 'status=forged\nstatus<<EOF\nforged\nEOF',
   'a delimiter of the toolkit': 'x\nghadelimiter_0\nstatus<<ghadelimiter_0\nforged\nghadelimiter_0',
-  'a line of ours': 'ok\nThe message to job job-1 is delivered.\nJob job-1: Completed.',
-  'a line of the runner': 'ok\n##[section]Finishing: forged\nError: forged',
+  'a line like those of the action':
+    'ok\nThe message to job job-1 is delivered.\nJob job-1: Completed.',
+  'a line like those of the runner': 'ok\n##[section]Finishing: forged\nError: forged',
 };
 
 const SCREEN: Readonly<Record<string, string>> = {
@@ -65,7 +66,7 @@ const SCREEN: Readonly<Record<string, string>> = {
   'tags that spell a command': `ok${[...'::error::forged'].map(toTag).join('')}`,
   'variation selectors that hide bytes': `ok${'\u{e0100}\ufe00\u{e01ef}'.repeat(20)}`,
   'nothing visible': '\u200b\u2060\u3164\u2800\u00a0',
-  'letters that look like ours': 'Соmрlеtеd, рull rеquеst сrеаtеd',
+  'letters that resemble Latin ones': 'Соmрlеtеd, рull rеquеst сrеаtеd',
   'stacked accents': `forged${'\u0301\u0489'.repeat(200)}`,
   'a lone high surrogate': 'a\ud800b',
   'a lone low surrogate': '\udc00::error::forged',
@@ -76,11 +77,11 @@ const SCREEN: Readonly<Record<string, string>> = {
 
 const MARKDOWN: Readonly<Record<string, string>> = {
   'a link': '[forged](https://evil.example/login)',
-  'a link on a line of its own': 'ok\n\n[forged](https://evil.example/login)\n\nok',
+  'a link on a separate line': 'ok\n\n[forged](https://evil.example/login)\n\nok',
   'a link with a title': '[forged](<https://evil.example/a b> "forged")',
   'a link to a script': '[forged](javascript:alert(1))',
   'a reference link': '[forged][evil]\n\n[evil]: https://evil.example "forged"',
-  'a definition that ours would take':
+  'a definition that the action would use':
     'ok\n\n[run]: https://evil.example\n[pull request]: //evil.example',
   'an autolink': '<https://evil.example>',
   'an autolink of an address': '<mailto:forged@evil.example>',
@@ -90,7 +91,7 @@ const MARKDOWN: Readonly<Record<string, string>> = {
   'an image': '![forged](https://evil.example/pixel.png)',
   'an image in a link': '[![forged](https://evil.example/a.png)](https://evil.example)',
   'a reference image': '![forged][evil]\n\n[evil]: https://evil.example/a.png',
-  'a mention': '@octocat please look',
+  'a mention': '@octocat please check',
   'a mention of a team': 'cc @octo/security-team, @octocat',
   'a mention after punctuation': '(@octocat) "@octocat" /@octocat',
   'a reference to an issue': 'fixes #1, closes #99999',
@@ -145,17 +146,18 @@ const HTML: Readonly<Record<string, string>> = {
   'the end of a comment': '--> @octocat [forged](https://evil.example) <!--',
   'the other end of a comment': '--!> @octocat <!-- x --> #1 <!--->@octocat<!--',
   'a comment that stays open': '<!-- forged',
-  'a comment of ours': composeText('project_1', EMPTY, () => '@octocat'),
-  'the first line of a comment of ours': '<!-- agent-follow-up 0123456789abcdef -->\n@octocat',
+  'a comment by the action': composeText('project_1', EMPTY, () => '@octocat'),
+  'the first line of a comment by the action':
+    '<!-- agent-follow-up 0123456789abcdef -->\n@octocat',
   'a marker that is escaped': '\\u002d\\u002d\\u003e @octocat \\u003c!--',
   'a declaration': '<!DOCTYPE html><?forged ?><![CDATA[ @octocat ]]>',
   'character references': '&lt;b&gt; &#64;octocat &commat;octocat &#35;1 &#x60; &#10;&#10;# forged',
   'a style': '<span style="position:fixed;inset:0">forged</span><sub>@octocat</sub>',
 };
 
-/** Addresses that look like that of a pull request. */
+/** URLs that resemble the link to a pull request. */
 const ADDRESSES: Readonly<Record<string, string>> = {
-  'a link that goes on': 'https://github.com/octo/agents/pull/1](https://evil.example)',
+  'a link that continues': 'https://github.com/octo/agents/pull/1](https://evil.example)',
   'a link that closes early':
     'https://github.com/octo/agents/pull/1)@octocat[forged](//evil.example',
   'a link with a user': 'https://github.com@evil.example/octo/agents/pull/1',
@@ -170,7 +172,7 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   'a link with Markdown in it': 'https://github.com/octo/`@octocat`/pull/1',
   'a link to data': 'data:text/html,<script>alert(1)</script>',
   'a link to a script in disguise': 'java\tscript:alert(1)//github.com/octo/agents/pull/1',
-  'a link with letters from elsewhere': 'https://gіthub.com/octo/agents/pull/1',
+  'a link with letters of another script': 'https://gіthub.com/octo/agents/pull/1',
 };
 
 const LONG: Readonly<Record<string, string>> = {
@@ -197,12 +199,12 @@ export const FORGERIES: readonly Forgery[] = [
   })),
 ];
 
-/** A text as an environment variable can hold it. */
+/** The text without what an environment variable cannot contain. */
 export function forEnvironment(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** A text as a header can hold it: bytes, written as the characters of the same numbers. */
+/** The text without what a header cannot contain. Each character stands for one byte. */
 export function forHeader(text: string): string {
   return Buffer.from(text)
     .toString('latin1')

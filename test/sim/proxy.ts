@@ -2,20 +2,20 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
 export type ProxyReply =
-  /** To the host that was asked for, or to `port` of loopback in its place. */
+  /** To the requested host, or instead to `port` of localhost. */
   | { readonly kind: 'tunnel'; readonly port?: number }
   | { readonly kind: 'answer'; readonly status: number; readonly body?: string }
   | { readonly kind: 'reset' | 'end' | 'hang' };
 
 export interface ProxyOptions {
-  /** `user:password` that must be shown, decoded. */
+  /** The `user:password` that the client must send. */
   readonly credentials?: string;
   /** For the n-th CONNECT, from 1. Default: a tunnel. */
   readonly onConnect?: (n: number, target: string) => ProxyReply;
 }
 
 export interface ProxyEntry {
-  /** Anything but CONNECT would show the proxy what only the target may see. */
+  /** With anything except CONNECT, the proxy would see the request to the target. */
   readonly method: string;
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,12 +28,12 @@ export interface ProxyServer extends AsyncDisposable {
   readonly journal: readonly ProxyEntry[];
 }
 
-/** A CONNECT proxy on loopback. */
+/** A CONNECT proxy on localhost. */
 export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServer> {
   const journal: ProxyEntry[] = [];
   const sockets = new Set<Socket>();
 
-  function keep(socket: Socket): Socket {
+  function track(socket: Socket): Socket {
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
     return socket.on('close', () => sockets.delete(socket));
@@ -41,8 +41,8 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
 
   function replyTo({ target, headers }: ProxyEntry): ProxyReply {
     const expected = Buffer.from(options.credentials ?? '').toString('base64');
-    const shown = headers['proxy-authorization'] ?? '';
-    if (expected !== '' && shown !== `Basic ${expected}`) return { kind: 'answer', status: 407 };
+    const sent = headers['proxy-authorization'] ?? '';
+    if (expected !== '' && sent !== `Basic ${expected}`) return { kind: 'answer', status: 407 };
     return options.onConnect?.(journal.length, target) ?? { kind: 'tunnel' };
   }
 
@@ -50,7 +50,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
     journal.push(entryOf(request.method, request.url, request.headers));
     response.writeHead(501).end();
   });
-  server.on('connection', keep);
+  server.on('connection', track);
   server.on('connect', (request, socket: Socket) => {
     const entry = entryOf(request.method, request.url, request.headers);
     journal.push(entry);
@@ -81,7 +81,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
     const [host = '', targetPort = ''] = target.split(/:(?=\d+$)/);
     const onward =
       port === undefined ? { host, port: Number(targetPort) } : { host: '127.0.0.1', port };
-    const other = keep(connect(onward));
+    const other = track(connect(onward));
     other.on('connect', () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       socket.pipe(other).pipe(socket);

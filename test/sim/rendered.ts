@@ -1,20 +1,20 @@
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 
-/** Of a text in Markdown, all that can lead, fool or call a reader. */
+/** Everything in a rendered Markdown text that can mislead or notify a reader. */
 export interface Rendered {
   readonly links: readonly string[];
   readonly images: readonly string[];
-  /** Raw HTML, comments excepted, that is not ours: a fold, small print or an icon. */
+  /** Raw HTML, except comments and the tags that the action uses (details, summary, sub, icons). */
   readonly tags: readonly string[];
   readonly comments: readonly string[];
   readonly mentions: readonly string[];
-  /** Issues, pull requests and commits, in every form that GitHub makes a link of. */
+  /** Issues, pull requests and commits, in every form that GitHub turns into a link. */
   readonly references: readonly string[];
   readonly fences: readonly Fence[];
-  /** All text outside code. */
+  /** All text outside of code. */
   readonly text: string;
-  /** The HTML with nothing in its code: the same for every text that stands in code. */
+  /** The HTML with empty code elements: the same for every text in code. */
   readonly skeleton: string;
 }
 
@@ -27,7 +27,7 @@ const GFM = gfm();
 const GFM_HTML = gfmHtml();
 const OWN_TAG = /^<(?:\/?(?:details|summary|sub)|span aria-hidden="true"|\/span)>$/;
 const COMMENT = /<!--(?:>|->|.*?-->)/gs;
-/** Also `<` without an end: a browser makes a tag of it, whatever comes. */
+/** Also an unclosed `<`: a browser turns it into a tag. */
 const TAG = /<[a-z/!?][^>]*>?/gi;
 
 const LINK = /<a\b[^>]*>.*?<\/a>/gs;
@@ -35,14 +35,14 @@ const MENTION = /(?<!\w)@[a-z\d][a-z\d-]*(?:\/[\w.-]+)?/gi;
 const REFERENCE =
   /(?:[\w.-]+(?:\/[\w.-]+)?)?#\d+|\bGH-\d+|(?:[\w.-]+\/[\w.-]+@)?\b[\da-f]{7,40}\b/gi;
 
-/** GitHub-flavoured Markdown as HTML, with everything that GitHub's own sanitiser would take. */
+/** Renders GitHub Flavored Markdown, with everything that GitHub's sanitizer would accept. */
 export function rendered(markdown: string): Rendered {
   const { html, raw } = render(markdown);
   const visible = html.replace(COMMENT, '');
   const blocks = [...visible.matchAll(/<pre><code(?: class="language-([^"]*)")?>(.*?)<\/code>/gs)];
   const skeleton = visible.replace(/<code[^>]*>.*?<\/code>/gs, '<code></code>');
   const text = decode(skeleton.replace(TAG, ''));
-  // GitHub makes nothing of what is a link already.
+  // GitHub does not link text that is already a link.
   const loose = decode(skeleton.replace(LINK, '').replace(TAG, ''));
   return {
     links: attributes(visible, 'a', 'href'),
@@ -57,7 +57,7 @@ export function rendered(markdown: string): Rendered {
   };
 }
 
-/** Keeps apart the HTML that stood in the text, which the output alone does not tell. */
+/** `raw` is the HTML in the text, which the output alone does not show. */
 function render(markdown: string): { readonly html: string; readonly raw: string } {
   const raw: string[] = [];
   const html = micromark(markdown, {
@@ -65,7 +65,7 @@ function render(markdown: string): { readonly html: string; readonly raw: string
     htmlExtensions: [
       GFM_HTML,
       {
-        // In the place of GitHub's tag filter, which would hide some tags.
+        // Instead of GitHub's tag filter, which would hide some tags.
         exit: {
           htmlFlowData(token) {
             raw.push(this.sliceSerialize(token));
@@ -89,7 +89,7 @@ function attributes(html: string, tag: string, attribute: string): readonly stri
   return Array.from(html.matchAll(pattern), ([, quoted, bare]) => decode(quoted ?? bare ?? ''));
 }
 
-/** Those that micromark writes. */
+/** Decodes the character references that micromark writes. */
 function decode(html: string): string {
   return html
     .replaceAll('&lt;', '<')
@@ -104,7 +104,7 @@ const GANTT_HEAD =
 const GANTT =
   /^ {4}(?:dateFormat x|axisFormat %H:%M(?::%S)?|tickInterval \d+[a-z]+|todayMarker off|section [\w.-]+)$/;
 
-/** What in a text of ours is not ours. */
+/** Everything in a text of the action that the action did not write. */
 export function forgedIn(
   { links, images, tags, mentions, references, fences }: Rendered,
   isOwnLink: (href: string) => boolean,

@@ -1,5 +1,5 @@
-// The simulated service as a program of its own: it has one job, which takes up a message after
-// one second and is done after four. Its address is the one line that it writes.
+// The simulated API as a separate program. Its job starts on a message after one second and is done
+// after four. It writes one line, with its URL.
 
 import { startAgent } from './agent.ts';
 

@@ -1,5 +1,5 @@
 // A preload that makes time virtual: `node --import <this file> <program>`. Virtual time is real
-// time plus an offset, and the offset grows only while the program has nothing to do but wait.
+// time plus an offset. The offset grows only while the program just waits.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ interface Timer {
   due: number;
   /** Timers that are due at the same time fire in the order in which they were armed. */
   order: number;
-  holdsProcess: boolean;
+  keepsAlive: boolean;
   cleared: boolean;
 }
 
@@ -37,19 +37,19 @@ for (const name of Object.keys(process.env)) {
   if (name.startsWith('SIM_')) delete process.env[name];
 }
 
-// The same bundle is loaded a thousand times over; compiling it takes a third of each start.
+// The tests load the same bundle a thousand times; compiling it takes a third of each start.
 if (process.env.NODE_V8_COVERAGE === undefined) enableCompileCache();
 
 const GRACE_MS = Number(grace ?? 1500);
 const PACE = Number(pace ?? Number.POSITIVE_INFINITY);
-/** What is due within one grain of time fires together. */
+/** Timers that are due within this many milliseconds fire together. */
 const GRAIN_MS = Number(grain ?? 0);
 const PUMP_MS = pace === undefined ? 1 : 10;
 const QUIET_TICKS = 2;
-// A stall of the whole machine is not silence of the other side.
+// If the whole machine stalls, the other side is not silent.
 const LONGEST_TICK_MS = 20;
-// Handles that hold the loop although nothing is under way, each with how many of them there may
-// be: no more than the three standard streams. Anything else, known or not, is taken for activity.
+// Handles that keep the event loop alive while the program only waits, each with the highest allowed
+// number: three for the standard streams. Any other handle counts as activity.
 const IDLE = new Map([
   ['PipeWrap', 3],
   ['TTYWrap', 3],
@@ -71,7 +71,7 @@ const real = {
 const startOffset = file !== undefined && existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
 const armed = new Map<number, Timer>();
 let offset = startOffset;
-// Far above the identifiers of real timers, so that neither is taken for the other.
+// Far above the IDs of real timers, so that they never collide.
 let lastId = 2 ** 40;
 let lastOrder = 0;
 let pump: NodeJS.Timeout | undefined;
@@ -114,7 +114,7 @@ function updatePump(): void {
     tickedAt = real.now();
     quietTicks = 0;
   }
-  if (armed.values().some(({ holdsProcess }) => holdsProcess)) pump.ref();
+  if (armed.values().some(({ keepsAlive }) => keepsAlive)) pump.ref();
   else pump.unref();
 }
 
@@ -136,7 +136,7 @@ function tick(): void {
     const missing = next.due + GRAIN_MS - now();
     jump(PACE === Number.POSITIVE_INFINITY ? Math.ceil(missing) : step(missing, elapsed));
   }
-  // One timer a tick, but for a grain: what it sets off comes before the next one.
+  // Without a grain, one timer per tick: what it triggers happens before the next one fires.
   if (next.due <= now()) fire(next);
   if (GRAIN_MS > 0) fireDue();
 }
@@ -151,11 +151,11 @@ function step(missing: number, elapsed: number): number {
 }
 
 /**
- * Unref'd timers are stepped to as well: they fire for as long as anything holds the process, and
- * the deadlines of undici and of `AbortSignal.timeout` are such.
+ * Time also jumps to unref'd timers, such as the timeouts of undici and of `AbortSignal.timeout`: they
+ * fire as long as anything keeps the process alive.
  */
 function mayJump(elapsed: number): boolean {
-  // Work in the thread pool (zlib, WebCrypto) shows only in the event that ends it.
+  // Work in the thread pool (zlib, WebCrypto) is visible only by the event that ends it.
   const { events } = performance.nodeTiming.uvMetricsInfo;
   const idle = isIdle();
   quietTicks = idle && events === lastEvents ? quietTicks + 1 : 0;
@@ -179,7 +179,7 @@ function isIdle(): boolean {
 function fire(timer: Timer): void {
   armed.delete(timer.id);
   quietTicks = 0;
-  if (timer.holdsProcess) activeMs = 0;
+  if (timer.keepsAlive) activeMs = 0;
   if (timer.repeat) arm(timer);
   else updatePump();
   timer.call();
@@ -194,13 +194,13 @@ function start(callback: Callback, delay: unknown, values: unknown[], repeat: bo
     call: () => inContext(() => callback.apply(handle, values)),
     due: 0,
     order: 0,
-    holdsProcess: true,
+    keepsAlive: true,
     cleared: false,
   };
   const handle = {
-    ref: () => hold(true),
-    unref: () => hold(false),
-    hasRef: () => timer.holdsProcess,
+    ref: () => setRef(true),
+    unref: () => setRef(false),
+    hasRef: () => timer.keepsAlive,
     refresh() {
       if (!timer.cleared) arm(timer);
       return handle;
@@ -212,13 +212,13 @@ function start(callback: Callback, delay: unknown, values: unknown[], repeat: bo
     [Symbol.toPrimitive]: () => timer.id,
     [Symbol.dispose]: () => stop(timer),
   };
-  function hold(holdsProcess: boolean) {
-    timer.holdsProcess = holdsProcess;
+  function setRef(keepsAlive: boolean) {
+    timer.keepsAlive = keepsAlive;
     updatePump();
     return handle;
   }
   handles.set(handle, timer);
-  // A program that sets timers gets on: the silence, if any, begins anew.
+  // A program that sets timers is active.
   activeMs = 0;
   arm(timer);
   return handle;
@@ -255,7 +255,7 @@ function clear(given: unknown): void {
 }
 
 function virtualSetTimeout(callback: Callback, delay?: unknown, ...values: unknown[]): unknown {
-  // The real one words the complaint.
+  // The real function throws the right error.
   if (typeof callback !== 'function') return real.setTimeout(callback);
   return start(callback, delay, values, false);
 }
@@ -267,7 +267,7 @@ function virtualSetInterval(callback: Callback, delay?: unknown, ...values: unkn
 
 function wait(delay?: number, value?: unknown, options: WaitOptions = {}): Promise<unknown> {
   const { signal, ref = true } = options;
-  // Node's own rejection is the genuine one.
+  // The real function rejects with the right error.
   if (signal?.aborted) return real.wait(1, value, options);
   return new Promise((resolve) => {
     const handle = start(finish, delay, [], false);
@@ -314,7 +314,7 @@ Object.defineProperty(promises.scheduler, 'wait', {
 AbortSignal.timeout = timeoutSignal;
 syncBuiltinESMExports();
 
-// Monotonic time begins near zero in every process, wherever the offset stands.
+// Monotonic time starts near zero in each process, whatever the offset is.
 performance.now = () => now() - startOffset;
 Object.defineProperty(performance, 'timeOrigin', {
   value: performance.timeOrigin + startOffset,

@@ -1,12 +1,12 @@
-// A preload that leaves in a file what the process has used: `--import <this file>?<path>`. The peak of
-// its memory is in kibibytes, its processor time in milliseconds. Plain JavaScript: to strip types Node
-// would load its parser for them, of 20 MB.
+// A preload that writes the memory and CPU time of the process to a file: `--import <this file>?<path>`.
+// The peak of its memory is in KiB, its CPU time in milliseconds. It is JavaScript because Node would
+// load a parser of 20 MB to strip types.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const path = decodeURIComponent(new URL(import.meta.url).search.slice(1));
 
-/** On Linux not maxRSS: there a process that was spawned begins with the peak of its parent. */
+/** Not maxRSS on Linux: a spawned process starts with the peak of its parent. */
 function peakKib() {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS;
   return Number(/^VmHWM:\s*(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);

@@ -1,5 +1,5 @@
-// A workflow, as far as its steps that use this action can tell: events, conditions, expressions,
-// matrices, `needs`, and workflows that it calls. Other steps are not run: their outputs are given.
+// Runs a workflow as far as it affects the steps that use this action: events, conditions, expressions,
+// matrices, `needs`, and reusable workflows. Other steps do not run: the test sets their outputs.
 
 import { data, Evaluator, Lexer, Parser } from '@actions/expressions';
 import type { Job, Step, Workflow } from '../contract/workflows.ts';
@@ -14,31 +14,31 @@ export interface Setting {
   readonly repository: string;
   readonly vars: Values;
   readonly secrets: Values;
-  /** Outputs of steps that are not run, by the ids of the steps. */
+  /** Outputs of steps that do not run, by the IDs of the steps. */
   readonly outputs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Whether a step uses this action, and hence is run. */
+  /** Whether a step uses this action, and therefore runs. */
   isRun(step: Step): boolean;
   run(given: With, job: string, step: Step): Promise<StepResult>;
-  /** The workflow that a job calls. */
+  /** Returns the workflow that a job calls. */
   open(uses: string): Workflow;
 }
 
-/** What became of a job. One that its condition kept from running has no steps. */
+/** A job after its run. A job that was skipped has no results. */
 export interface Played {
   readonly job: string;
   readonly outputs: Readonly<Record<string, string>>;
   readonly failed: boolean;
   readonly skipped: boolean;
   readonly results: readonly StepResult[];
-  /** The evaluated `env:` and `run:` of those other steps that would have run. */
+  /** The evaluated `env:` and `run:` of the other steps whose conditions are met. */
   readonly others: readonly string[];
 }
 
 const FUNCTIONS = ['success', 'failure', 'always', 'cancelled'] as const;
-/** Of what a job or step comes after. */
+/** The status of what a job or step depends on. */
 type Status = 'success' | 'failure' | 'skipped';
 
-/** Jobs in the order in which they stand, each once for each entry of its matrix. */
+/** Runs the jobs in the order of the file, once per combination of their matrix. */
 export async function playWorkflow(
   workflow: Workflow,
   setting: Setting,
@@ -106,21 +106,21 @@ async function playJob(
       if (step.id !== undefined) steps[step.id] = { outputs: result.outputs };
     } else {
       const env = Object.entries(evaluateAll(step.env ?? {}, now));
-      const told = [...env.map(([key, value]) => `${key}=${value}`), step.run ?? step.uses];
-      others.push(told.join('\n'));
+      const lines = [...env.map(([key, value]) => `${key}=${value}`), step.run ?? step.uses];
+      others.push(lines.join('\n'));
       if (step.id !== undefined) steps[step.id] = { outputs: setting.outputs?.[step.id] ?? {} };
     }
   }
   const outputs = evaluateAll(job.outputs ?? {}, { ...context, steps }, '');
-  const told = { outputs: outputs as Played['outputs'], failed, skipped: false };
-  return [{ job: name, ...told, results, others }];
+  const ended = { outputs: outputs as Played['outputs'], failed, skipped: false };
+  return [{ job: name, ...ended, results, others }];
 }
 
-/** Of a matrix, the outputs of the part that ends last. */
+/** A matrix has the outputs of the job that ends last. */
 function resultOf(name: string, played: readonly Played[]) {
   const parts = played.filter(({ job }) => job === name);
   const last = parts.at(-1);
-  if (last === undefined) throw new Error(`The job ${name} stands below one that needs it.`);
+  if (last === undefined) throw new Error(`The job ${name} is below a job that needs it.`);
   const ended = parts.some(({ failed }) => failed) ? 'failure' : 'success';
   const result: Status = last.skipped ? 'skipped' : ended;
   return { job: name, result, outputs: last.outputs };
@@ -156,25 +156,25 @@ function matricesOf({ strategy }: Job, context: Values): readonly Values[] {
   return Object.keys(axes).length === 0 ? include : [...product, ...include];
 }
 
-/** Without a function that asks for the status, a condition holds after success only. */
+/** A condition without a status function also requires success. */
 function isMet(condition: Job['if'], context: Values, status: Status): boolean {
   if (condition === undefined) return status === 'success';
   const text = String(condition).replace(/^\s*\$\{\{(.*)\}\}\s*$/s, '$1');
-  const asks = FUNCTIONS.some((name) => new RegExp(`\\b${name}\\(`).test(text));
-  return (asks || status === 'success') && Boolean(evaluate(text, context, status));
+  const usesStatus = FUNCTIONS.some((name) => new RegExp(`\\b${name}\\(`).test(text));
+  return (usesStatus || status === 'success') && Boolean(evaluate(text, context, status));
 }
 
 function evaluateAll(given: Values, context: Values, missing?: string): Values {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
       const evaluated = evaluateDeep(value, context) ?? missing;
-      if (evaluated === undefined) throw new Error(`Nothing is known for ${name}: ${value}`);
+      if (evaluated === undefined) throw new Error(`${name} has no value: ${value}`);
       return [name, evaluated];
     }),
   );
 }
 
-/** A text that is nothing but an expression keeps its type. */
+/** If the text is one expression, the value keeps its type. */
 function evaluateDeep(value: unknown, context: Values): unknown {
   if (Array.isArray(value)) return value.map((part) => evaluateDeep(part, context));
   if (typeof value === 'object' && value !== null) {
@@ -188,9 +188,9 @@ function evaluateDeep(value: unknown, context: Values): unknown {
   return value.replaceAll(/\$\{\{(.*?)\}\}/gs, (_, part) => String(evaluate(part, context) ?? ''));
 }
 
-/** By GitHub's own package. */
+/** Uses GitHub's own package. */
 export function evaluate(expression: string, context: Values, status: Status = 'success'): unknown {
-  const answers = {
+  const values = {
     success: status === 'success',
     failure: status === 'failure',
     always: true,
@@ -200,7 +200,7 @@ export function evaluate(expression: string, context: Values, status: Status = '
     name,
     minArgs: 0,
     maxArgs: 0,
-    call: () => new data.BooleanData(answers[name]),
+    call: () => new data.BooleanData(values[name]),
   }));
   const tokens = new Lexer(expression.trim()).lex().tokens;
   const parsed = new Parser(tokens, Object.keys(context), functions).parse();

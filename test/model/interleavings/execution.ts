@@ -15,70 +15,70 @@ import {
 } from './simulated-run.ts';
 import { TimeBounds } from './time-bounds.ts';
 
-// One execution of a few runs in which the caller decides what happens next. Only the order is known, and
-// with it when everything may have happened: a call takes any time up to a limit, a sleep just its own.
-// An order that needs a slower call than that does not happen.
+// One execution of a few runs, in which the caller decides what happens next. Only the order is known, and
+// from it the possible times: a call takes any time up to a limit, a sleep exactly its own. An order that
+// needs a slower call is impossible.
 
 export interface Scenario {
   readonly name: string;
   readonly runs: readonly RunSetup[];
-  /** By the name of a run the runs before it: it begins when those are over, or killed. */
+  /** The runs before each run, by name: it starts after they have ended or were killed. */
   readonly after?: Readonly<Record<string, readonly string[]>>;
   /** Whether a list may lack a comment for 2.5 s. */
   readonly lags: boolean;
   /** The comment that exists at first; null for none. */
   readonly existing: Ledger | null;
-  /** Whether somebody deletes all comments between two attempts. */
+  /** Whether someone deletes all comments between two attempts. */
   readonly isDeleted?: boolean;
-  /** Whether GitHub keeps no versions of comments. */
+  /** Whether GitHub has no edit histories. */
   readonly lacksHistory?: boolean;
-  /** By job: the number of its pull request, if it shows one. */
+  /** The number of the pull request of each job that has one. */
   readonly pullRequests?: ReadonlyMap<string, number>;
   /** Runs that may be killed, each at any point. */
   readonly kills?: readonly string[];
   /** Runs that may be cancelled, each at any point. */
   readonly cancels?: readonly string[];
   readonly troubles?: readonly Trouble[];
-  /** Calls, by their names, that may take longer than the run waits for them. */
+  /** Names of calls that may take longer than the run waits for them. */
   readonly slow?: readonly string[];
-  /** Whether polls of a job may take longer than a write may be based on a read. */
+  /** Whether polls of a job may take longer than the maximum age of a read before a write. */
   readonly slowPolls?: boolean;
-  /** Whether all answers have a point of their own. */
+  /** Whether the response of each call is a separate event. */
   readonly isSplit?: boolean;
 }
 
-/** Calls that may get no answer. */
+/** Calls that may get no response. */
 export interface Trouble {
   readonly run: string;
   readonly kind: Kind;
-  /** Whether they take effect all the same. */
+  /** Whether they still take effect. */
   readonly takesEffect: boolean;
-  /** To how many of its calls that may happen, at most. */
+  /** The maximum number of such calls. */
   readonly most: number;
 }
 
 /** Something that may happen next. */
 export interface Transition {
-  /** The same in every execution that starts with the same transitions. */
+  /** Identifies it in every execution that starts with the same transitions. */
   readonly key: string;
   readonly actor: number;
   readonly accesses: readonly Access[];
-  /** Finds out when it happens; null if it cannot any more. */
+  /** Adds the time when it happens to the bounds; null if it is no longer possible. */
   readonly schedule: (bounds: TimeBounds) => Scheduled | null;
   readonly make: (scheduled: Scheduled) => void;
 }
 
 /** Points in time. */
 interface Scheduled {
-  /** Of the step of the run. */
+  /** When the run continues. */
   readonly at: number;
-  /** When it was done to what it touches. */
+  /** When it affects what it accesses. */
   readonly effectAt: number;
 }
 
 export interface Access {
   readonly what: string;
-  /** Two that read, or two that add, may change places. */
+  /** The order of two reads, or of two additions, does not matter. */
   readonly how: 'reads' | 'adds' | 'writes';
 }
 
@@ -95,24 +95,24 @@ const HOW: Readonly<Record<Kind, Access['how']>> = {
   poll: 'reads',
 };
 
-/** Milliseconds that a call may take, and those that a slow one takes at least and at most. */
+/** How many milliseconds a call takes at most, and a slow one at least and at most. */
 const CALL_MS = 400;
 const SHORTEST_SLOW_CALL_MS = 1100;
 const SLOW_CALL_MS = 9900;
 const SLOW_POLL_MS = 2000;
-/** Milliseconds for which a list may not show a comment. */
+/** How many milliseconds a list may lack a new comment. */
 const LAG_MS = 2500;
-const SLOWEST_WORTH_TELLING_MS = 1000;
-/** From the end of an attempt to the next one. */
+const TRACED_SLEEP_MS = 1000;
+/** The time from the end of an attempt to the next one. */
 const UNTIL_RERUN_MS = 300_000;
 
 interface Pending {
   readonly name: string;
   readonly call: Call<unknown>;
   readonly madeAt: number;
-  readonly mostMs: number;
-  /** Set once it has taken effect, with when it did. */
-  outcome: { readonly at: number; readonly settle: () => void } | null;
+  readonly maxMs: number;
+  /** Set when it takes effect, with the time. */
+  effect: { readonly at: number; readonly settle: () => void } | null;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -125,7 +125,7 @@ interface Timer {
   readonly fire: () => void;
 }
 
-/** A run. Its own clock does not move while it waits for calls. */
+/** A run. Its clock does not advance while it waits for calls. */
 interface Actor {
   readonly index: number;
   readonly setup: RunSetup;
@@ -135,18 +135,18 @@ interface Actor {
   made: number;
   calls: Pending[];
   timers: Timer[];
-  /** Points in time: of its last step, and of the reading that it may write on. */
+  /** Points in time: of its last step, and of the read on which a write is based. */
   at: number;
   readAt: number | null;
-  /** Whether it may be killed right here. */
-  isAtRisk: boolean;
-  /** Whether it would have done something else, had it known the time. */
+  /** Whether a kill is possible at this point. */
+  mayBeKilled: boolean;
+  /** Whether it would have acted differently with the correct time. */
   isImpossible: boolean;
   readonly troubles: Map<Trouble, number>;
   points: number;
 }
 
-/** What was done to something, and when. */
+/** An access, and when it happened. */
 interface Effect extends Access {
   readonly actor: number;
   readonly at: number;
@@ -161,9 +161,9 @@ export class Execution {
   readonly #overrides: Overrides;
   readonly #isTraced: boolean;
   readonly #bounds = TimeBounds.startRun();
-  /** The last of each kind by each run. */
+  /** The last effect of each kind by each run. */
   #effects: readonly Effect[] = [];
-  /** By the id of a comment when it was made. */
+  /** When each comment was created, by its ID. */
   readonly #createdAt = new Map<number, number>();
 
   constructor(scenario: Scenario, overrides: Overrides = {}, isTraced = false) {
@@ -178,7 +178,7 @@ export class Execution {
     }
     this.#actors = runs.map((setup, index) => ({
       ...{ index, setup, phase: 'waiting', run: null, clock: EPOCH, made: 0, points: 0 },
-      ...{ calls: [], timers: [], isAtRisk: false, isImpossible: false, at: 0, readAt: null },
+      ...{ calls: [], timers: [], mayBeKilled: false, isImpossible: false, at: 0, readAt: null },
       troubles: new Map(
         (scenario.troubles ?? [])
           .filter(({ run }) => run === setup.name)
@@ -187,12 +187,12 @@ export class Execution {
     }));
   }
 
-  /** Node keeps signals that are combined, and all that hangs on them, until one of them is aborted. */
+  /** Node keeps combined signals, and everything that they reference, until one of them is aborted. */
   [Symbol.dispose](): void {
-    for (const { run } of this.#actors) run?.cancel.abort(new Error('nobody looks at it any more'));
+    for (const { run } of this.#actors) run?.cancel.abort(new Error('the execution has ended'));
   }
 
-  /** Null if it has not begun. */
+  /** Null if it has not started. */
   run(name: string): SimulatedRun | null {
     return this.#actors.find(({ setup }) => setup.name === name)?.run ?? null;
   }
@@ -201,35 +201,34 @@ export class Execution {
     return this.#actors.some(({ setup, phase }) => setup.name === name && phase === 'over');
   }
 
-  /** How many points each of the runs has come to that all begin at once. */
+  /** The number of points of each run that starts at once. */
   points(): readonly number[] {
     const { after = {} } = this.scenario;
     return this.#actors.filter(({ setup }) => !(setup.name in after)).map(({ points }) => points);
   }
 
-  /** Does one thing, and lets everybody go on until all wait again. */
+  /** Makes a transition, and lets all runs continue until they wait again. */
   async make(transition: Transition): Promise<void> {
     const actor = this.#actors[transition.actor] as Actor;
-    actor.isAtRisk = false;
+    actor.mayBeKilled = false;
     const scheduled = transition.schedule(this.#bounds);
-    if (scheduled === null) throw new Error(`It cannot be that ${transition.key} now.`);
+    if (scheduled === null) throw new Error(`Not possible now: ${transition.key}.`);
     actor.at = scheduled.at;
-    // The effect of a call and its answer are two.
+    // The effect of a call and its response are two points.
     actor.points += transition.accesses.length + 1;
     for (const access of transition.accesses)
-      this.#note({ ...access, actor: transition.actor, at: scheduled.effectAt });
+      this.#addEffect({ ...access, actor: transition.actor, at: scheduled.effectAt });
     transition.make(scheduled);
-    await everybodyWaits();
+    await waitUntilIdle();
     this.#bounds.keepOnly(this.#neededTimes());
   }
 
   /**
-   * What may happen next, or as much of it as is enough: what concerns one run only can neither help
-   * nor hinder another one, so it comes at once, before anything that concerns several. Null if
-   * something would have had to happen before.
+   * The possible transitions, pruned: those that affect only one run do not enable or prevent others, so
+   * they are made first. Null if the execution is impossible, because a transition is missed.
    */
   transitions(): readonly Transition[] | null {
-    const all = this.#movesByActor();
+    const all = this.#transitionsByActor();
     const own = all?.find(
       (transitions) =>
         transitions.length > 0 && transitions.every(({ accesses }) => accesses.length === 0),
@@ -237,13 +236,13 @@ export class Execution {
     return own ?? all?.flat() ?? null;
   }
 
-  /** All that may happen next. */
+  /** All possible transitions. */
   allTransitions(): readonly Transition[] | null {
-    return this.#movesByActor()?.flat() ?? null;
+    return this.#transitionsByActor()?.flat() ?? null;
   }
 
-  #movesByActor(): readonly (readonly Transition[])[] | null {
-    const all = this.#actors.map((actor) => this.#movesOf(actor));
+  #transitionsByActor(): readonly (readonly Transition[])[] | null {
+    const all = this.#actors.map((actor) => this.#transitionsOf(actor));
     const isOver = this.#actors.some(
       (actor, index) => actor.isImpossible || isTooLate(actor, all[index] ?? []),
     );
@@ -253,27 +252,27 @@ export class Execution {
   /** Repeats a transition that another execution made after the same ones. */
   async repeat(key: string): Promise<void> {
     const transition = this.#actors
-      .flatMap((actor) => this.#thinkable(actor))
+      .flatMap((actor) => this.#candidates(actor))
       .find((one) => one.key === key);
     if (transition === undefined)
-      throw new Error(`There is no transition ${key}: a execution is not repeatable.`);
+      throw new Error(`The transition ${key} is not possible: the execution is not repeatable.`);
     await this.make(transition);
   }
 
-  #movesOf(actor: Actor): readonly Transition[] {
-    return this.#thinkable(actor).filter(({ schedule }) => schedule(this.#bounds.copy()) !== null);
+  #transitionsOf(actor: Actor): readonly Transition[] {
+    return this.#candidates(actor).filter(({ schedule }) => schedule(this.#bounds.copy()) !== null);
   }
 
-  /** Whether or not there is time for it. */
-  #thinkable(actor: Actor): readonly Transition[] {
+  /** The transitions, including those that are too late. */
+  #candidates(actor: Actor): readonly Transition[] {
     switch (actor.phase) {
       case 'waiting':
         return this.#start(actor);
       case 'running':
         return [
-          ...actor.calls.flatMap((pending) => this.#callMoves(actor, pending)),
+          ...actor.calls.flatMap((pending) => this.#callTransitions(actor, pending)),
           ...actor.timers.map((timer) => this.#end(actor, timer)),
-          ...this.#mishaps(actor),
+          ...this.#interruptions(actor),
         ];
       default:
         return [];
@@ -296,31 +295,31 @@ export class Execution {
         actor.clock = Math.max(...before.map(({ clock }) => clock)) + UNTIL_RERUN_MS;
       }
       actor.phase = 'running';
-      actor.isAtRisk = mayBe(this.scenario.kills, actor);
-      this.#log(actor, 'begins');
+      actor.mayBeKilled = includesRun(this.scenario.kills, actor);
+      this.#log(actor, 'starts');
       actor.run = startRun(setup, this.#network(actor), this.server, this.#overrides);
       const end = (): void => {
-        leave(actor, 'over');
+        endRun(actor, 'over');
       };
       actor.run.over.then(end, (error) => {
         end();
         this.failures.push(error);
       });
     };
-    return [{ key: `${setup.name} begins`, actor: index, accesses: [], schedule, make }];
+    return [{ key: `${setup.name} starts`, actor: index, accesses: [], schedule, make }];
   }
 
-  #callMoves(actor: Actor, pending: Pending): readonly Transition[] {
-    const { name, call, outcome } = pending;
-    if (outcome !== null) return [this.#arrive(actor, pending, outcome)];
+  #callTransitions(actor: Actor, pending: Pending): readonly Transition[] {
+    const { name, call, effect } = pending;
+    if (effect !== null) return [this.#responseArrives(actor, pending, effect)];
     const base = { actor: actor.index, accesses: [{ what: call.on, how: HOW[call.kind] }] };
-    const young = this.#young(call);
-    const goesWell = subsets(young).map((hidden): Transition => {
+    const recentIds = this.#recentIds(call);
+    const goesWell = subsets(recentIds).map((hidden): Transition => {
       const isListed = ({ id }: StoredComment): boolean => !hidden.includes(id);
       return {
         ...base,
         key: `${name} without ${hidden.join('+')}`,
-        schedule: (bounds) => this.#placeCall(actor, pending, hidden, bounds),
+        schedule: (bounds) => this.#scheduleCall(actor, pending, hidden, bounds),
         make: ({ effectAt }) => this.#takeEffect(actor, pending, isListed, effectAt),
       };
     });
@@ -328,9 +327,9 @@ export class Execution {
       goesWell.push({
         ...base,
         key: `${name} takes long`,
-        schedule: (bounds) => this.#placeCall(actor, pending, [], bounds, FRESH_READ_MS),
+        schedule: (bounds) => this.#scheduleCall(actor, pending, [], bounds, FRESH_READ_MS),
         make: ({ effectAt }) => {
-          // So that the run knows how long it took.
+          // The run measures how long the poll took.
           actor.clock += SLOW_POLL_MS;
           this.#takeEffect(actor, pending, () => true, effectAt);
         },
@@ -340,19 +339,19 @@ export class Execution {
     if (trouble === undefined) return goesWell;
     const [{ takesEffect }, left] = trouble;
     const schedule = (bounds: TimeBounds): Scheduled | null =>
-      this.#placeCall(actor, pending, [], bounds);
+      this.#scheduleCall(actor, pending, [], bounds);
     const make = ({ effectAt }: Scheduled): void => {
       actor.troubles.set(trouble[0], left - 1);
-      const answer = (): void => settleBy(pending, call.unanswered);
-      if (takesEffect) this.#takeEffect(actor, pending, () => true, effectAt, answer);
-      else this.#settle(actor, pending, answer, effectAt);
-      this.#log(actor, takesEffect ? 'gets no answer' : `fails to ${call.kind} ${call.on}`);
+      const settle = (): void => settleBy(pending, call.unanswered);
+      if (takesEffect) this.#takeEffect(actor, pending, () => true, effectAt, settle);
+      else this.#settle(actor, pending, settle, effectAt);
+      this.#log(actor, takesEffect ? 'gets no response' : `fails to ${call.kind} ${call.on}`);
     };
     return [...goesWell, { ...base, key: `${name} fails`, schedule, make }];
   }
 
-  /** Comments that a list may show already, or not yet. */
-  #young({ query }: Call<unknown>): readonly number[] {
+  /** IDs of comments that a list may show or still lack. */
+  #recentIds({ query }: Call<unknown>): readonly number[] {
     if (query === undefined || !this.scenario.lags) return [];
     return this.server
       .unknownTo(query)
@@ -360,51 +359,51 @@ export class Execution {
       .filter((id) => this.#createdAt.has(id));
   }
 
-  /** Its answer arrives right after its effect, unless it is slow: nothing is left out by that. */
-  #placeCall(
+  /** Unless the call is slow, its response arrives right after its effect, without loss of generality. */
+  #scheduleCall(
     actor: Actor,
     pending: Pending,
     hidden: readonly number[],
     bounds: TimeBounds,
-    leastMs = 0,
+    minMs = 0,
   ): Scheduled | null {
     const { call, madeAt } = pending;
-    const mostMs = leastMs > 0 ? SLOW_POLL_MS : pending.mostMs;
+    const maxMs = minMs > 0 ? SLOW_POLL_MS : pending.maxMs;
     const at = bounds.point();
     const conflicts = this.#effects.filter((effect) =>
       isConflict(effect, { what: call.on, how: HOW[call.kind] }),
     );
     const isInTime =
       bounds.isAtLeast(at, madeAt, 0) &&
-      bounds.isAtMost(at, madeAt, mostMs) &&
+      bounds.isAtMost(at, madeAt, maxMs) &&
       conflicts.every((effect) => bounds.isAtLeast(at, effect.at, 0)) &&
       hidden.every((id) => bounds.isAtMost(at, this.#createdAt.get(id) ?? at, LAG_MS));
     if (!isInTime) return null;
     if (this.#isSplit(pending)) return { at: actor.at, effectAt: at };
-    const scheduled = this.#placeArrival(actor, { ...pending, mostMs }, at, bounds);
-    return scheduled && bounds.isAtLeast(scheduled.at, madeAt, leastMs) ? scheduled : null;
+    const scheduled = this.#scheduleResponse(actor, { ...pending, maxMs }, at, bounds);
+    return scheduled && bounds.isAtLeast(scheduled.at, madeAt, minMs) ? scheduled : null;
   }
 
-  #placeArrival(
+  #scheduleResponse(
     actor: Actor,
     pending: Pending,
     effectAt: number,
     bounds: TimeBounds,
   ): Scheduled | null {
-    const { name, madeAt, mostMs } = pending;
-    const at = this.#placeStep(actor, name, bounds);
+    const { name, madeAt, maxMs } = pending;
+    const at = this.#scheduleStep(actor, name, bounds);
     const isInTime =
-      at !== null && bounds.isAtLeast(at, effectAt, 0) && bounds.isAtMost(at, madeAt, mostMs);
+      at !== null && bounds.isAtLeast(at, effectAt, 0) && bounds.isAtMost(at, madeAt, maxMs);
     return isInTime ? { at, effectAt } : null;
   }
 
-  /** What a run waits for comes in its order: nothing else that it waits for is over by then. */
-  #placeStep(actor: Actor, name: string, bounds: TimeBounds): number | null {
+  /** The next step of a run is not later than the limit of anything else for which it waits. */
+  #scheduleStep(actor: Actor, name: string, bounds: TimeBounds): number | null {
     const at = bounds.point();
     const isInTime =
       bounds.isAtLeast(at, actor.at, 0) &&
       actor.calls.every(
-        (call) => call.name === name || bounds.isAtMost(at, call.madeAt, call.mostMs),
+        (call) => call.name === name || bounds.isAtMost(at, call.madeAt, call.maxMs),
       ) &&
       actor.timers.every(
         (timer) => timer.name === name || bounds.isAtMost(at, timer.since, timer.ms),
@@ -431,14 +430,14 @@ export class Execution {
       settle = () => reject(error);
       detail = ` -> ${error}`;
     }
-    actor.isAtRisk = HOW[call.kind] !== 'reads' && mayBe(this.scenario.kills, actor);
+    actor.mayBeKilled = HOW[call.kind] !== 'reads' && includesRun(this.scenario.kills, actor);
     this.#log(actor, `${call.kind} ${call.on}${detail}`);
     this.#settle(actor, pending, instead ?? settle, at);
   }
 
   #settle(actor: Actor, pending: Pending, settle: () => void, at: number): void {
     if (this.#isSplit(pending)) {
-      pending.outcome = { at, settle };
+      pending.effect = { at, settle };
       return;
     }
     actor.calls = actor.calls.filter((one) => one !== pending);
@@ -450,23 +449,27 @@ export class Execution {
     return this.scenario.isSplit === true || isSlow(pending);
   }
 
-  #arrive(actor: Actor, pending: Pending, outcome: NonNullable<Pending['outcome']>): Transition {
+  #responseArrives(
+    actor: Actor,
+    pending: Pending,
+    effect: NonNullable<Pending['effect']>,
+  ): Transition {
     return {
       ...{ key: `${pending.name} arrives`, actor: actor.index, accesses: [] },
       schedule: (bounds) => {
-        const scheduled = this.#placeArrival(actor, pending, outcome.at, bounds);
-        const leastMs = isSlow(pending) ? SHORTEST_SLOW_CALL_MS : 0;
-        return scheduled && bounds.isAtLeast(scheduled.at, pending.madeAt, leastMs)
+        const scheduled = this.#scheduleResponse(actor, pending, effect.at, bounds);
+        const minMs = isSlow(pending) ? SHORTEST_SLOW_CALL_MS : 0;
+        return scheduled && bounds.isAtLeast(scheduled.at, pending.madeAt, minMs)
           ? scheduled
           : null;
       },
       make: () => {
-        // So that the run knows how long it took.
+        // The run measures how long the call took.
         if (isSlow(pending)) actor.clock += SHORTEST_SLOW_CALL_MS;
-        this.#log(actor, `hears of ${pending.call.kind} ${pending.call.on}`);
+        this.#log(actor, `gets the response to ${pending.call.kind} ${pending.call.on}`);
         actor.calls = actor.calls.filter((one) => one !== pending);
         if (pending.call.kind === 'read') actor.readAt = pending.madeAt;
-        outcome.settle();
+        effect.settle();
       },
     };
   }
@@ -475,7 +478,7 @@ export class Execution {
     return {
       ...{ key: `${timer.name} ends`, actor: actor.index, accesses: [] },
       schedule: (bounds) => {
-        const at = this.#placeStep(actor, timer.name, bounds);
+        const at = this.#scheduleStep(actor, timer.name, bounds);
         const isInTime =
           at !== null &&
           bounds.isAtLeast(at, timer.since, timer.ms) &&
@@ -483,7 +486,7 @@ export class Execution {
         return isInTime ? { at, effectAt: at } : null;
       },
       make: () => {
-        if (timer.ms >= SLOWEST_WORTH_TELLING_MS) this.#log(actor, `has waited for ${timer.ms} ms`);
+        if (timer.ms >= TRACED_SLEEP_MS) this.#log(actor, `has waited for ${timer.ms} ms`);
         actor.timers = actor.timers.filter((one) => one !== timer);
         actor.clock = Math.max(actor.clock, timer.due);
         timer.fire();
@@ -491,25 +494,25 @@ export class Execution {
     };
   }
 
-  #mishaps(actor: Actor): readonly Transition[] {
+  #interruptions(actor: Actor): readonly Transition[] {
     const { index, setup, run } = actor;
     const base = { actor: index, accesses: [] };
     const transitions: Transition[] = [];
-    if (actor.isAtRisk) {
+    if (actor.mayBeKilled) {
       const make = (): void => {
-        leave(actor, 'killed');
+        endRun(actor, 'killed');
         this.#log(actor, 'is killed');
       };
       const schedule = (): Scheduled => ({ at: actor.at, effectAt: actor.at });
       transitions.push({ ...base, key: `${setup.name} is killed`, schedule, make });
     }
-    if (mayBe(this.scenario.cancels, actor) && run?.cancel.signal.aborted === false) {
+    if (includesRun(this.scenario.cancels, actor) && run?.cancel.signal.aborted === false) {
       const make = (): void => {
         this.#log(actor, 'is cancelled');
         run.cancel.abort(new Error('cancelled'));
       };
       const schedule = (bounds: TimeBounds): Scheduled | null => {
-        const at = this.#placeStep(actor, '', bounds);
+        const at = this.#scheduleStep(actor, '', bounds);
         return at === null ? null : { at, effectAt: at };
       };
       transitions.push({ ...base, key: `${setup.name} is cancelled`, schedule, make });
@@ -546,29 +549,29 @@ export class Execution {
     const call = <T>(made: Call<T>): Promise<T> =>
       new Promise<T>((resolve, reject) => {
         const name = nameOf(made.kind);
-        if (made.kind === 'create' || made.kind === 'update') this.#isFresh(actor);
+        if (made.kind === 'create' || made.kind === 'update') this.#checkAgeOfRead(actor);
         actor.calls.push({
-          ...{ name, call: made, madeAt: actor.at, outcome: null, reject },
-          mostMs: this.#mostMs(name, made),
+          ...{ name, call: made, madeAt: actor.at, effect: null, reject },
+          maxMs: this.#maxMs(name, made),
           resolve: resolve as (value: unknown) => void,
         });
       });
     return { clock, random: () => 0.5, call };
   }
 
-  #mostMs(name: string, { kind }: Call<unknown>): number {
+  #maxMs(name: string, { kind }: Call<unknown>): number {
     if (this.scenario.slow?.includes(name)) return SLOW_CALL_MS;
     return kind === 'poll' && this.scenario.slowPolls ? FRESH_READ_MS : CALL_MS;
   }
 
-  /** The clock of a run does not move here, so the age of a read is checked here. */
-  #isFresh(actor: Actor): void {
+  /** The clock of a run does not advance, so the age of a read is checked here. */
+  #checkAgeOfRead(actor: Actor): void {
     const { at, readAt } = actor;
     actor.readAt = null;
     actor.isImpossible ||= readAt !== null && !this.#bounds.isAtMost(at, readAt, FRESH_READ_MS);
   }
 
-  #note(effect: Effect): void {
+  #addEffect(effect: Effect): void {
     this.#effects = [
       ...this.#effects.filter(
         ({ actor, what, how }) =>
@@ -585,7 +588,7 @@ export class Execution {
       ...this.#actors.flatMap(({ at, readAt, calls, timers }) => [
         at,
         ...(readAt === null ? [] : [readAt]),
-        ...calls.flatMap(({ madeAt, outcome }) => (outcome ? [madeAt, outcome.at] : [madeAt])),
+        ...calls.flatMap(({ madeAt, effect }) => (effect ? [madeAt, effect.at] : [madeAt])),
         ...timers.map(({ since }) => since),
       ]),
     ]);
@@ -596,25 +599,25 @@ export class Execution {
   }
 }
 
-/** Whether something that a run waits for cannot happen any more. */
+/** Whether something for which a run waits is no longer possible. */
 function isTooLate({ phase, calls }: Actor, transitions: readonly Transition[]): boolean {
   if (phase !== 'running') return false;
-  const isPossible = ({ name, outcome }: Pending): boolean =>
-    outcome !== null || transitions.some(({ key }) => key.startsWith(`${name} without`));
+  const isPossible = ({ name, effect }: Pending): boolean =>
+    effect !== null || transitions.some(({ key }) => key.startsWith(`${name} without`));
   return transitions.length === 0 || !calls.every(isPossible);
 }
 
-function isSlow({ mostMs }: Pending): boolean {
-  return mostMs === SLOW_CALL_MS;
+function isSlow({ maxMs }: Pending): boolean {
+  return maxMs === SLOW_CALL_MS;
 }
 
-function leave(actor: Actor, phase: 'over' | 'killed'): void {
+function endRun(actor: Actor, phase: 'over' | 'killed'): void {
   actor.phase = phase;
   actor.calls = [];
   actor.timers = [];
 }
 
-function mayBe(names: readonly string[] | undefined, { setup }: Actor): boolean {
+function includesRun(names: readonly string[] | undefined, { setup }: Actor): boolean {
   return names?.includes(setup.name) === true;
 }
 
@@ -636,18 +639,18 @@ function settleBy({ resolve, reject }: Pending, make: () => unknown): void {
   }
 }
 
-/** For traces: what a call has shown. */
+/** Describes the response to a call, for traces. */
 export function describe({ kind }: Call<unknown>, value: unknown, server: ServerState): string {
-  const sayComment = ({ id, versions }: OwnComment): string =>
-    `${id}: ${versions.map((body) => say(server.ledgerOf(body))).join(' / ')}`;
+  const describeComment = ({ id, versions }: OwnComment): string =>
+    `${id}: ${versions.map((body) => describeLedger(server.ledgerOf(body))).join(' / ')}`;
   switch (kind) {
     case 'read': {
       const comments = value as readonly OwnComment[];
-      return ` -> ${comments.map(sayComment).join('; ') || 'nothing'}`;
+      return ` -> ${comments.map(describeComment).join('; ') || 'nothing'}`;
     }
     case 'create':
     case 'update':
-      return ` -> ${value === null ? 'gone' : sayComment(value as OwnComment)}`;
+      return ` -> ${value === null ? 'gone' : describeComment(value as OwnComment)}`;
     case 'react':
       return (value as Reaction).isNew ? ' -> 201' : ' -> 200';
     default:
@@ -655,7 +658,7 @@ export function describe({ kind }: Call<unknown>, value: unknown, server: Server
   }
 }
 
-function say({ jobs }: Ledger): string {
+function describeLedger({ jobs }: Ledger): string {
   return jobs
     .flatMap(({ turns }) => turns)
     .map(({ mark, owner, delivery, endedAt }) => {
@@ -666,10 +669,9 @@ function say({ jobs }: Ledger): string {
 }
 
 /**
- * All that can go on without time goes on before, for Node calls what waits for the next tick once no
- * promise is left to settle. Nothing here waits for anything else, which would need a turn of the
- * event loop and cost much more.
+ * Resolves when all runs wait: Node runs the next tick only after all promise callbacks. This suffices
+ * because no run waits for real events, and is much faster than a turn of the event loop.
  */
-export function everybodyWaits(): Promise<void> {
+export function waitUntilIdle(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

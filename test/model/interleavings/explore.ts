@@ -2,13 +2,13 @@ import { Execution, isConflict, type Scenario, type Transition } from './executi
 import { randomFrom } from './random-round.ts';
 import type { Overrides } from './simulated-run.ts';
 
-// Executes a scenario in every order in which its events can follow each other, but each order that makes a
-// difference only once. What is left out, and why it makes no difference:
+// Executes a scenario in every order of its events that makes a difference. The pruning leaves out the
+// following, which makes no difference:
 //
-// - A response arrives right after its call has taken effect: then the run makes its next calls, which can
+// - A response arrives right after the effect of its call: then the run makes its next calls, which can
 //   take effect at any later time. A run that waits for two responses does nothing before it has both. With
 //   a slow call, during which something else can happen to the same run, effect and response are apart.
-// - What concerns only one run happens at once (a persistent set), such as the end of a sleep or a kill.
+// - What affects only one run happens at once (a persistent set), such as the end of a sleep or a kill.
 //   Other runs do not notice whether it happens before or after their own transitions.
 // - Two transitions of different runs that access different things, or only read the same thing, have the
 //   same result in both orders. The one that was tried first is not tried again after the other, until
@@ -20,20 +20,20 @@ import type { Overrides } from './simulated-run.ts';
 /** How an execution ended. */
 export interface Verdict {
   readonly wrong: readonly string[];
-  /** What has gone otherwise than everybody would like, though nothing is wrong; else empty. */
+  /** What is not ideal but also not wrong; else empty. */
   readonly leftover: string;
-  /** Names the way in which it ended. */
+  /** Describes how it ended. */
   readonly end: string;
 }
 
 export interface Exploration {
   /** How many executions were started. */
   readonly executions: number;
-  /** How many came to an end; the others turned out to be the same as one before, or impossible. */
+  /** How many ended; the others were the same as an earlier one, or impossible. */
   readonly ended: number;
   /** Orders of the events of the longest execution: without pruning, there are at least as many. */
   readonly orders: bigint;
-  /** By name how often each was met, with the moves of the first one. */
+  /** How often each one occurred, with the transitions of its first execution. */
   readonly ends: ReadonlyMap<string, Occurrence>;
   readonly leftovers: ReadonlyMap<string, Occurrence>;
   readonly wrong: ReadonlyMap<string, Occurrence>;
@@ -47,7 +47,7 @@ export interface Occurrence {
 
 export interface ExploreOptions {
   readonly overrides?: Overrides;
-  /** Stops after so many executions, which are chosen at random. */
+  /** The maximum number of executions, which are chosen at random. */
   readonly most?: number;
   readonly stopsAtWrong?: boolean;
 }
@@ -56,7 +56,7 @@ type Sleeping = Pick<Transition, 'key' | 'actor' | 'accesses'>;
 
 interface Branch {
   readonly transitions: readonly string[];
-  /** Moves that were tried before, in an order that comes to the same. */
+  /** Transitions that were already tried in an equivalent order. */
   readonly asleep: readonly Sleeping[];
 }
 
@@ -70,13 +70,13 @@ export async function explore(
   const [ends, leftovers, wrong] = [newMap(), newMap(), newMap()];
   let [executions, ended, orders] = [0, 0, 0n];
   while (branches.length > 0 && executions < most && !(stopsAtWrong && wrong.size > 0)) {
-    // The executions themselves never come back to the event loop.
+    // The executions themselves never return to the event loop.
     await new Promise(setImmediate);
     const { transitions, asleep } = take(branches, random);
     using execution = new Execution(scenario, overrides);
     executions += 1;
     for (const key of transitions) await execution.repeat(key);
-    const played = await playOn(execution, transitions, asleep, branches);
+    const played = await playToEnd(execution, transitions, asleep, branches);
     if (played === null) continue;
     ended += 1;
     orders = max(orders, multinomial(execution.points()));
@@ -88,8 +88,8 @@ export async function explore(
   return { executions, ended, orders, ends, leftovers, wrong, isComplete: branches.length === 0 };
 }
 
-/** To the end, or null if there is none of its own. Leaves what else was possible on the way. */
-async function playOn(
+/** Executes to the end, and adds the alternatives to `branches`. Null if the execution is not new or not possible. */
+async function playToEnd(
   execution: Execution,
   before: readonly string[],
   asleepBefore: readonly Sleeping[],
@@ -121,7 +121,7 @@ function sleeping({ key, actor, accesses }: Transition): Sleeping {
   return { key, actor, accesses };
 }
 
-/** Of moves those that sleep on after another one. */
+/** The transitions that stay asleep after another one. */
 function stillAsleep(asleep: readonly Sleeping[], made: Transition): readonly Sleeping[] {
   return asleep.filter(
     ({ actor, accesses }) =>
@@ -130,7 +130,7 @@ function stillAsleep(asleep: readonly Sleeping[], made: Transition): readonly Sl
   );
 }
 
-/** Plays at random, and leaves nothing out: whatever may happen next has the same chance. */
+/** Executes at random, without pruning: all possible transitions have the same chance. */
 export async function walkAtRandom(
   scenario: Scenario,
   check: (execution: Execution) => Verdict,
@@ -160,24 +160,28 @@ export async function traceOf(
 
 function take(branches: Branch[], random: () => number): Branch {
   const index = Math.floor(random() * branches.length);
-  const taken = branches[index];
+  const chosen = branches[index];
   const last = branches.pop();
-  if (taken === undefined || last === undefined) throw new Error('There is no branch left.');
-  if (taken !== last) branches[index] = last;
-  return taken;
+  if (chosen === undefined || last === undefined) throw new Error('No branch is left.');
+  if (chosen !== last) branches[index] = last;
+  return chosen;
 }
 
 function newMap(): Map<string, Occurrence> {
   return new Map();
 }
 
-function note(met: Map<string, Occurrence>, what: string, transitions: readonly string[]): void {
-  const known = met.get(what);
-  if (known === undefined) met.set(what, { count: 1, transitions });
+function note(
+  occurrences: Map<string, Occurrence>,
+  what: string,
+  transitions: readonly string[],
+): void {
+  const known = occurrences.get(what);
+  if (known === undefined) occurrences.set(what, { count: 1, transitions });
   else known.count += 1;
 }
 
-/** In how many orders so many points of each can follow each other. */
+/** The number of orders in which the points of all runs can follow each other. */
 function multinomial(points: readonly number[]): bigint {
   let [all, orders] = [0n, 1n];
   for (const count of points) {

@@ -4,7 +4,7 @@ import { explore, traceOf, walkAtRandom } from './explore.ts';
 import { FAULTS } from './planted-faults.ts';
 import { GROUPS, LIMITS, WALKED } from './scenarios.ts';
 
-// Errors are many here, and nobody reads their stacks.
+// Stack traces of many errors take time, and are not read.
 const { stackTraceLimit } = Error;
 beforeAll(() => {
   Error.stackTraceLimit = 0;
@@ -13,19 +13,19 @@ afterAll(() => {
   Error.stackTraceLimit = stackTraceLimit;
 });
 
-/** `npm run test:long` tries every order. Otherwise, a sample is tried. */
+/** `npm run test:long` tries every order. Otherwise, the tests try a sample. */
 const IS_LONG = process.env.MODEL_SEQUENCES !== undefined;
-const MOST_EXECUTIONS = Number(process.env.MODEL_EXECUTIONS ?? (IS_LONG ? 60_000 : 15));
+const MAX_EXECUTIONS = Number(process.env.MODEL_EXECUTIONS ?? (IS_LONG ? 60_000 : 15));
 const WALKS = IS_LONG ? 5000 : 30;
 const MS_OF_A_DAY = 86_400_000;
 
 describe.each(GROUPS)('$name', ({ name, messages, scenarios }) => {
-  it('each message is sent once and noted', { timeout: MS_OF_A_DAY }, async () => {
+  it('sends and notes each message once', { timeout: MS_OF_A_DAY }, async () => {
     const wrong: string[] = [];
     const leftovers = new Map<string, string>();
     const sums = { executions: 0, ended: 0, complete: 0, orders: 0n };
     for (const scenario of scenarios) {
-      const found = await explore(scenario, checkFor(messages), { most: MOST_EXECUTIONS });
+      const found = await explore(scenario, checkFor(messages), { most: MAX_EXECUTIONS });
       sums.executions += found.executions;
       sums.ended += found.ended;
       sums.orders += found.orders;
@@ -47,8 +47,8 @@ describe.each(GROUPS)('$name', ({ name, messages, scenarios }) => {
   });
 });
 
-describe('SECURITY.md names as a limit that', () => {
-  it.each(LIMITS)('a message is sent twice if $name', async ({ messages, scenario }) => {
+describe('a limit in SECURITY.md', () => {
+  it.each(LIMITS)('sends a message twice if $name', async ({ messages, scenario }) => {
     const found = await explore(scenario, checkFor(messages), { most: 3000, stopsAtWrong: true });
     expect([...found.wrong.keys()]).toContain('a message is sent twice');
     if (!IS_LONG) return;
@@ -57,7 +57,7 @@ describe('SECURITY.md names as a limit that', () => {
   });
 });
 
-describe('a planted fault is found', () => {
+describe('exploration finds the planted fault', () => {
   it.each(FAULTS)('$name', { timeout: 600_000 }, async (fault) => {
     const { overrides, messages, scenario } = fault;
     const restore = fault.plant?.();
@@ -73,7 +73,7 @@ describe('a planted fault is found', () => {
   });
 });
 
-it('pruning leaves out no way in which an execution can end', { timeout: 3_600_000 }, async () => {
+it('pruning does not miss any end of an execution', { timeout: 3_600_000 }, async () => {
   const check = checkFor(1);
   const counts = { ended: 0, impossible: 0 };
   for (const scenario of WALKED) {
@@ -86,6 +86,6 @@ it('pruning leaves out no way in which an execution can end', { timeout: 3_600_0
     }
   }
   console.info(
-    `${counts.ended} random executions ended in known ways, ${counts.impossible} were impossible.`,
+    `${counts.ended} random executions had known ends, ${counts.impossible} were impossible.`,
   );
 });

@@ -9,7 +9,7 @@ import type { Turn } from '../../../src/turn.ts';
 export function namedText(): CommentText {
   const ledgers: Ledger[] = [];
   const names = new Map<string, string>();
-  /** Of turns, most of which stand in many ledgers. */
+  /** A cache by turn: most turns are in many ledgers. */
   const texts = new WeakMap<Turn, string>();
 
   function textOf(turn: Turn): string {
@@ -18,7 +18,7 @@ export function namedText(): CommentText {
     return text;
   }
 
-  /** Another one for each other ledger. */
+  /** Different for different ledgers. */
   function keyOf({ jobs, trimmed }: Ledger): string {
     const lines = jobs.flatMap(({ id, record, turns, others = [] }) => [
       JSON.stringify([id, record, turns.length, others.length]),

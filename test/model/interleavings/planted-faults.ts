@@ -5,12 +5,12 @@ import { Updates } from '../../../src/memory/updates.ts';
 import { commands, type Group, legs, reruns, rerunsOfLegs, type Single } from './scenarios.ts';
 import type { Overrides } from './simulated-run.ts';
 
-// Faults that the exploration must find: each leaves out one part of the protocol. They replace what a run
-// is given, or a method of `CommentStore` or `Updates`.
+// Faults that the exploration must find. Each leaves out one part of the protocol: it replaces something
+// that a run gets, or a method of `CommentStore` or `Updates`.
 
 export interface Fault extends Single {
   readonly overrides: Overrides;
-  /** Puts something in the place of a method, and returns what puts the method back. */
+  /** Replaces a method, and returns a function that restores it. */
   readonly plant?: () => () => void;
 }
 
@@ -36,7 +36,7 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'the smaller run id sends',
+    name: 'the run with the smaller ID sends',
     ...single(commands, 'a comment; no comment yet, lists lag'),
     overrides: { claim: async ({ runId }) => (runId === '1001' ? 'ours' : 'taken') },
   },
@@ -57,7 +57,7 @@ export const FAULTS: readonly Fault[] = [
     overrides: { claim: async () => 'ours' },
   },
   {
-    name: 'no history in a re-run',
+    name: 'no edit history in a re-run',
     ...single(rerunsOfLegs, 'two runs; a comment exists'),
     overrides: {},
     plant() {
@@ -81,7 +81,7 @@ export const FAULTS: readonly Fault[] = [
           ...github,
           async readComments(number, query) {
             reads += 1;
-            // The first one is made at the beginning, the second one after the note.
+            // The first read is at the start, the second one after the note.
             if (reads !== 3) before = await github.readComments(number, query);
             return before;
           },
@@ -96,7 +96,7 @@ function single(
   name: string,
 ): Pick<Single, 'messages' | 'scenario'> {
   const scenario = scenarios.find((one) => one.name === name);
-  if (scenario === undefined) throw new Error(`There is no scenario "${name}".`);
+  if (scenario === undefined) throw new Error(`Unknown scenario "${name}".`);
   return { messages, scenario };
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/clock.ts';
 import type { Ledger } from '../../../src/memory/ledger.ts';
 import type { CommentText } from '../../../src/memory/text.ts';
 import { EPOCH, sleepBy } from '../clock.ts';
-import { describe, everybodyWaits } from './execution.ts';
+import { describe, waitUntilIdle } from './execution.ts';
 import { ServerState, type StoredComment } from './server-state.ts';
 import {
   type Call,
@@ -13,19 +13,19 @@ import {
   startRun,
 } from './simulated-run.ts';
 
-// Many runs at once, in a time that all of them share: answers take 50 to 400 ms, lists lag behind, and
-// some answers get lost.
+// Many runs at once, with a shared clock: responses take 50 to 400 ms, lists have a lag, and some
+// responses are lost.
 
 export interface RoundSetup {
   readonly runs: readonly RunSetup[];
-  /** By run: milliseconds from the first possible start. */
+  /** When each run starts, in milliseconds. */
   readonly startsAt: readonly number[];
   readonly existing: Ledger | null;
-  /** How comments are written; by default cheaply. */
+  /** The text of comments. Default: a fast replacement. */
   readonly text?: CommentText;
-  /** By job: its pull request. */
+  /** The number of the pull request of each job. */
   readonly pullRequests: ReadonlyMap<string, number>;
-  /** How many answers of writes get lost, and how many writes fail, of a thousand. */
+  /** Of a thousand writes, how many lose their response, and how many fail. */
   readonly lostPerMille: number;
   readonly failedPerMille: number;
   readonly seed: number;
@@ -35,7 +35,7 @@ export interface Round {
   readonly server: ServerState;
   readonly simulatedRuns: readonly SimulatedRun[];
   readonly failures: readonly unknown[];
-  /** Milliseconds until all were done. */
+  /** Milliseconds until all runs ended. */
   readonly tookMs: number;
   readonly calls: number;
 }
@@ -43,7 +43,7 @@ export interface Round {
 const SHORTEST_CALL_MS = 50;
 const LONGEST_CALL_MS = 400;
 const LONGEST_LAG_MS = 2500;
-/** Milliseconds that no round takes: beyond them it is going round in circles. */
+/** After so many milliseconds, the round is in an infinite loop. */
 const TOO_LONG_MS = 600_000;
 
 interface Timer {
@@ -63,7 +63,7 @@ export async function runRound(
       server.create(number, server.text.compose(existing), '', EPOCH - 3_600_000);
     }
   }
-  /** By the id of a comment. */
+  /** By the ID of a comment. */
   const listedAt = new Map<number, number>();
   const timers: Timer[] = [];
   let now = EPOCH;
@@ -89,8 +89,8 @@ export async function runRound(
 
   function call<T>(name: string, made: Call<T>): Promise<T> {
     calls += 1;
-    const answersIn = SHORTEST_CALL_MS + random() * (LONGEST_CALL_MS - SHORTEST_CALL_MS);
-    const takesEffectIn = random() * answersIn;
+    const respondsIn = SHORTEST_CALL_MS + random() * (LONGEST_CALL_MS - SHORTEST_CALL_MS);
+    const takesEffectIn = random() * respondsIn;
     const isWrite = made.kind === 'create' || made.kind === 'update';
     const luck = isWrite ? random() * 1000 : 1000;
     return new Promise((resolve, reject) => {
@@ -102,24 +102,24 @@ export async function runRound(
         }
       };
       after(takesEffectIn, () => {
-        let answer: () => T;
+        let response: () => T;
         try {
           if (luck < failedPerMille) throw new Error('It fails.');
           const value = made.act(isListed);
           log?.(
             `${(now - EPOCH).toFixed(0)} ${name} ${made.kind} ${made.on}${describe(made, value, server)}${luck < lostPerMille + failedPerMille ? ' (lost)' : ''}`,
           );
-          answer = () => value;
+          response = () => value;
           if (made.kind === 'create') {
             listedAt.set((value as { id: number }).id, now + random() * LONGEST_LAG_MS);
           }
         } catch (error) {
-          answer = () => {
+          response = () => {
             throw error;
           };
         }
         const isLost = luck < failedPerMille + lostPerMille;
-        after(answersIn - takesEffectIn, () => settle(isLost ? made.unanswered : answer));
+        after(respondsIn - takesEffectIn, () => settle(isLost ? made.unanswered : response));
       });
     });
   }
@@ -141,26 +141,26 @@ export async function runRound(
     });
   }
   for (;;) {
-    await everybodyWaits();
+    await waitUntilIdle();
     if (running === 0) break;
     const next = timers.reduce<Timer | null>(
       (first, timer) => (first === null || timer.due < first.due ? timer : first),
       null,
     );
     if (next === null || next.due > EPOCH + TOO_LONG_MS) {
-      failures.push(new Error('The runs come to no end.'));
+      failures.push(new Error('The runs do not end.'));
       break;
     }
     remove(next);
     now = next.due;
     next.fire();
   }
-  // Node keeps signals that are combined, and all that hangs on them, until one of them is aborted.
-  for (const { cancel } of simulatedRuns) cancel.abort(new Error('nobody looks at it any more'));
+  // Node keeps combined signals, and everything that they reference, until one of them is aborted.
+  for (const { cancel } of simulatedRuns) cancel.abort(new Error('the round has ended'));
   return { server, simulatedRuns, failures, tookMs: now - EPOCH, calls };
 }
 
-/** A small generator (mulberry32): the same numbers for the same seed. */
+/** A small random number generator (mulberry32): the same numbers for the same seed. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -8,10 +8,10 @@ import { PROJECT } from './server-state.ts';
 import type { RunSetup } from './simulated-run.ts';
 
 const ROUNDS = Number(process.env.MODEL_SEQUENCES ?? 20_000);
-/** One of so many rounds writes comments with their real data. */
+/** Every so many rounds, the comments contain real data. */
 const REAL_DATA_EVERY = 400;
 const KINDS = ['legs', 'comment', 'review', 'several'] as const;
-// Errors are many here, and nobody reads their stacks.
+// Stack traces of many errors take time, and are not read.
 const { stackTraceLimit } = Error;
 beforeAll(() => {
   Error.stackTraceLimit = 0;
@@ -20,12 +20,12 @@ afterAll(() => {
   Error.stackTraceLimit = stackTraceLimit;
 });
 
-it(`in ${ROUNDS} random rounds of 3 to 8 runs each message is sent once and noted`, {
+it(`sends and notes each message once in ${ROUNDS} random rounds of 3 to 8 runs`, {
   timeout: 86_400_000,
 }, async () => {
   const count = { runs: 0, calls: 0, spare: 0 };
   for (let seed = 1; seed <= ROUNDS; seed++) {
-    // The rounds themselves never come back to the event loop, by which the runner of the tests lives.
+    // The rounds themselves never return to the event loop, which Vitest needs.
     await new Promise(setImmediate);
     const setup = setupFrom(seed);
     const round = await runRound(setup);
@@ -48,7 +48,7 @@ function setupFrom(seed: number): RoundSetup {
   const random = randomFrom(seed * 7919);
   const pick = (most: number): number => Math.floor(random() * most);
   const kind = KINDS[pick(KINDS.length)] as (typeof KINDS)[number];
-  // Few runs at once find more, and cost less.
+  // Few runs find more faults, and take less time.
   const size = 3 + Math.floor(6 * random() ** 4);
   const isCommand = kind === 'comment' || kind === 'review';
   const runs = [...Array(size).keys()].map((index): RunSetup => {
@@ -96,7 +96,7 @@ function wrongWith(
   const states = simulatedRuns.flatMap(({ setup, states }) =>
     [...states.values()].map((state) => ({ setup, state })),
   );
-  // Where GitHub keeps failing, and others keep overwriting what it has written.
+  // If GitHub fails repeatedly, and other runs keep overwriting the note.
   const asksForRerun = states.some(({ state: { turn } }) =>
     /Re-run/.test(reasonToText(turn.reason)),
   );
@@ -110,9 +110,9 @@ function wrongWith(
     ...failures.map(String),
     ...(new Set(posts).size < posts.length ? ['a run sends twice'] : []),
     ...(isCommand && posts.length > 1 ? ['a message is sent twice'] : []),
-    ...(isCommand && posts.length === 0 && !asksForRerun ? ['a message is sent by nobody'] : []),
+    ...(isCommand && posts.length === 0 && !asksForRerun ? ['no run sends the message'] : []),
     ...(!isCommand && posts.length < messages.length ? ['a message is not sent'] : []),
-    ...(server.claims.length > 1 ? ['two have won the claim'] : []),
+    ...(server.claims.length > 1 ? ['two runs win the claim'] : []),
     ...(lost.length > 0 ? ['a note is lost'] : []),
   ];
 }

@@ -4,11 +4,11 @@ import { EPOCH } from '../clock.ts';
 import { CONVERSATION, type Scenario, type Trouble } from './execution.ts';
 import type { RunSetup } from './simulated-run.ts';
 
-// Runs that write to the same pull request at the same time or one after the other.
+// Runs that write to the same pull request at the same time or in a row.
 
 export interface Group {
   readonly name: string;
-  /** Messages that are to be sent, all runs together. */
+  /** How many messages all runs together have to send. */
   readonly messages: number;
   readonly scenarios: readonly Scenario[];
 }
@@ -16,7 +16,7 @@ export interface Group {
 export const JOB = 'job-1';
 const PULL_REQUESTS = new Map([[JOB, CONVERSATION]]);
 
-/** One scenario for itself. */
+/** A single scenario. */
 export interface Single extends Pick<Group, 'name' | 'messages'> {
   readonly scenario: Scenario;
 }
@@ -34,7 +34,7 @@ function rerunOf(setup: RunSetup): RunSetup {
   return { ...setup, name: `${setup.name}2`, attempt: 2, reply: 'accepts' };
 }
 
-/** What an older run has left behind. */
+/** The data in the comment of an older run. */
 export const EXISTING: Ledger = {
   jobs: [
     {
@@ -56,35 +56,35 @@ export const EXISTING: Ledger = {
 };
 
 interface Start {
-  readonly where: string;
+  readonly start: string;
   readonly existing: Ledger | null;
   readonly lags: boolean;
 }
 
-/** Only new comments are listed late: if a comment exists, none is created. */
+/** If a comment exists, no run creates one, so that the lag of lists does not matter. */
 const STARTS: readonly Start[] = [
-  { where: 'a comment exists', existing: EXISTING, lags: false },
-  { where: 'no comment yet', existing: null, lags: false },
-  { where: 'no comment yet, lists lag', existing: null, lags: true },
+  { start: 'a comment exists', existing: EXISTING, lags: false },
+  { start: 'no comment yet', existing: null, lags: false },
+  { start: 'no comment yet, lists lag', existing: null, lags: true },
 ];
 
-function everywhere(
+function withEachStart(
   name: string,
   scenario: Omit<Scenario, 'name' | 'lags' | 'existing'>,
 ): readonly Scenario[] {
-  return STARTS.map(({ where, ...schedule }) => ({
+  return STARTS.map(({ start, ...schedule }) => ({
     ...scenario,
     ...schedule,
-    name: `${name}; ${where}`,
+    name: `${name}; ${start}`,
   }));
 }
 
-/** Only where there is no comment one is created. */
-function wherever(
+/** Only the starts without a comment: otherwise no run creates one. */
+function withoutComment(
   name: string,
   scenario: Omit<Scenario, 'name' | 'lags' | 'existing'>,
 ): readonly Scenario[] {
-  return everywhere(name, scenario).filter(({ existing }) => existing === null);
+  return withEachStart(name, scenario).filter(({ existing }) => existing === null);
 }
 
 const leg = (setup: RunSetup, number: number): RunSetup => ({
@@ -113,15 +113,15 @@ const COMMANDS = on('issue_comment', [A, B]);
 const REVIEWS = on('pull_request_review', [A, B]);
 
 export const legs: Group = {
-  name: 'two legs of a matrix',
+  name: 'two jobs of a matrix',
   messages: 2,
   scenarios: [
-    ...everywhere('two legs', { runs: LEGS }),
-    ...everywhere('the same with an empty leg', { runs: EMPTY_LEGS }),
-    ...wherever('the answer to a creation gets lost', {
+    ...withEachStart('two legs', { runs: LEGS }),
+    ...withEachStart('two jobs with an empty leg', { runs: EMPTY_LEGS }),
+    ...withoutComment('the response to a creation is lost', {
       ...{ runs: LEGS, troubles: trouble('create', true) },
     }),
-    ...wherever('a creation fails', { runs: LEGS, troubles: trouble('create', false) }),
+    ...withoutComment('a creation fails', { runs: LEGS, troubles: trouble('create', false) }),
   ],
 };
 
@@ -129,27 +129,33 @@ export const commands: Group = {
   name: 'two workflows on one command',
   messages: 1,
   scenarios: [
-    ...everywhere('a comment', { runs: COMMANDS }),
-    ...everywhere('a review', { runs: REVIEWS }),
-    ...everywhere('the API refuses the message of one', { runs: refusingFirst(COMMANDS) }),
-    ...everywhere('the same on a review', { runs: refusingFirst(REVIEWS) }),
-    ...everywhere('a reaction fails once', { runs: COMMANDS, troubles: trouble('react', false) }),
-    ...everywhere('a reaction fails twice', {
+    ...withEachStart('a comment', { runs: COMMANDS }),
+    ...withEachStart('a review', { runs: REVIEWS }),
+    ...withEachStart('the API refuses the message of one run', { runs: refusingFirst(COMMANDS) }),
+    ...withEachStart('the same on a review', { runs: refusingFirst(REVIEWS) }),
+    ...withEachStart('a reaction fails once', {
+      runs: COMMANDS,
+      troubles: trouble('react', false),
+    }),
+    ...withEachStart('a reaction fails twice', {
       ...{ runs: COMMANDS, troubles: trouble('react', false, 2) },
     }),
-    ...wherever('the answer to a creation gets lost', {
+    ...withoutComment('the response to a creation is lost', {
       ...{ runs: COMMANDS, troubles: trouble('create', true) },
     }),
-    ...wherever('the same on a review', { runs: REVIEWS, troubles: trouble('create', true) }),
-    ...wherever('a creation fails', { runs: COMMANDS, troubles: trouble('create', false) }),
-    ...wherever('the same on a review', { runs: REVIEWS, troubles: trouble('create', false) }),
+    ...withoutComment('the same on a review', { runs: REVIEWS, troubles: trouble('create', true) }),
+    ...withoutComment('a creation fails', { runs: COMMANDS, troubles: trouble('create', false) }),
+    ...withoutComment('the same on a review', {
+      runs: REVIEWS,
+      troubles: trouble('create', false),
+    }),
   ],
 };
 
 export const lostReactions: Group = {
-  name: 'two workflows on one command, and the answer to a reaction gets lost',
+  name: 'two workflows on one command, and the response to a reaction is lost',
   messages: 1,
-  scenarios: everywhere('a comment', { runs: COMMANDS, troubles: trouble('react', true) }),
+  scenarios: withEachStart('a comment', { runs: COMMANDS, troubles: trouble('react', true) }),
 };
 
 const EVENTS = [
@@ -166,9 +172,9 @@ export const reruns: Group = {
       const name = `${event}${['', ', waits', ', is refused first'][index]}`;
       const base = { runs, after: { A2: ['A'] }, pullRequests: PULL_REQUESTS };
       return [
-        ...everywhere(`${name}, is killed`, { ...base, kills: ['A'] }),
-        ...everywhere(`${name}, is cancelled`, { ...base, cancels: ['A'] }),
-        ...wherever(`${name}, is killed, and the answer to its creation gets lost`, {
+        ...withEachStart(`${name}, is killed`, { ...base, kills: ['A'] }),
+        ...withEachStart(`${name}, is cancelled`, { ...base, cancels: ['A'] }),
+        ...withoutComment(`${name}, is killed, and the response to its creation is lost`, {
           ...{ ...base, kills: ['A'], troubles: trouble('create', true) },
         }),
       ];
@@ -176,24 +182,24 @@ export const reruns: Group = {
   ),
 };
 
-export const placeless: Group = {
-  name: 'a run and its re-run, and the job shows no pull request',
+export const withoutConversation: Group = {
+  name: 'a run and its re-run, and the job has no pull request',
   messages: 1,
-  scenarios: everywhere('schedule', {
+  scenarios: withEachStart('schedule', {
     runs: on('schedule', [A, rerunOf(A)]),
     ...{ after: { A2: ['A'] }, kills: ['A'] },
   }),
 };
 
-export const rerunsBesides: Group = {
-  name: 'a run that is killed beside another one, and its re-run',
+export const rerunsBesideOthers: Group = {
+  name: 'a run that is killed while another one runs, and its re-run',
   messages: 1,
   scenarios: [
-    ...everywhere('a comment', {
+    ...withEachStart('a comment', {
       runs: [...COMMANDS, ...COMMANDS.slice(0, 1).map(rerunOf)],
       ...{ after: { A2: ['A'] }, kills: ['A'] },
     }),
-    ...everywhere('a review', {
+    ...withEachStart('a review', {
       runs: [...REVIEWS, ...REVIEWS.slice(0, 1).map(rerunOf)],
       ...{ after: { A2: ['A'] }, kills: ['A'] },
     }),
@@ -201,29 +207,29 @@ export const rerunsBesides: Group = {
 };
 
 export const rerunsOfLegs: Group = {
-  name: 'a leg that is killed beside another one, and its re-run',
+  name: 'a job of a matrix that is killed while another one runs, and its re-run',
   messages: 2,
   scenarios: [
-    ...everywhere('two legs', {
+    ...withEachStart('two legs', {
       runs: [...LEGS, ...LEGS.slice(0, 1).map(rerunOf)],
       ...{ after: { A2: ['A', 'B'] }, kills: ['A'] },
     }),
-    ...everywhere('two runs', {
+    ...withEachStart('two runs', {
       runs: [A, B, rerunOf(A)],
       ...{ after: { A2: ['A'] }, kills: ['A'] },
     }),
   ],
 };
 
-/** Attempt 1 of both one after the other, then both re-runs at the same time. */
+/** The first attempts in a row, then both re-runs at the same time. */
 export const rerunsTogether: Group = {
-  name: 'two legs that are re-run together',
+  name: 'two jobs of a matrix that are re-run together',
   messages: 2,
   scenarios: [LEGS, EMPTY_LEGS].flatMap((runs, index) =>
     (['accepts', 'refuses'] as const).flatMap((reply) => {
       const first = runs.map((setup, at) => (at === 1 ? { ...setup, reply } : setup));
       const name = `${index === 0 ? 'two legs' : 'empty legs'}${reply === 'refuses' ? ', one is refused first' : ''}`;
-      return everywhere(name, {
+      return withEachStart(name, {
         runs: [...first, ...first.map(rerunOf)],
         ...{ after: { B: ['A'], A2: ['A', 'B'], B2: ['A', 'B'] }, kills: ['A'] },
       });
@@ -231,34 +237,34 @@ export const rerunsTogether: Group = {
   ),
 };
 
-/** Each of the calls before the message. */
+/** With each of the calls before the message. */
 export const slowCommands: Group = {
   name: 'two workflows on one command, and GitHub is slow for one of them',
   messages: 1,
   scenarios: ['A read 1', 'A create 1', 'A update 1', 'A react 1', 'A read 2'].flatMap((call) =>
-    everywhere(call, { runs: COMMANDS, slow: [call] }).filter(
+    withEachStart(call, { runs: COMMANDS, slow: [call] }).filter(
       ({ existing }) => !call.includes(existing === null ? 'update' : 'create'),
     ),
   ),
 };
 
 export const slowLegs: Group = {
-  name: 'two legs of a matrix, and GitHub is slow for one of them',
+  name: 'two jobs of a matrix, and GitHub is slow for one of them',
   messages: 2,
   scenarios: ['A read 1', 'A create 1', 'A update 1', 'A read 2'].flatMap((call) =>
-    everywhere(call, { runs: LEGS, slow: [call] }).filter(
+    withEachStart(call, { runs: LEGS, slow: [call] }).filter(
       ({ existing }) => !call.includes(existing === null ? 'update' : 'create'),
     ),
   ),
 };
 
 export const slowPolls: Group = {
-  name: 'two runs, and the service is slow before the message',
+  name: 'two runs, and the API is slow before the message',
   messages: 2,
-  scenarios: everywhere('legs that wait', { runs: waiting(LEGS), slowPolls: true }),
+  scenarios: withEachStart('two legs with wait', { runs: waiting(LEGS), slowPolls: true }),
 };
 
-/** What no protocol on GitHub can prevent. */
+/** Cases that no protocol on GitHub can prevent. */
 export const LIMITS: readonly Single[] = [
   {
     name: 'the comment is deleted between two attempts',
@@ -279,11 +285,11 @@ export const LIMITS: readonly Single[] = [
 ];
 
 export const GROUPS: readonly Group[] = [
-  ...[legs, commands, lostReactions, reruns, placeless, rerunsBesides, rerunsOfLegs],
+  ...[legs, commands, lostReactions, reruns, withoutConversation, rerunsBesideOthers, rerunsOfLegs],
   ...[rerunsTogether, slowCommands, slowLegs, slowPolls],
 ];
 
-/** Small ones, in which much happens. */
+/** Small scenarios in which much happens. */
 export const WALKED: readonly Scenario[] = [
   ...commands.scenarios.filter(({ name }) => name.startsWith('a review')),
   ...reruns.scenarios.filter(({ name }) => name.startsWith('issue_comment, is killed')),

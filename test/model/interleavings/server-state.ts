@@ -5,21 +5,21 @@ import { EMPTY, type Ledger, unite } from '../../../src/memory/ledger.ts';
 import type { CommentText } from '../../../src/memory/text.ts';
 import { namedText } from './named-text.ts';
 
-// The state of GitHub and the API, in memory. Everything happens at once here: the execution of the runs
-// against it says when a call takes effect, and when its answer arrives.
+// The state of GitHub and the API, in memory. Everything happens at once here: the execution decides when
+// a call takes effect, and when its response arrives.
 
 export const PROJECT = 'proj-1';
 export const SERVER_URL = 'https://github.com';
 export const REPOSITORY = 'octo/agents';
 
-/** A comment of the identity that all runs have in common. */
+/** A comment by the account that all runs share. */
 export interface StoredComment {
   readonly id: number;
   readonly conversation: number;
   /** The oldest first; the last one is the current one. */
   readonly versions: string[];
   updatedAt: number;
-  /** Who made it; empty if it stood before. */
+  /** The run that created it; empty if it existed before. */
   readonly by: string;
 }
 
@@ -29,7 +29,6 @@ export interface Post {
   readonly by: string;
 }
 
-/** What a query asks for. */
 export interface Query {
   readonly conversation: number;
   readonly nodeIds: readonly string[];
@@ -46,15 +45,15 @@ export class ServerState {
   /** The ID of the rocket reaction, by its target. */
   readonly rockets = new Map<string, number>();
   readonly posts: Post[] = [];
-  /** All that comments have ever held. */
+  /** All texts that comments ever had. */
   readonly bodies: string[] = [];
   /** The runs whose reaction was new, and was not removed. */
   claims: readonly string[] = [];
-  /** Looks of a run at a job since the last message to it. */
+  /** Polls of a job by a run since the last message to it. */
   readonly #polls = new Map<string, number>();
-  /** By job: the number of its pull request, if it shows one. */
+  /** The number of the pull request of each job that has one. */
   readonly #pullRequests: ReadonlyMap<string, number>;
-  /** By the id of a comment, also of one that is gone. */
+  /** The conversation of each comment by its ID, including deleted comments. */
   readonly #conversations = new Map<number, number>();
   #lastId = 0;
 
@@ -82,7 +81,7 @@ export class ServerState {
       .map((comment) => toOwn(comment, withVersions && this.keepsHistory));
   }
 
-  /** Comments that only a list can show to whoever asks. */
+  /** The comments that the response contains only if the list shows them. */
   unknownTo({ conversation, nodeIds }: Query): readonly StoredComment[] {
     return this.comments.filter(
       (comment) => comment.conversation === conversation && !nodeIds.includes(nodeIdOf(comment)),
@@ -113,7 +112,7 @@ export class ServerState {
     if (comment === undefined) return null;
     if (comment.versions.at(-1) !== body) comment.versions.push(body);
     this.bodies.push(body);
-    // Runs have clocks of their own here; of one comment time never goes back.
+    // Each run has its own clock here, but the time of a comment never goes back.
     comment.updatedAt = Math.max(comment.updatedAt, seconds(at));
     return toOwn(comment);
   }
@@ -124,7 +123,7 @@ export class ServerState {
     this.comments.splice(index, 1);
   }
 
-  /** 201 to the first reaction of the identity, 200 to every later one. */
+  /** Like 201 for the first reaction of the account, and 200 for later ones. */
   react(target: string, by: string): Reaction {
     const known = this.rockets.get(target);
     if (known !== undefined) return { id: known, isNew: false };
@@ -155,7 +154,7 @@ export class ServerState {
     return answer(200, this.#record(jobId, isSent && polls === 0 ? 'active' : 'completed'));
   }
 
-  /** What all comments of a conversation remember together. */
+  /** The united data of all comments of a conversation. */
   remembered(conversation?: number): Ledger {
     const bodies = this.comments
       .filter((comment) => conversation === undefined || comment.conversation === conversation)

@@ -27,18 +27,18 @@ import {
   type StoredComment,
 } from './server-state.ts';
 
-// A run of the real code, from `followUp` in src/run.ts on. Its calls go to a `Network`, which decides
-// when they take effect.
+// A run of the real code, starting with `followUp` in src/run.ts. Its calls go to a `Network`, which
+// decides when they take effect.
 
 /** The settings of a run. */
 export interface RunSetup {
-  /** Names it in traces, and its process: attempts of one run have different names. */
+  /** Identifies the attempt, also in traces. */
   readonly name: string;
   readonly runId: string;
   readonly attempt: number;
-  /** Names the step; legs of a matrix have it in common. */
+  /** Identifies the step. It is the same in all jobs of a matrix. */
   readonly step: string;
-  /** As the runner gives it; `null` without a matrix. */
+  /** The values of the matrix, as the runner sets them; `null` without a matrix. */
   readonly leg: string;
   readonly event:
     | 'pull_request'
@@ -46,7 +46,7 @@ export interface RunSetup {
     | 'pull_request_review'
     | 'schedule'
     | 'workflow_dispatch';
-  /** Of the pull request that the event names; null if it names none. */
+  /** The number of the pull request in the event; null if it has none. */
   readonly conversation: number | null;
   readonly jobIds: readonly string[];
   readonly wait: boolean;
@@ -58,24 +58,24 @@ export type Kind = 'read' | 'create' | 'update' | 'delete' | 'react' | 'unreact'
 /** A call to GitHub or the API. */
 export interface Call<T> {
   readonly kind: Kind;
-  /** What it is about: calls about different things have nothing to do with each other. */
+  /** What the call accesses. Calls that access different things are independent. */
   readonly on: string;
-  /** Of a read. */
+  /** Only for a read. */
   readonly query?: Query;
-  /** What it does at the moment it takes effect. */
+  /** The effect of the call. */
   readonly act: (isListed: (comment: StoredComment) => boolean) => T;
-  /** What is known of it where no answer came. */
+  /** The result without a response. */
   readonly unanswered: () => T;
 }
 
-/** The way of one run to everything outside of it. */
+/** Connects one run to everything outside of it. */
 export interface Network {
   readonly clock: Clock;
   readonly random: () => number;
   call<T>(call: Call<T>): Promise<T>;
 }
 
-/** What a test may put in the place of a part, to see that its fault is found. */
+/** Replacements for parts of a run, to plant a fault. */
 export interface Overrides {
   readonly claim?: (setup: RunSetup, claim: () => Promise<Claim>) => Promise<Claim>;
   readonly github?: (github: GitHub) => GitHub;
@@ -112,7 +112,7 @@ interface Wiring {
   readonly overrides: Overrides;
 }
 
-/** The same as `openMemory`, `followUp` and `report` in src/run.ts, without log, outputs and summary. */
+/** Like `openMemory`, `followUp` and `report` in src/run.ts, without log, outputs and summary. */
 async function followUp(
   setup: RunSetup,
   { network, server, states, cancel, overrides }: Wiring,
@@ -236,12 +236,12 @@ function openGitHub(network: Network, server: ServerState, { name }: RunSetup): 
       }),
     updateComment: (id, body) =>
       network.call({
-        ...{ kind: 'update', on: placeOf(server, id), unanswered },
+        ...{ kind: 'update', on: conversationOf(server, id), unanswered },
         act: () => server.update(id, body, at()),
       }),
     deleteComment: (id) =>
       network.call({
-        ...{ kind: 'delete', on: placeOf(server, id), unanswered },
+        ...{ kind: 'delete', on: conversationOf(server, id), unanswered },
         act: () => server.remove(id),
       }),
     react: ({ kind, id }, content) =>
@@ -256,12 +256,12 @@ function openGitHub(network: Network, server: ServerState, { name }: RunSetup): 
         ...{ kind: 'unreact', on: `rocket on ${kind} ${id}`, unanswered },
         act: () => server.unreact(`rocket on ${kind} ${id}`, name),
       }),
-    collaborator: () => Promise.reject(new Error('Nobody asks for a permission here.')),
+    collaborator: () => Promise.reject(new Error('Permissions are not simulated.')),
   };
 }
 
-/** The conversation of a comment, which may be gone by now. */
-function placeOf(server: ServerState, id: number): string {
+/** The conversation of a comment, which may have been deleted. */
+function conversationOf(server: ServerState, id: number): string {
   return `#${server.conversationOf(id)}`;
 }
 

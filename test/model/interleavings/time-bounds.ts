@@ -1,65 +1,64 @@
-// When things may have happened that are known by their order only. Of points in time only bounds are
-// known: how much later one is than another at most.
+// Possible times of events of which only the order is known. For two points in time, this keeps only a
+// bound: how much later one of them is than the other, at most.
 
-/** Points that are of use at the same time. */
-const MOST_POINTS = 32;
+/** How many points can be in use at the same time. */
+const MAX_POINTS = 32;
 
 export class TimeBounds {
-  /** By two points the most milliseconds from the first to the second, and all that follows from that. */
-  readonly #most: Float64Array;
-  /** Points in use. */
+  /** For each two points, the most milliseconds from the first to the second, with all consequences. */
+  readonly #max: Float64Array;
   #points: readonly number[];
 
-  private constructor(most: Float64Array, points: readonly number[]) {
-    this.#most = most;
+  private constructor(max: Float64Array, points: readonly number[]) {
+    this.#max = max;
     this.#points = points;
   }
 
   static startRun(): TimeBounds {
-    return new TimeBounds(new Float64Array(MOST_POINTS * MOST_POINTS).fill(Infinity), []);
+    return new TimeBounds(new Float64Array(MAX_POINTS * MAX_POINTS).fill(Infinity), []);
   }
 
   copy(): TimeBounds {
-    return new TimeBounds(this.#most.slice(), this.#points);
+    return new TimeBounds(this.#max.slice(), this.#points);
   }
 
-  /** A point of which nothing is known yet. */
+  /** Adds a point without any bounds. */
   point(): number {
     let point = 0;
     while (this.#points.includes(point)) point += 1;
-    if (point === MOST_POINTS) throw new Error('These are too many points in time.');
+    if (point === MAX_POINTS) throw new Error('Too many points in time.');
     for (const other of this.#points) {
-      this.#most[point * MOST_POINTS + other] = Infinity;
-      this.#most[other * MOST_POINTS + point] = Infinity;
+      this.#max[point * MAX_POINTS + other] = Infinity;
+      this.#max[other * MAX_POINTS + point] = Infinity;
     }
-    this.#most[point * MOST_POINTS + point] = 0;
+    this.#max[point * MAX_POINTS + point] = 0;
     this.#points = [...this.#points, point];
     return point;
   }
 
-  /** Takes in that a point is so many milliseconds after another at most. False if that cannot be. */
+  /** Adds a bound: `later` is at most `ms` after `earlier`. Returns false if that is impossible. */
   isAtMost(later: number, earlier: number, ms: number): boolean {
-    const most = this.#most;
-    if ((most[later * MOST_POINTS + earlier] as number) + ms < 0) return false;
-    if ((most[earlier * MOST_POINTS + later] as number) <= ms) return true;
+    const max = this.#max;
+    if ((max[later * MAX_POINTS + earlier] as number) + ms < 0) return false;
+    if ((max[earlier * MAX_POINTS + later] as number) <= ms) return true;
     for (const from of this.#points) {
-      const before = (most[from * MOST_POINTS + earlier] as number) + ms;
+      const before = (max[from * MAX_POINTS + earlier] as number) + ms;
       if (before === Infinity) continue;
       for (const to of this.#points) {
-        const way = before + (most[later * MOST_POINTS + to] as number);
-        const at = from * MOST_POINTS + to;
-        if (way < (most[at] as number)) most[at] = way;
+        const way = before + (max[later * MAX_POINTS + to] as number);
+        const at = from * MAX_POINTS + to;
+        if (way < (max[at] as number)) max[at] = way;
       }
     }
     return true;
   }
 
-  /** The same for at least. */
+  /** The same for at least `ms`. */
   isAtLeast(later: number, earlier: number, ms: number): boolean {
     return this.isAtMost(earlier, later, -ms);
   }
 
-  /** Forgets the other points, but not what follows from them for these. */
+  /** Removes the other points, but keeps the consequences of their bounds. */
   keepOnly(points: ReadonlySet<number>): void {
     this.#points = this.#points.filter((point) => points.has(point));
   }

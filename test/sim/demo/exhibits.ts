@@ -15,8 +15,8 @@ import { renderLedger, renderProblem, renderUsage } from '../../../src/report/co
 import { renderSummary } from '../../../src/report/summary.ts';
 import { type JobRecord, type JobState, newTurn, type Turn } from '../../../src/turn.ts';
 
-// Every state of the comment and of the summary, for any number of jobs: as Markdown, to be looked at and
-// to be tested. Their sentences are those of the action.
+// Every state of the comment and of the job summary, for any number of jobs, as Markdown: for the gallery
+// and for tests. The sentences are those of the action.
 
 export interface Exhibit {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface Exhibit {
 }
 
 export const SITE = { repositoryUrl: 'https://github.com/octo-org/docs' };
-/** Characters that the data of a comment with many jobs leaves to what people see. */
+/** How many characters the data of a comment with many jobs leaves for the visible text. */
 export const LEAST_ROOM = 17_900;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
@@ -37,7 +37,7 @@ const UNREADABLE = sentence`The API answered 403 when the job was polled: ${'For
 const RESET = sentence`The connection to ${'api.mintlify.com'} was lost after the request was written:
   connection reset.`;
 
-/** How a job comes to each kind, with the status that it shows then. */
+/** The status of a job of each kind, and how it ends. */
 const ENDS: Readonly<
   Record<Kind, { status: string; turn?: Partial<Turn>; end(state: JobState): End | null }>
 > = {
@@ -71,7 +71,7 @@ const ENDS: Readonly<
   },
 };
 
-/** Other things that may be seen of one job. */
+/** Other states of one job. */
 const VARIANTS: Readonly<Record<string, Parts>> = {
   'completed, unconfirmed': {
     kind: 'completed',
@@ -89,14 +89,14 @@ const VARIANTS: Readonly<Record<string, Parts>> = {
   'a prompt of many lines': {
     kind: 'completed',
     turn: {
-      prompt: Array.from({ length: 20 }, (_, n) => `${n + 1}. Look at page ${n}.`).join('\n'),
+      prompt: Array.from({ length: 20 }, (_, n) => `${n + 1}. Check page ${n}.`).join('\n'),
     },
   },
   'a long prompt in one line, being sent': {
     kind: 'sending',
     turn: { prompt: `${PROMPT} `.repeat(8).trim() },
   },
-  'asked by nobody, with a long id': {
+  'without a login, with a long ID': {
     kind: 'working',
     turn: { by: null },
     id: '550e8400-e29b-41d4-a716-446655440000',
@@ -115,7 +115,7 @@ interface Parts {
   readonly record?: Partial<JobRecord>;
 }
 
-/** The job by its number, as it stands. */
+/** The state of a job of this kind; `number` makes its ID, its link and its times different. */
 export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> = {}): JobState {
   const { status, turn, end } = ENDS[kind];
   const jobId = parts.id ?? `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
@@ -138,8 +138,8 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
     firstSeenAt: START,
   };
   const ended = end(open);
-  const took = kind === 'timed-out' ? LIMITS.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
-  const endedAt = START + 2000 + (kind === 'sent' ? 0 : took);
+  const durationMs = kind === 'timed-out' ? LIMITS.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
+  const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
   const isAwaited = kind !== 'sent' && open.turn.delivery !== 'not-sent';
   const confirmed = isAwaited ? (ended?.isConfirmed ?? false) : null;
   const result = ended && { result: ended.result, reason: ended.reason, confirmed, endedAt };
@@ -149,7 +149,7 @@ export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> =
 const KINDS = Object.keys(WORDS) as readonly Kind[];
 const EARLIER = KINDS.filter((kind) => kind !== 'skipped');
 
-/** What the comment remembers of jobs, the first of them with some earlier messages. */
+/** What the comment remembers of these jobs. The first one has `earlier` earlier messages. */
 export function ledgerOf(states: readonly JobState[], earlier = 0): Ledger {
   const jobs = states.map(({ jobId, record, turn }, index): LedgerJob => {
     const older = Array.from({ length: index === 0 ? earlier : 0 }, (_, n): Turn => {
@@ -166,12 +166,12 @@ export function ledgerOf(states: readonly JobState[], earlier = 0): Ledger {
   return { jobs, trimmed: null };
 }
 
-/** So many jobs of one kind. */
+/** `count` jobs of one kind. */
 export function fleetOf(kind: Kind, count: number): readonly JobState[] {
   return Array.from({ length: count }, (_, number) => stateOf(kind, number));
 }
 
-/** So many jobs, of which a few did not complete; while it goes on, some are at work. */
+/** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
 export function mixedFleet(count: number, isOpen = false): readonly JobState[] {
   const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'unknown', 'not-sent'];
   return Array.from({ length: count }, (_, number) => {
@@ -202,8 +202,8 @@ export function comments(): readonly Exhibit[] {
   ];
 }
 
-/** The comments that answer a command, instead of noting it. */
-export function answers(): readonly Exhibit[] {
+/** The comments that reply to a command that cannot run. */
+export function replies(): readonly Exhibit[] {
   const run = { ...SITE, runId: '1658821493', attempt: 1 };
   const problem = ours('project-id is empty; give the ID of the project.');
   return [

@@ -1,23 +1,23 @@
 import type { JobScript } from '../agent.ts';
 import { ALICE, pullRequest } from '../events.ts';
-import { atRest, cameTo, REPOSITORY, type Run, type Story, turn } from './story.ts';
+import { endedWith, idleJob, REPOSITORY, type Run, type Scenario, turn } from './scenario.ts';
 
-const BUSY = { id: 'job_busy', base: atRest(60), turns: [turn(8000, 90_000)] };
-// Later than the action looks for a message of which nobody knows whether it arrived.
-const LOST = { id: 'job_lost', base: atRest(61), turns: [turn(45_000, 150_000)] };
-const SLOW = { id: 'job_slow', base: atRest(62), turns: [turn(5000, 3_600_000)] };
+const BUSY = { id: 'job_busy', base: idleJob(60), turns: [turn(8000, 90_000)] };
+// Later than the action stops polling for a message that may have arrived.
+const LOST = { id: 'job_lost', base: idleJob(61), turns: [turn(45_000, 150_000)] };
+const SLOW = { id: 'job_slow', base: idleJob(62), turns: [turn(5000, 3_600_000)] };
 
-export const story: Story = {
-  title: 'A bad day',
-  starts: [
-    'Agent service: refuses the first message, for 40 s (429 with Retry-After); cuts the connection',
-    '               of the third message right after it took the message; needs an hour for the last.',
-    `GitHub:        repository ${REPOSITORY} with alice's pull requests #60 to #62.`,
+export const scenario: Scenario = {
+  title: 'An unreliable API',
+  setup: [
+    'API:    refuses the first message (429 with Retry-After: 40); closes the connection of the third',
+    '        message right after it accepts the message. The agent takes an hour for the last one.',
+    `GitHub: repository ${REPOSITORY} with alice's pull requests #60 to #62.`,
   ],
   agent: {
     jobs: [BUSY, LOST, SLOW],
     onPost(n) {
-      if (n === 1) return { status: 429, headers: { 'retry-after': '40' }, body: BUSY_ANSWER };
+      if (n === 1) return { status: 429, headers: { 'retry-after': '40' }, body: BUSY_RESPONSE };
       return n === 3 ? { fault: 'reset', accept: true } : undefined;
     },
   },
@@ -27,52 +27,49 @@ export const story: Story = {
   },
   pace: 60,
   runs: [
-    run('The service takes no message for now', BUSY, 60, {
-      about: 'It answers 429 and says when to come back. It surely did not take the message.',
+    run('The API accepts no messages for now', BUSY, 60, {
+      about: 'It returns 429 and Retry-After. It has certainly not accepted the message.',
     }),
     run('The connection is lost', LOST, 61, {
-      about: 'The message was written, and no answer came. Nobody can know whether it arrived.',
-    }),
-    run('The same run, once more', LOST, 61, {
       about:
-        'Somebody presses "Re-run jobs". By now the agent takes up the message, which did arrive.',
+        'The message was written, but no response arrived. The API may have accepted it or not.',
+    }),
+    run('A re-run', LOST, 61, {
+      about:
+        'Someone clicks "Re-run jobs". The message did arrive, and the agent has started on it.',
       attempt: '2',
     }),
     run('The agent takes too long', SLOW, 62, {
-      about: 'The step waits for 5 minutes at most.',
+      about: 'The step waits for at most 5 minutes.',
       with: { 'timeout-minutes': 5 },
     }),
   ],
   check: ({ agent, results: [busy, lost, again, slow] }) => ({
-    'After the 429 the message was sent again, and taken once.':
-      agent.accepted(BUSY.id).length === 1 && cameTo(busy, 'success', { result: 'completed' }),
-    'After the lost connection it was not sent again, and the step says that nobody knows.': cameTo(
+    'After the 429 the message was sent again, and accepted once.':
+      agent.accepted(BUSY.id).length === 1 && endedWith(busy, 'success', { result: 'completed' }),
+    'After the lost connection it was not sent again, and its delivery is unknown.': endedWith(
       lost,
       'failure',
       { result: 'error', delivery: 'unknown' },
     ),
-    'Nor did the re-run send it again: it found that the message had arrived.':
+    'The re-run did not send it again either: it found that the message had arrived.':
       agent.accepted(LOST.id).length === 1 &&
       agent.posts().length === 4 &&
-      cameTo(again, 'success', { result: 'completed', delivery: 'sent' }),
-    'The wait ended in time, and the step says that the agent keeps working.': cameTo(
-      slow,
-      'failure',
-      {
-        result: 'timed-out',
-        delivery: 'sent',
-      },
-    ),
+      endedWith(again, 'success', { result: 'completed', delivery: 'sent' }),
+    'The wait timed out after 5 minutes.': endedWith(slow, 'failure', {
+      result: 'timed-out',
+      delivery: 'sent',
+    }),
   }),
-  lesson: [
-    'A message is sent again only where it is certain that the service did not take the first.',
-    'In doubt the step fails with the output delivery=unknown, and does not send again; nor does a',
-    're-run, for the comment remembers what was sent. After a time-out the agent keeps working, and a',
-    'later run with "send: false" and "wait: true" goes on waiting.',
+  lessons: [
+    'The action sends a message again only if the API has certainly not accepted it. If that is',
+    'uncertain, the step fails with the output delivery=unknown. A re-run does not send it again',
+    'either, because the comment remembers what was sent. After a time-out the agent keeps working;',
+    'to continue to wait, start another run with "send: false" and "wait: true".',
   ],
 };
 
-const BUSY_ANSWER = { error: 'Rate limit exceeded' };
+const BUSY_RESPONSE = { error: 'Rate limit exceeded' };
 
 function run(
   title: string,

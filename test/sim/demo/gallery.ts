@@ -1,13 +1,13 @@
-import { answers, comments, type Exhibit, summaries } from './exhibits.ts';
+import { comments, type Exhibit, replies, summaries } from './exhibits.ts';
 import { plain, toHtml, writeDocument } from './page.ts';
 
-// `npm run demo -- gallery`: every state of the comment and of the summary on one page, light and dark,
-// as wide as on a screen and as on a phone.
+// `npm run demo -- gallery`: every state of the comment and of the job summary on one page, light and
+// dark, as wide as on a screen and as on a phone.
 
 export function writeGallery(): string {
   const parts = [
     ...comments().map((exhibit) => ({ ...exhibit, what: 'Comment' })),
-    ...answers().map((exhibit) => ({ ...exhibit, what: 'Answer' })),
+    ...replies().map((exhibit) => ({ ...exhibit, what: 'Reply' })),
     ...summaries().map((exhibit) => ({ ...exhibit, what: 'Summary' })),
   ];
   const body = ['light', 'dark'].map(

@@ -1,11 +1,11 @@
-/** A line of the log as GitHub's page shows it, where groups can be folded. */
+/** A line of the log as GitHub's page shows it. Groups can be folded. */
 export interface LogLine {
   readonly kind: 'group' | 'text' | 'error' | 'warning' | 'notice';
   readonly text: string;
   readonly isInGroup: boolean;
 }
 
-/** Takes the lines of the runner's own log, and gives those that people see. */
+/** Converts the lines of the runner's log to those that GitHub's page shows. */
 export function readLog(show: (line: LogLine) => void): (line: string) => void {
   let isInGroup = false;
   return (line) => {

@@ -1,45 +1,45 @@
-// `npm run demo`: the built action at work on a simulated service and a simulated GitHub, and
-// everything that a user would see of it. `npm run demo -- comment` tells another story; several
-// names tell several, in their order. `npm run demo -- gallery` shows every state of what people see.
+// `npm run demo` runs the built action against a simulated API and a simulated GitHub, and shows
+// everything that a user would see. `npm run demo -- comment` plays another scenario; several names play
+// several scenarios in order. `npm run demo -- gallery` shows every state of the comment and the summary.
 
 import { pathToFileURL } from 'node:url';
 import { writeGallery } from './gallery.ts';
 import { writePage } from './page.ts';
-import { stories } from './stories.ts';
-import type { Story } from './story.ts';
-import { isGood, type Told, tell } from './tell.ts';
-import { conclude, terminal } from './terminal.ts';
+import { allChecksPass, type PlayedScenario, play } from './play.ts';
+import type { Scenario } from './scenario.ts';
+import { scenarios } from './scenarios.ts';
+import { printChecks, terminal } from './terminal.ts';
 
 const names = process.argv.slice(2);
-const unknown = names.filter((name) => !stories.has(name));
+const unknown = names.filter((name) => !scenarios.has(name));
 const isGallery = names.length === 1 && names[0] === 'gallery';
-process.exitCode = isGallery ? showGallery() : unknown.length === 0 ? await main() : refuse();
+process.exitCode = isGallery ? showGallery() : unknown.length === 0 ? await main() : rejectNames();
 
 function showGallery(): number {
   console.log(`Every state, as GitHub renders it: ${pathToFileURL(writeGallery())}`);
   return 0;
 }
 
-function refuse(): number {
+function rejectNames(): number {
   console.error(
-    `There is no story "${unknown.join('", "')}". There are: ${[...stories.keys()].join(', ')}, gallery.`,
+    `Unknown scenario: ${unknown.join(', ')}. Use one of ${[...scenarios.keys()].join(', ')}, gallery.`,
   );
   return 2;
 }
 
 async function main(): Promise<number> {
-  const told: Told[] = [];
+  const played: PlayedScenario[] = [];
   for (const name of names.length === 0 ? ['pull-request'] : names) {
-    const story = stories.get(name) as Story;
-    const one = await tell(story, terminal, story.pace);
-    told.push(one);
-    conclude(one);
+    const scenario = scenarios.get(name) as Scenario;
+    const one = await play(scenario, terminal, scenario.pace);
+    played.push(one);
+    printChecks(one);
   }
-  const page = writePage(told);
+  const page = writePage(played);
   console.log(`\nThe comments and job summaries, as GitHub renders them: ${pathToFileURL(page)}`);
-  const others = [...stories].flatMap(([name, story]) =>
-    told.some((one) => one.story === story) ? [] : [name],
+  const others = [...scenarios].flatMap(([name, scenario]) =>
+    played.some((one) => one.scenario === scenario) ? [] : [name],
   );
-  if (others.length > 0) console.log(`Other stories: npm run demo -- ${others.join(' ')}`);
-  return told.every(isGood) ? 0 : 1;
+  if (others.length > 0) console.log(`Other scenarios: npm run demo -- ${others.join(' ')}`);
+  return played.every(allChecksPass) ? 0 : 1;
 }

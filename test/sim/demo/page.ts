@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import type { LogLine } from './log.ts';
-import { REPOSITORY } from './story.ts';
-import type { Conversation, Told, ToldRun } from './tell.ts';
+import type { Conversation, PlayedRun, PlayedScenario } from './play.ts';
+import { REPOSITORY } from './scenario.ts';
 
-// What the stories left behind as a page that looks as GitHub would show it.
+// A page that shows the logs, comments and summaries of scenarios in the style of GitHub.
 
-/** Git ignores it. */
+/** In .gitignore. */
 export const FOLDER = join(import.meta.dirname, '../../../demo');
 const STYLE = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
 const THEMES = ['light', 'dark'];
@@ -20,12 +20,12 @@ const EMOJI: Readonly<Record<string, string>> = {
   confused: '😕',
 };
 
-/** Writes the page of these stories, and gives its path. */
-export function writePage(told: readonly Told[]): string {
-  return writeDocument('index.html', told.map(renderStory).join('\n'));
+/** Writes the page of these scenarios, and returns its path. */
+export function writePage(played: readonly PlayedScenario[]): string {
+  return writeDocument('index.html', played.map(renderScenario).join('\n'));
 }
 
-/** Writes a document next to the style sheet and the scripts that it needs. */
+/** Writes a document next to the style sheet and the script that it needs. */
 export function writeDocument(name: string, body: string): string {
   const { resolve } = createRequire(import.meta.url);
   const file = join(FOLDER, name);
@@ -51,7 +51,7 @@ async function draw() {
     mermaid.initialize({ startOnLoad: false, theme });
     await mermaid.run({ querySelector: '.' + name + ' .mermaid' });
   }
-  // For whoever takes a picture, and then the sign that all is drawn.
+  // pictures.ts reads the height. It also shows that all charts are drawn.
   document.body.dataset.height = Math.ceil(document.body.getBoundingClientRect().height);
 }
 draw();
@@ -63,36 +63,36 @@ draw();
   return file;
 }
 
-/** The rules of a theme, for what stands in an element of that class. */
+/** The rules of a theme, limited to elements in an element of that class. */
 function readTheme(theme: string): string {
   const { resolve } = createRequire(import.meta.url);
   const css = readFileSync(resolve(`github-markdown-css/github-markdown-${theme}.css`), 'utf8');
   return css.replaceAll('.markdown-body', `.${theme} .markdown-body`);
 }
 
-function renderStory({ story, runs, conversations, checks }: Told): string {
+function renderScenario({ scenario, runs, conversations, checks }: PlayedScenario): string {
   const checked = Object.entries(checks).map(
-    ([sentence, holds]) => `<li>${holds ? '✓' : '<b>✗ Not so:</b>'} ${plain(sentence)}</li>`,
+    ([sentence, isTrue]) => `<li>${isTrue ? '✓' : '<b>✗ False:</b>'} ${plain(sentence)}</li>`,
   );
   return `<main class="light">
-<h1>${plain(story.title)}</h1>
-<pre class="starts">${plain(story.starts.join('\n'))}</pre>
+<h1>${plain(scenario.title)}</h1>
+<pre class="setup">${plain(scenario.setup.join('\n'))}</pre>
 ${runs.map(renderRun).join('\n')}
 ${conversations.map(renderConversation).join('\n')}
-<h2>What came of it</h2>
+<h2>Checks</h2>
 <ul class="checks">${checked.join('')}</ul>
-<h2>What to learn from it</h2>
-<p>${plain(story.lesson.join(' '))}</p>
+<h2>What this shows</h2>
+<p>${plain(scenario.lessons.join(' '))}</p>
 </main>`;
 }
 
-function renderRun({ run, log, result }: ToldRun): string {
+function renderRun({ run, log, result }: PlayedRun): string {
   const outputs = Object.entries(result.outputs).map(([name, value]) => `${name}=${value}`);
   return `<h2>${plain(run.title)}</h2>
 <p>${plain(run.about)}</p>
 <pre class="log"><span class="step ${result.conclusion}">Step: ${result.conclusion}</span>
 ${log.map(renderLine).join('\n')}</pre>
-<details><summary>The outputs of the step</summary><pre class="starts">${plain(outputs.join('\n'))}</pre></details>
+<details><summary>The outputs of the step</summary><pre class="setup">${plain(outputs.join('\n'))}</pre></details>
 ${renderSummary(result.summary)}`;
 }
 
@@ -101,7 +101,7 @@ function renderLine({ kind, text, isInGroup }: LogLine): string {
   return `<span class="${kind}">${plain(words)}</span>`;
 }
 
-/** The box in which GitHub shows a job summary; nothing where there is none. */
+/** The box in which GitHub shows a job summary. */
 export function renderSummary(summary: string): string {
   if (summary === '') return '';
   return `<section class="box"><header><b>Job summary</b></header>
@@ -113,7 +113,6 @@ function renderConversation({ number, comments }: Conversation): string {
 ${renderComments(comments)}`;
 }
 
-/** Each in its box. */
 export function renderComments(comments: Conversation['comments']): string {
   const boxes = comments.map(({ author, body, created_at: at, reactions }) => {
     const name = author.replace(/\[bot\]$/, '');
@@ -129,7 +128,7 @@ ${shown.length === 0 ? '' : `<div class="reactions">${shown.join(' ')}</div>`}</
   return boxes.join('\n');
 }
 
-/** Our own texts: in those of a stranger this would let every tag through. */
+/** Only for text of the action: this lets every tag through. */
 export function toHtml(markdown: string): string {
   return micromark(markdown, {
     extensions: [gfm()],

@@ -1,31 +1,31 @@
-// `npm run pictures`: the pictures of the README, taken by a headless Chromium of what the action
-// wrote in two stories. Chromium is the program that CHROMIUM names, or else one on the PATH;
-// pngquant, on the PATH, makes the files small.
+// `npm run pictures` takes the pictures of the README with a headless Chromium. They show the comment
+// and the job summary of two scenarios. Chromium is the program that CHROMIUM names, or one on the
+// PATH; pngquant, on the PATH, makes the files small.
 
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { story as comment } from './comment.ts';
-import { story as nudge } from './nudge.ts';
+import { scenario as comment } from './comment.ts';
+import { scenario as nudge } from './nudge.ts';
 import { renderComments, renderSummary, writeDocument } from './page.ts';
-import { tell } from './tell.ts';
+import { play } from './play.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../.github/pictures');
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 /** Higher than any picture, in pixels of the page. */
 const ROOM = 3000;
-/** Pixels of the picture in one of the page: GitHub shows them on screens that have more of them. */
+/** Pixels of the picture per pixel of the page, for screens with a high resolution. */
 const SCALE = 2;
-/** Enough for black, greys and the few colours of a chart: the files are to stay small. */
+/** Enough for black, greys and the few colours of a chart. Fewer colours make the files smaller. */
 const COLOURS = 32;
 
 const chromium = findChromium();
-const { conversations } = await tell(comment);
-const said = conversations[0]?.comments.filter(({ author }) => author !== 'mallory') ?? [];
-takePictures('comment', 880, renderComments(said));
-const { runs } = await tell(nudge);
+const { conversations } = await play(comment);
+const shown = conversations[0]?.comments.filter(({ author }) => author !== 'mallory') ?? [];
+takePictures('comment', 880, renderComments(shown));
+const { runs } = await play(nudge);
 takePictures('summary', 1000, renderSummary(runs[0]?.result.summary ?? ''));
 
 function findChromium(): string {
@@ -33,7 +33,7 @@ function findChromium(): string {
   if (given) return given;
   const files = PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
   const found = files.find(isProgram);
-  if (found === undefined) throw new Error('There is no Chromium on the PATH; set CHROMIUM.');
+  if (found === undefined) throw new Error('Chromium is not on the PATH; set CHROMIUM.');
   return found;
 }
 

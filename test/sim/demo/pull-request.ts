@@ -1,22 +1,22 @@
 import { ALICE, pullRequest } from '../events.ts';
-import { atRest, cameTo, REPOSITORY, type Story, turn } from './story.ts';
+import { endedWith, idleJob, REPOSITORY, type Scenario, turn } from './scenario.ts';
 
 const JOB = 'job_8f41c2';
 const PULL = 42;
 
-export const story: Story = {
+export const scenario: Scenario = {
   title: 'A step on a pull request',
-  starts: [
-    `Agent service: job ${JOB} is completed, and made pull request #${PULL}. It takes up a message`,
-    '               after 8 s and is done after 150 s.',
-    `GitHub:        repository ${REPOSITORY} with pull request #${PULL}, where nobody commented yet.`,
-    '               alice may write to it.',
+  setup: [
+    `API:    job ${JOB} is completed and has created pull request #${PULL}. The agent starts on a`,
+    '        message after 8 s and is done after 150 s.',
+    `GitHub: repository ${REPOSITORY} with pull request #${PULL}, which has no comments yet. alice has`,
+    '        write access.',
   ],
   agent: {
     jobs: [
       {
         id: JOB,
-        base: atRest(PULL),
+        base: idleJob(PULL),
         turns: [turn(8000, 150_000)],
       },
     ],
@@ -42,19 +42,19 @@ export const story: Story = {
     },
   ],
   check: ({ agent, github, results: [result] }) => ({
-    'The message went out once, and the step is green.':
-      agent.posts().length === 1 && cameTo(result, 'success', { result: 'completed' }),
-    'The end belongs to this message: the action saw the job at work in between.': cameTo(
+    'The message was sent once, and the step is green.':
+      agent.posts().length === 1 && endedWith(result, 'success', { result: 'completed' }),
+    'The final status belongs to this message: the action saw the job active before.': endedWith(
       result,
       'success',
       { confirmed: 'true' },
     ),
-    'There is one comment, however often it was brought up to date.':
+    'The action wrote one comment and updated it.':
       github.comments(PULL).length === 1 && github.writes().length === 3,
   }),
-  lesson: [
-    'The job was already "completed" when the message went out, and for 8 s after that. The action',
-    'did not take that for the answer: it waited until it saw the job at work, and then at rest.',
-    'Every output is there on every path; later steps read steps.<id>.outputs.result and .pr-link.',
+  lessons: [
+    'The job was already "completed" before the message and for 8 s after it. The action did not',
+    'accept that status: it waited until the job was active, and then completed again.',
+    'All outputs are always set; later steps read steps.<id>.outputs.result and .pr-link.',
   ],
 };

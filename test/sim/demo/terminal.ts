@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { LogLine } from './log.ts';
-import type { Audience, Told } from './tell.ts';
+import type { PlayedScenario, Viewer } from './play.ts';
 
 const WIDTH = 96;
 const COLOURS = {
@@ -11,53 +11,57 @@ const COLOURS = {
   notice: 'cyan',
 } as const;
 
-/** Prints a story as it happens. */
-export const terminal: Audience = {
-  starts({ title, starts, runs, pace }, { agent, github }) {
+/** Prints a scenario as it happens. */
+export const terminal: Viewer = {
+  scenarioStarts({ title, setup, runs, pace }, { agent, github }) {
     heading(title, '=');
-    console.log('What starts, on this machine:\n');
-    for (const line of starts) console.log(`  ${line}`);
-    console.log(`\n  The service listens on ${agent}, GitHub's API on ${github}.`);
-    console.log('\nWhat runs: the action itself, dist/index.js, started as the runner starts it,');
-    const times = runs.length === 1 ? 'once' : `${runs.length} times, one after the other`;
-    console.log(`  ${times}; ${pace} s of the story take 1 s here.`);
+    console.log('Simulated on this machine:\n');
+    for (const line of setup) console.log(`  ${line}`);
+    console.log(`\n  The API listens on ${agent}, GitHub's API on ${github}.`);
+    const times = runs.length === 1 ? 'once' : `${runs.length} times in a row`;
+    console.log(
+      `\nThe action itself, dist/index.js, runs ${times}, started as a runner starts it.`,
+    );
+    console.log(`Time is compressed: ${pace} s of the scenario take 1 s here.`);
   },
-  runs({ title, about, trigger }) {
+  runStarts({ title, about, trigger }) {
     heading(title, '-');
     console.log(about);
     if (trigger.kind === 'comment') {
-      console.log(`\n  ${trigger.by} writes on #${trigger.number}: ${bold(trigger.body)}`);
+      console.log(`\n  ${trigger.by} comments on #${trigger.number}: ${bold(trigger.body)}`);
     }
-    console.log('\nThe log of the step, as it streams:\n');
+    console.log('\nThe log of the step:\n');
   },
   line: ({ kind, text, isInGroup }: LogLine) => {
     const [mark, indent] = [kind === 'group' ? '▾ ' : '', isInGroup ? '    ' : '  '];
     console.log(styleText(COLOURS[kind], `${indent}${mark}${text}`));
   },
-  ended({ run: { trigger }, result: { conclusion, outputs } }, github) {
+  runEnds({ run: { trigger }, result: { conclusion, outputs } }, github) {
     console.log(`\nThe step is ${colour(conclusion)}. Its outputs:\n`);
     for (const [name, value] of Object.entries(outputs)) console.log(`  ${readable(name, value)}`);
     if (trigger.kind !== 'comment') return;
-    const asked = github.comments(trigger.number).findLast(({ body }) => body === trigger.body);
-    const shown = github.reactions.flatMap(({ id, content }) => (id === asked?.id ? content : []));
+    const command = github.comments(trigger.number).findLast(({ body }) => body === trigger.body);
+    const shown = github.reactions.flatMap(({ id, content }) =>
+      id === command?.id ? content : [],
+    );
     console.log(`\nReactions to the comment: ${shown.join(', ') || 'none'}`);
   },
 };
 
-/** As it stands, but of results one object a line. */
+/** As it is, except `results`, which gets one line per object. */
 function readable(name: string, value: string): string {
   if (name !== 'results' || value === '[]') return `${name}=${value.replaceAll('\n', '\n    ')}`;
   const rows = JSON.parse(value).map((row: object) => JSON.stringify(row));
   return `${name}=[\n    ${rows.join(',\n    ')}\n  ]`;
 }
 
-export function conclude({ story: { lesson }, checks }: Told): void {
-  heading('What came of it', '-');
-  for (const [sentence, holds] of Object.entries(checks)) {
-    console.log(holds ? `  ✓ ${sentence}` : styleText('red', `  ✗ NOT SO: ${sentence}`));
+export function printChecks({ scenario: { lessons }, checks }: PlayedScenario): void {
+  heading('Checks', '-');
+  for (const [sentence, isTrue] of Object.entries(checks)) {
+    console.log(isTrue ? `  ✓ ${sentence}` : styleText('red', `  ✗ False: ${sentence}`));
   }
-  heading('What to learn from it', '-');
-  for (const line of lesson) console.log(`  ${line}`);
+  heading('What this shows', '-');
+  for (const line of lessons) console.log(`  ${line}`);
 }
 
 function heading(text: string, line: string): void {

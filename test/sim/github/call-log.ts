@@ -1,20 +1,20 @@
-// All calls in their order, each with a name by which tests count them.
+// All calls in order, each with a name by which tests count them.
 
 import type { JournalEntry } from '../agent.ts';
 import { operationOf } from './graphql.ts';
 import { type Route, readRoute } from './route.ts';
 
 export interface Call extends Route {
-  /** `PATCH issues/comments/#` for REST; of GraphQL the operation. */
+  /** `PATCH issues/comments/#` for REST; the operation for GraphQL. */
   readonly name: string;
   /** Counts all calls from 1. */
   readonly n: number;
-  /** Counts those of this name from 1. */
+  /** Counts the calls of this name from 1. */
   readonly nth: number;
   readonly method: string;
   /** `read`, `read+history`, `react` or `other`; null for REST. */
   readonly operation: string | null;
-  /** Its `status` tells what became of it. */
+  /** Its `status` is that of the response. */
   readonly request: JournalEntry;
 }
 

@@ -1,4 +1,4 @@
-// Comments on issues, on pull requests and on their lines, by REST.
+// Comments on issues, pull requests and lines of a diff, by REST.
 
 import type { Answer, JournalEntry } from '../agent.ts';
 import type { Comment, Found, Issue } from './issues.ts';
@@ -45,7 +45,7 @@ export function createComment(repository: Repository, issue: Issue, request: Jou
   return { status: 201, body: restComment(repository, comment) };
 }
 
-/** The last write wins: there is no conditional request. */
+/** The last write wins: the API has no conditional updates. */
 export function updateComment(
   repository: Repository,
   { comment }: Found,

@@ -3,12 +3,12 @@
 import type { Variables } from './query.ts';
 
 export interface Item {
-  /** Grows along the list, and stays the same when others come or go. */
+  /** Increases along the list, and does not change when other items are added or removed. */
   readonly order: number;
   readonly node: object;
 }
 
-/** Stands for a value that cannot be given: its place gets null, and `errors` the reason. */
+/** Instead of a value: the field becomes null, and `errors` contains the reason. */
 export class FieldError extends Error {
   readonly type: string;
   constructor(type: string, message: string) {

@@ -1,4 +1,4 @@
-// What can be reached by GraphQL, as objects whose fields are values, or functions of their arguments.
+// The data that GraphQL can read, as objects. A field is a value or a function of its arguments.
 
 import { connection, FieldError } from './connection.ts';
 import type { Comment, Issue } from './issues.ts';
@@ -10,7 +10,7 @@ const MAX_INT = 2 ** 31 - 1;
 const MAX_NODES = 100;
 
 export function queryRoot(repository: Repository): object {
-  const { name: here, viewer, issues, findNode } = repository;
+  const { name: fullName, viewer, issues, findNode } = repository;
 
   function node(id: unknown): object {
     const comment = findNode(String(id));
@@ -22,7 +22,7 @@ export function queryRoot(repository: Repository): object {
     __typename: 'Query',
     viewer: { __typename: 'User', login: shortLogin(viewer.login) },
     repository({ owner, name }: Variables) {
-      if (`${owner}/${name}`.toLowerCase() !== here.toLowerCase()) {
+      if (`${owner}/${name}`.toLowerCase() !== fullName.toLowerCase()) {
         return notFound(`a Repository with the name '${owner}/${name}'`);
       }
       return {
@@ -44,7 +44,7 @@ export function queryRoot(repository: Repository): object {
   };
 }
 
-/** A second reaction of a kind is answered as the first one is. */
+/** The second reaction of a kind gets the same response as the first one. */
 export function mutationRoot(
   { viewer }: Repository,
   reactions: Reactions,
@@ -84,7 +84,7 @@ function commentNode({ viewer }: Repository, comment: Comment): object {
   return {
     __typename: 'IssueComment',
     id: comment.node_id,
-    // The schema's Int ends here; `fullDatabaseId` took its place.
+    // Above the range of Int it is null; `fullDatabaseId` has replaced it.
     databaseId: id > MAX_INT ? null : id,
     fullDatabaseId: String(id),
     author: { __typename: 'Actor', login: shortLogin(author) },
@@ -96,7 +96,7 @@ function commentNode({ viewer }: Repository, comment: Comment): object {
     includesCreatedEdit: wasEdited,
     isMinimized: comment.isMinimized,
     viewerDidAuthor: author === viewer.login,
-    /** The newest first, each `diff` the whole text; with the first edit the original joins them. */
+    /** The newest first. Each `diff` is the whole text. After the first edit, the original is included. */
     userContentEdits(page: Variables) {
       const items = versions.map(({ body, at }, index) => ({
         order: -index,

@@ -1,5 +1,5 @@
-// Answers a query of GraphQL: errors alone for one that is wrong, otherwise what could be looked up,
-// and an error for each place that could not.
+// Answers a GraphQL query: with errors only if it is invalid, otherwise with the data, and an error for
+// each field that has none.
 
 import type { Answer, JournalEntry } from '../agent.ts';
 import { FieldError } from './connection.ts';
@@ -27,7 +27,7 @@ export interface Graph {
 }
 
 export function graphql(graph: Graph, request: JournalEntry): Answer {
-  const { query: text, variables } = readQuestion(request);
+  const { query: text, variables } = readQuery(request);
   try {
     const query = parseQuery(text);
     const errors = [...errorsOf(query, graph.lacking), ...missingVariables(query, variables)];
@@ -39,9 +39,9 @@ export function graphql(graph: Graph, request: JournalEntry): Answer {
   }
 }
 
-/** In a word, or several joined by `+`: what a query is about. */
+/** A word for what the query does, or several joined by `+`. */
 export function operationOf(request: JournalEntry): string {
-  const { query, variables } = readQuestion(request);
+  const { query, variables } = readQuery(request);
   try {
     const names = fieldNames(parseQuery(query), variables);
     if (names.has('addReaction')) return 'react';
@@ -52,7 +52,7 @@ export function operationOf(request: JournalEntry): string {
   }
 }
 
-function readQuestion(request: JournalEntry): { query: string; variables: Variables } {
+function readQuery(request: JournalEntry): { query: string; variables: Variables } {
   const { query, variables } = readJson(request);
   return { query: String(query ?? ''), variables: Object(variables) };
 }
@@ -94,7 +94,7 @@ function execute(query: Query, variables: Variables, root: object): object {
     return values;
   }
 
-  /** The fields that are asked of this very type, those under the same key together. */
+  /** The fields that the query selects for this type, grouped by key. */
   function fieldsOf(
     typename: string,
     selections: readonly Selection[],

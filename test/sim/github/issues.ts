@@ -1,4 +1,4 @@
-// The issues and pull requests of the simulated repository with their comments, each with its history.
+// The issues and pull requests of the simulated repository, with their comments and edit histories.
 
 import type { Clock } from '../agent.ts';
 
@@ -8,14 +8,14 @@ export interface Comment {
   readonly body: string;
   readonly html_url: string;
   readonly node_id: string;
-  /** Times are in whole seconds. */
+  /** In whole seconds. */
   readonly created_at: string;
   readonly updated_at: string;
-  /** All texts that it had, the oldest first: GitHub keeps what was overwritten. */
+  /** The edit history, the oldest first: GitHub keeps overwritten text. */
   readonly versions: readonly Version[];
-  /** Folded up on the page; that changes nothing for reads and writes. */
+  /** Hidden on the page, which does not affect reads and writes. */
   readonly isMinimized: boolean;
-  /** From when on lists show it, in milliseconds. */
+  /** When lists start to show it, in milliseconds. */
   readonly listedAt: number;
 }
 
@@ -34,7 +34,7 @@ export interface IssueOptions {
   readonly number: number;
   readonly pullRequest?: boolean;
   readonly locked?: boolean;
-  /** From long ago: lists show them at once. */
+  /** Old comments, which lists show at once. */
   readonly comments?: readonly CommentOptions[];
 }
 
@@ -46,7 +46,7 @@ export interface Issue {
   readonly reviewComments: Comment[];
 }
 
-/** What people do on its pages, and other runs. Each throws if there is no such issue or comment. */
+/** What people and other runs do. Each action throws if the issue or comment does not exist. */
 export interface PageActions {
   addComment(number: number, author: string, body: string): Comment;
   /** A comment on a line of a pull request. */
@@ -54,7 +54,7 @@ export interface PageActions {
   editComment(id: number, body: string): Comment;
   deleteComment(id: number): void;
   minimizeComment(id: number): Comment;
-  /** From now on nobody comments or reacts there. */
+  /** After this, comments and reactions are refused. */
   lock(number: number): void;
 }
 
@@ -76,7 +76,7 @@ export interface IssuesOptions {
 
 export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptions) {
   const issues = new Map<number, Issue>();
-  // Real ids are past 31 bits.
+  // Real IDs have more than 31 bits.
   let lastId = 3_000_000_000;
 
   for (const { number, pullRequest = false, locked = false, comments } of given) {
@@ -121,7 +121,7 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return comment;
   }
 
-  /** A text that stays the same is taken for no edit; GitHub's docs do not say. */
+  /** The same text again does not count as an edit; GitHub's documentation does not specify this. */
   function editComment(id: number, body: string): Comment {
     const at = now();
     const { versions } = existing(id).comment;
@@ -133,7 +133,7 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     });
   }
 
-  /** Its history goes with it. */
+  /** Also deletes its edit history. */
   function deleteComment(id: number): void {
     const { list, index } = existing(id);
     list.splice(index, 1);
@@ -157,7 +157,7 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return `${url}/${kind}/${number}`;
   }
 
-  /** What a list of its comments shows. */
+  /** The comments that a list shows. */
   function listed({ comments }: Issue): readonly Comment[] {
     return comments.filter(({ listedAt }) => listLagMs === 0 || listedAt <= clock.now());
   }
@@ -178,7 +178,7 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return comment;
   }
 
-  /** A comment on an issue or pull request, at once: only lists lag behind. */
+  /** A comment on an issue or pull request. Only lists have a lag. */
   function findNode(nodeId: string): Comment | undefined {
     const [, id] = /^IC_(\d+)$/.exec(nodeId) ?? [];
     return find('comments', Number(id))?.comment;

@@ -1,5 +1,5 @@
-// Reads GraphQL as https://spec.graphql.org has it, without what nobody here sends: block strings,
-// defaults of variables, subscriptions, several operations in one document.
+// Parses GraphQL as in https://spec.graphql.org, without what the action does not use: block strings,
+// default values of variables, subscriptions, and several operations in one document.
 
 import {
   evaluate,
@@ -16,7 +16,7 @@ const TOKEN = /[\s,]+|#[^\n]*|(\.\.\.|"(?:[^"\\\n]|\\.)*"|-?\d[\d.eE+-]*|\w+|[!$
 const NAME = /^[A-Za-z_]\w*$/;
 const LITERALS = ['true', 'false', 'null'];
 
-/** Throws a SyntaxError at what it does not understand. */
+/** Throws a SyntaxError if it does not understand the text. */
 export function parseQuery(text: string): Query {
   const tokens = tokensOf(text);
   const usedVariables = new Set<string>();
@@ -75,7 +75,7 @@ export function parseQuery(text: string): Query {
       const pairs = untilClosed('}', pair);
       return (variables) => evaluate(Object.fromEntries(pairs), variables);
     }
-    // What is neither a number, a string, true, false nor null is a word of an enumeration.
+    // Anything except a number, string, true, false or null is an enum value.
     if (NAME.test(token) && !LITERALS.includes(token)) return () => token;
     const literal: unknown = JSON.parse(token);
     return () => literal;

@@ -1,4 +1,4 @@
-// What collaborators may do, as the permission endpoint says it.
+// The permissions of collaborators, as the endpoint returns them.
 
 import type { Answer } from '../agent.ts';
 import { type Repository, refusal } from './repository.ts';
@@ -6,9 +6,9 @@ import { type Repository, refusal } from './repository.ts';
 export interface CollaboratorOptions {
   readonly id: number;
   readonly permission: 'admin' | 'write' | 'read' | 'none';
-  /** Default: the permission. Custom roles have names of their own. */
+  /** Default: the permission. Custom roles have other names. */
   readonly role_name?: string;
-  /** Default: what the role implies. Null leaves them out, as older servers do. */
+  /** Default: what the role implies. Null: missing, as on older servers. */
   readonly user_permissions?: Readonly<Partial<Record<Level, boolean>>> | null;
 }
 
@@ -18,12 +18,12 @@ const LEVELS: readonly Level[] = ['pull', 'triage', 'push', 'maintain', 'admin']
 const ROLES = ['read', 'triage', 'write', 'maintain', 'admin'];
 
 export function permission({ collaborators, account }: Repository, login: string): Answer {
-  const isAsked = (name: string): boolean => name.toLowerCase() === login.toLowerCase();
-  const name = Object.keys(collaborators).find(isAsked);
+  const isLogin = (name: string): boolean => name.toLowerCase() === login.toLowerCase();
+  const name = Object.keys(collaborators).find(isLogin);
   const one = name === undefined ? undefined : collaborators[name];
   if (name === undefined || one === undefined) return refusal(404, `${login} is not a user`);
   const { role_name = one.permission, user_permissions: given } = one;
-  // A custom role is built upon the standard one that the permission names.
+  // A custom role extends the standard role that the permission names.
   const rank = ROLES.indexOf(ROLES.includes(role_name) ? role_name : one.permission);
   const implied = Object.fromEntries(LEVELS.map((level, index) => [level, index <= rank]));
   const permissions = given === null ? {} : { permissions: { ...implied, ...given } };

@@ -1,12 +1,12 @@
-// A query of GraphQL, or a mutation, with its fragments.
+// A GraphQL query or mutation, with its fragments.
 
 export type Variables = Readonly<Record<string, unknown>>;
-/** What stands for an argument, once the variables are known. */
+/** Computes the value of an argument from the variables. */
 export type Value = (variables: Variables) => unknown;
 
 export interface Field {
   readonly kind: 'field';
-  /** Under which its value is returned: the alias, if there is one. */
+  /** The key of its value in the response: the alias, or else the name. */
   readonly key: string;
   readonly name: string;
   readonly arguments: Readonly<Record<string, Value>>;
@@ -14,7 +14,7 @@ export interface Field {
   readonly selections: readonly Selection[];
 }
 
-/** A fragment where it is used: by its name, or with its selections in place. */
+/** The use of a fragment: by its name, or inline. */
 export interface Spread {
   readonly kind: 'spread';
   readonly fragment: string | Fragment;
@@ -24,7 +24,7 @@ export interface Spread {
 export type Selection = Field | Spread;
 
 export interface Fragment {
-  /** Null where the type is that of the place. */
+  /** The type; null if it is the type of the surrounding selection. */
   readonly on: string | null;
   readonly selections: readonly Selection[];
 }
@@ -32,7 +32,7 @@ export interface Fragment {
 export interface Query {
   readonly operation: 'query' | 'mutation';
   readonly name: string | null;
-  /** The type of each variable that is declared. */
+  /** The type of each declared variable. */
   readonly variables: ReadonlyMap<string, string>;
   readonly usedVariables: ReadonlySet<string>;
   readonly selections: readonly Selection[];
@@ -43,7 +43,7 @@ export function evaluate(given: Field['arguments'], variables: Variables): Varia
   return Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value(variables)]));
 }
 
-/** The names of all fields that it asks for, at any depth. */
+/** The names of all fields that it selects, at any depth. */
 export function fieldNames(query: Query, variables: Variables): ReadonlySet<string> {
   const names = new Set<string>();
   function collect(selections: readonly Selection[]): void {

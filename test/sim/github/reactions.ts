@@ -1,4 +1,4 @@
-// Reactions to issues, to both kinds of comments and to reviews, each of which a user gives once:
+// Reactions to issues, to both kinds of comments and to reviews. A user can add each reaction once:
 // https://docs.github.com/en/rest/reactions/reactions
 
 import type { Answer, JournalEntry } from '../agent.ts';
@@ -7,7 +7,7 @@ import { type Repository, readJson, refusal } from './repository.ts';
 
 export interface Reaction {
   readonly subject: 'issue' | 'issue_comment' | 'review_comment' | 'review';
-  /** The id of the comment, the number of the issue, or the node id of the review. */
+  /** The ID of the comment, the number of the issue, or the node ID of the review. */
   readonly id: number | string;
   readonly content: string;
   readonly user: string;
@@ -16,7 +16,6 @@ export interface Reaction {
 export interface Subject {
   readonly subject: Reaction['subject'];
   readonly id: number;
-  /** Where it stands. */
   readonly issue: Issue;
 }
 
@@ -37,7 +36,7 @@ export function openReactions(now: () => string) {
   return {
     /** The oldest first. */
     all: (): readonly Reaction[] => [...entries.values()].map(({ reaction }) => reaction),
-    /** The entry, which may have been there. */
+    /** Returns the entry, which may have existed before. */
     add(reaction: Reaction): { readonly entry: Entry; readonly isNew: boolean } {
       const known = entries.values().find(({ reaction: one }) => isSame(one, reaction));
       if (known !== undefined) return { entry: known, isNew: false };
@@ -46,16 +45,16 @@ export function openReactions(now: () => string) {
       entries.set(lastNumber, entry);
       return { entry, isNew: true };
     },
-    /** Whether it was there. */
+    /** Returns whether it existed. */
     remove(subject: Reaction['subject'], id: number, number: number): boolean {
       const reaction = entries.get(number)?.reaction;
-      const isThere = reaction?.subject === subject && reaction.id === id;
-      return isThere && entries.delete(number);
+      const exists = reaction?.subject === subject && reaction.id === id;
+      return exists && entries.delete(number);
     },
   };
 }
 
-/** 201, or 200 to whoever had given the same reaction before. */
+/** 201, or 200 if the user has already added the same reaction. */
 export function react(
   { viewer }: Repository,
   reactions: Reactions,
@@ -72,7 +71,7 @@ export function react(
   };
 }
 
-/** Nothing if it is not there. */
+/** Undefined if it does not exist. */
 export function unreact(
   reactions: Reactions,
   subject: Reaction['subject'],

@@ -1,5 +1,5 @@
-// The repository that the simulated GitHub holds in memory: its issues and pull requests, its people,
-// and whom the token speaks for.
+// The repository in the memory of the simulated GitHub: its issues and pull requests, its collaborators,
+// and the account of the token.
 
 import { crc32 } from 'node:zlib';
 import type { Answer, Clock, JournalEntry } from '../agent.ts';
@@ -15,7 +15,7 @@ export interface Account {
 
 export interface RepositoryOptions {
   readonly repository?: string;
-  /** Whom the token speaks for. A bot's token belongs to an app's installation. */
+  /** The account of the token. The token of a bot belongs to the installation of an app. */
   readonly viewer?: Account;
   readonly issues?: readonly IssueOptions[];
   readonly collaborators?: Readonly<Record<string, CollaboratorOptions>>;

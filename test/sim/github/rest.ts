@@ -20,9 +20,9 @@ const FORBIDDEN = refusal(403, 'Resource not accessible by integration');
 interface Context {
   readonly repository: Repository;
   readonly reactions: Reactions;
-  /** The token may write nothing. */
+  /** Whether the token has no write access. */
   readonly readOnly: boolean;
-  /** Where this API is. */
+  /** The URL of this API. */
   readonly origin: string;
 }
 
@@ -31,7 +31,7 @@ export function rest(context: Context, call: Call): Answer {
   const { viewer, issues, find } = repository;
   const { name, method, request, login, numbers } = call;
   if (method !== 'GET' && readOnly) return FORBIDDEN;
-  // An app's installation has no user.
+  // The installation of an app has no user.
   if (name === 'GET user') return viewer.type === 'Bot' ? FORBIDDEN : { body: viewer };
   if (call.repository?.toLowerCase() !== repository.name.toLowerCase()) return NOT_FOUND;
 
@@ -42,7 +42,7 @@ export function rest(context: Context, call: Call): Answer {
   const page = new URL(request.path, origin);
   const reactTo = (subject: Subject['subject'], on: Issue): Answer =>
     react(repository, reactions, { subject, id: first, issue: on }, request);
-  const takeBackFrom = (subject: Subject['subject']): Answer | undefined =>
+  const unreactTo = (subject: Subject['subject']): Answer | undefined =>
     unreact(reactions, subject, first, second);
   const routes: Readonly<Record<string, () => Answer | undefined>> = {
     'GET issues/#/comments': () => issue && listComments(repository, issue, page),
@@ -52,9 +52,9 @@ export function rest(context: Context, call: Call): Answer {
     'DELETE issues/comments/#': () => comment && deleteComment(repository, comment),
     'POST issues/#/reactions': () => issue && reactTo('issue', issue),
     'POST issues/comments/#/reactions': () => comment && reactTo('issue_comment', comment.issue),
-    'DELETE issues/comments/#/reactions/#': () => comment && takeBackFrom('issue_comment'),
+    'DELETE issues/comments/#/reactions/#': () => comment && unreactTo('issue_comment'),
     'POST pulls/comments/#/reactions': () => reviewed && reactTo('review_comment', reviewed.issue),
-    'DELETE pulls/comments/#/reactions/#': () => reviewed && takeBackFrom('review_comment'),
+    'DELETE pulls/comments/#/reactions/#': () => reviewed && unreactTo('review_comment'),
     'GET pulls/comments/#': () => reviewed && { body: restComment(repository, reviewed.comment) },
     'GET pulls/#': () => (issue?.pullRequest ? pullRequest(repository, issue) : undefined),
     'GET collaborators/*/permission': () => permission(repository, login),

@@ -1,9 +1,9 @@
-// What the path of a request names.
+// Parses the path of a request.
 
 export interface Route {
-  /** `owner/name`; null outside of repositories. */
+  /** `owner/name`; null if the path is not that of a repository. */
   readonly repository: string | null;
-  /** Below the repository, with `#` for numbers and `*` for a login; or the whole path. */
+  /** The path in the repository, with `#` for numbers and `*` for a login; or the whole path. */
   readonly route: string;
   readonly numbers: readonly number[];
   readonly login: string;

@@ -1,10 +1,10 @@
-// The part of GitHub's schema that is simulated, and what is wrong with a query before anything is
-// looked up. The fields are those of https://docs.github.com/en/graphql/reference, the errors those of
-// the library that GitHub uses: https://github.com/rmosolgo/graphql-ruby/tree/master/lib/graphql/static_validation
+// The simulated part of GitHub's schema, and the validation of queries. The fields are those of
+// https://docs.github.com/en/graphql/reference, the errors those of the library that GitHub uses:
+// https://github.com/rmosolgo/graphql-ruby/tree/master/lib/graphql/static_validation
 
 import type { Field, Query, Selection, Spread } from './query.ts';
 
-/** The fields of each type, with the types of those that have fields themselves. */
+/** The fields of each type, with their types if they are objects. */
 const TYPES: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
   Query: { repository: 'Repository', node: 'Node', nodes: 'Node', viewer: 'User' },
   Mutation: { addReaction: 'AddReactionPayload' },
@@ -38,13 +38,13 @@ const TYPES: Readonly<Record<string, Readonly<Record<string, string | null>>>> =
   Reaction: { content: null },
 };
 
-/** For interfaces and unions: which types may stand there. */
+/** The possible types of interfaces and unions. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   IssueOrPullRequest: ['Issue', 'PullRequest'],
   Node: ['IssueComment'],
 };
 
-/** As it stands in `errors`; `type` is missing, for only values that were looked up have one. */
+/** An entry of `errors`. It has no `type`: only errors of values have one. */
 export interface QueryError {
   readonly path: readonly string[];
   readonly extensions: Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ export function isOfType(typename: string, wanted: string): boolean {
   return typename === wanted || (MEMBERS[wanted]?.includes(typename) ?? false);
 }
 
-/** `lacking` are names of fields that this host does not know. */
+/** `lacking`: names of fields that the schema of this host does not have. */
 export function errorsOf(query: Query, lacking: readonly string[]): readonly QueryError[] {
   const errors: QueryError[] = [];
   const root = query.name === null ? query.operation : `${query.operation} ${query.name}`;
@@ -137,15 +137,15 @@ export function errorsOf(query: Query, lacking: readonly string[]): readonly Que
     const message = `Fragment ${fragmentName} was defined, but not used`;
     report([`fragment ${fragmentName}`], message, { code: 'useAndDefineFragment', fragmentName });
   }
-  const place = query.name ?? `anonymous ${query.operation}`;
+  const queryName = query.name ?? `anonymous ${query.operation}`;
   for (const variableName of query.variables.keys()) {
     if (query.usedVariables.has(variableName)) continue;
-    const message = `Variable $${variableName} is declared by ${place} but not used`;
+    const message = `Variable $${variableName} is declared by ${queryName} but not used`;
     report([root], message, { code: 'variableNotUsed', variableName });
   }
   for (const variableName of query.usedVariables) {
     if (query.variables.has(variableName)) continue;
-    const message = `Variable $${variableName} is used by ${place} but not declared`;
+    const message = `Variable $${variableName} is used by ${queryName} but not declared`;
     report([root], message, { code: 'variableNotDefined', variableName });
   }
   return errors;

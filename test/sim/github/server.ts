@@ -12,11 +12,11 @@ import { openTrouble } from './trouble.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
   readonly token?: string;
-  /** False: 404, as on hosts that have none. */
+  /** False: 404, as on hosts without GraphQL. */
   readonly graphql?: boolean;
-  /** Has the first say, and is not troubled. */
+  /** Called first. `trouble` does not apply to what it returns. */
   readonly on?: (request: JournalEntry) => Scripted<Reply>;
-  /** The token may write nothing. */
+  /** Whether the token has no write access. */
   readonly readOnly?: boolean;
 }
 
@@ -28,15 +28,15 @@ export interface GitHub extends AsyncDisposable, PageActions {
   readonly token: string;
   readonly journal: readonly JournalEntry[];
   readonly reactions: readonly Reaction[];
-  /** Oldest first, those included that lists do not show yet. */
+  /** The oldest first, including those that lists do not show yet. */
   comments(number: number): readonly Comment[];
-  /** A reaction by anybody, the token's own identity included. */
+  /** Adds a reaction by anyone, including the account of the token. */
   addReaction(reaction: Reaction): void;
-  /** All attempts to write by REST; `status` tells what became of them. */
+  /** All attempts to write by REST, including failed ones. */
   writes(): readonly JournalEntry[];
   /** All calls, or those of a name. */
   calls(name?: string): readonly Call[];
-  /** How many calls there were of each API. */
+  /** The number of calls of each API. */
   counts(): { readonly rest: number; readonly graphql: number };
 }
 

@@ -1,5 +1,5 @@
-// What makes GitHub a difficult store: it is slow, its lists lag behind, answers get lost, it wants
-// to be left alone, and others write at the same time.
+// What makes GitHub unreliable as a store: latency, lists with a lag, lost responses, rate limits, and
+// others who write at the same time.
 
 import { setTimeout } from 'node:timers/promises';
 import type { Answer, Clock, Reply } from '../agent.ts';
@@ -9,33 +9,33 @@ import { refusal } from './repository.ts';
 
 export interface Trouble {
   /**
-   * Milliseconds from a call to its answer, or two between which they are drawn; the call takes
-   * effect after half of them. They really pass, whatever the clock is.
+   * Milliseconds from a call to its response, or a range for random ones. The call takes effect after
+   * half of this time. It is real time, whatever the clock is.
    */
   readonly latencyMs?: number | readonly [number, number];
-  /** Milliseconds of the clock until lists show a new comment. Reads by its ids do so at once. */
+  /** Milliseconds of the clock until lists show a new comment. Reads by ID return it at once. */
   readonly listLagMs?: number;
   /** What others do just before the call takes effect. */
   readonly meanwhile?: (call: Call, others: PageActions) => void;
-  /** Whether the answer gets lost: the call takes effect, then the connection is reset. */
+  /** Whether the response is lost: the call takes effect, then the connection is reset. */
   readonly loses?: (call: Call) => boolean;
-  /** The seconds that GitHub wants to be left alone for, where it refuses this very call. */
+  /** If GitHub refuses this call because of a rate limit: the seconds in Retry-After. */
   readonly limits?: (call: Call) => number | undefined;
-  /** How many texts may be written or changed within some milliseconds of the clock. */
+  /** How many comments may be created or updated within some milliseconds of the clock. */
   readonly textLimit?: { readonly most: number; readonly withinMs: number };
   /** Fields that the schema of this host lacks, such as `userContentEdits`. */
   readonly lacks?: readonly string[];
 }
 
-/** The docs limit "content-generating requests", on GitHub to 80 a minute and 500 an hour. */
+/** The documentation limits "content-generating requests" to 80 per minute and 500 per hour. */
 const WRITES_TEXT = ['POST issues/#/comments', 'PATCH issues/comments/#'];
 
-/** Plays a call: what happens before it, `effect`, and what becomes of the answer. */
+/** Handles a call: what happens before it, `effect`, and whether the response is lost. */
 export function openTrouble(trouble: Trouble, clock: Clock, others: PageActions) {
   const { latencyMs = 0, textLimit } = trouble;
   const writtenAt: number[] = [];
 
-  /** Seconds until a text may be written again. */
+  /** Seconds until the next comment may be written. */
   function textPause({ name }: Call): number | undefined {
     if (textLimit === undefined || !WRITES_TEXT.includes(name)) return undefined;
     const now = clock.now();
@@ -53,9 +53,9 @@ export function openTrouble(trouble: Trouble, clock: Clock, others: PageActions)
     await pass(halfMs);
     trouble.meanwhile?.(call, others);
     const pauseS = trouble.limits?.(call) ?? textPause(call);
-    const answer = pauseS === undefined ? effect() : limited(pauseS);
+    const response = pauseS === undefined ? effect() : limited(pauseS);
     await pass(halfMs);
-    return trouble.loses?.(call) === true ? { fault: 'reset' } : answer;
+    return trouble.loses?.(call) === true ? { fault: 'reset' } : response;
   };
 }
 

@@ -1,7 +1,6 @@
-// Virtual time for steps that run in this process, beside others. As in time.ts it is real time plus
-// an offset, which grows only while a step has nothing to do but wait: it sleeps, and no request of
-// its own is under way, or only such as a simulated server lets hang. Others that stay silent are
-// waited out in real time, as there.
+// Virtual time for steps that run in this process. As in time.ts, it is real time plus an offset, which
+// grows only while a step just waits: it sleeps, and has no open request except those that a simulated
+// server lets hang. For other requests without a response, it waits in real time, as time.ts does.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
@@ -16,38 +15,38 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** What the steps that share a virtual time are up to. */
+/** The steps that share a virtual time. */
 interface Steps {
   running: number;
   isDriven: boolean;
-  /** How far time was ahead when the first of them began, and how far it is by now. */
+  /** How far virtual time is ahead of real time. */
   aheadMs: number;
   readonly sleepers: Set<Sleeper>;
-  /** Those under way, each with the port that it was sent from, once it was. */
+  /** The open requests, each with its local port after it is sent. */
   readonly requests: Map<object, number | undefined>;
-  /** Since any of them last did something: milliseconds, and looks at them. */
+  /** Milliseconds, and checks, since any of them was last active. */
   silentMs: number;
-  looks: number;
+  checks: number;
 }
 
 const GRACE_MS = 1500;
-/** Turns of the event loop, in which whatever was set off before comes to its end. */
+/** Turns of the event loop in which earlier callbacks complete. */
 const QUIET_TURNS = 10;
-// A stall of the whole machine is not silence of the other side.
-const LONGEST_LOOK_MS = 5;
+// If the whole machine stalls, the other side is not silent.
+const LONGEST_CHECK_MS = 5;
 
 const stepsIn = new WeakMap<VirtualTime, Steps>();
 const current = new AsyncLocalStorage<Steps>();
 const stepsOf = new WeakMap<object, Steps>();
 
-// undici tells of each request, of whichever client it is, in the context of whoever makes it.
+// undici reports each request of each client in the async context of its caller.
 subscribe('undici:request:create', (message) => {
   const { request } = message as { request: object };
   const steps = current.getStore();
   if (steps === undefined) return;
   stepsOf.set(request, steps);
   steps.requests.set(request, undefined);
-  stir(steps);
+  noteActivity(steps);
 });
 subscribe('undici:client:sendHeaders', (message) => {
   const { request, socket } = message as { request: object; socket: Socket };
@@ -58,17 +57,17 @@ for (const end of ['undici:request:trailers', 'undici:request:error']) {
   subscribe(end, (message) => {
     const { request } = message as { request: object };
     const steps = stepsOf.get(request);
-    if (steps?.requests.delete(request)) stir(steps);
+    if (steps?.requests.delete(request)) noteActivity(steps);
   });
 }
 
-/** Does the work of a step by a clock in virtual time; once it is done, nothing of it wakes up. */
+/** Runs the work of a step with a clock in virtual time. After the last step, all sleepers are dropped. */
 export async function inTime<T>(time: VirtualTime, work: (clock: Clock) => Promise<T>): Promise<T> {
   if (time.pace !== undefined || time.grainMs !== undefined) {
-    throw new Error('Pace and grain are for steps in a process of their own.');
+    throw new Error('Pace and grain need a step in a process of its own.');
   }
   const steps = stepsIn.get(time) ?? {
-    ...{ running: 0, isDriven: false, aheadMs: 0, silentMs: 0, looks: 0 },
+    ...{ running: 0, isDriven: false, aheadMs: 0, silentMs: 0, checks: 0 },
     sleepers: new Set(),
     requests: new Map(),
   };
@@ -84,12 +83,12 @@ export async function inTime<T>(time: VirtualTime, work: (clock: Clock) => Promi
   }
 }
 
-/** Milliseconds, of real time, that a call of a step which is over may still take. */
+/** How many milliseconds of real time a call may take after its step has ended. */
 const LONGEST_REST_MS = 1000;
 
 /**
- * Waits for the calls that steps have left behind, such as a read whose result was not needed any more.
- * A server that closes before lets them look for another one at its port, which may be given out again.
+ * Waits for calls that are still open after a step, such as a read whose result is no longer needed. If
+ * the server closed first, they could reach another server that got the same port.
  */
 export async function callsEnd(time: VirtualTime): Promise<void> {
   const steps = stepsIn.get(time);
@@ -110,39 +109,38 @@ function clockOf(steps: Steps): Clock {
           reject(signal.reason);
           return;
         }
-        // Node cuts off the fraction of a millisecond, and never waits for less than one.
+        // Node truncates to whole milliseconds, and waits for at least one.
         const sleeper = { due: now() + Math.max(1, Math.trunc(ms)), wake };
         function wake(): void {
-          signal.removeEventListener('abort', callOff);
+          signal.removeEventListener('abort', cancel);
           resolve();
         }
-        function callOff(): void {
-          if (steps.sleepers.delete(sleeper)) stir(steps);
+        function cancel(): void {
+          if (steps.sleepers.delete(sleeper)) noteActivity(steps);
           reject(signal.reason);
         }
-        signal.addEventListener('abort', callOff, { once: true });
+        signal.addEventListener('abort', cancel, { once: true });
         steps.sleepers.add(sleeper);
-        stir(steps);
+        noteActivity(steps);
       }),
   };
 }
 
-/** Whoever gets on is not silent. */
-function stir(steps: Steps): void {
+function noteActivity(steps: Steps): void {
   steps.silentMs = 0;
-  steps.looks = 0;
+  steps.checks = 0;
 }
 
-/** Looks at the steps for as long as one of them runs: at each turn where they only sleep. */
+/** Checks the steps as long as one of them runs: at each turn while they only sleep. */
 async function drive(steps: Steps, time: VirtualTime): Promise<void> {
   steps.isDriven = true;
-  stir(steps);
-  for (let lookedAt = performance.now(); steps.running > 0; ) {
+  noteActivity(steps);
+  for (let checkedAt = performance.now(); steps.running > 0; ) {
     await (onlySleep(steps) && steps.sleepers.size > 0 ? turn() : pass(1));
     const now = performance.now();
-    steps.looks += 1;
-    steps.silentMs += Math.min(now - lookedAt, LONGEST_LOOK_MS);
-    lookedAt = now;
+    steps.checks += 1;
+    steps.silentMs += Math.min(now - checkedAt, LONGEST_CHECK_MS);
+    checkedAt = now;
     wakeNext(steps, time);
   }
   steps.isDriven = false;
@@ -152,7 +150,7 @@ function onlySleep({ requests }: Steps): boolean {
   return requests.values().every((port) => port !== undefined && hanging.has(port));
 }
 
-/** One at a time: what it sets off comes before the next one. */
+/** One at a time: what it triggers happens before the next one. */
 function wakeNext(steps: Steps, time: VirtualTime): void {
   let next: Sleeper | undefined;
   for (const sleeper of steps.sleepers) {
@@ -162,13 +160,13 @@ function wakeNext(steps: Steps, time: VirtualTime): void {
   const missing = next.due - (systemClock.now() + steps.aheadMs);
   if (missing > 0) {
     const maySkip = onlySleep(steps)
-      ? steps.looks >= QUIET_TURNS
+      ? steps.checks >= QUIET_TURNS
       : steps.silentMs >= (time.graceMs ?? GRACE_MS);
     if (!maySkip) return;
     time.skip(Math.ceil(missing));
     steps.aheadMs += Math.ceil(missing);
   }
   steps.sleepers.delete(next);
-  stir(steps);
+  noteActivity(steps);
   next.wake();
 }

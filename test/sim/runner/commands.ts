@@ -1,10 +1,10 @@
-// What a step says: its lines of the log, the commands among them, what is masked, and what becomes an
-// annotation. File names in the comments are those of github.com/actions/runner.
+// The log of a step: its lines, workflow commands, masks and annotations. File names in the comments are
+// those of github.com/actions/runner.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** What the runner masks from the start, as it does the secrets of a repository. */
+/** What the runner masks from the start, such as the secrets of a repository. */
 export type Secrets = readonly string[];
 
 export type AnnotationType = 'error' | 'warning' | 'notice';
@@ -22,19 +22,19 @@ export interface Command {
   readonly data: string;
 }
 
-/** The part of a step that decides how its lines are shown. */
+/** The options that affect how the log is shown. */
 export interface LogOptions {
   /** The value of `${{ github.token }}`. */
   readonly token?: string;
   readonly secrets?: Secrets;
   readonly debug?: boolean;
-  /** Told each line of the log as it is written. */
+  /** Called with each line of the log as it is written. */
   readonly onLine?: (line: string) => void;
 }
 
 export type StepLog = ReturnType<typeof startLog>;
 
-/** What a command looks like: `start name properties end data`. */
+/** The form of a command: `start name properties end data`. */
 interface Grammar {
   readonly start: string;
   readonly end: string;
@@ -72,7 +72,7 @@ const BRACKETS: Grammar = {
 
 const LABELS = { error: 'Error', warning: 'Warning', notice: 'Notice' } as const;
 
-/** What the runner makes of the lines of a step; `setOutput` is told of the outputs among them. */
+/** Handles the lines of a step as the runner does. Calls `setOutput` for its outputs. */
 export function startLog(
   step: LogOptions,
   workspace: string,
@@ -99,7 +99,7 @@ export function startLog(
     }
   }
 
-  /** Masks the message and cuts it, but not the title (ExecutionContext.cs). */
+  /** Masks and truncates the message, but not the title (ExecutionContext.cs). */
   function annotate(type: AnnotationType, text: string, title?: string): void {
     const message = masker.mask(text).slice(0, MESSAGE_LENGTH);
     if (annotations.filter((other) => other.type === type).length < ANNOTATIONS_PER_TYPE) {
@@ -114,11 +114,11 @@ export function startLog(
   }
 
   function receive(line: string): void {
-    if (!obey(line)) print(line);
+    if (!runCommand(line)) print(line);
   }
 
-  /** Whether the line was a command (ActionCommandManager.cs); if not, it is part of the log. */
-  function obey(line: string): boolean {
+  /** Returns whether the line was a command (ActionCommandManager.cs). Other lines are part of the log. */
+  function runCommand(line: string): boolean {
     const registered = stopToken === null ? COMMANDS : COMMANDS.union(new Set([stopToken]));
     const command = parseCommand(line, registered);
     if (command === null) return false;
@@ -196,12 +196,12 @@ export function startLog(
   return { print, annotate, fail, receive, report };
 }
 
-/** All commands that the runner would obey in a text, had nothing stopped it from doing so. */
+/** All commands in a text that the runner would run if commands were not stopped. */
 export function parseCommands(text: string): readonly Command[] {
   return text.split(/\r\n|\n|\r/).flatMap((line) => parseCommand(line, COMMANDS) ?? []);
 }
 
-/** `::name properties::data` first in a line, or else `##[name properties]data` anywhere. */
+/** `::name properties::data` at the start of a line, or `##[name properties]data` anywhere. */
 function parseCommand(line: string, registered: ReadonlySet<string>): Command | null {
   const text = trimStart(line);
   return (
@@ -323,7 +323,7 @@ function escapeXml(text: string): string {
     .replaceAll("'", '&apos;');
 }
 
-/** PowerShell prints a value in two parts, and colours the letter after `&+`. */
+/** PowerShell prints a value in two parts, and colors the letter after `&+`. */
 function powerShellParts(secret: string): readonly string[] {
   const plus = secret.indexOf('&+');
   if (plus >= 0) return [secret.slice(0, plus + 2), secret.slice(plus + 3)];

@@ -1,6 +1,5 @@
-// What the runner lays out for a step, its inputs, environment, event and files, and what it reads in
-// those files once the step has ended. File names in the comments are those of
-// github.com/actions/runner.
+// What the runner prepares for a step (inputs, environment, event and files), and what it reads from
+// these files after the step. File names in the comments are those of github.com/actions/runner.
 
 import {
   chmodSync,
@@ -17,28 +16,28 @@ import { TEMP } from '../platform.ts';
 import { JOB_TOKEN, type LogOptions, type StepLog, sameName } from './commands.ts';
 
 /**
- * How a file that the step may write to is. `missing`: its path is set, but nothing is there;
- * `unset`: the variable is not set; `full`: a device with no space left.
+ * The state of a file to which the step can write. `missing`: its path is set, but the file does not
+ * exist; `unset`: the variable is not set; `full`: a device with no space left.
  */
 export type FileFault = 'normal' | 'missing' | 'unset' | 'read-only' | 'full';
 
 export interface Event {
   readonly name: string;
-  /** Text is written as it stands, broken or not; null leaves no file. */
+  /** Text is written unchanged, valid or not. Null: no file. */
   readonly payload: unknown;
 }
 
-/** The part of a step that becomes its environment and its files. */
+/** The options for the environment and the files of a step. */
 export interface Setup extends LogOptions {
-  /** As written in a workflow. Not given is not the same as ''. */
+  /** As written in a workflow. Missing is not the same as ''. */
   readonly with?: Readonly<Record<string, string | number | boolean | null>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly event?: Event;
-  /** Facts of the run, by the name of their variable: `run_attempt` sets GITHUB_RUN_ATTEMPT. */
+  /** Values of the run, by the name of their variable: `run_attempt` sets GITHUB_RUN_ATTEMPT. */
   readonly github?: Readonly<Record<string, string | undefined>>;
-  /** The leg of a matrix. Default: null, as in a job without one. */
+  /** The values of the matrix. Default: null, as in a job without a matrix. */
   readonly matrix?: Readonly<Record<string, unknown>> | null;
-  /** Default: a fresh empty folder, as without a checkout. */
+  /** Default: a new empty folder, as without a checkout. */
   readonly workspace?: string;
   readonly outputFile?: FileFault;
   readonly summaryFile?: FileFault;
@@ -73,7 +72,7 @@ export type Pair = readonly [name: string, value: string];
 
 const SUMMARY_BYTES = 1024 * 1024;
 
-// GitHubContext.cs. Nothing else of the context `github` reaches the environment.
+// GitHubContext.cs. The environment contains nothing else of the `github` context.
 const GITHUB_FACTS = new Set(
   `action action_path action_ref action_repository actor actor_id api_url artifacts artifacts_list
   base_ref env event_name event_path graphql_url head_ref job output path ref ref_name
@@ -82,7 +81,7 @@ const GITHUB_FACTS = new Set(
   workflow workflow_ref workflow_sha workspace`.split(/\s+/),
 );
 
-/** Parsed once: that takes longer than all the rest that is done here for a step. */
+/** Parsed only once: parsing takes longer than everything else here. */
 const manifests = new Map<string, Manifest>();
 
 export function readManifest(action: string): Manifest {
@@ -124,7 +123,7 @@ export function makeFiles({ temp }: Folders, step: Setup): Files {
 function makeFile(path: string, fault: FileFault): string {
   if (fault === 'full') return '/dev/full';
   if (fault === 'missing' || fault === 'unset') return path;
-  // No mode of a file keeps root from writing to it.
+  // Root can write to a file whatever its mode is.
   if (fault === 'read-only' && process.getuid?.() === 0) return '/proc/version';
   writeFileSync(path, '');
   if (fault === 'read-only') chmodSync(path, 0o444);
@@ -141,7 +140,7 @@ function readableFiles(files: Files, step: Setup): Pair[] {
   );
 }
 
-/** What comes later wins: a workflow's `env:` cannot change what the runner sets. */
+/** Later values win: the `env:` of a workflow cannot change what the runner sets. */
 export function environment(
   step: Setup,
   inputs: readonly Pair[],
@@ -222,7 +221,7 @@ function githubVariables(step: Setup, folders: Folders, files: Files): Record<st
   );
 }
 
-export function refuseUnknownFacts({ github = {} }: Setup): void {
+export function rejectUnknownFacts({ github = {} }: Setup): void {
   const unknown = Object.keys(github).find((name) => !GITHUB_FACTS.has(name));
   if (unknown !== undefined) throw new Error(`The runner sets no GITHUB_${unknown.toUpperCase()}.`);
 }
@@ -234,7 +233,7 @@ function writeEvent({ payload }: Event, { temp }: Folders): string {
   return path;
 }
 
-/** What the step is given, and the defaults of the rest. Warns where action.yml has no such input. */
+/** The inputs of the step, and the defaults of the others. Warns of inputs that action.yml does not have. */
 export function takeInputs(
   manifest: Manifest,
   { with: given = {}, token = JOB_TOKEN, matrix = null }: Setup,
@@ -265,7 +264,7 @@ export function takeInputs(
   ];
 }
 
-/** YAML values become text as .NET's formats `G15` and the like have it (NumberToken.cs). */
+/** Converts a YAML value to text, numbers in the format `G15` of .NET (NumberToken.cs). */
 function toText(value: string | number | boolean | null | undefined): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'number' ? numberToText(value) : String(value);
@@ -282,8 +281,8 @@ function numberToText(value: number): string {
 }
 
 /**
- * Of the expressions that a default may have, only those that this action uses. The runner's `toJSON`
- * indents by two spaces, and a job without a matrix has `null` (actions/expressions, ToJson.cs).
+ * Evaluates only the expressions that this action uses in defaults. The runner's `toJSON` indents by two
+ * spaces, and a job without a matrix has `null` (actions/expressions, ToJson.cs).
  */
 function evaluate(
   text: string,
@@ -311,7 +310,7 @@ export function printHeader(step: Setup, inputs: readonly Pair[], { print }: Ste
 
 export type Outputs = ReturnType<typeof createOutputs>;
 
-/** The outputs of a step, by commands and by file. */
+/** The outputs of a step, set by commands and by file. */
 export function createOutputs(manifest: Manifest) {
   const outputs = new Map<string, { name: string; value: string; writes: number }>();
 
@@ -334,7 +333,7 @@ export function createOutputs(manifest: Manifest) {
   return { set, report };
 }
 
-/** Once the process has ended, whatever became of it (FileCommandManager.cs). */
+/** Reads the files after the process has ended, whatever its exit code is (FileCommandManager.cs). */
 export function takeFiles(files: Files, step: Setup, outputs: Outputs, log: StepLog) {
   const texts = new Map<string, string>();
   const fileErrors: string[] = [];
@@ -355,7 +354,7 @@ export function takeFiles(files: Files, step: Setup, outputs: Outputs, log: Step
       );
       return;
     }
-    // What stands before a bad line counts.
+    // Lines before an invalid line count.
     const { pairs, problem } = parsePairs(text);
     if (name === 'output') strictProblem = strictProblemOf(text, pairs);
     for (const [key, value] of pairs) {
@@ -414,13 +413,13 @@ function parsePairs(text: string): { readonly pairs: Pair[]; readonly problem: s
   return { pairs, problem: null };
 }
 
-/** Bytes of a line, from which on Go's `bufio.Scanner` gives up. */
+/** How many bytes a line must have for Go's `bufio.Scanner` to fail. */
 const STRICT_LINE_BYTES = 64 * 1024;
 
 /**
- * The same format as act and those built on it read it (nektos/act, parse_env_file.go): a blank line
- * is an error, a long line ends the file, a `\r` at the end of a line goes, and nothing counts that
- * stands before a mistake.
+ * Parses the same format as act and runners based on it do (nektos/act, parse_env_file.go): a blank line
+ * is an error, a long line ends the file, a `\r` at the end of a line is removed, and if the file has an
+ * error, nothing in it counts.
  */
 function strictProblemOf(text: string, pairs: readonly Pair[]): string {
   const lines = text.replace(/\n$/, '').split('\n');

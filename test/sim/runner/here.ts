@@ -1,5 +1,5 @@
-// A step that runs in this process, on src/: for tables of many rows that need no process of their own.
-// Its log comes as whole lines, so what a pipe, a signal or a bundle may change is not tried by it.
+// A step that runs in this process, on src/, for tables with many rows. Its log arrives in whole lines, so
+// it does not test pipes, signals or the bundle.
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../src/clock.ts';
@@ -16,12 +16,12 @@ import { inTime } from './clock.ts';
 import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.ts';
 import { prepare } from './setup.ts';
 
-// Its packages are loaded before: a step would wait for them in real time.
+// Loads the packages in advance. Otherwise a step would wait for them in real time.
 await getOctokit('x', 'https://x.example', 'x', fetch);
 
 export async function runHere(step: Step): Promise<StepResult> {
   if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
-    throw new Error('What Node itself is told needs a process of its own.');
+    throw new Error('Options of Node itself need a process of their own.');
   }
   const { folders, env, log, finish } = prepare(step, REPOSITORY_ROOT);
   const time = step.time === undefined ? timeIn(folders.root) : step.time;
@@ -43,7 +43,7 @@ export async function runHere(step: Step): Promise<StepResult> {
   };
 }
 
-/** As src/index.ts makes it of the process. */
+/** As src/index.ts creates it from the process. */
 function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runtime {
   const secrets = readSecrets(env);
   for (const secret of secrets) write(command('add-mask', secret));
@@ -67,7 +67,7 @@ function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runti
 
 function logOf(redact: Redact, write: (line: string) => void): Log {
   const clean = (text: string): string => redact(escapeCommands(redact(text)));
-  const say =
+  const writeCommand =
     (name: string) =>
     (text: string): void =>
       write(command(name, clean(text)));
@@ -78,10 +78,10 @@ function logOf(redact: Redact, write: (line: string) => void): Log {
   }
   return {
     info: (text) => clean(text).split('\n').forEach(write),
-    debug: say('debug'),
-    notice: say('notice'),
-    warning: say('warning'),
-    error: say('error'),
+    debug: writeCommand('debug'),
+    notice: writeCommand('notice'),
+    warning: writeCommand('warning'),
+    error: writeCommand('error'),
     group(title) {
       endGroup();
       write(command('group', clean(title)));

@@ -1,5 +1,5 @@
-// GitHub's runner, as far as a JavaScript action can tell: a step as a process, its time, signals and
-// end. File names in the comments are those of github.com/actions/runner, whose behaviour this follows.
+// GitHub's runner, as a JavaScript action sees it: a step as a process, its time, signals and exit. File
+// names in the comments are those of github.com/actions/runner, which it imitates.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
@@ -15,24 +15,24 @@ import { prepare } from './setup.ts';
 
 /** Time that a step's process and the servers around it share. */
 export interface VirtualTime extends TimeOptions {
-  /** Holds how far virtual time is ahead of real time, in milliseconds. */
+  /** The file that contains how far virtual time is ahead of real time, in milliseconds. */
   readonly file: string;
   /** Wall-clock time in milliseconds. */
   now(): number;
-  /** Since this virtual time was made, in milliseconds. */
+  /** Milliseconds since this virtual time was created. */
   elapsed(): number;
-  /** How far virtual time is ahead of real time by now, in milliseconds. */
+  /** How far virtual time is ahead of real time, in milliseconds. */
   ahead(): number;
-  /** Lets so many milliseconds pass at once. */
+  /** Moves time forward by `ms` milliseconds. */
   skip(ms: number): void;
 }
 
 export interface TimeOptions {
-  /** Virtual seconds per real second at most. Default: no limit. */
+  /** The maximum number of virtual seconds per real second. Default: no limit. */
   readonly pace?: number | undefined;
   /** How long a connection must be silent, in real time, until time jumps. Default: 1500. */
   readonly graceMs?: number | undefined;
-  /** Milliseconds of virtual time in which all that is due fires together; for very many timers. */
+  /** Timers that are due within this many virtual milliseconds fire together; for very many timers. */
   readonly grainMs?: number | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface Step extends Setup {
   /** Null is real time. */
   readonly time?: VirtualTime | null;
   readonly nodeArgs?: readonly string[];
-  /** In real time. A step that takes longer is killed, and its result is an error. */
+  /** In real time. A step that takes longer is killed, and `result` rejects. */
   readonly timeoutMs?: number;
 }
 
@@ -52,26 +52,26 @@ export interface StepResult {
   readonly conclusion: Conclusion;
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** Outputs that `action.yml` declares bear the name that stands there. */
+  /** Outputs that `action.yml` declares have the name that it uses. */
   readonly outputs: Readonly<Record<string, string>>;
-  /** How often each of them was written. */
+  /** How often each output was written. */
   readonly outputWrites: Readonly<Record<string, number>>;
   readonly outputText: string;
-  /** Unmasked; empty if it was too large for GitHub to show. */
+  /** Unmasked. Empty if it was too large for GitHub. */
   readonly summary: string;
   readonly state: string;
   readonly annotations: readonly Annotation[];
-  /** What the step asked to mask. */
+  /** The values that the step masked. */
   readonly masks: readonly string[];
   readonly log: string;
-  /** Each command that the runner obeyed, in order. */
+  /** The commands that the runner ran, in order. */
   readonly commands: readonly Command[];
   readonly stdout: string;
   readonly stderr: string;
   readonly virtualMs: number;
-  /** What is wrong in the files of the step, each of which fails it. */
+  /** The errors in the files of the step. Each of them fails the step. */
   readonly fileErrors: readonly string[];
-  /** Why runners of the kind of act and Gitea would not take the outputs as they are; else empty. */
+  /** Why runners based on act, such as Gitea's, would read other outputs. Empty if they read the same. */
   readonly strictProblem: string;
 }
 
@@ -83,7 +83,7 @@ export interface Pauses {
 export interface StepRun {
   readonly result: Promise<StepResult>;
   readonly pid: number;
-  /** SIGINT, then SIGTERM, then SIGKILL, the pauses in real time. Resolves when it has ended. */
+  /** Sends SIGINT, SIGTERM and SIGKILL, with pauses in real time. Resolves when the process has ended. */
   cancel(pauses?: Pauses): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
@@ -99,17 +99,17 @@ interface Exit {
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Where coverage is taken, the same steps run on the source that the bundle is made of. */
+/** When coverage is measured, the steps run on src/ instead of the bundle. */
 const COVERAGE = process.env.NODE_V8_COVERAGE ?? '';
 const SOURCE = fileURLToPath(new URL('../../../src/index.ts', import.meta.url));
 const TIME = fileURLToPath(new URL('../time.ts', import.meta.url));
 export const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-// How long the runner waits for the end of the output once the process is gone (ProcessInvoker.cs).
+// How long the runner waits for the end of the output after the process has exited (ProcessInvoker.cs).
 const STREAMS_END_MS = 5000;
 
 const foldersOfTimes = new Set<string>();
 
-/** Its file goes with `using`, or else when this process ends. */
+/** Its file is removed by `using`, or when this process exits. */
 export function virtualTime(options: TimeOptions = {}): VirtualTime & Disposable {
   const folder = mkdtempSync(join(TEMP, 'virtual-time-'));
   if (foldersOfTimes.size === 0) process.once('exit', () => foldersOfTimes.forEach(removeFolder));
@@ -157,7 +157,7 @@ export function startStep(step: Step): StepRun {
   return { result: finish(), pid: child instanceof Error ? 0 : (child.pid ?? 0), cancel, kill };
 }
 
-/** Follows the process to its end (ProcessInvoker.cs). */
+/** Supervises the process until it has ended (ProcessInvoker.cs). */
 function supervise(child: Child | Error, log: StepLog, timeoutMs: number) {
   const gone = new AbortController();
   const stdout: Buffer[] = [];
@@ -181,7 +181,7 @@ function supervise(child: Child | Error, log: StepLog, timeoutMs: number) {
       end(null, null);
       return;
     }
-    // A process that ends at once may be gone before its standard input is closed.
+    // A process can exit before its standard input is closed.
     child.stdin.on('error', () => {}).end();
     readLines(child.stdout, stdout, log.receive);
     readLines(child.stderr, stderr, log.receive);
@@ -218,7 +218,7 @@ function isCovered({ action }: Step): boolean {
   return COVERAGE !== '' && action === undefined;
 }
 
-/** What only the tests need. */
+/** Variables that only the tests need. */
 function ownVariables(step: Step, time: VirtualTime | null): Record<string, string> {
   return {
     ...timeVariables(time),
@@ -236,7 +236,7 @@ function timeVariables(time: VirtualTime | null): Record<string, string> {
   };
 }
 
-/** As JavaScript: to strip the types in each process would cost as much as the action itself. */
+/** As JavaScript: stripping types in each process would take as long as the action itself. */
 function preloadOf(time: VirtualTime): string {
   const file = join(dirname(time.file), 'time.mjs');
   preloadText ??= stripTypeScriptTypes(readFileSync(TIME, 'utf8'));
@@ -263,7 +263,7 @@ function launch(
       windowsHide: true,
     });
   } catch (error) {
-    // Above all E2BIG: an input or the whole environment is too large for the system.
+    // Usually E2BIG: an input or the whole environment is too large for the system.
     return new Error(
       `An error occurred trying to start process '${node}' with working directory ` +
         `'${workspace}'. ${(error as Error).message}`,
@@ -272,19 +272,19 @@ function launch(
   }
 }
 
-/** The version that the action is made for, whichever one runs the tests. */
+/** The Node version of the action, even if another one runs the tests. */
 function nodeBinary(): string {
   if (process.versions.node.startsWith('24.')) return process.execPath;
   return realpathSync(join(REPOSITORY_ROOT, 'node_modules', '.bin', 'node'));
 }
 
-/** Reads as .NET does: a line ends at `\n`, `\r\n` or a lone `\r`. */
+/** As .NET reads lines: they end with `\n`, `\r\n` or a single `\r`. */
 function readLines(stream: Readable, chunks: Buffer[], receive: (line: string) => void): void {
   const decoder = new TextDecoder();
   let rest = '';
   stream.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
-    // A `\r` at the very end may be the first half of a `\r\n`.
+    // A `\r` at the end may be the first half of a `\r\n`.
     const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop() ?? '';
     lines.forEach(receive);

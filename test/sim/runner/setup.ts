@@ -1,4 +1,4 @@
-// What is the same for a step in a process of its own and for one in this process: all but its run.
+// What steps in a separate process and steps in this process share: everything except the run itself.
 
 import { startLog } from './commands.ts';
 import {
@@ -8,17 +8,17 @@ import {
   makeFolders,
   printHeader,
   readManifest,
-  refuseUnknownFacts,
+  rejectUnknownFacts,
   removeFolder,
   type Setup,
   takeFiles,
   takeInputs,
 } from './files.ts';
 
-/** Lays out the files and the environment of a step; `finish` takes what it left, and clears up. */
+/** Prepares the files and the environment of a step. `finish` reads the results and removes the files. */
 export function prepare(step: Setup, action: string) {
   const manifest = readManifest(action);
-  refuseUnknownFacts(step);
+  rejectUnknownFacts(step);
   const folders = makeFolders(step);
   const files = makeFiles(folders, step);
   const outputs = createOutputs(manifest);
@@ -31,8 +31,8 @@ export function prepare(step: Setup, action: string) {
     const written = takeFiles(files, step, outputs, log);
     if (cancelled) log.annotate('error', 'The operation was canceled.');
     removeFolder(folders.root);
-    const { failed, ...said } = log.report();
-    return { failed, left: { ...outputs.report(), ...written, ...said } };
+    const { failed, ...logged } = log.report();
+    return { failed, left: { ...outputs.report(), ...written, ...logged } };
   }
 
   return { manifest, folders, env, log, finish };

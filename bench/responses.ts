@@ -1,6 +1,5 @@
-// Which answers a run waits for, one after the other: before the message, and from the last answer of
-// the service to the end. Whole runs of the built action, in simulated time, in which every answer takes
-// the same real time.
+// How many responses in a row a run waits for: before the message, and from the last response of the API
+// to the end. Whole runs of the built action, in simulated time. Every response takes the same real time.
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { startAgent } from '../test/sim/agent.ts';
@@ -9,30 +8,30 @@ import { startGitHub } from '../test/sim/github/server.ts';
 import { startStep, virtualTime } from '../test/sim/runner/process.ts';
 import { API_KEY, COMMAND, PROJECT, PROMPT, TOKEN } from './step.ts';
 
-/** What is measured: a way to use the action. */
+/** A way to use the action. */
 export interface Use {
   readonly name: string;
   readonly with: Readonly<Record<string, string | boolean>>;
-  /** Whether a comment starts it. */
+  /** Whether a comment triggers it. */
   readonly isCommand: boolean;
 }
 
-export interface Answers {
-  /** Of GitHub and the service. */
+export interface Responses {
+  /** Responses in a row, by GitHub and the API. */
   readonly before: number;
   readonly after: number;
-  /** To GitHub. */
+  /** Calls to GitHub. */
   readonly calls: number;
 }
 
 interface Call {
   readonly at: number;
-  readonly to: 'GitHub' | 'service';
+  readonly to: 'GitHub' | 'api';
   readonly isMessage: boolean;
 }
 
-/** Long enough for calls at the same time to count as such on a machine that has other work. */
-const ANSWER_MS = 150;
+/** Long enough that simultaneous calls overlap even on a busy machine. */
+const RESPONSE_MS = 150;
 const PULL = 7;
 const JOB = {
   id: 'job-1',
@@ -46,10 +45,10 @@ const JOB = {
   ],
 };
 
-/** `runs` runs of it on one conversation: from the second one on there is a comment. */
-export async function countAnswers(use: Use, runs: number): Promise<readonly Answers[]> {
+/** `runs` runs on one conversation. From the second run on, the comment exists. */
+export async function countResponses(use: Use, runs: number): Promise<readonly Responses[]> {
   using time = virtualTime();
-  const late = async (): Promise<undefined> => void (await wait(ANSWER_MS));
+  const late = async (): Promise<undefined> => void (await wait(RESPONSE_MS));
   await using agent = await startAgent({
     ...{ project: PROJECT, apiKey: API_KEY, clock: time, jobs: [JOB] },
     ...{ onGet: late, onPost: late },
@@ -58,10 +57,10 @@ export async function countAnswers(use: Use, runs: number): Promise<readonly Ans
     token: TOKEN,
     issues: [{ number: PULL, pullRequest: true }],
     collaborators: { [ALICE.login]: { id: ALICE.id, permission: 'write' } },
-    trouble: { latencyMs: ANSWER_MS },
+    trouble: { latencyMs: RESPONSE_MS },
     clock: time,
   });
-  const answers: Answers[] = [];
+  const responses: Responses[] = [];
   for (let run = 1; run <= runs; run++) {
     const from = github.calls().length + agent.journal.length;
     const { id } = github.addComment(PULL, ALICE.login, `${COMMAND} ${PROMPT}`);
@@ -73,18 +72,18 @@ export async function countAnswers(use: Use, runs: number): Promise<readonly Ans
         ...{ server_url: github.serverUrl, repository: github.repository },
       },
     }).result;
-    if (conclusion !== 'success') throw new Error(`${use.name} went wrong:\n${log}`);
+    if (conclusion !== 'success') throw new Error(`${use.name} failed:\n${log}`);
     const calls: readonly Call[] = [
       ...github
         .calls()
         .map(({ request: { at } }) => ({ at, to: 'GitHub' as const, isMessage: false })),
       ...agent.journal.map(({ at, method }) => ({
-        ...{ at, to: 'service' as const, isMessage: method === 'POST' },
+        ...{ at, to: 'api' as const, isMessage: method === 'POST' },
       })),
     ];
-    answers.push(answersOf(calls.toSorted((one, other) => one.at - other.at).slice(from)));
+    responses.push(responsesOf(calls.toSorted((one, other) => one.at - other.at).slice(from)));
   }
-  return answers;
+  return responses;
 }
 
 export function inputsOf(use: Use): Use['with'] {
@@ -97,9 +96,9 @@ export function eventFor({ isCommand }: Use, number: number, id: number): Webhoo
   return isCommand ? issueComment({ number, body, id }) : push();
 }
 
-function answersOf(calls: readonly Call[]): Answers {
+function responsesOf(calls: readonly Call[]): Responses {
   const message = calls.findIndex(({ isMessage }) => isMessage);
-  const last = calls.findLastIndex(({ to }) => to === 'service');
+  const last = calls.findLastIndex(({ to }) => to === 'api');
   return {
     before: longestChain(calls.slice(0, message)),
     after: longestChain(calls.slice(last + 1)),
@@ -107,12 +106,12 @@ function answersOf(calls: readonly Call[]): Answers {
   };
 }
 
-/** The most answers of which each was there before the next call began. */
+/** The maximum number of responses in a row: each one arrives before the next call begins. */
 function longestChain(calls: readonly Call[]): number {
   const chains: number[] = [];
   for (const { at } of calls) {
     const earlier = calls.flatMap((call, index) =>
-      call.at + ANSWER_MS <= at ? (chains[index] ?? 0) : [],
+      call.at + RESPONSE_MS <= at ? (chains[index] ?? 0) : [],
     );
     chains.push(1 + Math.max(0, ...earlier));
   }

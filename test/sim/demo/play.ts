@@ -5,59 +5,66 @@ import type { Reaction } from '../github/reactions.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
 import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { type LogLine, readLog } from './log.ts';
-import { API_KEY, PROJECT, REPOSITORY, type Run, type Story } from './story.ts';
+import { API_KEY, PROJECT, REPOSITORY, type Run, type Scenario } from './scenario.ts';
 
-/** A story that was played, with all that the page shows of it. */
-export interface Told {
-  readonly story: Story;
-  readonly runs: readonly ToldRun[];
+/** A scenario that was played, with everything that the page shows. */
+export interface PlayedScenario {
+  readonly scenario: Scenario;
+  readonly runs: readonly PlayedRun[];
   readonly conversations: readonly Conversation[];
   readonly checks: Readonly<Record<string, boolean>>;
 }
 
-export interface ToldRun {
+export interface PlayedRun {
   readonly run: Run;
   readonly log: readonly LogLine[];
   readonly result: StepResult;
 }
 
-/** A pull request on which somebody commented. */
+/** A pull request that has comments. */
 export interface Conversation {
   readonly number: number;
   readonly comments: readonly (Comment & { readonly reactions: readonly Reaction[] })[];
 }
 
-/** Is told what happens, as it happens. */
-export interface Audience {
-  starts(story: Story, addresses: { readonly agent: string; readonly github: string }): void;
-  runs(run: Run): void;
+/** Gets the events of a scenario as they happen. */
+export interface Viewer {
+  scenarioStarts(
+    scenario: Scenario,
+    addresses: { readonly agent: string; readonly github: string },
+  ): void;
+  runStarts(run: Run): void;
   line(line: LogLine): void;
-  ended(told: ToldRun, github: GitHub): void;
+  runEnds(played: PlayedRun, github: GitHub): void;
 }
 
-/** Plays a story on the built action; without a pace, as fast as the machine allows. */
-export async function tell(
-  story: Story,
-  audience: Partial<Audience> = {},
+/** Plays a scenario with the built action. Without `pace`, as fast as the machine allows. */
+export async function play(
+  scenario: Scenario,
+  viewer: Partial<Viewer> = {},
   pace?: number,
-): Promise<Told> {
+): Promise<PlayedScenario> {
   using time = virtualTime({ pace });
   await using agent = await startAgent({
     project: PROJECT,
     apiKey: API_KEY,
     clock: time,
-    ...story.agent,
+    ...scenario.agent,
   });
-  await using github = await startGitHub({ repository: REPOSITORY, clock: time, ...story.github });
-  audience.starts?.(story, { agent: agent.url, github: github.apiUrl });
+  await using github = await startGitHub({
+    repository: REPOSITORY,
+    clock: time,
+    ...scenario.github,
+  });
+  viewer.scenarioStarts?.(scenario, { agent: agent.url, github: github.apiUrl });
 
-  const runs: ToldRun[] = [];
-  for (const run of story.runs) {
-    audience.runs?.(run);
+  const runs: PlayedRun[] = [];
+  for (const run of scenario.runs) {
+    viewer.runStarts?.(run);
     const log: LogLine[] = [];
     const read = readLog((line) => {
       log.push(line);
-      audience.line?.(line);
+      viewer.line?.(line);
     });
     const result = await startStep({
       event: eventOf(run, github),
@@ -77,16 +84,16 @@ export async function tell(
       time,
       onLine: read,
     }).result;
-    const told = { run, log, result };
-    runs.push(told);
-    audience.ended?.(told, github);
+    const played = { run, log, result };
+    runs.push(played);
+    viewer.runEnds?.(played, github);
   }
   const results = runs.map(({ result }) => result);
   return {
-    story,
+    scenario,
     runs,
-    conversations: conversationsOf(story, github),
-    checks: story.check({ agent, github, results }),
+    conversations: conversationsOf(scenario, github),
+    checks: scenario.check({ agent, github, results }),
   };
 }
 
@@ -98,7 +105,7 @@ function eventOf({ trigger }: Run, github: GitHub) {
   return issueComment({ number, body, id, author, repository: REPOSITORY });
 }
 
-function conversationsOf({ github: { issues = [] } }: Story, github: GitHub) {
+function conversationsOf({ github: { issues = [] } }: Scenario, github: GitHub) {
   return issues
     .map(({ number }) => ({
       number,
@@ -110,7 +117,6 @@ function conversationsOf({ github: { issues = [] } }: Story, github: GitHub) {
     .filter(({ comments }) => comments.length > 0);
 }
 
-/** Whether everything came out as it should. */
-export function isGood({ checks }: Told): boolean {
-  return Object.values(checks).every((holds) => holds);
+export function allChecksPass({ checks }: PlayedScenario): boolean {
+  return Object.values(checks).every((isTrue) => isTrue);
 }

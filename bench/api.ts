@@ -1,11 +1,11 @@
-// A service on loopback, in a process of its own so that it does not share the event loop with
-// the process that measures. It tells its parent its port, and then of each request when its first byte
-// came, by the clock that all processes of a machine share.
+// A server on localhost instead of the API, in a separate process so that it does not share the event loop
+// of the measuring process. It sends its port to its parent, and then the arrival time of the first byte of
+// each request, by the clock that all processes of a machine share.
 
 import { createServer } from 'node:net';
 
 const LATENCY_MS = Number(process.argv[2] ?? 0);
-const ANSWER = JSON.stringify({ id: 'job-1', status: 'active' });
+const BODY = JSON.stringify({ id: 'job-1', status: 'active' });
 
 const server = createServer((socket) => {
   let request = '';
@@ -17,11 +17,11 @@ const server = createServer((socket) => {
     const end = request.indexOf('\r\n\r\n');
     const length = Number(/content-length: (\d+)/i.exec(request)?.[1]);
     if (end < 0 || request.length < end + 4 + length) return;
-    const answer =
+    const response =
       'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n' +
-      `content-length: ${ANSWER.length}\r\n\r\n${ANSWER}`;
-    if (LATENCY_MS === 0) socket.end(answer);
-    else setTimeout(() => socket.end(answer), LATENCY_MS);
+      `content-length: ${BODY.length}\r\n\r\n${BODY}`;
+    if (LATENCY_MS === 0) socket.end(response);
+    else setTimeout(() => socket.end(response), LATENCY_MS);
   });
 });
 

@@ -1,4 +1,5 @@
-// A preload: tells at the exit of a process what it had loaded, and what could have held it.
+// A preload that writes, when the process exits, which modules it has loaded and which resources are
+// still active.
 
 import { writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -13,5 +14,5 @@ registerHooks({
 });
 process.on('exit', () => {
   const active = process.getActiveResourcesInfo();
-  writeFileSync(process.env.WITNESS, JSON.stringify({ loaded: [...loaded], active }));
+  writeFileSync(process.env.OBSERVER_FILE, JSON.stringify({ loaded: [...loaded], active }));
 });

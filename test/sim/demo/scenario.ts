@@ -3,30 +3,29 @@ import type { GitHub, GitHubOptions } from '../github/server.ts';
 import type { Event } from '../runner/files.ts';
 import type { Step, StepResult } from '../runner/process.ts';
 
-// What all stories share. The action, its process and every request are real; who answers is not.
+// What all scenarios share. The action, its process and every request are real; the servers are simulated.
 
 export const REPOSITORY = 'octo/docs';
 export const PROJECT = 'docs';
 export const API_KEY = 'mint_demo_0123456789abcdef';
 
-/** A story is told in its order: what starts, its runs, what came of them, the lesson. */
-export interface Story {
+export interface Scenario {
   readonly title: string;
-  /** What is simulated, a line each, ahead of the addresses that are only known later. */
-  readonly starts: readonly string[];
+  /** Lines that describe the simulated API and GitHub. */
+  readonly setup: readonly string[];
   readonly agent: Pick<AgentOptions, 'jobs' | 'onPost'>;
   readonly github: Pick<GitHubOptions, 'issues' | 'collaborators'>;
-  /** Seconds of the story in a second of the demo. */
+  /** Virtual seconds per real second. */
   readonly pace: number;
   readonly runs: readonly Run[];
-  /** What must be true in the end, in sentences. */
-  check(seen: Seen): Readonly<Record<string, boolean>>;
-  readonly lesson: readonly string[];
+  /** Sentences about the end of the scenario, and whether each is true. */
+  check(end: FinalState): Readonly<Record<string, boolean>>;
+  readonly lessons: readonly string[];
 }
 
 export interface Run {
   readonly title: string;
-  /** What happens ahead of it, or why it runs. */
+  /** What happens before the run, or why it runs. */
   readonly about: string;
   readonly trigger: Trigger;
   readonly with: NonNullable<Step['with']>;
@@ -35,7 +34,7 @@ export interface Run {
 
 export type Trigger =
   | { readonly kind: 'event'; readonly event: Event }
-  /** Somebody comments, and the comment starts the workflow. */
+  /** Someone writes a comment, which triggers the workflow. */
   | {
       readonly kind: 'comment';
       readonly number: number;
@@ -43,15 +42,15 @@ export type Trigger =
       readonly body: string;
     };
 
-export interface Seen {
+export interface FinalState {
   readonly agent: Agent;
   readonly github: GitHub;
-  /** Of the runs, in their order. */
+  /** One per run, in order. */
   readonly results: readonly StepResult[];
 }
 
-/** A job that came to rest, with its pull request if it made one. */
-export function atRest(pull: number | null, status = 'completed'): JobPart {
+/** A job that is not active, with its pull request if it created one. */
+export function idleJob(pull: number | null, status = 'completed'): JobPart {
   const source = { repository: `https://github.com/${REPOSITORY}`, ref: 'main' };
   return { status, prLink: pull === null ? null : linkTo(pull), source };
 }
@@ -60,7 +59,7 @@ export function linkTo(pull: number): string {
   return `https://github.com/${REPOSITORY}/pull/${pull}`;
 }
 
-/** A job that takes up the message, and then comes to rest again. */
+/** The job is active after `activeMs` and completed after `doneMs`. */
 export function turn(activeMs: number, doneMs: number, done: JobPart = {}): TurnScript {
   return {
     steps: [
@@ -70,8 +69,8 @@ export function turn(activeMs: number, doneMs: number, done: JobPart = {}): Turn
   };
 }
 
-/** What a run is expected to come to. */
-export function cameTo(
+/** Whether the run has this conclusion and these outputs. */
+export function endedWith(
   result: StepResult | undefined,
   conclusion: StepResult['conclusion'],
   outputs: Readonly<Record<string, string>>,
