@@ -55,16 +55,17 @@ exit(
   }),
 );
 
-/**
- * Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. It also waits
- * until the system gives up on DNS, which may take a minute. A killed step counts as failed, too.
- */
+/** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */
 function exit(code: number): void {
   process.exitCode = code;
-  process.stdout.write('', () => {
-    const waitsForDns = process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap');
-    /* v8 ignore next -- a killed process reports no coverage */
-    if (code !== 0 && waitsForDns) process.kill(process.pid, 'SIGKILL');
-    process.exit();
-  });
+  // A look-up that has just failed counts as pending until the next turn of the event loop.
+  process.stdout.write('', () => setImmediate(end));
+}
+
+/** `process.exit()` waits until the system gives up on DNS, which may take a minute; a kill fails the step, too. */
+function end(): void {
+  const waitsForDns = process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap');
+  /* v8 ignore next -- a killed process reports no coverage */
+  if (process.exitCode !== 0 && waitsForDns) process.kill(process.pid, 'SIGKILL');
+  process.exit();
 }
