@@ -72,7 +72,7 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const github = openGitHub(runtime, info, trigger, access);
   const { connect, timeLimit, reactions } = github;
   const mark = Math.floor(runtime.random() * MOST_MARKS).toString(36);
-  const memory =
+  const opened =
     inputs !== null && bareCommand === null ? openMemory(github, inputs, trigger, mark) : null;
   const asking = authorize(trigger, info, access, connect);
   const authorization = await timeLimit.waitFor(asking, runtime.signal).catch(cannotCheck);
@@ -83,8 +83,8 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   if (inputs === null) return complain(github, problems);
   if (bareCommand !== null) return answerWithUsage(github, bareCommand);
   void reactions.show('eyes');
-  if (problems.length > 0 || memory === null) return complain(github, problems);
-  return followUp({ runtime, states, info, trigger, text, mark, inputs, ...memory }, github);
+  if (problems.length > 0 || opened === null) return complain(github, problems);
+  return followUp({ runtime, states, info, trigger, text, mark, inputs, ...opened }, github);
 }
 
 /** Starts to read the comment now, because it can be read while the permission is checked. */

@@ -34,7 +34,7 @@ export interface Message {
   readonly firstPoll: 'before' | 'beside' | 'after';
   /** Whether the message is only sent if the comment notes it. */
   readonly mustBeNoted: boolean;
-  /** Whether it takes the announcement to know that no earlier attempt sent it: it reads the edit histories. */
+  /** Whether only the announcement, which also reads the edit histories, can show that no earlier attempt sent it. */
   readonly isUnchecked: boolean;
   /** Called before the message is sent. It never rejects. */
   readonly announce: () => Promise<Note>;
@@ -43,20 +43,20 @@ export interface Message {
 /** Milliseconds. A change after the baseline counts as an effect of the message. */
 const FRESH_BASELINE_MS = 1000;
 
-/** An earlier attempt or, for a command, another run did not write it. */
+/** An earlier attempt or, for a command, another run ended before it wrote what it knew. */
 const EARLIER_DOUBT = ours('The comment does not say whether the message was delivered.');
 const notNoted = (why: Reason): Reason =>
   sentence`This is a re-run, and the message could not be noted in the comment (${why}), so another
     attempt could send it twice. Start a new run, write a new comment, or set
     ${'resend-on-rerun: true'}. If the job lacks ${'pull-requests: write'}, give it that first.`;
 
-/** Another use of the step took the turn of the earlier attempt first. */
-const TAKEN = 'taken';
+/** Another use of the step has already continued the turn of the earlier attempt. */
+const PLAN_AGAIN = 'plan again';
 
 /** Carries out the plan of a job. Resolves to whether that was possible; if not, plan the job again. */
 export async function runJob(job: Job, plan: Plan, message: Message): Promise<boolean> {
   const end = await carryOut(job, plan, message);
-  if (end === TAKEN) return false;
+  if (end === PLAN_AGAIN) return false;
   if (end === null) emit(job, { kind: 'ended' });
   else endJob(job, end);
   return true;
@@ -67,7 +67,7 @@ async function carryOut(
   job: Job,
   plan: Plan,
   message: Message,
-): Promise<End | null | typeof TAKEN> {
+): Promise<End | null | typeof PLAN_AGAIN> {
   switch (plan.kind) {
     case 'send':
       return send(job, message);
@@ -95,7 +95,7 @@ async function refuse(job: Job, end: End, message: Message): Promise<End> {
  * 3. Poll the job again if the baseline is older than a second.
  * 4. Send the message.
  */
-async function send(job: Job, message: Message): Promise<End | typeof TAKEN> {
+async function send(job: Job, message: Message): Promise<End | typeof PLAN_AGAIN> {
   const { context } = job;
   const baseline = baselineReader(job, message);
   function giveUp(cause: GiveUp | Unwanted): End {
@@ -123,7 +123,7 @@ async function send(job: Job, message: Message): Promise<End | typeof TAKEN> {
 }
 
 /** Another run or another use of the step sends the message, or an unknown earlier attempt has sent it. */
-async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof TAKEN> {
+async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof PLAN_AGAIN> {
   const { jobId, turn: own } = job.state;
   // Only the run of a turn may change it.
   if (
@@ -134,7 +134,7 @@ async function leaveToOther(job: Job, turn: Turn | null): Promise<End | typeof T
   ) {
     return handledElsewhere(jobId, own, turn);
   }
-  if (turn.mark === own.mark && turn.attempt === own.attempt) return TAKEN;
+  if (turn.mark === own.mark && turn.attempt === own.attempt) return PLAN_AGAIN;
   const plan: Plan = { kind: 'resume', turn, isOvertaken: false };
   job.state = stateOf(job.state, plan, own, job.inputs.wait);
   return resume(job, false);

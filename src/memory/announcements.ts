@@ -107,7 +107,7 @@ export class Announcements {
     const begun = Promise.withResolvers<void>();
     const givenUp = new AbortController();
     const before = target.working;
-    target.isStale = true;
+    target.hasChanges = true;
     target.countAsLate();
     const working = target.enqueue(async () => {
       const isDue = await this.#waitToNote(target, group);

@@ -24,8 +24,8 @@ export function isCommand({ origin }: Turn): boolean {
  *
  * `matrix` and `prompt` may have other values in each attempt, so turns with the same values are
  * preferred, but not required. A step that runs several times takes each turn once: a turn of this
- * attempt belongs to another use of the step. The exception is a turn that fits this use better than the
- * one that has continued it, because that had none of its own.
+ * attempt belongs to another use of the step. Exception: another use without a turn of its own has
+ * continued it, but the turn fits this use better.
  */
 export function findEarlier(turns: readonly Turn[], own: Turn): Turn | null {
   const isFree = (turn: Turn): boolean =>
@@ -104,7 +104,10 @@ export function findHolder(
   );
 }
 
-/** Whether the owner of a turn noted messages of the command to other jobs before, when its claim was decided. */
+/**
+ * Whether the owner of a turn first noted the command for other jobs only. Its claim was decided then, before it
+ * noted the command for this job.
+ */
 function isNotedLater(
   { origin, owner }: Turn,
   versions: readonly Ledger[],

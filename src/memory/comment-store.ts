@@ -111,7 +111,7 @@ export class CommentStore {
         withVersions: what === 'versions' || this.#mayHaveOverwritten,
       });
       const comments = found.filter(({ id }) => !this.#gone.has(id));
-      if (!comments.some((comment) => this.#isStale(comment))) {
+      if (!comments.some((comment) => this.#isOutdated(comment))) {
         this.#readAt = readAt;
         return this.#take(comments);
       }
@@ -256,7 +256,7 @@ export class CommentStore {
   }
 
   /** Whether it is a version from before our last write. */
-  #isStale({ id, updatedAt }: OwnComment): boolean {
+  #isOutdated({ id, updatedAt }: OwnComment): boolean {
     const last = this.#lastWrite;
     return last?.id === id && updatedAt < last.updatedAt;
   }

@@ -10,7 +10,7 @@ export class Target {
   /** The progress of its jobs at the last write. */
   written = '';
   /** Whether something has changed since the last write. */
-  isStale = false;
+  hasChanges = false;
   /** Why the comment is not up to date; null if it is, or if there is nothing to write. */
   failure: unknown = null;
   readonly #readsAllPages: boolean;

@@ -91,7 +91,7 @@ export class Updates {
   expectMore(more: boolean): void {
     this.#expectsMore = more;
     if (more) return;
-    for (const target of this.#targets.values()) if (target.isStale) this.#refresh(target);
+    for (const target of this.#targets.values()) if (target.hasChanges) this.#refresh(target);
   }
 
   /** This run does not send the message to the job after all. Readers do not see the withdrawn turn. */
@@ -106,7 +106,7 @@ export class Updates {
   async flush() {
     const { timeLimit, text } = this.#context;
     const targets = [...this.#targets.values()];
-    for (const target of targets) if (target.isStale) this.#finish(target);
+    for (const target of targets) if (target.hasChanges) this.#finish(target);
     // What is not written in time is reported below.
     await timeLimit.waitFor(Promise.all(targets.map(({ working }) => working))).catch(() => {});
     const failed = targets.filter(({ failure }) => failure !== null);
@@ -134,7 +134,7 @@ export class Updates {
 
   /** Writes the comment if the progress of its jobs has changed enough. */
   #refresh(target: Target): void {
-    target.isStale = true;
+    target.hasChanges = true;
     const states = this.#jobs.statesAt(target.conversation);
     if (this.#expectsMore && states.length > 1) return;
     const ended = states.filter(isOver).length;
@@ -153,7 +153,7 @@ export class Updates {
   #write(target: Target): void {
     this.#enqueue(target, async () => {
       await this.#pace.wait(target.conversation);
-      target.isStale = false;
+      target.hasChanges = false;
       await target.store.write(this.#own(target));
     });
   }
@@ -163,13 +163,13 @@ export class Updates {
     const { conversation, store } = target;
     this.#enqueue(target, async () => {
       if (!store.hasWritten && !this.#jobs.needComment(conversation)) {
-        target.isStale = false;
+        target.hasChanges = false;
         return;
       }
       await this.#pace.wait(conversation);
       const { ledger } = await store.read();
       this.#review(target, ledger);
-      target.isStale = false;
+      target.hasChanges = false;
       if (this.#isKnown(target, ledger)) return;
       await store.writeUntilItShows(() => this.#own(target), { isLast: true });
       target.failure = null;
@@ -182,12 +182,12 @@ export class Updates {
   #enqueue(target: Target, work: () => Promise<void>): void {
     target.countAsLate();
     const working = target.enqueue(async () => {
-      if (!target.isStale) return;
+      if (!target.hasChanges) return;
       await work();
       target.failure = null;
     });
     working.catch((error) => {
-      target.isStale = true;
+      target.hasChanges = true;
       target.failure = error;
     });
   }

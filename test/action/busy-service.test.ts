@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { pullRequest } from '../sim/events.ts';
 import { commentTexts, errors, JOB, PULL, simulate } from './scenario.ts';
 
-it('a message that the API refuses is sent again, and the comment shows the result', async () => {
+it('a message is sent again after a rate limit, and the comment shows the result', async () => {
   await using sim = await simulate({
     with: { prompt: 'Add examples.', wait: true },
     agent: {
@@ -21,7 +21,7 @@ it('a message that the API refuses is sent again, and the comment shows the resu
           ],
         },
       ],
-      // The API refuses the first POST. Without a return value, it responds as usual.
+      // The API answers the first POST with 429. Without a return value, it responds as usual.
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '20' } } : undefined),
     },
     step: { event: pullRequest({ number: PULL }) },

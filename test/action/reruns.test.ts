@@ -406,7 +406,7 @@ describe('a later attempt does not send the message again', () => {
     expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
-  it('if only the job names the pull request, and counts the poll for it', async () => {
+  it('if only the link of the job leads to the comment', async () => {
     const prLink = `https://github.com/octo/agents/pull/${PULL}`;
     await using sim = await simulate({
       agent: { jobs: [{ id: JOB, base: { prLink } }] },
@@ -503,7 +503,7 @@ describe('a later attempt does not send the message again', () => {
     },
   );
 
-  it('and does not take the effect of another message as evidence of delivery', async () => {
+  it('or take the effect of another message as evidence of delivery', async () => {
     let isLost = true;
     await using sim = await simulate({
       with: { wait: true },

@@ -135,13 +135,13 @@ export function isUnwanted(run: Run): boolean {
 }
 
 /** How often a POST of a run may end in this way. */
-const MAX_POSTS = { unwritten: 3, limited: 3, unprocessed: 2, other: 1 } as const;
+const MAX_POSTS = { unreachable: 3, 'rate-limited': 3, 'not-processed': 2, other: 1 } as const;
 
 function kindOf({ status, mayBeAccepted }: Post): keyof typeof MAX_POSTS {
   if (mayBeAccepted) return 'other';
-  if (status === null) return 'unwritten';
-  if (status === 429) return 'limited';
-  return status === 425 ? 'unprocessed' : 'other';
+  if (status === null) return 'unreachable';
+  if (status === 429) return 'rate-limited';
+  return status === 425 ? 'not-processed' : 'other';
 }
 
 function isTrue({ delivery }: Snapshot, accepted: number): boolean {

@@ -47,7 +47,7 @@ describe('findEarlier returns for a step', () => {
       'a',
     ],
     [
-      'no turn of another use that has the prompt of the turn in this attempt',
+      'no turn that a use with the same prompt already has in this attempt',
       [early('a', { attempt: 3, prompt: 'Stop.' })],
       null,
     ],
@@ -133,7 +133,7 @@ describe('findEarlier returns for a step', () => {
       'a',
     ],
     [
-      'the first turn that no equal use of the step has taken',
+      'the first turn that is still free, if uses with the same leg and prompt took others',
       [early('a', { attempt: 3 }), early('c', { startedAt: START + 2 }), early('b', later)],
       'b',
     ],
@@ -260,7 +260,7 @@ describe('findHolder decides which run sends a command', () => {
     }
   });
 
-  it('even in a first reading without our own note', () => {
+  it('even before our own note is in the comment', () => {
     const seen = versions([other('sending')]);
     expect(findHolder(seen, JOB, own, 'taken')?.mark).toBe('other');
   });

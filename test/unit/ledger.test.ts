@@ -407,6 +407,10 @@ describe('followsClosely is', () => {
   ])('%s', (_, one, expected) => {
     expect(followsClosely(own, [one, own])).toBe(expected);
   });
+
+  it('true for a message just before the turn started, if its own time is unknown', () => {
+    expect(followsClosely({ ...own, sentAt: null }, [other(START + HOUR - 2)])).toBe(true);
+  });
 });
 
 it.each([

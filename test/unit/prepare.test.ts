@@ -165,6 +165,7 @@ describe('whichJobs', () => {
     [whole(), /names an agent job here yet/],
     [null, /names an agent job here yet/],
     [whole(job('a'), job('b', turn())), /2 jobs: a, b\. .* "job-id: a"/],
+    [whole(...[...'abcdefghijkl'].map((id) => job(id))), /12 jobs: a, .*, j and 2 more\. /],
   ])('otherwise explains what is missing: %#', async (memory, why) => {
     const jobs = await jobsFor(memory);
     expect(jobs.kind === 'problem' && reasonToText(jobs.problem)).toMatch(why);

@@ -13,6 +13,7 @@ import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/serv
 // These files contain only types. Unless a test loads them, coverage counts their lines as not run.
 import '../../src/agent/context.ts';
 import '../../src/context.ts';
+import '../../src/memory/context.ts';
 import '../../src/runner/runtime.ts';
 
 const NUMBER = 7;
