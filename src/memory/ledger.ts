@@ -116,7 +116,8 @@ export function followsClosely(turn: Turn, turns: readonly Turn[]): boolean {
   return turns.some((other) => {
     if (other.mark === turn.mark || other.delivery === 'not-sent') return false;
     const otherAt = other.sentAt ?? other.endedAt ?? other.startedAt;
-    const doneAt = (hasEnded(other) ? other.endedAt : null) ?? Infinity;
+    // Without a confirmation, it may have been the end of earlier work.
+    const doneAt = (other.confirmed === true ? other.endedAt : null) ?? Infinity;
     return otherAt <= sentAt && otherAt > sentAt - TAKEN_UP_MS && doneAt > turn.startedAt;
   });
 }

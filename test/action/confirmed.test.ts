@@ -239,6 +239,24 @@ describe('if another message was sent before', () => {
         : [expect.stringContaining('Another message was sent to it shortly before')],
     );
   });
+
+  it.each([
+    ['60', 5, 'true'],
+    ['0', 20, 'false'],
+  ])(
+    'and waited for with settle-seconds: %s, while the agent starts after %i s, confirmed is %s',
+    async (settle, startS, confirmed) => {
+      const turn = { steps: [at(startS, 'active'), at(startS + 20, 'completed')] };
+      await using sim = await simulate({
+        with: { wait: true },
+        agent: { jobs: [{ id: JOB, turns: [turn, turn] }] },
+      });
+      const first = await sim.runHere({ with: { 'settle-seconds': settle } });
+      expect(first.outputs).toMatchObject({ result: 'completed', confirmed });
+      const second = await sim.runHere({ step: { github: { run_id: '2002' } } });
+      expect(second.outputs).toMatchObject({ result: 'completed', confirmed });
+    },
+  );
 });
 
 describe('confirmed is true', () => {

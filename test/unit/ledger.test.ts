@@ -381,12 +381,17 @@ describe('followsClosely is', () => {
     ],
     [
       'false if a poll showed the end of the other turn before this one started',
-      other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR - 2 }),
+      other(START + HOUR - 9, { result: 'completed', confirmed: true, endedAt: START + HOUR - 2 }),
       false,
     ],
     [
+      'true if that end was not confirmed',
+      other(START + HOUR - 9, { result: 'completed', confirmed: false, endedAt: START + HOUR - 2 }),
+      true,
+    ],
+    [
       'true if a poll showed the end of the other turn later',
-      other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR }),
+      other(START + HOUR - 9, { result: 'completed', confirmed: true, endedAt: START + HOUR }),
       true,
     ],
     [
