@@ -173,39 +173,46 @@ it('several jobs are not confirmed if delivery is unknown for one of them', asyn
   });
 });
 
-it('confirmed is false if another run sends a message to the job during the wait', async () => {
-  const other = (): Ledger => {
-    const [mine] = remembered(sim.github).jobs;
-    const turns = (mine?.turns ?? []).map((turn) => ({
-      ...turn,
-      ...{ origin: 'run:2:job:step', mark: 'other', owner: 'other', runId: '2' },
-      ...{ startedAt: sim.time.now(), sentAt: sim.time.now() },
-    }));
-    return { jobs: [{ id: JOB, record: null, turns }], trimmed: null };
-  };
-  await using sim = await simulate({
-    with: { wait: true },
-    agent: {
-      ...job({ status: 'completed' }, at(1, 'active'), at(60, 'completed')),
-      onGet(n) {
-        const [comment] = ownComments(sim.github);
-        if (n === 6 && comment !== undefined) {
-          sim.github.editComment(
-            comment.id,
-            composeText(PROJECT, other(), () => 'Theirs.'),
-          );
-        }
-        return undefined;
+it.each<[string, string, ReturnType<typeof at>[]]>([
+  ['completed', 'completed', [at(1, 'active'), at(60, 'completed')]],
+  ['completed', 'failed', [at(1, 'active'), at(60, 'failed')]],
+  ['active', 'completed', [at(5, 'completed'), at(15, 'active'), at(60, 'completed')]],
+])(
+  'from %s to %s, confirmed is false if another run sends a message during the wait, and one annotation says so',
+  async (before, after, steps) => {
+    const other = (): Ledger => {
+      const [mine] = remembered(sim.github).jobs;
+      const turns = (mine?.turns ?? []).map((turn) => ({
+        ...turn,
+        ...{ origin: 'run:2:job:step', mark: 'other', owner: 'other', runId: '2' },
+        ...{ startedAt: sim.time.now(), sentAt: sim.time.now() },
+      }));
+      return { jobs: [{ id: JOB, record: null, turns }], trimmed: null };
+    };
+    await using sim = await simulate({
+      with: { wait: true },
+      agent: {
+        ...job({ status: before }, ...steps),
+        onGet(n) {
+          const [comment] = ownComments(sim.github);
+          if (n === 6 && comment !== undefined) {
+            sim.github.editComment(
+              comment.id,
+              composeText(PROJECT, other(), () => 'Theirs.'),
+            );
+          }
+          return undefined;
+        },
       },
-    },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-  expect(warnings(result)).toEqual([
-    expect.stringContaining('Another message was sent to it since'),
-  ]);
-  expect(result.summary).toContain('Another message was sent to it since');
-});
+    });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: after, confirmed: 'false' });
+    expect([...errors(result), ...warnings(result)]).toEqual([
+      expect.stringContaining('Another message was sent to it since'),
+    ]);
+    expect(result.summary).toContain('Another message was sent to it since');
+  },
+);
 
 describe('if another message was sent before', () => {
   // The agent starts on the first message after 20 s.
