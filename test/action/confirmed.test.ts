@@ -243,9 +243,42 @@ describe('if another message was sent before', () => {
     expect(warnings(second)).toEqual(
       confirmed === 'true'
         ? []
-        : [expect.stringContaining('Another message was sent to it shortly before')],
+        : [expect.stringContaining('An earlier message to it has no confirmed end')],
     );
   });
+
+  // The agent is done after 200 s, starts again after 230 s, and is done again after 400 s.
+  it.each([
+    ['completed', 'true'],
+    ['active', 'false'],
+  ])(
+    'when the status was %s, and this one while the agent works, confirmed is %s',
+    async (before, confirmed) => {
+      let firstAt = 0;
+      const statusAt = (seconds: number): string => {
+        if (seconds < 0) return before;
+        return seconds < 200 || (seconds > 230 && seconds < 400) ? 'active' : 'completed';
+      };
+      await using sim = await simulate({
+        with: { wait: true },
+        agent: {
+          jobs: [{ id: JOB }],
+          onPost() {
+            firstAt ||= sim.time.now();
+            return undefined;
+          },
+          onGet: () => {
+            const seconds = firstAt === 0 ? -1 : (sim.time.now() - firstAt) / 1000;
+            return { body: record(statusAt(seconds)) };
+          },
+        },
+      });
+      await sim.runHere({ with: { 'timeout-minutes': '1.5' } });
+      const second = await sim.runHere({ step: { github: { run_id: '2002' } } });
+      expect(second.outputs).toMatchObject({ result: 'completed', confirmed });
+      expect(second.virtualMs).toBeGreaterThan(300_000);
+    },
+  );
 
   it.each([
     ['60', 5, 'true'],
