@@ -58,7 +58,7 @@ exit(
 /** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */
 function exit(code: number): void {
   process.exitCode = code;
-  // A look-up that has just failed counts as pending until the next turn of the event loop.
+  // A DNS request that has just failed counts as pending until the next turn of the event loop.
   process.stdout.write('', () => setImmediate(end));
 }
 

@@ -178,7 +178,7 @@ it.each<[string, string, ReturnType<typeof at>[]]>([
   ['completed', 'failed', [at(1, 'active'), at(60, 'failed')]],
   ['active', 'completed', [at(5, 'completed'), at(15, 'active'), at(60, 'completed')]],
 ])(
-  'from %s to %s, confirmed is false if another run sends a message during the wait, and one annotation says so',
+  'from %s to %s, confirmed is false if another run sends a message during the wait, with one annotation',
   async (before, after, steps) => {
     const other = (): Ledger => {
       const [mine] = remembered(sim.github).jobs;
