@@ -72,8 +72,8 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   const github = openGitHub(runtime, info, trigger, access);
   const { connect, timeLimit, reactions } = github;
   const mark = Math.floor(runtime.random() * MOST_MARKS).toString(36);
-  const opened =
-    inputs !== null && bareCommand === null ? openMemory(github, inputs, trigger, mark) : null;
+  const isReady = inputs !== null && problems.length === 0 && bareCommand === null;
+  const opened = isReady ? openMemory(github, inputs, trigger, mark) : null;
   const asking = authorize(trigger, info, access, connect);
   const authorization = await timeLimit.waitFor(asking, runtime.signal).catch(cannotCheck);
   if (runtime.signal.aborted && authorization.kind === 'failed') return cancelled(runtime);
@@ -83,7 +83,7 @@ async function runSteps(runtime: Runtime, states: Map<string, JobState>): Promis
   if (inputs === null) return complain(github, problems);
   if (bareCommand !== null) return answerWithUsage(github, bareCommand);
   void reactions.show('eyes');
-  if (problems.length > 0 || opened === null) return complain(github, problems);
+  if (opened === null) return complain(github, problems);
   return followUp({ runtime, states, info, trigger, text, mark, inputs, ...opened }, github);
 }
 

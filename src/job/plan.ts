@@ -85,7 +85,7 @@ function isTrimmed({ trimmed }: Ledger, own: Turn): boolean {
 
 /**
  * Whether a turn says what became of the message, even if other turns are missing. `not-sent` does not if it is
- * of another use of the step or another leg, whose own message it was, or if it was left to another run.
+ * of another use of the step or another leg, whose own message it was, or if it was withdrawn.
  */
 function isSure(earlier: Turn, own: Turn): boolean {
   if (earlier.delivery !== 'not-sent') return true;
@@ -95,8 +95,8 @@ function isSure(earlier: Turn, own: Turn): boolean {
 
 function planAgain(job: LedgerJob, earlier: Turn, own: Turn, wait: boolean): Plan {
   if (earlier.delivery === 'not-sent') {
-    // This run must not change the turn of another run, and what was left to another run may have been
-    // sent by it, so it starts one of its own.
+    // This run must not change the turn of another run, and a withdrawn one does not say what others have
+    // sent, so it starts one of its own.
     const isOfRun = earlier.runId === own.runId && !isWithdrawn(earlier);
     return { kind: 'send', warning: '', earlier: isOfRun ? earlier : null };
   }

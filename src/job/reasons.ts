@@ -1,6 +1,6 @@
 import type { GiveUp } from '../agent/client.ts';
 import type { Inputs } from '../inputs.ts';
-import { followsClosely, isOvertaken, type LedgerJob } from '../memory/ledger.ts';
+import { followsUnfinished, isOvertaken, type LedgerJob } from '../memory/ledger.ts';
 import { join, NO_REASON, ours, type Reason, sentence } from '../reason.ts';
 import { isFinal, type JobState, type Status, type Turn } from '../turn.ts';
 
@@ -70,8 +70,8 @@ export function done({ jobId, record }: JobState, doubt: Reason): End {
 export function reviewState(state: JobState, { turns }: LedgerJob): JobState {
   const { turn } = state;
   const isFollowed = isOvertaken(turn, turns);
-  if (turn.confirmed !== true || !(isFollowed || followsClosely(turn, turns))) return state;
-  const { reason } = done(state, isFollowed ? OVERTAKEN : FOLLOWS_CLOSELY);
+  if (turn.confirmed !== true || !(isFollowed || followsUnfinished(turn, turns))) return state;
+  const { reason } = done(state, isFollowed ? OVERTAKEN : FOLLOWS_UNFINISHED);
   return { ...state, turn: { ...turn, confirmed: false, reason } };
 }
 
@@ -90,9 +90,9 @@ export const OVERTAKEN = ours(
   'Another message was sent to it since: this is possibly the answer to that one.',
 );
 
-/** A doubt: the agent may have started on another message after ours was sent. */
-const FOLLOWS_CLOSELY = ours(
-  'Another message was sent to it shortly before: this is possibly the answer to that one.',
+/** A doubt: the agent may have started on an earlier message after ours was sent. */
+const FOLLOWS_UNFINISHED = ours(
+  'An earlier message to it has no confirmed end: this is possibly the answer to that one.',
 );
 
 /** Why a final status may not belong to our message. */

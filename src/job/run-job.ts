@@ -34,7 +34,7 @@ export interface Message {
   readonly firstPoll: 'before' | 'beside' | 'after';
   /** Whether the message is only sent if the comment notes it. */
   readonly mustBeNoted: boolean;
-  /** Whether only the announcement, which also reads the edit histories, can show that no earlier attempt sent it. */
+  /** Whether only the announcement shows that no earlier attempt sent it: in an edit history, or by its claim. */
   readonly isUnchecked: boolean;
   /** Called before the message is sent. It never rejects. */
   readonly announce: () => Promise<Note>;
@@ -113,7 +113,7 @@ async function send(job: Job, message: Message): Promise<End | typeof PLAN_AGAIN
   const [note, early] = await Promise.all([message.announce(), polling]);
   // A cancellation or the deadline may be the reason that there is no note.
   const late = mustGiveUp(context, LEAST_POST_MS);
-  if (late !== null) return giveUp(late);
+  if (late !== null) return note.kind === 'noted' ? withoutMessage(job, late) : giveUp(late);
   if (note.kind === 'taken') return leaveToOther(job, note.turn);
   if (note.kind === 'unclear') return giveUp({ kind: 'refused', why: note.why });
   if (note.kind === 'missing' && message.mustBeNoted) {

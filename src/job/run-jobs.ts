@@ -5,7 +5,6 @@ import { reasonFor } from '../github/errors.ts';
 import { takesConversationFromJob } from '../github/event.ts';
 import { TimeLimit } from '../github/time-limit.ts';
 import type { Note } from '../memory/announcements.ts';
-import { isCommand } from '../memory/claim.ts';
 import { ownPullRequest } from '../pull-request-link.ts';
 import { NO_REASON } from '../reason.ts';
 import type { Turn } from '../turn.ts';
@@ -159,8 +158,7 @@ class Fleet {
         inputs.wait || inputs.onlyWhen !== null ? 'fresh' : pollsForComment ? 'once' : 'none',
       firstPoll: this.#firstPoll(pollsForComment),
       mustBeNoted: info.attempt > 1 && !inputs.resendOnRerun,
-      isUnchecked:
-        info.attempt > 1 && plan.kind === 'send' && plan.earlier === null && !isCommand(this.#own),
+      isUnchecked: info.attempt > 1 && plan.kind === 'send' && plan.earlier === null,
       announce: async () => {
         if (plan.kind === 'send' && plan.warning !== '') this.#warn(plan.warning);
         const conversation = this.#conversationOf(job);

@@ -1,5 +1,5 @@
 import { cut } from '../sanitize.ts';
-import { hasEnded, type JobRecord, type Turn } from '../turn.ts';
+import { hasEnded, isFinal, type JobRecord, type Turn } from '../turn.ts';
 
 // What the comment remembers, and how several copies of it become one. All functions here are pure.
 
@@ -87,7 +87,7 @@ function uniteCopies(copies: readonly Turn[]): readonly Turn[] {
   return latest[0]?.delivery === 'sent' ? latest.slice(0, 1) : latest;
 }
 
-/** Whether the turn was withdrawn because another run sends the message. */
+/** Whether the turn was withdrawn: it does not say whether another run or attempt has sent the message. */
 export function isWithdrawn({ delivery, result, reason }: Turn): boolean {
   return delivery === 'not-sent' && result === 'skipped' && reason.length === 0;
 }
@@ -107,18 +107,27 @@ export function isOvertaken(turn: Turn, turns: readonly Turn[]): boolean {
   });
 }
 
-/** Milliseconds after which the agent has certainly started on a message: see `isConfirmed`. */
+/** Milliseconds after which the agent has certainly started on a message, unless it was working: see `isConfirmed`. */
 const TAKEN_UP_MS = 60_000;
+/** The same if the message may have to wait until earlier work is done. */
+const QUEUED_MS = 3_600_000;
 
-/** Whether the agent may have started on another message after this one, although it was sent before. */
-export function followsClosely(turn: Turn, turns: readonly Turn[]): boolean {
+/** Whether the agent may have started on an earlier message only after this one was sent. */
+export function followsUnfinished(turn: Turn, turns: readonly Turn[]): boolean {
   const sentAt = turn.sentAt ?? turn.startedAt;
   return turns.some((other) => {
     if (other.mark === turn.mark || other.delivery === 'not-sent') return false;
     const otherAt = other.sentAt ?? other.endedAt ?? other.startedAt;
-    const doneAt = (hasEnded(other) ? other.endedAt : null) ?? Infinity;
-    return otherAt <= sentAt && otherAt > sentAt - TAKEN_UP_MS && doneAt > turn.startedAt;
+    // Without a confirmation, it may have been the end of earlier work.
+    const doneAt = (other.confirmed === true ? other.endedAt : null) ?? Infinity;
+    const startsWithinMs = isIdle(turn) || isIdle(other) ? TAKEN_UP_MS : QUEUED_MS;
+    return otherAt <= sentAt && otherAt > sentAt - startsWithinMs && doneAt > turn.startedAt;
   });
+}
+
+/** Whether the agent was certainly not working just before the message. */
+function isIdle({ base }: Turn): boolean {
+  return base !== null && isFinal(base.status);
 }
 
 /** The ledger without the turns of a process, which knows their current state itself. */

@@ -64,6 +64,9 @@ export class TrackedJobs {
   withdraw(jobId: string): void {
     const job = this.#jobs.get(jobId);
     if (job === undefined) return;
+    const { mark } = job.state.turn;
+    // What an earlier attempt may have sent stays in doubt.
+    if (job.withdrawn.some((turn) => turn.mark === mark && turn.delivery === 'unknown')) return;
     job.isUnwanted = !job.isAnnounced;
     this.replace(jobId, { delivery: 'not-sent', result: 'skipped', reason: NO_REASON });
   }

@@ -52,17 +52,14 @@ export function fail(runtime: Runtime, why: Reason, commentUrl = ''): 1 {
 }
 
 /**
- * Reports the results. The outputs come first, because a second signal may end the process at once.
- * Messages of other runs, which the comments show, may still change a result.
+ * Reports the results. The outputs come first, because a second signal may end the process at once, and then
+ * the comments: messages of other runs, which they show, may still change a result.
  */
 export async function conclude(context: RunContext): Promise<0 | 1> {
   const { runtime, inputs, states, updates } = context;
   const { log, signal } = runtime;
-  const before = [...states.values()];
-  const failed = failing(before, inputs.failOn);
   log.endGroup();
-  annotate(log, before, failed);
-  let problem = writeOutputs(runtime, { states: before, commentUrls: [] });
+  let problem = writeOutputs(runtime, { states: [...states.values()], commentUrls: [] });
   const { urls, unwritten, reviewed } = await updates.flush();
   for (const state of reviewed) states.set(state.jobId, state);
   const report: Report = {
@@ -70,11 +67,9 @@ export async function conclude(context: RunContext): Promise<0 | 1> {
     commentUrls: urls,
     unwrittenComment: unwritten,
   };
-  const changed = report.states.find((state, index) => state !== before[index]);
-  if (changed !== undefined) {
-    log.warning(overallReason(changed, report.states), labelOfState(changed).title);
-  }
-  if (urls.length > 0 || changed !== undefined) problem = writeOutputs(runtime, report);
+  const failed = failing(report.states, inputs.failOn);
+  annotate(log, report.states, failed);
+  if (urls.length > 0 || reviewed.length > 0) problem = writeOutputs(runtime, report);
   writeSummary(runtime, report);
   if (problem !== undefined) {
     const say = failed.length > 0 ? log.info : log.error;
@@ -158,8 +153,8 @@ function lineOf(state: JobState, reason: string): string {
   return [ended, reason, state.record?.prLink ?? ''].filter((text) => text !== '').join(' ');
 }
 
-function wasWorking({ turn: { base } }: JobState): boolean {
-  return base !== null && !isFinal(base.status);
+function wasWorking({ turn: { base, evidence } }: JobState): boolean {
+  return base !== null && !isFinal(base.status) && !evidence;
 }
 
 function writeSummary(runtime: Runtime, report: Report): void {

@@ -18,6 +18,7 @@ import {
   JOB,
   ownComments,
   PULL,
+  remembered,
   type Scenario,
   type Simulation,
   simulate,
@@ -640,6 +641,40 @@ describe('the limits of commands in SECURITY.md', () => {
     const github = { run_attempt: '2', triggering_actor: 'alice' };
     const second = await sim.runHere({ step: { event, github } });
     expect(second.outputs.delivery).toBe('sent');
+    expect(sim.agent.accepted()).toHaveLength(1);
+  });
+
+  it('a re-run that cannot poll the job does not make a later one send what was sent without a note', async () => {
+    let isFirst = true;
+    let isWrong = false;
+    await using sim = await simulate({
+      ...COMMAND,
+      with: { ...COMMAND.with, wait: true, 'settle-seconds': '0' },
+      agent: { jobs: [{ id: JOB }], onGet: () => (isWrong ? { status: 401 } : undefined) },
+      github: {
+        ...GITHUB,
+        on: ({ method, path }) =>
+          isFirst && method === 'POST' && path.endsWith(`/${PULL}/comments`)
+            ? { status: 403 }
+            : undefined,
+      },
+    });
+    const { id } = sim.github.addComment(PULL, 'alice', '/agent go');
+    const event = issueComment({ number: PULL, body: '/agent go', id });
+    const attempt = (number: string) =>
+      sim.runHere({ step: { event, github: { run_attempt: number, triggering_actor: 'alice' } } });
+    const first = await sim.runHere({ step: { event } });
+    expect(first.outputs.delivery).toBe('sent');
+    [isFirst, isWrong] = [false, true];
+    const second = await attempt('2');
+    expect(second.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    isWrong = false;
+    for (const number of ['3', '4']) {
+      const later = await attempt(number);
+      expect(later.outputs.result).toBe('error');
+      // So another workflow does not send the message either.
+      expect(remembered(sim.github).jobs[0]?.turns[0]?.delivery).toBe('unknown');
+    }
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 });

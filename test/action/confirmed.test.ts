@@ -173,39 +173,46 @@ it('several jobs are not confirmed if delivery is unknown for one of them', asyn
   });
 });
 
-it('confirmed is false if another run sends a message to the job during the wait', async () => {
-  const other = (): Ledger => {
-    const [mine] = remembered(sim.github).jobs;
-    const turns = (mine?.turns ?? []).map((turn) => ({
-      ...turn,
-      ...{ origin: 'run:2:job:step', mark: 'other', owner: 'other', runId: '2' },
-      ...{ startedAt: sim.time.now(), sentAt: sim.time.now() },
-    }));
-    return { jobs: [{ id: JOB, record: null, turns }], trimmed: null };
-  };
-  await using sim = await simulate({
-    with: { wait: true },
-    agent: {
-      ...job({ status: 'completed' }, at(1, 'active'), at(60, 'completed')),
-      onGet(n) {
-        const [comment] = ownComments(sim.github);
-        if (n === 6 && comment !== undefined) {
-          sim.github.editComment(
-            comment.id,
-            composeText(PROJECT, other(), () => 'Theirs.'),
-          );
-        }
-        return undefined;
+it.each<[string, string, ReturnType<typeof at>[]]>([
+  ['completed', 'completed', [at(1, 'active'), at(60, 'completed')]],
+  ['completed', 'failed', [at(1, 'active'), at(60, 'failed')]],
+  ['active', 'completed', [at(5, 'completed'), at(15, 'active'), at(60, 'completed')]],
+])(
+  'from %s to %s, confirmed is false if another run sends a message during the wait, with one annotation',
+  async (before, after, steps) => {
+    const other = (): Ledger => {
+      const [mine] = remembered(sim.github).jobs;
+      const turns = (mine?.turns ?? []).map((turn) => ({
+        ...turn,
+        ...{ origin: 'run:2:job:step', mark: 'other', owner: 'other', runId: '2' },
+        ...{ startedAt: sim.time.now(), sentAt: sim.time.now() },
+      }));
+      return { jobs: [{ id: JOB, record: null, turns }], trimmed: null };
+    };
+    await using sim = await simulate({
+      with: { wait: true },
+      agent: {
+        ...job({ status: before }, ...steps),
+        onGet(n) {
+          const [comment] = ownComments(sim.github);
+          if (n === 6 && comment !== undefined) {
+            sim.github.editComment(
+              comment.id,
+              composeText(PROJECT, other(), () => 'Theirs.'),
+            );
+          }
+          return undefined;
+        },
       },
-    },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-  expect(warnings(result)).toEqual([
-    expect.stringContaining('Another message was sent to it since'),
-  ]);
-  expect(result.summary).toContain('Another message was sent to it since');
-});
+    });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: after, confirmed: 'false' });
+    expect([...errors(result), ...warnings(result)]).toEqual([
+      expect.stringContaining('Another message was sent to it since'),
+    ]);
+    expect(result.summary).toContain('Another message was sent to it since');
+  },
+);
 
 describe('if another message was sent before', () => {
   // The agent starts on the first message after 20 s.
@@ -236,9 +243,60 @@ describe('if another message was sent before', () => {
     expect(warnings(second)).toEqual(
       confirmed === 'true'
         ? []
-        : [expect.stringContaining('Another message was sent to it shortly before')],
+        : [expect.stringContaining('An earlier message to it has no confirmed end')],
     );
   });
+
+  // The agent is done after 200 s, starts again after 230 s, and is done again after 400 s.
+  it.each([
+    ['completed', 'true'],
+    ['active', 'false'],
+  ])(
+    'when the status was %s, and this one while the agent works, confirmed is %s',
+    async (before, confirmed) => {
+      let firstAt = 0;
+      const statusAt = (seconds: number): string => {
+        if (seconds < 0) return before;
+        return seconds < 200 || (seconds > 230 && seconds < 400) ? 'active' : 'completed';
+      };
+      await using sim = await simulate({
+        with: { wait: true },
+        agent: {
+          jobs: [{ id: JOB }],
+          onPost() {
+            firstAt ||= sim.time.now();
+            return undefined;
+          },
+          onGet: () => {
+            const seconds = firstAt === 0 ? -1 : (sim.time.now() - firstAt) / 1000;
+            return { body: record(statusAt(seconds)) };
+          },
+        },
+      });
+      await sim.runHere({ with: { 'timeout-minutes': '1.5' } });
+      const second = await sim.runHere({ step: { github: { run_id: '2002' } } });
+      expect(second.outputs).toMatchObject({ result: 'completed', confirmed });
+      expect(second.virtualMs).toBeGreaterThan(300_000);
+    },
+  );
+
+  it.each([
+    ['60', 5, 'true'],
+    ['0', 20, 'false'],
+  ])(
+    'and waited for with settle-seconds: %s, while the agent starts after %i s, confirmed is %s',
+    async (settle, startS, confirmed) => {
+      const turn = { steps: [at(startS, 'active'), at(startS + 20, 'completed')] };
+      await using sim = await simulate({
+        with: { wait: true },
+        agent: { jobs: [{ id: JOB, turns: [turn, turn] }] },
+      });
+      const first = await sim.runHere({ with: { 'settle-seconds': settle } });
+      expect(first.outputs).toMatchObject({ result: 'completed', confirmed });
+      const second = await sim.runHere({ step: { github: { run_id: '2002' } } });
+      expect(second.outputs).toMatchObject({ result: 'completed', confirmed });
+    },
+  );
 });
 
 describe('confirmed is true', () => {

@@ -151,7 +151,10 @@ describe('conclude updates a job if the comments show a later message of another
       reviewed: [unconfirmed],
     });
     expect(await conclude(context)).toBe(0);
-    expect(logged.filter((text) => !text.startsWith('info'))).toEqual([
+    expect(logged).toEqual([
+      'group: Reasons',
+      `info: Job a: completed, unconfirmed. ${why}`,
+      'info: 2 jobs: 2 completed.',
       `warning (Agent completed): 1 of 2 agent jobs completed, a: ${why}`,
     ]);
     expect(outputs).toMatchObject([

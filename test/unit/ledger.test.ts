@@ -5,7 +5,7 @@ import {
   contains,
   EMPTY,
   findJob,
-  followsClosely,
+  followsUnfinished,
   intersect,
   isOvertaken,
   isSameOrOlderRun,
@@ -363,9 +363,11 @@ describe('isOvertaken is', () => {
   });
 });
 
-describe('followsClosely is', () => {
+describe('followsUnfinished is', () => {
   const MINUTE = 60_000;
-  const own = turn({ startedAt: START + HOUR - 1, sentAt: START + HOUR });
+  const base = (status: string) => ({ status, prLink: null, archivedAt: null });
+  const sent = { startedAt: START + HOUR - 1, sentAt: START + HOUR };
+  const own = turn({ ...sent, base: base('completed') });
   const other = (sentAt: number | null, parts: Partial<Turn> = {}): Turn =>
     turn({ mark: 'other', sentAt, result: 'sent', endedAt: sentAt, ...parts });
 
@@ -381,12 +383,17 @@ describe('followsClosely is', () => {
     ],
     [
       'false if a poll showed the end of the other turn before this one started',
-      other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR - 2 }),
+      other(START + HOUR - 9, { result: 'completed', confirmed: true, endedAt: START + HOUR - 2 }),
       false,
     ],
     [
+      'true if that end was not confirmed',
+      other(START + HOUR - 9, { result: 'completed', confirmed: false, endedAt: START + HOUR - 2 }),
+      true,
+    ],
+    [
       'true if a poll showed the end of the other turn later',
-      other(START + HOUR - 9, { result: 'completed', endedAt: START + HOUR }),
+      other(START + HOUR - 9, { result: 'completed', confirmed: true, endedAt: START + HOUR }),
       true,
     ],
     [
@@ -405,7 +412,21 @@ describe('followsClosely is', () => {
       true,
     ],
   ])('%s', (_, one, expected) => {
-    expect(followsClosely(own, [one, own])).toBe(expected);
+    expect(followsUnfinished(own, [one, own])).toBe(expected);
+  });
+
+  it.each<[string, Turn, boolean]>([
+    ['true for a message that may have had to wait, too', other(START + 1), true],
+    ['true if that is certain', other(START + 1, { base: base('active') }), true],
+    ['false for a message an hour before', other(START), false],
+    [
+      'false for the message that the agent works on',
+      other(START + 1, { base: base('failed') }),
+      false,
+    ],
+  ])('if the agent was working, %s', (_, one, expected) => {
+    const queued = turn({ ...sent, base: base('active') });
+    expect(followsUnfinished(queued, [one, queued])).toBe(expected);
   });
 
   it('true for a message just before the turn started, if its own time is unknown', () => {
