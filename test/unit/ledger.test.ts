@@ -430,7 +430,7 @@ describe('followsUnfinished is', () => {
   });
 
   it('true for a message just before the turn started, if its own time is unknown', () => {
-    expect(followsClosely({ ...own, sentAt: null }, [other(START + HOUR - 2)])).toBe(true);
+    expect(followsUnfinished({ ...own, sentAt: null }, [other(START + HOUR - 2)])).toBe(true);
   });
 });
 
