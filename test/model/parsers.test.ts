@@ -19,7 +19,7 @@ import { DELIVERIES, RESULTS, type Turn } from '../../src/turn.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
 import { hostileText } from './hostile.ts';
 
-const RUNS = { numRuns: Number(process.env.MODEL_RUNS ?? 1000) };
+const RUNS = { numRuns: Number(process.env.MODEL_RUNS ?? 700) };
 
 const same = (text: string): string => text;
 

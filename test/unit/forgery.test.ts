@@ -177,13 +177,22 @@ function hiddenIn(text: string): readonly string[] {
 }
 
 /** The names of the texts with problems, and these problems. */
-function findProblems(problem: (text: string) => unknown): readonly unknown[] {
-  return FORGERIES.flatMap(({ name, text }) => {
+function findProblems(problem: (text: string) => unknown, texts = FORGERIES): readonly unknown[] {
+  return texts.flatMap(({ name, text }) => {
     cases += 1;
     const found = problem(text);
     const good = found === undefined || (Array.isArray(found) && found.length === 0);
     return good ? [] : [[name, found]];
   });
+}
+
+/** All fields render texts in the same few ways, so each one gets a half of them; in a long run, all. */
+function withTexts(fields: Fields) {
+  const isLong = process.env.MODEL_RUNS !== undefined;
+  return Object.entries(fields).map(([field, render], shift) => ({
+    ...{ field, render },
+    texts: FORGERIES.filter((_, index) => isLong || (index + shift) % 2 === 0),
+  }));
 }
 
 function changed(shown: Rendered, harmless: Rendered): readonly string[] {
@@ -212,7 +221,7 @@ function damagedIn(body: string, text: string): readonly unknown[] {
 }
 
 describe('the comment shows any text by others only as code, in', () => {
-  it.each(Object.entries(LEDGER_FIELDS))('%s', (field, render) => {
+  it.each(withTexts(LEDGER_FIELDS))('$field', ({ field, render, texts }) => {
     const harmless = rendered(render(HARMLESS));
     expect(forgedIn(harmless, isOwn)).toEqual([]);
     const found = findProblems((text) => {
@@ -224,13 +233,13 @@ describe('the comment shows any text by others only as code, in', () => {
       const other =
         field === 'the pull request link' || !isShown(text) ? [] : changed(shown, harmless);
       return [...forgedIn(shown, isOwn), ...comments, ...hidden, ...other];
-    });
+    }, texts);
     expect(found).toEqual([]);
   });
 });
 
 describe('the job summary shows any text by others only as code, in', () => {
-  it.each(Object.entries(SUMMARY_FIELDS))('%s', (field, render) => {
+  it.each(withTexts(SUMMARY_FIELDS))('$field', ({ field, render, texts }) => {
     const harmless = rendered(render(HARMLESS));
     expect(forgedIn(harmless, isOwn)).toEqual([]);
     const found = findProblems((text) => {
@@ -239,7 +248,7 @@ describe('the job summary shows any text by others only as code, in', () => {
       const other =
         field === 'the pull request link' || !isShown(text) ? [] : changed(shown, harmless);
       return [...forgedIn(shown, isOwn), ...shown.comments, ...hiddenIn(markdown), ...other];
-    });
+    }, texts);
     expect(found).toEqual([]);
   });
 });

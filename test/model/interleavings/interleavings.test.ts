@@ -15,7 +15,7 @@ afterAll(() => {
 
 /** `npm run test:long` tries every order. Otherwise, the tests try a sample. */
 const IS_LONG = process.env.MODEL_SEQUENCES !== undefined;
-const MAX_EXECUTIONS = Number(process.env.MODEL_EXECUTIONS ?? (IS_LONG ? 60_000 : 15));
+const MAX_EXECUTIONS = Number(process.env.MODEL_EXECUTIONS ?? (IS_LONG ? 60_000 : 12));
 const WALKS = IS_LONG ? 5000 : 30;
 const MS_OF_A_DAY = 86_400_000;
 

@@ -10,7 +10,8 @@ import type { RunSetup } from './simulated-run.ts';
 const ROUNDS = Number(process.env.MODEL_SEQUENCES ?? 20_000);
 /** Every so many rounds, the comments contain real data. */
 const REAL_DATA_EVERY = 400;
-const KINDS = ['legs', 'comment', 'review', 'several'] as const;
+/** Those with several conversations take three times as long. */
+const KINDS = ['legs', 'legs', 'comment', 'comment', 'review', 'review', 'several'] as const;
 // Stack traces of many errors take time, and are not read.
 const { stackTraceLimit } = Error;
 beforeAll(() => {
