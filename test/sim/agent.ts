@@ -87,7 +87,12 @@ export async function serve(
     send(response, entry.status, reply);
   }
 
-  const server = createServer((request, response) => void take(request, response));
+  const server = createServer((request, response) => {
+    take(request, response).catch((error) => {
+      // A hook that resolves after the simulation has ended finds its virtual time gone.
+      if (server.listening) throw error;
+    });
+  });
   server.on('connection', (socket) => {
     opened += 1;
     sockets.set(socket, opened);

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { type Agent, type PostReply, startAgent } from '../sim/agent.ts';
+import { virtualTime } from '../sim/runner/process.ts';
 
 const LINK = 'https://github.com/octo/agents/pull/7';
 
@@ -208,4 +209,20 @@ it('records the bytes and headers of a request', async () => {
   expect(post?.headers).toMatchObject({ authorization: `Bearer ${agent.apiKey}` });
   expect(post?.rawHeaders).toContain(`Bearer ${agent.apiKey}`);
   expect(post?.path).toBe('/v2/agent/project_1/job/job_1/message');
+});
+
+it('ignores a hook that resolves after the end of the simulation', async () => {
+  const time = virtualTime();
+  const hook = Promise.withResolvers<undefined>();
+  const agent = await startAgent({
+    clock: time,
+    jobs: [{ id: 'job_1' }],
+    onGet: () => hook.promise,
+  });
+  const response = poll(agent).catch(() => 'lost');
+  await vi.waitFor(() => expect(agent.gets()).toHaveLength(1));
+  await agent[Symbol.asyncDispose]();
+  time[Symbol.dispose]();
+  hook.resolve(undefined);
+  expect(await response).toBe('lost');
 });
