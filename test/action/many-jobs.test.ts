@@ -614,6 +614,22 @@ describe.concurrent('only-when', () => {
     }
   });
 
+  it('does not count the status of an earlier poll if the latest one has none', async () => {
+    await using sim = await simulate({
+      with: { 'only-when': 'failed' },
+      agent: {
+        jobs: [{ id: JOB }],
+        onGet: (n) => ({ body: { id: JOB, ...(n === 1 ? { status: 'failed' } : {}) } }),
+        onPost: (n) =>
+          n === 1 ? { status: 429, headers: { 'retry-after': '5' } } : { body: { id: JOB } },
+      },
+    });
+    const { outputs } = await sim.runHere();
+    expect(sim.agent.posts()).toHaveLength(1);
+    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent', status: '' });
+    expect(outputs.reason).toMatch(/ is in an unknown status, and only-when is /);
+  });
+
   it('does not match a status that is not a plain word', async () => {
     await using sim = await simulate({
       with: { 'only-when': 'completed' },
