@@ -81,7 +81,7 @@ export function takeBaseline(job: Job, { record }: Fetched): void {
 /** Stores the result of a poll after the message. */
 export function takePoll(job: Job, { record, from, to }: Fetched): void {
   update(job, observe(job.state.turn, record, from, to));
-  take(job, withKnownStatus(job, record));
+  take(job, record, knownStatus(job, record));
   update(job, { prLinkChange: changeOfLink(job.state.turn.base, record) });
 }
 
@@ -89,29 +89,33 @@ export function takePoll(job: Job, { record, from, to }: Fetched): void {
 export function takeDelivery(job: Job, record: JobRecord | null): void {
   const now = job.context.clock.now();
   update(job, { delivery: 'sent', sentAt: now });
-  const changes = record === null ? [] : receive(job, withKnownStatus(job, record));
+  const changes = record === null ? [] : receive(job, record, knownStatus(job, record));
   emit(job, { kind: 'delivered' });
   for (const item of changes) emit(job, item);
 }
 
 /** After the message, a response without a status does not change what is known. */
-function withKnownStatus({ state }: Job, record: JobRecord): JobRecord {
-  return { ...record, status: record.status ?? state.record?.status ?? null };
+function knownStatus({ state }: Job, record: JobRecord): string | null {
+  return record.status ?? state.record?.status ?? null;
 }
 
 /** Stores a record, and emits what is new in it. */
-export function take(job: Job, record: JobRecord): void {
-  for (const item of receive(job, record)) emit(job, item);
+export function take(job: Job, record: JobRecord, status = record.status): void {
+  for (const item of receive(job, record, status)) emit(job, item);
 }
 
-function receive(job: Job, record: JobRecord): readonly JobEvent[] {
+function receive(job: Job, record: JobRecord, status: string | null): readonly JobEvent[] {
   const { state, warned } = job;
   const firstSeenAt = record.status === null ? null : job.context.clock.now();
-  job.state = { ...state, record, firstSeenAt: state.firstSeenAt ?? firstSeenAt };
+  job.state = {
+    ...state,
+    record: { ...record, status },
+    firstSeenAt: state.firstSeenAt ?? firstSeenAt,
+  };
   const warnings = warningsOf(record).filter((text) => !warned.has(text));
   for (const text of warnings) warned.add(text);
   return [
-    ...(state.record?.status === record.status ? [] : [{ kind: 'status' as const }]),
+    ...(state.record?.status === status ? [] : [{ kind: 'status' as const }]),
     ...warnings.map((text) => ({ kind: 'warning' as const, text })),
   ];
 }
