@@ -6,21 +6,30 @@ export interface Clock {
   now(): number;
   /** Resolves after `ms`, or rejects with the signal's reason once the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Aborted after `ms`. It does not keep the process alive. */
+  timeout(ms: number): AbortSignal;
 }
 
 export const systemClock: Clock = {
   startedAt: performance.timeOrigin,
   now: () => performance.timeOrigin + performance.now(),
   sleep,
+  // Only whole numbers are allowed.
+  timeout: (ms) => AbortSignal.timeout(Math.max(0, Math.ceil(ms))),
 };
 
 /** A duration for people: `9 s`, `3 min 20 s`, `2 h 5 min`. */
-export function duration(seconds: number): string {
-  const whole = Math.round(seconds);
+export function duration(ms: number): string {
+  const whole = Math.round(ms / 1000);
   if (whole < 60) return `${whole} s`;
   const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
   if (minutes < 60) return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `2026-11-21 19:32 UTC`, the form of all times that people read. */
+export function inUtc(time: number): string {
+  return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
-import { readSecrets } from './inputs.ts';
 import { serialise } from './report/outputs.ts';
 import { run } from './run.ts';
-import { readRunInfo } from './runner/environment.ts';
-import { appendAtOnce, replacer } from './runner/files.ts';
+import { append } from './runner/files.ts';
 import { createLog, maskInLog } from './runner/log.ts';
-import { redactor } from './runner/secrets.ts';
+import { readSecrets, redactor } from './runner/secrets.ts';
 import { DEFER_TIER_UP, disableMilo } from './vendor/undici.ts';
 
 const { env } = process;
@@ -17,8 +15,7 @@ const setEngineFlag = (flag: string): void =>
 const secrets = readSecrets(env);
 maskInLog(secrets);
 disableMilo();
-const { serverUrl, repositoryUrl } = readRunInfo(env);
-const redact = redactor(secrets, [repositoryUrl, serverUrl]);
+const redact = redactor(secrets);
 
 const cancel = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGBREAK'] as const) {
@@ -36,8 +33,6 @@ crashed.promise.catch(() => {});
 process.on('uncaughtException', crashed.reject);
 process.on('unhandledRejection', crashed.reject);
 
-const replaceOutputs = replacer(env.GITHUB_OUTPUT);
-
 exit(
   await run({
     env,
@@ -47,25 +42,17 @@ exit(
     signal: cancel.signal,
     crashed: crashed.promise,
     random: Math.random,
+    newId: randomUUID,
     // The second one keeps the space for new objects as small as it is at the start.
     saveMemory: () => setEngineFlag('--optimize-for-size --semi-space-growth-factor=1'),
     deferTierUp: () => setEngineFlag(DEFER_TIER_UP),
-    writeOutputs: (outputs) => replaceOutputs(serialise(outputs, `end_${randomUUID()}`)),
-    writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, markdown),
+    writeOutputs: (outputs) => append(env.GITHUB_OUTPUT, serialise(outputs, `end_${randomUUID()}`)),
+    writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
   }),
 );
 
 /** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */
 function exit(code: number): void {
   process.exitCode = code;
-  // A DNS request that has just failed counts as pending until the next turn of the event loop.
-  process.stdout.write('', () => setImmediate(end));
-}
-
-/** `process.exit()` waits until the system gives up on DNS, which may take a minute; a kill fails the step, too. */
-function end(): void {
-  const waitsForDns = process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap');
-  /* v8 ignore next -- a killed process reports no coverage */
-  if (process.exitCode !== 0 && waitsForDns) process.kill(process.pid, 'SIGKILL');
-  process.exit();
+  process.stdout.write('', () => process.exit());
 }

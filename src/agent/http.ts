@@ -1,18 +1,17 @@
 import type { Inputs } from '../inputs.ts';
-import { createAgent, explainConnection, readBody } from '../network.ts';
 import { ok, problem, type Result } from '../result.ts';
+import { createAgent, explainConnection, readBody } from '../runner/network.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { USER_AGENT } from '../version.ts';
-import { MOST_AT_A_TIME, MOST_POLLS_AT_A_TIME } from './send-queue.ts';
 
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
 /** Bytes of a body, and of all headers; a job record has a few hundred. */
 const SIZE_LIMIT = 1024 * 1024;
 const HEADER_LIMIT = 64 * 1024;
-/** One for each read that may run at once, before and after messages. */
-const MOST_CONNECTIONS = MOST_AT_A_TIME + MOST_POLLS_AT_A_TIME;
+/** At least as many as polls run at once. */
+const MOST_CONNECTIONS = 32;
 
 /** The result of one request. Requests never throw. */
 export type Exchange = Answer | Failure;
@@ -23,7 +22,6 @@ export interface Answer {
   readonly contentType: string;
   /** All Retry-After headers, unparsed. */
   readonly retryAfter: readonly string[];
-  readonly date: string;
   /** The host of a redirect's target, never the whole URL. */
   readonly locationHost: string;
   /** The ID of the request, for Mintlify's support; empty if the API returns none. */
@@ -101,71 +99,39 @@ async function makeRequest(
   timeoutMs: number,
   options: TransportOptions,
 ): Promise<Exchange> {
-  const limits = limitTime(timeoutMs, options);
-  const { signal } = limits;
+  const { clock, signal: cancelled } = options;
+  const late = clock.timeout(timeoutMs);
+  const unconnected = new AbortController();
+  const signal = AbortSignal.any([cancelled, late, unconnected.signal]);
   let written = false;
+  clock.timeout(CONNECT_MS).addEventListener('abort', () => written || unconnected.abort('late'));
   let head: Omit<Answer, 'body'> | null = null;
   try {
     signal.throwIfAborted();
     const hooked = onWrite(dispatcher, () => {
       written = true;
-      limits.connected();
     });
     const request = hooked.request(dispatchOptions(path, body, options, signal));
-    const response = await untilStopped(request, signal);
+    const response = await untilAborted(request, signal);
     head = readHead(response);
-    return { ...head, body: await untilStopped(readText(response), signal) };
+    return { ...head, body: await untilAborted(readText(response), signal) };
   } catch (error) {
     const [cause, why] = signal.aborted
-      ? (['network', signal.reason.message] as const)
+      ? (['network', whyAborted()] as const)
       : explainConnection(error);
     // Once the status is known, only the body is lost.
     return head === null
       ? { kind: 'failure', written, cause, why }
       : { ...head, body: problem(`a body that was cut off (${why})`) };
-    /* v8 ignore next -- V8 counts a way past a catch that always returns */
-  } finally {
-    limits.end();
   }
-}
 
-/** Why a limit on time is lifted. Without a reason, each would make an exception with its stack. */
-const DONE = 'done';
-
-/** Stops a request that is cancelled, gets no connection in time or takes too long. */
-function limitTime(timeoutMs: number, { clock, signal: cancelled }: TransportOptions) {
-  const stop = new AbortController();
-  const connected = new AbortController();
-  const ended = new AbortController();
-  const cancel = (): void => stop.abort(new Error('the run was cancelled'));
-  if (cancelled.aborted) cancel();
-  else cancelled.addEventListener('abort', cancel, { once: true });
-  if (timeoutMs <= 0) stop.abort(new Error('no time was left for it'));
-
-  function stopAfter(ms: number, unless: AbortSignal, why: string): void {
-    clock.sleep(ms, unless).then(
-      () => stop.abort(new Error(why)),
-      // What it was to stop is over.
-      () => {},
-    );
+  function whyAborted(): string {
+    if (cancelled.aborted) return 'the run was cancelled';
+    if (!late.aborted) return `no connection within ${CONNECT_MS / 1000} s`;
+    return timeoutMs <= 0
+      ? 'no time was left for it'
+      : `no answer within ${Math.ceil(timeoutMs / 1000)} s`;
   }
-  // Node warns of a negative time.
-  const leftMs = Math.max(0, timeoutMs);
-  stopAfter(leftMs, ended.signal, `no answer within ${Math.ceil(leftMs / 1000)} s`);
-  stopAfter(CONNECT_MS, connected.signal, `no connection within ${CONNECT_MS / 1000} s`);
-
-  return {
-    /** Aborted with an error whose message is a phrase for people. */
-    signal: stop.signal,
-    connected(): void {
-      connected.abort(DONE);
-    },
-    end(): void {
-      connected.abort(DONE);
-      ended.abort(DONE);
-      cancelled.removeEventListener('abort', cancel);
-    },
-  };
 }
 
 function dispatchOptions(
@@ -226,7 +192,7 @@ function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
 }
 
 /** Settles like the promise, or rejects when the signal is aborted, which undici may ignore. */
-function untilStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     promise.then(resolve, reject);
@@ -241,7 +207,6 @@ function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer
     status: statusCode,
     contentType: first('content-type'),
     retryAfter: all('retry-after'),
-    date: first('date'),
     locationHost: URL.parse(first('location'))?.host ?? '',
     requestId:
       ['x-request-id', 'request-id', 'cf-ray']

@@ -1,5 +1,5 @@
-import type { Delivery } from '../turn.ts';
-import type { AgentContext } from './context.ts';
+import type { Clock } from '../clock.ts';
+import type { Delivery } from '../job.ts';
 import type { Answer, Exchange } from './http.ts';
 
 /** Milliseconds. If the API asks for a longer pause, the send is given up. */
@@ -89,6 +89,13 @@ function saysJsonOrNothing({ contentType, body }: Answer): boolean {
   return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
 }
 
+/** Time as the rules need it: `deadline` is a time of the clock. */
+interface Timing {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly deadline: number;
+}
+
 /** Milliseconds. The pause doubles with each retry, and a random part of it is waited for. */
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 8000;
@@ -99,91 +106,84 @@ const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 export function sendRetryDelayMs(
   exchange: Exchange,
   earlier: number,
-  { clock, deadline, random }: Pick<AgentContext, 'clock' | 'deadline' | 'random'>,
+  { clock, deadline, random }: Timing,
 ): number | null {
   const sendClass = classifySend(exchange);
   if (earlier >= SEND_RULES[sendClass].repeats) return null;
-  if (sendClass !== 'rate-limited')
+  if (sendClass !== 'rate-limited') {
     return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** earlier);
-  const now = clock.now();
-  const pause = retryAfterMs(exchange, now) ?? FIRST_RATE_LIMIT_PAUSE_MS * 2 ** earlier;
-  const isTooLong = pause > Math.min(LONGEST_RETRY_AFTER_MS, deadline - now);
+  }
+  const pause = retryAfterMs(exchange) ?? FIRST_RATE_LIMIT_PAUSE_MS * 2 ** earlier;
+  const isTooLong = pause > Math.min(LONGEST_RETRY_AFTER_MS, deadline - clock.now());
   return isTooLong ? null : pause + random() * 1000;
 }
 
-/** Failed polls in a row after which polling is given up. */
-const MOST_FAILED_POLLS = 8;
+/** The failed polls in a row, with the newest one. */
+export interface Misses {
+  readonly count: number;
+  readonly networkErrors: number;
+  /** Milliseconds since the first of them. */
+  readonly forMs: number;
+  /** Whether the API may not know the job yet. */
+  readonly isEarly: boolean;
+  /** Whether the API has returned the job before: then a wrong certificate may be that of one server of many. */
+  readonly wasReached: boolean;
+}
+
+const MOST_FAILED_POLLS_BEFORE_SEND = 8;
 const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
-/** Milliseconds after a send in which the API may still return 404 for the job. */
-const GRACE_FOR_404_MS = 30_000;
+/** Milliseconds for which passing errors are waited out. */
+const LONGEST_OUTAGE_MS = 600_000;
+const LONGEST_POLL_BACKOFF_MS = 30_000;
 
-/**
- * Milliseconds until a failed poll is repeated; null if the answer is final. `failures` counts the failed
- * polls in a row, with this one. `sinceSendMs` is Infinity without a message.
- */
-export function pollRetryDelayMs(
+/** Milliseconds until a failed poll before the message is repeated; null if it is not. */
+export function pollRetryBeforeMs(
   exchange: Exchange,
-  failures: number,
-  sinceSendMs: number,
-  { clock, random }: Pick<AgentContext, 'clock' | 'random'>,
+  misses: Misses,
+  random: () => number,
 ): number | null {
-  const isMissing = exchange.kind === 'answer' && exchange.status === 404;
-  const isTolerated = isMissing && sinceSendMs < GRACE_FOR_404_MS;
-  const isHopeless = isFinalRefusal(exchange) || failures >= MOST_FAILED_POLLS;
-  if (isHopeless && !isTolerated) return null;
-  const backoff = random() * Math.min(30_000, 1000 * 2 ** Math.min(failures - 1, 10));
-  return Math.max(backoff, retryAfterMs(exchange, clock.now()) ?? 0);
+  const isHopeless =
+    !isPassing(exchange, misses) ||
+    misses.networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND ||
+    misses.count >= MOST_FAILED_POLLS_BEFORE_SEND;
+  return isHopeless ? null : backoffMs(exchange, misses, random);
 }
 
-/** The same before a message, when fewer errors are waited out. */
-export function retryDelayBeforeSendMs(
+/** The same while the run waits for the agent: an outage of minutes is no end. */
+export function pollRetryWaitingMs(
   exchange: Exchange,
-  failures: number,
-  networkErrors: number,
-  context: Pick<AgentContext, 'clock' | 'random'>,
+  misses: Misses,
+  random: () => number,
 ): number | null {
-  const isSetUpWrongly = exchange.kind === 'failure' && exchange.cause === 'setup';
-  const isHopeless = isSetUpWrongly || networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND;
-  return isHopeless ? null : pollRetryDelayMs(exchange, failures, Infinity, context);
+  const isHopeless = !isPassing(exchange, misses) || misses.forMs >= LONGEST_OUTAGE_MS;
+  return isHopeless ? null : backoffMs(exchange, misses, random);
 }
 
-function isFinalRefusal(exchange: Exchange): boolean {
-  if (exchange.kind === 'failure') return false;
+function backoffMs(exchange: Exchange, { count }: Misses, random: () => number): number {
+  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** Math.min(count - 1, 10));
+  return Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
+}
+
+/** Whether the same poll may succeed later, with the same settings. */
+function isPassing(exchange: Exchange, { isEarly, wasReached }: Misses): boolean {
+  if (exchange.kind === 'failure') return exchange.cause === 'network' || wasReached;
   const { status } = exchange;
-  const passing = isTimeout(status) || status === 425 || status === 429;
-  return status >= 300 && status < 500 && !passing;
-}
-
-/** The date until which the API asks to wait; null if none, or beyond the range of Date. */
-export function retryDate(exchange: Exchange, { clock }: Pick<AgentContext, 'clock'>): Date | null {
-  const now = clock.now();
-  const ms = retryAfterMs(exchange, now);
-  return ms === null || ms > 1e14 ? null : new Date(now + ms);
+  if (status < 300 || status >= 500) return true;
+  return isTimeout(status) || status === 425 || status === 429 || (status === 404 && isEarly);
 }
 
 /**
- * The longest pause in milliseconds that Retry-After asks for, in seconds or as an HTTP date (RFC 9110,
- * 5.6.7), or null. A date is compared with the Date header, because the clock of the runner may be wrong.
+ * The longest pause in milliseconds that Retry-After asks for (RFC 9110, 10.2.3), or null. Only seconds
+ * count: a date would need the clock of the server.
  */
-export function retryAfterMs(exchange: Exchange, now: number): number | null {
+export function retryAfterMs(exchange: Exchange): number | null {
   if (exchange.kind === 'failure') return null;
-  const sent = httpDate(exchange.date) ?? now;
-  const waits = exchange.retryAfter.flatMap((value) => {
-    const text = value.trim();
-    if (/^[0-9]+$/.test(text)) return [Math.min(Number(text) * 1000, LONGEST_WAIT_MS)];
-    const at = httpDate(text);
-    return at === null ? [] : [Math.max(0, at - sent)];
-  });
+  const waits = exchange.retryAfter
+    .map((value) => value.trim())
+    .filter((value) => /^[0-9]+$/.test(value))
+    .map((value) => Math.min(Number(value) * 1000, LONGEST_PAUSE_MS));
   return waits.length === 0 ? null : Math.max(...waits);
 }
 
-/** Milliseconds: far beyond any wait, and small enough for exact arithmetic. */
-const LONGEST_WAIT_MS = 9e14;
-
-/** Milliseconds since 1970 of an IMF-fixdate, the only form that servers may send. */
-function httpDate(text: string): number | null {
-  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), /.test(text)) return null;
-  const time = Date.parse(text);
-  // It also accepts other forms, and dates that do not exist: 31 February would be 3 March.
-  return new Date(time).toUTCString().slice(3) === text.slice(3) ? time : null;
-}
+/** Milliseconds: a hundred years, which is beyond any wait and within the range of Date. */
+const LONGEST_PAUSE_MS = 3e12;

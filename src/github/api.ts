@@ -1,11 +1,17 @@
 import * as z from 'zod/mini';
-import { PERMISSIONS, type Permission } from '../inputs.ts';
+import type { Permission } from '../inputs.ts';
+import { PERMISSIONS } from '../inputs.ts';
 import { problemWithCertificates, type RunInfo, readProxy } from '../runner/environment.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
 import { USER_AGENT } from '../version.ts';
-import { CallLimits } from './call-limits.ts';
-import { type GitHubAnswer, GitHubError, GraphQLError, isUnclear, refuseErrors } from './errors.ts';
+import {
+  type GitHubAnswer,
+  GitHubError,
+  isUnclear,
+  refuseErrors,
+  toGitHubError,
+} from './errors.ts';
 import type { Account, Reactable } from './event.ts';
 import { createFetch } from './fetch.ts';
 
@@ -13,25 +19,9 @@ import { createFetch } from './fetch.ts';
 
 /** A comment by the identity of the token. */
 export interface OwnComment {
-  readonly id: number;
   readonly nodeId: string;
   readonly body: string;
   readonly url: string;
-  /** In milliseconds since 1970, rounded down to seconds by GitHub. */
-  readonly updatedAt: number;
-  /** All its bodies, the oldest first; the last one is `body`. */
-  readonly versions: readonly string[];
-}
-
-export interface CommentsQuery {
-  /** Known comments, which are read even if the list does not show them yet. */
-  readonly nodeIds: readonly string[];
-  /** Whether a comment with this body is wanted; of those that are read, an earlier one is enough. */
-  readonly isOurs: (body: string) => boolean;
-  /** Whether to read all pages, or only up to the newest one with a wanted comment. */
-  readonly allPages: boolean;
-  /** Whether to read earlier bodies as well; otherwise `versions` has only the current one. */
-  readonly withVersions: boolean;
 }
 
 /** The permission of a person; `none` means less than triage. */
@@ -43,82 +33,70 @@ export interface Collaborator {
 
 export type ReactionContent = 'eyes' | 'rocket' | 'hooray' | 'confused';
 
-export interface Reaction {
-  readonly id: number;
-  /** Whether this call added it: of several calls by one identity, only the first one does. */
-  readonly isNew: boolean;
-}
-
 export interface GitHubOptions
   extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal' | 'deferTierUp'>,
     Pick<RunInfo, 'repository' | 'apiUrl' | 'graphqlUrl'> {
   readonly token: string;
 }
 
+/** Milliseconds that one call may take, and all calls once the run is cancelled. */
+const CALL_MS = 10_000;
+const AFTER_CANCEL_MS = 4000;
 const PAGE_SIZE = 100;
 /** GitHub takes no more than 2,500 comments on an issue or pull request. */
 const MOST_PAGES = 100;
+/** Comments whose bodies are read at once: each has up to 64 KiB. */
+const BODIES_AT_ONCE = 50;
+const NEWEST = 30;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
-/** The newest first; `diff` is the whole body at that time. */
-const VERSIONS = '... on IssueComment { userContentEdits(first: 100) { nodes { diff } } }';
-/** Lists come without versions: those of comments by others can be of any size. */
-const commentsQuery = (versions: string): string => `query (
-  $owner: String!, $name: String!, $number: Int!, $before: String, $ids: [ID!]!
-) {
+const comments = (page: string, fields: string): string => `
   repository(owner: $owner, name: $name) {
     issueOrPullRequest(number: $number) {
-      ... on Issue { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
-      ... on PullRequest { comments(last: ${PAGE_SIZE}, before: $before) { ...page } }
+      ... on Issue { comments(${page}) { ${fields} } }
+      ... on PullRequest { comments(${page}) { ${fields} } }
     }
-  }
-  nodes(ids: $ids) { ...comment ${versions} }
-}
-fragment page on IssueCommentConnection {
-  nodes { ...comment }
-  pageInfo { hasPreviousPage startCursor }
-}
-fragment comment on IssueComment { id body url viewerDidAuthor updatedAt }`;
+  }`;
+/** Without bodies: those of others can be of any size. */
+const OWN_IDS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
+  ${comments(
+    `last: ${PAGE_SIZE}, before: $before`,
+    'nodes { id viewerDidAuthor } pageInfo { hasPreviousPage startCursor }',
+  )}
+}`;
+const BODIES = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { id body url } } }`;
+const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!) {
+  ${comments(`last: ${NEWEST}`, 'nodes { id body url isMinimized viewerDidAuthor }')}
+}`;
+const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
+  addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
+}`;
 
-const time = z.pipe(z.iso.datetime({ offset: true }), z.transform(Date.parse));
-const graphqlComment = z.object({
-  id: z.string(),
-  body: z.string(),
-  url: z.string(),
-  viewerDidAuthor: z.boolean(),
-  updatedAt: time,
-  userContentEdits: z.nullish(
-    z.object({ nodes: z.array(z.nullable(z.object({ diff: z.nullable(z.string()) }))) }),
-  ),
-});
-const noComment = z.pipe(
-  z.strictObject({}),
-  z.transform(() => null),
-);
-const commentsAnswer = z.object({
-  data: z.object({
-    repository: z.object({
-      issueOrPullRequest: z.object({
-        comments: z.object({
-          nodes: z.array(graphqlComment),
-          pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.nullable(z.string()) }),
-        }),
-      }),
+const connection = <T extends z.core.SomeType>(fields: T) =>
+  z.object({
+    data: z.object({
+      repository: z.object({ issueOrPullRequest: z.object({ comments: fields }) }),
     }),
-    /** Null for a deleted comment, and an object without fields for anything but a comment. */
-    nodes: z.array(z.nullable(z.union([graphqlComment, noComment]))),
+  });
+const idsAnswer = connection(
+  z.object({
+    nodes: z.array(z.object({ id: z.string(), viewerDidAuthor: z.boolean() })),
+    pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.nullable(z.string()) }),
   }),
-});
-type CommentsData = z.infer<typeof commentsAnswer>['data'];
-const restComment = z.object({
-  id: z.number(),
-  node_id: z.string(),
-  body: z.catch(z.string(), ''),
-  html_url: z.url(),
-  updated_at: time,
-});
+);
+const comment = z.object({ id: z.string(), body: z.string(), url: z.url() });
+const bodiesAnswer = z.object({ data: z.object({ nodes: z.array(z.nullable(comment)) }) });
+const newestAnswer = connection(
+  z.object({
+    nodes: z.array(z.extend(comment, { isMinimized: z.boolean(), viewerDidAuthor: z.boolean() })),
+  }),
+);
+const restComment = z.object({ id: z.number(), html_url: z.url() });
 const reactionAnswer = z.object({ id: z.number() });
+const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
+const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
+const commitsAnswer = z.array(z.object({ sha }));
 const flag = z.catch(z.boolean(), false);
 const collaboratorAnswer = z.object({
   permission: z.string(),
@@ -135,15 +113,15 @@ const collaboratorAnswer = z.object({
   ),
 });
 
-const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
-  addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
-}`;
 const REACTION_ROUTES = {
   comment: '/repos/{owner}/{repo}/issues/comments/{id}/reactions',
   'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
 } as const;
 
-export function connectOnce(options: GitHubOptions): () => Promise<GitHub> {
+/** A way to GitHub that connects when it is first used. */
+export type Connect = () => Promise<GitHub>;
+
+export function connectOnce(options: GitHubOptions): Connect {
   let connected: Promise<GitHub> | undefined;
   return () => {
     connected ??= connect(options);
@@ -174,76 +152,99 @@ async function connect(options: GitHubOptions): Promise<GitHub> {
   }
 }
 
-/** What can be asked of GitHub. Each call rejects with a `GitHubError`. */
+/** What can be asked of GitHub. Each call rejects with a `GitHubError`. Only reads are repeated, once. */
 export type GitHub = Pick<Client, keyof Client>;
 
 class Client {
   readonly #octokit: Octokit;
   readonly #options: GitHubOptions;
-  readonly #limits: CallLimits;
-  /** A part of the query of comments; empty on a host that does not keep earlier bodies. */
-  #versions = VERSIONS;
+  /** Aborted when the time after a cancellation is over. */
+  readonly #over = new AbortController();
 
   constructor(octokit: Octokit, options: GitHubOptions) {
     this.#octokit = octokit;
     this.#options = options;
-    this.#limits = new CallLimits(options);
+    const { clock, signal } = options;
+    const endSoon = (): void => {
+      const end = (): void => this.#over.abort();
+      clock.sleep(AFTER_CANCEL_MS, this.#over.signal).then(end, () => {});
+    };
+    if (signal.aborted) endSoon();
+    else signal.addEventListener('abort', endSoon, { once: true });
   }
 
-  /** Our comments there, the oldest first. One request per page, and one for versions that are not known yet. */
-  async readComments(number: number, query: CommentsQuery): Promise<readonly OwnComment[]> {
-    const found = new Map<number, OwnComment>();
+  /** All comments there by the identity of the token, the oldest first. */
+  async ownComments(number: number): Promise<readonly OwnComment[]> {
+    const ids: string[] = [];
     let before: string | null = null;
-    let pages = 0;
-    do {
-      if (++pages > MOST_PAGES) throw new GitHubError(0, 'GitHub lists comments without end');
-      // The first page includes the known comments.
-      const ids: readonly string[] = before === null ? query.nodeIds : [];
-      const data: CommentsData = await this.#readPage({ number, before, ids }, query.withVersions);
-      const { nodes, pageInfo } = data.repository.issueOrPullRequest.comments;
-      const unknown = nodes
-        .filter(({ id, viewerDidAuthor }) => viewerDidAuthor && !query.nodeIds.includes(id))
-        .map(({ id }) => id);
-      const withVersions = query.withVersions
-        ? await this.#readVersions({ number, before }, unknown)
-        : [];
-      for (const node of [...data.nodes, ...withVersions, ...nodes]) {
-        const comment = node && this.#toOwn(node);
-        if (comment === null || found.has(comment.id)) continue;
-        // Someone may have replaced its whole text.
-        if (comment.versions.some(query.isOurs)) found.set(comment.id, comment);
-      }
-      before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
-    } while (before !== null && (query.allPages || found.size === 0));
-    return [...found.values()].sort((one, other) => one.id - other.id);
+    for (let pages = 0; ; pages++) {
+      if (pages === MOST_PAGES) throw new GitHubError(0, 'GitHub lists comments without end');
+      const variables: object = { ...this.#repository, number, before };
+      const answer = await this.#query(OWN_IDS, variables, idsAnswer);
+      const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
+      ids.unshift(...nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id));
+      if (!pageInfo.hasPreviousPage) break;
+      before = pageInfo.startCursor;
+    }
+    const found: OwnComment[] = [];
+    for (let from = 0; from < ids.length; from += BODIES_AT_ONCE) {
+      const some = { ids: ids.slice(from, from + BODIES_AT_ONCE) };
+      const { data } = await this.#query(BODIES, some, bodiesAnswer);
+      // A comment that was deleted in the meantime is null.
+      found.push(...data.nodes.flatMap((node) => (node === null ? [] : this.#toOwn(node))));
+    }
+    return found;
   }
 
-  async createComment(number: number, body: string): Promise<OwnComment> {
+  /** Of the newest comments there, those by the identity of the token, with whether they are hidden. */
+  async newestOwnComments(
+    number: number,
+  ): Promise<readonly (OwnComment & { isHidden: boolean })[]> {
+    const answer = await this.#query(
+      NEWEST_COMMENTS,
+      { ...this.#repository, number },
+      newestAnswer,
+    );
+    return answer.data.repository.issueOrPullRequest.comments.nodes
+      .filter(({ viewerDidAuthor }) => viewerDidAuthor)
+      .map((node) => ({ ...this.#toOwn(node), isHidden: node.isMinimized }));
+  }
+
+  async hide(nodeIds: readonly string[]): Promise<void> {
+    const names = nodeIds.map((_, index) => `$id${index}: ID!`).join(', ');
+    const calls = nodeIds.map(
+      (_, index) =>
+        `c${index}: minimizeComment(input: { subjectId: $id${index}, classifier: OUTDATED }) ` +
+        '{ clientMutationId }',
+    );
+    const variables = Object.fromEntries(nodeIds.map((id, index) => [`id${index}`, id]));
+    await this.#graphql(`mutation (${names}) { ${calls.join('\n')} }`, variables);
+  }
+
+  async createComment(number: number, body: string): Promise<{ id: number; url: string }> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
-    return this.#ownComment(await this.#request(route, { number, body }));
+    const { id, html_url } = parse(await this.#request(route, { number, body }), restComment);
+    return { id, url: this.#options.redact(html_url) };
   }
 
-  /** Null if the comment no longer exists. */
-  async updateComment(id: number, body: string): Promise<OwnComment | null> {
-    const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
-    const answer = await orNull(this.#request(route, { id, body }));
-    return answer === null ? null : this.#ownComment(answer);
+  async updateComment(id: number, body: string): Promise<void> {
+    await this.#request('PATCH /repos/{owner}/{repo}/issues/comments/{id}', { id, body });
   }
 
-  async deleteComment(id: number): Promise<void> {
-    await this.#request('DELETE /repos/{owner}/{repo}/issues/comments/{id}', { id });
-  }
-
-  /** Null for a review: GitHub does not return whether its reaction is new. */
-  async react(to: Reactable, content: ReactionContent): Promise<Reaction | null> {
+  /**
+   * The ID of the reaction, and whether this call added it: GitHub responds with 201 to the first reaction of
+   * a kind by one identity, and with 200 to later ones. Null for a review, of which it does not tell that.
+   */
+  async react(
+    to: Reactable,
+    content: ReactionContent,
+  ): Promise<{ readonly id: number; readonly isNew: boolean } | null> {
     if (to.kind === 'review') {
       // Only GraphQL has reactions to a review.
-      const variables = { id: to.nodeId, content: content.toUpperCase() };
-      await this.#request(this.#graphql, { query: ADD_REACTION, variables });
+      await this.#graphql(ADD_REACTION, { id: to.nodeId, content: content.toUpperCase() });
       return null;
     }
-    const route = `POST ${REACTION_ROUTES[to.kind]}`;
-    const answer = await this.#request(route, { id: to.id, content });
+    const answer = await this.#request(`POST ${REACTION_ROUTES[to.kind]}`, { id: to.id, content });
     return { id: parse(answer, reactionAnswer).id, isNew: answer.status === 201 };
   }
 
@@ -256,78 +257,80 @@ class Client {
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
   async collaborator(login: string): Promise<Collaborator | null> {
     const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
-    const answer = await orNull(this.#read(route, { login }, collaboratorAnswer));
-    return answer === null ? null : toCollaborator(answer);
-  }
-
-  get #graphql(): string {
-    return `POST ${this.#options.graphqlUrl}`;
-  }
-
-  async #readVersions(variables: object, ids: readonly string[]): Promise<CommentsData['nodes']> {
-    if (ids.length === 0 || this.#versions === '') return [];
-    return (await this.#readPage({ ...variables, ids }, true)).nodes;
-  }
-
-  async #readPage(variables: object, withVersions: boolean): Promise<CommentsData> {
-    const [owner, name] = this.#options.repository.split('/');
-    const versions = withVersions ? this.#versions : '';
-    const question = { query: commentsQuery(versions), variables: { owner, name, ...variables } };
     try {
-      return (await this.#read(this.#graphql, question, commentsAnswer)).data;
+      return toCollaborator(await this.#read(route, { login }, collaboratorAnswer));
     } catch (error) {
-      const isOfGraphQL = error instanceof GraphQLError;
-      if (versions !== '' && isOfGraphQL && error.message.includes('userContentEdits')) {
-        this.#versions = '';
-        return this.#readPage(variables, false);
-      }
-      // Only a host without GraphQL responds like this.
-      const hasNoGraphQL = error instanceof GitHubError && !isOfGraphQL && error.status === 404;
-      if (!hasNoGraphQL) throw error;
-      const why = 'this host has no GraphQL API, which the comment needs; set comment: false';
-      throw new GitHubError(0, why, error);
+      if (error instanceof GitHubError && error.status === 404) return null;
+      throw error;
     }
   }
 
-  /** Null for a comment by others. */
-  #toOwn(comment: z.infer<typeof graphqlComment>): OwnComment | null {
-    const { id: nodeId, body, url, viewerDidAuthor, updatedAt, userContentEdits } = comment;
-    // `databaseId` is a 32-bit field, but the IDs of comments are larger.
-    const id = Number(/#issuecomment-(\d+)$/.exec(url)?.[1]);
-    if (!viewerDidAuthor || !(id > 0)) return null;
-    const edits = userContentEdits?.nodes.flatMap((edit) => edit?.diff ?? []) ?? [];
-    const versions = [...edits.reverse().filter((version) => version !== body), body];
-    return { id, nodeId, body, url: this.#options.redact(url), updatedAt, versions };
+  /** The newest commit of a pull request, and how many commits it has. */
+  async pullRequest(number: number): Promise<{ readonly head: string; readonly commits: number }> {
+    const route = 'GET /repos/{owner}/{repo}/pulls/{number}';
+    const { head, commits } = await this.#read(route, { number }, pullAnswer);
+    return { head: head.sha, commits };
   }
 
-  #ownComment(answer: GitHubAnswer): OwnComment {
-    const { id, node_id, body, html_url, updated_at } = parse(answer, restComment);
-    const url = this.#options.redact(html_url);
-    return { id, nodeId: node_id, body, url, updatedAt: updated_at, versions: [body] };
+  /** The commits of a pull request on a page of 100, the oldest first. */
+  async commits(number: number, page: number): Promise<readonly string[]> {
+    const route = `GET /repos/{owner}/{repo}/pulls/{number}/commits?per_page=${PAGE_SIZE}&page={page}`;
+    const commits = await this.#read(route, { number, page }, commitsAnswer);
+    return commits.map((commit) => commit.sha);
   }
 
-  /** Repeats a failed read once. The retry plugin of Octokit would repeat writes as well. */
-  async #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
-    const read = async (): Promise<T> => parse(await this.#request(route, parameters), schema);
-    try {
-      return await read();
-    } catch (error) {
-      if (!isUnclear(error)) throw error;
-      return read();
-    }
+  get #repository(): { owner: string; name: string } {
+    const [owner = '', name = ''] = this.#options.repository.split('/');
+    return { owner, name };
   }
 
-  #request(route: string, parameters: object): Promise<GitHubAnswer> {
-    const [owner, repo] = this.#options.repository.split('/');
+  #toOwn({ id, body, url }: z.infer<typeof comment>): OwnComment {
+    return { nodeId: id, body, url: this.#options.redact(url) };
+  }
+
+  async #graphql(query: string, variables: object): Promise<GitHubAnswer> {
+    const answer = await this.#request(`POST ${this.#options.graphqlUrl}`, { query, variables });
+    refuseErrors(answer, this.#options.redact);
+    return answer;
+  }
+
+  #query<T>(query: string, variables: object, schema: z.ZodMiniType<T>): Promise<T> {
+    return twice(async () => parse(await this.#graphql(query, variables), schema));
+  }
+
+  #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
+    return twice(async () => parse(await this.#request(route, parameters), schema));
+  }
+
+  async #request(route: string, parameters: object): Promise<GitHubAnswer> {
+    const { clock, redact } = this.#options;
+    const { owner, name: repo } = this.#repository;
     // A parameter that is not in the route would become part of the query or the body.
     const repository = route.includes('{owner}') ? { owner, repo } : {};
-    return this.#limits.withRateLimitRetry(async (signal) => {
-      const headers = API_VERSION;
-      const more = { ...repository, ...parameters, headers, request: { signal } };
-      const answer: GitHubAnswer = await this.#octokit.request(route, more);
-      if (route === this.#graphql) refuseErrors(answer, this.#options.redact);
-      return answer;
+    const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
+    const options = { ...repository, ...parameters, headers: API_VERSION, request: { signal } };
+    // A request that is not connected yet ignores the signal.
+    const late = new Promise<never>((_, reject) => {
+      const end = (): void => reject(new GitHubError(0, 'GitHub did not answer in time'));
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end, { once: true });
     });
+    try {
+      return await Promise.race([this.#octokit.request(route, options), late]);
+    } catch (error) {
+      if (signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time', error);
+      throw toGitHubError(error, redact);
+    }
+  }
+}
+
+/** Octokit's retry plugin would repeat writes as well. */
+async function twice<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isUnclear(error)) throw error;
+    return read();
   }
 }
 
@@ -338,16 +341,6 @@ function parse<T>({ data }: GitHubAnswer, schema: z.ZodMiniType<T>): T {
     0,
     'GitHub returned an unexpected response; it may be from a proxy or captive portal',
   );
-}
-
-/** Resolves to null if GitHub returns 404. */
-async function orNull<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof GitHubError && error.status === 404) return null;
-    throw error;
-  }
 }
 
 const ROLES: readonly string[] = ['none', 'read', ...PERMISSIONS];

@@ -1,6 +1,6 @@
 import type { Inputs } from '../inputs.ts';
 import { ok, problem, type Result } from '../result.ts';
-import { hasVisibleText, oneLine, withoutInvisible } from '../sanitize.ts';
+import { hasVisibleText, oneLine, quote, withoutInvisible } from '../text.ts';
 import { type CodeContext, type CommentTrigger, isAllowedBot, isPerson } from './event.ts';
 
 /** GitHub's own limit for a comment, in characters. */
@@ -17,11 +17,9 @@ export function readRequest(
   { command, allowedBots }: Pick<Inputs, 'command' | 'allowedBots'>,
 ): Result<string> {
   if (comment === null) {
-    return command === null
-      ? ok('')
-      : problem(
-          `This step acts only on comments on issues and pull requests that begin with ${command}.`,
-        );
+    if (command === null) return ok('');
+    const word = quote(command);
+    return problem(`This step acts only on comments and reviews that begin with the word ${word}.`);
   }
   const refusal = whyNotAsked(comment, command, allowedBots);
   if (refusal !== undefined) return problem(refusal);
@@ -42,7 +40,7 @@ function whyNotAsked(
     return `The comment has more than ${LONGEST_COMMENT} characters.`;
   }
   if (command !== null && !startsWithCommand(body, command)) {
-    return `The comment does not begin with ${command}.`;
+    return `The comment does not begin with the word ${quote(command)}.`;
   }
   if (!isByPerson(comment) && !isByAllowedBot(comment, allowedBots)) {
     return 'The comment is by a bot or an app; only people and bots in allowed-bots may ask.';
@@ -81,28 +79,17 @@ export function cleanText(text: string): string {
 }
 
 /**
- * Removes HTML comments, including those that only exist once others are removed. A comment that is
- * not closed hides the rest of the text. This takes one pass, so the time is linear.
+ * Removes HTML comments. What begins with one that is not closed is hidden as well, and so is one that only
+ * appears once others are removed.
  */
 function withoutHtmlComments(text: string): string {
-  const kept: string[] = [];
-  for (let at = 0; at < text.length; at++) {
-    kept.push(text.charAt(at));
-    if (text.charAt(at) !== '-' || kept.slice(-4).join('') !== '<!--') continue;
-    kept.length -= 4;
-    // `<!-->` and `<!--->` are complete comments (HTML, 13.2.5.43).
-    const rest = /^-?>/.exec(text.slice(at + 1, at + 3));
-    if (rest !== null) {
-      at += rest[0].length;
-      continue;
-    }
-    const end = /--!?>/g;
-    end.lastIndex = at + 1;
-    const close = end.exec(text);
-    if (close === null) break;
-    at = end.lastIndex - 1;
-  }
-  return kept.join('');
+  // Up to here each comment is closed, so the search takes linear time.
+  const closed = Math.max(text.lastIndexOf('-->'), text.lastIndexOf('--!>')) + 4;
+  // `<!-->` and `<!--->` are complete comments (HTML, 13.2.5.43).
+  const comments = /<!--(?:-?>|[\s\S]*?--!?>)/g;
+  const rest = text.slice(0, closed).replace(comments, '') + text.slice(closed);
+  const opening = rest.indexOf('<!--');
+  return opening === -1 ? rest : rest.slice(0, opening);
 }
 
 export function composePrompt(prompt: string, text: string, context: CodeContext | null): string {

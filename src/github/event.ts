@@ -1,17 +1,16 @@
 import * as z from 'zod/mini';
 
+/** What triggered the run. */
 export interface Trigger {
   readonly event: string;
-  /** What happened, such as `opened`; empty if the payload does not say so. */
-  readonly action: string;
   /** The number of the pull request or issue of the event, if there is one. */
   readonly conversation: number | null;
   /** Who triggered the event; null if the payload does not say so in a valid form. */
   readonly sender: Account | null;
-  /** On `pull_request` and `workflow_run`: whether the head branch is certainly in this repository. */
+  /** On pull requests: whether the head branch is certainly in this repository. */
   readonly isHeadHere: boolean;
-  /** On `workflow_run`: the event that triggered the first workflow; otherwise empty. */
-  readonly causedBy: string;
+  /** Whether it is a push to, or the creation of, a branch other than the default one. */
+  readonly isOtherBranch: boolean;
   /** On the three comment events: the comment or review. */
   readonly comment: CommentTrigger | null;
   /** Why the payload cannot be used, a phrase; null if it can. */
@@ -25,6 +24,7 @@ export interface Reactable {
 }
 
 export interface CommentTrigger extends Reactable {
+  /** What happened, such as `created`. */
   readonly action: string;
   /** The number of the pull request or issue that it belongs to. */
   readonly conversation: number;
@@ -58,6 +58,16 @@ const COMMENT_EVENTS: Readonly<Record<string, CommentTrigger['kind']>> = {
   pull_request_review_comment: 'review-comment',
 };
 
+/** Whether the event is a comment or review, whose text may contain a command. */
+export function isCommentEvent(event: string): boolean {
+  return Object.hasOwn(COMMENT_EVENTS, event);
+}
+
+/** Whether the event is that of a pull request, for which the agent's own bot may be responsible. */
+export function isPullRequestEvent(event: string): boolean {
+  return event === 'pull_request' || event === 'pull_request_target';
+}
+
 /**
  * Events on which people send follow-ups to jobs that have pull requests of their own. Others without a pull
  * request or issue, such as `release`, get no comment, so that their runs make no further request.
@@ -70,7 +80,7 @@ const EVENTS_ABOUT_JOBS: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether the comment belongs on the pull request of the job, because the event has none. */
-export function takesConversationFromJob({ event, conversation }: Trigger): boolean {
+export function isAboutJobs({ event, conversation }: Trigger): boolean {
   return conversation === null && EVENTS_ABOUT_JOBS.has(event);
 }
 
@@ -82,12 +92,19 @@ export function isPerson({ login, type }: Account): boolean {
 }
 
 export function isBot({ login, type }: Account): boolean {
-  return type === 'Bot' && login.endsWith(BOT_SUFFIX);
+  return type === 'Bot' || login.endsWith(BOT_SUFFIX);
 }
 
 /** Whether the workflow names this bot. GitHub's API has no permissions of bots. */
 export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<string>): boolean {
   return type === 'Bot' && allowedBots.has(login);
+}
+
+/** Whether GitHub withholds all secrets from the run. */
+export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
+  const isByDependabot = sender?.type === 'Bot' && sender.login === 'dependabot[bot]';
+  if (event === 'push') return isByDependabot;
+  return event === 'pull_request' && (!isHeadHere || isByDependabot);
 }
 
 /** An invalid value counts as absent. */
@@ -97,14 +114,6 @@ function lenient<T extends z.core.SomeType>(schema: T) {
 
 const positive = z.int().check(z.positive());
 const text = z.catch(z.string(), '');
-/** Pull requests from forks are not in this list; pull requests of other repositories may be. */
-const pull_requests = z.catch(
-  z.array(z.object({ number: positive, base: z.object({ repo: z.object({ id: positive }) }) })),
-  [],
-);
-/** Null if the repository is a fork that was deleted. */
-const repository = lenient(z.nullable(z.object({ id: positive })));
-
 const account = z.object({ login: z.string(), id: positive, type: z.string() });
 const comment = lenient(
   z.object({
@@ -121,18 +130,21 @@ const comment = lenient(
 
 const payloadSchema = z.object({
   action: text,
+  ref: text,
+  ref_type: text,
   issue: lenient(z.object({ number: positive })),
   pull_request: lenient(
-    z.object({ number: positive, head: lenient(z.object({ repo: repository })) }),
+    z.object({
+      number: positive,
+      /** The repository is null if it is a fork that was deleted. */
+      head: lenient(z.object({ repo: lenient(z.nullable(z.object({ id: positive }))) })),
+    }),
   ),
-  workflow_run: lenient(z.object({ pull_requests, event: text, head_repository: repository })),
-  check_run: lenient(z.object({ pull_requests })),
-  check_suite: lenient(z.object({ pull_requests })),
   merge_group: lenient(z.object({ head_ref: z.string() })),
   comment,
   review: comment,
   sender: lenient(account),
-  repository,
+  repository: lenient(z.object({ id: positive, default_branch: text })),
 });
 type Payload = z.infer<typeof payloadSchema>;
 
@@ -147,52 +159,53 @@ const CONVERSATION: Readonly<Record<string, (payload: Payload) => number | undef
   pull_request_target: ({ pull_request }) => pull_request?.number,
   pull_request_review: ({ pull_request }) => pull_request?.number,
   pull_request_review_comment: ({ pull_request }) => pull_request?.number,
-  workflow_run: (payload) => pullRequestOf(payload, payload.workflow_run),
-  check_run: (payload) => pullRequestOf(payload, payload.check_run),
-  check_suite: (payload) => pullRequestOf(payload, payload.check_suite),
   merge_group: ({ merge_group }) => queuedPullRequest(merge_group?.head_ref),
 };
-
-/** Whether the event is a comment or review, whose text may contain a command. */
-export function isCommentEvent(event: string): boolean {
-  return Object.hasOwn(COMMENT_EVENTS, event);
-}
 
 /** Of an unknown event, only the sender is used; of a broken file, nothing. */
 export function readTrigger(event: string, file: Uint8Array | null): Trigger {
   const broken = (problem: string): Trigger => ({
     event,
-    action: '',
     conversation: null,
     sender: null,
     isHeadHere: false,
-    causedBy: '',
+    isOtherBranch: event === 'push' || event === 'create',
     comment: null,
     problem,
   });
   if (file === null) return broken('the event file cannot be read');
+  let json: unknown;
   try {
-    const { data } = payloadSchema.safeParse(JSON.parse(new TextDecoder().decode(file)));
-    if (data === undefined) return broken('the event file does not contain a JSON object');
-    const conversation = own(CONVERSATION, event)?.(data) ?? null;
-    const comment = readComment(event, data, conversation);
-    if (isCommentEvent(event) && comment === null) {
-      return broken('the event file does not say who wrote the comment, and where');
-    }
-    const { action, sender = null, repository: here } = data;
-    const run = event === 'workflow_run' ? data.workflow_run : null;
-    const head = run === null ? data.pull_request?.head?.repo : run?.head_repository;
-    const isHeadHere = head?.id !== undefined && head.id === here?.id;
-    const causedBy = run?.event ?? '';
-    return { event, action, conversation, sender, isHeadHere, causedBy, comment, problem: null };
+    json = JSON.parse(new TextDecoder().decode(file));
   } catch {
     return broken('the event file is not valid JSON');
   }
+  const { data } = payloadSchema.safeParse(json);
+  if (data === undefined) return broken('the event file does not contain a JSON object');
+  // The event may have the name of something that every object has, such as `toString`.
+  const find = Object.hasOwn(CONVERSATION, event) ? CONVERSATION[event] : undefined;
+  const conversation = find?.(data) ?? null;
+  const comment = readComment(event, data, conversation);
+  if (isCommentEvent(event) && comment === null) {
+    return broken('the event file does not say who wrote the comment, and where');
+  }
+  const head = data.pull_request?.head?.repo?.id;
+  return {
+    event,
+    conversation,
+    sender: data.sender ?? null,
+    isHeadHere: head !== undefined && head === data.repository?.id,
+    isOtherBranch: isOtherBranch(event, data),
+    comment,
+    problem: null,
+  };
 }
 
-/** The event may have the name of something that every object has, such as `toString`. */
-function own<T>(table: Readonly<Record<string, T>>, event: string): T | undefined {
-  return Object.hasOwn(table, event) ? table[event] : undefined;
+/** https://docs.github.com/en/webhooks/webhook-events-and-payloads: `ref` is a full name only on a push. */
+function isOtherBranch(event: string, { ref, ref_type, repository }: Payload): boolean {
+  const branch = repository?.default_branch ?? '';
+  if (event === 'push') return ref.startsWith('refs/heads/') && ref !== `refs/heads/${branch}`;
+  return event === 'create' && ref_type === 'branch' && ref !== branch;
 }
 
 function readComment(
@@ -200,7 +213,7 @@ function readComment(
   payload: Payload,
   conversation: number | null,
 ): CommentTrigger | null {
-  const kind = own(COMMENT_EVENTS, event);
+  const kind = Object.hasOwn(COMMENT_EVENTS, event) ? COMMENT_EVENTS[event] : undefined;
   const { sender } = payload;
   const written = kind === 'review' ? payload.review : payload.comment;
   if (kind === undefined || written === undefined || sender === undefined) return null;
@@ -221,11 +234,6 @@ function readComment(
         ? { path: written.path, line: written.line, diffHunk: written.diff_hunk }
         : null,
   };
-}
-
-/** The first of the pull requests that belongs to this repository. */
-function pullRequestOf({ repository }: Payload, run: Payload['check_run']): number | undefined {
-  return run?.pull_requests.find(({ base }) => base.repo.id === repository?.id)?.number;
 }
 
 /** The branch of a merge group contains the number of its last pull request. */

@@ -1,5 +1,5 @@
-import { createAgent, readBody } from '../network.ts';
 import type { ProxySettings } from '../runner/environment.ts';
+import { createAgent, readBody } from '../runner/network.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError } from './errors.ts';
 
@@ -19,8 +19,8 @@ export interface FetchOptions {
  */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 const MOST_REDIRECTS = 5;
-/** Bytes of a body. A hundred long comments, or one with all its versions, have fewer. */
-const SIZE_LIMIT = 64 * 1024 * 1024;
+/** Bytes of a body. Fifty long comments have fewer. */
+const SIZE_LIMIT = 16 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
 const LOOPBACK = 'localhost,127.0.0.1,::1';
 

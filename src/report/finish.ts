@@ -1,15 +1,17 @@
-import type { RunContext } from '../context.ts';
-import { countLabels, inWords, labelOfState } from '../labels.ts';
-import { ours, type Reason, reasonToText, redactReason } from '../reason.ts';
+import type { Job } from '../job.ts';
+import { isBaseFinal } from '../job.ts';
+import { countKinds, inWords, kindOf, titleOf } from '../labels.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import type { Runtime } from '../runner/runtime.ts';
-import { isFinal, type JobState } from '../turn.ts';
+import { sentences } from '../text.ts';
+import { blocks, icon, link, sentenceToMarkdown } from './markdown.ts';
 import { overallReason, type Report, toOutputs } from './outputs.ts';
-import { failing, worst, worstFirst } from './ranking.ts';
-import { renderSummary } from './summary.ts';
+import { type Ended, worstFirst } from './ranking.ts';
+import { renderStory, type Story } from './render.ts';
+import { renderTimeline } from './timeline.ts';
 
-// All ways in which a run ends, each with its annotation, outputs, job summary and exit code.
+// All ways in which a run ends, each with its annotation, outputs and job summary.
 
 /** Used instead of the code of an error if the runner names no file. */
 const NO_FILE = 'no file is named for it';
@@ -21,145 +23,143 @@ export function skip(
   commentUrl = '',
   level: 'notice' | 'warning' = 'notice',
 ): 0 | 1 {
-  runtime.log[level](reason, 'Message skipped');
-  const ended = { result: 'skipped', reason: runtime.redact(reason) };
-  const report: Report = { states: [], ended, commentUrls: [commentUrl] };
-  const problem = writeOutputs(runtime, report);
-  if (problem === undefined) return 0;
-  runtime.log.error(`${problem} They are: ${mainOutputs(report)}`);
-  return 1;
+  runtime.log[level](reason, titleOf('skipped'));
+  const early = { result: 'skipped', reason: runtime.redact(reason) };
+  return saveOutputs(runtime, { ended: [], early, commentUrls: urlsOf(commentUrl) }) ? 0 : 1;
 }
 
 /** The run was cancelled before it acted on a job. */
 export function cancelled(runtime: Runtime): 1 {
   const reason = 'The run was cancelled before anything was sent.';
-  runtime.log.error(reason, 'Run cancelled');
-  writeOutputs(runtime, { states: [], ended: { result: 'cancelled', reason }, commentUrls: [] });
+  runtime.log.error(reason, titleOf('cancelled'));
+  saveOutputs(runtime, { ended: [], early: { result: 'cancelled', reason }, commentUrls: [] });
   return 1;
 }
 
 /** The run failed before it acted on a job. */
-export function fail(runtime: Runtime, why: Reason, commentUrl = ''): 1 {
-  const problem = redactReason(why, runtime.redact);
-  const commentUrls = [commentUrl].filter((url) => url !== '');
-  const reason = `Nothing was sent. ${reasonToText(problem)}`;
+export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
+  const reason = runtime.redact(`Nothing was sent. ${problem}`);
   runtime.log.error(reason, 'Nothing was sent');
-  const ended = { result: 'error', reason };
-  const report: Report = { states: [], ended, problem, commentUrls };
-  writeOutputs(runtime, report);
-  writeSummary(runtime, report);
+  saveOutputs(runtime, {
+    ended: [],
+    early: { result: 'error', reason },
+    commentUrls: urlsOf(commentUrl),
+  });
+  const text = sentenceToMarkdown(runtime.redact(problem));
+  writeSummary(runtime, blocks([`## ${icon('⚠️')} Nothing was sent`, text]));
   return 1;
 }
 
-/**
- * Reports the results. The outputs come first, because a second signal may end the process at once, and then
- * the comments: messages of other runs, which they show, may still change a result.
- */
-export async function conclude(context: RunContext): Promise<0 | 1> {
-  const { runtime, inputs, states, updates } = context;
-  const { log, signal } = runtime;
-  log.endGroup();
-  let problem = writeOutputs(runtime, { states: [...states.values()], commentUrls: [] });
-  const { urls, unwritten, reviewed } = await updates.flush();
-  for (const state of reviewed) states.set(state.jobId, state);
-  const report: Report = {
-    states: [...states.values()],
-    commentUrls: urls,
-    unwrittenComment: unwritten,
-  };
-  const failed = failing(report.states, inputs.failOn);
-  annotate(log, report.states, failed);
-  if (urls.length > 0 || reviewed.length > 0) problem = writeOutputs(runtime, report);
-  writeSummary(runtime, report);
-  if (problem !== undefined) {
-    const say = failed.length > 0 ? log.info : log.error;
-    say(`${problem} They are: ${mainOutputs(report)}`);
-  }
-  return failed.length > 0 || problem !== undefined || signal.aborted ? 1 : 0;
+function urlsOf(commentUrl: string): readonly string[] {
+  return commentUrl === '' ? [] : [commentUrl];
 }
 
 /** A bug in this action. What is known of the jobs is reported. */
-export function crash(runtime: Runtime, known: readonly JobState[], error: unknown): 1 {
+export function crash(runtime: Runtime, ended: readonly Ended[], error: unknown): 1 {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const reason =
     'An unexpected error ended the run; please report it. The output delivery says whether the ' +
     `message was sent. ${runtime.redact(what).slice(0, 500)}`;
-  const states = known.map((state) => ({
-    ...state,
-    turn: { ...state.turn, result: 'error' as const, reason: ours(reason) },
-  }));
-  runtime.log.endGroup();
   runtime.log.error(reason, 'Unexpected error');
   if (error instanceof Error) runtime.log.debug(error.stack ?? '');
-  writeOutputs(runtime, { states, ended: { result: 'error', reason }, commentUrls: [] });
+  const failed = ended.map(({ job, end }) => ({
+    job,
+    end: { ...end, result: 'error' as const, reason },
+  }));
+  saveOutputs(runtime, { ended: failed, early: { result: 'error', reason }, commentUrls: [] });
   return 1;
 }
 
-/** Returns a sentence if the outputs cannot be written. */
-export function writeOutputs(runtime: Runtime, report: Report): string | undefined {
+/** Appends the outputs. If that fails, the log has the most important ones. */
+export function saveOutputs(
+  runtime: Runtime,
+  report: Report,
+  level: 'error' | 'info' = 'error',
+): boolean {
+  const outputs = toOutputs(report);
   try {
-    runtime.writeOutputs(toOutputs(report));
-    return undefined;
+    runtime.writeOutputs(outputs);
+    return true;
   } catch (error) {
-    return `The outputs cannot be written (${codeOf(error, NO_FILE)}), so later steps do not see them.`;
+    const { result, delivery, status } = outputs;
+    runtime.log[level](
+      `The outputs cannot be written (${codeOf(error, NO_FILE)}), so later steps do not see them. They are: ` +
+        `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`,
+    );
+    return false;
   }
-}
-
-/** For the log, if the outputs cannot be written. */
-function mainOutputs(report: Report): string {
-  const { result, delivery, status } = toOutputs(report);
-  return `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`;
 }
 
 /** One annotation at most: an error about a job that fails the step, else a warning or a notice. */
-function annotate(log: Log, states: readonly JobState[], failed: readonly JobState[]): void {
-  const main = worst(failed) ?? worst(states);
+export function annotate(log: Log, ended: readonly Ended[], failed: readonly Ended[]): void {
+  const [main] = worstFirst(failed.length > 0 ? failed : ended);
   if (main === undefined) return;
-  const { result } = main.turn;
-  const { title } = labelOfState(main);
-  const reason = overallReason(main, states);
-  // The annotation has the reason of a single job.
-  if (states.length === 1) log.info(lineOf(main, ''));
-  else listStates(log, states);
+  const { job, end } = main;
+  const title = titleOf(kindOf(job));
+  const [only, ...others] = ended;
+  if (others.length === 0 && only !== undefined) log.info(lineOf(only, ''));
+  else listJobs(log, ended);
+  const about = others.length === 0 ? `Job ${job.id}: ` : '';
+  const text = about + overallReason(main, ended);
   // Only fail-on makes a failure of a result that needs no reason.
-  const failure = reason || `Job ${main.jobId} is ${result}, which fails the step (fail-on).`;
+  const failure =
+    end.reason === '' ? `Job ${job.id} is ${end.result}, which fails the step (fail-on).` : text;
   if (failed.length > 0) log.error(failure, title);
-  else if (reason === '') return;
-  else if (result === 'skipped') log.notice(reason, title);
-  // It is unconfirmed because the agent was already working, and nothing is wrong.
-  else if (result === 'completed' && wasWorking(main)) log.info(reason);
-  else log.warning(reason, title);
+  else if (end.reason === '') return;
+  else if (end.result === 'skipped') log.notice(text, title);
+  // It is unconfirmed because the agent was already at work, and nothing is wrong.
+  else if (end.result === 'completed' && job.base !== null && !isBaseFinal(job.base))
+    log.info(text);
+  else log.warning(text, title);
 }
 
-/** The most lines in the closing list; if there are many jobs, a tenth of them. */
+/** The most lines in the closing list. */
 const LISTED = 20;
 
 /** The jobs with a reason, the worst first. The end of each job is in the log already. */
-function listStates(log: Log, states: readonly JobState[]): void {
-  const explained = worstFirst(states).filter(({ turn }) => turn.reason.length > 0);
-  const most = Math.max(LISTED, Math.ceil(states.length / 10));
-  if (explained.length > 0) log.group('Reasons');
-  for (const state of explained.slice(0, most)) {
-    log.info(lineOf(state, reasonToText(state.turn.reason)));
-  }
-  const left = explained.length - most;
+function listJobs(log: Log, ended: readonly Ended[]): void {
+  const explained = worstFirst(ended).filter(({ end }) => end.reason !== '');
+  for (const one of explained.slice(0, LISTED)) log.info(lineOf(one, one.end.reason));
+  const left = explained.length - LISTED;
   if (left > 0) log.info(`The job summary has ${left} more.`);
-  log.endGroup();
-  log.info(`${states.length} jobs: ${countLabels(states.map(labelOfState))}.`);
+  log.info(`${ended.length} jobs: ${countKinds(ended.map(({ job }) => kindOf(job)))}.`);
 }
 
-function lineOf(state: JobState, reason: string): string {
-  const ended = `Job ${state.jobId}: ${inWords(labelOfState(state))}.`;
-  return [ended, reason, state.record?.prLink ?? ''].filter((text) => text !== '').join(' ');
+function lineOf({ job }: Ended, reason: string): string {
+  return sentences(`Job ${job.id}: ${inWords(job)}.`, reason, job.record?.prLink ?? '');
 }
 
-function wasWorking({ turn: { base, evidence } }: JobState): boolean {
-  return base !== null && !isFinal(base.status) && !evidence;
+/** If more jobs need no attention, they are folded. */
+const MOST_OPEN = 20;
+/** Characters, each of up to three bytes: the runner drops a summary of more than 1,048,576 bytes as a whole. */
+const SUMMARY_LIMIT = 300_000;
+
+export function summarize(
+  runtime: Runtime,
+  story: Story,
+  jobs: readonly Job[],
+  commentUrls: readonly string[],
+): void {
+  const place = {
+    heading: '##',
+    conversation: null,
+    mostOpen: MOST_OPEN,
+    limit: SUMMARY_LIMIT,
+  } as const;
+  const urls = commentUrls.map((url) => link(`#${new URL(url).pathname.split('/').at(-1)}`, url));
+  writeSummary(
+    runtime,
+    blocks([
+      renderStory(story, jobs, place),
+      renderTimeline(jobs),
+      urls.length === 0 ? '' : `${urls.length === 1 ? 'Comment' : 'Comments'}: ${urls.join(', ')}`,
+    ]),
+  );
 }
 
-function writeSummary(runtime: Runtime, report: Report): void {
+function writeSummary(runtime: Runtime, markdown: string): void {
   try {
-    runtime.writeSummary(renderSummary(report));
+    runtime.writeSummary(`${markdown}\n`);
   } catch (error) {
     runtime.log.warning(`The job summary cannot be written (${codeOf(error, NO_FILE)}).`);
   }

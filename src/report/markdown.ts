@@ -1,9 +1,11 @@
-import { readPullRequest } from '../pull-request-link.ts';
-import { isOurs, QUOTE_LIMIT, type Reason } from '../reason.ts';
-import { cut, oneLine, withoutInvisible } from '../sanitize.ts';
+import { readPullRequest } from '../link.ts';
+import { cut, oneLine, partsOf, withoutInvisible } from '../text.ts';
 
 // Building blocks for Markdown. Text by others is only in code spans and fences, where
 // GitHub neither renders links, images and HTML nor notifies people who are mentioned.
+
+/** The most characters that are shown of a part of a sentence. */
+const PART_LIMIT = 300;
 
 /** A code span of at most `limit` characters; safe in a table cell as well. */
 export function code(text: string, limit = 200): string {
@@ -23,27 +25,22 @@ export function fence(text: string, limit = 1000): string {
 }
 
 const MOST_LINES = 12;
+const MOST_CHARACTERS = 1000;
 
-/** A fence for several lines, and for one line a code span, which wraps. */
-export function quotation(text: string, limit = 1000): string {
+/** A quotation: a fence for several lines, and for one line a code span, which wraps. */
+export function quotation(text: string): string {
   const lines = text.trim().split(/\r\n|[\n\r]/);
-  if (lines.length === 1) return code(text, limit);
-  const block = fence(lines.slice(0, MOST_LINES).join('\n'), limit);
-  if (lines.length <= MOST_LINES) return block;
-  return `${block}\n\n${small(`Only the first ${MOST_LINES} lines are shown.`)}`;
+  const shown = lines.slice(0, MOST_LINES).join('\n');
+  const quoted = lines.length === 1 ? code(shown, MOST_CHARACTERS) : fence(shown, MOST_CHARACTERS);
+  const more = lines.length > MOST_LINES ? `\n${small(`The first ${MOST_LINES} lines.`)}` : '';
+  return `${quoted}${more}`.replace(/^/gm, '> ');
 }
 
-/** All that GitHub would not show as plain text. Our words may come from a comment that people have edited. */
-const MARKUP = /[<>[\]@#*~|\\&`]|(?<!\w)_|_(?!\w)|:\/\/|www\.|\bgh-\d|\b[\da-f]{7,40}\b|\p{C}/iu;
-
 /** A sentence in normal type, in which only text by others is code. */
-export function reasonToMarkdown(reason: Reason): string {
-  return reason
-    .map((part, index) => (isOurs(index) && !MARKUP.test(part) ? part : code(part, QUOTE_LIMIT)))
-    .reduce(
-      (text, part) => `${text}${text.endsWith('`') && part.startsWith('`') ? ' ' : ''}${part}`,
-      '',
-    );
+export function sentenceToMarkdown(sentence: string): string {
+  return partsOf(sentence)
+    .map((part, index) => (index % 2 === 0 ? part : code(part, PART_LIMIT)))
+    .join('');
 }
 
 /** A link with our own label to a URL that was checked before. */
@@ -55,9 +52,7 @@ export function link(label: string, url: string): string {
 
 /** A link with the number of a pull request, and its repository unless that is clear. */
 export function pullRequestLink(url: string, isRepositoryClear = false): string {
-  const found = readPullRequest(url);
-  if (found === null) return link('pull request', url);
-  const { repository, number } = found;
+  const { repository, number } = readPullRequest(url);
   // A name may begin with `_`, which is Markdown there.
   return link(isRepositoryClear ? number : `${repository.replaceAll('_', '\\_')}${number}`, url);
 }
@@ -86,23 +81,13 @@ export function blocks(texts: readonly string[]): string {
 }
 
 /** The first texts, as many as there is room for. */
-export function fitting(
-  texts: readonly string[],
-  room: number,
-  separator = '\n',
-): readonly string[] {
+export function fitting(texts: readonly string[], room: number): readonly string[] {
   let length = 0;
   const end = texts.findIndex((text) => {
-    length += text.length + separator.length;
+    length += text.length + 2;
     return length > room;
   });
   return end === -1 ? texts : texts.slice(0, end);
-}
-
-/** Joins the first texts that are not empty with blank lines, as many as there is room for. */
-export function fittingBlocks(texts: readonly string[], room: number): string {
-  const filled = texts.filter((text) => text !== '');
-  return blocks(fitting(filled, room, '\n\n'));
 }
 
 function longestRun(text: string): number {

@@ -1,128 +1,95 @@
-import { labelOfState } from '../labels.ts';
-import { ours, type Reason, reasonToText, sentence } from '../reason.ts';
-import { cut } from '../sanitize.ts';
-import { elapsedMs, type JobState } from '../turn.ts';
-import { deliveryOf, overallDelivery, worst } from './ranking.ts';
+import { elapsedMs, statusOf } from '../job.ts';
+import { kindOf, wordOf } from '../labels.ts';
+import { cut } from '../text.ts';
+import { deliveryOf, type Ended, overallDelivery, worstFirst } from './ranking.ts';
 
-// The states of all jobs -> the declared outputs, as one text.
+// The jobs -> the declared outputs, as one text.
 
 export interface Report {
-  readonly states: readonly JobState[];
+  readonly ended: readonly Ended[];
   readonly commentUrls: readonly string[];
-  /** For the outputs: how a run ended that did not act on a job. */
-  readonly ended?: Readonly<Record<'result' | 'reason', string>>;
-  /** For the job summary: why nothing was sent to any job. */
-  readonly problem?: Reason;
-  /** For the job summary: the text of comments that could not be written, or empty. */
-  readonly unwrittenComment?: string;
+  /** How a run ended that did not act on a job. */
+  readonly early?: Readonly<Record<'result' | 'reason', string>>;
+  /** Whether jobs that are still sending count as unknown: see `deliveryOf`. */
+  readonly isUnsure?: boolean;
 }
 
 /** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
-export function toOutputs({ states, ended, commentUrls }: Report) {
-  const main = worst(states);
-  const prLinks = states.flatMap(({ record }) => record?.prLink ?? []).join('\n');
+export function toOutputs({ ended, early, commentUrls, isUnsure = false }: Report) {
+  const jobs = ended.map(({ job }) => job);
+  const main = worstFirst(ended)[0];
+  const prLinks = jobs.flatMap(({ record }) => record?.prLink ?? []).join('\n');
   return {
-    status: main?.record?.status ?? '',
+    result: main?.end.result ?? early?.result ?? 'error',
+    delivery: overallDelivery(jobs, isUnsure),
+    confirmed: overallConfirmed(ended),
+    status: main === undefined ? '' : (statusOf(main.job) ?? ''),
     'pr-link': prLinks,
     prLink: prLinks,
-    result: main?.turn.result ?? ended?.result ?? 'error',
-    delivery: overallDelivery(states),
-    confirmed: overallConfirmed(states),
-    reason: main === undefined ? (ended?.reason ?? '') : overallReason(main, states),
-    'job-id': states.map(({ jobId }) => jobId).join('\n'),
-    results: renderResults(states),
+    reason: main === undefined ? (early?.reason ?? '') : overallReason(main, ended),
+    'job-id': jobs.map(({ id }) => id).join('\n'),
+    results: renderResults(ended, isUnsure),
     'comment-url': commentUrls.join('\n'),
   };
 }
 
+/** `true` if it is true for every job with a wait; empty if there is none. */
+function overallConfirmed(ended: readonly Ended[]): string {
+  const waited = ended.flatMap(({ end }) => end.confirmed ?? []);
+  return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
+}
+
+/** For several jobs: how many have the same label as the worst one, and the reason of the first of them. */
+export function overallReason({ job, end }: Ended, ended: readonly Ended[]): string {
+  if (ended.length === 1 || end.reason === '') return end.reason;
+  const kind = kindOf({ ...job, end });
+  const same = ended.filter((one) => kindOf({ ...one.job, end: one.end }) === kind);
+  const first = same.length === 1 ? '' : 'first ';
+  return `${same.length} of ${ended.length} jobs: ${wordOf(kind)}, ${first}${job.id}: ${end.reason}`;
+}
+
+/** Characters of all texts in `results` together, and of each: all outputs of a job may have a megabyte. */
+const ALL_TEXTS = 200_000;
+const LONGEST_TEXT = 1000;
+
+/** One line per job; other runners lose all outputs if a line is long. */
+function renderResults(ended: readonly Ended[], isUnsure: boolean): string {
+  const limit = Math.min(LONGEST_TEXT, Math.floor(ALL_TEXTS / 4 / Math.max(1, ended.length)));
+  const lines = ended.map((one) => JSON.stringify(toEntry(one, isUnsure, limit)));
+  return `[${lines.join(',\n')}]`;
+}
+
 /** An object of `results`, with its fields in this order. */
-function toEntry(state: JobState) {
-  const { jobId, record, turn, polls } = state;
-  const elapsed = elapsedMs(turn, null);
+function toEntry({ job, end }: Ended, isUnsure: boolean, limit: number) {
+  const { id, record, polls } = job;
+  const elapsed = elapsedMs(job);
+  const short = (text: string | null | undefined): string | null =>
+    text === null || text === undefined ? null : cut(text, limit);
+  const { source } = record ?? {};
   return {
-    jobId,
-    delivery: deliveryOf(state),
-    result: turn.result,
-    confirmed: turn.confirmed,
-    status: record?.status ?? null,
+    jobId: id,
+    delivery: deliveryOf(job, isUnsure),
+    result: end.result,
+    confirmed: end.confirmed,
+    status: statusOf(job),
     prLink: record?.prLink ?? null,
-    model: record?.model ?? null,
-    source: record?.source ?? null,
+    model: short(record?.model),
+    source: source ? { repository: short(source.repository), ref: short(source.ref) } : null,
     createdAt: record?.createdAt ?? null,
     archivedAt: record?.archivedAt ?? null,
     elapsedSeconds: elapsed === null ? null : Math.round(elapsed / 100) / 10,
     polls,
-    reason: reasonToText(turn.reason),
+    reason: short(end.reason),
   };
-}
-
-/** Bytes of `results`. All outputs of a job may have a megabyte together. */
-const RESULTS_LIMIT = 480_000;
-/** Characters of a text in `results`, tried in this order; if none is enough, texts, links and times go. */
-const TEXT_LIMITS = [Infinity, 500, 200, 80, 20];
-const TEXTS: ReadonlySet<string> = new Set(['model', 'repository', 'ref', 'reason']);
-const LINKS_AND_TIMES: ReadonlySet<string> = new Set(['prLink', 'createdAt', 'archivedAt']);
-
-/** Bytes of one line with its separator: other runners lose all outputs if a line is longer. */
-const LINE_LIMIT = 60_000;
-
-/** One line per job. If there are too many long texts, each is cut; links and times are complete or `null`. */
-function renderResults(states: readonly JobState[]): string {
-  const linesAt = (limit: number): readonly string[] => states.map((state) => lineOf(state, limit));
-  const limit = TEXT_LIMITS.find((one) => isSmall(linesAt(one))) ?? 0;
-  return `[${linesAt(limit).join(SEPARATOR)}]`;
-}
-
-const SEPARATOR = ',\n';
-
-function isSmall(lines: readonly string[]): boolean {
-  const sizes = lines.map((line) => Buffer.byteLength(line) + SEPARATOR.length);
-  const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
-  return total <= RESULTS_LIMIT && sizes.every((bytes) => bytes <= LINE_LIMIT);
-}
-
-/** By state, which never changes, and by limit: if one of 500 jobs changes, only its line is made again. */
-const LINES = new WeakMap<JobState, Map<number, string>>();
-
-function lineOf(state: JobState, limit: number): string {
-  const known = LINES.get(state)?.get(limit);
-  if (known !== undefined) return known;
-  const line = JSON.stringify(toEntry(state), (name, value) => shorten(name, value, limit));
-  LINES.set(state, (LINES.get(state) ?? new Map()).set(limit, line));
-  return line;
-}
-
-function shorten(name: string, value: unknown, limit: number): unknown {
-  if (typeof value !== 'string') return value;
-  if (LINKS_AND_TIMES.has(name)) return limit === 0 ? null : value;
-  return TEXTS.has(name) ? cut(value, limit) : value;
 }
 
 /**
  * The text that the runner reads from the file `GITHUB_OUTPUT` names (FileCommandManager.cs):
- * `name<<DELIMITER`, the value, the delimiter. The delimiter must not occur in a value.
+ * `name<<DELIMITER`, the value, the delimiter. The delimiter must not occur in a value. Of several values
+ * with the same name, the last one counts.
  */
 export function serialise(outputs: Readonly<Record<string, string>>, delimiter: string): string {
   return Object.entries(outputs)
     .map(([name, value]) => `${name}<<${delimiter}\n${value}\n${delimiter}\n`)
     .join('');
-}
-
-/** `true` if it is true for every job with a wait; empty if there is none. */
-function overallConfirmed(states: readonly JobState[]): string {
-  const waited = states.flatMap(({ turn }) => turn.confirmed ?? []);
-  return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
-}
-
-/** For several jobs: how many have the same label as the worst one, and the reason of the first of them. */
-export function overallReason(main: JobState, states: readonly JobState[]): string {
-  const { reason } = main.turn;
-  if (states.length === 1 || reason.length === 0) return reasonToText(reason);
-  const { kind, phrase } = labelOfState(main);
-  const { length } = states.filter(
-    (state) => labelOfState(state).kind === kind && state.turn.reason.length > 0,
-  );
-  const counts = ours(`${length} of ${states.length} agent jobs ${phrase}, `);
-  const first = ours(length === 1 ? '' : 'first ');
-  return reasonToText(sentence`${counts}${first}${main.jobId}: ${reason}`);
 }

@@ -1,41 +1,46 @@
-import { DELIVERIES, type Delivery, type JobState, RESULTS, type TurnResult } from '../turn.ts';
+import { DELIVERIES, type Delivery, type End, type Job, type JobResult, RESULTS } from '../job.ts';
+import { endNow } from '../jobs/reasons.ts';
 
 // Which of several jobs represents all of them, and whether they fail the step.
 
-/** The job that represents all: the first of the worst ones. */
-export function worst(states: readonly JobState[]): JobState | undefined {
-  return states.reduce<JobState | undefined>(
-    (found, state) => (found === undefined || rank(state) < rank(found) ? state : found),
-    undefined,
-  );
+/** A job, and how it ends if the run ends now. */
+export interface Ended {
+  readonly job: Job;
+  readonly end: End;
 }
 
-export function worstFirst(states: readonly JobState[]): readonly JobState[] {
-  return states.toSorted((one, other) => rank(one) - rank(other));
+export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {
+  return jobs.map((job) => ({ job, end: endNow(job, { wait }) }));
+}
+
+/** The worst first; those of the same rank in the order of the inputs. */
+export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
+  return ended.toSorted((one, other) => rank(one) - rank(other));
 }
 
 /** Of the same result, jobs with a reason come first, because they are not plain success. */
-function rank({ turn: { result, reason } }: JobState): number {
-  return RESULTS.indexOf(result) + (reason.length === 0 ? 0.5 : 0);
+function rank({ end: { result, reason } }: Ended): number {
+  return RESULTS.indexOf(result) + (reason === '' ? 0.5 : 0);
 }
 
-/** Whether this run's message was delivered: a read-only run sends none, and `sending` means not yet. */
-export function deliveryOf({ isReadOnly, turn: { delivery } }: JobState): Delivery {
-  return isReadOnly || delivery === 'sending' ? 'not-sent' : delivery;
+/**
+ * Whether the message was delivered. `isUnsure`: any job that is still sending counts as unknown, for the
+ * outputs of many jobs, which are not written again before each message.
+ */
+export function deliveryOf({ delivery, isPosting }: Job, isUnsure = false): Delivery {
+  if (delivery !== 'sending') return delivery;
+  return isPosting || isUnsure ? 'unknown' : 'not-sent';
 }
 
 /** The delivery that represents all: the first of unknown, sent, not-sent that occurs. */
-export function overallDelivery(states: readonly JobState[]): Delivery {
-  const found = new Set(states.map(deliveryOf));
+export function overallDelivery(jobs: readonly Job[], isUnsure = false): Delivery {
+  const found = new Set(jobs.map((job) => deliveryOf(job, isUnsure)));
   return DELIVERIES.find((delivery) => found.has(delivery)) ?? 'not-sent';
 }
 
 /** The jobs that fail the step. */
-export function failing(
-  states: readonly JobState[],
-  failOn: ReadonlySet<TurnResult>,
-): readonly JobState[] {
-  return states.filter(
-    ({ turn: { result } }) => result === 'error' || result === 'cancelled' || failOn.has(result),
+export function failing(ended: readonly Ended[], failOn: ReadonlySet<JobResult>): readonly Ended[] {
+  return ended.filter(
+    ({ end: { result } }) => result === 'error' || result === 'cancelled' || failOn.has(result),
   );
 }

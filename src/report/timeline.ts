@@ -1,5 +1,5 @@
-import { byAttention, type Kind, labelOfState } from '../labels.ts';
-import type { JobState } from '../turn.ts';
+import type { Job } from '../job.ts';
+import { byAttention, type Kind, kindOf, wordOf } from '../labels.ts';
 
 // The time that jobs took, as a Gantt chart of Mermaid: one bar per job, from the message to the end, in
 // the color of its result.
@@ -36,6 +36,7 @@ const TAGS: Readonly<Partial<Record<Kind, string>>> = {
   failed: 'crit',
   unknown: 'crit',
   'not-sent': 'crit',
+  unconfirmed: 'active',
   'timed-out': 'active',
   cancelled: 'active',
   archived: 'active',
@@ -68,10 +69,11 @@ interface Bar {
   readonly to: number;
 }
 
-/** Empty if no job took any time. */
-export function renderTimeline(states: readonly JobState[]): string {
-  const bars = states
-    .toSorted((one, other) => byAttention(labelOfState(one), labelOfState(other)))
+/** Empty for a single job, whose bar would say nothing, and if no job took any time. */
+export function renderTimeline(jobs: readonly Job[]): string {
+  if (jobs.length === 1) return '';
+  const bars = jobs
+    .toSorted((one, other) => byAttention(kindOf(one), kindOf(other)))
     .flatMap(toBars)
     .filter(({ from, to }) => to > from);
   const shown = bars.slice(0, MOST_BARS);
@@ -86,14 +88,13 @@ export function renderTimeline(states: readonly JobState[]): string {
 }
 
 /** A job without a message has no bar. */
-function toBars(state: JobState): readonly Bar[] {
-  const { jobId, turn, firstSeenAt, isReadOnly } = state;
-  const { kind, word } = labelOfState(state);
-  const from = turn.sentAt ?? (isReadOnly ? firstSeenAt : null);
-  const to = turn.endedAt;
-  if (from === null || to === null) return [];
-  const times = { from: Math.round(from), to: Math.round(to) };
-  return [{ name: shorten(jobId), word, tag: TAGS[kind] ?? '', ...times }];
+function toBars(job: Job): readonly Bar[] {
+  const { id, sentAt, firstSeenAt, isReadOnly, endedAt } = job;
+  const from = sentAt ?? (isReadOnly ? firstSeenAt : null);
+  if (from === null || endedAt === null) return [];
+  const times = { from: Math.round(from), to: Math.round(endedAt) };
+  const kind = kindOf(job);
+  return [{ name: shorten(id), word: wordOf(kind), tag: TAGS[kind] ?? '', ...times }];
 }
 
 function renderChart(bars: readonly Bar[], spanMs: number): string {

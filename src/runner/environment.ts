@@ -16,8 +16,10 @@ export interface RunInfo {
   readonly runId: string;
   /** 1 for the first attempt, more for a re-run. */
   readonly attempt: number;
-  /** Identifies this step of this run, in all attempts. */
-  readonly origin: string;
+  /** Identifies this step within its workflow, and so in all attempts of all runs. */
+  readonly step: string;
+  /** The file of the workflow, or its name if the runner does not tell the file. */
+  readonly workflow: string;
   /** Who started this attempt or, if the runner does not say so, the run; for people to read. */
   readonly actor: string;
   /** Who started this attempt; empty if the runner does not say so. */
@@ -39,7 +41,8 @@ export function readRunInfo(env: Env): RunInfo {
     repositoryUrl: `${serverUrl}/${repository}`,
     runId,
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
-    origin: `run:${runId}:${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
+    step: `${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
+    workflow: env.GITHUB_WORKFLOW_REF?.split('@')[0] || env.GITHUB_WORKFLOW || '',
     actor: env.GITHUB_TRIGGERING_ACTOR || env.GITHUB_ACTOR || '',
     triggeringActor: env.GITHUB_TRIGGERING_ACTOR || '',
   };

@@ -10,20 +10,11 @@ export interface Log {
   notice(text: string, title?: string): void;
   warning(text: string, title?: string): void;
   error(text: string, title?: string): void;
-  /** Starts a collapsible group, and ends the one before. */
-  group(title: string): void;
-  endGroup(): void;
 }
 
 export function createLog(redact: Redact, writeLine: (line: string) => void): Log {
   // Before and after escaping, which may split a secret as well as join its parts.
   const clean = (text: string): string => redact(escapeCommands(redact(text)));
-  let inGroup = false;
-
-  function endGroup(): void {
-    if (inGroup) issueCommand('endgroup', {}, '');
-    inGroup = false;
-  }
 
   function annotate(kind: 'notice' | 'warning' | 'error'): Log['error'] {
     return (text, title) => issueCommand(kind, title === undefined ? {} : { title }, clean(text));
@@ -35,12 +26,6 @@ export function createLog(redact: Redact, writeLine: (line: string) => void): Lo
     notice: annotate('notice'),
     warning: annotate('warning'),
     error: annotate('error'),
-    group(title) {
-      endGroup();
-      issueCommand('group', {}, clean(title));
-      inGroup = true;
-    },
-    endGroup,
   };
 }
 

@@ -15,11 +15,13 @@ export interface Runtime {
   readonly crashed: Promise<never>;
   /** 0 to 1, uniform. */
   readonly random: () => number;
+  /** A random name that nobody else has. */
+  readonly newId: () => string;
   /** Makes V8 keep its heap small. */
   readonly saveMemory: () => void;
   /** Stops V8 from optimizing in the background, which delays the end of the process. */
   readonly deferTierUp: () => void;
-  /** Both write synchronously, and throw if the file cannot be written. */
+  /** Both append to their file synchronously, and throw if that is not possible. */
   readonly writeOutputs: (outputs: Readonly<Record<string, string>>) => void;
   readonly writeSummary: (markdown: string) => void;
 }

@@ -1,4 +1,5 @@
-// Makes text by others safe to show in our own sentences.
+// Makes text by others safe to show. In our sentences it stands between “ and ”, so that each place can
+// show it as what it is: as code in Markdown, and as it is in the log.
 
 /**
  * Control, format and bidirectional characters, tags, variation selectors and blank letters; but not line
@@ -7,6 +8,7 @@
 const INVISIBLE =
   /(?!\n|\t|\u200c|\u200d|\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
+const HIDDEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 export function hasVisibleText(text: string): boolean {
   return VISIBLE.test(text);
@@ -16,8 +18,6 @@ export function hasVisibleText(text: string): boolean {
 export function withoutInvisible(text: string): string {
   return text.toWellFormed().replace(INVISIBLE, '');
 }
-
-const HIDDEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Shows the codes of invisible characters, such as `\u{200b}`, where they are what is wrong. */
 export function withVisibleCodes(text: string): string {
@@ -40,4 +40,25 @@ export function cut(text: string, limit: number): string {
 
 function withEllipsis(text: string, limit: number): string {
   return `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
+}
+
+/** Text by others for a sentence of ours. Remove secrets first: a part of one is not recognized. */
+export function quote(text: string, limit = 200): string {
+  return `“${oneLine(text, limit).replace(/[“”]/g, '"')}”`;
+}
+
+/** The parts of a sentence: with an odd index, they are text by others. */
+export function partsOf(sentence: string): readonly string[] {
+  return sentence.split(/“([^“”]*)”/);
+}
+
+/** Joins sentences, without the empty ones. */
+export function sentences(...texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join(' ');
+}
+
+/** `a, b and c`. */
+export function listing(words: readonly string[], last = 'and'): string {
+  const end = words.slice(-2).join(` ${last} `);
+  return [...words.slice(0, -2), end].join(', ');
 }

@@ -1,5 +1,5 @@
-import type { ProxySettings } from './runner/environment.ts';
-import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from './vendor/undici.ts';
+import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
+import type { ProxySettings } from './environment.ts';
 
 // What requests to the API and to GitHub have in common.
 

@@ -1,0 +1,74 @@
+import type { RunContext } from '../context.ts';
+import type { GitHub } from '../github/api.ts';
+import type { Change, Job } from '../job.ts';
+import { ownPullRequest } from '../link.ts';
+
+// What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
+// result: what cannot be read is not known.
+
+/** Milliseconds that the message may be delayed, and the report. */
+const BEFORE_MS = 1000;
+const AFTER_MS = 5000;
+/** GitHub lists the first 250 commits of a pull request, and 100 at a time. */
+const MOST_LISTED = 250;
+const PAGE_SIZE = 100;
+
+/** Remembers the newest commit before the message. */
+export async function readChangesBefore(context: RunContext, job: Job): Promise<void> {
+  const { info, jobs, inputs } = context;
+  const number = ownPullRequest(job.record?.prLink, info.repositoryUrl);
+  // One job only: of hundreds, the calls would take too long.
+  if (number === null || jobs.length > 1 || !inputs.wait) return;
+  job.commitsBefore = await within(context, BEFORE_MS, (github) => github.pullRequest(number));
+}
+
+/** Finds out what has changed since the message, after the end of the work on it. */
+export async function readChangesAfter(context: RunContext, job: Job): Promise<void> {
+  const { end, base, record, commitsBefore } = job;
+  if (end?.result !== 'completed' && end?.result !== 'failed') return;
+  const number = ownPullRequest(record?.prLink, context.info.repositoryUrl);
+  if (commitsBefore !== null && number !== null) {
+    job.change = await within(context, AFTER_MS, (github) =>
+      compare(github, number, commitsBefore),
+    );
+  } else if (end.confirmed && base?.prLink === null && record?.prLink) {
+    job.change = { kind: 'created' };
+  } else if (end.confirmed && end.result === 'completed' && record?.prLink === null) {
+    // The API documents that the link is null if no file was changed.
+    job.change = { kind: 'no-files' };
+  }
+}
+
+async function compare(
+  github: GitHub,
+  number: number,
+  before: NonNullable<Job['commitsBefore']>,
+): Promise<Change | null> {
+  const { head, commits } = await github.pullRequest(number);
+  if (head === before.head) return { kind: 'none' };
+  if (before.commits > MOST_LISTED) return null;
+  // If nothing was rewritten, the commit has kept its place.
+  const listed = await github.commits(number, Math.ceil(before.commits / PAGE_SIZE));
+  const count = commits - before.commits;
+  if (listed.includes(before.head)) {
+    return count > 0 ? { kind: 'commits', count, before: before.head, after: head } : null;
+  }
+  return commits <= PAGE_SIZE ? { kind: 'rewritten' } : null;
+}
+
+/** Null if the work fails or takes longer. */
+async function within<T>(
+  { connect, runtime }: RunContext,
+  ms: number,
+  work: (github: GitHub) => Promise<T>,
+): Promise<T | null> {
+  const done = new AbortController();
+  const late = runtime.clock.sleep(ms, AbortSignal.any([runtime.signal, done.signal]));
+  try {
+    return await Promise.race([connect().then(work), late.then(() => null)]);
+  } catch {
+    return null;
+  } finally {
+    done.abort();
+  }
+}

@@ -1,0 +1,85 @@
+import { type Clock, duration } from '../clock.ts';
+import { elapsedMs, type Job } from '../job.ts';
+import { countKinds, kindOf, OPEN, wordOf } from '../labels.ts';
+import type { Log } from '../runner/log.ts';
+
+// What happens, in the log. With one job, each change is a line. With many jobs there is a line for each that
+// ends, and one a minute; the rest are debug lines.
+
+/** Milliseconds after which a line shows that the run continues. */
+const HEARTBEAT_MS = 60_000;
+
+export class JobLog {
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #jobs: readonly Job[];
+  readonly #deadline: number;
+  readonly #warned = new Set<string>();
+  #spokeAt: number;
+  #ended = 0;
+  #lastProblem = '';
+
+  constructor(log: Log, clock: Clock, jobs: readonly Job[], deadline: number) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#jobs = jobs;
+    this.#deadline = deadline;
+    this.#spokeAt = clock.now();
+  }
+
+  say(job: Job, text: string): void {
+    if (this.#jobs.length > 1) this.#log.debug(`Job ${job.id}: ${text}`);
+    else this.#speak(text);
+  }
+
+  /** Something failed that is tried again. */
+  problem(job: Job, text: string): void {
+    this.#lastProblem = `Job ${job.id}: ${text}`;
+    this.say(job, text);
+  }
+
+  /** Each warning is an annotation once, for however many jobs. */
+  warn(job: Job, text: string): void {
+    if (this.#warned.has(text)) {
+      this.say(job, text);
+      return;
+    }
+    this.#warned.add(text);
+    this.#log.warning(this.#jobs.length > 1 ? `Job ${job.id}: ${text}` : text);
+  }
+
+  /** Shows once a minute that the run continues. `text` is for a single job. */
+  beat(text: string): void {
+    const now = this.#clock.now();
+    if (now - this.#spokeAt < HEARTBEAT_MS) return;
+    const remain = `${duration(this.#deadline - now)} remain`;
+    if (this.#jobs.length === 1) {
+      this.#speak(`${text}; ${remain}.`);
+      return;
+    }
+    const kinds = this.#jobs.map(kindOf);
+    const open = kinds.filter((kind) => OPEN.has(kind)).length;
+    const done = `${kinds.length - open} of ${kinds.length} jobs done (${countKinds(kinds)})`;
+    const last = this.#lastProblem === '' ? '' : ` The last problem: ${this.#lastProblem}`;
+    this.#lastProblem = '';
+    this.#speak(`${done}; ${remain}.${last}`);
+  }
+
+  ended(job: Job): void {
+    this.#ended += 1;
+    // With one job, the result follows at once.
+    if (this.#jobs.length === 1) return;
+    const elapsed = elapsedMs(job);
+    const words = [
+      `[${this.#ended}/${this.#jobs.length}] ${wordOf(kindOf(job))} ${job.id}`,
+      elapsed === null || job.end?.result === 'sent' ? '' : `after ${duration(elapsed)}`,
+      job.record?.prLink ?? '',
+    ];
+    this.#log.info(words.filter((text) => text !== '').join(' '));
+  }
+
+  #speak(text: string): void {
+    this.#spokeAt = this.#clock.now();
+    this.#log.info(text);
+  }
+}

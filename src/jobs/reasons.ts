@@ -1,0 +1,195 @@
+import { duration } from '../clock.ts';
+import type { Inputs } from '../inputs.ts';
+import { type End, type FinalStatus, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
+import { listing, quote, sentences } from '../text.ts';
+
+// How a job ends, and the sentence that explains it.
+
+/** Why a message is not sent. `stopped`: the rate limit has refused another message of this run. */
+export interface GiveUp {
+  readonly kind: 'refused' | 'stopped' | 'timed-out' | 'cancelled';
+  /** Of a time-out, the reason of the last retry, or empty. Empty for a cancellation. */
+  readonly why: string;
+}
+
+const IT_MAY_HAVE_ARRIVED =
+  'The message may or may not have been delivered; it was not sent again. Check the job in the Mintlify ' +
+  'dashboard before you send it again.';
+
+function end(result: End['result'], ...texts: readonly string[]): End {
+  return { result, reason: sentences(...texts), confirmed: null };
+}
+
+/** What is true if the process is killed now. */
+export function endNow(job: Job, { wait }: Pick<Inputs, 'wait'>): End {
+  if (job.end !== null) return job.end;
+  if (job.isReadOnly) return end('error', 'The run ended while the job was being polled.');
+  switch (job.delivery) {
+    case 'sent': {
+      const sent = end('sent', wait ? 'The run ended before the agent was done.' : '');
+      return { ...sent, confirmed: wait ? false : null };
+    }
+    case 'not-sent':
+      return end('error', 'The run ended before the message was sent.');
+    default:
+      return job.isPosting
+        ? end('error', 'The run ended while the message was being sent.', IT_MAY_HAVE_ARRIVED)
+        : end('error', 'The run ended before the message was sent.');
+  }
+}
+
+export function sentEnd(): End {
+  return end('sent');
+}
+
+/** With `send: false` and without a wait: the job is not done. */
+export function activeEnd(): End {
+  return end('active');
+}
+
+/** The job has a final status that counts as the end. `confirmed` is null if there was no message. */
+export function doneEnd(job: Job, confirmed: boolean | null, settleMs: number): End {
+  const doubt = confirmed === false ? doubtOf(job, settleMs) : '';
+  const result = statusOf(job) as FinalStatus;
+  const reason = {
+    completed: doubt === '' ? '' : sentences('The job is completed.', doubt),
+    archived: sentences('The job was archived, so the agent does not work on it.', doubt),
+    failed: sentences(
+      'The agent failed.',
+      doubt,
+      'The API does not say why; check the job in the Mintlify dashboard.',
+    ),
+  }[result];
+  return { result, reason, confirmed };
+}
+
+/** Why a final status may not belong to our message, and what to do. */
+function doubtOf({ base }: Job, settleMs: number): string {
+  if (base === null) {
+    return 'Its status before the message is not known, so this is perhaps the end of earlier work. Check the job.';
+  }
+  if (isBaseFinal(base)) {
+    return (
+      `It showed that before the message, and still ${duration(settleMs)} after it (settle-seconds), so this is ` +
+      'perhaps the end of earlier work. Check the job, or wait longer with settle-seconds.'
+    );
+  }
+  return (
+    'The agent was already at work when the message was sent, so this is perhaps the end of that work. ' +
+    'With “when-active: wait”, the message waits for it.'
+  );
+}
+
+export function timedOutEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, miss: string): End {
+  const status = statusOf(job);
+  const limit = `${duration(timeoutMs)} (timeout-minutes)`;
+  const said = isFinal(status)
+    ? `The job is ${status}, but within ${limit} it was not confirmed that this is the end of the work on the ` +
+      'message. Check the job; timeout-minutes should be well above settle-seconds.'
+    : `The agent was not done within ${limit}; its status is ${shown(status)}, and it ` +
+      `${status === null ? 'may keep' : 'keeps'} working. Raise timeout-minutes, or wait in a later run with ` +
+      '“send: false” and “wait: true”.';
+  return { ...end('timed-out', said, lastMiss(miss)), confirmed: job.isReadOnly ? null : false };
+}
+
+function lastMiss(miss: string): string {
+  return miss === '' ? '' : `The last poll failed: ${miss}`;
+}
+
+/** Polling failed for too long. */
+export function lostEnd(job: Job, failures: number, why: string): End {
+  const count = failures === 1 ? '' : ` (${failures} polls failed in a row)`;
+  if (job.isReadOnly) return end('error', `The job cannot be polled${count}.`, why);
+  const lost = end(
+    'error',
+    `The message was delivered, but the job can no longer be polled${count}.`,
+    why,
+    'The agent may keep working; check the job, or wait in a later run with “send: false” and “wait: true”.',
+  );
+  return { ...lost, confirmed: false };
+}
+
+export function stoppedEnd(job: Job): End {
+  if (job.isReadOnly) {
+    return end('cancelled', 'The run was cancelled: stopped waiting; the agent keeps working.');
+  }
+  const stopped = end(
+    'cancelled',
+    'The run was cancelled after the message was delivered: stopped waiting; the agent keeps working. A re-run ' +
+      'continues to wait if the comment shows the message.',
+  );
+  return { ...stopped, confirmed: false };
+}
+
+/** It is not known whether the message was delivered. */
+export function doubtfulEnd(why: string, isCancelled: boolean): End {
+  return isCancelled
+    ? end(
+        'cancelled',
+        'The run was cancelled while the message was being sent.',
+        IT_MAY_HAVE_ARRIVED,
+      )
+    : end('error', why, IT_MAY_HAVE_ARRIVED);
+}
+
+/** The message was certainly not sent or, with `send: false`, the job could not be polled. */
+export function notSentEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, cause: GiveUp): End {
+  const nothing = job.isReadOnly ? 'The job could not be polled' : 'Nothing was sent';
+  switch (cause.kind) {
+    case 'refused':
+      return end('error', `${nothing}. ${cause.why}`);
+    case 'stopped':
+      return end(
+        'skipped',
+        `${nothing}, because the API accepts no more messages for now. ${cause.why}`,
+      );
+    case 'timed-out': {
+      const limit = `${duration(timeoutMs)} (timeout-minutes)`;
+      return end('timed-out', `${nothing} within ${limit}.`, cause.why);
+    }
+    case 'cancelled':
+      return end(
+        'cancelled',
+        `The run was cancelled before ${job.isReadOnly ? 'the job was polled' : 'the message was sent'}.`,
+      );
+  }
+}
+
+/** `only-when` leaves the job out. */
+export function unwantedEnd(job: Job, onlyWhen: ReadonlySet<string>): End {
+  const wanted = listing([...onlyWhen], 'or');
+  const status = shown(statusOf(job));
+  return end(
+    'skipped',
+    `Nothing was sent: the job is ${status}; only ${wanted} jobs get the message (only-when).`,
+  );
+}
+
+/** A bot triggered the run on the pull request of the job itself. */
+export function loopEnd(login: string): End {
+  return end(
+    'skipped',
+    `Nothing was sent: the bot ${quote(login)} triggered the run on the job's own pull request, so a message would ` +
+      'make the agent trigger itself.',
+  );
+}
+
+/** Another run, step or leg of the matrix handles the same comment. */
+export function takenEnd(): End {
+  return end('skipped', 'Nothing was sent: another run or step handles the same comment.');
+}
+
+/** A re-run cannot tell whether an earlier attempt sent the message. */
+export function refusedEnd(why: string): End {
+  return end(
+    'error',
+    `Nothing was sent in this re-run: it cannot tell whether an earlier attempt sent the message, because ${why}. ` +
+      'Check the job. To send the message, start a new run, write a new comment, or set “resend-on-rerun: true”.',
+  );
+}
+
+/** A known status is a word of ours. */
+function shown(status: string | null): string {
+  if (status === null) return 'not known';
+  return isFinal(status) || status === 'active' ? status : quote(status);
+}

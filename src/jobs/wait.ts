@@ -1,0 +1,136 @@
+import type { Polled } from '../agent/client.ts';
+import { doubtMs, type End, isConfirmed, isFinal, type Job, observe, statusOf } from '../job.ts';
+import { isFromBefore, look, mustGiveUp, pollOnce } from './poll.ts';
+import { doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from './reasons.ts';
+import { MOST_JOBS_IN_DETAIL, pause, type Work } from './work.ts';
+
+// The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
+// doubtful delivery is confirmed.
+
+/** Milliseconds. Short jobs are polled often, long ones at most twice a minute. */
+const SHORTEST_MS = 2000;
+const LONGEST_MS = 30_000;
+/** An interval of a twentieth of the elapsed time wastes at most a twentieth of the wait. */
+const SHARE_OF_ELAPSED = 1 / 20;
+/** Of many jobs, the first poll is that late. */
+const FIRST_OF_MANY_MS = 5000;
+
+/** Milliseconds until the next poll, `sinceMs` after the message or the start of the wait. */
+export function nextPollMs(sinceMs: number, isOneOfMany: boolean): number {
+  // A job that is done within seconds is seen at work only early.
+  if (!isOneOfMany && sinceMs < SHORTEST_MS) return SHORTEST_MS / 2;
+  if (isOneOfMany && sinceMs < FIRST_OF_MANY_MS) {
+    return Math.max(SHORTEST_MS, FIRST_OF_MANY_MS - sinceMs);
+  }
+  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceMs * SHARE_OF_ELAPSED));
+}
+
+/** Polls until the agent is done, the deadline is reached or the run is cancelled. */
+export async function waitForAgent(work: Work, job: Job, hasEnded = false): Promise<End> {
+  const { inputs, agent, jobs } = work.context;
+  const { clock, deadline } = agent;
+  const startedAt = clock.now();
+  const since = job.sentAt ?? startedAt;
+  // Without a message, and if the end was seen before, any final status is the end.
+  const settleMs = job.sentAt === null || hasEnded ? 0 : inputs.settleMs;
+  // After a re-run or with send: false, the agent may already be done.
+  let isDue = job.record === null;
+  let isNew = true;
+  for (;;) {
+    const now = clock.now();
+    const confirmed = isConfirmed(job, settleMs);
+    if (confirmed !== null) return doneEnd(job, job.sentAt === null ? null : confirmed, settleMs);
+    if (now >= deadline) return timedOutEnd(job, inputs, '');
+    const regularMs = nextPollMs(now - since, jobs.length > MOST_JOBS_IN_DETAIL);
+    const nextMs = inputs.pollIntervalMs ?? Math.min(regularMs, doubtMs(job, now, settleMs));
+    if (!isDue && !(await pause(work, Math.min(nextMs, deadline - now)))) return stoppedEnd(job);
+    isDue = false;
+    const before = statusOf(job);
+    const looked = await look(work, job, startedAt);
+    switch (looked.kind) {
+      case 'cancelled':
+        return stoppedEnd(job);
+      case 'late':
+        return timedOutEnd(job, inputs, looked.why);
+      case 'lost':
+        return lostEnd(job, looked.failures, looked.why);
+      case 'polled':
+        observePoll(job, looked);
+        if (isNew && statusOf(job) === before && isFromBefore(job)) {
+          work.log.say(job, `The job still shows ${before} from before.`);
+        }
+        isNew = false;
+        work.log.beat(`The job is ${statusOf(job) ?? 'in an unknown status'}`);
+    }
+  }
+}
+
+/** Takes in what a poll after the message shows. A response without a status shows nothing. */
+export function observePoll(job: Job, { record, from, to }: Polled): void {
+  if (record.status !== undefined) observe(job, record.status, from, to);
+}
+
+/** Milliseconds: the agent is done, but another message may be about to be sent to it. */
+const SHORTEST_LOOK_AGAIN_MS = 2000;
+const LONGEST_LOOK_AGAIN_MS = 15_000;
+
+/**
+ * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
+ * for the same end, each looks again after a random time, and waits on if another one was faster.
+ */
+export async function waitForEarlierWork(work: Work, job: Job): Promise<Polled | GiveUp | null> {
+  const { clock, deadline, random } = work.context.agent;
+  if (isFinal(statusOf(job))) return null;
+  const startedAt = clock.now();
+  job.isWaiting = true;
+  work.log.say(job, 'Waiting for earlier work: the agent is at work, and when-active is wait.');
+  work.context.note?.touch();
+  for (let isAgain = false; ; ) {
+    const since = clock.now() - startedAt;
+    const spread = LONGEST_LOOK_AGAIN_MS - SHORTEST_LOOK_AGAIN_MS;
+    const nextMs = isAgain
+      ? SHORTEST_LOOK_AGAIN_MS + random() * spread
+      : (work.context.inputs.pollIntervalMs ?? nextPollMs(since, false));
+    if (deadline - clock.now() <= nextMs) return stillActive(work);
+    if (!(await pause(work, nextMs))) return { kind: 'cancelled', why: '' };
+    const looked = await look(work, job, startedAt);
+    if (looked.kind === 'cancelled') return { kind: 'cancelled', why: '' };
+    if (looked.kind === 'late') return stillActive(work, looked.why);
+    if (looked.kind === 'lost') return { kind: 'refused', why: looked.why };
+    const over = mustGiveUp(work, 0);
+    if (over !== null) return over;
+    work.log.beat(`Waiting for earlier work: the job is ${statusOf(job)}`);
+    const isDone = isFinal(statusOf(job));
+    if (isDone && isAgain) {
+      job.isWaiting = false;
+      return looked;
+    }
+    isAgain = isDone;
+  }
+}
+
+/** Before the deadline, not at it: a message could no longer be sent. */
+function stillActive(work: Work, why = ''): GiveUp {
+  const said = 'The agent was still at work on something else, and when-active is wait.';
+  const reason = why === '' ? said : `${said} The last poll failed: ${why}`;
+  return work.context.agent.signal.aborted
+    ? { kind: 'cancelled', why: '' }
+    : { kind: 'timed-out', why: reason };
+}
+
+/** Milliseconds for which a job is polled to confirm a delivery. */
+const CONFIRM_MS = 30_000;
+
+/** Whether a doubtful message arrived. Only a job that was done before can show that. */
+export async function confirmDelivery(work: Work, job: Job): Promise<boolean> {
+  const { clock, deadline, signal } = work.context.agent;
+  const end = Math.min(clock.now() + CONFIRM_MS, deadline);
+  for (;;) {
+    const answer = await pollOnce(work, job, end);
+    if (answer.kind === 'polled') observePoll(job, answer);
+    if (job.evidence) return true;
+    const leftMs = end - clock.now();
+    if (leftMs <= 0 || signal.aborted) return false;
+    if (!(await pause(work, Math.min(SHORTEST_MS, leftMs)))) return false;
+  }
+}

@@ -1,0 +1,56 @@
+// The links to pull requests: on which hosts and paths they are, which ones are accepted from the API, and
+// what they say. Nothing here makes a request.
+
+const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
+
+/** `PULL_REQUEST` must know the same paths. */
+const PULL_REQUEST_PATHS = [
+  /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
+  /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,
+  /^(\/(?:[\w.-]|%7[bd])+){2,4}\/pull-requests\/[1-9]\d{0,9}$/i,
+];
+
+/**
+ * A link to a pull request, or why it is not one. Accepts only https without user info, to a known code host
+ * or that of one of the URLs, with the path of a pull request. The link is rebuilt from these parts, so
+ * nothing else is passed on. It is never fetched.
+ */
+export function checkPrLink(
+  link: string,
+  hostUrls: readonly string[],
+): { readonly link: string } | { readonly problem: string } {
+  const url = /[\s\p{C}\\]/u.test(link) ? null : URL.parse(link);
+  if (url === null) return { problem: 'it is not a URL' };
+  if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
+    return { problem: 'it is not a plain https link' };
+  }
+  const hosts = [...CODE_HOSTS, ...hostUrls.map((hostUrl) => URL.parse(hostUrl)?.host)];
+  if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
+    return { problem: 'it does not lead to a known code host' };
+  }
+  const path = url.pathname.replace(/\/$/, '');
+  const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
+  if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
+    return { problem: 'it does not lead to a pull request' };
+  }
+  return { link: `https://${url.host}${path}` };
+}
+
+const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d+)$/;
+
+/** The repository of a pull request, and its number with `#` or `!`. The link was checked before. */
+export function readPullRequest(link: string): { repository: string; number: string } {
+  const [, repository = '', kind, digits] = PULL_REQUEST.exec(new URL(link).pathname) ?? [];
+  return { repository, number: `${kind === 'merge_requests' ? '!' : '#'}${digits}` };
+}
+
+/** The number of a pull request in this repository; null for any other link. */
+export function ownPullRequest(
+  prLink: string | null | undefined,
+  repositoryUrl: string,
+): number | null {
+  const prefix = `${repositoryUrl}/pull/`.toLowerCase();
+  if (!prLink?.toLowerCase().startsWith(prefix)) return null;
+  const number = /^[1-9]\d{0,9}$/.exec(prLink.slice(prefix.length));
+  return number === null ? null : Number(number[0]);
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod/mini';
+import { OPENING } from '../github/command.ts';
+import { DELIVERIES, isFinal, type Job } from '../job.ts';
+
+// The first line of every comment of this action: what a later attempt must know, as JSON.
+// docs/note.md describes it.
+
+/** What a note says of a job. What is left out is null or false. */
+export interface NoteJob {
+  readonly id: string;
+  /** `sending`: the message may still be sent, or its result could not be written. */
+  readonly delivery: (typeof NOTED)[number];
+  /** When the API accepted the message, in milliseconds since 1970. */
+  readonly sentAt?: number | undefined;
+  /** The status just before the message. Without it, the end of the message cannot be confirmed. */
+  readonly base?: string | undefined;
+  readonly evidence?: boolean | undefined;
+  /** Whether the end of the agent's work was seen. */
+  readonly ended?: boolean | undefined;
+  /** Whether the API has returned the job, so that its ID is not just mistyped. */
+  readonly known?: boolean | undefined;
+}
+
+export interface NoteData {
+  /** Hashes, because the comment is public: of the project, the step, the leg of the matrix and the prompt. */
+  readonly project: string;
+  readonly step: string;
+  readonly leg: string;
+  readonly prompt: string;
+  /** The ID of the workflow run. */
+  readonly run: string;
+  /** The kind and ID of the comment with the command; empty if the message is that of a step. */
+  readonly command: string;
+  /** The same for all comments of which only the newest matters; empty if all do. */
+  readonly series: string;
+  readonly attempt: number;
+  /** Random: the name of the process, which finds its comment by it. */
+  readonly id: string;
+  /** When its messages and its wait end, in milliseconds since 1970. */
+  readonly deadline: number;
+  /** Whether the process is done. */
+  readonly over: boolean;
+  readonly jobs: readonly NoteJob[];
+}
+
+/** What all comments of a process have in common. */
+export type AboutNote = Omit<NoteData, 'over' | 'jobs'>;
+
+const NOTED = ['sending', ...DELIVERIES] as const;
+const VERSION = 1;
+const hash = z.string().check(z.regex(/^[0-9a-f]{0,16}$/));
+const time = z.int().check(z.gte(0));
+const note = z.object({
+  version: z.literal(VERSION),
+  project: hash,
+  step: hash,
+  leg: hash,
+  prompt: hash,
+  run: z.string(),
+  command: z.string(),
+  series: hash,
+  attempt: z.int().check(z.gte(1)),
+  id: z.string().check(z.minLength(1)),
+  deadline: time,
+  over: z.boolean(),
+  jobs: z.array(
+    z.object({
+      id: z.string(),
+      delivery: z.enum(NOTED),
+      sentAt: z.optional(time),
+      base: z.optional(z.string()),
+      evidence: z.optional(z.boolean()),
+      ended: z.optional(z.boolean()),
+      known: z.optional(z.boolean()),
+    }),
+  ),
+});
+
+/** A hash that tells two texts apart, and nothing about them. */
+export function hashOf(...texts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
+}
+
+export function noteOf(about: AboutNote, jobs: readonly Job[], over: boolean): NoteData {
+  return { ...about, over, jobs: jobs.map(toNoteJob) };
+}
+
+function toNoteJob({ id, delivery, sentAt, base, evidence, end, record }: Job): NoteJob {
+  return {
+    id,
+    delivery,
+    sentAt: sentAt === null ? undefined : Math.round(sentAt),
+    base: base?.status ?? undefined,
+    evidence: evidence || undefined,
+    ended: isFinal(end?.result ?? null) || undefined,
+    known: record !== null || undefined,
+  };
+}
+
+/** Characters; GitHub takes 65,536. */
+const BODY_LIMIT = 60_000;
+/** Characters of the first line, so that there is room for what people see. */
+const LINE_LIMIT = 55_000;
+
+/** The body of a comment. `render` renders what people see, in at most so many characters. */
+export function composeNote(data: NoteData, render: (limit: number) => string): string {
+  const full = lineOf(data);
+  const line = full.length <= LINE_LIMIT ? full : lineOf({ ...data, jobs: data.jobs.map(toLean) });
+  return `${line}\n${render(BODY_LIMIT - line.length - 1)}`;
+}
+
+/** Whether a comment has room for so many jobs with such IDs, whatever becomes of them. */
+export function hasRoomFor(data: NoteData): boolean {
+  const jobs = data.jobs.map(({ id }): NoteJob => {
+    return { id, delivery: 'not-sent', sentAt: 1e12, ended: true };
+  });
+  return lineOf({ ...data, jobs }).length <= LINE_LIMIT;
+}
+
+/** Without what only makes the result of a later attempt better. */
+function toLean({ id, delivery, sentAt, ended }: NoteJob): NoteJob {
+  return { id, delivery, sentAt, ended };
+}
+
+function lineOf(data: NoteData): string {
+  // `-->` would end the line in HTML.
+  const json = JSON.stringify({ version: VERSION, ...data }).replaceAll('>', '\\u003e');
+  return `${OPENING}${json} -->`;
+}
+
+/** A comment that is no note, such as the usage. It is never taken for a command either. */
+export function composeAnswer(visible: string): string {
+  return `${OPENING}answer -->\n${visible}`;
+}
+
+const FIRST_LINE = /^<!-- agent-follow-up (.*) -->$/m;
+
+/**
+ * The note in a comment of our own identity. `none`: there is none, or one of another project. `unreadable`:
+ * written by a later version of this action, or edited by hand.
+ */
+export function readNote(body: string, project: string): NoteData | 'none' | 'unreadable' {
+  // Editing a comment in the browser changes the line ends.
+  const text = body.replaceAll('\r\n', '\n').trimStart();
+  if (!new RegExp(`^${OPENING}`, 'm').test(text)) return 'none';
+  const [, json = ''] = text.startsWith(OPENING) ? (FIRST_LINE.exec(text) ?? []) : [];
+  if (json === 'answer') return 'none';
+  try {
+    const { version: _, ...data } = z.parse(note, JSON.parse(json));
+    return data.project === project ? data : 'none';
+  } catch {
+    return 'unreadable';
+  }
+}

@@ -1,0 +1,206 @@
+import type { Connect, GitHub } from '../github/api.ts';
+import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
+import { ok, problem, type Result } from '../result.ts';
+import type { Runtime } from '../runner/runtime.ts';
+import { sentences } from '../text.ts';
+import { type NoteData, readNote } from './data.ts';
+
+// The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
+// comments are here.
+
+interface NoteOptions extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'log'> {
+  readonly connect: Connect;
+  readonly conversation: number;
+  /** The whole comment as it should be now. */
+  readonly compose: () => string;
+  /** The random name in it. */
+  readonly id: string;
+  /** The time at which a creation is no longer of use. */
+  readonly deadline: number;
+}
+
+/** Milliseconds between edits: in the first ten minutes, and later. */
+const EDIT_INTERVAL_MS = 60_000;
+const LATER_INTERVAL_MS = 300_000;
+const LATER_MS = 600_000;
+/** Milliseconds after which a comment whose creation had no response is looked for. */
+const LOOK_AGAIN_MS = 3000;
+/** Milliseconds, if GitHub refuses a comment for its rate and does not say for how long; and a random part. */
+const RATE_PAUSE_MS = 60_000;
+const RATE_SPREAD_MS = 30_000;
+
+export class Note {
+  readonly #options: NoteOptions;
+  #id: number | null = null;
+  #url = '';
+  #createdAt = 0;
+  #editedAt = 0;
+  #isDue = false;
+  #isPausing = false;
+  /** Ends when the last edit is made. */
+  #editing: Promise<unknown> = Promise.resolve();
+  readonly #closed = new AbortController();
+
+  constructor(options: NoteOptions) {
+    this.#options = options;
+  }
+
+  /** The URL of the comment; empty if it does not exist. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** Whether the last edit waits for a rate limit. */
+  get isPausing(): boolean {
+    return this.#isPausing;
+  }
+
+  /** Creates the comment. Resolves to a sentence if that failed. */
+  async create(): Promise<string | null> {
+    const { clock, signal, random, deadline, connect, conversation, compose } = this.#options;
+    for (;;) {
+      try {
+        const github = await connect();
+        this.#start(await github.createComment(conversation, compose()));
+        return null;
+      } catch (error) {
+        const isRate = error instanceof GitHubError && error.status === 429;
+        const pauseMs =
+          (isRate ? error.pauseMs : null) ?? RATE_PAUSE_MS + random() * RATE_SPREAD_MS;
+        if (isRate && !signal.aborted && clock.now() + pauseMs < deadline) {
+          this.#options.log.info(
+            `GitHub takes no comment for now. Trying again in ${Math.ceil(pauseMs / 1000)} s.`,
+          );
+          await clock.sleep(pauseMs, signal).catch(() => {});
+          if (!signal.aborted) continue;
+        }
+        if (isUnclear(error) && (await this.#wasCreated())) return null;
+        return sentences(`The comment could not be created: ${whyOf(error)}.`, hintFor(error));
+      }
+    }
+  }
+
+  /** Something has changed: the comment is edited soon, but not too often. */
+  touch(): void {
+    if (this.#id === null || this.#isDue) return;
+    this.#isDue = true;
+    const { clock } = this.#options;
+    const now = clock.now();
+    const interval = now - this.#createdAt < LATER_MS ? EDIT_INTERVAL_MS : LATER_INTERVAL_MS;
+    const pauseMs = Math.max(0, this.#editedAt + interval - now);
+    const edit = (): void => void this.#edit();
+    clock.sleep(pauseMs, this.#closed.signal).then(edit, () => {});
+  }
+
+  /** Edits the comment now. */
+  write(): void {
+    if (this.#id !== null) void this.#edit();
+  }
+
+  /** Makes the last edit. Resolves to a sentence if that failed. `mostMs` limits the wait for a rate limit. */
+  async close(mostMs: number): Promise<string | null> {
+    if (this.#id === null) return null;
+    this.#closed.abort();
+    const { clock, signal } = this.#options;
+    let error = await this.#edit();
+    const pauseMs =
+      error instanceof GitHubError && error.status === 429 ? (error.pauseMs ?? RATE_PAUSE_MS) : 0;
+    if (
+      error !== null &&
+      (pauseMs > 0 || isUnclear(error)) &&
+      pauseMs <= mostMs &&
+      !signal.aborted
+    ) {
+      this.#isPausing = pauseMs > 0;
+      await clock.sleep(pauseMs, signal).catch(() => {});
+      this.#isPausing = false;
+      error = await this.#edit();
+    }
+    return error === null
+      ? null
+      : sentences(`The comment could not be updated: ${whyOf(error)}.`, hintFor(error));
+  }
+
+  #start({ id, url }: { readonly id: number; readonly url: string }): void {
+    this.#id = id;
+    this.#url = url;
+    this.#createdAt = this.#options.clock.now();
+    this.#editedAt = this.#createdAt;
+  }
+
+  /** Looks once for a comment whose creation had no response. */
+  async #wasCreated(): Promise<boolean> {
+    const { clock, signal, connect, conversation, id } = this.#options;
+    await clock.sleep(LOOK_AGAIN_MS, signal).catch(() => {});
+    try {
+      const comments = await (await connect()).newestOwnComments(conversation);
+      const own = comments.find(({ body }) => body.includes(`"id":"${id}"`));
+      const number = Number(/#issuecomment-(\d+)$/.exec(own?.url ?? '')?.[1]);
+      if (own === undefined || !(number > 0)) return false;
+      this.#start({ id: number, url: own.url });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** One edit at a time, so that an older text never follows a newer one. Resolves to why it failed, or null. */
+  #edit(): Promise<unknown> {
+    const { connect, compose, clock } = this.#options;
+    const edited = this.#editing.then(async () => {
+      this.#isDue = false;
+      this.#editedAt = clock.now();
+      try {
+        await (await connect()).updateComment(this.#id ?? 0, compose());
+        return null;
+      } catch (error) {
+        // It is tried again later.
+        if (!this.#closed.signal.aborted) this.touch();
+        return error;
+      }
+    });
+    this.#editing = edited;
+    return edited;
+  }
+}
+
+/** All notes of the project in a conversation, or why they are not known. */
+export async function readNotes(
+  connect: Connect,
+  conversation: number,
+  project: string,
+): Promise<Result<readonly NoteData[]>> {
+  try {
+    const comments = await (await connect()).ownComments(conversation);
+    const notes: NoteData[] = [];
+    for (const { body, url } of comments) {
+      const note = readNote(body, project);
+      if (note === 'unreadable') {
+        return problem(
+          `a comment of this action cannot be read, ${url}; delete it if it is not needed`,
+        );
+      }
+      if (note !== 'none') notes.push(note);
+    }
+    return ok(notes);
+  } catch (error) {
+    return problem(`the comments of the conversation cannot be read: ${whyOf(error)}`);
+  }
+}
+
+/** Hides the older comments of the same series as outdated, if their process is over. It changes no text. */
+export async function hideOlder(
+  github: GitHub,
+  conversation: number,
+  own: NoteData,
+  now: number,
+): Promise<void> {
+  const comments = await github.newestOwnComments(conversation);
+  const older = comments.filter(({ body, isHidden }) => {
+    const note = isHidden ? 'none' : readNote(body, own.project);
+    if (typeof note === 'string' || note.series !== own.series || note.id === own.id) return false;
+    const isEarlier = note.run === own.run && note.attempt < own.attempt;
+    return note.over || isEarlier || note.deadline < now;
+  });
+  if (older.length > 0) await github.hide(older.map(({ nodeId }) => nodeId));
+}

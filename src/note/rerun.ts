@@ -1,0 +1,91 @@
+import type { NoteData, NoteJob } from './data.ts';
+
+// Whether a message may be sent, from the notes that are found. A re-run sends only with proof that
+// nothing was sent; docs/note.md has the table.
+
+/** What identifies a message in all attempts. */
+export type Message = Pick<NoteData, 'run' | 'step' | 'leg' | 'command' | 'prompt' | 'attempt'>;
+
+/**
+ * Whether this process has claimed the command: `ours` only if its reaction is the first one. `none` for the
+ * message of a step or a review, which cannot be claimed.
+ */
+export type Claim = 'ours' | 'taken' | 'none';
+
+export type Verdict =
+  | { readonly kind: 'send' }
+  /** An earlier attempt sent it: go on with that message. */
+  | { readonly kind: 'resume'; readonly job: NoteJob; readonly isOtherPrompt: boolean }
+  /** Another run, step or leg has taken the command. */
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'refuse'; readonly why: string };
+
+/** From the strongest to the weakest. */
+const STRENGTH: readonly NoteJob['delivery'][] = ['sent', 'unknown', 'sending', 'not-sent'];
+
+/** What a re-run does for a job. `notes` are all notes of the project in the conversation. */
+export function judge(
+  notes: readonly NoteData[],
+  message: Message,
+  jobId: string,
+  claim: Claim,
+): Verdict {
+  const mine = notes
+    .filter((note) => isSame(note, message) && note.attempt !== message.attempt)
+    .flatMap((note) => {
+      const job = note.jobs.find(({ id }) => id === jobId);
+      return job === undefined ? [] : [{ note, job }];
+    })
+    .sort((one, other) => other.note.attempt - one.note.attempt);
+  const strongest = STRENGTH.flatMap((delivery) =>
+    mine.filter(({ job }) => job.delivery === delivery),
+  )[0];
+  if (claim !== 'ours' && new Set(mine.map(({ note }) => note.attempt)).size < mine.length) {
+    const why =
+      'an earlier attempt ran this step twice (in a reusable workflow or a composite action), and the comments ' +
+      'do not tell the two apart';
+    return { kind: 'refuse', why };
+  }
+  if (strongest?.job.delivery === 'sent') {
+    const isOtherPrompt = strongest.note.prompt !== message.prompt;
+    return { kind: 'resume', job: strongest.job, isOtherPrompt };
+  }
+  if (claim === 'ours') return { kind: 'send' };
+  if (strongest !== undefined && strongest.job.delivery !== 'not-sent') {
+    const why = `attempt ${strongest.note.attempt} was about to send it, and its comment does not say what became of it`;
+    return { kind: 'refuse', why };
+  }
+  if (claim === 'none') return { kind: 'send' };
+  const isTaken = notes.some(
+    (note) =>
+      note.command === message.command &&
+      !isSame(note, message) &&
+      note.jobs.some(({ delivery }) => delivery !== 'not-sent'),
+  );
+  if (isTaken) return { kind: 'taken' };
+  const why =
+    'the command has its 🚀 already: another run has taken it, or an earlier attempt that reached only some ' +
+    'jobs, or ended before its comment';
+  return { kind: 'refuse', why };
+}
+
+/** Of the same run, step and leg, and for the same command. */
+function isSame(note: NoteData, { run, step, leg, command }: Message): boolean {
+  return note.run === run && note.step === step && note.leg === leg && note.command === command;
+}
+
+/** The newest message to a job whose end was not seen; null if there is none. */
+export function unfinished(notes: readonly NoteData[], jobId: string): NoteJob | null {
+  const sent = notes
+    .flatMap(({ jobs }) => jobs)
+    .filter(({ id, delivery, ended }) => id === jobId && delivery === 'sent' && !ended);
+  return sent.toSorted((one, other) => (other.sentAt ?? 0) - (one.sentAt ?? 0))[0] ?? null;
+}
+
+/** The jobs that the notes name and that certainly exist, the oldest first. */
+export function namedJobs(notes: readonly NoteData[]): readonly string[] {
+  const jobs = notes
+    .flatMap((note) => note.jobs)
+    .filter(({ delivery, known }) => known || delivery === 'sent' || delivery === 'unknown');
+  return [...new Set(jobs.map(({ id }) => id))];
+}
