@@ -28,6 +28,11 @@ async function run(scenario: Scenario): Promise<StepResult> {
   return await sim.runHere();
 }
 
+/** The first poll takes the status before the message; all others fail. */
+function failAfterTheMessage() {
+  return (n: number) => (n === 1 ? undefined : { status: 503 });
+}
+
 /** A run that causes each message, by the beginning of the message. */
 const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'api-key is empty': () => run({ with: { 'api-key': '' } }),
@@ -38,21 +43,27 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'The API accepts 100 messages': () =>
     run({ agent: { jobs: [{ id: JOB }], hourlyLimit: 0 }, with: { 'timeout-minutes': '1' } }),
   'The message may or may not': () => run({ agent: { jobs: [], onPost: () => ({ status: 502 }) } }),
+  'Nothing was sent to job': () =>
+    run({
+      with: { 'when-active': 'wait', 'timeout-minutes': '0.2' },
+      agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
+    }),
   'The agent was not done': () => run({ with: { wait: true, 'timeout-minutes': '0.2' } }),
-  'this is possibly': () =>
+  'The message was delivered': () =>
+    run({ with: { wait: true }, agent: { jobs: [{ id: JOB }], onGet: failAfterTheMessage() } }),
+  'Agent stopped': () =>
     run({ with: { wait: true }, agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } }),
   'lacks the write permission': () =>
     run({ with: { command: '/agent' }, github: ALLOWED, step: { event: command('mallory') } }),
   'is a bot or app': () =>
     run({ step: { event: event('issues', 'opened', { sender: RENOVATE }) } }),
-  'this re-run cannot tell': () =>
+  'cannot tell whether': () =>
     run({
       github: { on: ({ path }) => (path === '/graphql' ? { status: 500 } : undefined) },
       step: RERUN,
     }),
   'is sent, although': () =>
     run({ with: { comment: false, 'resend-on-rerun': true }, step: RERUN }),
-  'This is a re-run': () => run({ github: { readOnly: true }, step: RERUN }),
   'handles the same comment': async () => {
     const step = { event: command() };
     await using sim = await simulate({ with: { command: '/agent' }, step, github: ALLOWED });

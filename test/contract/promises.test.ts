@@ -26,10 +26,12 @@ const EVENTS: Readonly<Record<string, string>> = {
   workflow_run: 'workflowRun(',
 };
 
+// A failed test names what is missing, and does not print all scenarios.
 describe('a scenario covers', () => {
   const inputs = Object.keys(action.inputs);
   it.each(inputs)('the input %s', (name) => {
-    expect(scenarios).toMatch(new RegExp(`'${name}'|\\b${name}: |\\bwith: \\{ ${name}\\b`));
+    const pattern = new RegExp(`'${name}'|\\b${name}: |\\bwith: \\{ ${name}\\b`);
+    expect(pattern.test(scenarios)).toBe(true);
   });
 
   const outputs = Object.keys(action.outputs);
@@ -37,17 +39,11 @@ describe('a scenario covers', () => {
     const field = name.includes('-')
       ? `\\['${name}'\\]|'${name}': `
       : `\\.${name}\\b|\\b${name}[:,]`;
-    expect(scenarios).toMatch(new RegExp(field));
+    expect(new RegExp(field).test(scenarios)).toBe(true);
   });
 
   const events = Object.keys(EVENTS).filter((name) => guides.includes(`\`${name}\``));
   it.each([...events, 'pull_request'])('the event %s', (name) => {
-    expect(scenarios).toContain(EVENTS[name]);
-  });
-
-  it('everything that is documented for users', () => {
-    console.info(
-      `Scenarios cover ${inputs.length} inputs, ${outputs.length} outputs and ${events.length + 1} events: all.`,
-    );
+    expect(scenarios.includes(EVENTS[name] ?? 'no scenario')).toBe(true);
   });
 });
