@@ -1,7 +1,5 @@
-import { inflateSync } from 'node:zlib';
 import { expect } from 'vitest';
-import type { Ledger } from '../../src/memory/ledger.ts';
-import { readText } from '../../src/memory/text.ts';
+import { hashOf, type NoteData, readNote } from '../../src/note/data.ts';
 import { toOutputs } from '../../src/report/outputs.ts';
 import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '../sim/agent.ts';
 import { ALICE, pullRequest, RENOVATE } from '../sim/events.ts';
@@ -25,8 +23,7 @@ export const TOKEN = 'ghs_canary_4d2e8b6a0f';
 export const PROJECT = 'project_1';
 export const JOB = 'job-1';
 export const PULL = 7;
-export const OUTPUT_NAMES = Object.keys(toOutputs({ states: [], commentUrls: [] }));
-/** No permission is checked for this event, so GitHub gets only the calls that a scenario is about. */
+export const OUTPUT_NAMES = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
 const BY_A_BOT = pullRequest({ number: PULL, sender: RENOVATE });
 const { signal: NEVER_ABORTED } = new AbortController();
 /** The agent works for 15 minutes. */
@@ -184,25 +181,12 @@ export function findTraces(
     summary: result.summary,
     'requests to the API': agent.journal.map((request) => withoutKey(request, key)).join('\n'),
     'requests to GitHub': github.journal.map((request) => withoutKey(request, token)).join('\n'),
-    'the data of comments': github.journal.flatMap(({ body }) => dataIn(body)).join('\n'),
   };
   return Object.entries(texts).flatMap(([name, text]) => {
     const readable = unescaped(text);
     return [...new Set([key, token, ...more].flatMap(formsOf))]
       .filter((form) => text.includes(form) || readable.includes(unescaped(form)))
       .map((form) => `${form} in ${name}`);
-  });
-}
-
-/** The data of a comment, as text. */
-function dataIn(body: string): readonly string[] {
-  const found = body.matchAll(/<!-- agent-follow-up data \d+ \w+ ([\w+/=]+) -->/g);
-  return [...found].flatMap(([, data = '']) => {
-    try {
-      return inflateSync(Buffer.from(data, 'base64')).toString();
-    } catch {
-      return [];
-    }
   });
 }
 
@@ -247,21 +231,21 @@ export function commentTexts(github: GitHub): readonly string[] {
   return github
     .writes()
     .flatMap(({ body }) => JSON.parse(body || '{}').body ?? [])
-    .map((body) => body.replace(/^<!--.*?-->\n/, '').replace(/\n\n<!--.*?-->$/, ''));
+    .map((body) => body.replace(/^<!--.*?-->\n/, ''));
 }
 
 /** The comments of the action on a conversation. */
 export function ownComments(github: GitHub, number = PULL): readonly Comment[] {
-  return github.comments(number).filter(({ body }) => readText(body, PROJECT) !== 'none');
+  return github.comments(number).filter(({ body }) => readNote(body, hashOf(PROJECT)) !== 'none');
 }
 
-/** What the one comment of the action on a conversation remembers. */
-export function remembered(github: GitHub, number = PULL): Ledger {
-  const [comment, ...others] = ownComments(github, number);
-  expect(others).toEqual([]);
-  const text = readText(comment?.body ?? '', PROJECT);
-  if (typeof text === 'string') throw new Error(`The comment on #${number} is ${text}.`);
-  return text;
+/** What the comments of the action on a conversation say, the oldest first. */
+export function notes(github: GitHub, number = PULL): readonly NoteData[] {
+  return ownComments(github, number).map(({ body, html_url }) => {
+    const note = readNote(body, hashOf(PROJECT));
+    if (typeof note === 'string') throw new Error(`The comment ${html_url} is ${note}.`);
+    return note;
+  });
 }
 
 /** The names of the calls to GitHub, from this position. */

@@ -17,6 +17,8 @@ interface Timer {
   /** Timers that are due at the same time fire in the order in which they were armed. */
   order: number;
   keepsAlive: boolean;
+  /** Whether it only limits the time of something, as `AbortSignal.timeout` does. */
+  isTimeout: boolean;
   cleared: boolean;
 }
 
@@ -132,6 +134,11 @@ function tick(): void {
   tickedAt += elapsed;
   const next = earliest();
   if (next === undefined) return;
+  if (next.isTimeout && isIdle()) {
+    // Nothing is left that it limits.
+    fire(next);
+    return;
+  }
   if (next.due > now() && mayJump(elapsed)) {
     const missing = next.due + GRAIN_MS - now();
     jump(PACE === Number.POSITIVE_INFINITY ? Math.ceil(missing) : step(missing, elapsed));
@@ -178,7 +185,7 @@ function isIdle(): boolean {
 
 function fire(timer: Timer): void {
   armed.delete(timer.id);
-  quietTicks = 0;
+  if (!timer.isTimeout) quietTicks = 0;
   if (timer.keepsAlive) activeMs = 0;
   if (timer.repeat) arm(timer);
   else updatePump();
@@ -195,6 +202,7 @@ function start(callback: Callback, delay: unknown, values: unknown[], repeat: bo
     due: 0,
     order: 0,
     keepsAlive: true,
+    isTimeout: false,
     cleared: false,
   };
   const handle = {
@@ -294,7 +302,9 @@ async function* waitRepeatedly(delay = 1, value?: unknown, options: WaitOptions 
 function timeoutSignal(ms: number): AbortSignal {
   const controller = new AbortController();
   const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
-  start(() => controller.abort(reason), ms, [], false).unref();
+  const handle = start(() => controller.abort(reason), ms, [], false).unref();
+  const timer = handles.get(handle);
+  if (timer !== undefined) timer.isTimeout = true;
   return controller.signal;
 }
 

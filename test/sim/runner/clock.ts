@@ -12,6 +12,8 @@ import type { VirtualTime } from './process.ts';
 
 interface Sleeper {
   readonly due: number;
+  /** Whether it only limits the time of a request. */
+  readonly isTimeout: boolean;
   readonly wake: () => void;
 }
 
@@ -110,7 +112,7 @@ function clockOf(steps: Steps): Clock {
           return;
         }
         // Node truncates to whole milliseconds, and waits for at least one.
-        const sleeper = { due: now() + Math.max(1, Math.trunc(ms)), wake };
+        const sleeper = { due: now() + Math.max(1, Math.trunc(ms)), isTimeout: false, wake };
         function wake(): void {
           signal.removeEventListener('abort', cancel);
           resolve();
@@ -123,6 +125,12 @@ function clockOf(steps: Steps): Clock {
         steps.sleepers.add(sleeper);
         noteActivity(steps);
       }),
+    timeout(ms) {
+      const controller = new AbortController();
+      const wake = (): void => controller.abort();
+      steps.sleepers.add({ due: now() + Math.max(1, Math.ceil(ms)), isTimeout: true, wake });
+      return controller.signal;
+    },
   };
 }
 
@@ -157,6 +165,12 @@ function wakeNext(steps: Steps, time: VirtualTime): void {
     if (next === undefined || sleeper.due < next.due) next = sleeper;
   }
   if (next === undefined) return;
+  if (next.isTimeout && steps.requests.size === 0) {
+    // Nothing is left that it limits.
+    steps.sleepers.delete(next);
+    next.wake();
+    return;
+  }
   const missing = next.due - (systemClock.now() + steps.aheadMs);
   if (missing > 0) {
     const maySkip = onlySleep(steps)

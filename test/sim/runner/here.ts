@@ -3,14 +3,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../src/clock.ts';
-import { readSecrets } from '../../../src/inputs.ts';
 import { serialise } from '../../../src/report/outputs.ts';
 import { run } from '../../../src/run.ts';
-import { type Env, readRunInfo } from '../../../src/runner/environment.ts';
-import { appendAtOnce, replacer } from '../../../src/runner/files.ts';
+import type { Env } from '../../../src/runner/environment.ts';
+import { append } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log } from '../../../src/runner/log.ts';
 import type { Runtime } from '../../../src/runner/runtime.ts';
-import { type Redact, redactor } from '../../../src/runner/secrets.ts';
+import { readSecrets, type Redact, redactor } from '../../../src/runner/secrets.ts';
 import { getOctokit } from '../../../src/vendor/actions-github.ts';
 import { inTime } from './clock.ts';
 import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.ts';
@@ -47,9 +46,7 @@ export async function runHere(step: Step): Promise<StepResult> {
 function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runtime {
   const secrets = readSecrets(env);
   for (const secret of secrets) write(command('add-mask', secret));
-  const { serverUrl, repositoryUrl } = readRunInfo(env);
-  const redact = redactor(secrets, [repositoryUrl, serverUrl]);
-  const replaceOutputs = replacer(env.GITHUB_OUTPUT);
+  const redact = redactor(secrets);
   return {
     env,
     log: logOf(redact, write),
@@ -58,10 +55,11 @@ function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runti
     signal: new AbortController().signal,
     crashed: new Promise(() => {}),
     random: Math.random,
+    newId: randomUUID,
     saveMemory() {},
     deferTierUp() {},
-    writeOutputs: (all) => replaceOutputs(serialise(all, `end_${randomUUID()}`)),
-    writeSummary: (markdown) => appendAtOnce(env.GITHUB_STEP_SUMMARY, markdown),
+    writeOutputs: (all) => append(env.GITHUB_OUTPUT, serialise(all, `end_${randomUUID()}`)),
+    writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
   };
 }
 
@@ -71,23 +69,12 @@ function logOf(redact: Redact, write: (line: string) => void): Log {
     (name: string) =>
     (text: string): void =>
       write(command(name, clean(text)));
-  let inGroup = false;
-  function endGroup(): void {
-    if (inGroup) write('::endgroup::');
-    inGroup = false;
-  }
   return {
     info: (text) => clean(text).split('\n').forEach(write),
     debug: writeCommand('debug'),
     notice: writeCommand('notice'),
     warning: writeCommand('warning'),
     error: writeCommand('error'),
-    group(title) {
-      endGroup();
-      write(command('group', clean(title)));
-      inGroup = true;
-    },
-    endGroup,
   };
 }
 
