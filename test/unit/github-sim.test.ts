@@ -164,6 +164,124 @@ describe('comments', () => {
   });
 });
 
+describe('a note in three reads', () => {
+  const comments = (fields: string, before = '') =>
+    `query ($owner: String!, $name: String!, $number: Int! ${before}) {
+      repository(owner: $owner, name: $name) { issueOrPullRequest(number: $number) {
+        ... on Issue { ${fields} } ... on PullRequest { ${fields} }
+      } }
+    }`;
+  const page = 'nodes { id viewerDidAuthor } pageInfo { hasPreviousPage startCursor }';
+  const list = comments(`comments(last: 100, before: $before) { ${page} }`, '$before: String');
+  const newest = comments('comments(last: 30) { nodes { id body isMinimized viewerDidAuthor } }');
+  const bodies = `query ($ids: [ID!]!) {
+    nodes(ids: $ids) { ... on IssueComment { id body url } }
+  }`;
+  const minimize = (count: number) => {
+    const ids = Array.from({ length: count }, (_, n) => n);
+    return `mutation (${ids.map((n) => `$id${n}: ID!`)}) { ${ids
+      .map(
+        (n) => `c${n}: minimizeComment(input: { subjectId: $id${n}, classifier: OUTDATED }) {
+        clientMutationId
+      }`,
+      )
+      .join(' ')} }`;
+  };
+  const own = { author: 'github-actions[bot]', body: 'mine' };
+  const issues = [{ number: 7, comments: [{ author: 'bob', body: 'hi' }, own, own] }];
+  const ask = async (github: GitHub, text: string, more: object = {}) =>
+    // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested here
+    (await (await query(github, text, { number: 7, before: null, ...more })).json()) as any;
+
+  it('are lists of ids, bodies by ids, and the newest comments, which a mutation collapses', async () => {
+    await using github = await startGitHub({ issues });
+    const { data } = await ask(github, list);
+    const { nodes } = data.repository.issueOrPullRequest.comments;
+    const [bob, ...mine] = nodes.map(({ id }: { id: string }) => id);
+    expect(nodes).toEqual([
+      { id: bob, viewerDidAuthor: false },
+      ...mine.map((id: string) => ({ id, viewerDidAuthor: true })),
+    ]);
+    const url = github.comments(7)[1]?.html_url;
+    const read = await ask(github, bodies, { ids: [mine[0]] });
+    expect(read).toEqual({ data: { nodes: [{ id: mine[0], body: 'mine', url }] } });
+    expect(await ask(github, minimize(2), { id0: mine[0], id1: mine[1] })).toEqual({
+      data: { c0: { clientMutationId: null }, c1: { clientMutationId: null } },
+    });
+    const shown = (await ask(github, newest)).data.repository.issueOrPullRequest.comments.nodes;
+    expect(shown.map((one: Comment) => one.isMinimized)).toEqual([false, true, true]);
+    expect(await ask(github, minimize(2), { id0: bob, id1: 'IC_none' })).toMatchObject({
+      data: { c0: { clientMutationId: null }, c1: null },
+      errors: [{ type: 'NOT_FOUND', path: ['c1'] }],
+    });
+    const names = github.calls().map(({ name }) => name);
+    expect(names).toEqual(['list', 'read', 'minimize', 'newest', 'minimize']);
+  });
+
+  it('are refused without the permission', async () => {
+    await using robot = await startGitHub({
+      issues,
+      readOnly: true,
+      forbids: ({ name }) => name === 'list',
+    });
+    const [id0, id1] = robot.comments(7).map(({ node_id }) => node_id);
+    const refused = (key: string) => ({
+      type: 'FORBIDDEN',
+      path: [key],
+      message: 'Resource not accessible by integration',
+    });
+    expect(await ask(robot, minimize(2), { id0, id1 })).toEqual({
+      data: { c0: null, c1: null },
+      errors: [refused('c0'), refused('c1')],
+    });
+    expect(robot.comments(7).some(({ isMinimized }) => isMinimized)).toBe(false);
+    expect(await ask(robot, list)).toEqual({
+      data: { repository: null },
+      errors: [refused('repository')],
+    });
+    expect(await ask(robot, newest)).not.toHaveProperty('errors');
+  });
+});
+
+describe('pull requests', () => {
+  const issues = [{ number: 7, pullRequest: true }, { number: 8 }];
+  const read = async (github: GitHub, path: string) =>
+    // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested here
+    (await (await call(github, 'GET', `~/pulls/${path}`)).json()) as any;
+
+  it('have commits, which people add and replace', async () => {
+    await using github = await startGitHub({ issues });
+    const shown = async () => {
+      const { head, commits } = await read(github, '7');
+      const list = (await read(github, '7/commits')).map(({ sha }: { sha: string }) => sha);
+      expect([list.at(-1), list.length]).toEqual([head.sha, commits]);
+      return list;
+    };
+    expect(await shown()).toEqual(['a'.repeat(40)]);
+    github.push(7, 'c1', 'c2');
+    expect(await shown()).toEqual(['a'.repeat(40), 'c1', 'c2']);
+    github.forcePush(7, 'd1');
+    expect(await shown()).toEqual(['d1']);
+    expect(() => github.push(8, 'e1')).toThrow('#8 is not a pull request');
+    for (const path of ['8', '8/commits', '9', '9/commits']) {
+      expect(await statusOf(github, 'GET', `~/pulls/${path}`)).toBe(404);
+    }
+  });
+
+  it('list 250 commits, in pages that start with the oldest', async () => {
+    const commits = Array.from({ length: 260 }, (_, n) => `c${n}`);
+    await using github = await startGitHub({
+      issues: [{ number: 7, pullRequest: true, commits }],
+      forbids: ({ name, nth }) => name === 'GET pulls/#/commits' && nth === 4,
+    });
+    expect(await read(github, '7')).toMatchObject({ commits: 260, head: { sha: 'c259' } });
+    const page = (n: number) => read(github, `7/commits?per_page=100&page=${n}`);
+    const pages = [...(await page(1)), ...(await page(2)), ...(await page(3))];
+    expect(pages).toEqual(commits.slice(0, 250).map((sha) => ({ sha })));
+    expect(await statusOf(github, 'GET', '~/pulls/7/commits')).toBe(403);
+  });
+});
+
 describe('GraphQL', () => {
   it.each([
     { nodes: true, history: true },

@@ -2,6 +2,7 @@
 
 import type { Answer, JournalEntry } from '../agent.ts';
 import type { Comment, Found, Issue } from './issues.ts';
+import { page } from './page.ts';
 import { type Repository, readJson, refusal } from './repository.ts';
 
 const MAX_BODY = 65_536;
@@ -21,20 +22,7 @@ export function restComment({ account }: Repository, comment: Comment): object {
 }
 
 export function listComments(repository: Repository, issue: Issue, url: URL): Answer {
-  const size = Math.min(Number(url.searchParams.get('per_page') ?? 30), 100);
-  const page = Number(url.searchParams.get('page') ?? 1);
-  const listed = repository.listed(issue);
-  const last = Math.max(1, Math.ceil(listed.length / size));
-  const to = (rel: string, target: number): string => {
-    url.searchParams.set('page', String(target));
-    return `<${url}>; rel="${rel}"`;
-  };
-  const back = page > 1 ? [to('prev', page - 1), to('first', 1)] : [];
-  const links = [...back, ...(page < last ? [to('next', page + 1), to('last', last)] : [])];
-  const body = listed
-    .slice((page - 1) * size, page * size)
-    .map((one) => restComment(repository, one));
-  return { headers: links.length > 0 ? { link: links.join(', ') } : {}, body };
+  return page(repository.listed(issue), url, (one) => restComment(repository, one));
 }
 
 export function createComment(repository: Repository, issue: Issue, request: JournalEntry): Answer {

@@ -15,7 +15,7 @@ export function queryRoot(repository: Repository): object {
   function node(id: unknown): object {
     const comment = findNode(String(id));
     if (comment !== undefined) return commentNode(repository, comment);
-    return notFound(`a node with the global id of '${id}'`);
+    return noNode(id);
   }
 
   return {
@@ -44,22 +44,25 @@ export function queryRoot(repository: Repository): object {
   };
 }
 
-/** The second reaction of a kind gets the same response as the first one. */
-export function mutationRoot(
-  { viewer }: Repository,
-  reactions: Reactions,
-  readOnly: boolean,
-): object {
+export function mutationRoot(repository: Repository, reactions: Reactions): object {
+  const { viewer, findNode, minimizeComment } = repository;
   return {
     __typename: 'Mutation',
+    /** The second reaction of a kind gets the same response as the first one. */
     addReaction({ input }: Variables) {
-      if (readOnly) return new FieldError('FORBIDDEN', 'Resource not accessible by integration');
       const { subjectId, content } = Object(input);
       const id = String(subjectId);
       const name = String(content).toLowerCase();
       reactions.add({ subject: 'review', id, content: name, user: viewer.login });
       const reaction = { __typename: 'Reaction', content };
       return { __typename: 'AddReactionPayload', clientMutationId: null, reaction };
+    },
+    minimizeComment({ input }: Variables) {
+      const { subjectId } = Object(input);
+      const comment = findNode(String(subjectId));
+      if (comment === undefined) return noNode(subjectId);
+      minimizeComment(comment.id);
+      return { __typename: 'MinimizeCommentPayload', clientMutationId: null };
     },
   };
 }
@@ -111,6 +114,10 @@ function commentNode({ viewer }: Repository, comment: Comment): object {
 /** Unlike REST, GraphQL names bots without the suffix. */
 function shortLogin(login: string): string {
   return login.replace(/\[bot\]$/, '');
+}
+
+function noNode(id: unknown): FieldError {
+  return notFound(`a node with the global id of '${id}'`);
 }
 
 function notFound(what: string): FieldError {

@@ -14,6 +14,7 @@ import {
   type Variables,
 } from './query.ts';
 import { readJson } from './repository.ts';
+import type { Forbids } from './rest.ts';
 import { errorsOf, isOfType } from './schema.ts';
 
 type Path = readonly (string | number)[];
@@ -26,13 +27,14 @@ export interface Graph {
   readonly lacking: readonly string[];
 }
 
-export function graphql(graph: Graph, request: JournalEntry): Answer {
+export function graphql(graph: Graph, request: JournalEntry, forbids: Forbids): Answer {
   const { query: text, variables } = readQuery(request);
   try {
     const query = parseQuery(text);
     const errors = [...errorsOf(query, graph.lacking), ...missingVariables(query, variables)];
     if (errors.length > 0) return { body: { errors } };
-    return { body: execute(query, variables, graph[query.operation]) };
+    const isForbidden = forbids(query.operation === 'mutation');
+    return { body: execute(query, variables, isForbidden ? null : graph[query.operation]) };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { body: { errors: [{ message: error.message }] } };
@@ -45,6 +47,9 @@ export function operationOf(request: JournalEntry): string {
   try {
     const names = fieldNames(parseQuery(query), variables);
     if (names.has('addReaction')) return 'react';
+    if (names.has('minimizeComment')) return 'minimize';
+    if (names.has('comments') && !names.has('body')) return 'list';
+    if (names.has('comments') && names.has('isMinimized')) return 'newest';
     if (!names.has('comments') && !names.has('node') && !names.has('nodes')) return 'other';
     return names.has('userContentEdits') ? 'read+history' : 'read';
   } catch {
@@ -67,7 +72,8 @@ function missingVariables({ variables: declared }: Query, given: Variables): rea
     });
 }
 
-function execute(query: Query, variables: Variables, root: object): object {
+/** `root`: null if the token lacks the permission for it. */
+function execute(query: Query, variables: Variables, root: object | null): object {
   const errors: object[] = [];
 
   function complete(value: unknown, selections: readonly Selection[], path: Path): unknown {
@@ -116,6 +122,12 @@ function execute(query: Query, variables: Variables, root: object): object {
     return fields;
   }
 
-  const data = objectOf(root as Source, query.selections, []);
+  function forbidden(): object {
+    const error = new FieldError('FORBIDDEN', 'Resource not accessible by integration');
+    const fields = fieldsOf('', query.selections).values();
+    return Object.fromEntries(fields.map(([{ name }]) => [name, error]));
+  }
+
+  const data = objectOf((root ?? forbidden()) as Source, query.selections, []);
   return errors.length > 0 ? { data, errors } : { data };
 }

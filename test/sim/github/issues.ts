@@ -34,6 +34,8 @@ export interface IssueOptions {
   readonly number: number;
   readonly pullRequest?: boolean;
   readonly locked?: boolean;
+  /** The commits of a pull request, the oldest first. Default: one. */
+  readonly commits?: readonly string[];
   /** Old comments, which lists show at once. */
   readonly comments?: readonly CommentOptions[];
 }
@@ -42,6 +44,8 @@ export interface Issue {
   readonly number: number;
   readonly pullRequest: boolean;
   locked: boolean;
+  /** Never empty. */
+  commits: readonly string[];
   readonly comments: Comment[];
   readonly reviewComments: Comment[];
 }
@@ -56,6 +60,10 @@ export interface PageActions {
   minimizeComment(id: number): Comment;
   /** After this, comments and reactions are refused. */
   lock(number: number): void;
+  /** Adds commits to a pull request. */
+  push(number: number, ...commits: readonly string[]): void;
+  /** Replaces the commits of a pull request. */
+  forcePush(number: number, ...commits: readonly string[]): void;
 }
 
 export interface Found {
@@ -64,6 +72,8 @@ export interface Found {
 }
 
 type List = 'comments' | 'reviewComments';
+
+const FIRST_COMMIT = 'a'.repeat(40);
 
 export interface IssuesOptions {
   readonly issues: readonly IssueOptions[];
@@ -79,10 +89,13 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
   // Real IDs have more than 31 bits.
   let lastId = 3_000_000_000;
 
-  for (const { number, pullRequest = false, locked = false, comments } of given) {
-    const issue: Issue = { number, pullRequest, locked, comments: [], reviewComments: [] };
-    issues.set(number, issue);
-    for (const { author, body, minimized = false } of comments ?? []) {
+  for (const { comments = [], ...issue } of given) {
+    const { number } = issue;
+    issues.set(number, {
+      ...{ pullRequest: false, locked: false, commits: [FIRST_COMMIT], ...issue },
+      ...{ comments: [], reviewComments: [] },
+    });
+    for (const { author, body, minimized = false } of comments) {
       const { id } = addComment(number, author, body);
       replace(id, { listedAt: 0, isMinimized: minimized });
     }
@@ -146,6 +159,12 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return changed;
   }
 
+  function setCommits(number: number, change: (old: readonly string[]) => readonly string[]): void {
+    const issue = known(number);
+    if (!issue.pullRequest) throw new Error(`#${number} is not a pull request.`);
+    issue.commits = change(issue.commits);
+  }
+
   function known(number: number): Issue {
     const issue = issues.get(number);
     if (issue === undefined) throw new Error(`The simulated repository has no issue ${number}.`);
@@ -197,6 +216,9 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     lock(number: number) {
       known(number).locked = true;
     },
+    push: (number: number, ...commits: readonly string[]) =>
+      setCommits(number, (old) => [...old, ...commits]),
+    forcePush: (number: number, ...commits: readonly string[]) => setCommits(number, () => commits),
     listed,
     find,
     findNode,

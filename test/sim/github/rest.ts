@@ -11,32 +11,36 @@ import {
 } from './comments.ts';
 import type { Issue } from './issues.ts';
 import { permission } from './permissions.ts';
+import { listCommits, pullRequest } from './pulls.ts';
 import { type Reactions, react, type Subject, unreact } from './reactions.ts';
-import { type Repository, refusal, SERVER_URL } from './repository.ts';
+import { type Repository, refusal } from './repository.ts';
 
 export const NOT_FOUND = refusal(404, 'Not Found');
 const FORBIDDEN = refusal(403, 'Resource not accessible by integration');
 
+/** Whether the token lacks the permission for a call that reads or writes. */
+export type Forbids = (isWrite: boolean) => boolean;
+
 interface Context {
   readonly repository: Repository;
   readonly reactions: Reactions;
-  /** Whether the token has no write access. */
-  readonly readOnly: boolean;
+  readonly forbids: Forbids;
   /** The URL of this API. */
   readonly origin: string;
 }
 
 export function rest(context: Context, call: Call): Answer {
-  const { repository, reactions, readOnly, origin } = context;
+  const { repository, reactions, forbids, origin } = context;
   const { viewer, issues, find } = repository;
   const { name, method, request, login, numbers } = call;
-  if (method !== 'GET' && readOnly) return FORBIDDEN;
+  if (forbids(method !== 'GET')) return FORBIDDEN;
   // The installation of an app has no user.
   if (name === 'GET user') return viewer.type === 'Bot' ? FORBIDDEN : { body: viewer };
   if (call.repository?.toLowerCase() !== repository.name.toLowerCase()) return NOT_FOUND;
 
   const [first = 0, second = 0] = numbers;
   const issue = issues.get(first);
+  const pull = issue?.pullRequest ? issue : undefined;
   const comment = find('comments', first);
   const reviewed = find('reviewComments', first);
   const page = new URL(request.path, origin);
@@ -56,15 +60,9 @@ export function rest(context: Context, call: Call): Answer {
     'POST pulls/comments/#/reactions': () => reviewed && reactTo('review_comment', reviewed.issue),
     'DELETE pulls/comments/#/reactions/#': () => reviewed && unreactTo('review_comment'),
     'GET pulls/comments/#': () => reviewed && { body: restComment(repository, reviewed.comment) },
-    'GET pulls/#': () => (issue?.pullRequest ? pullRequest(repository, issue) : undefined),
+    'GET pulls/#': () => pull && pullRequest(repository, pull),
+    'GET pulls/#/commits': () => pull && listCommits(pull, page),
     'GET collaborators/*/permission': () => permission(repository, login),
   };
   return routes[name]?.() ?? NOT_FOUND;
-}
-
-function pullRequest({ name, pageOf }: Repository, { number, locked }: Issue): Answer {
-  const repo = { full_name: name, html_url: `${SERVER_URL}/${name}` };
-  const head = { ref: 'changes', sha: 'a'.repeat(40), repo };
-  const base = { ref: 'main', sha: 'b'.repeat(40), repo };
-  return { body: { number, state: 'open', locked, html_url: pageOf(number), head, base } };
 }

@@ -7,7 +7,7 @@ import type { Field, Query, Selection, Spread } from './query.ts';
 /** The fields of each type, with their types if they are objects. */
 const TYPES: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
   Query: { repository: 'Repository', node: 'Node', nodes: 'Node', viewer: 'User' },
-  Mutation: { addReaction: 'AddReactionPayload' },
+  Mutation: { addReaction: 'AddReactionPayload', minimizeComment: 'MinimizeCommentPayload' },
   Repository: { issueOrPullRequest: 'IssueOrPullRequest' },
   IssueOrPullRequest: {},
   Issue: { number: null, locked: null, comments: 'IssueCommentConnection' },
@@ -35,6 +35,7 @@ const TYPES: Readonly<Record<string, Readonly<Record<string, string | null>>>> =
   Actor: { login: null },
   User: { login: null },
   AddReactionPayload: { clientMutationId: null, reaction: 'Reaction' },
+  MinimizeCommentPayload: { clientMutationId: null },
   Reaction: { content: null },
 };
 

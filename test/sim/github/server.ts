@@ -7,7 +7,7 @@ import { graphql } from './graphql.ts';
 import type { Comment, PageActions } from './issues.ts';
 import { openReactions, type Reaction } from './reactions.ts';
 import { openRepository, type RepositoryOptions, refusal, SERVER_URL } from './repository.ts';
-import { NOT_FOUND, rest } from './rest.ts';
+import { type Forbids, NOT_FOUND, rest } from './rest.ts';
 import { openTrouble } from './trouble.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
@@ -18,6 +18,8 @@ export interface GitHubOptions extends RepositoryOptions {
   readonly on?: (request: JournalEntry) => Scripted<Reply>;
   /** Whether the token has no write access. */
   readonly readOnly?: boolean;
+  /** Other calls for which the token lacks a permission. */
+  readonly forbids?: (call: Call) => boolean;
 }
 
 export interface GitHub extends AsyncDisposable, PageActions {
@@ -48,7 +50,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
   const play = openTrouble(trouble, clock, repository);
   const graph = {
     query: queryRoot(repository),
-    mutation: mutationRoot(repository, reactions, readOnly),
+    mutation: mutationRoot(repository, reactions),
     lacking: trouble.lacks ?? [],
   };
 
@@ -60,8 +62,9 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     if (isGraphql && options.graphql === false) return NOT_FOUND;
     const [, given] = /^(?:token|bearer) (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (given !== token) return refusal(401, 'Bad credentials');
-    const context = { repository, reactions, readOnly, origin: site.origin };
-    return play(call, () => (isGraphql ? graphql(graph, request) : rest(context, call)));
+    const forbids: Forbids = (isWrite) => (readOnly && isWrite) || options.forbids?.(call) === true;
+    const context = { repository, reactions, forbids, origin: site.origin };
+    return play(call, () => (isGraphql ? graphql(graph, request, forbids) : rest(context, call)));
   });
 
   return {
@@ -82,6 +85,8 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     deleteComment: repository.deleteComment,
     minimizeComment: repository.minimizeComment,
     lock: repository.lock,
+    push: repository.push,
+    forcePush: repository.forcePush,
     writes: () =>
       site.journal.filter(({ method, path }) => method !== 'GET' && path !== '/graphql'),
     calls: (name) => log.calls.filter((call) => name === undefined || call.name === name),
