@@ -12,7 +12,7 @@ export interface Call extends Route {
   /** Counts the calls of this name from 1. */
   readonly nth: number;
   readonly method: string;
-  /** `list`, `read`, `read+history`, `newest`, `react`, `minimize` or `other`; null for REST. */
+  /** `list`, `read`, `newest`, `react`, `minimize` or `other`; null for REST. */
   readonly operation: string | null;
   /** Its `status` is that of the response. */
   readonly request: JournalEntry;

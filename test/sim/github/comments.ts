@@ -2,12 +2,11 @@
 
 import type { Answer, JournalEntry } from '../agent.ts';
 import type { Comment, Found, Issue } from './issues.ts';
-import { page } from './page.ts';
 import { type Repository, readJson, refusal } from './repository.ts';
 
 const MAX_BODY = 65_536;
 
-export function restComment({ account }: Repository, comment: Comment): object {
+function restComment({ account }: Repository, comment: Comment): object {
   const { id, node_id, author, body, html_url, created_at, updated_at } = comment;
   const times = { created_at, updated_at };
   return {
@@ -21,10 +20,6 @@ export function restComment({ account }: Repository, comment: Comment): object {
   };
 }
 
-export function listComments(repository: Repository, issue: Issue, url: URL): Answer {
-  return page(repository.listed(issue), url, (one) => restComment(repository, one));
-}
-
 export function createComment(repository: Repository, issue: Issue, request: JournalEntry): Answer {
   if (issue.locked) return refusal(403, 'Unable to create comment because issue is locked.');
   const body = readBody(request);
@@ -33,7 +28,6 @@ export function createComment(repository: Repository, issue: Issue, request: Jou
   return { status: 201, body: restComment(repository, comment) };
 }
 
-/** The last write wins: the API has no conditional updates. */
 export function updateComment(
   repository: Repository,
   { comment }: Found,
@@ -42,11 +36,6 @@ export function updateComment(
   const body = readBody(request);
   if (typeof body !== 'string') return body;
   return { body: restComment(repository, repository.editComment(comment.id, body)) };
-}
-
-export function deleteComment(repository: Repository, { comment }: Found): Answer {
-  repository.deleteComment(comment.id);
-  return { status: 204 };
 }
 
 function readBody(request: JournalEntry): string | Answer {

@@ -6,11 +6,10 @@ import type { Variables } from './query.ts';
 import type { Reactions } from './reactions.ts';
 import type { Repository } from './repository.ts';
 
-const MAX_INT = 2 ** 31 - 1;
 const MAX_NODES = 100;
 
 export function queryRoot(repository: Repository): object {
-  const { name: fullName, viewer, issues, findNode } = repository;
+  const { name: fullName, issues, findNode } = repository;
 
   function node(id: unknown): object {
     const comment = findNode(String(id));
@@ -20,7 +19,6 @@ export function queryRoot(repository: Repository): object {
 
   return {
     __typename: 'Query',
-    viewer: { __typename: 'User', login: shortLogin(viewer.login) },
     repository({ owner, name }: Variables) {
       if (`${owner}/${name}`.toLowerCase() !== fullName.toLowerCase()) {
         return notFound(`a Repository with the name '${owner}/${name}'`);
@@ -34,7 +32,6 @@ export function queryRoot(repository: Repository): object {
         },
       };
     },
-    node: ({ id }: Variables) => node(id),
     nodes({ ids }: Variables) {
       const all = [ids].flat();
       if (all.length <= MAX_NODES) return all.map(node);
@@ -70,8 +67,6 @@ export function mutationRoot(repository: Repository, reactions: Reactions): obje
 function issueNode(repository: Repository, issue: Issue): object {
   return {
     __typename: issue.pullRequest ? 'PullRequest' : 'Issue',
-    number: issue.number,
-    locked: issue.locked,
     comments(page: Variables) {
       const items = repository
         .listed(issue)
@@ -82,38 +77,14 @@ function issueNode(repository: Repository, issue: Issue): object {
 }
 
 function commentNode({ viewer }: Repository, comment: Comment): object {
-  const { id, author, versions } = comment;
-  const wasEdited = versions.length > 1;
   return {
     __typename: 'IssueComment',
     id: comment.node_id,
-    // Above the range of Int it is null; `fullDatabaseId` has replaced it.
-    databaseId: id > MAX_INT ? null : id,
-    fullDatabaseId: String(id),
-    author: { __typename: 'Actor', login: shortLogin(author) },
     body: comment.body,
     url: comment.html_url,
-    createdAt: comment.created_at,
-    updatedAt: comment.updated_at,
-    lastEditedAt: wasEdited ? (versions.at(-1)?.at ?? null) : null,
-    includesCreatedEdit: wasEdited,
     isMinimized: comment.isMinimized,
-    viewerDidAuthor: author === viewer.login,
-    /** The newest first. Each `diff` is the whole text. After the first edit, the original is included. */
-    userContentEdits(page: Variables) {
-      const items = versions.map(({ body, at }, index) => ({
-        order: -index,
-        node: { __typename: 'UserContentEdit', diff: body, editedAt: at },
-      }));
-      const names = { name: 'userContentEdits', type: 'UserContentEditConnection' };
-      return connection(names, wasEdited ? items.reverse() : [], page);
-    },
+    viewerDidAuthor: comment.author === viewer.login,
   };
-}
-
-/** Unlike REST, GraphQL names bots without the suffix. */
-function shortLogin(login: string): string {
-  return login.replace(/\[bot\]$/, '');
 }
 
 function noNode(id: unknown): FieldError {

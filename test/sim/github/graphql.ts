@@ -23,15 +23,13 @@ type Source = Readonly<Record<string, unknown>>;
 export interface Graph {
   readonly query: object;
   readonly mutation: object;
-  /** Names of fields that this host does not know. */
-  readonly lacking: readonly string[];
 }
 
 export function graphql(graph: Graph, request: JournalEntry, forbids: Forbids): Answer {
   const { query: text, variables } = readQuery(request);
   try {
     const query = parseQuery(text);
-    const errors = [...errorsOf(query, graph.lacking), ...missingVariables(query, variables)];
+    const errors = [...errorsOf(query), ...missingVariables(query, variables)];
     if (errors.length > 0) return { body: { errors } };
     const isForbidden = forbids(query.operation === 'mutation');
     return { body: execute(query, variables, isForbidden ? null : graph[query.operation]) };
@@ -41,17 +39,15 @@ export function graphql(graph: Graph, request: JournalEntry, forbids: Forbids): 
   }
 }
 
-/** A word for what the query does, or several joined by `+`. */
+/** A word for what the query does. */
 export function operationOf(request: JournalEntry): string {
   const { query, variables } = readQuery(request);
   try {
     const names = fieldNames(parseQuery(query), variables);
     if (names.has('addReaction')) return 'react';
     if (names.has('minimizeComment')) return 'minimize';
-    if (names.has('comments') && !names.has('body')) return 'list';
-    if (names.has('comments') && names.has('isMinimized')) return 'newest';
-    if (!names.has('comments') && !names.has('node') && !names.has('nodes')) return 'other';
-    return names.has('userContentEdits') ? 'read+history' : 'read';
+    if (names.has('comments')) return names.has('body') ? 'newest' : 'list';
+    return names.has('body') ? 'read' : 'other';
   } catch {
     return 'other';
   }

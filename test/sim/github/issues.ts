@@ -1,4 +1,4 @@
-// The issues and pull requests of the simulated repository, with their comments and edit histories.
+// The issues and pull requests of the simulated repository, with their comments.
 
 import type { Clock } from '../agent.ts';
 
@@ -11,23 +11,15 @@ export interface Comment {
   /** In whole seconds. */
   readonly created_at: string;
   readonly updated_at: string;
-  /** The edit history, the oldest first: GitHub keeps overwritten text. */
-  readonly versions: readonly Version[];
   /** Hidden on the page, which does not affect reads and writes. */
   readonly isMinimized: boolean;
   /** When lists start to show it, in milliseconds. */
   readonly listedAt: number;
 }
 
-export interface Version {
-  readonly body: string;
-  readonly at: string;
-}
-
 export interface CommentOptions {
   readonly author: string;
   readonly body: string;
-  readonly minimized?: boolean;
 }
 
 export interface IssueOptions {
@@ -95,9 +87,8 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
       ...{ pullRequest: false, locked: false, commits: [FIRST_COMMIT], ...issue },
       ...{ comments: [], reviewComments: [] },
     });
-    for (const { author, body, minimized = false } of comments) {
-      const { id } = addComment(number, author, body);
-      replace(id, { listedAt: 0, isMinimized: minimized });
+    for (const { author, body } of comments) {
+      replace(addComment(number, author, body).id, { listedAt: 0 });
     }
   }
 
@@ -126,7 +117,6 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
       node_id: `${prefix}_${id}`,
       created_at: at,
       updated_at: at,
-      versions: [{ body, at }],
       isMinimized: false,
       listedAt: clock.now() + listLagMs,
     };
@@ -134,19 +124,10 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return comment;
   }
 
-  /** The same text again does not count as an edit; GitHub's documentation does not specify this. */
   function editComment(id: number, body: string): Comment {
-    const at = now();
-    const { versions } = existing(id).comment;
-    const isSame = versions.at(-1)?.body === body;
-    return replace(id, {
-      body,
-      updated_at: at,
-      versions: isSame ? versions : [...versions, { body, at }],
-    });
+    return replace(id, { body, updated_at: now() });
   }
 
-  /** Also deletes its edit history. */
   function deleteComment(id: number): void {
     const { list, index } = existing(id);
     list.splice(index, 1);

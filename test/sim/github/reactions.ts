@@ -1,4 +1,4 @@
-// Reactions to issues, to both kinds of comments and to reviews. A user can add each reaction once:
+// Reactions to both kinds of comments and to reviews. A user can add each reaction once:
 // https://docs.github.com/en/rest/reactions/reactions
 
 import type { Answer, JournalEntry } from '../agent.ts';
@@ -6,8 +6,8 @@ import type { Issue } from './issues.ts';
 import { type Repository, readJson, refusal } from './repository.ts';
 
 export interface Reaction {
-  readonly subject: 'issue' | 'issue_comment' | 'review_comment' | 'review';
-  /** The ID of the comment, the number of the issue, or the node ID of the review. */
+  readonly subject: 'issue_comment' | 'review_comment' | 'review';
+  /** The ID of the comment, or the node ID of the review. */
   readonly id: number | string;
   readonly content: string;
   readonly user: string;

@@ -2,13 +2,7 @@
 
 import type { Answer } from '../agent.ts';
 import type { Call } from './call-log.ts';
-import {
-  createComment,
-  deleteComment,
-  listComments,
-  restComment,
-  updateComment,
-} from './comments.ts';
+import { createComment, updateComment } from './comments.ts';
 import type { Issue } from './issues.ts';
 import { permission } from './permissions.ts';
 import { listCommits, pullRequest } from './pulls.ts';
@@ -31,11 +25,9 @@ interface Context {
 
 export function rest(context: Context, call: Call): Answer {
   const { repository, reactions, forbids, origin } = context;
-  const { viewer, issues, find } = repository;
+  const { issues, find } = repository;
   const { name, method, request, login, numbers } = call;
   if (forbids(method !== 'GET')) return FORBIDDEN;
-  // The installation of an app has no user.
-  if (name === 'GET user') return viewer.type === 'Bot' ? FORBIDDEN : { body: viewer };
   if (call.repository?.toLowerCase() !== repository.name.toLowerCase()) return NOT_FOUND;
 
   const [first = 0, second = 0] = numbers;
@@ -49,17 +41,12 @@ export function rest(context: Context, call: Call): Answer {
   const unreactTo = (subject: Subject['subject']): Answer | undefined =>
     unreact(reactions, subject, first, second);
   const routes: Readonly<Record<string, () => Answer | undefined>> = {
-    'GET issues/#/comments': () => issue && listComments(repository, issue, page),
     'POST issues/#/comments': () => issue && createComment(repository, issue, request),
-    'GET issues/comments/#': () => comment && { body: restComment(repository, comment.comment) },
     'PATCH issues/comments/#': () => comment && updateComment(repository, comment, request),
-    'DELETE issues/comments/#': () => comment && deleteComment(repository, comment),
-    'POST issues/#/reactions': () => issue && reactTo('issue', issue),
     'POST issues/comments/#/reactions': () => comment && reactTo('issue_comment', comment.issue),
     'DELETE issues/comments/#/reactions/#': () => comment && unreactTo('issue_comment'),
     'POST pulls/comments/#/reactions': () => reviewed && reactTo('review_comment', reviewed.issue),
     'DELETE pulls/comments/#/reactions/#': () => reviewed && unreactTo('review_comment'),
-    'GET pulls/comments/#': () => reviewed && { body: restComment(repository, reviewed.comment) },
     'GET pulls/#': () => pull && pullRequest(repository, pull),
     'GET pulls/#/commits': () => pull && listCommits(pull, page),
     'GET collaborators/*/permission': () => permission(repository, login),

@@ -38,8 +38,6 @@ export interface GitHub extends AsyncDisposable, PageActions {
   writes(): readonly JournalEntry[];
   /** All calls, or those of a name. */
   calls(name?: string): readonly Call[];
-  /** The number of calls of each API. */
-  counts(): { readonly rest: number; readonly graphql: number };
 }
 
 export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> {
@@ -47,11 +45,10 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
   const repository = openRepository(options);
   const reactions = openReactions(repository.now);
   const log = openCallLog();
-  const play = openTrouble(trouble, clock, repository);
+  const play = openTrouble(trouble, repository);
   const graph = {
     query: queryRoot(repository),
     mutation: mutationRoot(repository, reactions),
-    lacking: trouble.lacks ?? [],
   };
 
   const site = await serve(clock, async (request): Promise<Reply> => {
@@ -90,10 +87,6 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     writes: () =>
       site.journal.filter(({ method, path }) => method !== 'GET' && path !== '/graphql'),
     calls: (name) => log.calls.filter((call) => name === undefined || call.name === name),
-    counts() {
-      const graphqlCalls = log.calls.filter(({ operation }) => operation !== null).length;
-      return { rest: log.calls.length - graphqlCalls, graphql: graphqlCalls };
-    },
     [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
   };
 }
