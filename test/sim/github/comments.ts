@@ -8,34 +8,25 @@ const MAX_BODY = 65_536;
 
 function restComment({ account }: Repository, comment: Comment): object {
   const { id, node_id, author, body, html_url, created_at, updated_at } = comment;
-  const times = { created_at, updated_at };
-  return {
-    id,
-    node_id,
-    body,
-    html_url,
-    ...times,
-    user: account(author),
-    performed_via_github_app: null,
-  };
+  return { id, node_id, body, html_url, created_at, updated_at, user: account(author) };
 }
 
 export function createComment(repository: Repository, issue: Issue, request: JournalEntry): Answer {
   if (issue.locked) return refusal(403, 'Unable to create comment because issue is locked.');
   const body = readBody(request);
   if (typeof body !== 'string') return body;
-  const comment = repository.addComment(issue.number, repository.viewer.login, body);
+  const comment = repository.actions.addComment(issue.number, repository.viewer.login, body);
   return { status: 201, body: restComment(repository, comment) };
 }
 
 export function updateComment(
   repository: Repository,
-  { comment }: Found,
+  { comment: { id } }: Found,
   request: JournalEntry,
 ): Answer {
   const body = readBody(request);
   if (typeof body !== 'string') return body;
-  return { body: restComment(repository, repository.editComment(comment.id, body)) };
+  return { body: restComment(repository, repository.actions.editComment(id, body)) };
 }
 
 function readBody(request: JournalEntry): string | Answer {

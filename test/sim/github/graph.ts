@@ -1,65 +1,67 @@
-// The data that GraphQL can read, as objects. A field is a value or a function of its arguments.
+// The data of GraphQL, as objects. A field is a value or a function of its arguments.
 
-import { connection, FieldError } from './connection.ts';
 import type { Comment, Issue } from './issues.ts';
-import type { Variables } from './query.ts';
 import type { Reactions } from './reactions.ts';
 import type { Repository } from './repository.ts';
 
+/** Instead of a value: the field becomes null, and `errors` contains the reason. */
+export class FieldError extends Error {
+  readonly type: string;
+  constructor(type: string, message: string) {
+    super(message);
+    this.type = type;
+  }
+}
+
+interface Input {
+  readonly input: { readonly subjectId: string; readonly content?: string };
+}
+
+interface Page {
+  readonly last?: number;
+  readonly before?: string;
+}
+
+/** Nodes by their ids, and comments on a page. */
 const MAX_NODES = 100;
 
-export function queryRoot(repository: Repository): object {
-  const { name: fullName, issues, findNode } = repository;
+export function openGraph(repository: Repository, reactions: Reactions): object {
+  const { name: fullName, viewer, issues, findNode, actions } = repository;
 
-  function node(id: unknown): object {
-    const comment = findNode(String(id));
-    if (comment !== undefined) return commentNode(repository, comment);
-    return noNode(id);
+  function node(id: string): object {
+    const comment = findNode(id);
+    return comment === undefined ? noNode(id) : commentNode(repository, comment);
   }
 
   return {
-    __typename: 'Query',
-    repository({ owner, name }: Variables) {
+    repository({ owner, name }: { readonly owner: string; readonly name: string }) {
       if (`${owner}/${name}`.toLowerCase() !== fullName.toLowerCase()) {
         return notFound(`a Repository with the name '${owner}/${name}'`);
       }
       return {
-        __typename: 'Repository',
-        issueOrPullRequest({ number }: Variables) {
-          const issue = issues.get(Number(number));
+        issueOrPullRequest({ number }: { readonly number: number }) {
+          const issue = issues.get(number);
           if (issue !== undefined) return issueNode(repository, issue);
           return notFound(`an issue or pull request with the number of ${number}`);
         },
       };
     },
-    nodes({ ids }: Variables) {
-      const all = [ids].flat();
-      if (all.length <= MAX_NODES) return all.map(node);
-      const message = `You may not provide more than ${MAX_NODES} node ids; you provided ${all.length}.`;
+    nodes({ ids }: { readonly ids: readonly string[] }) {
+      if (ids.length <= MAX_NODES) return ids.map(node);
+      const message = `You may not provide more than ${MAX_NODES} node ids; you provided ${ids.length}.`;
       return new FieldError('ARGUMENT_LIMIT', message);
     },
-  };
-}
-
-export function mutationRoot(repository: Repository, reactions: Reactions): object {
-  const { viewer, findNode, minimizeComment } = repository;
-  return {
-    __typename: 'Mutation',
     /** The second reaction of a kind gets the same response as the first one. */
-    addReaction({ input }: Variables) {
-      const { subjectId, content } = Object(input);
-      const id = String(subjectId);
-      const name = String(content).toLowerCase();
-      reactions.add({ subject: 'review', id, content: name, user: viewer.login });
-      const reaction = { __typename: 'Reaction', content };
-      return { __typename: 'AddReactionPayload', clientMutationId: null, reaction };
+    addReaction({ input: { subjectId: id, content = '' } }: Input) {
+      const user = viewer.login;
+      reactions.add({ subject: 'review', id, content: content.toLowerCase(), user });
+      return {};
     },
-    minimizeComment({ input }: Variables) {
-      const { subjectId } = Object(input);
-      const comment = findNode(String(subjectId));
+    minimizeComment({ input: { subjectId } }: Input) {
+      const comment = findNode(subjectId);
       if (comment === undefined) return noNode(subjectId);
-      minimizeComment(comment.id);
-      return { __typename: 'MinimizeCommentPayload', clientMutationId: null };
+      actions.minimizeComment(comment.id);
+      return {};
     },
   };
 }
@@ -67,11 +69,28 @@ export function mutationRoot(repository: Repository, reactions: Reactions): obje
 function issueNode(repository: Repository, issue: Issue): object {
   return {
     __typename: issue.pullRequest ? 'PullRequest' : 'Issue',
-    comments(page: Variables) {
-      const items = repository
-        .listed(issue)
-        .map((one) => ({ order: one.id, node: commentNode(repository, one) }));
-      return connection({ name: 'comments', type: 'IssueCommentConnection' }, items, page);
+    comments: (page: Page) => comments(repository, repository.listed(issue), page),
+  };
+}
+
+/** https://docs.github.com/en/graphql/guides/using-pagination-in-the-graphql-api */
+function comments(repository: Repository, all: readonly Comment[], { last, before }: Page): object {
+  if (last === undefined) {
+    const message =
+      'You must provide a `first` or `last` value to properly paginate the `comments` connection.';
+    return new FieldError('MISSING_PAGINATION_BOUNDARIES', message);
+  }
+  if (last > MAX_NODES) {
+    const message = `Requesting ${last} records on the \`comments\` connection exceeds the \`last\` limit of ${MAX_NODES} records.`;
+    return new FieldError('EXCESSIVE_PAGINATION', message);
+  }
+  const earlier = all.filter(({ id }) => typeof before !== 'string' || id < Number(atob(before)));
+  const page = earlier.slice(-last);
+  return {
+    nodes: page.map((one) => commentNode(repository, one)),
+    pageInfo: {
+      hasPreviousPage: page.length < earlier.length,
+      startCursor: page[0] === undefined ? null : btoa(String(page[0].id)),
     },
   };
 }
@@ -87,7 +106,7 @@ function commentNode({ viewer }: Repository, comment: Comment): object {
   };
 }
 
-function noNode(id: unknown): FieldError {
+function noNode(id: string): FieldError {
   return notFound(`a node with the global id of '${id}'`);
 }
 

@@ -2,7 +2,7 @@
 
 import { type JournalEntry, type Reply, type Scripted, serve } from '../agent.ts';
 import { type Call, openCallLog } from './call-log.ts';
-import { mutationRoot, queryRoot } from './graph.ts';
+import { openGraph } from './graph.ts';
 import { graphql } from './graphql.ts';
 import type { Comment, PageActions } from './issues.ts';
 import { openReactions, type Reaction } from './reactions.ts';
@@ -45,22 +45,19 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
   const repository = openRepository(options);
   const reactions = openReactions(repository.now);
   const log = openCallLog();
-  const play = openTrouble(trouble, repository);
-  const graph = {
-    query: queryRoot(repository),
-    mutation: mutationRoot(repository, reactions),
-  };
+  const play = openTrouble(trouble, repository.actions);
+  const graph = openGraph(repository, reactions);
 
   const site = await serve(clock, async (request): Promise<Reply> => {
     const call = log.add(request);
     const scripted = await options.on?.(request);
     if (scripted !== undefined) return scripted;
-    const isGraphql = call.operation !== null;
+    const isGraphql = call.route === '/graphql';
     if (isGraphql && options.graphql === false) return NOT_FOUND;
     const [, given] = /^(?:token|bearer) (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (given !== token) return refusal(401, 'Bad credentials');
     const forbids: Forbids = (isWrite) => (readOnly && isWrite) || options.forbids?.(call) === true;
-    const context = { repository, reactions, forbids, origin: site.origin };
+    const context = { repository, reactions, forbids };
     return play(call, () => (isGraphql ? graphql(graph, request, forbids) : rest(context, call)));
   });
 
@@ -75,15 +72,8 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
       return reactions.all();
     },
     addReaction: reactions.add,
-    comments: (number) => [...repository.known(number).comments],
-    addComment: repository.addComment,
-    addReviewComment: repository.addReviewComment,
-    editComment: repository.editComment,
-    deleteComment: repository.deleteComment,
-    minimizeComment: repository.minimizeComment,
-    lock: repository.lock,
-    push: repository.push,
-    forcePush: repository.forcePush,
+    comments: repository.comments,
+    ...repository.actions,
     writes: () =>
       site.journal.filter(({ method, path }) => method !== 'GET' && path !== '/graphql'),
     calls: (name) => log.calls.filter((call) => name === undefined || call.name === name),
