@@ -2,18 +2,22 @@
 
 import type { JournalEntry } from '../agent.ts';
 import { operationOf } from './graphql.ts';
-import { type Route, readRoute } from './route.ts';
 
-export interface Call extends Route {
-  /** `PATCH issues/comments/#` for REST; the operation for GraphQL. */
+export interface Call {
+  /** `PATCH issues/comments/#`; for GraphQL `list`, `read`, `newest`, `react`, `minimize` or `other`. */
   readonly name: string;
   /** Counts all calls from 1. */
   readonly n: number;
   /** Counts the calls of this name from 1. */
   readonly nth: number;
   readonly method: string;
-  /** `read`, `read+history`, `react` or `other`; null for REST. */
-  readonly operation: string | null;
+  /** `owner/name`; null if the path is not that of a repository. */
+  readonly repository: string | null;
+  /** The path in the repository, with `#` for numbers and `*` for a login; or the whole path. */
+  readonly route: string;
+  readonly numbers: readonly number[];
+  readonly login: string;
+  readonly query: URLSearchParams;
   /** Its `status` is that of the response. */
   readonly request: JournalEntry;
 }
@@ -24,14 +28,26 @@ export function openCallLog() {
     calls,
     add(request: JournalEntry): Call {
       const { method } = request;
-      const route = readRoute(request.path);
-      const isGraphql = method === 'POST' && route.route === 'graphql';
-      const operation = isGraphql ? operationOf(request) : null;
-      const name = operation ?? `${method} ${route.route}`;
+      const where = readPath(request.path);
+      const name = where.route === '/graphql' ? operationOf(request) : `${method} ${where.route}`;
       const nth = calls.filter((call) => call.name === name).length + 1;
-      const call = { ...route, name, n: calls.length + 1, nth, method, operation, request };
+      const call = { ...where, name, n: calls.length + 1, nth, method, request };
       calls.push(call);
       return call;
     },
+  };
+}
+
+function readPath(text: string) {
+  const { pathname, searchParams: query } = new URL(text, 'http://localhost');
+  const [, repository = null, path = pathname] =
+    /^\/repos\/([^/]+\/[^/]+)\/(.*)$/.exec(pathname) ?? [];
+  // A login may consist of digits.
+  const [login = ''] = /(?<=^collaborators\/)[^/]+/.exec(path) ?? [];
+  const numbers: readonly string[] = login === '' ? (path.match(/(?<=\/)\d+(?=\/|$)/g) ?? []) : [];
+  const route = path.split('/').map((part) => (numbers.includes(part) ? '#' : part));
+  return {
+    ...{ repository, query, login: decodeURIComponent(login), numbers: numbers.map(Number) },
+    route: login === '' ? route.join('/') : path.replace(login, '*'),
   };
 }

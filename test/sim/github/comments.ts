@@ -6,59 +6,27 @@ import { type Repository, readJson, refusal } from './repository.ts';
 
 const MAX_BODY = 65_536;
 
-export function restComment({ account }: Repository, comment: Comment): object {
+function restComment({ account }: Repository, comment: Comment): object {
   const { id, node_id, author, body, html_url, created_at, updated_at } = comment;
-  const times = { created_at, updated_at };
-  return {
-    id,
-    node_id,
-    body,
-    html_url,
-    ...times,
-    user: account(author),
-    performed_via_github_app: null,
-  };
-}
-
-export function listComments(repository: Repository, issue: Issue, url: URL): Answer {
-  const size = Math.min(Number(url.searchParams.get('per_page') ?? 30), 100);
-  const page = Number(url.searchParams.get('page') ?? 1);
-  const listed = repository.listed(issue);
-  const last = Math.max(1, Math.ceil(listed.length / size));
-  const to = (rel: string, target: number): string => {
-    url.searchParams.set('page', String(target));
-    return `<${url}>; rel="${rel}"`;
-  };
-  const back = page > 1 ? [to('prev', page - 1), to('first', 1)] : [];
-  const links = [...back, ...(page < last ? [to('next', page + 1), to('last', last)] : [])];
-  const body = listed
-    .slice((page - 1) * size, page * size)
-    .map((one) => restComment(repository, one));
-  return { headers: links.length > 0 ? { link: links.join(', ') } : {}, body };
+  return { id, node_id, body, html_url, created_at, updated_at, user: account(author) };
 }
 
 export function createComment(repository: Repository, issue: Issue, request: JournalEntry): Answer {
   if (issue.locked) return refusal(403, 'Unable to create comment because issue is locked.');
   const body = readBody(request);
   if (typeof body !== 'string') return body;
-  const comment = repository.addComment(issue.number, repository.viewer.login, body);
+  const comment = repository.actions.addComment(issue.number, repository.viewer.login, body);
   return { status: 201, body: restComment(repository, comment) };
 }
 
-/** The last write wins: the API has no conditional updates. */
 export function updateComment(
   repository: Repository,
-  { comment }: Found,
+  { comment: { id } }: Found,
   request: JournalEntry,
 ): Answer {
   const body = readBody(request);
   if (typeof body !== 'string') return body;
-  return { body: restComment(repository, repository.editComment(comment.id, body)) };
-}
-
-export function deleteComment(repository: Repository, { comment }: Found): Answer {
-  repository.deleteComment(comment.id);
-  return { status: 204 };
+  return { body: restComment(repository, repository.actions.editComment(id, body)) };
 }
 
 function readBody(request: JournalEntry): string | Answer {

@@ -1,65 +1,67 @@
-// The data that GraphQL can read, as objects. A field is a value or a function of its arguments.
+// The data of GraphQL, as objects. A field is a value or a function of its arguments.
 
-import { connection, FieldError } from './connection.ts';
 import type { Comment, Issue } from './issues.ts';
-import type { Variables } from './query.ts';
 import type { Reactions } from './reactions.ts';
 import type { Repository } from './repository.ts';
 
-const MAX_INT = 2 ** 31 - 1;
+/** Instead of a value: the field becomes null, and `errors` contains the reason. */
+export class FieldError extends Error {
+  readonly type: string;
+  constructor(type: string, message: string) {
+    super(message);
+    this.type = type;
+  }
+}
+
+interface Input {
+  readonly input: { readonly subjectId: string; readonly content?: string };
+}
+
+interface Page {
+  readonly last?: number;
+  readonly before?: string;
+}
+
+/** Nodes by their ids, and comments on a page. */
 const MAX_NODES = 100;
 
-export function queryRoot(repository: Repository): object {
-  const { name: fullName, viewer, issues, findNode } = repository;
+export function openGraph(repository: Repository, reactions: Reactions): object {
+  const { name: fullName, viewer, issues, findNode, actions } = repository;
 
-  function node(id: unknown): object {
-    const comment = findNode(String(id));
-    if (comment !== undefined) return commentNode(repository, comment);
-    return notFound(`a node with the global id of '${id}'`);
+  function node(id: string): object {
+    const comment = findNode(id);
+    return comment === undefined ? noNode(id) : commentNode(repository, comment);
   }
 
   return {
-    __typename: 'Query',
-    viewer: { __typename: 'User', login: shortLogin(viewer.login) },
-    repository({ owner, name }: Variables) {
+    repository({ owner, name }: { readonly owner: string; readonly name: string }) {
       if (`${owner}/${name}`.toLowerCase() !== fullName.toLowerCase()) {
         return notFound(`a Repository with the name '${owner}/${name}'`);
       }
       return {
-        __typename: 'Repository',
-        issueOrPullRequest({ number }: Variables) {
-          const issue = issues.get(Number(number));
+        issueOrPullRequest({ number }: { readonly number: number }) {
+          const issue = issues.get(number);
           if (issue !== undefined) return issueNode(repository, issue);
           return notFound(`an issue or pull request with the number of ${number}`);
         },
       };
     },
-    node: ({ id }: Variables) => node(id),
-    nodes({ ids }: Variables) {
-      const all = [ids].flat();
-      if (all.length <= MAX_NODES) return all.map(node);
-      const message = `You may not provide more than ${MAX_NODES} node ids; you provided ${all.length}.`;
+    nodes({ ids }: { readonly ids: readonly string[] }) {
+      if (ids.length <= MAX_NODES) return ids.map(node);
+      const message = `You may not provide more than ${MAX_NODES} node ids; you provided ${ids.length}.`;
       return new FieldError('ARGUMENT_LIMIT', message);
     },
-  };
-}
-
-/** The second reaction of a kind gets the same response as the first one. */
-export function mutationRoot(
-  { viewer }: Repository,
-  reactions: Reactions,
-  readOnly: boolean,
-): object {
-  return {
-    __typename: 'Mutation',
-    addReaction({ input }: Variables) {
-      if (readOnly) return new FieldError('FORBIDDEN', 'Resource not accessible by integration');
-      const { subjectId, content } = Object(input);
-      const id = String(subjectId);
-      const name = String(content).toLowerCase();
-      reactions.add({ subject: 'review', id, content: name, user: viewer.login });
-      const reaction = { __typename: 'Reaction', content };
-      return { __typename: 'AddReactionPayload', clientMutationId: null, reaction };
+    /** The second reaction of a kind gets the same response as the first one. */
+    addReaction({ input: { subjectId: id, content = '' } }: Input) {
+      const user = viewer.login;
+      reactions.add({ subject: 'review', id, content: content.toLowerCase(), user });
+      return {};
+    },
+    minimizeComment({ input: { subjectId } }: Input) {
+      const comment = findNode(subjectId);
+      if (comment === undefined) return noNode(subjectId);
+      actions.minimizeComment(comment.id);
+      return {};
     },
   };
 }
@@ -67,50 +69,45 @@ export function mutationRoot(
 function issueNode(repository: Repository, issue: Issue): object {
   return {
     __typename: issue.pullRequest ? 'PullRequest' : 'Issue',
-    number: issue.number,
-    locked: issue.locked,
-    comments(page: Variables) {
-      const items = repository
-        .listed(issue)
-        .map((one) => ({ order: one.id, node: commentNode(repository, one) }));
-      return connection({ name: 'comments', type: 'IssueCommentConnection' }, items, page);
+    comments: (page: Page) => comments(repository, repository.listed(issue), page),
+  };
+}
+
+/** https://docs.github.com/en/graphql/guides/using-pagination-in-the-graphql-api */
+function comments(repository: Repository, all: readonly Comment[], { last, before }: Page): object {
+  if (last === undefined) {
+    const message =
+      'You must provide a `first` or `last` value to properly paginate the `comments` connection.';
+    return new FieldError('MISSING_PAGINATION_BOUNDARIES', message);
+  }
+  if (last > MAX_NODES) {
+    const message = `Requesting ${last} records on the \`comments\` connection exceeds the \`last\` limit of ${MAX_NODES} records.`;
+    return new FieldError('EXCESSIVE_PAGINATION', message);
+  }
+  const earlier = all.filter(({ id }) => typeof before !== 'string' || id < Number(atob(before)));
+  const page = earlier.slice(-last);
+  return {
+    nodes: page.map((one) => commentNode(repository, one)),
+    pageInfo: {
+      hasPreviousPage: page.length < earlier.length,
+      startCursor: page[0] === undefined ? null : btoa(String(page[0].id)),
     },
   };
 }
 
 function commentNode({ viewer }: Repository, comment: Comment): object {
-  const { id, author, versions } = comment;
-  const wasEdited = versions.length > 1;
   return {
     __typename: 'IssueComment',
     id: comment.node_id,
-    // Above the range of Int it is null; `fullDatabaseId` has replaced it.
-    databaseId: id > MAX_INT ? null : id,
-    fullDatabaseId: String(id),
-    author: { __typename: 'Actor', login: shortLogin(author) },
     body: comment.body,
     url: comment.html_url,
-    createdAt: comment.created_at,
-    updatedAt: comment.updated_at,
-    lastEditedAt: wasEdited ? (versions.at(-1)?.at ?? null) : null,
-    includesCreatedEdit: wasEdited,
     isMinimized: comment.isMinimized,
-    viewerDidAuthor: author === viewer.login,
-    /** The newest first. Each `diff` is the whole text. After the first edit, the original is included. */
-    userContentEdits(page: Variables) {
-      const items = versions.map(({ body, at }, index) => ({
-        order: -index,
-        node: { __typename: 'UserContentEdit', diff: body, editedAt: at },
-      }));
-      const names = { name: 'userContentEdits', type: 'UserContentEditConnection' };
-      return connection(names, wasEdited ? items.reverse() : [], page);
-    },
+    viewerDidAuthor: comment.author === viewer.login,
   };
 }
 
-/** Unlike REST, GraphQL names bots without the suffix. */
-function shortLogin(login: string): string {
-  return login.replace(/\[bot\]$/, '');
+function noNode(id: string): FieldError {
+  return notFound(`a node with the global id of '${id}'`);
 }
 
 function notFound(what: string): FieldError {

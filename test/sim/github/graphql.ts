@@ -1,121 +1,81 @@
-// Answers a GraphQL query: with errors only if it is invalid, otherwise with the data, and an error for
-// each field that has none.
+// GitHub's GraphQL API: the simulated part of its schema, https://docs.github.com/en/graphql/reference,
+// and its answers. Its words for invalid queries are others.
 
+import { buildSchema, defaultFieldResolver, graphqlSync, parse, visit } from 'graphql';
 import type { Answer, JournalEntry } from '../agent.ts';
-import { FieldError } from './connection.ts';
-import { parseQuery } from './parser.ts';
-import {
-  evaluate,
-  type Field,
-  fieldNames,
-  fragmentOf,
-  type Query,
-  type Selection,
-  type Variables,
-} from './query.ts';
+import { FieldError } from './graph.ts';
 import { readJson } from './repository.ts';
-import { errorsOf, isOfType } from './schema.ts';
+import type { Forbids } from './rest.ts';
 
-type Path = readonly (string | number)[];
-type Source = Readonly<Record<string, unknown>>;
-
-export interface Graph {
-  readonly query: object;
-  readonly mutation: object;
-  /** Names of fields that this host does not know. */
-  readonly lacking: readonly string[];
-}
-
-export function graphql(graph: Graph, request: JournalEntry): Answer {
-  const { query: text, variables } = readQuery(request);
-  try {
-    const query = parseQuery(text);
-    const errors = [...errorsOf(query, graph.lacking), ...missingVariables(query, variables)];
-    if (errors.length > 0) return { body: { errors } };
-    return { body: execute(query, variables, graph[query.operation]) };
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return { body: { errors: [{ message: error.message }] } };
+const SCHEMA = buildSchema(`
+  type Query {
+    repository(owner: String!, name: String!): Repository
+    nodes(ids: [ID!]!): [Node]!
   }
+  type Repository { issueOrPullRequest(number: Int!): IssueOrPullRequest }
+  union IssueOrPullRequest = Issue | PullRequest
+  type Issue { comments(last: Int, before: String): IssueCommentConnection! }
+  type PullRequest { comments(last: Int, before: String): IssueCommentConnection! }
+  type IssueCommentConnection { nodes: [IssueComment], pageInfo: PageInfo! }
+  type PageInfo { hasPreviousPage: Boolean!, startCursor: String }
+  interface Node { id: ID! }
+  type IssueComment implements Node {
+    id: ID!
+    body: String!
+    url: URI!
+    isMinimized: Boolean!
+    viewerDidAuthor: Boolean!
+  }
+  scalar URI
+
+  type Mutation {
+    addReaction(input: AddReactionInput!): AddReactionPayload
+    minimizeComment(input: MinimizeCommentInput!): MinimizeCommentPayload
+  }
+  input AddReactionInput { subjectId: ID!, content: ReactionContent! }
+  enum ReactionContent { THUMBS_UP THUMBS_DOWN LAUGH HOORAY CONFUSED HEART ROCKET EYES }
+  type AddReactionPayload { clientMutationId: String }
+  input MinimizeCommentInput { subjectId: ID!, classifier: ReportedContentClassifiers! }
+  enum ReportedContentClassifiers { SPAM ABUSE OFF_TOPIC OUTDATED DUPLICATE RESOLVED }
+  type MinimizeCommentPayload { clientMutationId: String }
+`);
+
+/** Only errors if the query is invalid, otherwise the data, and an error for each value that is missing. */
+export function graphql(rootValue: object, request: JournalEntry, forbids: Forbids): Answer {
+  const { query, variables } = readJson(request);
+  const { data, errors } = graphqlSync({
+    ...{ schema: SCHEMA, source: String(query ?? ''), rootValue },
+    variableValues: Object(variables),
+    fieldResolver(source, given, context, info) {
+      const isRoot = info.path.prev === undefined;
+      if (isRoot && forbids(info.operation.operation === 'mutation')) {
+        throw new FieldError('FORBIDDEN', 'Resource not accessible by integration');
+      }
+      return defaultFieldResolver(source, given, context, info);
+    },
+  });
+  if (errors === undefined) return { body: { data } };
+  const explained = errors.map((error) => {
+    const { originalError: cause } = error;
+    return { ...(cause instanceof FieldError && { type: cause.type }), ...error.toJSON() };
+  });
+  return { body: { ...(data !== undefined && { data }), errors: explained } };
 }
 
-/** A word for what the query does, or several joined by `+`. */
+/** A word for what the query does. */
 export function operationOf(request: JournalEntry): string {
-  const { query, variables } = readQuery(request);
+  const names = new Set<string>();
   try {
-    const names = fieldNames(parseQuery(query), variables);
-    if (names.has('addReaction')) return 'react';
-    if (!names.has('comments') && !names.has('node') && !names.has('nodes')) return 'other';
-    return names.has('userContentEdits') ? 'read+history' : 'read';
+    visit(parse(String(readJson(request).query)), {
+      Field({ name }) {
+        names.add(name.value);
+      },
+    });
   } catch {
     return 'other';
   }
-}
-
-function readQuery(request: JournalEntry): { query: string; variables: Variables } {
-  const { query, variables } = readJson(request);
-  return { query: String(query ?? ''), variables: Object(variables) };
-}
-
-function missingVariables({ variables: declared }: Query, given: Variables): readonly object[] {
-  return [...declared]
-    .filter(([name, type]) => type.endsWith('!') && (given[name] ?? null) === null)
-    .map(([name, type]) => {
-      const problems = [{ path: [], explanation: 'Expected value to not be null' }];
-      const message = `Variable $${name} of type ${type} was provided invalid value`;
-      return { extensions: { value: null, problems }, message };
-    });
-}
-
-function execute(query: Query, variables: Variables, root: object): object {
-  const errors: object[] = [];
-
-  function complete(value: unknown, selections: readonly Selection[], path: Path): unknown {
-    if (value instanceof FieldError) {
-      errors.push({ type: value.type, path, message: value.message });
-      return null;
-    }
-    if (Array.isArray(value)) {
-      return value.map((one, index) => complete(one, selections, [...path, index]));
-    }
-    if (typeof value !== 'object' || value === null) return value;
-    return objectOf(value as Source, selections, path);
-  }
-
-  function objectOf(source: Source, selections: readonly Selection[], path: Path): object {
-    const values: Record<string, unknown> = {};
-    for (const [key, same] of fieldsOf(String(source.__typename), selections)) {
-      const [{ name, arguments: given }] = same;
-      const value = source[name];
-      const found = typeof value === 'function' ? value(evaluate(given, variables)) : value;
-      const inner = same.flatMap((one) => one.selections);
-      values[key] = complete(found, inner, [...path, key]);
-    }
-    return values;
-  }
-
-  /** The fields that the query selects for this type, grouped by key. */
-  function fieldsOf(
-    typename: string,
-    selections: readonly Selection[],
-    fields = new Map<string, [Field, ...Field[]]>(),
-  ): ReadonlyMap<string, readonly [Field, ...Field[]]> {
-    for (const one of selections) {
-      if (!one.isIncluded(variables)) continue;
-      if (one.kind === 'field') {
-        const same = fields.get(one.key);
-        if (same === undefined) fields.set(one.key, [one]);
-        else same.push(one);
-        continue;
-      }
-      const fragment = fragmentOf(query, one);
-      if (fragment !== undefined && isOfType(typename, fragment.on ?? typename)) {
-        fieldsOf(typename, fragment.selections, fields);
-      }
-    }
-    return fields;
-  }
-
-  const data = objectOf(root as Source, query.selections, []);
-  return errors.length > 0 ? { data, errors } : { data };
+  if (names.has('addReaction')) return 'react';
+  if (names.has('minimizeComment')) return 'minimize';
+  if (names.has('comments')) return names.has('body') ? 'newest' : 'list';
+  return names.has('body') ? 'read' : 'other';
 }

@@ -1,4 +1,4 @@
-// The issues and pull requests of the simulated repository, with their comments and edit histories.
+// The issues and pull requests of the simulated repository, with their comments and commits.
 
 import type { Clock } from '../agent.ts';
 
@@ -11,39 +11,27 @@ export interface Comment {
   /** In whole seconds. */
   readonly created_at: string;
   readonly updated_at: string;
-  /** The edit history, the oldest first: GitHub keeps overwritten text. */
-  readonly versions: readonly Version[];
   /** Hidden on the page, which does not affect reads and writes. */
   readonly isMinimized: boolean;
   /** When lists start to show it, in milliseconds. */
   readonly listedAt: number;
 }
 
-export interface Version {
-  readonly body: string;
-  readonly at: string;
-}
-
-export interface CommentOptions {
-  readonly author: string;
-  readonly body: string;
-  readonly minimized?: boolean;
-}
-
 export interface IssueOptions {
   readonly number: number;
   readonly pullRequest?: boolean;
   readonly locked?: boolean;
+  /** The commits of a pull request, the oldest first. Default: one. */
+  readonly commits?: readonly string[];
   /** Old comments, which lists show at once. */
-  readonly comments?: readonly CommentOptions[];
+  readonly comments?: readonly { readonly author: string; readonly body: string }[];
 }
 
 export interface Issue {
   readonly number: number;
   readonly pullRequest: boolean;
   locked: boolean;
-  readonly comments: Comment[];
-  readonly reviewComments: Comment[];
+  commits: readonly string[];
 }
 
 /** What people and other runs do. Each action throws if the issue or comment does not exist. */
@@ -56,14 +44,19 @@ export interface PageActions {
   minimizeComment(id: number): Comment;
   /** After this, comments and reactions are refused. */
   lock(number: number): void;
+  /** Adds commits to a pull request. */
+  push(number: number, ...commits: readonly string[]): void;
+  /** Replaces the commits of a pull request. */
+  forcePush(number: number, ...commits: readonly string[]): void;
 }
 
+export type CommentKind = 'issue_comment' | 'review_comment';
+
 export interface Found {
+  readonly kind: CommentKind;
   readonly issue: Issue;
   readonly comment: Comment;
 }
-
-type List = 'comments' | 'reviewComments';
 
 export interface IssuesOptions {
   readonly issues: readonly IssueOptions[];
@@ -74,17 +67,23 @@ export interface IssuesOptions {
   readonly url: string;
 }
 
+const FIRST_COMMIT = 'a'.repeat(40);
+const FORMS = {
+  issue_comment: { fragment: 'issuecomment-', prefix: 'IC' },
+  review_comment: { fragment: 'discussion_r', prefix: 'PRRC' },
+} as const;
+
 export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptions) {
   const issues = new Map<number, Issue>();
+  const all = new Map<number, Found>();
   // Real IDs have more than 31 bits.
   let lastId = 3_000_000_000;
 
-  for (const { number, pullRequest = false, locked = false, comments } of given) {
-    const issue: Issue = { number, pullRequest, locked, comments: [], reviewComments: [] };
-    issues.set(number, issue);
-    for (const { author, body, minimized = false } of comments ?? []) {
-      const { id } = addComment(number, author, body);
-      replace(id, { listedAt: 0, isMinimized: minimized });
+  for (const { comments = [], ...issue } of given) {
+    const defaults = { pullRequest: false, locked: false, commits: [FIRST_COMMIT] };
+    issues.set(issue.number, { ...defaults, ...issue });
+    for (const { author, body } of comments) {
+      change(addComment(issue.number, author, body).id, { listedAt: 0 });
     }
   }
 
@@ -93,57 +92,36 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
   }
 
   function addComment(number: number, author: string, body: string): Comment {
-    return add('comments', number, author, body);
+    return add('issue_comment', number, author, body);
   }
 
-  function addReviewComment(number: number, author: string, body: string): Comment {
-    return add('reviewComments', number, author, body);
-  }
-
-  function add(list: List, number: number, author: string, body: string): Comment {
-    lastId += 1;
-    const [id, at] = [lastId, now()];
-    const [fragment, prefix] =
-      list === 'comments' ? ['issuecomment-', 'IC'] : ['discussion_r', 'PRRC'];
-    const comment: Comment = {
-      id,
-      author,
-      body,
-      html_url: `${pageOf(number)}#${fragment}${id}`,
+  function add(kind: CommentKind, number: number, author: string, body: string): Comment {
+    const issue = known(number);
+    const { fragment, prefix } = FORMS[kind];
+    const [id, at] = [++lastId, now()];
+    const comment = {
+      ...{ id, author, body },
+      html_url: `${pageOf(issue)}#${fragment}${id}`,
       node_id: `${prefix}_${id}`,
-      created_at: at,
-      updated_at: at,
-      versions: [{ body, at }],
+      ...{ created_at: at, updated_at: at },
       isMinimized: false,
       listedAt: clock.now() + listLagMs,
     };
-    known(number)[list].push(comment);
+    all.set(id, { kind, issue, comment });
     return comment;
   }
 
-  /** The same text again does not count as an edit; GitHub's documentation does not specify this. */
-  function editComment(id: number, body: string): Comment {
-    const at = now();
-    const { versions } = existing(id).comment;
-    const isSame = versions.at(-1)?.body === body;
-    return replace(id, {
-      body,
-      updated_at: at,
-      versions: isSame ? versions : [...versions, { body, at }],
-    });
+  function change(id: number, changes: Partial<Comment>): Comment {
+    const found = existing(id);
+    const comment = { ...found.comment, ...changes };
+    all.set(id, { ...found, comment });
+    return comment;
   }
 
-  /** Also deletes its edit history. */
-  function deleteComment(id: number): void {
-    const { list, index } = existing(id);
-    list.splice(index, 1);
-  }
-
-  function replace(id: number, changes: Partial<Comment>): Comment {
-    const { list, index, comment } = existing(id);
-    const changed = { ...comment, ...changes };
-    list[index] = changed;
-    return changed;
+  function setCommits(number: number, next: (old: readonly string[]) => readonly string[]): void {
+    const issue = known(number);
+    if (!issue.pullRequest) throw new Error(`#${number} is not a pull request.`);
+    issue.commits = next(issue.commits);
   }
 
   function known(number: number): Issue {
@@ -152,53 +130,47 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return issue;
   }
 
-  function pageOf(number: number): string {
-    const kind = issues.get(number)?.pullRequest === true ? 'pull' : 'issues';
-    return `${url}/${kind}/${number}`;
+  function existing(id: number): Found {
+    const found = all.get(id);
+    if (found === undefined) throw new Error(`There is no comment ${id}.`);
+    return found;
   }
 
-  /** The comments that a list shows. */
-  function listed({ comments }: Issue): readonly Comment[] {
-    return comments.filter(({ listedAt }) => listLagMs === 0 || listedAt <= clock.now());
+  function pageOf({ number, pullRequest }: Issue): string {
+    return `${url}/${pullRequest ? 'pull' : 'issues'}/${number}`;
   }
 
-  function find(name: List, id: number) {
-    for (const issue of issues.values()) {
-      const list = issue[name];
-      const index = list.findIndex((comment) => comment.id === id);
-      const comment = list[index];
-      if (comment !== undefined) return { issue, list, index, comment };
-    }
-    return undefined;
+  /** Those on the issue itself, the oldest first, including those that lists do not show yet. */
+  function comments(number: number): readonly Comment[] {
+    const issue = known(number);
+    const found = all.values().filter((one) => one.kind === 'issue_comment' && one.issue === issue);
+    return found.map(({ comment }) => comment).toArray();
   }
 
-  function existing(id: number) {
-    const comment = find('comments', id) ?? find('reviewComments', id);
-    if (comment === undefined) throw new Error(`There is no comment ${id}.`);
-    return comment;
+  function find(kind: CommentKind, id: number): Found | undefined {
+    const found = all.get(id);
+    return found?.kind === kind ? found : undefined;
   }
 
-  /** A comment on an issue or pull request. Only lists have a lag. */
-  function findNode(nodeId: string): Comment | undefined {
-    const [, id] = /^IC_(\d+)$/.exec(nodeId) ?? [];
-    return find('comments', Number(id))?.comment;
-  }
-
-  return {
-    issues,
-    now,
-    known,
-    pageOf,
+  const actions: PageActions = {
     addComment,
-    addReviewComment,
-    editComment,
-    deleteComment,
-    minimizeComment: (id: number) => replace(id, { isMinimized: true }),
-    lock(number: number) {
+    addReviewComment: (number, author, body) => add('review_comment', number, author, body),
+    editComment: (id, body) => change(id, { body, updated_at: now() }),
+    deleteComment: (id) => void all.delete(existing(id).comment.id),
+    minimizeComment: (id) => change(id, { isMinimized: true }),
+    lock(number) {
       known(number).locked = true;
     },
-    listed,
-    find,
-    findNode,
+    push: (number, ...commits) => setCommits(number, (old) => [...old, ...commits]),
+    forcePush: (number, ...commits) => setCommits(number, () => commits),
+  };
+  return {
+    ...{ issues, now, pageOf, comments, find, actions },
+    /** The comments that a list shows. */
+    listed: ({ number }: Issue) =>
+      comments(number).filter(({ listedAt }) => listLagMs === 0 || listedAt <= clock.now()),
+    /** A comment on an issue or pull request. Only lists have a lag. */
+    findNode: (nodeId: string) =>
+      find('issue_comment', Number(nodeId.replace(/^IC_/, '')))?.comment,
   };
 }

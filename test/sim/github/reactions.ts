@@ -1,22 +1,16 @@
-// Reactions to issues, to both kinds of comments and to reviews. A user can add each reaction once:
+// Reactions to both kinds of comments and to reviews. A user can add each reaction once:
 // https://docs.github.com/en/rest/reactions/reactions
 
 import type { Answer, JournalEntry } from '../agent.ts';
-import type { Issue } from './issues.ts';
+import type { CommentKind, Found } from './issues.ts';
 import { type Repository, readJson, refusal } from './repository.ts';
 
 export interface Reaction {
-  readonly subject: 'issue' | 'issue_comment' | 'review_comment' | 'review';
-  /** The ID of the comment, the number of the issue, or the node ID of the review. */
+  readonly subject: CommentKind | 'review';
+  /** The ID of the comment, or the node ID of the review. */
   readonly id: number | string;
   readonly content: string;
   readonly user: string;
-}
-
-export interface Subject {
-  readonly subject: Reaction['subject'];
-  readonly id: number;
-  readonly issue: Issue;
 }
 
 interface Entry {
@@ -46,10 +40,9 @@ export function openReactions(now: () => string) {
       return { entry, isNew: true };
     },
     /** Returns whether it existed. */
-    remove(subject: Reaction['subject'], id: number, number: number): boolean {
+    remove(subject: CommentKind, id: number, number: number): boolean {
       const reaction = entries.get(number)?.reaction;
-      const exists = reaction?.subject === subject && reaction.id === id;
-      return exists && entries.delete(number);
+      return reaction?.subject === subject && reaction.id === id && entries.delete(number);
     },
   };
 }
@@ -58,7 +51,7 @@ export function openReactions(now: () => string) {
 export function react(
   { viewer }: Repository,
   reactions: Reactions,
-  { subject, id, issue }: Subject,
+  { kind: subject, issue, comment: { id } }: Found,
   request: JournalEntry,
 ): Answer {
   if (issue.locked) return refusal(403, 'The conversation is locked.');
@@ -74,11 +67,10 @@ export function react(
 /** Undefined if it does not exist. */
 export function unreact(
   reactions: Reactions,
-  subject: Reaction['subject'],
-  id: number,
+  { kind, comment }: Found,
   number: number,
 ): Answer | undefined {
-  return reactions.remove(subject, id, number) ? { status: 204 } : undefined;
+  return reactions.remove(kind, comment.id, number) ? { status: 204 } : undefined;
 }
 
 function isSame(one: Reaction, other: Reaction): boolean {

@@ -2,12 +2,12 @@
 
 import { type JournalEntry, type Reply, type Scripted, serve } from '../agent.ts';
 import { type Call, openCallLog } from './call-log.ts';
-import { mutationRoot, queryRoot } from './graph.ts';
+import { openGraph } from './graph.ts';
 import { graphql } from './graphql.ts';
 import type { Comment, PageActions } from './issues.ts';
 import { openReactions, type Reaction } from './reactions.ts';
 import { openRepository, type RepositoryOptions, refusal, SERVER_URL } from './repository.ts';
-import { NOT_FOUND, rest } from './rest.ts';
+import { type Forbids, NOT_FOUND, rest } from './rest.ts';
 import { openTrouble } from './trouble.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
@@ -18,6 +18,8 @@ export interface GitHubOptions extends RepositoryOptions {
   readonly on?: (request: JournalEntry) => Scripted<Reply>;
   /** Whether the token has no write access. */
   readonly readOnly?: boolean;
+  /** Other calls for which the token lacks a permission. */
+  readonly forbids?: (call: Call) => boolean;
 }
 
 export interface GitHub extends AsyncDisposable, PageActions {
@@ -36,8 +38,6 @@ export interface GitHub extends AsyncDisposable, PageActions {
   writes(): readonly JournalEntry[];
   /** All calls, or those of a name. */
   calls(name?: string): readonly Call[];
-  /** The number of calls of each API. */
-  counts(): { readonly rest: number; readonly graphql: number };
 }
 
 export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> {
@@ -45,23 +45,20 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
   const repository = openRepository(options);
   const reactions = openReactions(repository.now);
   const log = openCallLog();
-  const play = openTrouble(trouble, clock, repository);
-  const graph = {
-    query: queryRoot(repository),
-    mutation: mutationRoot(repository, reactions, readOnly),
-    lacking: trouble.lacks ?? [],
-  };
+  const play = openTrouble(trouble, repository.actions);
+  const graph = openGraph(repository, reactions);
 
   const site = await serve(clock, async (request): Promise<Reply> => {
     const call = log.add(request);
     const scripted = await options.on?.(request);
     if (scripted !== undefined) return scripted;
-    const isGraphql = call.operation !== null;
+    const isGraphql = call.route === '/graphql';
     if (isGraphql && options.graphql === false) return NOT_FOUND;
     const [, given] = /^(?:token|bearer) (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (given !== token) return refusal(401, 'Bad credentials');
-    const context = { repository, reactions, readOnly, origin: site.origin };
-    return play(call, () => (isGraphql ? graphql(graph, request) : rest(context, call)));
+    const forbids: Forbids = (isWrite) => (readOnly && isWrite) || options.forbids?.(call) === true;
+    const context = { repository, reactions, forbids };
+    return play(call, () => (isGraphql ? graphql(graph, request, forbids) : rest(context, call)));
   });
 
   return {
@@ -75,20 +72,11 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
       return reactions.all();
     },
     addReaction: reactions.add,
-    comments: (number) => [...repository.known(number).comments],
-    addComment: repository.addComment,
-    addReviewComment: repository.addReviewComment,
-    editComment: repository.editComment,
-    deleteComment: repository.deleteComment,
-    minimizeComment: repository.minimizeComment,
-    lock: repository.lock,
+    comments: repository.comments,
+    ...repository.actions,
     writes: () =>
       site.journal.filter(({ method, path }) => method !== 'GET' && path !== '/graphql'),
     calls: (name) => log.calls.filter((call) => name === undefined || call.name === name),
-    counts() {
-      const graphqlCalls = log.calls.filter(({ operation }) => operation !== null).length;
-      return { rest: log.calls.length - graphqlCalls, graphql: graphqlCalls };
-    },
     [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
   };
 }

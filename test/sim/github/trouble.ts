@@ -2,7 +2,7 @@
 // others who write at the same time.
 
 import { setTimeout } from 'node:timers/promises';
-import type { Answer, Clock, Reply } from '../agent.ts';
+import type { Answer, Reply } from '../agent.ts';
 import type { Call } from './call-log.ts';
 import type { PageActions } from './issues.ts';
 import { refusal } from './repository.ts';
@@ -21,38 +21,17 @@ export interface Trouble {
   readonly loses?: (call: Call) => boolean;
   /** If GitHub refuses this call because of a rate limit: the seconds in Retry-After. */
   readonly limits?: (call: Call) => number | undefined;
-  /** How many comments may be created or updated within some milliseconds of the clock. */
-  readonly textLimit?: { readonly most: number; readonly withinMs: number };
-  /** Fields that the schema of this host lacks, such as `userContentEdits`. */
-  readonly lacks?: readonly string[];
 }
 
-/** The documentation limits "content-generating requests" to 80 per minute and 500 per hour. */
-const WRITES_TEXT = ['POST issues/#/comments', 'PATCH issues/comments/#'];
-
 /** Handles a call: what happens before it, `effect`, and whether the response is lost. */
-export function openTrouble(trouble: Trouble, clock: Clock, others: PageActions) {
-  const { latencyMs = 0, textLimit } = trouble;
-  const writtenAt: number[] = [];
-
-  /** Seconds until the next comment may be written. */
-  function textPause({ name }: Call): number | undefined {
-    if (textLimit === undefined || !WRITES_TEXT.includes(name)) return undefined;
-    const now = clock.now();
-    const recent = writtenAt.filter((at) => at > now - textLimit.withinMs);
-    const blocking = recent.at(-textLimit.most);
-    if (recent.length >= textLimit.most && blocking !== undefined) {
-      return Math.ceil((blocking + textLimit.withinMs - now) / 1000);
-    }
-    writtenAt.push(now);
-    return undefined;
-  }
+export function openTrouble(trouble: Trouble, others: PageActions) {
+  const { latencyMs = 0 } = trouble;
 
   return async (call: Call, effect: () => Answer): Promise<Reply> => {
     const halfMs = draw(latencyMs) / 2;
     await pass(halfMs);
     trouble.meanwhile?.(call, others);
-    const pauseS = trouble.limits?.(call) ?? textPause(call);
+    const pauseS = trouble.limits?.(call);
     const response = pauseS === undefined ? effect() : limited(pauseS);
     await pass(halfMs);
     return trouble.loses?.(call) === true ? { fault: 'reset' } : response;
