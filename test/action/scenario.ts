@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { hashOf, type NoteData, readNote } from '../../src/note/data.ts';
 import { toOutputs } from '../../src/report/outputs.ts';
 import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '../sim/agent.ts';
-import { ALICE, pullRequest, RENOVATE } from '../sim/events.ts';
+import { ALICE, mergeGroup } from '../sim/events.ts';
 import type { Comment } from '../sim/github/issues.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
 import { callsEnd, inTime } from '../sim/runner/clock.ts';
@@ -24,7 +24,7 @@ export const PROJECT = 'project_1';
 export const JOB = 'job-1';
 export const PULL = 7;
 export const OUTPUT_NAMES = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
-const BY_A_BOT = pullRequest({ number: PULL, sender: RENOVATE });
+const NOT_CHECKED = mergeGroup({ number: PULL });
 const { signal: NEVER_ABORTED } = new AbortController();
 /** The agent works for 15 minutes. */
 export const LONG_TURN = {
@@ -81,7 +81,7 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
   function stepOf(more: Pick<Scenario, 'with' | 'step'> = {}): Step {
     const step = { ...scenario.step, ...more.step };
     return {
-      event: BY_A_BOT,
+      event: NOT_CHECKED,
       token: TOKEN,
       ...step,
       with: {
