@@ -1,5 +1,5 @@
+import pLimit from 'p-limit';
 import { createTransport } from './agent/http.ts';
-import type { RunContext } from './context.ts';
 import { type Connect, connectOnce } from './github/api.ts';
 import { authorize, isTrusted } from './github/authorize.ts';
 import { composePrompt, readRequest } from './github/command.ts';
@@ -8,8 +8,9 @@ import { getsNoSecrets, isCommentEvent, readTrigger, type Trigger } from './gith
 import { CHECK_NAME, DEFAULT_BASE_URL, type Inputs, NO_SECRETS, readInputs } from './inputs.ts';
 import { newJob } from './job.ts';
 import { updateComments } from './jobs/comments.ts';
+import { MOST_JOBS_IN_DETAIL, type RunContext } from './jobs/context.ts';
 import { runJobs } from './jobs/fleet.ts';
-import { MOST_JOBS_IN_DETAIL } from './jobs/work.ts';
+import { JobLog } from './jobs/log.ts';
 import {
   type AboutNote,
   composeAnswer,
@@ -22,7 +23,7 @@ import { Note, readNotes } from './note/note.ts';
 import { react } from './note/reactions.ts';
 import { namedJobs } from './note/rerun.ts';
 import { annotate, cancelled, crash, fail, saveOutputs, skip, summarize } from './report/finish.ts';
-import { endedNow, failing, worstFirst } from './report/ranking.ts';
+import { endedNow, failing, worstFirst } from './report/outputs.ts';
 import { renderProblem, renderStory, renderUsage, type Story } from './report/render.ts';
 import { ok, problem, type Result } from './result.ts';
 import { type RunInfo, readRunInfo } from './runner/environment.ts';
@@ -152,6 +153,10 @@ function openContext(
   let hasStarted = false;
   const run: RunContext = {
     ...{ runtime, inputs, info, trigger, agent, connect, prompt, conversation, notes, about, jobs },
+    log: new JobLog(runtime.log, clock, jobs, agent.deadline),
+    limitSends: pLimit(MOST_SENDS_AT_ONCE),
+    limitPolls: pLimit(MOST_POLLS_AT_ONCE),
+    stop: new AbortController(),
     ...{ note: null, claim: null, isOver: false },
     openNote: (number, some, deadline) => {
       const render = (limit: number): string =>
@@ -176,6 +181,8 @@ function openContext(
   return { run, story };
 }
 
+const MOST_SENDS_AT_ONCE = 4;
+const MOST_POLLS_AT_ONCE = 24;
 /** The most characters of the prompt that are shown. */
 const SHOWN_PROMPT = 1000;
 

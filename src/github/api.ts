@@ -97,18 +97,12 @@ const reactionAnswer = z.object({ id: z.number() });
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
 const commitsAnswer = z.array(z.object({ sha }));
-const flag = z.catch(z.boolean(), false);
 const collaboratorAnswer = z.object({
-  permission: z.string(),
-  role_name: z.catch(z.string(), ''),
   user: z.nullable(
     z.object({
       id: z.number(),
       login: z.string(),
-      permissions: z.catch(
-        z.nullable(z.object({ triage: flag, push: flag, maintain: flag, admin: flag })),
-        null,
-      ),
+      permissions: z.record(z.string(), z.boolean()),
     }),
   ),
 });
@@ -343,17 +337,14 @@ function parse<T>({ data }: GitHubAnswer, schema: z.ZodMiniType<T>): T {
   );
 }
 
-const ROLES: readonly string[] = ['none', 'read', ...PERMISSIONS];
-
-/** `user.permissions` has every level. `role_name` may be custom. `permission` has neither triage nor maintain. */
-function toCollaborator(answer: z.infer<typeof collaboratorAnswer>): Collaborator {
-  const { permission, role_name, user } = answer;
-  if (user === null) return { user, permission: 'none' };
-  if (user.permissions === null) {
-    const role = [role_name, permission].find((name) => ROLES.includes(name));
-    return { user, permission: PERMISSIONS.find((level) => level === role) ?? 'none' };
-  }
-  const { triage, push: write, maintain, admin } = user.permissions;
+/** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */
+function toCollaborator({ user }: z.infer<typeof collaboratorAnswer>): Collaborator {
+  const {
+    triage = false,
+    push: write = false,
+    maintain = false,
+    admin = false,
+  } = user?.permissions ?? {};
   const has = { triage, write, maintain, admin };
   return { user, permission: PERMISSIONS.findLast((level) => has[level]) ?? 'none' };
 }

@@ -6,8 +6,7 @@ import type { Log } from '../runner/log.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { sentences } from '../text.ts';
 import { blocks, icon, link, sentenceToMarkdown } from './markdown.ts';
-import { overallReason, type Report, toOutputs } from './outputs.ts';
-import { type Ended, worstFirst } from './ranking.ts';
+import { type Ended, overallReason, type Report, toOutputs, worstFirst } from './outputs.ts';
 import { renderStory, type Story } from './render.ts';
 import { renderTimeline } from './timeline.ts';
 
