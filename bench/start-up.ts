@@ -57,7 +57,12 @@ export async function describeStartUp(rounds: number, builds: readonly string[])
       { name: COMMENTING, entry: ACTION, env: commenting, base: BARE },
       ...builds.flatMap((entry) => [
         { name: `${entry}, without a comment`, entry: resolve(entry), env: silent, base: SILENT },
-        { name: `${entry}, with a comment`, entry: resolve(entry), env: commenting, base: COMMENTING },
+        {
+          name: `${entry}, with a comment`,
+          entry: resolve(entry),
+          env: commenting,
+          base: COMMENTING,
+        },
       ]),
     ];
     return render(contestants, await runInTurn(contestants, rounds, api, folder.written));

@@ -11,7 +11,9 @@ const DIST = join(ROOT, 'dist');
 
 export function describeWeight(): string {
   const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });
-  const files = readdirSync(DIST).map((name) => [`dist/${name}`, readFileSync(join(DIST, name))] as const);
+  const files = readdirSync(DIST).map(
+    (name) => [`dist/${name}`, readFileSync(join(DIST, name))] as const,
+  );
   const rows = [['git archive HEAD', archive] as const, ...files].map(([name, bytes]) => [
     `\`${name}\``,
     ...[bytes.length, gzipSync(bytes).length].map(thousands),
