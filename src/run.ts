@@ -171,11 +171,7 @@ function openContext(
       hasStarted ||= isDetail;
       const urls = [run.note?.url ?? ''].filter((url) => url !== '');
       const isUnsure = isDetail && isMany;
-      saveOutputs(
-        runtime,
-        { ended: endedNow(jobs, inputs.wait), commentUrls: urls, isUnsure },
-        'info',
-      );
+      saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls: urls, isUnsure });
     },
   };
   return { run, story };
@@ -283,11 +279,7 @@ async function report(start: Start, { run, story }: Opened): Promise<0 | 1> {
   const ended = endedNow(jobs, inputs.wait);
   const failed = failing(ended, inputs.failOn);
   const first = [run.note?.url ?? ''].filter((url) => url !== '');
-  let isSaved = saveOutputs(
-    runtime,
-    { ended, commentUrls: first },
-    failed.length > 0 ? 'info' : 'error',
-  );
+  let unsaved = saveOutputs(runtime, { ended, commentUrls: first });
   annotate(runtime.log, ended, failed);
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
@@ -298,15 +290,15 @@ async function report(start: Start, { run, story }: Opened): Promise<0 | 1> {
     ...(isBad ? [show(start, 'confused')] : []),
   ];
   const urls = await updateComments(run);
-  if (urls.length > 0)
-    isSaved = saveOutputs(runtime, { ended, commentUrls: urls }, 'info') && isSaved;
+  if (urls.length > first.length) unsaved = saveOutputs(runtime, { ended, commentUrls: urls });
+  if (unsaved !== null) runtime.log[failed.length > 0 ? 'info' : 'error'](unsaved);
   summarize(runtime, story, jobs, urls);
   await Promise.all(reacted);
   // As the last call, and only if no request can have been accepted.
   if (claim?.kind === 'added' && jobs.every(({ delivery }) => delivery === 'not-sent')) {
     await claim.remove();
   }
-  return failed.length > 0 || !isSaved || runtime.signal.aborted ? 1 : 0;
+  return failed.length > 0 || unsaved !== null || runtime.signal.aborted ? 1 : 0;
 }
 
 /** On comments, a refusal is normal. On other events, the workflow probably needs a change: a warning. */

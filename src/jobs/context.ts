@@ -56,12 +56,14 @@ export interface RunContext {
 export const MOST_JOBS_IN_DETAIL = 20;
 
 /** Ends a job. What may have been delivered has its delivery already. */
-export function endJob({ agent, note, log }: RunContext, job: Job, end: End): void {
-  job.end = end;
+export function endJob({ agent, inputs, note, log }: RunContext, job: Job, end: End): void {
+  if (job.delivery === 'sending') job.delivery = 'not-sent';
+  // After a wait that saw no end, nothing is confirmed.
+  const isOpen = inputs.wait && !job.isReadOnly && job.delivery !== 'not-sent';
+  job.end = { ...end, confirmed: end.confirmed ?? (isOpen ? false : null) };
   job.endedAt = agent.clock.now();
   job.isWaiting = false;
   job.isPosting = false;
-  if (job.delivery === 'sending') job.delivery = 'not-sent';
   note?.touch();
   log.ended(job);
 }
