@@ -56,7 +56,7 @@ export interface RunContext {
 export const MOST_JOBS_IN_DETAIL = 20;
 
 /** Ends a job. What may have been delivered has its delivery already. */
-export function endJob({ agent, inputs, note, log }: RunContext, job: Job, end: End): void {
+export function endJob({ agent, inputs, jobs, note, log }: RunContext, job: Job, end: End): void {
   if (job.delivery === 'sending') job.delivery = 'not-sent';
   // After a wait that saw no end, nothing is confirmed.
   const isOpen = inputs.wait && !job.isReadOnly && job.delivery !== 'not-sent';
@@ -64,7 +64,8 @@ export function endJob({ agent, inputs, note, log }: RunContext, job: Job, end: 
   job.endedAt = agent.clock.now();
   job.isWaiting = false;
   job.isPosting = false;
-  note?.touch();
+  // The last edit follows the end of the last job.
+  if (jobs.some((other) => other.end === null)) note?.touch();
   log.ended(job);
 }
 
