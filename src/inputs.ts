@@ -42,7 +42,11 @@ interface InputsRead {
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
-export const DEFAULT_BASE_URL = 'https://api.mintlify.com';
+const DEFAULT_BASE_URL = 'https://api.mintlify.com';
+
+export function isDefaultUrl({ href }: URL): boolean {
+  return href === new URL(DEFAULT_BASE_URL).href;
+}
 
 /** Reads all inputs, and collects all problems with them instead of only the first. */
 export function readInputs(env: Env, redact: Redact): InputsRead {
