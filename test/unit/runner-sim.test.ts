@@ -328,7 +328,7 @@ describe.concurrent('virtual time', () => {
       const cleared = [setTimeout(log('x'), 1), setInterval(log('x'), 1), setTimeout(log('x'), 1)];
       clearTimeout(cleared[0]); clearInterval(+cleared[1]); clearTimeout(String(+cleared[2]));
       { using disposed = setTimeout(log('x'), 1); }
-      setTimeout(() => {}, 1).close().refresh();`,
+      setTimeout(log('x'), 1).close().refresh();`,
       'a ma b mb c mc',
     ],
     [
