@@ -13,13 +13,13 @@ import { isTimeout, retryAfterMs } from './retry.ts';
 function lenient<T extends z.core.SomeType>(schema: T) {
   return z.catch(z.optional(schema), undefined);
 }
+const time = z.iso.datetime({ offset: true }).check(z.maxLength(64));
 const text = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
-const textOrNull = (limit: number) => lenient(z.nullable(z.string().check(z.maxLength(limit))));
 
 const jobRecord = z.object({
   id: z.string(),
   status: lenient(z.string().check(z.regex(/^[\w-]{1,64}$/))),
-  prLink: textOrNull(500),
+  prLink: lenient(z.nullable(z.string().check(z.maxLength(500)))),
   model: text(4096),
   source: lenient(
     z.object({
@@ -27,8 +27,8 @@ const jobRecord = z.object({
       ref: z.catch(z.nullable(z.string().check(z.maxLength(4096))), null),
     }),
   ),
-  createdAt: text(64),
-  archivedAt: textOrNull(64),
+  createdAt: lenient(time),
+  archivedAt: lenient(z.nullable(time)),
 });
 
 /**
