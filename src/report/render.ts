@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import type { Change, Job, JobRecord } from '../job.ts';
+import { type Change, elapsedMs, type Job, type JobRecord } from '../job.ts';
 import {
   byAttention,
   CALM,
@@ -62,18 +62,22 @@ export function renderStory(story: Story, jobs: readonly Job[], place: Place): s
 function renderJob(story: Story, job: Job, { heading, conversation, limit }: Place): string {
   const kind = kindOf(job);
   const detail = detailOf(job);
+  const asked = story.by === null ? '' : `Asked by ${code(story.by)}`;
+  // An email shows the comment as it was created, so it begins like a message.
+  const isNew = kind === 'sending' || kind === 'waiting';
+  const links = [...linksOf(story, job, conversation), timeTaken(job), logLink(story.info)];
   const texts = [
     `${heading} ${icon(iconOf(kind))} ${titleOf(kind)}${detail === '' ? '' : `: ${detail}`}`,
-    dotted([...links(story, job, conversation), timeTaken(job), logLink(story.info)]),
+    dotted([isNew ? asked : '', ...links]),
     sentenceToMarkdown(job.end?.reason ?? ''),
     story.prompt === '' ? '' : quotation(story.prompt),
     small(
       dotted([
-        story.by === null ? '' : `Asked by ${code(story.by)}`,
+        isNew ? '' : asked,
         `job ${code(job.id, 256)}`,
         job.record?.model ? `model ${code(job.record.model)}` : '',
         renderSource(job.record?.source),
-        ...footer(story),
+        ...footer(story, OPEN.has(kind)),
       ]),
     ),
   ].filter((text) => text !== '');
@@ -81,12 +85,9 @@ function renderJob(story: Story, job: Job, { heading, conversation, limit }: Pla
 }
 
 /** The links to what the agent has done. In its own pull request, the link to that is left out. */
-function links(
-  { info }: Story,
-  { record, change }: Job,
-  conversation: number | null,
-): readonly string[] {
-  const prLink = record?.prLink;
+function linksOf({ info }: Story, job: Job, conversation: number | null): readonly string[] {
+  const { change, end } = job;
+  const prLink = job.record?.prLink;
   if (!prLink) return change?.kind === 'no-files' ? ['No files changed'] : [];
   const number = ownPullRequest(prLink, info.repositoryUrl);
   const isHere = number !== null && number === conversation;
@@ -95,7 +96,7 @@ function links(
     describeChange(change),
     change?.kind === 'commits'
       ? link('Review changes', `${prLink}/files/${change.before}..${change.after}`)
-      : isHere && change?.kind !== 'none'
+      : isHere && elapsedMs(job) !== null && end?.result !== 'sent' && change?.kind !== 'none'
         ? link('Review changes', `${prLink}/files`)
         : '',
   ];
@@ -128,7 +129,13 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
     place.limit,
   );
   const end = small(
-    dotted([story.by === null ? '' : `Asked by ${code(story.by)}`, ...footer(story)]),
+    dotted([
+      story.by === null ? '' : `Asked by ${code(story.by)}`,
+      ...footer(
+        story,
+        kinds.some((kind) => OPEN.has(kind)),
+      ),
+    ]),
   );
   const room = place.limit - blocks(head).length - end.length;
   return blocks([...head, renderJobs(jobs, place.mostOpen, room), end]);
@@ -161,11 +168,11 @@ function headingOf(kinds: readonly Kind[]): string {
   return `${icon(iconOf(open))} ${kinds.length - left} of ${jobs} done`;
 }
 
-function footer({ startedAt, command }: Story): readonly string[] {
+function footer({ startedAt, command }: Story, isOpen: boolean): readonly string[] {
   return [
     inUtc(startedAt),
     'Agent Follow-up',
-    command === null ? '' : `reply ${code(`${command} …`)} to continue`,
+    command === null || isOpen ? '' : `reply ${code(`${command} …`)} to continue`,
   ];
 }
 
