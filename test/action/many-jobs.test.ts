@@ -578,7 +578,7 @@ describe.concurrent('the comments on many jobs', () => {
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });
 
-  it.fails('are edited at most once a minute, and every five minutes after ten, while jobs end', async () => {
+  it('are edited at most once a minute, and every five minutes after ten, while jobs end', async () => {
     const names = ids(90);
     await using sim = await simulateJobs(
       {
