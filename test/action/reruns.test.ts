@@ -1,8 +1,22 @@
 import { describe, expect, it } from 'vitest';
+import { hashOf, type NoteJob } from '../../src/note/data.ts';
 import type { AgentOptions, Answer } from '../sim/agent.ts';
+import { schedule } from '../sim/events.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import { type Blow, isClaimed, ORIGINS, type Origin, openAttempts, purposeOf } from './attempts.ts';
-import { errors, JOB, notes, ownComments, type Scenario, warnings } from './scenario.ts';
+import {
+  errors,
+  JOB,
+  LONG_TURN,
+  notes,
+  ownComments,
+  PROJECT,
+  PULL,
+  type Scenario,
+  simulate,
+  warnings,
+} from './scenario.ts';
 
 /** What a re-run does, after all. */
 type Outcome = 'sends' | 'goes on' | 'is refused';
@@ -186,7 +200,8 @@ describe.concurrent('a re-run', () => {
       with: { wait: true, ...(one.isBusy && { 'when-active': 'wait' }) },
       agent: {
         onPost,
-        onGet: () => (one.isBusy && isFirst() ? { body: { id: JOB, status: 'active' } } : undefined),
+        onGet: () =>
+          one.isBusy && isFirst() ? { body: { id: JOB, status: 'active' } } : undefined,
       },
       github: {
         on: () => {
@@ -227,5 +242,223 @@ describe.concurrent('a re-run', () => {
       isResent ? [expect.stringMatching(/cannot tell .*, because .* \(resend-on-rerun\)\.$/)] : [],
     );
     expect(sim.agent.accepted()).toHaveLength(isResent ? before + 1 : 1);
+  });
+});
+
+const REFUSED = { result: 'error', delivery: 'unknown' };
+const SENT = { result: 'sent', delivery: 'sent' };
+
+describe.concurrent('a re-run is refused if', () => {
+  const LIST_FAILS: GitHubOptions = {
+    forbids: ({ name }) => name === 'list',
+  };
+  const DAMAGED = '<!-- agent-follow-up {"version":2} -->\nWhat people see.';
+  it.each<[string, readonly Origin[], string, Scenario, string?]>([
+    [
+      'the list of comments fails',
+      ORIGINS,
+      'the comments of the conversation cannot be read: GitHub answered',
+      { github: LIST_FAILS },
+    ],
+    [
+      'a comment of the action cannot be read',
+      ['a step', 'a comment'],
+      `a comment of this action cannot be read, https://github.com/octo/agents/pull/${PULL}#issuecomment-`,
+      {},
+      DAMAGED,
+    ],
+    [
+      'there is no conversation',
+      ['a step'],
+      'there is no pull request or issue with a comment',
+      { step: { event: schedule() } },
+    ],
+    ['comment is false', ORIGINS, 'comment is false', { with: { comment: false } }],
+  ])('%s', async (_, origins, why, more, body) => {
+    for (const origin of origins) {
+      await using attempts = await openAttempts(origin, more);
+      const { sim, run } = attempts;
+      if (body !== undefined) sim.github.addComment(PULL, 'github-actions[bot]', body);
+      const first = await run(1, more);
+      expect(first.outputs).toMatchObject(SENT);
+
+      const second = await run(2, more);
+      expect(second.outputs).toMatchObject(REFUSED);
+      expect(errors(second)).toEqual([expect.stringContaining(`, because ${why}`)]);
+      expect(sim.agent.accepted()).toHaveLength(1);
+
+      const third = await run(3, { ...more, with: { ...more.with, 'resend-on-rerun': true } });
+      expect(third.outputs).toMatchObject(SENT);
+      expect(warnings(third)).toEqual([expect.stringContaining(`, because ${why}`)]);
+      expect(sim.agent.accepted()).toHaveLength(2);
+
+      // A new 🚀 decides alone.
+      if (!isClaimed(origin)) continue;
+      await using others = await openAttempts(origin, more);
+      const late = await others.run(2, more);
+      expect(late.outputs).toMatchObject(SENT);
+      expect(warnings(late)).toEqual([]);
+    }
+  });
+
+  const TWICE = 'one attempt left two notes, as a reusable workflow does that is used twice';
+  const useTwice = async (origin: Origin): Promise<void> => {
+    await using attempts = await openAttempts(origin, {
+      agent: { onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
+    });
+    const { sim, run } = attempts;
+    // The first use takes its 🚀 back, so that the second one can claim the command.
+    for (const prompt of ['One.', 'Two.']) await run(1, { with: { prompt } });
+    expect(notes(sim.github)).toHaveLength(2);
+    for (const prompt of ['One.', 'Two.']) {
+      const { outputs } = await run(2, { with: { prompt } });
+      expect(outputs).toMatchObject(REFUSED);
+      expect(outputs.reason).toContain('ran this step twice');
+    }
+    expect(sim.agent.accepted()).toHaveLength(1);
+    const again = await run(3, { with: { 'resend-on-rerun': true } });
+    expect(again.outputs).toMatchObject(SENT);
+    expect(warnings(again)).toHaveLength(1);
+  };
+  it(`${TWICE}: a step`, () => useTwice('a step'));
+  // The re-run reports the message of the other use as its own.
+  it.fails(`${TWICE}: a command`, () => useTwice('a comment'));
+});
+
+describe.concurrent('a re-run sends, because', () => {
+  it.each<[string, string, (body: string) => string]>([
+    [
+      'a note of another project',
+      'github-actions[bot]',
+      (body) => body.replace(hashOf(PROJECT), hashOf('another')),
+    ],
+    ['a copy of the note by somebody else', 'mallory', (body) => body],
+  ])('%s does not count', async (_, author, change) => {
+    await using attempts = await openAttempts('a step');
+    const { sim, run } = attempts;
+    await run(1);
+    const [own] = ownComments(sim.github);
+    if (own === undefined) throw new Error('There is no comment.');
+    sim.github.deleteComment(own.id);
+    sim.github.addComment(PULL, author, change(own.body));
+    const second = await run(2);
+    expect(second.outputs).toMatchObject(SENT);
+    expect(second.annotations).toEqual([]);
+    expect(sim.agent.accepted()).toHaveLength(2);
+  });
+
+  it('its leg of the matrix had not run before, whatever other legs did', async () => {
+    await using attempts = await openAttempts('a step');
+    const { sim, run } = attempts;
+    const leg = (name: string) => ({ with: { prompt: `To ${name}.` }, step: { matrix: { name } } });
+    await run(1, leg('a'));
+    for (const attempt of [2, 3]) {
+      for (const name of ['a', 'b']) {
+        const { outputs, annotations } = await run(attempt, leg(name));
+        expect(outputs).toMatchObject(SENT);
+        expect(annotations).toEqual([]);
+      }
+    }
+    expect(sim.agent.accepted().map(({ prompt }) => prompt)).toEqual(['To a.', 'To b.']);
+  });
+
+  it('only another step of the run has sent its message', async () => {
+    await using attempts = await openAttempts('a step');
+    await attempts.run(1);
+    const other = { step: { github: { action: 'follow-up-2' } } };
+    for (const attempt of [2, 3]) {
+      expect((await attempts.run(attempt, other)).outputs).toMatchObject(SENT);
+    }
+    expect(attempts.sim.agent.accepted()).toHaveLength(2);
+  });
+});
+
+it.each<[Origin, readonly string[]]>([
+  ['a step', [JOB, 'job-2']],
+  ['a comment', [JOB]],
+])(
+  'of two jobs, a re-run of %s goes on with the first; sent in the end: %j',
+  async (origin, sent) => {
+    await using attempts = await openAttempts(origin, {
+      with: { 'job-id': `${JOB} job-2` },
+      agent: {
+        jobs: [{ id: JOB }, { id: 'job-2' }],
+        onPost: (_, { path }) => (path.includes('job-2') && isFirst ? { status: 404 } : undefined),
+      },
+    });
+    let isFirst = true;
+    await attempts.run(1);
+    isFirst = false;
+    for (const attempt of [2, 3]) {
+      const { outputs } = await attempts.run(attempt);
+      const deliveries = JSON.parse(outputs.results ?? '').map(({ delivery }: NoteJob) => delivery);
+      expect(deliveries).toEqual(['sent', sent.length === 2 ? 'sent' : 'unknown']);
+    }
+    expect(attempts.sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(sent);
+  },
+);
+
+it('a re-run with another prompt goes on, with one warning', async () => {
+  await using attempts = await openAttempts('a step');
+  await attempts.run(1);
+  const second = await attempts.run(2, { with: { prompt: 'Something else.' } });
+  expect(second.outputs).toMatchObject(SENT);
+  expect(warnings(second)).toEqual([expect.stringContaining('The prompt was another one')]);
+  expect(attempts.sim.agent.accepted()).toHaveLength(1);
+});
+
+it('a re-run goes on from what the note knows, on a runner whose clock is an hour behind', async () => {
+  const behind = `Object.defineProperty(performance, 'timeOrigin', {
+    value: performance.timeOrigin - 3_600_000,
+  });`;
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(behind)}`];
+  await using sim = await simulate({
+    with: { wait: true },
+    agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] },
+  });
+  const first = await sim.runHere({ with: { 'timeout-minutes': '1' } });
+  expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
+  const second = await sim.run({ step: { nodeArgs, github: { run_attempt: '2' } } });
+  expect(second.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+  expect(sim.agent.accepted()).toHaveLength(1);
+});
+
+describe.concurrent('if two workflows react to', () => {
+  const other = { github: { run_id: '2' } };
+
+  it.each(['a comment', 'a review comment'] as const)(
+    '%s, the second one is skipped, also when it is run again',
+    async (origin) => {
+      await using attempts = await openAttempts(origin);
+      const { sim, run } = attempts;
+      expect((await run(1)).outputs).toMatchObject(SENT);
+      for (const attempt of [1, 2, 3]) {
+        const inputs = { 'resend-on-rerun': attempt === 3 };
+        const result = await run(attempt, { with: inputs, step: other });
+        expect(result.conclusion).toBe('success');
+        expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+        expect(result.annotations).toMatchObject([{ type: 'notice' }]);
+      }
+      expect(sim.agent.accepted()).toHaveLength(1);
+      expect(ownComments(sim.github)).toHaveLength(1);
+    },
+  );
+
+  it('a comment, the second one sends if the first one certainly did not', async () => {
+    await using attempts = await openAttempts('a comment', {
+      agent: { onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
+    });
+    expect((await attempts.run(1)).outputs.delivery).toBe('not-sent');
+    expect((await attempts.run(1, { step: other })).outputs).toMatchObject(SENT);
+    expect((await attempts.run(2)).outputs).toMatchObject({ result: 'skipped' });
+    expect(attempts.sim.agent.accepted()).toHaveLength(1);
+  });
+
+  it('a review, each one sends', async () => {
+    await using attempts = await openAttempts('a review');
+    for (const step of [{}, other]) {
+      expect((await attempts.run(1, { step })).outputs).toMatchObject(SENT);
+    }
+    expect(attempts.sim.agent.accepted()).toHaveLength(2);
   });
 });

@@ -1,0 +1,409 @@
+import { describe, expect, it } from 'vitest';
+import { titleOf } from '../../src/labels.ts';
+import type { Reply } from '../sim/agent.ts';
+import { mergeGroup, schedule } from '../sim/events.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
+import { HAS_SIGNALS } from '../sim/platform.ts';
+import { type Origin, openAttempts, purposeOf, purposes, triggerOf } from './attempts.ts';
+import {
+  commentTexts,
+  errors,
+  JOB,
+  LONG_TURN,
+  notes,
+  ownComments,
+  PULL,
+  type Scenario,
+  type Simulation,
+  simulate,
+  warnings,
+} from './scenario.ts';
+
+// The comment of a run is its note: when it is created and edited, and what happens if that fails.
+
+const SENT = { result: 'sent', delivery: 'sent' };
+const NOT_SENT = { result: 'error', delivery: 'not-sent' };
+const RATE: Reply = { status: 403, body: { message: 'You have exceeded a secondary rate limit.' } };
+
+/** Answers the calls to GitHub that are for this. */
+function answering(purpose: string, reply: (nth: number) => Reply | undefined) {
+  let nth = 0;
+  return (sim: () => Simulation): NonNullable<GitHubOptions['on']> =>
+    () => {
+      const call = sim().github.calls().at(-1);
+      return call !== undefined && purposeOf(call) === purpose ? reply(++nth) : undefined;
+    };
+}
+
+/** Runs a scenario in which GitHub answers these calls. */
+async function play(
+  origin: Origin,
+  scenario: Scenario,
+  replies?: ReturnType<typeof answering>,
+  before?: (sim: Simulation) => void,
+) {
+  const on = replies?.(() => attempts.sim);
+  const github = { ...scenario.github, ...(on && { on }) };
+  await using attempts = await openAttempts(origin, { ...scenario, github });
+  before?.(attempts.sim);
+  const result = await attempts.run(1, scenario.step && { step: scenario.step });
+  return { result, sim: attempts.sim };
+}
+
+describe.concurrent('the calls to GitHub, before the message and after it, of', () => {
+  const NOBODY = { event: mergeGroup({ number: PULL }) };
+  const NO_CONVERSATION = { event: schedule() };
+  it.each<[string, Origin, Scenario, readonly string[], readonly string[]]>([
+    ['a run without a conversation', 'a step', { step: NO_CONVERSATION }, [], []],
+    ['a schedule', 'a step', { step: NO_CONVERSATION, with: { wait: true } }, [], ['note']],
+    ['an event that is not checked', 'a step', { step: NOBODY }, ['note'], ['edit']],
+    ['a step by a person', 'a step', {}, ['check', 'note'], ['edit']],
+    [
+      'a step by a person that waits',
+      'a step',
+      { with: { wait: true } },
+      ['check', 'note'],
+      ['edit', 'edit'],
+    ],
+    [
+      'a command that waits',
+      'a comment',
+      { with: { wait: true } },
+      ['check', 'claim', 'note'],
+      ['edit', 'edit', 'reaction'],
+    ],
+    [
+      'a command that waits, without job-id',
+      'a comment',
+      { with: { wait: true, 'job-id': '' } },
+      ['check', 'list', 'read', 'claim', 'note'],
+      ['edit', 'edit', 'reaction'],
+    ],
+  ])('%s', async (title, origin, scenario, before, after) => {
+    let from = 0;
+    let early: readonly string[] = [];
+    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+    const turns = [
+      { steps: [...LONG_TURN.steps.slice(0, 1), { ...LONG_TURN.steps[1], afterMs: 9000 }] },
+    ];
+    await using attempts = await openAttempts(origin, {
+      ...scenario,
+      agent: {
+        jobs: [{ id: JOB, base: title === 'a schedule' ? { prLink } : {}, turns }],
+        onPost: () => {
+          early = purposes(attempts.sim, from);
+          return undefined;
+        },
+      },
+    });
+    const { sim, run } = attempts;
+    const more = scenario.step === undefined ? {} : { step: scenario.step };
+    // The comment of an earlier run names the job, and is hidden.
+    const earlier =
+      title === 'a schedule' ? more : title.startsWith('a command') ? { step: NOBODY } : more;
+    const inputs = { with: { command: '', prompt: 'Earlier.', 'job-id': JOB } };
+    await run(1, { ...inputs, step: { ...earlier.step, github: { run_id: '1' } } });
+    from = sim.github.calls().length;
+
+    const result = await run(1, more);
+    expect(result.outputs.delivery).toBe('sent');
+    // Nothing waits for the 👀.
+    expect(early.filter((purpose) => purpose !== 'reaction')).toEqual(before);
+    const hides = [...before, ...after].includes('note') && origin === 'a step';
+    const eyes = origin === 'a comment' ? ['reaction'] : [];
+    const all = [...before, ...after, ...eyes, ...(hides ? ['newest', 'minimize'] : [])];
+    const reads = title === 'a schedule' ? ['GET pulls/#', 'GET pulls/#'] : [];
+    expect(purposes(sim, from).toSorted()).toEqual([...all, ...reads].toSorted());
+  });
+});
+
+describe.concurrent('if the comment cannot be created, nothing is sent within seconds:', () => {
+  const PERMISSION = /“pull-requests: write”.*“comment: false”/;
+  const OUT = /Without the comment nothing is sent; .* “comment: false”/;
+  const refused = (reply: Reply) => answering('note', () => reply);
+  it.each<[string, RegExp, ReturnType<typeof answering>?, Scenario?]>([
+    ['the token may only read', PERMISSION, undefined, { github: { readOnly: true } }],
+    ['404', PERMISSION, refused({ status: 404 })],
+    ['410', PERMISSION, refused({ status: 410 })],
+    ['422', OUT, refused({ status: 422, body: { message: 'Validation Failed' } })],
+    ['a locked conversation', /locked: unlock it.*“comment: false”/],
+    ['a server error', OUT, refused({ status: 502 })],
+    ['no answer', /did not answer in time.*“comment: false”/, refused({ fault: 'hang' })],
+    ['no token', /github-token.*“comment: false”/, undefined, { step: { token: '' } }],
+  ])('%s', async (title, reason, replies, scenario = {}) => {
+    const step = { event: mergeGroup({ number: PULL }), ...scenario.step };
+    const { result, sim } = await play('a step', { ...scenario, step }, replies, ({ github }) => {
+      if (title === 'a locked conversation') github.lock(PULL);
+    });
+    expect(result.outputs).toMatchObject({ ...NOT_SENT, 'comment-url': '' });
+    expect(errors(result)).toEqual([expect.stringMatching(reason)]);
+    expect(warnings(result)).toEqual([]);
+    expect(sim.agent.posts()).toEqual([]);
+    expect(result.virtualMs).toBeLessThan(30_000);
+    const second = await simulate({ with: { comment: false } });
+    await using _ = second;
+    expect((await second.runHere()).outputs).toMatchObject(SENT);
+  });
+});
+
+describe.concurrent('the creation of the comment', () => {
+  it('is found by its random ID if its answer is lost', async () => {
+    const { result, sim } = await play('a step', {
+      with: { wait: true },
+      github: { trouble: { loses: (call) => purposeOf(call) === 'note' } },
+    });
+    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(result.annotations).toEqual([]);
+    expect(ownComments(sim.github).map(({ html_url }) => html_url)).toEqual([
+      result.outputs['comment-url'],
+    ]);
+    expect(notes(sim.github)).toMatchObject([{ over: true, jobs: [{ delivery: 'sent' }] }]);
+  });
+
+  it.each<[string, Reply]>([
+    ['with a time', { ...RATE, headers: { 'retry-after': '20' } }],
+    ['without a time', RATE],
+    ['with 429', { status: 429 }],
+    ['in the words of 422', { status: 422, body: { message: 'was submitted too quickly' } }],
+  ])('is tried again if it is refused for its rate, %s', async (_, reply) => {
+    const replies = answering('note', (nth) => (nth <= 2 ? reply : undefined));
+    const { result, sim } = await play('a comment', {}, replies);
+    expect(result.outputs).toMatchObject(SENT);
+    expect(result.annotations).toEqual([]);
+    expect(result.virtualMs).toBeGreaterThan(40_000);
+    expect(sim.github.calls('POST issues/#/comments')).toHaveLength(3);
+    expect(purposes(sim).filter((purpose) => purpose === 'claim')).toHaveLength(1);
+  });
+
+  it('is given up, with the claim, at the end of timeout-minutes', async () => {
+    const scenario = { with: { 'timeout-minutes': '3' } };
+    const { result, sim } = await play(
+      'a comment',
+      scenario,
+      answering('note', () => RATE),
+    );
+    expect(result.outputs).toMatchObject(NOT_SENT);
+    expect(errors(result)).toEqual([expect.stringContaining('rate limit')]);
+    expect(sim.agent.posts()).toEqual([]);
+    expect(purposes(sim).at(-1)).toBe('release');
+  });
+});
+
+describe.concurrent('edits of the comment', () => {
+  it('are at least a minute apart, and five after ten minutes', async () => {
+    const ids = Array.from({ length: 40 }, (_, index) => `job-${index}`);
+    const jobs = ids.map((id, index) => {
+      const steps = [{ afterMs: 30_000 * (index + 1), set: { status: 'failed' } }];
+      return { id, turns: [{ steps }] };
+    });
+    const scenario = { with: { wait: true, 'job-id': ids.join(' '), 'settle-seconds': '1800' } };
+    const { result, sim } = await play('a step', { ...scenario, agent: { jobs } });
+    expect(result.outputs.delivery).toBe('sent');
+    const [created = 0] = sim.github
+      .calls('POST issues/#/comments')
+      .map(({ request }) => request.at);
+    const edits = sim.github.calls('PATCH issues/comments/#').map(({ request }) => request.at);
+    // One when all are out, and one at the end.
+    const times = edits.slice(0, -1);
+    const gaps = times
+      .slice(1)
+      .map((at, index) => [at - created, at - (times[index] ?? 0)] as const);
+    expect(gaps.length).toBeGreaterThan(10);
+    for (const [at, gap] of gaps) expect(gap).toBeGreaterThan(at < 650_000 ? 59_000 : 299_000);
+  });
+
+  it.each<[string, number, readonly string[]]>([
+    ['are tried again', 3, []],
+    [
+      'that never succeed are one warning at the end',
+      Infinity,
+      ['The comment could not be updated'],
+    ],
+  ])('that fail %s, and the result stays', async (_, failures, said) => {
+    const replies = answering('edit', (nth) => (nth <= failures ? { status: 502 } : undefined));
+    const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
+    const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+    expect(warnings(result)).toEqual(said.map((text) => expect.stringContaining(text)));
+    const title = titleOf(said.length === 0 ? 'completed' : 'sending');
+    expect(ownComments(sim.github)[0]?.body).toContain(title);
+  });
+
+  it('show the end even if each call to GitHub takes 6 to 8 seconds', async () => {
+    await using attempts = await openAttempts('a comment', {
+      with: { wait: true, 'job-id': '' },
+      time: { graceMs: 40 },
+      github: {
+        on: async () => {
+          await attempts.sim.pass(6000 + Math.random() * 2000);
+          return undefined;
+        },
+      },
+    });
+    const { sim, run } = attempts;
+    const step = { event: mergeGroup({ number: PULL }) };
+    await run(1, { with: { command: '', prompt: 'Earlier.', 'job-id': JOB }, step });
+    const result = await run(1);
+    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(result.annotations).toEqual([]);
+    expect(ownComments(sim.github)[1]?.body).toContain(titleOf('completed'));
+  });
+});
+
+describe.concurrent('a claim', () => {
+  it.each<[string, Reply | null]>([
+    ['with 401', { status: 401 }],
+    ['with 403', { status: 403 }],
+    ['without an answer, although it was made', null],
+  ])('that is refused %s sends nothing: write it again', async (_, reply) => {
+    const loses: Scenario = {
+      github: { trouble: { loses: (call) => reply === null && purposeOf(call) === 'claim' } },
+    };
+    const replies = reply === null ? undefined : answering('claim', () => reply);
+    const { result, sim } = await play('a comment', loses, replies);
+    expect(result.outputs).toMatchObject(NOT_SENT);
+    expect(errors(result)).toEqual([expect.stringContaining('Write the command again')]);
+    expect(sim.agent.posts()).toEqual([]);
+    expect(purposes(sim)).not.toContain('release');
+    expect(ownComments(sim.github)).toEqual([]);
+  });
+
+  it.each(['a comment', 'a review comment'] as const)(
+    'of %s is taken back by the last call if nothing was sent',
+    async (origin) => {
+      const agent = { onPost: () => ({ status: 401 }) };
+      const { result, sim } = await play(origin, { agent });
+      expect(result.outputs).toMatchObject(NOT_SENT);
+      expect(purposes(sim).at(-1)).toBe('release');
+      expect(sim.github.calls().at(-1)?.request.status).toBe(204);
+      expect(sim.github.reactions.map(({ content }) => content)).toEqual(['eyes', 'confused']);
+    },
+  );
+
+  it('stays if one of its messages may have been accepted', async () => {
+    const jobs = [{ id: JOB }, { id: 'job-2' }];
+    const agent = { jobs, onPost: (n: number) => ({ status: n === 1 ? 401 : 503 }) };
+    const { sim } = await play('a comment', { agent, with: { 'job-id': `${JOB} job-2` } });
+    expect(purposes(sim)).not.toContain('release');
+    expect(sim.github.reactions.map(({ content }) => content)).toContain('rocket');
+  });
+
+  it.runIf(HAS_SIGNALS)('is taken back if the run is cancelled before its note', async () => {
+    await using sim = await simulate({
+      // The answer comes after the signal.
+      github: {
+        trouble: {
+          latencyMs: 600,
+          meanwhile: (call) => void (purposeOf(call) === 'claim' && run.kill('SIGINT')),
+        },
+      },
+    });
+    const trigger = triggerOf(sim, 'a comment');
+    const run = sim.start({ with: trigger.with, step: { event: trigger.event } });
+    const { outputs } = await run.result;
+    expect(outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
+    expect(purposes(sim)).not.toContain('note');
+    expect(purposes(sim).at(-1)).toBe('release');
+    expect(sim.github.reactions.map(({ content }) => content)).not.toContain('rocket');
+  });
+});
+
+it('300 long comments of a stranger do not block a command without job-id', async () => {
+  await using attempts = await openAttempts('a comment', { with: { 'job-id': '' } });
+  const { sim, run } = attempts;
+  const step = { event: mergeGroup({ number: PULL }) };
+  await run(1, { with: { command: '', prompt: 'Earlier.', 'job-id': JOB }, step });
+  for (let n = 0; n < 300; n++) sim.github.addComment(PULL, 'mallory', 'x'.repeat(65_000));
+  expect((await run(1)).outputs).toMatchObject(SENT);
+  expect((await run(2)).outputs).toMatchObject(SENT);
+  expect(sim.agent.accepted()).toHaveLength(2);
+});
+
+describe.concurrent('at its end a step', () => {
+  const EARLIER = { github: { run_id: '1' } };
+  const HOUR_AGO = (body: string, now: number) =>
+    body
+      .replace(/"over":true/, '"over":false')
+      .replace(/"deadline":\d+/, `"deadline":${now - 3_600_000}`);
+  it.each<[string, boolean, Scenario?, ((body: string, now: number) => string)?]>([
+    ['hides its older comment', true],
+    ['hides its older comment of a process that was killed', true, {}, HOUR_AGO],
+    [
+      'does not hide its older comment of a process that may still run',
+      false,
+      {},
+      (body) => body.replace(/"over":true/, '"over":false'),
+    ],
+    [
+      'does not hide the comment of another step',
+      false,
+      { step: { github: { run_id: '1', action: 'b' } } },
+    ],
+    [
+      'does not hide the comment of another leg',
+      false,
+      { step: { ...EARLIER, matrix: { leg: 'b' } } },
+    ],
+    [
+      'does not hide the comment of another workflow',
+      false,
+      {
+        step: { github: { run_id: '1', workflow_ref: 'octo/agents/.github/workflows/b.yml@main' } },
+      },
+    ],
+    ['does not hide a comment without a message', false, { with: { send: false, prompt: '' } }],
+  ])('%s', async (_, isHidden, scenario = {}, change = (body: string) => body) => {
+    await using attempts = await openAttempts('a step');
+    const { sim, run } = attempts;
+    await run(1, { step: EARLIER, ...scenario });
+    const [older] = ownComments(sim.github);
+    if (older === undefined) throw new Error('There is no comment.');
+    const text = change(older.body, sim.time.now());
+    sim.github.editComment(older.id, text);
+    await run(1);
+    expect(ownComments(sim.github)).toMatchObject([
+      { isMinimized: isHidden, body: text },
+      { isMinimized: false },
+    ]);
+  });
+
+  it('hides those among the newest 30 comments, and never the answer to a command', async () => {
+    await using attempts = await openAttempts('a comment');
+    const { sim, run } = attempts;
+    const asStep = {
+      with: { command: '', prompt: 'Again.' },
+      step: { event: mergeGroup({ number: PULL }) },
+    };
+    await run(1, asStep);
+    for (let n = 0; n < 29; n++) sim.github.addComment(PULL, 'alice', 'Hello.');
+    await run(1);
+    for (const runId of ['2', '3']) {
+      await run(1, { ...asStep, step: { ...asStep.step, github: { run_id: runId } } });
+    }
+    const hidden = ownComments(sim.github).map(({ isMinimized }) => isMinimized);
+    expect(hidden).toEqual([false, false, true, false]);
+  });
+});
+
+it('on a schedule, each of 35 pull requests has the end in its comment, also after a time-out', async () => {
+  const pulls = Array.from({ length: 35 }, (_, index) => index + 100);
+  await using sim = await simulate({
+    with: { wait: true, 'timeout-minutes': '2', 'job-id': pulls.map((n) => `job-${n}`).join(' ') },
+    agent: {
+      jobs: pulls.map((n) => ({
+        id: `job-${n}`,
+        base: { prLink: `https://github.com/octo/agents/pull/${n}` },
+        turns: [LONG_TURN],
+      })),
+    },
+    github: { issues: pulls.map((number) => ({ number, pullRequest: true })) },
+    step: { event: schedule() },
+  });
+  const { outputs } = await sim.run();
+  expect(outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
+  for (const number of pulls) expect(ownComments(sim.github, number)).toHaveLength(1);
+  const texts = commentTexts(sim.github);
+  expect(texts).toHaveLength(35);
+  for (const text of texts) expect(text).toContain(titleOf('timed-out'));
+});
