@@ -321,8 +321,7 @@ describe.concurrent('a re-run is refused if', () => {
     expect(warnings(again)).toHaveLength(1);
   };
   it(`${TWICE}: a step`, () => useTwice('a step'));
-  // The re-run reports the message of the other use as its own.
-  it.fails(`${TWICE}: a command`, () => useTwice('a comment'));
+  it(`${TWICE}: a command`, () => useTwice('a comment'));
 });
 
 describe.concurrent('a re-run sends, because', () => {
