@@ -1,5 +1,4 @@
 import { FAIL_ON, type JobResult, STATUSES } from './job.ts';
-import { ok, problem, type Result } from './result.ts';
 import {
   type Env,
   type ProxySettings,
@@ -8,7 +7,15 @@ import {
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/secrets.ts';
-import { hasVisibleText, listing, quote, withVisibleCodes } from './text.ts';
+import {
+  hasVisibleText,
+  listing,
+  ok,
+  problem,
+  quote,
+  type Result,
+  withVisibleCodes,
+} from './text.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;

@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import type { Permission } from '../inputs.ts';
 import { PERMISSIONS } from '../inputs.ts';
+import type { Runtime } from '../runner/environment.ts';
 import { problemWithCertificates, type RunInfo, readProxy } from '../runner/environment.ts';
-import type { Runtime } from '../runner/runtime.ts';
+import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
-import { USER_AGENT } from '../version.ts';
 import {
   type GitHubAnswer,
   GitHubError,
