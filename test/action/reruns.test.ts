@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { hashOf, type NoteJob } from '../../src/note/data.ts';
-import type { AgentOptions, Answer } from '../sim/agent.ts';
+import type { Answer } from '../sim/agent.ts';
 import { schedule } from '../sim/events.ts';
+import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import { type Blow, isClaimed, ORIGINS, type Origin, openAttempts, purposeOf } from './attempts.ts';
@@ -25,190 +26,113 @@ interface Row {
   readonly title: string;
   /** How the first attempt ends. */
   readonly blow?: Blow;
-  readonly onPost?: () => Answer;
+  readonly posts?: Answer;
   /** Whether the agent is at work on something else in the first attempt, which waits for that. */
   readonly isBusy?: boolean;
-  /** The calls to GitHub that fail in the first attempt, and how. */
-  readonly fails?: Readonly<Record<string, Answer>>;
-  /** The calls of the first attempt whose answers are lost. */
-  readonly loses?: readonly string[];
-  /** Undefined if a step cannot end like that. */
-  readonly step?: Outcome;
-  readonly command: Outcome;
+  /** The calls to GitHub that fail in the first attempt, and those whose answers are lost. */
+  readonly fails?: readonly string[];
+  readonly loses?: string;
+  readonly outcome: Outcome;
+  /** If a command has another outcome, because of its claim. */
+  readonly claimed?: Outcome;
 }
 
-const DOWN: Answer = { status: 503 };
-const LONG = { 'retry-after': '9999' };
-
-function killed(at: string, isApplied: boolean): Blow {
+function killed(at: string | RegExp, isApplied = false): Blow {
   return { at, isApplied, by: 'SIGKILL' };
 }
 
-function cancelled(at: string, isApplied: boolean): Blow {
+function cancelled(at: string | RegExp, isApplied = false): Blow {
   return { at, isApplied, by: 'SIGINT' };
 }
 
+const PAUSE = { status: 429, headers: { 'retry-after': '60' } };
+const LONG_PAUSE = { status: 429, headers: { 'retry-after': '9999' } };
+const EARLIER_WORK = /Waiting for earlier work/;
 const ROWS: readonly Row[] = [
+  { title: 'was killed before its claim', blow: killed('claim'), outcome: 'sends' },
   {
-    title: 'was killed before its claim',
-    blow: killed('claim', false),
-    command: 'sends',
+    title: 'was killed before its note',
+    blow: killed('note'),
+    outcome: 'sends',
+    claimed: 'is refused',
   },
+  { title: 'was killed after its note', blow: killed('note', true), outcome: 'is refused' },
+  { title: 'was killed before the POST arrived', blow: killed('message'), outcome: 'is refused' },
+  { title: 'was killed during the POST', blow: killed('message', true), outcome: 'is refused' },
+  { title: 'was killed before it noted the POST', blow: killed('edit'), outcome: 'is refused' },
+  { title: 'was killed while it waited', blow: killed('edit', true), outcome: 'goes on' },
   {
-    title: 'was killed between its claim and its note',
-    blow: killed('note', false),
-    step: 'sends',
-    command: 'is refused',
+    title: 'was killed behind earlier work',
+    blow: killed(EARLIER_WORK),
+    isBusy: true,
+    outcome: 'is refused',
   },
+  { title: 'was cancelled during the POST', blow: cancelled('message'), outcome: 'is refused' },
   {
-    title: 'was killed between its note and the message',
-    blow: killed('note', true),
-    step: 'is refused',
-    command: 'is refused',
+    title: 'was cancelled in a pause',
+    blow: cancelled(/Trying again/),
+    posts: PAUSE,
+    outcome: 'sends',
   },
+  { title: 'was cancelled while it waited', blow: cancelled('poll', true), outcome: 'goes on' },
   {
-    title: 'was killed during the POST, before the API accepted it',
-    blow: killed('message', false),
-    step: 'is refused',
-    command: 'is refused',
+    title: 'was cancelled behind earlier work',
+    blow: cancelled(EARLIER_WORK),
+    isBusy: true,
+    outcome: 'sends',
   },
+  { title: 'timed out behind earlier work', isBusy: true, outcome: 'sends' },
+  { title: 'got 401 for its key', posts: { status: 401 }, outcome: 'sends' },
+  { title: 'got 429', posts: LONG_PAUSE, outcome: 'sends' },
+  { title: 'got 503', posts: { status: 503 }, outcome: 'is refused' },
+  { title: 'could not create its note', fails: ['note'], outcome: 'sends' },
   {
-    title: 'was killed during the POST, after the API accepted it',
-    blow: killed('message', true),
-    step: 'is refused',
-    command: 'is refused',
-  },
-  {
-    title: 'was killed before it wrote that the message was sent',
-    blow: killed('edit', false),
-    step: 'is refused',
-    command: 'is refused',
-  },
-  {
-    title: 'was killed while it waited',
-    blow: killed('edit', true),
-    step: 'goes on',
-    command: 'goes on',
-  },
-  {
-    title: 'was refused for a wrong key',
-    onPost: () => ({ status: 401 }),
-    step: 'sends',
-    command: 'sends',
-  },
-  {
-    title: 'was refused by the rate limit',
-    onPost: () => ({ status: 429, headers: LONG }),
-    step: 'sends',
-    command: 'sends',
-  },
-  {
-    title: 'got a server error, so that the message may have arrived',
-    onPost: () => DOWN,
-    step: 'is refused',
-    command: 'is refused',
-  },
-  {
-    title: 'could not create its note',
-    fails: { note: DOWN },
-    step: 'sends',
-    command: 'sends',
-  },
-  {
-    title: 'could not create its note and not take back its claim',
-    fails: { note: DOWN, newest: DOWN, release: DOWN },
-    step: 'sends',
-    command: 'is refused',
+    title: 'found GitHub down after its claim',
+    fails: ['note', 'newest', 'release'],
+    outcome: 'sends',
+    claimed: 'is refused',
   },
   {
     title: 'gave up a note that was created all the same',
-    fails: { newest: DOWN },
-    loses: ['note'],
-    step: 'is refused',
+    fails: ['newest'],
+    loses: 'note',
+    outcome: 'is refused',
     // Its claim was taken back, so that of the re-run is new.
-    command: 'sends',
+    claimed: 'sends',
   },
-  {
-    title: 'could not write that the message was sent',
-    fails: { edit: DOWN },
-    step: 'is refused',
-    command: 'is refused',
-  },
-  {
-    title: 'was cancelled before the API accepted the message',
-    blow: cancelled('message', false),
-    step: 'is refused',
-    command: 'is refused',
-  },
-  {
-    title: 'was cancelled in the pause after a rate limit',
-    blow: { at: /Trying again in/, by: 'SIGINT' },
-    onPost: () => ({ status: 429, headers: { 'retry-after': '60' } }),
-    step: 'sends',
-    command: 'sends',
-  },
-  {
-    title: 'was cancelled while it waited for earlier work',
-    blow: { at: /Waiting for earlier work/, by: 'SIGINT' },
-    isBusy: true,
-    step: 'sends',
-    command: 'sends',
-  },
-  {
-    title: 'was killed while it waited for earlier work',
-    blow: { at: /Waiting for earlier work/, by: 'SIGKILL' },
-    isBusy: true,
-    step: 'is refused',
-    command: 'is refused',
-  },
-  {
-    title: 'timed out while it waited for earlier work',
-    isBusy: true,
-    step: 'sends',
-    command: 'sends',
-  },
-  {
-    title: 'was cancelled while it waited',
-    blow: cancelled('poll', true),
-    step: 'goes on',
-    command: 'goes on',
-  },
-  {
-    title: 'sent the message and saw the end',
-    step: 'goes on',
-    command: 'goes on',
-  },
+  { title: 'could not note the POST', fails: ['edit'], outcome: 'is refused' },
+  { title: 'saw the end', outcome: 'goes on' },
 ];
 
 /** How each kind of message meets each row. */
 const CASES = ORIGINS.flatMap((origin) =>
-  ROWS.flatMap((row) => {
-    const outcome = isClaimed(origin) ? row.command : row.step;
-    return outcome === undefined || (row.blow !== undefined && !HAS_SIGNALS)
-      ? []
-      : [{ ...row, origin, outcome }];
+  ROWS.filter(({ blow }) => {
+    return blow === undefined || (HAS_SIGNALS && (blow.at !== 'claim' || isClaimed(origin)));
+  }).map((row) => {
+    const outcome = isClaimed(origin) ? (row.claimed ?? row.outcome) : row.outcome;
+    return { ...row, origin, outcome };
   }),
 );
 
 describe.concurrent('a re-run', () => {
   it.each(CASES)('of $origin $outcome if the attempt before $title', async (one) => {
-    const { origin, outcome, blow, fails = {}, loses = [] } = one;
+    const { origin, outcome, blow, posts, isBusy = false, fails = [], loses = '' } = one;
     let attempt = 1;
-    const isFirst = (): boolean => attempt === 1;
-    const onPost: AgentOptions['onPost'] = () => (isFirst() ? one.onPost?.() : undefined);
+    const atFirst = <T>(value: T): T | undefined => (attempt === 1 ? value : undefined);
+    const isNow = (call: Call, wanted: readonly string[]): boolean | undefined =>
+      atFirst(wanted.includes(purposeOf(call)));
     await using attempts = await openAttempts(origin, {
-      with: { wait: true, ...(one.isBusy && { 'when-active': 'wait' }) },
+      with: { wait: true, ...(isBusy && { 'when-active': 'wait' }) },
       agent: {
-        onPost,
-        onGet: () =>
-          one.isBusy && isFirst() ? { body: { id: JOB, status: 'active' } } : undefined,
+        onPost: () => atFirst(posts),
+        onGet: () => (isBusy ? atFirst({ body: { id: JOB, status: 'active' } }) : undefined),
       },
       github: {
         on: () => {
           const call = attempts.sim.github.calls().at(-1);
-          return isFirst() && call !== undefined ? fails[purposeOf(call)] : undefined;
+          return call !== undefined && isNow(call, fails) ? { status: 503 } : undefined;
         },
-        trouble: { loses: (call) => isFirst() && loses.includes(purposeOf(call)) },
+        trouble: { loses: (call) => isNow(call, [loses]) === true },
       },
     });
     const { sim, run } = attempts;
@@ -225,6 +149,8 @@ describe.concurrent('a re-run', () => {
           expect.stringContaining('it cannot tell whether an earlier attempt sent the message'),
         ]);
         expect(ownComments(sim.github)).toHaveLength(comments);
+        const reactions = sim.github.reactions.map(({ content }) => content);
+        expect(reactions.includes('confused')).toBe(origin !== 'a step');
       } else {
         expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
         expect(result.annotations).toEqual([]);
@@ -232,6 +158,10 @@ describe.concurrent('a re-run', () => {
       }
       const sent = outcome === 'is refused' ? before : 1;
       expect(sim.agent.accepted()).toHaveLength(sent);
+    }
+    if (outcome === 'goes on') {
+      const hidden = ownComments(sim.github).map(({ isMinimized }) => isMinimized);
+      expect(hidden).toEqual(origin === 'a step' ? [true, true, false] : [false, false, false]);
     }
 
     // With resend-on-rerun, the refused ones are sent, and no others.
