@@ -291,13 +291,13 @@ describe.concurrent('a re-run sends, because', () => {
     expect(sim.agent.accepted().map(({ prompt }) => prompt)).toEqual(['To a.', 'To b.']);
   });
 
-  it('only another step of the run has sent its message', async () => {
+  it.each<[string, Scenario, number]>([
+    ['another step of the run', { step: { github: { action: 'follow-up-2' } } }, 1],
+    ['another use of the step in the same attempt', { with: { prompt: 'Again.' } }, 2],
+  ])('only %s has sent its message', async (_, other, attempt) => {
     await using attempts = await openAttempts('a step');
-    await attempts.run(1);
-    const other = { step: { github: { action: 'follow-up-2' } } };
-    for (const attempt of [2, 3]) {
-      expect((await attempts.run(attempt, other)).outputs).toMatchObject(SENT);
-    }
+    await attempts.run(attempt);
+    expect((await attempts.run(2, other)).outputs).toMatchObject(SENT);
     expect(attempts.sim.agent.accepted()).toHaveLength(2);
   });
 });
