@@ -6,11 +6,9 @@ import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import { type Origin, openAttempts, purposeOf, purposes, triggerOf } from './attempts.ts';
 import {
-  commentTexts,
   errors,
   JOB,
   LONG_TURN,
-  notes,
   ownComments,
   PULL,
   type Scenario,
@@ -19,7 +17,8 @@ import {
   warnings,
 } from './scenario.ts';
 
-// The comment of a run is its note: when it is created and edited, and what happens if that fails.
+// The comment of a run is its note, and the 🚀 claims a command: what happens if GitHub refuses them, or is slow. What
+// the comment shows is in comments.test.ts, and how many calls it takes in budgets.test.ts.
 
 const SENT = { result: 'sent', delivery: 'sent' };
 const NOT_SENT = { result: 'error', delivery: 'not-sent' };
@@ -39,126 +38,32 @@ function answering(purpose: string, reply: (nth: number) => Reply | undefined) {
 }
 
 /** Runs a scenario in which GitHub answers these calls. */
-async function play(
-  origin: Origin,
-  scenario: Scenario,
-  replies?: ReturnType<typeof answering>,
-  before?: (sim: Simulation) => void,
-) {
+async function play(origin: Origin, scenario: Scenario, replies?: ReturnType<typeof answering>) {
   const on = replies?.(() => attempts.sim);
   const github = { ...scenario.github, ...(on && { on }) };
   await using attempts = await openAttempts(origin, { ...scenario, github });
-  before?.(attempts.sim);
-  const result = await attempts.run(1, scenario.step && { step: scenario.step });
+  const result = await attempts.run(1);
   return { result, sim: attempts.sim };
 }
 
-describe.concurrent('the calls to GitHub, before the message and after it, of', () => {
-  const NOBODY = { event: mergeGroup({ number: PULL }) };
-  const NO_CONVERSATION = { event: schedule() };
-  it.each<[string, Origin, Scenario, readonly string[], readonly string[]]>([
-    ['a run without a conversation', 'a step', { step: NO_CONVERSATION }, [], []],
-    ['a schedule', 'a step', { step: NO_CONVERSATION }, [], ['note']],
-    ['an event that is not checked', 'a step', { step: NOBODY }, ['note'], ['edit']],
-    ['a step by a person', 'a step', {}, ['check', 'note'], ['edit']],
-    [
-      'a step by a person that waits',
+describe.concurrent('the creation of the comment', () => {
+  it.each<[string, Reply, RegExp]>([
+    ['410', { status: 410 }, /“pull-requests: write”.*“comment: false”/],
+    ['422', { status: 422 }, /GitHub answered 422.*“comment: false”/],
+    ['silence', { fault: 'hang' }, /did not answer in time.*“comment: false”/],
+  ])('fails within seconds by %s, and nothing is sent', async (_, reply, reason) => {
+    const { result, sim } = await play(
       'a step',
-      { with: { wait: true } },
-      ['check', 'note'],
-      ['edit', 'edit'],
-    ],
-    [
-      'a command that waits',
-      'a comment',
-      { with: { wait: true } },
-      ['check', 'claim', 'note'],
-      ['edit', 'edit', 'reaction'],
-    ],
-    [
-      'a command that waits, without job-id',
-      'a comment',
-      { with: { wait: true, 'job-id': '' } },
-      ['check', 'list', 'read', 'claim', 'note'],
-      ['edit', 'edit', 'reaction'],
-    ],
-  ])('%s', async (title, origin, scenario, before, after) => {
-    let from = 0;
-    let early: readonly string[] = [];
-    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
-    const turns = [LONG_TURN];
-    await using attempts = await openAttempts(origin, {
-      ...scenario,
-      agent: {
-        jobs: [{ id: JOB, base: title === 'a schedule' ? { prLink } : {}, turns }],
-        onPost: () => {
-          early = purposes(attempts.sim, from);
-          return undefined;
-        },
-      },
-    });
-    const { sim, run } = attempts;
-    const more = scenario.step === undefined ? {} : { step: scenario.step };
-    // The comment of an earlier run names the job, and is hidden.
-    const earlier =
-      title === 'a schedule' ? more : title.startsWith('a command') ? { step: NOBODY } : more;
-    const inputs = { with: { command: '', prompt: 'Earlier.', 'job-id': JOB } };
-    await run(1, { ...inputs, step: { ...earlier.step, github: { run_id: '1' } } });
-    from = sim.github.calls().length;
-
-    const result = await run(1, more);
-    expect(result.outputs.delivery).toBe('sent');
-    // Nothing waits for the 👀.
-    expect(early.filter((purpose) => purpose !== 'reaction')).toEqual(before);
-    const hides = [...before, ...after].includes('note') && origin === 'a step';
-    const eyes = origin === 'a comment' ? ['reaction'] : [];
-    const all = [...before, ...after, ...eyes, ...(hides ? ['newest', 'minimize'] : [])];
-    expect(purposes(sim, from).toSorted()).toEqual(all.toSorted());
-  });
-});
-
-describe.concurrent('if the comment cannot be created, nothing is sent within seconds:', () => {
-  const PERMISSION = /“pull-requests: write”.*“comment: false”/;
-  const OUT = /No message is sent without its comment; .* “comment: false”/;
-  const refused = (reply: Reply) => answering('note', () => reply);
-  it.each<[string, RegExp, (ReturnType<typeof answering> | undefined)?, Scenario?]>([
-    ['the token may only read', PERMISSION, undefined, { github: { readOnly: true } }],
-    ['404', PERMISSION, refused({ status: 404 })],
-    ['410', PERMISSION, refused({ status: 410 })],
-    ['422', OUT, refused({ status: 422, body: { message: 'Validation Failed' } })],
-    ['a locked conversation', /locked: unlock it.*“comment: false”/],
-    ['a server error', OUT, refused({ status: 502 })],
-    ['no answer', /did not answer in time.*“comment: false”/, refused({ fault: 'hang' })],
-    ['no token', /github-token.*“comment: false”/, undefined, { step: { token: '' } }],
-  ])('%s', async (title, reason, replies, scenario = {}) => {
-    const step = { event: mergeGroup({ number: PULL }), ...scenario.step };
-    const { result, sim } = await play('a step', { ...scenario, step }, replies, ({ github }) => {
-      if (title === 'a locked conversation') github.lock(PULL);
-    });
-    expect(result.outputs).toMatchObject({ ...NOT_SENT, 'comment-url': '' });
+      {},
+      answering('note', () => reply),
+    );
+    expect(result.outputs).toMatchObject(NOT_SENT);
     expect(errors(result)).toEqual([expect.stringMatching(reason)]);
-    expect(warnings(result)).toEqual([]);
     expect(sim.agent.posts()).toEqual([]);
     expect(result.virtualMs).toBeLessThan(30_000);
   });
-});
-
-describe.concurrent('the creation of the comment', () => {
-  it('is found by its random ID if its answer is lost', async () => {
-    const { result, sim } = await play('a step', {
-      with: { wait: true },
-      github: { trouble: { loses: (call) => purposeOf(call) === 'note' } },
-    });
-    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(result.annotations).toEqual([]);
-    expect(ownComments(sim.github).map(({ html_url }) => html_url)).toEqual([
-      result.outputs['comment-url'],
-    ]);
-    expect(notes(sim.github)).toMatchObject([{ over: true, jobs: [{ delivery: 'sent' }] }]);
-  });
 
   it.each<[string, Reply]>([
-    ['with a time', { ...RATE, headers: { 'retry-after': '20' } }],
     ['without a time', RATE],
     ['with 429', { status: 429 }],
     ['in the words of 422', { status: 422, body: { message: 'was submitted too quickly' } }],
@@ -187,31 +92,8 @@ describe.concurrent('the creation of the comment', () => {
 });
 
 describe.concurrent('edits of the comment', () => {
-  it('are at least a minute apart, and five after ten minutes', async () => {
-    const ends = [60, 70, 80, 700, 710, 720, 1200];
-    const jobs = ends.map((seconds) => {
-      const steps = [
-        { afterMs: 0, set: { status: 'active' } },
-        { afterMs: seconds * 1000, set: { status: 'failed' } },
-      ];
-      return { id: `job-${seconds}`, turns: [{ steps }] };
-    });
-    const ids = jobs.map(({ id }) => id).join(' ');
-    const inputs = { wait: true, 'job-id': ids, 'poll-interval-seconds': '5' };
-    const { result, sim } = await play('a step', { with: inputs, agent: { jobs } });
-    expect(result.outputs).toMatchObject({ result: 'failed', delivery: 'sent' });
-    const edits = sim.github.calls('PATCH issues/comments/#').map(({ request }) => request.at);
-    // When all messages are out, when the jobs end, and at the end.
-    const [out = 0, one = 0, two = 0, three = 0, four = 0, ...others] = edits;
-    expect(one - out).toBeGreaterThan(50_000);
-    expect(two - one).toBeGreaterThan(59_000);
-    expect(four - three).toBeGreaterThan(299_000);
-    expect(others).toHaveLength(1);
-  });
-
   it.each<[string, number, Reply, string?]>([
     ['are tried again', 3, { status: 502 }],
-    ['always are one warning', Infinity, { status: 502 }, 'The comment could not be updated'],
     ['by silence are one warning', Infinity, { fault: 'hang' }, 'did not answer in time'],
   ])('that fail %s, and the result stays', async (_, failures, reply, said) => {
     const replies = answering('edit', (nth) => (nth <= failures ? reply : undefined));
@@ -316,24 +198,8 @@ it('300 long comments of a stranger do not block a command without job-id', asyn
 
 describe.concurrent('at its end a step', () => {
   const EARLIER = { github: { run_id: '1' } };
-  const HOUR_AGO = (body: string, now: number) =>
-    body
-      .replace(/"over":true/, '"over":false')
-      .replace(/"deadline":\d+/, `"deadline":${now - 3_600_000}`);
-  it.each<[string, boolean, Scenario?, ((body: string, now: number) => string)?]>([
-    ['hides its older comment', true],
-    ['hides its older comment of a process that was killed', true, {}, HOUR_AGO],
-    [
-      'does not hide its older comment of a process that may still run',
-      false,
-      {},
-      (body) => body.replace(/"over":true/, '"over":false'),
-    ],
-    [
-      'does not hide the comment of another step',
-      false,
-      { step: { github: { run_id: '1', action: 'b' } } },
-    ],
+  it.each<[string, boolean, Scenario?]>([
+    ['hides its older comment of a process that was killed long ago', true],
     [
       'does not hide the comment of another leg',
       false,
@@ -347,17 +213,19 @@ describe.concurrent('at its end a step', () => {
       },
     ],
     ['does not hide a comment without a message', false, { with: { send: false, prompt: '' } }],
-  ])('%s', async (_, isHidden, scenario = {}, change = (body: string) => body) => {
+  ])('%s', async (_, isHidden, scenario = {}) => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
     await run(1, { step: EARLIER, ...scenario });
     const [older] = ownComments(sim.github);
     if (older === undefined) throw new Error('There is no comment.');
-    const text = change(older.body, sim.time.now());
-    sim.github.editComment(older.id, text);
+    const killed = older.body
+      .replace('"over":true', '"over":false')
+      .replace(/"deadline":\d+/, `"deadline":${sim.time.now() - 3_600_000}`);
+    sim.github.editComment(older.id, killed);
     await run(1);
     expect(ownComments(sim.github)).toMatchObject([
-      { isMinimized: isHidden, body: text },
+      { isMinimized: isHidden, body: killed },
       { isMinimized: false },
     ]);
   });
@@ -380,7 +248,7 @@ describe.concurrent('at its end a step', () => {
   });
 });
 
-it('on a schedule, each of 35 pull requests has the end in its comment, also after a time-out', async () => {
+it('on a schedule, each of 35 pull requests has the end in its comment, by three calls', async () => {
   const pulls = Array.from({ length: 35 }, (_, index) => index + 100);
   await using sim = await simulate({
     with: { wait: true, 'timeout-minutes': '2', 'job-id': pulls.map((n) => `job-${n}`).join(' ') },
@@ -394,10 +262,17 @@ it('on a schedule, each of 35 pull requests has the end in its comment, also aft
     github: { issues: pulls.map((number) => ({ number, pullRequest: true })) },
     step: { event: schedule() },
   });
+  await sim.runHere({ with: { wait: false }, step: { github: { run_id: '1' } } });
+  const from = sim.github.calls().length;
   const { outputs } = await sim.run();
   expect(outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
-  for (const number of pulls) expect(ownComments(sim.github, number)).toHaveLength(1);
-  const texts = commentTexts(sim.github);
-  expect(texts).toHaveLength(35);
-  for (const text of texts) expect(text).toContain(titleOf('timed-out'));
+  const calls = purposes(sim, from);
+  const each = ['note', 'newest', 'minimize'];
+  expect(calls.toSorted()).toEqual(pulls.flatMap(() => each).toSorted());
+  for (const number of pulls) {
+    expect(ownComments(sim.github, number)).toMatchObject([
+      { isMinimized: true },
+      { body: expect.stringContaining(titleOf('timed-out')) },
+    ]);
+  }
 });
