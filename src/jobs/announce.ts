@@ -2,11 +2,11 @@ import type { Polled } from '../agent/client.ts';
 import type { Job } from '../job.ts';
 import { hasRoomFor, noteOf } from '../note/data.ts';
 import { type Claim, judge, type Verdict } from '../note/rerun.ts';
+import { type GiveUp, notSentEnd, refusedEnd, takenEnd } from '../reasons.ts';
 import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
 import { endJob, type RunContext } from './context.ts';
 import { LEAST_POST_MS, mustGiveUp, pollBefore } from './poll.ts';
-import { type GiveUp, notSentEnd, refusedEnd, takenEnd } from './reasons.ts';
 
 // What comes before any message goes out: what earlier attempts did, the claim of a command, and the note.
 

@@ -5,12 +5,12 @@ import { ownPullRequest } from '../link.ts';
 import type { NoteData } from '../note/data.ts';
 import { readNotes } from '../note/note.ts';
 import { unfinished } from '../note/rerun.ts';
+import { activeEnd, doneEnd, loopEnd, notSentEnd, sentEnd, unwantedEnd } from '../reasons.ts';
 import type { Result } from '../text.ts';
 import { announce, claim, freshJobs, type Resumed, recall } from './announce.ts';
 import { readChangesBefore } from './changes.ts';
 import { endJob, type RunContext } from './context.ts';
 import { pollBefore } from './poll.ts';
-import { activeEnd, doneEnd, loopEnd, notSentEnd, sentEnd, unwantedEnd } from './reasons.ts';
 import { sendMessage } from './send.ts';
 import { observePoll, waitForAgent, waitForEarlierWork } from './wait.ts';
 

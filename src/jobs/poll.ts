@@ -2,9 +2,9 @@ import { type Missed, type Polled, poll } from '../agent/client.ts';
 import { type Misses, pollRetryBeforeMs, pollRetryWaitingMs } from '../agent/retry.ts';
 import { duration, inUtc } from '../clock.ts';
 import { isKnownStatus, type Job, type JobRecord, learn, statusOf } from '../job.ts';
+import type { GiveUp } from '../reasons.ts';
 import { sentences } from '../text.ts';
 import type { RunContext } from './context.ts';
-import type { GiveUp } from './reasons.ts';
 
 // Polls of a job, and what becomes of those that fail.
 

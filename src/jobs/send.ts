@@ -1,9 +1,9 @@
 import type { Polled, Sent } from '../agent/client.ts';
 import { duration } from '../clock.ts';
 import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
+import { doubtfulEnd, notSentEnd } from '../reasons.ts';
 import type { RunContext } from './context.ts';
 import { LEAST_POST_MS, mustGiveUp, pollBefore, take } from './poll.ts';
-import { doubtfulEnd, notSentEnd } from './reasons.ts';
 import { confirmDelivery } from './wait.ts';
 
 // Sends one message: the poll just before it, the request, and what becomes of it.

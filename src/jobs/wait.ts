@@ -1,8 +1,8 @@
 import type { Polled } from '../agent/client.ts';
 import { doubtMs, type End, isConfirmed, isFinal, type Job, observe, statusOf } from '../job.ts';
+import { doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
 import { MOST_JOBS_IN_DETAIL, pause, type RunContext } from './context.ts';
 import { isFromBefore, LEAST_POST_MS, look, mustGiveUp, pollOnce } from './poll.ts';
-import { doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from './reasons.ts';
 
 // The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
 // doubtful delivery is confirmed.
