@@ -88,7 +88,10 @@ export class Note {
     const now = clock.now();
     const interval = now - this.#createdAt < LATER_MS ? EDIT_INTERVAL_MS : LATER_INTERVAL_MS;
     const pauseMs = Math.max(0, this.#editedAt + interval - now);
-    const edit = (): void => void this.#edit();
+    const edit = (): void => {
+      // It may have been made in the meantime.
+      if (this.#isDue) void this.#edit();
+    };
     clock.sleep(pauseMs, this.#closed.signal).then(edit, () => {});
   }
 
