@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { titleOf } from '../../src/labels.ts';
 import { playShell } from '../contract/stand-ins.ts';
 import {
   ACTION,
@@ -15,6 +16,7 @@ import {
   ALICE,
   DEPENDABOT,
   issueComment,
+  type Person,
   pullRequest,
   push,
   review,
@@ -23,12 +25,14 @@ import {
   type WebhookEvent,
   workflowDispatch,
 } from '../sim/events.ts';
+import type { GitHub } from '../sim/github/server.ts';
 import { HAS_POSIX_SHELL } from '../sim/platform.ts';
 import { type Played, playWorkflow } from '../sim/workflow.ts';
 import {
   commentTexts,
   JOB,
   KEY,
+  ownComments,
   PROJECT,
   PULL,
   type Scenario,
@@ -58,37 +62,37 @@ const COMPLETING = {
 /** A job with a pull request in the repository. */
 const LINKED = { agent: { jobs: [{ id: JOB, base: { prLink: LINK } }] } };
 
-/** The event for each `on:`, unless a test has its own. */
-const EVENTS: Readonly<Record<string, () => WebhookEvent>> = {
-  issue_comment: () => issueComment({ number: PULL, body: COMMAND }),
+/** The event for each `on:`, unless a test has its own. Comments are added to the simulated GitHub. */
+const EVENTS: Readonly<Record<string, (github: GitHub) => WebhookEvent>> = {
+  issue_comment: (github) => said(github, COMMAND),
   pull_request: () => pullRequest({ number: PULL, fork: 'octo/agents' }),
   pull_request_review: () => review({ number: PULL, body: COMMAND }),
-  pull_request_review_comment: () => reviewComment({ number: PULL, body: COMMAND }),
+  pull_request_review_comment(github) {
+    const { id } = github.addReviewComment(PULL, 'alice', COMMAND);
+    return reviewComment({ number: PULL, body: COMMAND, id });
+  },
   push: () => push(),
   schedule: () => schedule(),
   workflow_dispatch: () => workflowDispatch({ inputs: { 'job-id': JOB, prompt: 'Go on.' } }),
 };
 
-const GITHUB = {
-  issues: [{ number: PULL, pullRequest: true }],
-  collaborators: { alice: { id: ALICE.id, permission: 'write' } },
-} as const;
 const WEBHOOK = 'https://hooks.slack.com/services/T/B/X';
 const MALLORY = { login: 'mallory', id: 1002, type: 'User' } as const;
+
+function said(github: GitHub, body: string, author: Person = ALICE): WebhookEvent {
+  const { id } = github.addComment(PULL, author.login, body);
+  return issueComment({ number: PULL, body, id, author });
+}
 
 function labeled(name: string, fork = 'octo/agents'): WebhookEvent {
   const event = pullRequest({ number: PULL, action: 'labeled', fork });
   return { ...event, payload: { ...event.payload, label: { name } } };
 }
 
-function open(scenario: Scenario = {}): Promise<Simulation> {
-  return simulate({ github: GITHUB, ...scenario });
-}
-
 async function play(workflow: Workflow, { event, scenario, ...given }: Setup = {}) {
-  const sim = await open(scenario);
+  const sim = await simulate(scenario);
   const [name = ''] = eventsOf(workflow);
-  return { sim, jobs: await playOn(sim, workflow, event ?? eventOf(name), given) };
+  return { sim, jobs: await playOn(sim, workflow, event ?? eventOf(name, sim), given) };
 }
 
 function jobsIn(statuses: Readonly<Record<string, string>>) {
@@ -119,10 +123,10 @@ function playOn(
   }
 }
 
-function eventOf(name: string): WebhookEvent {
+function eventOf(name: string, { github }: Simulation): WebhookEvent {
   const make = EVENTS[name];
   if (make === undefined) throw new Error(`There is no event for "on: ${name}".`);
-  return make();
+  return make(github);
 }
 
 function example(name: string): Workflow {
@@ -161,10 +165,10 @@ describe('every workflow in the documentation works', () => {
     // The job fails first, if the workflow is only about failed jobs.
     const isFirstFailed = JSON.stringify(workflow).includes('"only-when":"failed"');
     const turns = isFirstFailed ? [FAILING, COMPLETING] : [];
-    await using sim = await open({ agent: { jobs: [{ id: JOB, turns }] } });
+    await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns }] } });
     // Commands can leave out the job once the comment names it.
     await sim.run();
-    const jobs = await playOn(sim, workflow, eventOf(event), {
+    const jobs = await playOn(sim, workflow, eventOf(event, sim), {
       outputs: jobOutputs(workflow),
     });
     const results = resultsOf(jobs);
@@ -221,7 +225,7 @@ describe('the first workflows of the README succeed and send nothing for', () =>
       { skipped: true, results: [] },
     ],
   ])('%s', async (_, workflow, event, expected) => {
-    await using sim = await open();
+    await using sim = await simulate();
     const isDependabot = JSON.stringify(event.payload.sender).includes('dependabot');
     const secrets = isDependabot ? { AGENT_API_KEY: '' } : {};
     const jobs = await playOn(sim, workflow as Workflow, event, { secrets });
@@ -262,7 +266,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const record = { id: 'job-2', status: 'active' };
     const done = { ...record, status: 'completed', prLink: LINK };
     const onGet = (n: number) => ({ body: n > 3 ? done : record });
-    await using sim = await open({ agent: { jobs: [{ id: 'job-2' }], onGet } });
+    await using sim = await simulate({ agent: { jobs: [{ id: 'job-2' }], onGet } });
     const outputs = { create: { 'job-id': 'job-2' } };
     const event = workflowDispatch({ inputs: { prompt: 'Add a quickstart guide.' } });
     const [job] = await playOn(sim, example('create-a-job'), event, { outputs });
@@ -275,7 +279,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     ]);
     expect(sim.agent.posts()).toEqual([]);
     // The comment names the job now, so a command can leave it out.
-    const named = await playOn(sim, example('on-comment'), eventOf('issue_comment'), {
+    const named = await playOn(sim, example('on-comment'), eventOf('issue_comment', sim), {
       vars: { AGENT_JOB: '' },
     });
     expect(resultsOf(named).map(({ outputs }) => outputs)).toMatchObject([
@@ -286,7 +290,9 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   'on-label': async () => {
     const workflow = example('on-label');
     const people = { alice: { id: ALICE.id, permission: 'read', role_name: 'triage' } } as const;
-    await using sim = await open({ github: { ...GITHUB, collaborators: people } });
+    await using sim = await simulate({
+      github: { issues: [{ number: PULL, pullRequest: true }], collaborators: people },
+    });
     const jobs = await playOn(sim, workflow, labeled('agent'));
     expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(['completed']);
     expect(sim.agent.accepted()).toMatchObject([{ prompt: expect.stringContaining('/pull/7') }]);
@@ -309,6 +315,8 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     for (const [state, jobs] of [
       ['success', [{ id: JOB }]],
       ['failure', [failed]],
+      // It is completed, but this is not confirmed.
+      ['error', [{ id: JOB, turns: [{ steps: [] }] }]],
       ['error', []],
     ] as const) {
       const { sim, jobs: played } = await play(example('commit-status'), {
@@ -320,9 +328,9 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       expect(head).toBe(`gh api repos/octo/agents/pulls/${PULL} --jq .head.sha`);
       expect(status).toMatch(RegExp(` -f state=${state} -f description=.+ -f target_url=https://`));
     }
-    const stranger = issueComment({ number: PULL, body: COMMAND, author: MALLORY });
-    const { sim, jobs } = await play(example('commit-status'), { event: stranger });
-    await using _ = sim;
+    await using sim = await simulate();
+    const stranger = said(sim.github, COMMAND, MALLORY);
+    const jobs = await playOn(sim, example('commit-status'), stranger);
     expect(jobs).toMatchObject([{ failed: false, others: [] }]);
     const onIssue = issueComment({ number: PULL, body: COMMAND, onPullRequest: false });
     expect(await playOn(sim, example('commit-status'), onIssue)).toMatchObject([{ skipped: true }]);
@@ -365,7 +373,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 
   'nudge-on-schedule': async () => {
     const statuses = { 'job-1': 'failed', 'job-2': 'completed', 'job-3': 'failed' };
-    await using sim = await open({ agent: { jobs: jobsIn(statuses) } });
+    await using sim = await simulate({ agent: { jobs: jobsIn(statuses) } });
     const vars = { AGENT_JOBS: Object.keys(statuses).join('\n') };
     const workflow = example('nudge-on-schedule');
     const jobs = await playOn(sim, workflow, schedule(), { vars });
@@ -374,7 +382,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     ]);
     expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-3']);
     expect(jobs.flatMap(({ others }) => others)).toEqual([]);
-    await using broken = await open({ agent: { jobs: [] } });
+    await using broken = await simulate({ agent: { jobs: [] } });
     const [failed] = await playOn(broken, workflow, schedule(), { vars });
     expect(failed?.others).toEqual([expect.stringContaining('"jobId":"job-2"')]);
   },
@@ -382,7 +390,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   'nudge-matrix': async () => {
     const statuses = { 'job-1': 'failed', 'job-2': 'active', 'job-3': 'active', 'job-4': 'failed' };
     const parts = ['job-1 job-2', 'job-3', 'job-4'];
-    await using sim = await open({ agent: { jobs: jobsIn(statuses) } });
+    await using sim = await simulate({ agent: { jobs: jobsIn(statuses) } });
     const outputs = { split: { parts: JSON.stringify(parts) }, start: { second: '1' } };
     const event = workflowDispatch({ inputs: { prompt: 'Go on.' } });
     const jobs = await playOn(sim, example('nudge-matrix'), event, { outputs });
@@ -414,7 +422,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 
   'wait-in-a-later-run': async () => {
     const workflow = example('wait-in-a-later-run');
-    await using sim = await open(LINKED);
+    await using sim = await simulate(LINKED);
     const evening = await playOn(sim, workflow, schedule({ cron: '0 20 * * 1-5' }));
     expect(resultsOf(evening).map(({ outputs }) => outputs.result)).toEqual(['sent']);
     const morning = await playOn(sim, workflow, schedule({ cron: '0 6 * * 2-6' }));
@@ -422,7 +430,10 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       { result: 'completed', delivery: 'not-sent' },
     ]);
     expect(sim.agent.accepted()).toHaveLength(1);
-    expect(sim.github.comments(PULL)).toHaveLength(1);
+    const states = ownComments(sim.github).map(({ body }) => body);
+    expect(states).toEqual(
+      [titleOf('sent'), titleOf('completed')].map((title) => expect.stringContaining(title)),
+    );
   },
 };
 
@@ -434,11 +445,11 @@ async function runsCommands(
 ): Promise<void> {
   const workflow = example(name);
   expect(new Set(eventsOf(workflow))).toEqual(new Set(events));
-  const collaborators = { alice: { id: ALICE.id, permission: 'write', role_name } } as const;
-  const scenario = { github: { ...GITHUB, collaborators } };
+  const alice = { id: ALICE.id, permission: 'write', role_name } as const;
+  const issues = [{ number: PULL, pullRequest: true }];
   for (const eventName of events) {
-    const { sim, jobs } = await play(workflow, { event: eventOf(eventName), scenario });
-    await using _ = sim;
+    await using sim = await simulate({ github: { issues, collaborators: { alice } } });
+    const jobs = await playOn(sim, workflow, eventOf(eventName, sim));
     expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(['completed']);
     expect(sim.agent.accepted()).toMatchObject([
       { jobId: JOB, prompt: expect.stringContaining('also add error handling examples') },
