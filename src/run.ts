@@ -10,9 +10,9 @@ import { runJobs } from './jobs/fleet.ts';
 import { type Prepared, prepare } from './jobs/prepare.ts';
 import { annotate, cancelled, crash, fail, saveOutputs, skip, summarize } from './report/finish.ts';
 import { endedNow, failing, worstFirst } from './report/outputs.ts';
+import type { Runtime } from './runner/environment.ts';
 import { readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
-import type { Runtime } from './runner/runtime.ts';
 
 /** One run of the action, from the inputs to the exit code. It never throws. */
 export async function run(runtime: Runtime): Promise<0 | 1> {

@@ -1,15 +1,15 @@
-import type { Connect } from '../github/api.ts';
-import { hintFor, whyOf } from '../github/errors.ts';
-import type { Trigger } from '../github/event.ts';
+import type { Connect, ReactionContent } from '../github/api.ts';
+import { GitHubError, hintFor, whyOf } from '../github/errors.ts';
+import type { CommentTrigger, Trigger } from '../github/event.ts';
 import { composeAnswer } from '../note/data.ts';
-import { react } from '../note/reactions.ts';
 import { fail, skip } from '../report/finish.ts';
 import { renderProblem, renderUsage } from '../report/render.ts';
-import type { RunInfo } from '../runner/environment.ts';
-import type { Runtime } from '../runner/runtime.ts';
+import type { RunInfo, Runtime } from '../runner/environment.ts';
+import type { Log } from '../runner/log.ts';
 import { sentences } from '../text.ts';
 
-// The answers to a command: reactions, and a comment if it cannot be carried out.
+// The answers to a command: reactions, of which the 🚀 claims it (only the process that added it sends the message),
+// and a comment if the command cannot be carried out.
 
 /** What is known before the run is authorized. */
 export interface Start {
@@ -31,7 +31,9 @@ export async function complain(start: Start, said: string): Promise<1> {
   const { runtime, info } = start;
   const clean = runtime.redact(said);
   const confused = await show(start, 'confused');
-  const isFirst = confused === 'added' || (confused === 'failed' && info.attempt === 1);
+  // Of a review, GitHub does not tell.
+  const isKnown = confused !== 'failed' && start.trigger.comment?.kind !== 'review';
+  const isFirst = isKnown ? confused === 'added' : info.attempt === 1;
   const url = isFirst ? await answer(start, renderProblem(clean, info)) : '';
   await start.seen;
   return fail(runtime, clean, url);
@@ -73,4 +75,38 @@ export async function show(
 ): Promise<'added' | 'there' | 'failed' | 'none'> {
   if (trigger.comment === null || command === null) return 'none';
   return (await react(trigger.comment, content, connect, runtime.log)).kind;
+}
+
+export type ReactionAnswer =
+  /** Of several processes, only one gets this answer. */
+  | { readonly kind: 'added'; readonly remove: () => Promise<void> }
+  /** It was there before, or GitHub does not tell, as on a review. */
+  | { readonly kind: 'there' }
+  /** `isUnclear`: it may have been added all the same. */
+  | { readonly kind: 'failed'; readonly why: string; readonly isUnclear: boolean };
+
+/** Not repeated: the second request would find the reaction of the first. It never rejects. */
+export async function react(
+  comment: CommentTrigger,
+  content: ReactionContent,
+  connect: Connect,
+  log: Log,
+): Promise<ReactionAnswer> {
+  try {
+    const github = await connect();
+    const reaction = await github.react(comment, content);
+    if (reaction === null || !reaction.isNew) return { kind: 'there' };
+    const remove = async (): Promise<void> => {
+      try {
+        await github.removeReaction(comment, reaction.id);
+      } catch (error) {
+        log.debug(`The reaction ${content} was not removed: ${whyOf(error)}.`);
+      }
+    };
+    return { kind: 'added', remove };
+  } catch (error) {
+    log.debug(`The reaction ${content} was not added: ${whyOf(error)}.`);
+    const isRefused = error instanceof GitHubError && error.status >= 400 && error.status < 500;
+    return { kind: 'failed', why: whyOf(error), isUnclear: !isRefused };
+  }
 }

@@ -6,10 +6,9 @@ import type { Inputs } from '../inputs.ts';
 import type { End, Job } from '../job.ts';
 import type { AboutNote, NoteData } from '../note/data.ts';
 import type { Note } from '../note/note.ts';
-import type { ReactionAnswer } from '../note/reactions.ts';
-import type { Result } from '../result.ts';
-import type { RunInfo } from '../runner/environment.ts';
-import type { Runtime } from '../runner/runtime.ts';
+import type { RunInfo, Runtime } from '../runner/environment.ts';
+import type { Result } from '../text.ts';
+import type { ReactionAnswer } from './answer.ts';
 import type { JobLog } from './log.ts';
 
 /** What an authorized run works with. */

@@ -5,7 +5,7 @@ import { ownPullRequest } from '../link.ts';
 import type { NoteData } from '../note/data.ts';
 import { readNotes } from '../note/note.ts';
 import { unfinished } from '../note/rerun.ts';
-import type { Result } from '../result.ts';
+import type { Result } from '../text.ts';
 import { announce, claim, freshJobs, type Resumed, recall } from './announce.ts';
 import { readChangesBefore } from './changes.ts';
 import { endJob, type RunContext } from './context.ts';

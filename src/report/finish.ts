@@ -1,9 +1,9 @@
 import type { Job } from '../job.ts';
 import { isBaseFinal } from '../job.ts';
 import { countKinds, inWords, kindOf, titleOf } from '../labels.ts';
+import type { Runtime } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
-import type { Runtime } from '../runner/runtime.ts';
 import { sentences } from '../text.ts';
 import { blocks, icon, link, sentenceToMarkdown } from './markdown.ts';
 import { type Ended, overallReason, type Report, toOutputs, worstFirst } from './outputs.ts';
