@@ -297,7 +297,7 @@ describe('a command that fails because of the workflow', () => {
     expect(sim.agent.journal).toEqual([]);
   });
 
-  it.fails('in a review gets it as well', async () => {
+  it('in a review gets it as well', async () => {
     await using sim = await simulate({ with: { ...COMMAND, 'api-key': '' } });
     await sim.runHere({ step: { event: review({ number: PULL, body: '/agent add' }) } });
     expect(answers(sim)).toEqual([expect.stringMatching(answerWith(/api-key is empty/))]);

@@ -19,8 +19,8 @@ import {
   renderUsage,
   type Story,
 } from '../../../src/report/render.ts';
+import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
-import type { Runtime } from '../../../src/runner/runtime.ts';
 
 // Every state of the comment and of the job summary, for any number of jobs, as Markdown: for the gallery
 // and for tests. The sentences are those of the action.
