@@ -379,25 +379,6 @@ describe('the reactions to a command', () => {
     expect(before.lastIndexOf(REACT)).toBeLessThan(before.indexOf(CREATE));
   });
 
-  it.each([
-    ['is refused', { status: 403, body: {} }, /permissions:/],
-    ['fails', { status: 502, body: {} }, /this one may have the 🚀 already/],
-  ])('stop the message if the claim %s', async (_, reply, words) => {
-    const { sim, result } = await comment('/agent add', {
-      github: {
-        ...ALLOWED,
-        on: ({ path, body }) =>
-          path.endsWith('/reactions') && body.includes('rocket') ? reply : undefined,
-      },
-    });
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(errors(result)).toEqual([
-      expect.stringMatching(/could not be claimed.*Write the command again/),
-    ]);
-    expect(errors(result)).toEqual([expect.stringMatching(words)]);
-    expect([...sim.agent.accepted(), ...ownComments(sim.github)]).toEqual([]);
-  });
-
   it('change nothing if the others cannot be added', async () => {
     const { result } = await comment('/agent add', {
       with: { wait: true },

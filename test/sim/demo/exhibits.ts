@@ -1,4 +1,5 @@
 import { type Change, type End, type Job, type JobRecord, newJob } from '../../../src/job.ts';
+import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
 import {
   doneEnd,
   doubtfulEnd,
@@ -9,8 +10,7 @@ import {
   stoppedEnd,
   timedOutEnd,
   unwantedEnd,
-} from '../../../src/jobs/reasons.ts';
-import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
+} from '../../../src/reasons.ts';
 import { fail, summarize } from '../../../src/report/finish.ts';
 import {
   type Place,
@@ -110,7 +110,6 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   '3 new commits': { kind: 'completed', ...withChange(3) },
   '1 new commit, failed': { kind: 'failed', ...withChange(1) },
   'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
-  'no new commits, here': { kind: 'completed', isHere: true, job: { change: { kind: 'none' } } },
   'branch rewritten': { kind: 'completed', job: { change: { kind: 'rewritten' } } },
   'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
   'no files changed': {
@@ -148,14 +147,10 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
       prompt: Array.from({ length: 20 }, (_, n) => `${n + 1}. Check page ${n}.`).join('\n'),
     },
   },
-  'a long prompt in one line, being sent': {
+  'a long prompt in one line, without a login, with a long ID': {
     kind: 'sending',
-    story: { prompt: `${STORY.prompt} `.repeat(8).trim() },
-  },
-  'without a login, with a long ID': {
-    kind: 'working',
     job: { id: '550e8400-e29b-41d4-a716-446655440000' },
-    story: { by: null },
+    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), by: null },
   },
 };
 
@@ -249,8 +244,6 @@ export function comments(): readonly Exhibit[] {
     { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
     { name: '60 jobs', markdown: commentOf(mixedFleet(60)) },
     { name: '60 jobs: all completed', markdown: commentOf(fleetOf('completed', 60)) },
-    { name: '60 jobs: all failed', markdown: commentOf(fleetOf('failed', 60)) },
-    { name: '500 jobs: some working', markdown: commentOf(mixedFleet(500, true)) },
     { name: '500 jobs: all timed out', markdown: commentOf(fleetOf('timed-out', 500)) },
   ];
 }

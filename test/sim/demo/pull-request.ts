@@ -5,7 +5,7 @@ const JOB = 'job_8f41c2';
 /** The pull request of the agent, and that of alice. */
 const [OWN, OTHER] = [42, 57];
 /** For that many polls, the agent is at work on an earlier message. */
-const BUSY_POLLS = 12;
+const BUSY_POLLS = 40;
 
 export const scenario: Scenario = {
   title: 'A pull request is opened',

@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
 import type { JournalEntry } from '../agent.ts';
+import type { Comment } from '../github/issues.ts';
 import { EMOJI } from './page.ts';
-import type { Conversation, PlayedScenario, Viewer } from './play.ts';
+import type { PlayedScenario, Viewer } from './play.ts';
 
 const WIDTH = 96;
 const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
@@ -37,13 +38,21 @@ export const terminal: Viewer = {
     const seen = whatIsSeen(request);
     if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
   },
-  runEnds({ result: { conclusion, outputs, summary } }, conversations) {
+  runEnds({ run, result: { conclusion, outputs, summary } }, conversations) {
     const colour = conclusion === 'success' ? 'green' : 'red';
     console.log(`\nThe step is ${styleText(colour, colour)}. Its outputs:\n`);
     for (const [name, value] of Object.entries(outputs)) {
       console.log(`  ${name}=${value.replaceAll('\n', '\n    ')}`);
     }
-    for (const conversation of conversations) printNewest(conversation);
+    const urls = outputs['comment-url']?.split('\n') ?? [];
+    const text = run.trigger.kind === 'comment' ? run.trigger.body : '';
+    for (const { number, comments } of conversations) {
+      const isShown = (one: Comment): boolean => urls.includes(one.html_url) || one.body === text;
+      for (const { author, body, reactions } of comments.filter(isShown)) {
+        const shown = reactions.map(({ content }) => EMOJI[content] ?? content).join(' ');
+        printBox(`On #${number}, ${author}`, `${body}\n\n${shown}`);
+      }
+    }
     printBox('The job summary', summary);
   },
 };
@@ -57,15 +66,6 @@ function whatIsSeen({ body, method }: JournalEntry): string {
     return `${method === 'POST' ? 'a new comment' : 'the comment is now'}: ${title.trim()}`;
   }
   return query.includes('minimizeComment') ? 'older comments are hidden' : '';
-}
-
-/** The last two comments: the command with its reactions, and the answer. */
-function printNewest({ number, comments }: Conversation): void {
-  for (const { author, body, isMinimized, reactions } of comments.slice(-2)) {
-    const shown = reactions.map(({ content }) => EMOJI[content] ?? content).join(' ');
-    const hidden = isMinimized ? ' (hidden)' : '';
-    printBox(`On #${number}, ${author}${hidden}`, `${body}\n\n${shown}`);
-  }
 }
 
 function printBox(title: string, markdown: string): void {
