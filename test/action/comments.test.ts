@@ -145,7 +145,7 @@ describe('the comment of a step', () => {
     }
   });
 
-  it('shows that the message waits for earlier work', async () => {
+  it('says from the first that the message waits for earlier work', async () => {
     await using sim = await simulate({
       with: { wait: true, 'when-active': 'wait' },
       agent: {
@@ -158,8 +158,8 @@ describe('the comment of a step', () => {
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
-    expect(titles[0]).toContain(titleOf('sending'));
-    expect(titles).toContain('### <span aria-hidden="true">⏳</span> Waiting for earlier work');
+    expect(titles[0]).toBe('### <span aria-hidden="true">⏳</span> Waiting for earlier work');
+    expect(titles).toContainEqual(expect.stringContaining(titleOf('working')));
     expect(titles.at(-1)).toContain(titleOf('completed'));
     expect(result.log).toContain('Waiting for earlier work: the agent is at work');
   });
