@@ -354,7 +354,7 @@ describe('the reactions to a command', () => {
     ['perhaps sent', { agent: { onPost: () => ({ status: 500 }) } }, 'eyes rocket confused'],
     ['left out by only-when', { with: { 'only-when': 'failed' } }, 'eyes'],
     ['without a key', { with: { 'api-key': '' } }, 'confused'],
-  ])('show what became of the message: %s', async (name, scenario, reactions) => {
+  ])('show the state of the message: %s', async (name, scenario, reactions) => {
     const { sim } = await comment('/agent add', scenario);
     expect(reactionsIn(sim.github)).toBe(reactions);
     const removed = sim.github.calls('DELETE issues/comments/#/reactions/#');
@@ -439,7 +439,7 @@ describe('if job-id is empty', () => {
       { with: { command: '', prompt: 'Go on.' }, step: { event: push() } },
       /If it comes from a variable/,
     ],
-  ])('and %s, the error says so', async (_, scenario, words) => {
+  ])('and %s, the error explains it', async (_, scenario, words) => {
     await using sim = await simulate({ ...scenario, with: { ...SILENT, ...scenario.with } });
     const result = await sim.runHere();
     expect(errors(result)).toEqual([expect.stringMatching(/job-id is empty/)]);

@@ -150,7 +150,7 @@ describe('the comment of a step', () => {
       with: { wait: true, 'when-active': 'wait' },
       agent: {
         jobs: [{ id: JOB, turns: [turnTo('completed')] }],
-        // Somebody else's message is being worked on for three minutes.
+        // Someone else's message is being worked on for three minutes.
         onGet: () =>
           sim.time.elapsed() < 180_000 ? { body: { id: JOB, status: 'active' } } : undefined,
       },
@@ -195,7 +195,7 @@ describe('the comment of a step', () => {
     await using sim = await simulate();
     const other = sim.github.addComment(PULL, 'alice', 'Nice!');
     await sim.runHere();
-    // A copy by somebody else is no comment of the action.
+    // A copy by someone else is no comment of the action.
     const copy = sim.github.addComment(PULL, 'mallory', ownComments(sim.github)[0]?.body ?? '');
     await sim.runHere({ step: { github: { run_id: '2', job: 'other' } } });
     await sim.runHere({ step: { github: { run_id: '3' } } });
