@@ -5,9 +5,10 @@ import {
   findTraces,
   JOB,
   KEY,
+  notes,
+  ownComments,
   PROJECT,
   PULL,
-  remembered,
   type Scenario,
   simulate,
   TOKEN,
@@ -19,32 +20,10 @@ function withProxyPassword(password: string): NonNullable<Scenario['step']> {
   return { env: { HTTPS_PROXY: `http://user:${encodeURIComponent(password)}@127.0.0.1:9` } };
 }
 
-/** Words that occur in outputs, in JSON, in links or in times. */
+/** Words that occur in outputs, in JSON, in links or in the first line of a comment. */
 const WORDS = [
-  'sent',
-  'completed',
-  'active',
-  'none',
-  'created',
-  'null',
-  'true',
-  'false',
-  'jobId',
-  'prLink',
-  '2026',
-  '12:0',
-  'http',
-  'https://',
-  'github',
-  'octo',
-  'pull',
-  'issuecomment',
-  JOB,
-  PROJECT,
-  'agent-follow-up',
-  'evidence',
-  'comment',
-  'agent',
+  ...['sent', 'agent', 'completed', 'confirmed', 'evidence', 'not-sent'],
+  ...[PROJECT, 'agent-follow-up', 'delivery', 'deadline'],
 ];
 const AT = '2026-01-05T12:00:00.000Z';
 const LINK = 'https://github.com/octo/agents/pull/2026';
@@ -60,29 +39,20 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
     await using sim = await simulate({
       with: { wait: true, command: '/agent', prompt: '' },
       agent: { jobs },
-      github: {
-        issues: [{ number: PULL, pullRequest: true }],
-        collaborators: { alice: { id: ALICE.id, permission: 'write' } },
-      },
       step: {
         ...withProxyPassword(word),
         event: issueComment({ number: PULL, body: '/agent Add examples.' }),
       },
     });
+    sim.github.addComment(PULL, 'alice', '/agent Add examples.');
     const run = word === WORDS[0] ? sim.run : sim.runHere;
     const result = await run();
 
-    const [comment] = sim.github.comments(PULL);
+    const [comment] = ownComments(sim.github);
     expect(result.annotations).toEqual([]);
     expect(result.outputs).toEqual({
-      status: 'completed',
-      'pr-link': LINK,
-      prLink: LINK,
-      result: 'completed',
-      delivery: 'sent',
-      confirmed: 'true',
-      reason: '',
-      'job-id': JOB,
+      ...{ status: 'completed', 'pr-link': LINK, prLink: LINK, result: 'completed' },
+      ...{ delivery: 'sent', confirmed: 'true', reason: '', 'job-id': JOB },
       results: expect.any(String),
       'comment-url': comment?.html_url,
     });
@@ -95,12 +65,8 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
         ...{ elapsedSeconds: expect.any(Number), polls: expect.any(Number) },
       },
     ]);
-    expect(remembered(sim.github).jobs).toMatchObject([
-      {
-        ...{ id: JOB, record: { status: 'completed', prLink: LINK } },
-        turns: [{ delivery: 'sent', result: 'completed', evidence: true, reason: [] }],
-      },
-    ]);
+    const jobNote = { id: JOB, delivery: 'sent', evidence: true, ended: true };
+    expect(notes(sim.github)).toMatchObject([{ jobs: [jobNote] }]);
 
     // The re-run reads the job from the comment, and sends nothing.
     const again = await run({
@@ -110,26 +76,31 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
     expect(again.annotations).toEqual([]);
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent', 'job-id': JOB });
     expect(sim.agent.posts()).toHaveLength(1);
-    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
-  it.each(['error', 'not-sent', 'refused', 'null', '2026', 'http'])(
-    'such as %s, and the message is refused',
-    async (word) => {
-      await using sim = await simulate({
-        agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
-        step: withProxyPassword(word),
-      });
-      const { outputs } = await sim.runHere();
-      expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'job-id': JOB });
-      expect(JSON.parse(outputs.results ?? '')).toMatchObject([
-        { jobId: JOB, delivery: 'not-sent', result: 'error', confirmed: null, status: null },
-      ]);
-      expect(remembered(sim.github).jobs).toMatchObject([
-        { turns: [{ delivery: 'not-sent', result: 'error' }] },
-      ]);
-    },
-  );
+  it.fails('or a part of all URLs', async () => {
+    await using sim = await simulate({
+      with: { wait: true },
+      agent: { jobs },
+      step: withProxyPassword('https://'),
+    });
+    const { outputs, annotations } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
+    expect(annotations.filter(({ type }) => type === 'error')).toEqual([]);
+  });
+
+  it.each(['not-sent', 'refused the'])('such as %s, and the message is refused', async (word) => {
+    await using sim = await simulate({
+      agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
+      step: withProxyPassword(word),
+    });
+    const { outputs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'job-id': JOB });
+    expect(JSON.parse(outputs.results ?? '')).toMatchObject([
+      { jobId: JOB, delivery: 'not-sent', result: 'error', confirmed: null, status: null },
+    ]);
+    expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
+  });
 });
 
 describe.concurrent('removes the password of a proxy', () => {
@@ -203,10 +174,6 @@ describe.concurrent('removes the password of a proxy', () => {
       },
     ],
     [
-      'from a GraphQL error',
-      { github: { on: () => ({ body: { errors: [{ type: 'FORBIDDEN', message: sentence }] } }) } },
-    ],
-    [
       'from the URL of a comment',
       {
         github: {
@@ -237,26 +204,6 @@ describe.concurrent('removes the password of a proxy', () => {
     const github = { journal: sim.github.journal.map((request) => ({ ...request, path: '' })) };
     expect(findTraces(secrets, result, agent, github)).toEqual([]);
   });
-});
-
-it('removes a text from the comment once it is a secret', async () => {
-  const word = 'canary-5c1e8d-of-later';
-  await using sim = await simulate({ with: { wait: true, prompt: `Use ${word}.` } });
-  const first = await sim.runHere();
-  const [before] = sim.github.comments(PULL);
-  expect(before?.body).toContain(word);
-  const writes = sim.github.writes().length;
-
-  const step = { ...withProxyPassword(word), github: { run_attempt: '2' } };
-  const rerun = await sim.runHere({ step });
-  expect(rerun.outputs).toEqual({ ...first.outputs, results: expect.any(String) });
-  expect(sim.agent.posts()).toHaveLength(1);
-  const [after] = sim.github.comments(PULL);
-  expect(after?.body).not.toContain(word);
-  expect(after?.body).toContain('Use ***.');
-  expect(remembered(sim.github).jobs[0]?.turns).toMatchObject([{ prompt: 'Use ***.' }]);
-  // The re-run writes the comment once, not repeatedly.
-  expect(sim.github.writes()).toHaveLength(writes + 1);
 });
 
 describe.concurrent('refuses an input that is shown unchanged if it contains a secret', () => {
