@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '../sim/agent.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import {
   errors,
@@ -103,15 +104,33 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
   });
 });
 
-describe.concurrent('removes the password of a proxy', () => {
+/** How a secret may be written in a text by others. */
+const ENCODINGS: readonly (readonly [string, (secret: string) => string])[] = [
+  ['as it is', (secret) => `It is ${secret}.`],
+  ['in JSON', (secret) => JSON.stringify({ secret })],
+  ['in a URL', (secret) => `https://evil.example/?key=${encodeURIComponent(secret)}`],
+  ...[0, 1, 2].map((offset): readonly [string, (secret: string) => string] => [
+    `in base64 after ${offset} bytes`,
+    (secret) => Buffer.from('x'.repeat(offset) + secret).toString('base64'),
+  ]),
+  // Texts are cut at these limits, here within the secret.
+  ...[60, 120, 200, 1000].map((limit): readonly [string, (secret: string) => string] => [
+    `cut at ${limit}`,
+    (secret) => 'x'.repeat(limit - 26) + secret,
+  ]),
+];
+
+describe.concurrent.each(ENCODINGS)('removes the password of a proxy, %s,', (_, encode) => {
   const password = 'canary-0f8e2d5b7a-"of the proxy"';
   const step = withProxyPassword(password);
-  const secrets = { key: KEY, token: TOKEN, more: [password] };
-  const sentence = `It is ${password}.`;
+  const secrets = { key: KEY, token: TOKEN, more: [password, password.slice(0, 20)] };
+  const text = encode(password);
+  const command = { command: '/agent', prompt: '' };
+  const respond = (reply: Answer): Scenario => ({ github: { on: () => reply } });
 
   it.each<[string, Scenario]>([
     [
-      'from each field of a job record',
+      'each field of a job record',
       {
         with: { wait: true },
         agent: {
@@ -119,12 +138,8 @@ describe.concurrent('removes the password of a proxy', () => {
             {
               id: JOB,
               base: {
-                ...{
-                  model: sentence,
-                  source: { repository: sentence, ref: sentence },
-                  createdAt: sentence,
-                },
-                ...{ prLink: `https://github.com/octo/${password}/pull/1`, archivedAt: sentence },
+                ...{ model: text, source: { repository: text, ref: text }, createdAt: text },
+                ...{ prLink: `https://github.com/octo/${password}/pull/1`, archivedAt: text },
               },
             },
           ],
@@ -132,70 +147,60 @@ describe.concurrent('removes the password of a proxy', () => {
       },
     ],
     [
-      'from the error of a refused message',
+      'the error of a refused message',
       {
         agent: {
-          jobs: [],
           onPost: () => ({
             status: 400,
-            body: { error: sentence, details: [sentence, { message: sentence }] },
+            body: { error: text, details: [text, { message: text }] },
           }),
         },
       },
     ],
-    ['from a prompt', { with: { prompt: sentence } }],
     [
-      'from the login of who triggered the run',
-      { step: { github: { triggering_actor: sentence } } },
-    ],
-    [
-      'from an invalid input',
-      { with: { wait: sentence, 'job-id': password, 'prompt-file': sentence } },
-    ],
-    [
-      'from the login of the author of a command',
+      'the headers of an answer that is not from the API',
       {
-        with: { command: '/agent', prompt: '' },
+        agent: {
+          onPost: () => ({
+            headers: { 'content-type': text, 'cf-ray': text, location: text },
+            body: '<html>',
+          }),
+        },
+      },
+    ],
+    ['a prompt', { with: { prompt: text } }],
+    ['the login of who triggered the run', { step: { github: { triggering_actor: text } } }],
+    ['an invalid input', { with: { wait: text, 'job-id': text, 'prompt-file': text } }],
+    [
+      'the login of the author of a command',
+      {
+        with: command,
         step: {
           event: issueComment({
             number: PULL,
             body: '/agent go',
-            author: { ...ALICE, login: sentence },
+            author: { ...ALICE, login: text },
           }),
         },
       },
     ],
+    ['an error of GitHub', respond({ status: 403, body: { message: text } })],
     [
-      'from the error of a permission check',
+      'an error of GitHub about the permission',
       {
-        with: { command: '/agent', prompt: '' },
+        with: command,
         step: { event: issueComment({ number: PULL, body: '/agent go' }) },
-        github: { on: () => ({ status: 403, body: { message: sentence } }) },
+        ...respond({ status: 403, body: { message: text } }),
       },
     ],
     [
-      'from the URL of a comment',
-      {
-        github: {
-          issues: [{ number: PULL }],
-          on: ({ method, path }) =>
-            method === 'POST' && path.endsWith('/comments')
-              ? {
-                  status: 201,
-                  body: { id: 1, html_url: `https://x.example/${encodeURIComponent(password)}` },
-                }
-              : undefined,
-        },
-      },
+      'the URL of a comment',
+      respond({
+        status: 201,
+        body: { id: 1, html_url: `https://x.example/${encodeURIComponent(password)}` },
+      }),
     ],
-    [
-      'from an error of GitHub',
-      {
-        github: { on: () => ({ status: 403, body: { message: sentence } }) },
-        with: { prompt: 'x' },
-      },
-    ],
-  ])('%s', async (_, scenario) => {
+  ])('from %s', async (_, scenario) => {
     await using sim = await simulate({ ...scenario, step: { ...step, ...scenario.step } });
     const result = await sim.runHere();
     // The action sends the prompt of the workflow unchanged.
