@@ -41,6 +41,8 @@ interface InputsRead {
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
+/** Where admins create and check API keys. */
+export const KEYS_URL = 'https://dashboard.mintlify.com/settings/organization/api-keys';
 const DEFAULT_BASE_URL = 'https://api.mintlify.com';
 
 export function isDefaultUrl({ href }: URL): boolean {
@@ -231,8 +233,14 @@ const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
     /[^\x21-\x7e]/,
     'contains a space or a character outside ASCII, visible or not; store the secret again.',
   ],
-  [/^mint_dsc_/, 'is of the wrong kind: this is an assistant key; an admin key is needed.'],
-  [/^mint_us_/, 'is of the wrong kind: this is an index key; an admin key is needed.'],
+  [
+    /^mint_dsc_/,
+    `is of the wrong kind: this is an assistant key; an admin key is needed (${KEYS_URL}).`,
+  ],
+  [
+    /^mint_us_/,
+    `is of the wrong kind: this is an index key; an admin key is needed (${KEYS_URL}).`,
+  ],
   [/^mint_$/, 'is only the prefix of a key; the secret part is missing.'],
 ];
 

@@ -2,12 +2,11 @@ import type { Polled } from '../agent/client.ts';
 import type { Job } from '../job.ts';
 import { hasRoomFor, noteOf } from '../note/data.ts';
 import { type Claim, judge, type Verdict } from '../note/rerun.ts';
+import { type GiveUp, notSentEnd, refusedEnd, takenEnd } from '../reasons.ts';
 import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
 import { endJob, type RunContext } from './context.ts';
-import { mustGiveUp, pollBefore } from './poll.ts';
-import { type GiveUp, notSentEnd, refusedEnd, takenEnd } from './reasons.ts';
-import { LEAST_POST_MS } from './send.ts';
+import { LEAST_POST_MS, mustGiveUp, pollBefore } from './poll.ts';
 
 // What comes before any message goes out: what earlier attempts did, the claim of a command, and the note.
 
@@ -89,7 +88,8 @@ export async function claim(run: RunContext): Promise<readonly Resumed[]> {
   if (comment === null || !isClaimable(run) || freshJobs(run).length === 0) return [];
   const answer = await react(comment, 'rocket', connect, runtime.log);
   run.claim = answer;
-  if (answer.kind === 'added') return [];
+  // A run that is cancelled says so, whatever became of its claim and its note.
+  if (answer.kind === 'added' || runtime.signal.aborted) return [];
   if (answer.kind === 'failed') {
     const again = 'Write the command again, in a new comment';
     const hint = answer.isUnclear
@@ -132,6 +132,7 @@ async function createNote(run: RunContext): Promise<void> {
     runtime.log.info(`The comment is ${note.url}.`);
     return;
   }
+  if (runtime.signal.aborted) return;
   // Earlier messages are still waited for.
   if (freshJobs(run).length === 0) runtime.log.warning(why);
   const wayOut =

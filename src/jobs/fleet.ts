@@ -5,12 +5,12 @@ import { ownPullRequest } from '../link.ts';
 import type { NoteData } from '../note/data.ts';
 import { readNotes } from '../note/note.ts';
 import { unfinished } from '../note/rerun.ts';
+import { activeEnd, doneEnd, loopEnd, notSentEnd, sentEnd, unwantedEnd } from '../reasons.ts';
 import type { Result } from '../text.ts';
 import { announce, claim, freshJobs, type Resumed, recall } from './announce.ts';
 import { readChangesBefore } from './changes.ts';
 import { endJob, type RunContext } from './context.ts';
 import { pollBefore } from './poll.ts';
-import { activeEnd, doneEnd, loopEnd, notSentEnd, sentEnd, unwantedEnd } from './reasons.ts';
 import { sendMessage } from './send.ts';
 import { observePoll, waitForAgent, waitForEarlierWork } from './wait.ts';
 
@@ -20,6 +20,7 @@ import { observePoll, waitForAgent, waitForEarlierWork } from './wait.ts';
 export async function runJobs(run: RunContext): Promise<void> {
   const { jobs, inputs } = run;
   if (!inputs.send) {
+    run.save(false);
     await Promise.all(jobs.map((job) => readJob(run, job)));
     return;
   }
@@ -28,6 +29,7 @@ export async function runJobs(run: RunContext): Promise<void> {
   const polls = await pollFirst(run);
   resumed.push(...(await claim(run)));
   await announce(run, polls);
+  run.save(false);
   const sends = freshJobs(run);
   let left = sends.length;
   const onSent = (): void => {
@@ -107,7 +109,12 @@ async function sendWhenIdle(run: RunContext, job: Job, polled: Polled | null): P
     // What the agent has pushed for the earlier work does not count.
     if (earlier !== null) await readChangesBefore(run, job);
     newest = earlier ?? newest;
-    const basePolls = inputs.wait ? 'fresh' : newest !== null || showsPullRequest ? 'once' : 'none';
+    const basePolls =
+      inputs.wait || inputs.whenActiveWait
+        ? 'fresh'
+        : newest !== null || showsPullRequest
+          ? 'once'
+          : 'none';
     const from = newest;
     const end = await run.limitSends(() => sendMessage(run, job, post, basePolls, from));
     if (end !== 'active') return end;

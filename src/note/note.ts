@@ -66,7 +66,7 @@ export class Note {
       } catch (error) {
         const isRate = error instanceof GitHubError && error.status === 429;
         const pauseMs =
-          (isRate ? error.pauseMs : null) ?? RATE_PAUSE_MS + random() * RATE_SPREAD_MS;
+          (isRate ? error.pauseMs : null) || RATE_PAUSE_MS + random() * RATE_SPREAD_MS;
         if (isRate && !signal.aborted && clock.now() + pauseMs < deadline) {
           this.#options.log.info(
             `GitHub takes no comment for now. Trying again in ${Math.ceil(pauseMs / 1000)} s.`,
@@ -198,9 +198,10 @@ export async function hideOlder(
   now: number,
 ): Promise<void> {
   const comments = await github.newestOwnComments(conversation);
-  const older = comments.filter(({ body, isHidden }) => {
+  const end = comments.findIndex(({ body }) => body.includes(`"id":"${own.id}"`));
+  const older = comments.slice(0, Math.max(0, end)).filter(({ body, isHidden }) => {
     const note = isHidden ? 'none' : readNote(body, own.project);
-    if (typeof note === 'string' || note.series !== own.series || note.id === own.id) return false;
+    if (typeof note === 'string' || note.series !== own.series) return false;
     const isEarlier = note.run === own.run && note.attempt < own.attempt;
     return note.over || isEarlier || note.deadline < now;
   });

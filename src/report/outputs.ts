@@ -8,8 +8,8 @@ import {
   RESULTS,
   statusOf,
 } from '../job.ts';
-import { endNow } from '../jobs/reasons.ts';
 import { kindOf, wordOf } from '../labels.ts';
+import { endNow } from '../reasons.ts';
 import { cut } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.
