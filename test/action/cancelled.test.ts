@@ -224,7 +224,7 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
       'The run ended while the message was being sent. The message may or may not',
     ],
     [IN_WAIT, 'sent', 'The run ended before the agent was done.'],
-  ])('$0.name: $0.delivery', async (phase, ended, reason) => {
+  ])('%o', async (phase, ended, reason) => {
     const { result, sim } = await play(phase, 'SIGKILL');
     expect(result.outputs).toMatchObject({
       ...{ result: ended, delivery: phase.delivery, 'job-id': JOB },
@@ -258,14 +258,14 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
 
 describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
   it.each([
-    [IN_POST, 'SIGTERM', 'may or may not have been delivered', 'may or may not'],
-    [IN_WAIT, 'SIGINT', 'stopped waiting; the agent keeps working', 'stopped waiting'],
-    [WHEN_ACTIVE, 'SIGINT', 'cancelled before the message was sent', 'message not sent'],
-  ] as const)('says what it knows: $0.name', async (phase, signal, reason, detail) => {
+    [IN_POST, 'SIGTERM', 'may or may not have been delivered'],
+    [IN_WAIT, 'SIGINT', 'stopped waiting; the agent keeps working'],
+    [WHEN_ACTIVE, 'SIGINT', 'cancelled before the message was sent'],
+  ] as const)('says what it knows: %o', async (phase, signal, reason) => {
     const { result, sim } = await play(phase, signal);
     expect(errors(result)).toEqual([expect.stringContaining(reason)]);
-    expect(commentTexts(sim.github).at(-1)).toMatch(`${titleOf('cancelled')}: `);
-    expect(commentTexts(sim.github).at(-1)).toContain(detail);
+    expect(commentTexts(sim.github).at(-1)).toContain(titleOf('cancelled'));
+    expect(commentTexts(sim.github).at(-1)).toContain(reason);
     expect(notes(sim.github)[0]?.jobs[0]?.delivery).toBe(phase.delivery);
   });
 

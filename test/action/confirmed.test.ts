@@ -49,7 +49,7 @@ interface Row {
 }
 
 const EARLIER = 'perhaps the end of earlier work';
-const AT_WORK = 'The agent was already at work when the message was sent';
+const AT_WORK = 'the agent was already at work when the message was sent';
 
 const ROWS: readonly Row[] = [
   {
@@ -219,7 +219,7 @@ describe('an end that is not confirmed', () => {
     });
     expect(later.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     expect(warnings(later)).toEqual([
-      expect.stringContaining('Its status before the message is not known'),
+      expect.stringContaining('its status before the message is not known'),
     ]);
     expectNoSuccess(later, sim);
   });

@@ -35,6 +35,7 @@ const withRetryAfter = (
   body: { error: 'not now' },
 });
 
+const HOSTILE = `\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e ${'x'.repeat(5000)}`;
 const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
 
 describe('reports the message as sent if the API answers', () => {
@@ -147,42 +148,19 @@ describe('does not send a refused message again:', () => {
       { ...REFUSED, error: /answered 400 to the message\. It refuses this request;/ },
     ],
     [
-      '400 with a request id',
-      always({ status: 400, headers: { 'x-request-id': 'req_42' } }),
-      { ...REFUSED, error: /request id “req_42”/ },
-    ],
-    [
-      '400 with details',
-      always({
-        status: 400,
-        body: {
-          error: 'Invalid body',
-          details: [{ path: ['prompt'], message: 'is too long' }, 'and more'],
-        },
-      }),
-      {
-        ...REFUSED,
-        error: /answered 400 to the message: “Invalid body” \(“is too long”, “and more”\)\. It/,
-      },
-    ],
-    [
       '400 that quotes the key, commands and control characters, and is very long',
       always(
         {
           status: 400,
           body: {
-            error: `bad key ${KEY}, ${Buffer.from(KEY).toString('base64')}`,
-            details: [
-              '\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e',
-              ...Array.from({ length: 1000 }, () => 'x'.repeat(900)),
-            ],
+            error: `bad key ${KEY}, ${Buffer.from(KEY).toString('base64')}, ${HOSTILE}`,
           },
         },
         WITH_COMMENT,
       ),
       {
         ...REFUSED,
-        error: /^(?!.*##\[)[^\n\r\u001b]{1,200}bad key \*\*\*, \*\*\*[^\n\r\u001b]{1,900}$/,
+        error: /^(?!.*##\[)[^\n\r\u001b]{1,200}bad key \*\*\*, \*\*\*\S{0,4}, [^\n\r\u001b]{1,400}$/,
       },
     ],
   ]);
