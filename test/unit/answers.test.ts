@@ -1,143 +1,223 @@
 import { describe, expect, it } from 'vitest';
-import { readRecord, readRefusal } from '../../src/agent/job-record.ts';
-import { isFinal } from '../../src/turn.ts';
-import { record } from './record.ts';
+import { type Explaining, explain, KEYS_URL, readRecord } from '../../src/agent/answers.ts';
+import type { Answer, Exchange } from '../../src/agent/http.ts';
 
-const unchanged = (text: string): string => text;
-const serverUrl = 'https://github.com';
-
+const redact = (text: string): string => text.replaceAll('s3cret', '***');
+const SERVER = 'https://github.com';
 const FULL = {
-  id: 'job-1',
-  status: 'completed',
+  ...{ id: 'job-1', status: 'completed', model: 'sonnet' },
   source: { repository: 'https://github.com/octo/agents', ref: 'main' },
-  model: 'sonnet',
   prLink: 'https://github.com/octo/agents/pull/1',
-  createdAt: '2026-11-21T12:00:00Z',
-  archivedAt: null,
+  ...{ createdAt: '2026-11-21T12:00:00Z', archivedAt: null },
 };
 
 describe('readRecord', () => {
-  it('reads a complete record, and ignores unknown fields', () => {
-    const read = readRecord(JSON.stringify({ ...FULL, extra: 1 }), unchanged, serverUrl);
-    expect(read).toEqual({ kind: 'ok', value: { ...FULL, linkProblem: null } });
-  });
-
-  it('returns null for fields that are missing or have the wrong type', () => {
-    const bare = record({ model: null, status: null });
-    for (const body of [
-      { id: 'job-1' },
+  it.each<[string, object, object]>([
+    ['reads every field, and no other', { ...FULL, extra: 1 }, FULL],
+    [
+      'leaves out what is missing',
+      { id: 'job-1', status: 'active' },
+      { id: 'job-1', status: 'active' },
+    ],
+    [
+      'leaves out what has another type',
+      { id: 'a', status: 7, prLink: 1, model: {}, source: 'x', createdAt: [], archivedAt: true },
+      { id: 'a' },
+    ],
+    [
+      'leaves out what is too long',
+      { id: 'a', status: 'x'.repeat(65), model: 'x'.repeat(5000) },
+      { id: 'a' },
+    ],
+    ['leaves out a status that is not a word', { id: 'a', status: 'a\nb' }, { id: 'a' }],
+    ['keeps an undocumented status', { id: 'a', status: 'queued' }, { id: 'a', status: 'queued' }],
+    [
+      'keeps null',
+      { id: 'a', prLink: null, archivedAt: null },
+      { id: 'a', prLink: null, archivedAt: null },
+    ],
+    [
+      'says why a link is left out',
+      { id: 'a', prLink: 'https://evil.example/o/r/pull/1' },
+      { id: 'a', linkProblem: 'it does not lead to a known code host' },
+    ],
+    [
+      'accepts a link on the host of the source',
       {
-        id: 'job-1',
-        status: 7,
-        prLink: 1,
-        model: {},
-        source: 'x',
-        createdAt: [],
-        archivedAt: true,
+        id: 'a',
+        prLink: 'https://b.example/o/r/pull/1',
+        source: { repository: 'https://b.example/o/r' },
       },
-      { id: 'job-1', status: 'x'.repeat(4096), model: 'x'.repeat(5000) },
-    ]) {
-      expect(readRecord(JSON.stringify(body), unchanged, serverUrl)).toEqual({
-        kind: 'ok',
-        value: bare,
-      });
-    }
+      {
+        id: 'a',
+        prLink: 'https://b.example/o/r/pull/1',
+        source: { repository: 'https://b.example/o/r', ref: null },
+      },
+    ],
+    [
+      'removes secrets',
+      {
+        id: 'a',
+        status: 's3cret',
+        model: 'a s3cret',
+        source: { repository: 's3cret', ref: 's3cret' },
+      },
+      { id: 'a', status: '***', model: 'a ***', source: { repository: '***', ref: '***' } },
+    ],
+    [
+      'ignores brackets in strings, and lists',
+      { id: 'a', x: '[{'.repeat(200), y: Array(200).fill([]) },
+      { id: 'a' },
+    ],
+  ])('%s', (_, body, value) => {
+    expect(readRecord(JSON.stringify(body), redact, SERVER)).toEqual({ kind: 'ok', value });
   });
 
-  it('removes secrets, even if they are escaped', () => {
-    const redact = (text: string): string => text.replaceAll('mint_key', '***');
-    const body = '{"id":"job-1","model":"a mint\\u005fkey b"}';
-    expect(readRecord(body, redact, serverUrl)).toMatchObject({
-      value: { model: 'a *** b' },
-    });
-  });
-
-  it('keeps an unknown status', () => {
-    expect(readRecord('{"id":"job-1","status":"queued"}', unchanged, serverUrl)).toMatchObject({
-      value: { status: 'queued' },
+  it('removes secrets that are escaped, but keeps the words of the API', () => {
+    const hide = (text: string): string => text.replaceAll('active', '***');
+    const body = '{"id":"a","status":"active","model":"in\\u0061ctive"}';
+    expect(readRecord(body, hide, SERVER)).toMatchObject({
+      value: { status: 'active', model: 'in***' },
     });
   });
 
   it('ignores the names of prototypes', () => {
-    const body =
-      '{"id":"job-1","__proto__":{"status":"failed"},"constructor":{"prototype":{"x":1}}}';
-    expect(readRecord(body, unchanged, serverUrl)).toMatchObject({ value: { status: null } });
+    const body = '{"id":"a","__proto__":{"status":"failed"},"constructor":{"prototype":{"x":1}}}';
+    expect(readRecord(body, redact, SERVER)).toEqual({ kind: 'ok', value: { id: 'a' } });
     expect('x' in {}).toBe(false);
-  });
-
-  it('accepts brackets in strings, and many lists', () => {
-    const body = JSON.stringify({
-      ...FULL,
-      x: '[{'.repeat(200),
-      y: Array(200).fill([]),
-      z: '\\"[',
-    });
-    expect(readRecord(body, unchanged, serverUrl).kind).toBe('ok');
   });
 
   it.each([
     ['', 'an empty body'],
     ['{"id":"jö', 'invalid JSON (10 bytes)'],
-    ['[]', 'JSON that is not a job record'],
-    ['null', 'JSON that is not a job record'],
-    ['"x"', 'JSON that is not a job record'],
-    ['7', 'JSON that is not a job record'],
-    ['{}', 'JSON that is not a job record'],
-    ['{"id":7}', 'JSON that is not a job record'],
-    [`{"id":"job-1","x":${'['.repeat(100)}`, 'invalid JSON (118 bytes)'],
-  ])('refuses %j', (body, why) => {
-    expect(readRecord(body, unchanged, serverUrl)).toEqual({ kind: 'problem', problem: why });
+    [`{"id":"a","x":${'['.repeat(1e6)}`, 'invalid JSON (1000014 bytes)'],
+    ...['[]', 'null', '"x"', '7', '{}', '{"id":7}'].map((body) => [
+      body,
+      'JSON that is not a job record',
+    ]),
+  ] as const)('refuses %.20j', (body, problem) => {
+    expect(readRecord(body, redact, SERVER)).toEqual({ kind: 'problem', problem });
   });
 });
 
-it.each([
-  ['{"error":"no"}', 'no'],
-  ['{"message":"no"}', 'no'],
-  ['{"error":7}', ''],
-  ['<html>', ''],
-  ['null', ''],
-])('readRefusal of %s returns "%s"', (body, error) => {
-  expect(readRefusal(body, unchanged)).toEqual(error === '' ? [] : [error]);
-});
+function answer(status: number, parts: Partial<Answer> = {}): Answer {
+  return {
+    ...{ kind: 'answer', status, contentType: '', retryAfter: [], locationHost: '', requestId: '' },
+    ...{ body: { kind: 'ok', value: '' } },
+    ...parts,
+  };
+}
+function saying(body: unknown): Partial<Answer> {
+  return { body: { kind: 'ok', value: typeof body === 'string' ? body : JSON.stringify(body) } };
+}
+function explained(exchange: Exchange, parts: Partial<Explaining> = {}): string {
+  return explain(exchange, {
+    ...{ doing: 'send', isRetried: false, where: '“agent.example”', isDefaultUrl: true },
+    ...{ redact, now: Date.UTC(2026, 10, 21, 11) },
+    ...parts,
+  });
+}
 
-it.each<[unknown, readonly string[]]>([
-  [
-    ['one', 'two'],
-    ['one', 'two'],
-  ],
-  [[{ code: 'too_big', path: ['prompt'], message: 'is too long' }], ['prompt: is too long']],
-  [[{ path: ['a', 0, 'b'], message: 'no' }], ['a.0.b: no']],
-  [
-    [{ path: 'prompt', message: 'no' }, { message: 'nor this' }],
-    ['no', 'nor this'],
-  ],
-  [[{ field: 'prompt' }], []],
-  [[7, null, ['x']], []],
-  [{ prompt: ['is too long'] }, []],
-  [null, []],
-])('readRefusal with the details %j', (details, expected) => {
-  for (const body of [
-    { error: 'no', details },
-    { message: 'no', details },
-  ]) {
-    const read = readRefusal(JSON.stringify(body), unchanged);
-    expect(read).toEqual(['no', ...expected]);
-  }
-});
+describe('explain', () => {
+  const LIMIT =
+    'The API accepts 100 messages per project and hour (100/h) from all senders together';
+  const failure = { kind: 'failure', cause: 'network', why: 'connection reset' } as const;
 
-it('readRefusal removes secrets from each text', () => {
-  const body = { error: 'a key', details: ['key', { path: ['key'], message: 'key' }] };
-  const read = readRefusal(JSON.stringify(body), (text) => text.replaceAll('key', '***'));
-  expect(read).toEqual(['a ***', '***', '***: ***']);
-});
-
-it.each([
-  ['completed', true],
-  ['failed', true],
-  ['archived', true],
-  ['active', false],
-  ['COMPLETED', false],
-  [null, false],
-])('isFinal of %s is %s', (status, expected) => {
-  expect(isFinal(status)).toBe(expected);
+  it.each<[string, Exchange, Partial<Explaining>, string]>([
+    [
+      'lost',
+      { ...failure, written: true },
+      {},
+      'The connection to “agent.example” was lost after the request was written: connection reset.',
+    ],
+    [
+      'never made',
+      { ...failure, written: false },
+      {},
+      'Could not reach “agent.example”: connection reset.',
+    ],
+    ['429, sent again', answer(429), { isRetried: true }, `to the message. ${LIMIT}.`],
+    ['429, not sent again', answer(429), {}, `to the message. ${LIMIT}; try again later.`],
+    [
+      '429 with a time',
+      answer(429, { retryAfter: ['3600'] }),
+      {},
+      `${LIMIT}; try again after 2026-11-21 12:01 UTC.`,
+    ],
+    [
+      '429 to a poll',
+      answer(429),
+      { doing: 'poll' },
+      'when the job was polled. The API was polled too often; a longer poll-interval-seconds may help.',
+    ],
+    ['401', answer(401), {}, KEYS_URL],
+    ['403 to a message', answer(403), {}, 'lacks the write scope'],
+    ['403 to a poll', answer(403), { doing: 'poll' }, 'lacks the read scope'],
+    ['404', answer(404), {}, 'not found; check job-id and project-id.'],
+    [
+      '404 at another URL',
+      answer(404),
+      { isDefaultUrl: false },
+      'check job-id, base-url and project-id.',
+    ],
+    ['400', answer(400), {}, '400 to the message. It refuses this request'],
+    ['408', answer(408), {}, 'answered 408 to the message.'],
+    ['425', answer(425), {}, 'answered 425 to the message.'],
+    ['500', answer(500), {}, 'The API itself has a problem.'],
+    [
+      'a redirect',
+      answer(307, { locationHost: 'x.example' }),
+      {},
+      'a redirect to “x.example”, which is never followed; check base-url.',
+    ],
+    ['304', answer(304), {}, 'a redirect, which is never followed'],
+    [
+      'a bad body',
+      answer(200, { body: { kind: 'problem', problem: 'a body that is not UTF-8' } }),
+      {},
+      'The answer had a body that is not UTF-8.',
+    ],
+    [
+      'a portal',
+      answer(200, { contentType: 'text/html' }),
+      {},
+      'with the content type “text/html”, was not a record of this job',
+    ],
+    ['a portal without a type', answer(200), {}, 'with no content type, was not'],
+    [
+      'the id of the request',
+      answer(500, { requestId: 'r-s3cret' }),
+      {},
+      '500 to the message (request id “r-***”).',
+    ],
+    [
+      'the word of the API',
+      answer(400, saying({ error: 'no s3cret' })),
+      {},
+      'to the message: “no ***”.',
+    ],
+    ['the word of a gateway', answer(502, saying({ message: 'no' })), {}, 'to the message: “no”.'],
+    [
+      'details',
+      answer(400, saying({ error: 'no', details: ['s3cret', { message: 'b', path: 1 }] })),
+      {},
+      ': “no” (“***”, “b”).',
+    ],
+    [
+      'at most three details',
+      answer(400, saying({ error: 'no', details: ['', 7, 'a', 'b', 'c', 'd'] })),
+      {},
+      ': “no” (“a”, “b”, “c”).',
+    ],
+    [
+      'details of another type',
+      answer(400, saying({ error: 'no', details: { a: 1 } })),
+      {},
+      'to the message: “no”. It',
+    ],
+    ['an error of another type', answer(400, saying({ error: 7 })), {}, 'to the message. It'],
+    ['no JSON', answer(400, saying('<html>')), {}, 'to the message. It'],
+  ])('%s', (_, exchange, parts, words) => {
+    expect(explained(exchange, parts)).toContain(words);
+  });
 });

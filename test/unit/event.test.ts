@@ -11,16 +11,11 @@ import {
   schedule,
   type WebhookEvent,
   workflowDispatch,
-  workflowRun,
 } from '../sim/events.ts';
 
 function conversationOf({ name, payload }: WebhookEvent): number | null {
   return readTrigger(name, Buffer.from(JSON.stringify(payload))).conversation;
 }
-
-const OURS = { base: { repo: { id: 5 } } };
-/** A branch may also have pull requests in another repository of the fork network. */
-const OTHERS = { number: 99, base: { repo: { id: 6 } } };
 
 describe('readTrigger finds the conversation of', () => {
   it.each<[string, WebhookEvent, number | null]>([
@@ -33,24 +28,6 @@ describe('readTrigger finds the conversation of', () => {
     ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9],
     ['pull_request_review', review({ number: 10, body: 'x' }), 10],
     ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11],
-    ['workflow_run', workflowRun({ pullRequests: [12, 13] }), 12],
-    ['workflow_run from a fork', workflowRun({ pullRequests: [] }), null],
-    [
-      'check_run',
-      event('check_run', 'completed', {
-        repository: { id: 5 },
-        check_run: { pull_requests: [OTHERS, { ...OURS, number: 14 }] },
-      }),
-      14,
-    ],
-    [
-      'check_suite',
-      event('check_suite', 'completed', {
-        repository: { id: 5 },
-        check_suite: { pull_requests: [{ ...OURS, number: 15 }] },
-      }),
-      15,
-    ],
     ['merge_group', mergeGroup({ number: 16 }), 16],
     ['push', push(), null],
     ['schedule', schedule(), null],
