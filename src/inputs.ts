@@ -1,5 +1,4 @@
 import { FAIL_ON, type JobResult, STATUSES } from './job.ts';
-import { ok, problem, type Result } from './result.ts';
 import {
   type Env,
   type ProxySettings,
@@ -8,7 +7,15 @@ import {
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/secrets.ts';
-import { hasVisibleText, listing, quote, withVisibleCodes } from './text.ts';
+import {
+  hasVisibleText,
+  listing,
+  ok,
+  problem,
+  quote,
+  type Result,
+  withVisibleCodes,
+} from './text.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
@@ -42,7 +49,11 @@ interface InputsRead {
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
-export const DEFAULT_BASE_URL = 'https://api.mintlify.com';
+const DEFAULT_BASE_URL = 'https://api.mintlify.com';
+
+export function isDefaultUrl({ href }: URL): boolean {
+  return href === new URL(DEFAULT_BASE_URL).href;
+}
 
 /** Reads all inputs, and collects all problems with them instead of only the first. */
 export function readInputs(env: Env, redact: Redact): InputsRead {

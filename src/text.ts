@@ -62,3 +62,16 @@ export function listing(words: readonly string[], last = 'and'): string {
   const end = words.slice(-2).join(` ${last} `);
   return [...words.slice(0, -2), end].join(', ');
 }
+
+/** A value, or the problem with it: words for people, which the caller puts into a sentence. */
+export type Result<T> =
+  | { readonly kind: 'ok'; readonly value: T }
+  | { readonly kind: 'problem'; readonly problem: string };
+
+export function ok<T>(value: T): Result<T> {
+  return { kind: 'ok', value };
+}
+
+export function problem(what: string): Result<never> {
+  return { kind: 'problem', problem: what };
+}

@@ -2,9 +2,8 @@ import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
 import { checkPrLink } from '../link.ts';
-import { ok, problem, type Result } from '../result.ts';
 import type { Redact } from '../runner/secrets.ts';
-import { quote, sentences } from '../text.ts';
+import { ok, problem, quote, type Result, sentences } from '../text.ts';
 import type { Answer, Exchange } from './http.ts';
 import { isTimeout, retryAfterMs } from './retry.ts';
 

@@ -1,5 +1,5 @@
 import type { JobRecord } from '../job.ts';
-import type { Runtime } from '../runner/runtime.ts';
+import type { Runtime } from '../runner/environment.ts';
 import { type Explaining, explain, readRecord } from './answers.ts';
 import type { Answer, Exchange, Transport } from './http.ts';
 import { classifySend, isDelivery, type SendClass, sendRetryDelayMs } from './retry.ts';

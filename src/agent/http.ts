@@ -1,9 +1,8 @@
 import type { Inputs } from '../inputs.ts';
-import { ok, problem, type Result } from '../result.ts';
-import { createAgent, explainConnection, readBody } from '../runner/network.ts';
-import type { Runtime } from '../runner/runtime.ts';
+import type { Runtime } from '../runner/environment.ts';
+import { createAgent, explainConnection, readBody, USER_AGENT } from '../runner/network.ts';
+import { ok, problem, type Result } from '../text.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
-import { USER_AGENT } from '../version.ts';
 
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;

@@ -1,8 +1,8 @@
 import type { Polled } from '../agent/client.ts';
 import type { Job } from '../job.ts';
 import { hasRoomFor, noteOf } from '../note/data.ts';
-import { react } from '../note/reactions.ts';
 import { type Claim, judge, type Verdict } from '../note/rerun.ts';
+import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
 import { endJob, type RunContext } from './context.ts';
 import { mustGiveUp, pollBefore } from './poll.ts';

@@ -63,7 +63,7 @@ function targetsOf(run: RunContext): ReadonlyMap<number, readonly Job[]> {
       : new Map([[conversation, jobs]]);
   }
   if (!isAboutJobs(trigger)) return new Map();
-  const shown = jobs.filter(({ delivery, isReadOnly }) => isReadOnly || delivery === 'sent');
+  const shown = jobs.filter(({ delivery, isReadOnly }) => isReadOnly || delivery !== 'not-sent');
   const targets = Map.groupBy(shown, ({ record }) => {
     return ownPullRequest(record?.prLink, info.repositoryUrl) ?? 0;
   });

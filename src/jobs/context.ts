@@ -6,10 +6,9 @@ import type { Inputs } from '../inputs.ts';
 import type { End, Job } from '../job.ts';
 import type { AboutNote, NoteData } from '../note/data.ts';
 import type { Note } from '../note/note.ts';
-import type { ReactionAnswer } from '../note/reactions.ts';
-import type { Result } from '../result.ts';
-import type { RunInfo } from '../runner/environment.ts';
-import type { Runtime } from '../runner/runtime.ts';
+import type { RunInfo, Runtime } from '../runner/environment.ts';
+import type { Result } from '../text.ts';
+import type { ReactionAnswer } from './answer.ts';
 import type { JobLog } from './log.ts';
 
 /** What an authorized run works with. */
@@ -56,13 +55,16 @@ export interface RunContext {
 export const MOST_JOBS_IN_DETAIL = 20;
 
 /** Ends a job. What may have been delivered has its delivery already. */
-export function endJob({ agent, note, log }: RunContext, job: Job, end: End): void {
-  job.end = end;
+export function endJob({ agent, inputs, jobs, note, log }: RunContext, job: Job, end: End): void {
+  if (job.delivery === 'sending') job.delivery = 'not-sent';
+  // After a wait that saw no end, nothing is confirmed.
+  const isOpen = inputs.wait && !job.isReadOnly && job.delivery !== 'not-sent';
+  job.end = { ...end, confirmed: end.confirmed ?? (isOpen ? false : null) };
   job.endedAt = agent.clock.now();
   job.isWaiting = false;
   job.isPosting = false;
-  if (job.delivery === 'sending') job.delivery = 'not-sent';
-  note?.touch();
+  // The last edit follows the end of the last job.
+  if (jobs.some((other) => other.end === null)) note?.touch();
   log.ended(job);
 }
 

@@ -1,11 +1,11 @@
-import type { Polled } from '../agent/client.ts';
+import { messageSender, type Polled } from '../agent/client.ts';
 import { isAboutJobs, isBot, isPullRequestEvent } from '../github/event.ts';
-import { isFinal, type Job, STATUSES, type Status, statusOf } from '../job.ts';
+import { type End, isFinal, type Job, STATUSES, type Status, statusOf } from '../job.ts';
 import { ownPullRequest } from '../link.ts';
 import type { NoteData } from '../note/data.ts';
 import { readNotes } from '../note/note.ts';
 import { unfinished } from '../note/rerun.ts';
-import type { Result } from '../result.ts';
+import type { Result } from '../text.ts';
 import { announce, claim, freshJobs, type Resumed, recall } from './announce.ts';
 import { readChangesBefore } from './changes.ts';
 import { endJob, type RunContext } from './context.ts';
@@ -86,24 +86,32 @@ async function sendJob(
   polled: Polled | null,
   onSent: () => void,
 ): Promise<void> {
-  const { inputs, trigger } = run;
-  const earlier = inputs.whenActiveWait ? await waitForEarlierWork(run, job) : null;
-  if (earlier !== null && earlier.kind !== 'polled') {
-    endJob(run, job, notSentEnd(job, inputs, earlier));
-    onSent();
-    return;
-  }
-  // What the agent has pushed for the earlier work does not count.
-  if (earlier !== null) await readChangesBefore(run, job);
-  const newest = earlier ?? polled;
-  const showsPullRequest = inputs.comment && inputs.prNumber === null && isAboutJobs(trigger);
-  const basePolls = inputs.wait ? 'fresh' : newest !== null || showsPullRequest ? 'once' : 'none';
-  const end = await run.limitSends(() => sendMessage(run, job, basePolls, newest));
+  const end = await sendWhenIdle(run, job, polled);
+  const { wait } = run.inputs;
   if (end !== null) endJob(run, job, end);
-  else if (!inputs.wait) endJob(run, job, sentEnd());
+  else if (!wait) endJob(run, job, sentEnd());
   run.note?.touch();
   onSent();
-  if (end === null && inputs.wait) endJob(run, job, await waitForAgent(run, job));
+  if (end === null && wait) endJob(run, job, await waitForAgent(run, job));
+}
+
+/** Null if the message was sent. */
+async function sendWhenIdle(run: RunContext, job: Job, polled: Polled | null): Promise<End | null> {
+  const { inputs, trigger, agent, prompt } = run;
+  const post = messageSender(agent, job.id, prompt);
+  const showsPullRequest = inputs.comment && inputs.prNumber === null && isAboutJobs(trigger);
+  let newest = polled;
+  for (;;) {
+    const earlier = inputs.whenActiveWait ? await waitForEarlierWork(run, job) : null;
+    if (earlier !== null && earlier.kind !== 'polled') return notSentEnd(job, inputs, earlier);
+    // What the agent has pushed for the earlier work does not count.
+    if (earlier !== null) await readChangesBefore(run, job);
+    newest = earlier ?? newest;
+    const basePolls = inputs.wait ? 'fresh' : newest !== null || showsPullRequest ? 'once' : 'none';
+    const from = newest;
+    const end = await run.limitSends(() => sendMessage(run, job, post, basePolls, from));
+    if (end !== 'active') return end;
+  }
 }
 
 /** Goes on with the message of an earlier attempt. */

@@ -1,6 +1,6 @@
-import { messageSender, type Polled, type Sent } from '../agent/client.ts';
+import type { Polled, Sent } from '../agent/client.ts';
 import { duration } from '../clock.ts';
-import { type End, isBaseFinal, type Job } from '../job.ts';
+import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
 import type { RunContext } from './context.ts';
 import { mustGiveUp, pollBefore, take } from './poll.ts';
 import { doubtfulEnd, notSentEnd } from './reasons.ts';
@@ -23,18 +23,18 @@ export function takeBase(job: Job, { record }: Polled): void {
 }
 
 /**
- * Sends the message, and repeats that only if the API certainly did not accept it. Null if it was sent.
- * `polled` is the newest poll of the job, if there was one.
+ * Sends the message, and repeats that only if the API certainly did not accept it. Null if it was sent; `active`
+ * if it has to wait for the agent first. `polled` is the newest poll of the job, if there was one.
  */
 export async function sendMessage(
   run: RunContext,
   job: Job,
+  post: () => Promise<Sent>,
   basePolls: BasePolls,
   polled: Polled | null,
-): Promise<End | null> {
-  const { inputs, agent, prompt, save } = run;
+): Promise<End | 'active' | null> {
+  const { inputs, agent, save } = run;
   const { clock } = agent;
-  const post = messageSender(agent, job.id, prompt);
   let base = polled;
   for (;;) {
     const isFresh =
@@ -43,6 +43,7 @@ export async function sendMessage(
       const answer = await pollBefore(run, job);
       if (answer.kind !== 'polled') return notSentEnd(job, inputs, answer);
       base = answer;
+      if (inputs.whenActiveWait && !isFinal(statusOf(job))) return 'active';
     }
     if (base !== null) takeBase(job, base);
     const over = mustGiveUp(run, LEAST_POST_MS);

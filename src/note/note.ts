@@ -1,8 +1,7 @@
 import type { Connect, GitHub } from '../github/api.ts';
 import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
-import { ok, problem, type Result } from '../result.ts';
-import type { Runtime } from '../runner/runtime.ts';
-import { sentences } from '../text.ts';
+import type { Runtime } from '../runner/environment.ts';
+import { ok, problem, type Result, sentences } from '../text.ts';
 import { type NoteData, readNote } from './data.ts';
 
 // The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
@@ -88,7 +87,10 @@ export class Note {
     const now = clock.now();
     const interval = now - this.#createdAt < LATER_MS ? EDIT_INTERVAL_MS : LATER_INTERVAL_MS;
     const pauseMs = Math.max(0, this.#editedAt + interval - now);
-    const edit = (): void => void this.#edit();
+    const edit = (): void => {
+      // It may have been made in the meantime.
+      if (this.#isDue) void this.#edit();
+    };
     clock.sleep(pauseMs, this.#closed.signal).then(edit, () => {});
   }
 
