@@ -87,15 +87,18 @@ describe('readRecord', () => {
     expect('x' in {}).toBe(false);
   });
 
+  const NO_RECORD = 'JSON that is not a job record';
   it.each([
     ['', 'an empty body'],
     ['{"id":"jö', 'invalid JSON (10 bytes)'],
     [`{"id":"a","x":${'['.repeat(1e6)}`, 'invalid JSON (1000014 bytes)'],
-    ...['[]', 'null', '"x"', '7', '{}', '{"id":7}'].map((body) => [
-      body,
-      'JSON that is not a job record',
-    ]),
-  ] as const)('refuses %.20j', (body, problem) => {
+    ['[]', NO_RECORD],
+    ['null', NO_RECORD],
+    ['"x"', NO_RECORD],
+    ['7', NO_RECORD],
+    ['{}', NO_RECORD],
+    ['{"id":7}', NO_RECORD],
+  ])('refuses %.20j', (body, problem) => {
     expect(readRecord(body, redact, SERVER)).toEqual({ kind: 'problem', problem });
   });
 });

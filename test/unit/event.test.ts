@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { readTrigger } from '../../src/github/event.ts';
 import {
+  getsNoSecrets,
+  isAboutJobs,
+  isBot,
+  isPerson,
+  readTrigger,
+} from '../../src/github/event.ts';
+import {
+  ALICE,
+  DEPENDABOT,
   event,
   issueComment,
   mergeGroup,
   pullRequest,
   push,
+  RENOVATE,
   review,
   reviewComment,
   schedule,
@@ -70,4 +79,40 @@ it.each([
     problem: expect.stringContaining(why),
     conversation: null,
   });
+});
+
+it.each<[string, WebhookEvent, boolean]>([
+  ['a pull request from a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), true],
+  ['a pull request from a deleted fork', pullRequest({ number: 7, fork: null }), true],
+  ['a pull request from a branch', pullRequest({ number: 7 }), false],
+  ['one by a bot', pullRequest({ number: 7, sender: RENOVATE }), false],
+  ['one by Dependabot', pullRequest({ number: 7, sender: DEPENDABOT }), true],
+  ['one by a person', pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), false],
+  ['pull_request_target', pullRequest({ number: 7, fork: null, target: true }), false],
+  ['a push by Dependabot', push({ sender: DEPENDABOT }), true],
+  ['a push by another bot', push({ sender: RENOVATE }), false],
+  ['a comment', issueComment({ number: 7, body: 'x' }), false],
+])('getsNoSecrets: %s, %j', (_, { name, payload }, expected) => {
+  expect(getsNoSecrets(readTrigger(name, Buffer.from(JSON.stringify(payload))))).toBe(expected);
+});
+
+it.each([
+  ['alice', 'User', true, false],
+  ['renovate[bot]', 'Bot', false, true],
+  ['Copilot', 'Bot', false, true],
+  ['renovate[bot]', 'User', false, true],
+  ['octo', 'Organization', false, false],
+])('%s of the type %s is a person: %s, a bot: %s', (login, type, person, bot) => {
+  const account = { login, type, id: 1 };
+  expect([isPerson(account), isBot(account)]).toEqual([person, bot]);
+});
+
+it.each([
+  ['schedule', true],
+  ['push', true],
+  ['release', false],
+  ['pull_request', false],
+])('isAboutJobs of %s is %s', (event, expected) => {
+  const conversation = event === 'pull_request' ? 7 : null;
+  expect(isAboutJobs({ ...readTrigger(event, null), conversation })).toBe(expected);
 });

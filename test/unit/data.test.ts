@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { OPENING } from '../../src/github/command.ts';
+import {
+  composeAnswer,
+  composeNote,
+  hashOf,
+  hasRoomFor,
+  type NoteData,
+  type NoteJob,
+  noteOf,
+  readNote,
+} from '../../src/note/data.ts';
+import { ended, job, NOTE, record, START } from './record.ts';
+
+const SENT: NoteJob = {
+  ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed' },
+  ...{ evidence: true, ended: true, known: true },
+};
+const FULL: NoteData = { ...NOTE, leg: 'ee', command: 'comment:7', over: true, jobs: [SENT] };
+const BODY = composeNote(FULL, () => 'What people see.');
+const [LINE = ''] = BODY.split('\n');
+
+describe('readNote', () => {
+  it.each<[string, string]>([
+    ['as it was written', BODY],
+    ['with the line ends of a browser', BODY.replaceAll('\n', '\r\n')],
+    ['with white space around it', `\n ${BODY}\n \n`],
+    ['with other visible text', `${LINE}\nx\n\n<!-- y -->\n`],
+    ['without visible text', LINE],
+    ['above another one', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
+    ['with fields of a later version', BODY.replace('"over":true', '"over":true,"more":[1]')],
+  ])('reads a note %s', (_, body) => {
+    expect(readNote(body, NOTE.project)).toEqual(FULL);
+  });
+
+  it.each<[string, string]>([
+    ['empty', ''],
+    ['by other means', 'Hello.'],
+    ['of another project', BODY.replace('"project":"aa"', '"project":"ab"')],
+    ['that quotes a note', `${BODY.replaceAll(/^/gm, '> ')}\n\nI agree.`],
+    ['that names the marker', `See \`${LINE}\`.`],
+    ['with the usage', composeAnswer('Write what the agent should do.')],
+    ['of another tool', BODY.replace('agent-follow-up', 'agent-follow-upper')],
+  ])('finds no note in a comment %s', (_, body) => {
+    expect(readNote(body, NOTE.project)).toBe('none');
+  });
+
+  const changed = (from: string, to: string): string => BODY.replace(from, to);
+  it.each<[string, string]>([
+    ['with text above it', `Note:\n${BODY}`],
+    ['with text before it', `Note: x\n\n${BODY}`],
+    ['with text behind it', changed(LINE, `${LINE} x`)],
+    ['that is cut', changed(LINE, LINE.slice(0, -9))],
+    ['over two lines', changed('"over"', '\n"over"')],
+    ['without data', changed(LINE, `${OPENING}-->`)],
+    ['that is not JSON', changed('{', '[')],
+    ['of a later version', changed('"version":1', '"version":2')],
+    ['without a version', changed('"version":1,', '')],
+    ['with a word for the delivery', changed('"sent"', '"maybe"')],
+    ['with a text for a time', changed(`"sentAt":${START}`, '"sentAt":"now"')],
+    ['with a negative time', changed(`"sentAt":${START}`, '"sentAt":-1')],
+    ['with attempt 0', changed('"attempt":1', '"attempt":0')],
+    ['with something else as a hash', changed('"leg":"ee"', '"leg":"linux"')],
+    ['without a name', changed('"id":"random"', '"id":""')],
+    ['without jobs', changed('"jobs"', '"job"')],
+    ['that is redacted', changed('"project":"aa"', '"project":"***"')],
+  ])('cannot read a note %s', (_, body) => {
+    expect(readNote(body, NOTE.project)).toBe('unreadable');
+  });
+
+  it('never throws, and returns nothing that was not written', () => {
+    const pieces = fc.constantFrom(LINE, BODY, OPENING, '-->', '{', '"', '\n', '\r\n', 'x', '> ');
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 6 }), (all) => {
+        const read = readNote(all.join(''), NOTE.project);
+        if (typeof read !== 'string') expect(read).toEqual(FULL);
+      }),
+    );
+  });
+});
+
+describe('composeNote', () => {
+  it('writes what is read again, in one line that nothing can end', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom('-->', '--!>', '\n', ''),
+        (text, end) => {
+          const data = {
+            ...FULL,
+            run: text + end,
+            jobs: [{ ...SENT, id: end + text, base: text }],
+          };
+          const body = composeNote(data, () => 'Visible.');
+          expect(body).toMatch(/^<!-- agent-follow-up \{[^\n>]*\} -->\nVisible\.$/u);
+          expect(readNote(body, NOTE.project)).toEqual(data);
+        },
+      ),
+    );
+    expect(composeNote({ ...NOTE, run: '-->' }, () => '')).toContain('"run":"--\\u003e"');
+  });
+
+  it('leaves out the base and the evidence first, and gives the rest of 60,000 characters to the visible text', () => {
+    const jobs = Array.from({ length: 500 }, (_, n) => ({ ...SENT, id: `${n}`.padStart(36, 'x') }));
+    const limits: number[] = [];
+    const body = composeNote({ ...FULL, jobs }, (limit) => {
+      limits.push(limit);
+      return 'x'.repeat(limit);
+    });
+    expect(body).toHaveLength(60_000);
+    expect(limits[0]).toBeGreaterThan(4000);
+    const lean = jobs.map(({ id, delivery, sentAt, ended }) => ({ id, delivery, sentAt, ended }));
+    expect(readNote(body, NOTE.project)).toEqual({ ...FULL, jobs: lean });
+    const few = composeNote({ ...FULL, jobs: jobs.slice(0, 300) }, () => '');
+    expect(readNote(few, NOTE.project)).toMatchObject({ jobs: jobs.slice(0, 300) });
+  });
+});
+
+it.each([
+  [500, 36, true],
+  [500, 46, false],
+  [150, 256, true],
+  [200, 256, false],
+])('hasRoomFor %i jobs with IDs of %i characters: %s', (count, length, expected) => {
+  const jobs = Array.from({ length: count }, () => job({ id: 'x'.repeat(length) }));
+  expect(hasRoomFor(noteOf({ ...FULL, command: 'review-comment:12345678901' }, jobs, true))).toBe(
+    expected,
+  );
+});
+
+it.each<[string, Parameters<typeof noteOf>[1][number], object]>([
+  ['a new job', job(), { delivery: 'sending' }],
+  ['a job that was polled', job({ record: record() }), { delivery: 'sending', known: true }],
+  [
+    'a message with evidence',
+    job({
+      delivery: 'sent',
+      sentAt: 1.6,
+      evidence: true,
+      base: { status: 'queued', prLink: null },
+    }),
+    { delivery: 'sent', sentAt: 2, evidence: true, base: 'queued' },
+  ],
+  ['a base without a status', job({ base: { status: null } }), { delivery: 'sending' }],
+  [
+    'a job whose end was seen',
+    ended({ result: 'failed' }),
+    { delivery: 'sent', sentAt: START, ended: true },
+  ],
+  [
+    'a job that was waited for too long',
+    ended({ result: 'timed-out' }),
+    { delivery: 'sent', sentAt: START },
+  ],
+])('noteOf %s', (_, one, expected) => {
+  const { jobs } = noteOf(NOTE, [one], false);
+  expect(JSON.parse(JSON.stringify(jobs))).toEqual([{ id: 'job-1', ...expected }]);
+});
+
+it('composeAnswer has the marker, so that it is never taken for a command', () => {
+  expect(composeAnswer('x')).toBe(`${OPENING}answer -->\nx`);
+});
+
+it('hashOf tells its parts apart', () => {
+  expect(hashOf('a', 'bc')).not.toBe(hashOf('ab', 'c'));
+  expect(hashOf('a')).toMatch(/^[0-9a-f]{16}$/);
+});
