@@ -7,15 +7,7 @@ import {
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/secrets.ts';
-import {
-  hasVisibleText,
-  listing,
-  ok,
-  problem,
-  quote,
-  type Result,
-  withVisibleCodes,
-} from './text.ts';
+import { hasVisibleText, listing, ok, problem, quote, type Result } from './text.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
@@ -136,8 +128,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     const raw = rawInput(env, name);
     const clean = redact(raw);
     // A part of the text may be a part of a secret, which cannot be recognized by itself.
-    const shown = (part: string): string =>
-      quote(withVisibleCodes(clean === raw ? part : clean), 60);
+    const shown = (part: string): string => quote(clean === raw ? part : clean, 60);
     const result = check(raw.trim(), shown);
     if (result.kind === 'ok') return result.value;
     problems.push(`${name} ${result.problem}`);
@@ -344,7 +335,7 @@ function readPrompt(env: Env, redact: Redact): Result<string> {
   const path = rawInput(env, 'prompt-file').trim();
   if (inline && path) return problem('prompt and prompt-file are both set; set only one of them.');
   if (path === '') return inline === '' ? ok('') : checkPrompt('prompt', inline);
-  const name = `prompt-file: ${quote(withVisibleCodes(redact(path)), 60)}`;
+  const name = `prompt-file: ${quote(redact(path), 60)}`;
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
   if (file.kind === 'problem') return problem(`${name} ${file.problem}.`);
   try {

@@ -8,7 +8,6 @@
 const INVISIBLE =
   /(?!\n|\t|\u200c|\u200d|\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
-const HIDDEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 export function hasVisibleText(text: string): boolean {
   return VISIBLE.test(text);
@@ -17,11 +16,6 @@ export function hasVisibleText(text: string): boolean {
 /** Removes invisible characters except line breaks, tabs and joiners. */
 export function withoutInvisible(text: string): string {
   return text.toWellFormed().replace(INVISIBLE, '');
-}
-
-/** Shows the codes of invisible characters, such as `\u{200b}`, where they are what is wrong. */
-export function withVisibleCodes(text: string): string {
-  return text.replace(HIDDEN, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
 }
 
 /** Makes one line of at most `limit` characters, without invisible characters. */

@@ -13,13 +13,13 @@ import { isTimeout, retryAfterMs } from './retry.ts';
 function lenient<T extends z.core.SomeType>(schema: T) {
   return z.catch(z.optional(schema), undefined);
 }
+const time = z.iso.datetime({ offset: true }).check(z.maxLength(64));
 const text = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
-const textOrNull = (limit: number) => lenient(z.nullable(z.string().check(z.maxLength(limit))));
 
 const jobRecord = z.object({
   id: z.string(),
   status: lenient(z.string().check(z.regex(/^[\w-]{1,64}$/))),
-  prLink: textOrNull(500),
+  prLink: lenient(z.nullable(z.string().check(z.maxLength(500)))),
   model: text(4096),
   source: lenient(
     z.object({
@@ -27,8 +27,8 @@ const jobRecord = z.object({
       ref: z.catch(z.nullable(z.string().check(z.maxLength(4096))), null),
     }),
   ),
-  createdAt: text(64),
-  archivedAt: textOrNull(64),
+  createdAt: lenient(time),
+  archivedAt: lenient(z.nullable(time)),
 });
 
 /**
@@ -59,27 +59,13 @@ export function readRecord(body: string, redact: Redact, serverUrl: string): Res
 
 const words = z.catch(z.string(), '');
 /** `error` is the API's own word, `message` that of a gateway before it. */
-const refusal = z.object({
-  error: words,
-  message: words,
-  details: z.catch(
-    z.array(z.catch(z.union([z.string(), z.object({ message: z.string() })]), '')),
-    [],
-  ),
-});
-const MOST_DETAILS = 3;
+const refusal = z.object({ error: words, message: words });
 
-/** How the API explains a refusal: `: “error” (“detail”, “detail”)`, or an empty text. */
+/** How the API explains a refusal: `: “error”`, or an empty text. */
 function quoteRefusal(body: string, redact: Redact): string {
   const { data } = refusal.safeParse(parseJson(body));
   const said = data?.error || data?.message || '';
-  if (data === undefined || said === '') return '';
-  const details = data.details
-    .map((detail) => (typeof detail === 'string' ? detail : detail.message))
-    .filter((detail) => detail !== '')
-    .slice(0, MOST_DETAILS)
-    .map((detail) => quote(redact(detail), 120));
-  return `: ${quote(redact(said))}${details.length === 0 ? '' : ` (${details.join(', ')})`}`;
+  return said === '' ? '' : `: ${quote(redact(said))}`;
 }
 
 function parseJson(body: string): unknown {
@@ -111,12 +97,11 @@ export function explain(exchange: Exchange, about: Explaining): string {
       ? `The connection to ${where} was lost after the request was written: ${exchange.why}.`
       : `Could not reach ${where}: ${exchange.why}.`;
   }
-  const { status, body, requestId } = exchange;
+  const { status, body } = exchange;
   const when = doing === 'send' ? 'to the message' : 'when the job was polled';
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : '';
-  const id = requestId === '' ? '' : ` (request id ${quote(redact(requestId))})`;
   const advice = status === 429 ? adviseOnLimit(exchange, about) : advise(exchange, about);
-  return sentences(`The API answered ${status} ${when}${said}${id}.`, advice);
+  return sentences(`The API answered ${status} ${when}${said}.`, advice);
 }
 
 function advise(answer: Answer, { doing, isDefaultUrl, redact }: Explaining): string {

@@ -132,6 +132,6 @@ function jobPath(projectId: string, jobId: string): string {
 
 function describeExchange(what: string, exchange: Exchange): string {
   return exchange.kind === 'answer'
-    ? `${what}: ${exchange.status} ${exchange.contentType} ${exchange.requestId}`
+    ? `${what}: ${exchange.status} ${exchange.contentType}`
     : `${what}: ${exchange.why} (request ${exchange.written ? 'written' : 'not written'})`;
 }

@@ -23,8 +23,6 @@ export interface Answer {
   readonly retryAfter: readonly string[];
   /** The host of a redirect's target, never the whole URL. */
   readonly locationHost: string;
-  /** The ID of the request, for Mintlify's support; empty if the API returns none. */
-  readonly requestId: string;
   /** The whole text, or a problem such as "a body that is not UTF-8". */
   readonly body: Result<string>;
 }
@@ -207,10 +205,6 @@ function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer
     contentType: first('content-type'),
     retryAfter: all('retry-after'),
     locationHost: URL.parse(first('location'))?.host ?? '',
-    requestId:
-      ['x-request-id', 'request-id', 'cf-ray']
-        .map(first)
-        .find((id) => /^[\w.:+/=-]{1,128}$/.test(id)) ?? '',
   };
 }
 

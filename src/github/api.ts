@@ -141,7 +141,7 @@ async function connect(options: GitHubOptions): Promise<GitHub> {
     const octokit = await getOctokit(token, baseUrl, USER_AGENT, createFetch(proxy.value));
     return new Client(octokit, options);
   } catch (cause) {
-    const why = 'its client could not be set up; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
+    const why = 'GitHub cannot be reached; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
     throw new GitHubError(0, why, cause);
   }
 }
@@ -221,7 +221,7 @@ class Client {
   async createComment(number: number, body: string): Promise<{ id: number; url: string }> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
     const { id, html_url } = parse(await this.#request(route, { number, body }), restComment);
-    return { id, url: this.#options.redact(html_url) };
+    return { id, url: html_url };
   }
 
   async updateComment(id: number, body: string): Promise<void> {
@@ -282,7 +282,7 @@ class Client {
   }
 
   #toOwn({ id, body, url }: z.infer<typeof comment>): OwnComment {
-    return { nodeId: id, body, url: this.#options.redact(url) };
+    return { nodeId: id, body, url };
   }
 
   async #graphql(query: string, variables: object): Promise<GitHubAnswer> {
