@@ -21,7 +21,15 @@ describe('readRecord', () => {
     ],
     [
       'leaves out what has another type',
-      { id: 'a', status: 7, prLink: 1, model: {}, source: 'x', createdAt: [], archivedAt: true },
+      {
+        id: 'a',
+        status: 7,
+        prLink: 1,
+        model: {},
+        source: 'x',
+        createdAt: 'soon',
+        archivedAt: true,
+      },
       { id: 'a' },
     ],
     [
@@ -105,7 +113,7 @@ describe('readRecord', () => {
 
 function answer(status: number, parts: Partial<Answer> = {}): Answer {
   return {
-    ...{ kind: 'answer', status, contentType: '', retryAfter: [], locationHost: '', requestId: '' },
+    ...{ kind: 'answer', status, contentType: '', retryAfter: [], locationHost: '' },
     ...{ body: { kind: 'ok', value: '' } },
     ...parts,
   };
@@ -188,36 +196,12 @@ describe('explain', () => {
     ],
     ['a portal without a type', answer(200), {}, 'with no content type, was not'],
     [
-      'the id of the request',
-      answer(500, { requestId: 'r-s3cret' }),
-      {},
-      '500 to the message (request id “r-***”).',
-    ],
-    [
       'the word of the API',
       answer(400, saying({ error: 'no s3cret' })),
       {},
       'to the message: “no ***”.',
     ],
     ['the word of a gateway', answer(502, saying({ message: 'no' })), {}, 'to the message: “no”.'],
-    [
-      'details',
-      answer(400, saying({ error: 'no', details: ['s3cret', { message: 'b', path: 1 }] })),
-      {},
-      ': “no” (“***”, “b”).',
-    ],
-    [
-      'at most three details',
-      answer(400, saying({ error: 'no', details: ['', 7, 'a', 'b', 'c', 'd'] })),
-      {},
-      ': “no” (“a”, “b”, “c”).',
-    ],
-    [
-      'details of another type',
-      answer(400, saying({ error: 'no', details: { a: 1 } })),
-      {},
-      'to the message: “no”. It',
-    ],
     ['an error of another type', answer(400, saying({ error: 7 })), {}, 'to the message. It'],
     ['no JSON', answer(400, saying('<html>')), {}, 'to the message. It'],
   ])('%s', (_, exchange, parts, words) => {

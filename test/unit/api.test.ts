@@ -72,12 +72,11 @@ describe('comments', () => {
 
   it('are created and updated', async () => {
     await using sim = await simulate();
-    const github = await connect(sim, { redact: (text) => text.replace('octo', '***') });
+    const github = await connect(sim);
     const { id, url } = await github.createComment(NUMBER, 'one');
     await github.updateComment(id, 'two');
     const [comment] = sim.comments(NUMBER);
-    expect(comment).toMatchObject({ id, body: 'two' });
-    expect(url).toBe(comment?.html_url.replace('octo', '***'));
+    expect(comment).toMatchObject({ id, body: 'two', html_url: url });
   });
 });
 
@@ -154,7 +153,7 @@ describe('a call', () => {
     ['a token is missing', { token: '' }, 'github-token is empty'],
     ['the token is odd', { token: 'ghs x' }, 'github-token contains a space'],
     ['checks are off', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, 'checks are turned off'],
-    ['the proxy is odd', { env: { http_proxy: 'socks5://x' } }, 'client could not be set up'],
+    ['the proxy is odd', { env: { http_proxy: 'socks5://x' } }, 'check HTTPS_PROXY, HTTP_PROXY'],
   ])('is not made if %s', async (_, parts, why) => {
     await using sim = await simulate();
     await expect(connect(sim, parts)).rejects.toThrow(why);

@@ -24,7 +24,6 @@ function response(status: number, parts: Partial<Response> = {}): Exchange {
     contentType: 'application/json',
     retryAfter: [],
     locationHost: '',
-    requestId: '',
     body: JSON_BODY,
     ...parts,
   };

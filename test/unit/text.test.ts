@@ -9,7 +9,6 @@ import {
   quote,
   sentences,
   withoutInvisible,
-  withVisibleCodes,
 } from '../../src/text.ts';
 import { START } from './record.ts';
 
@@ -53,10 +52,6 @@ it('withoutInvisible keeps lines, tabs and joiners', () => {
   expect(withoutInvisible('a\n\tb\u200d\u200c\ufe0f\u001b\u200b\u{e0041}\u2800')).toBe(
     'a\n\tb\u200d\u200c\ufe0f',
   );
-});
-
-it('withVisibleCodes shows what cannot be seen', () => {
-  expect(withVisibleCodes('a\u200b\u{e0041}b')).toBe('a\\u{200b}\\u{e0041}b');
 });
 
 it.each([
