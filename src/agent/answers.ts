@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
+import { KEYS_URL } from '../inputs.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
 import { checkPrLink } from '../link.ts';
 import type { Redact } from '../runner/secrets.ts';
@@ -135,9 +136,6 @@ function advise(answer: Answer, { doing, isDefaultUrl, redact }: Explaining): st
   const isUntimely = isTimeout(status) || status === 425;
   return isUntimely ? '' : 'It refuses this request; check the prompt and the job.';
 }
-
-/** Where admins create and check API keys. */
-export const KEYS_URL = 'https://dashboard.mintlify.com/settings/organization/api-keys';
 
 function adviseOnLimit(exchange: Exchange, { doing, isRetried, now }: Explaining): string {
   if (doing === 'poll') {

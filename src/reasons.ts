@@ -1,7 +1,7 @@
-import { duration } from '../clock.ts';
-import type { Inputs } from '../inputs.ts';
-import { type End, type FinalStatus, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
-import { listing, quote, sentences } from '../text.ts';
+import { duration } from './clock.ts';
+import type { Inputs } from './inputs.ts';
+import { type End, type FinalStatus, isBaseFinal, isFinal, type Job, statusOf } from './job.ts';
+import { listing, quote, sentences } from './text.ts';
 
 // How a job ends, and the sentence that explains it.
 
