@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Explaining, explain, KEYS_URL, readRecord } from '../../src/agent/answers.ts';
+import { type Explaining, explain, readRecord } from '../../src/agent/answers.ts';
 import type { Answer, Exchange } from '../../src/agent/http.ts';
+import { KEYS_URL } from '../../src/inputs.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 const SERVER = 'https://github.com';
@@ -132,79 +133,40 @@ function explained(exchange: Exchange, parts: Partial<Explaining> = {}): string 
 describe('explain', () => {
   const LIMIT =
     'The API accepts 100 messages per project and hour (100/h) from all senders together';
-  const failure = { kind: 'failure', cause: 'network', why: 'connection reset' } as const;
+  const lost = { kind: 'failure', written: true, cause: 'network', why: 'reset' } as const;
+  const unread: Partial<Answer> = { body: { kind: 'problem', problem: 'a body that is odd' } };
+  const poll = { doing: 'poll' } as const;
 
-  it.each<[string, Exchange, Partial<Explaining>, string]>([
+  it.each<[Exchange, Partial<Explaining>, string]>([
+    [lost, {}, 'The connection to “agent.example” was lost after the request was written: reset.'],
+    [{ ...lost, written: false }, {}, 'Could not reach “agent.example”: reset.'],
+    [answer(429), { isRetried: true }, `to the message. ${LIMIT}.`],
+    [answer(429), {}, `to the message. ${LIMIT}; try again later.`],
+    [answer(429, { retryAfter: ['3600'] }), {}, `${LIMIT}; try again after 2026-11-21 12:01 UTC.`],
+    [answer(429), poll, 'a longer poll-interval-seconds may help'],
+    [answer(401), {}, KEYS_URL],
+    [answer(403), {}, 'lacks the write scope'],
+    [answer(403), poll, 'lacks the read scope'],
+    [answer(404), {}, 'not found; check job-id and project-id.'],
+    [answer(404), { isDefaultUrl: false }, 'check job-id, base-url and project-id.'],
+    [answer(400), {}, '400 to the message. It refuses this request'],
+    [answer(408), {}, 'answered 408 to the message.'],
+    [answer(425), poll, 'answered 425 when the job was polled.'],
+    [answer(500), {}, 'The API itself has a problem.'],
+    [answer(307, { locationHost: 'x.example' }), {}, 'redirect to “x.example”, which is never'],
+    [answer(304), {}, 'a redirect, which is never followed; check base-url.'],
+    [answer(200, unread), {}, 'The answer had a body that is odd.'],
     [
-      'lost',
-      { ...failure, written: true },
-      {},
-      'The connection to “agent.example” was lost after the request was written: connection reset.',
-    ],
-    [
-      'never made',
-      { ...failure, written: false },
-      {},
-      'Could not reach “agent.example”: connection reset.',
-    ],
-    ['429, sent again', answer(429), { isRetried: true }, `to the message. ${LIMIT}.`],
-    ['429, not sent again', answer(429), {}, `to the message. ${LIMIT}; try again later.`],
-    [
-      '429 with a time',
-      answer(429, { retryAfter: ['3600'] }),
-      {},
-      `${LIMIT}; try again after 2026-11-21 12:01 UTC.`,
-    ],
-    [
-      '429 to a poll',
-      answer(429),
-      { doing: 'poll' },
-      'when the job was polled. The API was polled too often; a longer poll-interval-seconds may help.',
-    ],
-    ['401', answer(401), {}, KEYS_URL],
-    ['403 to a message', answer(403), {}, 'lacks the write scope'],
-    ['403 to a poll', answer(403), { doing: 'poll' }, 'lacks the read scope'],
-    ['404', answer(404), {}, 'not found; check job-id and project-id.'],
-    [
-      '404 at another URL',
-      answer(404),
-      { isDefaultUrl: false },
-      'check job-id, base-url and project-id.',
-    ],
-    ['400', answer(400), {}, '400 to the message. It refuses this request'],
-    ['408', answer(408), {}, 'answered 408 to the message.'],
-    ['425', answer(425), {}, 'answered 425 to the message.'],
-    ['500', answer(500), {}, 'The API itself has a problem.'],
-    [
-      'a redirect',
-      answer(307, { locationHost: 'x.example' }),
-      {},
-      'a redirect to “x.example”, which is never followed; check base-url.',
-    ],
-    ['304', answer(304), {}, 'a redirect, which is never followed'],
-    [
-      'a bad body',
-      answer(200, { body: { kind: 'problem', problem: 'a body that is not UTF-8' } }),
-      {},
-      'The answer had a body that is not UTF-8.',
-    ],
-    [
-      'a portal',
       answer(200, { contentType: 'text/html' }),
       {},
-      'with the content type “text/html”, was not a record of this job',
+      'the content type “text/html”, was not a record',
     ],
-    ['a portal without a type', answer(200), {}, 'with no content type, was not'],
-    [
-      'the word of the API',
-      answer(400, saying({ error: 'no s3cret' })),
-      {},
-      'to the message: “no ***”.',
-    ],
-    ['the word of a gateway', answer(502, saying({ message: 'no' })), {}, 'to the message: “no”.'],
-    ['an error of another type', answer(400, saying({ error: 7 })), {}, 'to the message. It'],
-    ['no JSON', answer(400, saying('<html>')), {}, 'to the message. It'],
-  ])('%s', (_, exchange, parts, words) => {
+    [answer(200), {}, 'with no content type, was not'],
+    [answer(400, saying({ error: 'no s3cret' })), {}, 'to the message: “no ***”.'],
+    [answer(502, saying({ message: 'no' })), {}, 'to the message: “no”.'],
+    [answer(400, saying({ error: 7 })), {}, 'to the message. It'],
+    [answer(400, saying('<html>')), {}, 'to the message. It'],
+  ])('%#: %o', (exchange, parts, words) => {
     expect(explained(exchange, parts)).toContain(words);
   });
 });

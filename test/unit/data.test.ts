@@ -38,8 +38,7 @@ describe('readNote', () => {
     ['empty', ''],
     ['by other means', 'Hello.'],
     ['of another project', BODY.replace('"project":"aa"', '"project":"ab"')],
-    ['that quotes a note', `${BODY.replaceAll(/^/gm, '> ')}\n\nI agree.`],
-    ['that names the marker', `See \`${LINE}\`.`],
+    ['that quotes a part of a note', `> ${OPENING}x -->\n\nI agree.`],
     ['with the usage', composeAnswer('Write what the agent should do.')],
     ['of another tool', BODY.replace('agent-follow-up', 'agent-follow-upper')],
   ])('finds no note in a comment %s', (_, body) => {
@@ -53,7 +52,6 @@ describe('readNote', () => {
     ['with text behind it', changed(LINE, `${LINE} x`)],
     ['that is cut', changed(LINE, LINE.slice(0, -9))],
     ['over two lines', changed('"over"', '\n"over"')],
-    ['without data', changed(LINE, `${OPENING}-->`)],
     ['that is not JSON', changed('{', '[')],
     ['of a later version', changed('"version":1', '"version":2')],
     ['without a version', changed('"version":1,', '')],
@@ -64,9 +62,15 @@ describe('readNote', () => {
     ['with something else as a hash', changed('"leg":"ee"', '"leg":"linux"')],
     ['without a name', changed('"id":"random"', '"id":""')],
     ['without jobs', changed('"jobs"', '"job"')],
-    ['that is redacted', changed('"project":"aa"', '"project":"***"')],
+    ['with a job that has no ID', changed('"id":"job-1"', '"id":"../x"')],
+    ['that is only quoted', BODY.replaceAll(/^/gm, '> ')],
   ])('cannot read a note %s', (_, body) => {
     expect(readNote(body, NOTE.project)).toBe('unreadable');
+  });
+
+  it.fails('finds no note in a comment of another project that names ours below', () => {
+    const other = BODY.replace('"project":"aa"', '"project":"ab"');
+    expect(readNote(`${other}\n> "project":"aa"`, NOTE.project)).toBe('none');
   });
 
   it('never throws, and returns nothing that was not written', () => {
@@ -82,21 +86,14 @@ describe('readNote', () => {
 
 describe('composeNote', () => {
   it('writes what is read again, in one line that nothing can end', () => {
+    const text = fc.string({ unit: 'binary' });
     fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary' }),
-        fc.constantFrom('-->', '--!>', '\n', ''),
-        (text, end) => {
-          const data = {
-            ...FULL,
-            run: text + end,
-            jobs: [{ ...SENT, id: end + text, base: text }],
-          };
-          const body = composeNote(data, () => 'Visible.');
-          expect(body).toMatch(/^<!-- agent-follow-up \{[^\n>]*\} -->\nVisible\.$/u);
-          expect(readNote(body, NOTE.project)).toEqual(data);
-        },
-      ),
+      fc.property(text, fc.constantFrom('-->', '--!>', '\n', ''), (base, end) => {
+        const data = { ...FULL, run: base + end, jobs: [{ ...SENT, base: end + base }] };
+        const body = composeNote(data, () => 'Visible.');
+        expect(body).toMatch(/^<!-- agent-follow-up \{[^\n>]*\} -->\nVisible\.$/u);
+        expect(readNote(body, NOTE.project)).toEqual(data);
+      }),
     );
     expect(composeNote({ ...NOTE, run: '-->' }, () => '')).toContain('"run":"--\\u003e"');
   });

@@ -47,78 +47,32 @@ describe('toGitHubError', () => {
   const LIMIT = 'You have exceeded a secondary rate limit.';
   const quick = 'Validation Failed: {"message":"was submitted too quickly"}';
 
-  it.each<[string, unknown, number, string, number | null]>([
+  it.each<[unknown, number, string, number | null]>([
     [
-      'no response',
-      Object.assign(new Error('x'), { code: 'ECONNRESET' }),
+      Object.assign(new Error('x'), { code: 'EPIPE' }),
       0,
-      'GitHub could not be reached: connection reset',
+      'could not be reached: connection closed',
       null,
     ],
-    ['no error', 'x', 0, 'GitHub could not be reached: the connection failed', null],
-    [
-      'a refusal',
-      refused(403, 'No s3cret - https://docs.github.com/rest'),
-      403,
-      'GitHub answered 403: “No ***”',
-      null,
-    ],
-    ['a refusal without words', refused(500, ''), 500, 'GitHub answered 500', null],
-    [
-      'forged words',
-      refused(500, `a\n::error::b ”${'c'.repeat(500)}`),
-      500,
-      `GitHub answered 500: “a ::error::b "${'c'.repeat(185)}…”`,
-      null,
-    ],
-    [
-      'a limit, known by its pause',
-      refused(403, 'No.', { 'retry-after': '3' }),
-      429,
-      'GitHub answered 403: “No.”',
-      3000,
-    ],
-    [
-      'a limit, known by its words',
-      refused(403, LIMIT),
-      429,
-      `GitHub answered 403: “${LIMIT}”`,
-      null,
-    ],
-    [
-      'a limit, known by its headers',
-      refused(403, 'No.', { 'x-ratelimit-remaining': '0' }),
-      429,
-      'GitHub answered 403: “No.”',
-      null,
-    ],
-    ['a limit, known by its status', refused(429, ''), 429, 'GitHub answered 429', null],
-    ['a limit of texts', refused(422, quick), 429, `GitHub answered 422: “${quick}”`, null],
-    [
-      'a wrong text',
-      refused(422, 'Validation Failed'),
-      422,
-      'GitHub answered 422: “Validation Failed”',
-      null,
-    ],
-    ['an odd pause', refused(429, '', { 'retry-after': 'soon' }), 429, 'GitHub answered 429', null],
-    [
-      'a pause that does not say that nothing was done',
-      refused(503, '', { 'retry-after': '3' }),
-      503,
-      'GitHub answered 503',
-      null,
-    ],
-    ['a GitHubError', new GitHubError(0, 'So.'), 0, 'So.', null],
-    [
-      'a GitHubError inside',
-      new Error('wrapped', { cause: new GitHubError(0, 'So.') }),
-      0,
-      'So.',
-      null,
-    ],
-  ])('reads %s', (_, error, status, message, pauseMs) => {
-    expect(toGitHubError(error, redact)).toMatchObject({ status, message, pauseMs });
+    ['x', 0, 'could not be reached: the connection failed', null],
+    [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”', null],
+    [refused(500, ''), 500, 'answered 500', null],
+    [refused(500, 'a\n::error::b ”'), 500, 'answered 500: “a ::error::b "”', null],
+    [refused(500, 'c'.repeat(300)), 500, `answered 500: “${'c'.repeat(199)}…”`, null],
+    [refused(403, 'No.', { 'retry-after': '3' }), 429, 'answered 403: “No.”', 3000],
+    [refused(403, 'No.', { 'x-ratelimit-remaining': '0' }), 429, 'answered 403: “No.”', null],
+    [refused(403, LIMIT), 429, `answered 403: “${LIMIT}”`, null],
+    [refused(429, ''), 429, 'answered 429', null],
+    [refused(429, '', { 'retry-after': 'soon' }), 429, 'answered 429', null],
+    [refused(422, quick), 429, `answered 422: “${quick}”`, null],
+    [refused(422, 'Validation Failed'), 422, 'answered 422: “Validation Failed”', null],
+    // A server error may come after the effect, whatever else it says.
+    [refused(503, '', { 'retry-after': '3' }), 503, 'answered 503', null],
+    [new GitHubError(0, 'GitHub is gone'), 0, 'is gone', null],
+    [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone', null],
+  ])('reads %s as %i, GitHub %s', (error, status, message, pauseMs) => {
+    const expected = { status, message: `GitHub ${message}`, pauseMs };
+    expect(toGitHubError(error, redact)).toMatchObject(expected);
   });
 });
 
@@ -135,12 +89,7 @@ describe('refuseErrors', () => {
   });
 
   it.each<[string, unknown, number, string]>([
-    [
-      'no conversation',
-      [{ type: 'NOT_FOUND', path: ['repository'], message: 'No s3cret.' }],
-      404,
-      ': “No ***.”',
-    ],
+    ['no conversation', [{ type: 'NOT_FOUND', message: 'No s3cret.' }], 404, ': “No ***.”'],
     ['one of several errors', [notFound, { type: 'FORBIDDEN', message: 'No.' }], 403, ': “No.”'],
     ['a missing scope', [{ type: 'INSUFFICIENT_SCOPES' }], 403, ''],
     ['a rate limit', [{ type: 'RATE_LIMITED' }], 429, ''],

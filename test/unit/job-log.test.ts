@@ -65,8 +65,8 @@ it('a warning is an annotation once, for however many jobs', () => {
   const [a, b] = [job({ id: 'a' }), job({ id: 'b' })];
   const many = open(a, b);
   for (const one of [a, b]) many.log.warn(one, 'It is odd.');
-  expect(many.logged).toEqual(['warning: Job a: It is odd.', 'debug: Job b: It is odd.']);
+  expect(many.logged).toEqual(['warning: Job a: It is odd.']);
   const single = open(a);
   for (const text of ['It is odd.', 'It is odd.']) single.log.warn(a, text);
-  expect(single.logged).toEqual(['warning: It is odd.', 'info: It is odd.']);
+  expect(single.logged).toEqual(['warning: It is odd.']);
 });

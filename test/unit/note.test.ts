@@ -22,7 +22,11 @@ it.each<[string, string, boolean, boolean]>([
 ])('whether hideOlder hides a comment %s', async (_, text, isHidden, expected) => {
   const hidden: string[] = [];
   const github = {
-    newestOwnComments: async () => [{ nodeId: 'IC_1', url: '', body: text, isHidden }],
+    newestOwnComments: async () => [
+      { nodeId: 'IC_1', url: '', body: text, isHidden },
+      { nodeId: 'IC_2', url: '', body: body({}), isHidden: false },
+      { nodeId: 'IC_3', url: '', body: body({ id: 'a', over: true }), isHidden: false },
+    ],
     hide: async (nodeIds) => void hidden.push(...nodeIds),
   } as Partial<GitHub> as GitHub;
   await hideOlder(github, 7, { ...NOTE, attempt: 2 }, START);

@@ -15,7 +15,7 @@ import {
   takenEnd,
   timedOutEnd,
   unwantedEnd,
-} from '../../src/jobs/reasons.ts';
+} from '../../src/reasons.ts';
 import { ended, job, record, START } from './record.ts';
 
 const LIMIT = { timeoutMs: 1_800_000 };

@@ -9,11 +9,16 @@ function about(delivery: Delivery, parts: Partial<NoteData> = {}): NoteData {
   return { ...NOTE, jobs: [{ id: 'job-1', delivery }], ...parts };
 }
 
+function sent(sentAt: number, ended = false): NoteJob {
+  return { id: 'job-1', delivery: 'sent', sentAt, ended };
+}
+
 describe('judge: what attempt 3 of a step, or of a command that is already taken, does', () => {
   const other = (delivery: Delivery): NoteData => about(delivery, { run: '2' });
   const first = (delivery: Delivery): NoteData => about(delivery);
   const second = (delivery: Delivery): NoteData => about(delivery, { attempt: 2 });
   const unclear = 'attempt 2 was about to send it';
+  const unknown = 'attempt 2 does not know whether it was delivered';
   const twice = 'ran this step twice';
   const claimed = 'has its 🚀 already';
 
@@ -21,11 +26,11 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
     ['no note', [], 'send', claimed],
     ['not sent', [first('not-sent')], 'send', claimed],
     ['sent', [first('sent')], 'resume', 'resume'],
-    ['unknown', [second('unknown')], unclear, unclear],
+    ['unknown', [second('unknown')], unknown, unknown],
     ['being sent', [second('sending')], unclear, unclear],
     ['sent, then not', [first('sent'), second('not-sent')], 'resume', 'resume'],
     ['unknown, then sent', [first('unknown'), second('sent')], 'resume', 'resume'],
-    ['being sent, then unknown', [first('sending'), second('unknown')], unclear, unclear],
+    ['being sent, then unknown', [first('sending'), second('unknown')], unknown, unknown],
     ['not sent, then being sent', [first('not-sent'), second('sending')], unclear, unclear],
     ['twice in an attempt', [first('not-sent'), first('not-sent')], twice, twice],
     ['twice in an attempt, once sent', [first('sent'), first('not-sent')], twice, twice],
@@ -85,16 +90,16 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
   );
 });
 
-it('unfinished finds the newest message whose end was not seen', () => {
-  const sent = (sentAt: number | undefined, ended?: boolean, id = 'job-1'): NoteData =>
-    about('sent', { jobs: [{ id, delivery: 'sent', sentAt, ended }] });
-  expect(
-    unfinished([about('unknown'), sent(9, true), sent(8, false, 'job-2')], 'job-1'),
-  ).toBeNull();
-  expect(unfinished([sent(undefined)], 'job-1')).toMatchObject({ delivery: 'sent' });
-  expect(unfinished([sent(2), sent(5), sent(undefined), sent(3)], 'job-1')).toMatchObject({
-    sentAt: 5,
-  });
+it.each<[string, readonly NoteJob[], number | null]>([
+  ['none was sent', [{ id: 'job-1', delivery: 'unknown', sentAt: 3 }], null],
+  ['one is open', [sent(3)], 3],
+  ['the newest is open', [sent(2), sent(5), sent(3, true)], 5],
+  ['the newest has ended', [sent(2), sent(5, true), sent(3)], null],
+  ['its end was seen by another run', [sent(5), { ...sent(5, true), delivery: 'not-sent' }], null],
+  ['another job', [{ ...sent(3), id: 'job-2' }], null],
+])('unfinished: %s', (_, jobs, sentAt) => {
+  const notes = jobs.map((job) => ({ ...NOTE, jobs: [job] }));
+  expect(unfinished(notes, 'job-1')?.sentAt ?? null).toBe(sentAt);
 });
 
 it('namedJobs names only jobs that exist for certain', () => {
