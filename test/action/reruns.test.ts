@@ -182,7 +182,7 @@ describe.concurrent('a re-run is refused if', () => {
   const LIST_FAILS: GitHubOptions = {
     forbids: ({ name }) => name === 'list',
   };
-  const DAMAGED = '<!-- agent-follow-up {"version":2} -->\nWhat people see.';
+  const DAMAGED = `<!-- agent-follow-up {"version":2,"project":"${hashOf(PROJECT)}"} -->\nWhat people see.`;
   it.each<[string, readonly Origin[], string, Scenario, string?]>([
     [
       'the list of comments fails',
