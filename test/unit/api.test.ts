@@ -39,7 +39,7 @@ describe('comments', () => {
     );
     const first = sim.comments(NUMBER)[0];
     expect(found[0]).toMatchObject({ nodeId: first?.node_id, url: first?.html_url });
-    // No text of others is read, and 50 at a time of the own ones.
+    // No text by others is read, and 50 at a time of the own ones.
     expect(callsOf(sim)).toEqual(['list', 'list', 'list', 'read', 'read']);
   });
 

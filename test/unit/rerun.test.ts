@@ -48,19 +48,19 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
     ['another run, later sent by this one', [other('sent'), first('sent')], 'resume', 'resume'],
     ['another command', [about('sent', { command: 'comment:8', run: '2' })], 'send', claimed],
   ])('%s', (_, notes, step, command) => {
-    const outcome = (key: string, claim: Claim): string => {
+    const resultOf = (key: string, claim: Claim): string => {
       // The message of a command is the same with its comment as a part of the key.
       const ofKind = notes.map((note) => ({ ...note, command: note.command || key }));
       const message: Message = { ...NOTE, attempt: 3, command: key };
       const verdict = judge(ofKind, message, 'job-1', claim);
       return verdict.kind === 'refuse' ? verdict.why : verdict.kind;
     };
-    expect(outcome('', 'none')).toContain(step);
-    expect(outcome('review:7', 'none')).toContain(step);
-    expect(outcome('comment:7', 'taken')).toContain(command);
+    expect(resultOf('', 'none')).toContain(step);
+    expect(resultOf('review:7', 'none')).toContain(step);
+    expect(resultOf('comment:7', 'taken')).toContain(command);
   });
 
-  it('goes on with the latest of the attempts that sent it, and says if the prompt was another one', () => {
+  it('continues with the latest of the attempts that sent it, and says if the prompt was another one', () => {
     const sentAt = (attempt: number, prompt: string): NoteData =>
       about('sent', {
         attempt,

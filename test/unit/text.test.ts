@@ -58,7 +58,7 @@ it.each([
   ['go', '“go”', ['It said ', 'go', '.']],
   ['go “away”\n', '“go "away"”', ['It said ', 'go "away"', '.']],
   ['”. Our own words: “', '“". Our own words: "”', ['It said ', '". Our own words: "', '.']],
-])('quote and partsOf keep the text of others apart: %j', (text, quoted, parts) => {
+])('quote and partsOf keep text by others apart: %j', (text, quoted, parts) => {
   expect(quote(text)).toBe(quoted);
   expect(partsOf(`It said ${quote(text)}.`)).toEqual(parts);
 });
