@@ -39,8 +39,8 @@ export function take(run: RunContext, job: Job, record: JobRecord): void {
   if (!isKnownStatus(status)) {
     run.log.warn(
       job,
-      'The job has no status, or one that this action does not know; it counts as not final, so a wait may last until ' +
-        'timeout-minutes.',
+      `The job has ${status === null ? 'no status' : 'a status that this action does not know'}; it counts as ` +
+        'not final, so a wait may last until timeout-minutes.',
     );
   }
   if (record.linkProblem !== undefined) {

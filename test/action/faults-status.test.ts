@@ -160,7 +160,8 @@ describe('does not send a refused message again:', () => {
       ),
       {
         ...REFUSED,
-        error: /^(?!.*##\[)[^\n\r\u001b]{1,200}bad key \*\*\*, \*\*\*\S{0,4}, [^\n\r\u001b]{1,400}$/,
+        error:
+          /^(?!.*##\[)[^\n\r\u001b]{1,200}bad key \*\*\*, \*\*\*\S{0,4}, [^\n\r\u001b]{1,400}$/,
       },
     ],
   ]);
