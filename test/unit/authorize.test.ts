@@ -177,6 +177,7 @@ describe('authorize', () => {
     ['no collaborator', async () => null, 'denied'],
     ['a deleted account', async () => ({ ...other, user: null }), 'denied'],
     ['less than needed', async () => ({ user: ALICE, permission: 'triage' as const }), 'denied'],
+    ['nothing', async () => ({ user: ALICE, permission: 'none' as const }), 'denied'],
     ['an error', () => Promise.reject(new GitHubError(500, 'no')), 'failed'],
     ['a bug', () => Promise.reject(new TypeError('x')), 'failed'],
   ] as const)('decides about a re-runner if GitHub returns %s', async (_, collaborator, kind) => {

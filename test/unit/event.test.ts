@@ -38,6 +38,7 @@ describe('readTrigger finds the conversation of', () => {
     ['pull_request_review', review({ number: 10, body: 'x' }), 10],
     ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11],
     ['merge_group', mergeGroup({ number: 16 }), 16],
+    ['merge_group without a branch', { name: 'merge_group', payload: { merge_group: {} } }, null],
     ['push', push(), null],
     ['schedule', schedule(), null],
     ['workflow_dispatch', workflowDispatch(), null],

@@ -93,6 +93,7 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
 it.each<[string, readonly NoteJob[], number | null]>([
   ['none was sent', [{ id: 'job-1', delivery: 'unknown', sentAt: 3 }], null],
   ['one is open', [sent(3)], 3],
+  ['only without a time', Array(2).fill({ id: 'job-1', delivery: 'sent' }), null],
   ['the newest is open', [sent(2), sent(5), sent(3, true)], 5],
   ['the newest has ended', [sent(2), sent(5, true), sent(3)], null],
   ['its end was seen by another run', [sent(5), { ...sent(5, true), delivery: 'not-sent' }], null],
