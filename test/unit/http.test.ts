@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
 import { createTransport, type Transport } from '../../src/agent/http.ts';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { startFaultServer } from '../sim/fault-server.ts';
 
-function openTransport(baseUrl: string, { signal } = new AbortController()): Transport {
+function openTransport(baseUrl: string, clock = systemClock): Transport {
   return createTransport({
     baseUrl: new URL(baseUrl),
     apiKey: 'mint_key',
     proxy: { url: '', noProxy: '' },
-    clock: systemClock,
-    signal,
+    clock,
+    signal: new AbortController().signal,
   });
 }
 
@@ -30,18 +30,20 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   },
 );
 
-it('says that a read had no time, without a warning of Node about the timeout', async () => {
+it('opens no connection for a read without time', async () => {
+  await using server = await startFaultServer();
+  const over: Clock = { ...systemClock, timeout: () => AbortSignal.abort() };
+  const exchange = await openTransport(server.origin, over).get('/', -200);
+  const why = 'no time was left for it';
+  expect(exchange).toMatchObject({ kind: 'failure', written: false, why });
+  expect(server.connections).toBe(0);
+});
+
+it('the clock takes any time for a timeout, without a warning of Node', async () => {
   const warnings: Error[] = [];
   const addWarning = (warning: Error): number => warnings.push(warning);
   process.on('warning', addWarning);
-  await using server = await startFaultServer();
-  const transport = openTransport(server.origin);
-  const exchange = await transport.get('/', -200);
-  expect(exchange).toMatchObject({
-    kind: 'failure',
-    written: false,
-    why: 'no time was left for it',
-  });
+  for (const ms of [-200, 0, 0.5]) systemClock.timeout(ms);
   // Node emits warnings on the next tick.
   await new Promise(setImmediate);
   process.off('warning', addWarning);

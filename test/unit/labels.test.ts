@@ -52,15 +52,12 @@ it.each<[Partial<End> | null, Partial<Job>, Kind, string]>([
   [{ result: 'error' }, polledOnly, 'unknown', 'the job can no longer be polled'],
   [{ result: 'error' }, unknown, 'unknown', IN_DOUBT],
   [{ result: 'error' }, notSent, 'not-sent', ''],
+  [{ result: 'error' }, { delivery: 'sending' }, 'not-sent', ''],
   [{ result: 'error' }, { delivery: 'sending', isPosting: true }, 'unknown', IN_DOUBT],
 ])('the end %j, %j: %s, %s', (end, parts, kind, detail) => {
   const one = end === null ? job(parts) : ended(end, parts);
   expect([kindOf(one), detailOf(one)]).toEqual([kind, detail]);
   expect(inWords(one)).toBe(detail === '' ? wordOf(kind) : `${wordOf(kind)}, ${detail}`);
-});
-
-it.fails('a job is in no doubt if the run was killed before its request', () => {
-  expect(kindOf(ended({ result: 'error' }, { delivery: 'sending' }))).toBe('not-sent');
 });
 
 it('countKinds puts what needs attention first', () => {
