@@ -76,7 +76,7 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
 
 /**
  * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
- * for the same end, each looks again after a random time, and waits on if another one was faster.
+ * for the same end, each polls again after a random time, and keeps waiting if another one was faster.
  */
 export async function waitForEarlierWork(
   run: RunContext,

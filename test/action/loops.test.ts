@@ -62,7 +62,7 @@ describe('a bot that allowed-bots names', () => {
           message: `Job ${JOB}: ${result.outputs.reason}`,
         },
       ]);
-      expect(result.outputs.reason).toContain("the job's own pull request");
+      expect(result.outputs.reason).toContain('the pull request of the job');
       expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET']);
       expect(sim.github.writes()).toEqual([]);
     },
