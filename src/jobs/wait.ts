@@ -94,7 +94,7 @@ export async function waitForEarlierWork(
     const nextMs = isAgain
       ? SHORTEST_LOOK_AGAIN_MS + random() * spread
       : (run.inputs.pollIntervalMs ?? nextPollMs(clock.now() - startedAt, false));
-    // The last look is made when a message can still be sent.
+    // The last poll is made when a message can still be sent.
     const leftMs = deadline - 2 * LEAST_POST_MS - clock.now();
     if (leftMs <= 0) return stillActive('');
     if (!(await pause(run, Math.min(nextMs, leftMs)))) return CANCELLED;

@@ -20,7 +20,7 @@ import {
 } from './scenario.ts';
 
 /** What a re-run does, after all. */
-type Outcome = 'sends' | 'continues' | 'is refused';
+type Ending = 'sends' | 'continues' | 'is refused';
 
 interface Row {
   readonly title: string;
@@ -32,9 +32,9 @@ interface Row {
   /** The calls to GitHub that fail in the first attempt, and those whose answers are lost. */
   readonly fails?: readonly string[];
   readonly loses?: string;
-  readonly outcome: Outcome;
+  readonly outcome: Ending;
   /** If a command has another outcome, because of its claim. */
-  readonly claimed?: Outcome;
+  readonly claimed?: Ending;
 }
 
 function killed(at: string | RegExp, isApplied = false): Blow {

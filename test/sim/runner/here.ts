@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../../src/clock.ts';
 import { serialise } from '../../../src/report/outputs.ts';
 import { run } from '../../../src/run.ts';
-import type { Env, Runtime } from '../../../src/runner/environment.ts';
+import { type Env, type Runtime, readSecrets } from '../../../src/runner/environment.ts';
 import { append } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log } from '../../../src/runner/log.ts';
 import { type Redact, redactor } from '../../../src/runner/secrets.ts';
