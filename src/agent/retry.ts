@@ -136,30 +136,21 @@ const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
 const LONGEST_OUTAGE_MS = 600_000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
 
-/** Milliseconds until a failed poll before the message is repeated; null if it is not. */
-export function pollRetryBeforeMs(
+/**
+ * Milliseconds until a failed poll is repeated; null if it is not. While the run waits for the agent, an outage
+ * of minutes is no end.
+ */
+export function pollRetryMs(
   exchange: Exchange,
   misses: Misses,
+  isWaiting: boolean,
   random: () => number,
 ): number | null {
-  const isHopeless =
-    !isPassing(exchange, misses) ||
-    misses.networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND ||
-    misses.count >= MOST_FAILED_POLLS_BEFORE_SEND;
-  return isHopeless ? null : backoffMs(exchange, misses, random);
-}
-
-/** The same while the run waits for the agent: an outage of minutes is no end. */
-export function pollRetryWaitingMs(
-  exchange: Exchange,
-  misses: Misses,
-  random: () => number,
-): number | null {
-  const isHopeless = !isPassing(exchange, misses) || misses.forMs >= LONGEST_OUTAGE_MS;
-  return isHopeless ? null : backoffMs(exchange, misses, random);
-}
-
-function backoffMs(exchange: Exchange, { count }: Misses, random: () => number): number {
+  const { count, networkErrors, forMs } = misses;
+  const isTooMuch = isWaiting
+    ? forMs >= LONGEST_OUTAGE_MS
+    : networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND || count >= MOST_FAILED_POLLS_BEFORE_SEND;
+  if (isTooMuch || !isPassing(exchange, misses)) return null;
   const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** Math.min(count - 1, 10));
   return Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
 }
