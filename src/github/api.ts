@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { untilAborted } from '../clock.ts';
 import type { Permission } from '../inputs.ts';
 import { PERMISSIONS } from '../inputs.ts';
 import type { Runtime } from '../runner/environment.ts';
@@ -310,14 +311,9 @@ class Client {
     const repository = route.includes('{owner}') ? { owner, repo } : {};
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
     const options = { ...repository, ...parameters, headers: API_VERSION, request: { signal } };
-    // A request that is not connected yet ignores the signal.
-    const late = new Promise<never>((_, reject) => {
-      const end = (): void => reject(new GitHubError(0, 'GitHub did not answer in time'));
-      if (signal.aborted) end();
-      else signal.addEventListener('abort', end, { once: true });
-    });
     try {
-      return await Promise.race([this.#octokit.request(route, options), late]);
+      // A request that is not connected yet ignores the signal.
+      return await untilAborted(this.#octokit.request(route, options), signal);
     } catch (error) {
       if (signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time', error);
       throw toGitHubError(error, redact);
