@@ -1,13 +1,13 @@
-import type { Clock } from '../clock.ts';
 import type { Delivery } from '../job.ts';
-import type { Answer, Exchange } from './http.ts';
+import type { AgentContext, Answer, Exchange } from './http.ts';
 
 /** Milliseconds. If the API asks for a longer pause, the send is given up. */
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /**
- * What the result of a POST says about the message. Only `repeats` has an effect; `when` and `delivery` are
- * for the generated table "Will it send twice?" of docs/delivery.md.
+ * What the result of a POST says about the message, and how often it may be sent again: what may have been
+ * delivered never is. Only `repeats` has an effect; `when` and `delivery` are for the generated table
+ * "Will it send twice?" of docs/delivery.md.
  */
 export const SEND_RULES = {
   delivered: {
@@ -45,14 +45,9 @@ export const SEND_RULES = {
     delivery: 'unknown',
     repeats: 0,
   },
-} as const satisfies Readonly<Record<string, SendRule>>;
-
-interface SendRule {
-  readonly when: string;
-  readonly delivery: Delivery;
-  /** How often the message may be sent again. What may have been delivered is never sent again. */
-  readonly repeats: number;
-}
+} as const satisfies Readonly<
+  Record<string, { when: string; delivery: Delivery; repeats: number }>
+>;
 
 export type SendClass = keyof typeof SEND_RULES;
 
@@ -89,13 +84,6 @@ function saysJsonOrNothing({ contentType, body }: Answer): boolean {
   return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
 }
 
-/** Time as the rules need it: `deadline` is a time of the clock. */
-interface Timing {
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly deadline: number;
-}
-
 /** Milliseconds. The pause doubles with each retry, and a random part of it is waited for. */
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 8000;
@@ -106,7 +94,7 @@ const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 export function sendRetryDelayMs(
   exchange: Exchange,
   earlier: number,
-  { clock, deadline, random }: Timing,
+  { clock, deadline, random }: Pick<AgentContext, 'clock' | 'deadline' | 'random'>,
 ): number | null {
   const sendClass = classifySend(exchange);
   if (earlier >= SEND_RULES[sendClass].repeats) return null;
