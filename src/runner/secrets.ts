@@ -1,5 +1,4 @@
-import type { Env } from './environment.ts';
-import { proxySecrets } from './environment.ts';
+import { type Env, proxySecrets } from './environment.ts';
 
 /** Replaces every secret in a text with `***`. */
 export type Redact = (text: string) => string;
