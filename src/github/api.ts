@@ -16,7 +16,7 @@ import {
   refuseErrors,
   toGitHubError,
 } from './errors.ts';
-import type { Account, Reactable } from './event.ts';
+import type { Account, CommentTrigger } from './event.ts';
 import { createFetch } from './fetch.ts';
 
 // All calls to the API of GitHub.
@@ -220,7 +220,7 @@ class Client {
    * a kind by one identity, and with 200 to later ones. Null for a review, of which it does not tell that.
    */
   async react(
-    to: Reactable,
+    to: Pick<CommentTrigger, 'kind' | 'id' | 'nodeId'>,
     content: ReactionContent,
   ): Promise<{ readonly id: number; readonly isNew: boolean } | null> {
     if (to.kind === 'review') {
@@ -232,7 +232,10 @@ class Client {
     return { id: parse(answer, reactionAnswer).id, isNew: answer.status === 201 };
   }
 
-  async removeReaction(from: Reactable, reactionId: number): Promise<void> {
+  async removeReaction(
+    from: Pick<CommentTrigger, 'kind' | 'id'>,
+    reactionId: number,
+  ): Promise<void> {
     if (from.kind === 'review') return;
     const route = `DELETE ${REACTION_ROUTES[from.kind]}/{reactionId}`;
     await this.#request(route, { id: from.id, reactionId });

@@ -18,13 +18,10 @@ export interface Trigger {
   readonly problem: string | null;
 }
 
-export interface Reactable {
+export interface CommentTrigger {
   readonly kind: 'comment' | 'review-comment' | 'review';
   readonly id: number;
   readonly nodeId: string;
-}
-
-export interface CommentTrigger extends Reactable {
   /** What happened, such as `created`. */
   readonly action: string;
   /** The number of the pull request or issue that it belongs to. */
