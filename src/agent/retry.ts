@@ -70,15 +70,11 @@ export function isTimeout(status: number): boolean {
   return status === 408 || status === 499;
 }
 
-/** Whether the API accepted the message. */
+/** Whether the API accepted the message. It returns JSON or an empty body; a captive portal, 200 with HTML. */
 export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
-  const { status } = exchange;
-  return status >= 200 && status < 300 && saysJsonOrNothing(exchange);
-}
-
-/** A captive portal returns 200 with HTML. The API returns JSON or an empty body. */
-function saysJsonOrNothing({ contentType, body }: Answer): boolean {
+  const { status, contentType, body } = exchange;
+  if (status < 200 || status >= 300) return false;
   if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)) return true;
   if (body.kind === 'problem') return false;
   return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
