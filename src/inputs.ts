@@ -130,7 +130,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     const raw = rawInput(env, name);
     const clean = redact(raw);
     // A part of the text may be a part of a secret, which cannot be recognized by itself.
-    const shown = (part: string): string => quote(clean === raw ? part : clean, 60);
+    const shown = (part: string): string => quote(clean === raw ? redact(part) : clean, 60);
     const result = check(raw.trim(), shown);
     if (result.kind === 'ok') return result.value;
     problems.push(`${name} ${result.problem}`);
@@ -221,7 +221,7 @@ function notAnId(shown: string): string {
  * Whether the text can be a path segment of the API: only characters that no URL parser rewrites (RFC 3986
  * unreserved, `:` and `@`), and no dot segment, which `encodeURIComponent` would let through.
  */
-function isId(text: string): boolean {
+export function isId(text: string): boolean {
   return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);
 }
 

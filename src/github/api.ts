@@ -173,9 +173,7 @@ class Client {
     const end = this.#options.clock.now() + LIST_MS;
     let before: string | null = null;
     for (;;) {
-      if (this.#options.clock.now() > end) {
-        throw new GitHubError(0, 'GitHub did not list all comments in time');
-      }
+      this.#checkTime(end);
       const variables: object = { ...this.#repository, number, before };
       const answer = await this.#query(OWN_IDS, variables, idsAnswer);
       const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
@@ -185,6 +183,7 @@ class Client {
     }
     const found: OwnComment[] = [];
     for (let from = 0; from < ids.length; from += BODIES_AT_ONCE) {
+      this.#checkTime(end);
       const some = { ids: ids.slice(from, from + BODIES_AT_ONCE) };
       const { data } = await this.#query(BODIES, some, bodiesAnswer);
       // A comment that was deleted in the meantime is null.
@@ -274,6 +273,11 @@ class Client {
     const route = `GET /repos/{owner}/{repo}/pulls/{number}/commits?per_page=${PAGE_SIZE}&page={page}`;
     const commits = await this.#read(route, { number, page }, commitsAnswer);
     return commits.map((commit) => commit.sha);
+  }
+
+  #checkTime(end: number): void {
+    if (this.#options.clock.now() <= end) return;
+    throw new GitHubError(0, 'GitHub did not list all comments in time');
   }
 
   get #repository(): { owner: string; name: string } {

@@ -36,10 +36,10 @@ export function take(run: RunContext, job: Job, record: JobRecord): void {
   learn(job, record, run.agent.clock.now());
   const status = statusOf(job);
   if (status !== before && status !== null) run.log.say(job, describe(run, job, status));
-  if (!isKnownStatus(record.status ?? null)) {
+  if (!isKnownStatus(status)) {
     run.log.warn(
       job,
-      'The job has a status that this action does not know; it counts as not final, so a wait may last until ' +
+      'The job has no status, or one that this action does not know; it counts as not final, so a wait may last until ' +
         'timeout-minutes.',
     );
   }

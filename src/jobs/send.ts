@@ -2,7 +2,7 @@ import type { Polled, Sent } from '../agent/client.ts';
 import { duration } from '../clock.ts';
 import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
 import { doubtfulEnd, notSentEnd } from '../reasons.ts';
-import type { RunContext } from './context.ts';
+import { type RunContext, waitsForIdle } from './context.ts';
 import { LEAST_POST_MS, mustGiveUp, pollBefore, take } from './poll.ts';
 import { confirmDelivery } from './wait.ts';
 
@@ -41,7 +41,7 @@ export async function sendMessage(
       const answer = await pollBefore(run, job);
       if (answer.kind !== 'polled') return notSentEnd(job, inputs, answer);
       base = answer;
-      if (inputs.whenActiveWait && !isFinal(statusOf(job))) return 'active';
+      if (waitsForIdle(run) && !isFinal(statusOf(job))) return 'active';
     }
     if (base !== null) takeBase(job, base);
     const over = mustGiveUp(run, LEAST_POST_MS);

@@ -98,8 +98,8 @@ export class Note {
     if (this.#id !== null) void this.#edit();
   }
 
-  /** Makes the last edit. Resolves to a sentence if that failed. `mostMs` limits the wait for a rate limit. */
-  async close(mostMs: number): Promise<string | null> {
+  /** Makes the last edit. Resolves to a sentence if that failed. */
+  async close(): Promise<string | null> {
     if (this.#id === null) return null;
     this.#isClosed = true;
     const { clock, signal } = this.#options;
@@ -109,7 +109,7 @@ export class Note {
     if (
       error !== null &&
       (pauseMs > 0 || isUnclear(error)) &&
-      pauseMs <= mostMs &&
+      pauseMs <= RATE_PAUSE_MS &&
       !signal.aborted
     ) {
       this.#isPausing = pauseMs > 0;

@@ -53,7 +53,11 @@ export function judge(
   }
   if (claim === 'ours') return { kind: 'send' };
   if (strongest !== undefined && strongest.job.delivery !== 'not-sent') {
-    const why = `attempt ${strongest.note.attempt} was about to send it, and its comment does not say what became of it`;
+    const attempt = `attempt ${strongest.note.attempt}`;
+    const why =
+      strongest.job.delivery === 'unknown'
+        ? `${attempt} does not know whether it was delivered`
+        : `${attempt} was about to send it, and its comment does not say what became of it`;
     return { kind: 'refuse', why };
   }
   if (claim === 'none') return { kind: 'send' };

@@ -10,7 +10,7 @@ import {
 } from '../job.ts';
 import { kindOf, wordOf } from '../labels.ts';
 import { endNow } from '../reasons.ts';
-import { cut } from '../text.ts';
+import { oneLine } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.
 
@@ -73,7 +73,7 @@ function toEntry({ job, end }: Ended, isUnsure: boolean, limit: number) {
   const { id, record, polls } = job;
   const elapsed = elapsedMs(job);
   const short = (text: string | null | undefined): string | null =>
-    text === null || text === undefined ? null : cut(text, limit);
+    text === null || text === undefined ? null : oneLine(text, limit);
   const { source } = record ?? {};
   return {
     jobId: id,
