@@ -141,6 +141,14 @@ const ROWS: readonly Row[] = [
     ...{ confirmed: false, result: 'failed', from: 120, to: 130, says: EARLIER },
   },
   {
+    name: 'no status, completed',
+    agent: {
+      jobs: [{ id: JOB, turns: [{ steps: [] }] }],
+      onGet: (n) => (n === 1 ? { body: { id: JOB } } : undefined),
+    },
+    ...{ confirmed: false, from: 60, to: 80, says: 'its status before the message is not known' },
+  },
+  {
     name: 'completed in a poll that took a second, active in one just before the message',
     agent: {
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
@@ -173,7 +181,7 @@ describe.concurrent('with these statuses before and after the message', () => {
     expect(result.outputs).toMatchObject({ result: ended, confirmed: String(confirmed) });
     expect(result.outputs.reason).toContain(says ?? reason);
     expect(
-      [...errors(result), ...warnings(result)].filter((text) => !/status that/.test(text)),
+      [...errors(result), ...warnings(result)].filter((text) => !/has no status, or/.test(text)),
     ).toEqual(says === undefined ? [] : [expect.stringContaining(says)]);
     expect(result.conclusion).toBe(ended === 'completed' ? 'success' : 'failure');
     expect(result.virtualMs / 1000).toBeGreaterThanOrEqual(from);

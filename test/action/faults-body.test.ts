@@ -216,7 +216,7 @@ describe('accepts a record', () => {
     [
       'with only its id',
       body({ id: JOB }),
-      { ...SENT, warns: [/status that this action does not know/] },
+      { ...SENT, warns: [/no status, or one that this action does not know/] },
     ],
     [
       'with fields of other types',

@@ -125,7 +125,7 @@ describe('waits for a job with', () => {
           // Once, not with each poll.
           also: ({ stdout }) => expect(stdout.match(/ does not know/g)).toHaveLength(1),
         },
-        { ...timedOut, warns: [/status that this action does not know/] },
+        { ...timedOut, warns: [/no status, or one that this action does not know/] },
       ],
     ),
     [

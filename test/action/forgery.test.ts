@@ -48,11 +48,11 @@ const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
   error: /^(?:Job job-1: |Nothing was sent\. )/,
   notice: /^Nothing was sent\. “.* lacks the write permission on this repository /,
   warning:
-    /^(?:The job has a status that this action does not know; |The pull request link of the job is left out: [\w ]+\.$)/,
+    /^(?:The job has no status, or one that this action does not know; |The pull request link of the job is left out: [\w ]+\.$)/,
 };
 /** The beginnings of all other lines that the action logs. */
 const OWN_LINE =
-  /^(?:The API is at 127\.0\.0\.1:\d+ |The comment is https:|Job job-1: |The job (?:is|still shows|has a status) |The pull request link of the job is left out: [\w ]+\.$|Sending the message\.$|The message (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling failed\. )/;
+  /^(?:The API is at 127\.0\.0\.1:\d+ |The comment is https:|Job job-1: |The job (?:is|still shows|has no status, or) |The pull request link of the job is left out: [\w ]+\.$|Sending the message\.$|The message (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling failed\. )/;
 
 let builtRuns = 0;
 
