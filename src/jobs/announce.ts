@@ -91,11 +91,9 @@ export async function claim(run: RunContext): Promise<void> {
   // A run that is cancelled says so, whatever became of its claim and its note.
   if (answer.kind === 'added' || runtime.signal.aborted) return;
   if (answer.kind === 'failed') {
-    const again = 'Write the command again, in a new comment';
-    const hint = answer.isUnclear
-      ? `${again}: this one may have the 🚀 already.`
-      : `${again}, once the job has “permissions:” with “pull-requests: write” (on an issue “issues: write”).`;
-    const why = `The command could not be claimed by the reaction 🚀: ${answer.why}. ${hint}`;
+    const maybe = answer.isUnclear ? ': this one may have the 🚀 already' : '';
+    const hint = `Write the command again, in a new comment${maybe}.`;
+    const why = `The command could not be claimed by the reaction 🚀: ${answer.why} ${hint}`;
     endFresh(run, { kind: 'refused', why });
   } else if (info.attempt > 1) {
     judgeAll(run, 'taken');

@@ -85,9 +85,10 @@ export async function waitForEarlierWork(
   const { clock, deadline, random } = run.agent;
   if (isFinal(statusOf(job))) return null;
   const startedAt = clock.now();
+  // The comment says it already if the first poll has shown it.
+  if (!job.isWaiting) run.note?.touch();
   job.isWaiting = true;
-  run.log.say(job, 'Waiting for earlier work: the agent is at work, and when-active is wait.');
-  run.note?.touch();
+  run.log.say(job, 'Waiting for earlier work: the agent is at work.');
   for (let isAgain = false; ; ) {
     const spread = LONGEST_LOOK_AGAIN_MS - SHORTEST_LOOK_AGAIN_MS;
     const nextMs = isAgain
@@ -116,7 +117,7 @@ export async function waitForEarlierWork(
 const CANCELLED: GiveUp = { kind: 'cancelled', why: '' };
 
 function stillActive(why: string): GiveUp {
-  const said = 'The agent was still at work on something else, and when-active is wait.';
+  const said = 'The agent was still at work on something else.';
   return { kind: 'timed-out', why: why === '' ? said : `${said} The last poll failed: ${why}` };
 }
 

@@ -149,7 +149,7 @@ export function readNote(body: string, project: string): NoteData | 'none' | 'un
   const [, json = ''] = text.startsWith(OPENING) ? (FIRST_LINE.exec(text) ?? []) : [];
   try {
     const { version: _, ...data } = z.parse(note, JSON.parse(json));
-    return data;
+    return data.project === project ? data : 'none';
   } catch {
     return 'unreadable';
   }

@@ -48,7 +48,7 @@ const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
   error: /^(?:Job job-1: |Nothing was sent\. )/,
   notice: /^Nothing was sent\. “.* lacks the write permission on this repository /,
   warning:
-    /^(?:The job has no status, or one that this action does not know; |The pull request link of the job is left out: [\w ]+\.$)/,
+    /^(?:The job has (?:no status|a status that this action does not know); |The pull request link of the job is left out: [\w ]+\.$)/,
 };
 /** The beginnings of all other lines that the action logs. */
 const OWN_LINE =
