@@ -121,7 +121,7 @@ async function sendWhenIdle(run: RunContext, job: Job, polled: Polled | null): P
   }
 }
 
-/** Goes on with the message of an earlier attempt. */
+/** Continues with the message of an earlier attempt. */
 async function resumeJob(run: RunContext, { job, hasEnded }: Resumed): Promise<void> {
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job, hasEnded) : sentEnd());
 }

@@ -24,7 +24,7 @@ export interface NoteJob {
 }
 
 export interface NoteData {
-  /** Hashes, because the comment is public: of the project, the step, the leg of the matrix and the prompt. */
+  /** Hashes, because the comment is public: of the project, the step, the leg (the values of the matrix) and the prompt. */
   readonly project: string;
   readonly step: string;
   readonly leg: string;

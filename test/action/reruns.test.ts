@@ -20,7 +20,7 @@ import {
 } from './scenario.ts';
 
 /** What a re-run does, after all. */
-type Outcome = 'sends' | 'goes on' | 'is refused';
+type Ending = 'sends' | 'continues' | 'is refused';
 
 interface Row {
   readonly title: string;
@@ -32,9 +32,9 @@ interface Row {
   /** The calls to GitHub that fail in the first attempt, and those whose answers are lost. */
   readonly fails?: readonly string[];
   readonly loses?: string;
-  readonly outcome: Outcome;
+  readonly outcome: Ending;
   /** If a command has another outcome, because of its claim. */
-  readonly claimed?: Outcome;
+  readonly claimed?: Ending;
 }
 
 function killed(at: string | RegExp, isApplied = false): Blow {
@@ -60,7 +60,7 @@ const ROWS: readonly Row[] = [
   { title: 'was killed before the POST arrived', blow: killed('message'), outcome: 'is refused' },
   { title: 'was killed during the POST', blow: killed('message', true), outcome: 'is refused' },
   { title: 'was killed before it noted the POST', blow: killed('edit'), outcome: 'is refused' },
-  { title: 'was killed while it waited', blow: killed('edit', true), outcome: 'goes on' },
+  { title: 'was killed while it waited', blow: killed('edit', true), outcome: 'continues' },
   {
     title: 'was killed behind earlier work',
     blow: killed(EARLIER_WORK),
@@ -74,7 +74,7 @@ const ROWS: readonly Row[] = [
     posts: PAUSE,
     outcome: 'sends',
   },
-  { title: 'was cancelled while it waited', blow: cancelled('poll', true), outcome: 'goes on' },
+  { title: 'was cancelled while it waited', blow: cancelled('poll', true), outcome: 'continues' },
   {
     title: 'was cancelled behind earlier work',
     blow: cancelled(EARLIER_WORK),
@@ -101,7 +101,7 @@ const ROWS: readonly Row[] = [
     claimed: 'sends',
   },
   { title: 'could not note the POST', fails: ['edit'], outcome: 'is refused' },
-  { title: 'saw the end', outcome: 'goes on' },
+  { title: 'saw the end', outcome: 'continues' },
 ];
 
 /** How each kind of message meets each row. */
@@ -159,7 +159,7 @@ describe.concurrent('a re-run', () => {
       const sent = outcome === 'is refused' ? before : 1;
       expect(sim.agent.accepted()).toHaveLength(sent);
     }
-    if (outcome === 'goes on') {
+    if (outcome === 'continues') {
       const hidden = ownComments(sim.github).map(({ isMinimized }) => isMinimized);
       expect(hidden).toEqual(origin === 'a step' ? [true, true, false] : [false, false, false]);
     }
@@ -261,7 +261,7 @@ describe.concurrent('a re-run sends, because', () => {
       'github-actions[bot]',
       (body) => body.replace(hashOf(PROJECT), hashOf('another')),
     ],
-    ['a copy of the note by somebody else', 'mallory', (body) => body],
+    ['a copy of the note by someone else', 'mallory', (body) => body],
   ])('%s does not count', async (_, author, change) => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
@@ -276,7 +276,7 @@ describe.concurrent('a re-run sends, because', () => {
     expect(sim.agent.accepted()).toHaveLength(2);
   });
 
-  it('its leg of the matrix had not run before, whatever other legs did', async () => {
+  it('its job of the matrix had not run before, whatever other legs did', async () => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
     const leg = (name: string) => ({ with: { prompt: `To ${name}.` }, step: { matrix: { name } } });
@@ -305,27 +305,24 @@ describe.concurrent('a re-run sends, because', () => {
 it.each<[Origin, readonly string[]]>([
   ['a step', [JOB, 'job-2']],
   ['a comment', [JOB]],
-])(
-  'of two jobs, a re-run of %s goes on with the first; sent in the end: %j',
-  async (origin, sent) => {
-    await using attempts = await openAttempts(origin, {
-      with: { 'job-id': `${JOB} job-2` },
-      agent: {
-        jobs: [{ id: JOB }, { id: 'job-2' }],
-        onPost: (_, { path }) => (path.includes('job-2') && isFirst ? { status: 404 } : undefined),
-      },
-    });
-    let isFirst = true;
-    await attempts.run(1);
-    isFirst = false;
-    for (const attempt of [2, 3]) {
-      const { outputs } = await attempts.run(attempt);
-      const deliveries = JSON.parse(outputs.results ?? '').map(({ delivery }: NoteJob) => delivery);
-      expect(deliveries).toEqual(['sent', sent.length === 2 ? 'sent' : 'unknown']);
-    }
-    expect(attempts.sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(sent);
-  },
-);
+])('of two jobs, a re-run of %s continues the first; sent in the end: %j', async (origin, sent) => {
+  await using attempts = await openAttempts(origin, {
+    with: { 'job-id': `${JOB} job-2` },
+    agent: {
+      jobs: [{ id: JOB }, { id: 'job-2' }],
+      onPost: (_, { path }) => (path.includes('job-2') && isFirst ? { status: 404 } : undefined),
+    },
+  });
+  let isFirst = true;
+  await attempts.run(1);
+  isFirst = false;
+  for (const attempt of [2, 3]) {
+    const { outputs } = await attempts.run(attempt);
+    const deliveries = JSON.parse(outputs.results ?? '').map(({ delivery }: NoteJob) => delivery);
+    expect(deliveries).toEqual(['sent', sent.length === 2 ? 'sent' : 'unknown']);
+  }
+  expect(attempts.sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(sent);
+});
 
 it('a re-run with another prompt goes on, with one warning', async () => {
   await using attempts = await openAttempts('a step');
