@@ -1,5 +1,5 @@
 import type { LimitFunction } from 'p-limit';
-import type { AgentContext } from '../agent/client.ts';
+import type { AgentContext } from '../agent/http.ts';
 import type { Connect } from '../github/api.ts';
 import { isBot, isPullRequestEvent, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';

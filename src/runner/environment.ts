@@ -1,5 +1,3 @@
-// What a run takes from the process, and what the environment variables of the runner say.
-
 import type { Clock } from '../clock.ts';
 import { ok, problem, type Result } from '../text.ts';
 import type { Log } from './log.ts';
