@@ -15,6 +15,7 @@ import {
 } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, IGNORES_SURPLUS_CONNECTIONS } from '../sim/platform.ts';
 import {
+  type Expected,
   type Fault,
   NOT_SENT,
   REFUSED,
@@ -29,6 +30,7 @@ import {
 import { JOB } from './scenario.ts';
 
 const RECORD = { id: JOB, status: 'active' };
+const OK = whole(200, RECORD).toString();
 const TRUSTED = await startAuthority();
 afterAll(() => TRUSTED[Symbol.dispose]());
 
@@ -67,29 +69,37 @@ function afterRequest(behaviour: Behaviour, more: Fault = {}) {
 const LARGE = { prompt: 'x'.repeat(HAS_LARGE_VARIABLES ? 120_000 : 30_000) };
 const OUTAGE = { ...NOT_SENT, attempts: 3, withinMs: 20_000 } as const;
 const SILENCE = { ...NOT_SENT, attempts: 3, atLeastMs: 30_000, withinMs: 35_000 } as const;
+const outage = (error: RegExp): Expected => ({ ...OUTAGE, error });
+
+/** A server that accepts no connections. */
+function blackHole(inputs: Fault['with'] = {}) {
+  return async (use: Use): Promise<Fault> => {
+    const { port } = await use(startBlackHole());
+    return { ...SILENT, with: { ...inputs, 'base-url': `http://127.0.0.1:${port}` } };
+  };
+}
 
 describe('tries up to three times, and sends nothing, if no connection can be opened:', () => {
-  const rows: readonly Row[] = [
+  const noConnection = { ...SILENCE, error: /no connection within 10 s/ };
+  const timedOut: Expected = {
+    ...{ ...NOT_SENT, attempts: 1, result: 'timed-out', withinMs: 8000 },
+    error: /Nothing was sent within 6 s \(timeout-minutes\)/,
+  };
+  const silent: readonly Row[] = [
+    ['a server that accepts no connections', blackHole(), noConnection],
+    ['the same until the deadline', blackHole({ 'timeout-minutes': '0.1' }), timedOut],
+  ];
+  if (IGNORES_SURPLUS_CONNECTIONS) testFaults(silent);
+  testFaults([
     [
       'an unknown host',
       { with: { 'base-url': 'https://agent.invalid' } },
-      {
-        ...OUTAGE,
-        error: /^Job job-1: Nothing was sent\. Could not reach “agent\.invalid”: .*DNS/,
-      },
+      outage(/^Job job-1: Nothing was sent\. Could not reach “agent\.invalid”: .*DNS/),
     ],
     ['DNS fails once', resolved('EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
-    [
-      'DNS keeps failing',
-      resolved('EAI_AGAIN'),
-      { ...OUTAGE, error: /Could not reach “localhost:\d+”: DNS did not answer/ },
-    ],
-    ['DNS hangs', resolved('hang', SILENT), { ...SILENCE, error: /no connection within 10 s/ }],
-    [
-      'DNS fails with an unknown error',
-      resolved('ESOMETHING'),
-      { ...OUTAGE, error: /Could not reach “localhost:\d+”: \w/ },
-    ],
+    ['DNS keeps failing', resolved('EAI_AGAIN'), outage(/“localhost:\d+”: DNS did not answer/)],
+    ['DNS hangs', resolved('hang', SILENT), noConnection],
+    ['DNS fails with an unknown error', resolved('ESOMETHING'), outage(/“localhost:\d+”: \w/)],
     [
       'refused on IPv6 and IPv4',
       async () => ({
@@ -97,57 +107,29 @@ describe('tries up to three times, and sends nothing, if no connection can be op
         with: { 'base-url': `http://localhost:${await closedPort()}` },
         step: resolver('::1,127.0.0.1'),
       }),
-      { ...OUTAGE, error: /Could not reach “localhost:\d+”: connection refused/ },
+      outage(/Could not reach “localhost:\d+”: connection refused/),
     ],
     ['refused on IPv6, accepted on IPv4', resolved('::1,127.0.0.1'), SENT],
     ['refused, then accepted', resolved('127.0.0.9;127.0.0.1'), { ...SENT, attempts: 2 }],
-  ];
-  const silent: readonly Row[] = [
-    [
-      'a server that accepts no connections',
-      async (use) => {
-        const { port } = await use(startBlackHole());
-        return { ...SILENT, with: { 'base-url': `http://127.0.0.1:${port}` } };
-      },
-      { ...SILENCE, error: /no connection within 10 s/ },
-    ],
-    [
-      'a server that accepts no connections until the deadline',
-      async (use) => {
-        const { port } = await use(startBlackHole());
-        const inputs = { 'timeout-minutes': '0.1' };
-        return { ...SILENT, with: { ...inputs, 'base-url': `http://127.0.0.1:${port}` } };
-      },
-      {
-        ...NOT_SENT,
-        attempts: 1,
-        result: 'timed-out',
-        error: /Nothing was sent within 6 s \(timeout-minutes\)/,
-        withinMs: 8000,
-      },
-    ],
-  ];
-  if (IGNORES_SURPLUS_CONNECTIONS) testFaults(silent);
-  testFaults(rows);
+  ]);
 });
 
 describe('does not send the message again once the request may have been written:', () => {
   const lost = { ...UNKNOWN, error: /was lost after the request was written.*not sent again\./ };
-  const rows: readonly Row[] = [
-    [
-      'the connection ends at once',
-      withServer({ onConnection: () => 'end' }),
-      { ...lost, posts: 0, attempts: 1 },
-    ],
+  const unread = { ...lost, posts: 0, attempts: 1 };
+  const minute = { atLeastMs: 60_000, withinMs: 62_000 };
+  testFaults([
+    ['the connection ends at once', withServer({ onConnection: () => 'end' }), unread],
     [
       'the server reads nothing',
       withServer({ onConnection: () => 'hang' }, SILENT),
-      { ...lost, posts: 0, attempts: 1, atLeastMs: 60_000, withinMs: 62_000 },
+      { ...unread, ...minute },
     ],
     ...(['reset', 'end', 'hang'] as const).flatMap((ending): readonly Row[] => {
-      const late = ending === 'hang' ? { atLeastMs: 60_000, withinMs: 62_000 } : {};
+      const late = ending === 'hang' ? minute : {};
       const more: Fault = ending === 'hang' ? SILENT : {};
       const respond = (bytes: string): Row[1] => afterRequest(answer(bytes, ending), more);
+      const half = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le';
       return [
         [
           `the server reads half of the request, then ${ending}`,
@@ -155,38 +137,33 @@ describe('does not send the message again once the request may have been written
             { onFirstBytes: () => ({ kind: 'mid-request', ending }) },
             { ...more, with: { ...more.with, ...LARGE } },
           ),
-          { ...lost, posts: 0, attempts: 1, ...late },
+          { ...unread, ...late },
         ],
         [`the server reads the request, then ${ending}`, respond(''), { ...lost, ...late }],
         [`half a status line, then ${ending}`, respond('HTTP/1.1 20'), { ...lost, ...late }],
-        [
-          `half of the headers, then ${ending}`,
-          respond('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le'),
-          { ...lost, ...late },
-        ],
+        [`half of the headers, then ${ending}`, respond(half), { ...lost, ...late }],
       ];
     }),
     [
       'the server reads the request, and hangs until the deadline',
-      afterRequest(answer('', 'hang'), {
-        ...SILENT,
-        with: { 'timeout-minutes': '0.1' },
-      }),
+      afterRequest(answer('', 'hang'), { ...SILENT, with: { 'timeout-minutes': '0.1' } }),
       { ...lost, atLeastMs: 6000, withinMs: 8000 },
     ],
     [
       'a status line of one byte at a time',
       afterRequest({ kind: 'drip', bytes: 'HTTP/1.1 200 ', drop: 'O', everyMs: 50 }, SILENT),
-      { ...lost, atLeastMs: 60_000, withinMs: 62_000 },
+      { ...lost, ...minute },
     ],
     ['a response that is not HTTP', afterRequest(answer('SSH-2.0-OpenSSH_9.9\r\n', 'end')), lost],
+    ['an HTTP/0.9 response', afterRequest(answer(JSON.stringify(RECORD), 'end')), lost],
     [
       'a 101 that switches the protocol',
       afterRequest(answer(head(101, { connection: 'upgrade', upgrade: 'h2c' }))),
       UNKNOWN,
     ],
-  ];
-  testFaults(rows);
+    // The HTTP client then closes the connection, and never reads the final response.
+    ['an unrequested 100 Continue', afterRequest(answer(head(100) + OK)), UNKNOWN],
+  ]);
 
   it.concurrent('the connection is reset at once, before or after the request is written', async () => {
     // Which of the two happens first is a race. The delivery depends on it.
@@ -205,40 +182,25 @@ describe('does not send the message again once the request may have been written
   });
 });
 
-describe('reports an unknown delivery for an unrequested 100 Continue', () => {
-  // The HTTP client then closes the connection, and never reads the final response.
-  const ok = whole(200, RECORD).toString();
-  testFaults([['before the response', afterRequest(answer(head(100) + ok)), UNKNOWN]]);
-});
-
 describe('accepts a response', () => {
-  const ok = whole(200, RECORD).toString();
-  const rows: readonly Row[] = [
-    ['after several 103', afterRequest(answer(head(103) + head(102) + head(103) + ok)), SENT],
+  const ends = `${head(200, { 'content-type': 'application/json' })}${JSON.stringify(RECORD)}`;
+  testFaults([
+    ['after several 103', afterRequest(answer(head(103) + head(102) + head(103) + OK)), SENT],
     [
       'after 500 informational responses',
-      afterRequest(answer(head(103, { link: '</x>' }).repeat(500) + ok)),
+      afterRequest(answer(head(103, { link: '</x>' }).repeat(500) + OK)),
       SENT,
     ],
-    ['with a second response after it', afterRequest(answer(ok + whole(500, {}).toString())), SENT],
-    ['with a reset after it', afterRequest(answer(ok, 'reset')), SENT],
+    ['with a second response after it', afterRequest(answer(OK + whole(500, {}).toString())), SENT],
+    ['with a reset after it', afterRequest(answer(OK, 'reset')), SENT],
     ['in chunks', afterRequest(answer(chunked(JSON.stringify(RECORD)))), SENT],
     [
       'with a part of the body that looks like an informational response',
       afterRequest(inParts(`{"id":"${JOB}","status":"active","model":"`, 'HTTP/1.1 102 Working"}')),
       SENT,
     ],
-    [
-      'that ends with the connection',
-      afterRequest(
-        answer(
-          `${head(200, { 'content-type': 'application/json' })}${JSON.stringify(RECORD)}`,
-          'end',
-        ),
-      ),
-      SENT,
-    ],
-    ['in HTTP/1.0', afterRequest(answer(ok.replace('HTTP/1.1', 'HTTP/1.0'), 'end')), SENT],
+    ['that ends with the connection', afterRequest(answer(ends, 'end')), SENT],
+    ['in HTTP/1.0', afterRequest(answer(OK.replace('HTTP/1.1', 'HTTP/1.0'), 'end')), SENT],
     [
       'that refuses the request before it is complete',
       withServer(
@@ -247,83 +209,45 @@ describe('accepts a response', () => {
       ),
       { ...REFUSED, posts: 0, attempts: 1, error: /answered 413 to the message: “too large”/ },
     ],
-  ];
-  testFaults(rows);
+  ]);
 });
 
 describe('sends the message only over trusted TLS:', () => {
   /** Node reads additional CAs only from its environment at the start. */
   const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
-  const serve = (options: FaultServerOptions = {}): FaultServerOptions => ({
-    onRequest: () => answer(whole(200, RECORD)),
-    ...options,
-  });
-  const handshake =
-    (onConnection: () => Exclude<Ending, 'keep'>, more: Fault = {}): Row[1] =>
-    async (use) => ({
+  const secure =
+    (issue: () => Promise<object>, more: Fault = trusting, options: FaultServerOptions = {}) =>
+    async (use: Use): Promise<Fault> => ({
       ...more,
-      server: await use(startFaultServer(serve({ onConnection, tls: await TRUSTED.issue() }))),
-      ...trusting,
+      server: await use(
+        startFaultServer({
+          onRequest: () => answer(whole(200, RECORD)),
+          ...options,
+          tls: await issue(),
+        }),
+      ),
     });
-  const once = { ...NOT_SENT, attempts: 1 } as const;
-  const rows: readonly Row[] = [
-    [
-      'a private CA that is trusted',
-      async (use) => ({
-        server: await use(startFaultServer(serve({ tls: await TRUSTED.issue() }))),
-        ...trusting,
-      }),
-      SENT,
-    ],
-    [
-      'a private CA that is not trusted',
-      async (use) => ({
-        server: await use(startFaultServer(serve({ tls: await TRUSTED.issue() }))),
-      }),
-      { ...once, error: /certificate.*NODE_EXTRA_CA_CERTS/ },
-    ],
-    [
-      'a self-signed certificate',
-      async (use) => ({ server: await use(startFaultServer(serve({ tls: await selfSigned() }))) }),
-      { ...once, error: /certificate.*NODE_EXTRA_CA_CERTS/ },
-    ],
+  const issue = () => TRUSTED.issue();
+  const handshake = (ending: Exclude<Ending, 'keep'>, more: Fault = {}) =>
+    secure(issue, { ...more, ...trusting }, { onConnection: () => ending });
+  const oldTls = async () => ({
+    ...(await TRUSTED.issue()),
+    ...{ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+  });
+  const elsewhere = () => TRUSTED.issue({ hosts: ['agent.example'] });
+  const once = (error: RegExp): Expected => ({ ...NOT_SENT, attempts: 1, error });
+  const ofRunner = once(/certificate.*NODE_EXTRA_CA_CERTS/);
+  testFaults([
+    ['a private CA that is trusted', secure(issue), SENT],
+    ['a private CA that is not trusted', secure(issue, {}), ofRunner],
+    ['a self-signed certificate', secure(selfSigned, {}), ofRunner],
     [
       'an expired certificate',
-      async (use) => ({
-        server: await use(startFaultServer(serve({ tls: await TRUSTED.issue({ expired: true }) }))),
-        ...trusting,
-      }),
-      { ...once, error: /certificate.*EXPIRED/i },
+      secure(() => TRUSTED.issue({ expired: true })),
+      once(/certificate.*EXPIRED/i),
     ],
-    [
-      'the certificate of another host',
-      async (use) => ({
-        server: await use(
-          startFaultServer(serve({ tls: await TRUSTED.issue({ hosts: ['agent.example'] }) })),
-        ),
-        ...trusting,
-      }),
-      { ...once, error: /certificate/ },
-    ],
-    [
-      'TLS 1.1 at most',
-      async (use) => ({
-        server: await use(
-          startFaultServer(
-            serve({
-              tls: {
-                ...(await TRUSTED.issue()),
-                minVersion: 'TLSv1',
-                maxVersion: 'TLSv1.1',
-                ciphers: 'DEFAULT@SECLEVEL=0',
-              },
-            }),
-          ),
-        ),
-        ...trusting,
-      }),
-      { ...once, error: /TLS/ },
-    ],
+    ['the certificate of another host', secure(elsewhere), once(/certificate/)],
+    ['TLS 1.1 at most', secure(oldTls), once(/TLS/)],
     [
       'plain HTTP on the port of https',
       async (use) => {
@@ -332,35 +256,26 @@ describe('sends the message only over trusted TLS:', () => {
         );
         return { server, with: { 'base-url': `https://127.0.0.1:${server.port}` } };
       },
-      { ...once, error: /TLS/ },
+      once(/TLS/),
     ],
-    ['a handshake that hangs', handshake(() => 'hang', SILENT), SILENCE],
-    ['a handshake that is reset', handshake(() => 'reset'), OUTAGE],
-    ['a handshake that ends', handshake(() => 'end'), OUTAGE],
+    ['a handshake that hangs', handshake('hang', SILENT), SILENCE],
+    ['a handshake that is reset', handshake('reset'), OUTAGE],
+    ['a handshake that ends', handshake('end'), OUTAGE],
     [
       'a reset after the server reads the request',
-      async (use) => ({
-        server: await use(
-          startFaultServer({ onRequest: () => answer('', 'reset'), tls: await TRUSTED.issue() }),
-        ),
-        ...trusting,
-      }),
+      secure(issue, trusting, { onRequest: () => answer('', 'reset') }),
       UNKNOWN,
     ],
     [
       'a server that offers HTTP/2 and refuses its streams',
       async (use) => {
         const server = await use(startHttp2Refuser(await TRUSTED.issue(), RECORD));
-        return {
-          with: { 'base-url': server.origin },
-          ...trusting,
-          posts: () => server.posts.length,
-        };
+        const inputs = { 'base-url': server.origin };
+        return { with: inputs, ...trusting, posts: () => server.posts.length };
       },
       SENT,
     ],
-  ];
-  testFaults(rows);
+  ]);
 });
 
 /** A response with a body in two parts, the second one a little later. */

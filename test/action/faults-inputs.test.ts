@@ -71,44 +71,25 @@ const received =
 
 describe('validates api-key:', () => {
   const secret = 'canary_5f6e7d8c9b';
+  const key = `mint_${secret}`;
+  const refusesKeys = (keys: readonly string[], problem: RegExp) =>
+    refuses('api-key', keys, problem, { secrets: [secondLine, secret] });
+  const injected = [
+    `${key}\n${secondLine}`,
+    `${key}\tx${secondLine}`,
+    `${key}\r\nX: ${secondLine}`,
+  ];
   testFaults([
-    ...refuses(
-      'api-key',
-      ['', '   ', '\t\n '],
-      /is empty\. If it comes from a variable or a secret, check its name/,
-    ),
-    ...refuses(
-      'api-key',
-      [
-        `mint_${secret}\n${secondLine}`,
-        `mint_${secret}\tx${secondLine}`,
-        `mint_${secret}\r\nX-Evil: ${secondLine}`,
-        `mint_\u0001${secret}`,
-        `mint_${secret}\u2028x`,
-      ],
+    ...refusesKeys(['', ' \t\n '], /is empty\. If it comes from a variable or a secret, check its/),
+    ...refusesKeys(
+      [...injected, `mint_\u0001${secret}`, `${key}\u2028x`],
       /line break or control character/,
-      { secrets: [secondLine, secret] },
     ),
-    ...refuses(
-      'api-key',
-      [`mint_dsc_${secret}`],
-      /this is an assistant key; an admin key is needed/,
-      { secrets: [secret] },
-    ),
-    ...refuses('api-key', [`mint_us_${secret}`], /this is an index key/, { secrets: [secret] }),
-    ...refuses('api-key', ['${{ secrets.X }}', '$KEY', '${KEY}'], /looks unexpanded/),
-    ...refuses(
-      'api-key',
-      [`Bearer mint_${secret}`, `bearer  mint_${secret}`],
-      /leave out 'Bearer'/,
-      { secrets: [secret] },
-    ),
-    ...refuses(
-      'api-key',
-      [`mint_ ${secret}`, `mint_${secret}\u00e9`, `\u200bmint_${secret}`, 'mint_'],
-      /\w/,
-      { secrets: [secret] },
-    ),
+    ...refusesKeys([`mint_dsc_${secret}`], /this is an assistant key; an admin key is needed/),
+    ...refusesKeys([`mint_us_${secret}`], /this is an index key/),
+    ...refusesKeys(['${{ secrets.X }}', '$KEY', '${KEY}'], /looks unexpanded/),
+    ...refusesKeys([`Bearer ${key}`, `bearer  ${key}`], /leave out 'Bearer'/),
+    ...refusesKeys([`mint_ ${secret}`, `${key}\u00e9`, `\u200b${key}`, 'mint_'], /\w/),
     [
       'removes a line break at its end',
       {
@@ -123,22 +104,8 @@ describe('validates api-key:', () => {
 
 describe('validates IDs:', () => {
   testFaults(refuses('project-id', ['', ' '], /empty/));
-  const ids = [
-    '..',
-    '.',
-    'a/b',
-    'a\\b',
-    'a?b',
-    '%2e%2e',
-    'a%2fb',
-    'x'.repeat(300),
-    'é',
-    'a\u200bb',
-    'a;b',
-    '\uff0e\uff0e',
-    '../job-1',
-  ];
-  testFaults(refuses(['project-id', 'job-id'], ids, /\w/));
+  const ids = '.. . a/b a\\b a?b a#b %2e%2e a%2fb é a\u200bb a;b \uff0e\uff0e ../job-1'.split(' ');
+  testFaults(refuses(['project-id', 'job-id'], [...ids, 'x'.repeat(300)], /\w/));
   testFaults(refuses('job-id', ['["a", 1]', '["a"', '[a]', '[]', '["a b"]'], /\w/));
   testFaults(refuses('job-id', ['job-1\na\u001b[2Jb'], /contains “a \[2Jb”, which is not an ID/));
   testFaults(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one ID/));
@@ -162,7 +129,18 @@ describe('validates IDs:', () => {
   );
 });
 
+/** A missing file, files outside, a device, folders, a file in .git of any checkout, and a pipe. */
+const PATHS =
+  'none.md ../outside.md /etc/passwd /dev/zero . folder/config .git/config docs/.GIT/config pipe'.split(
+    ' ',
+  );
+
 describe('validates prompts:', () => {
+  const special = '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e ::error::no ##[add-mask]no\r';
+  const sends = (name: string, content: string): Fault => ({
+    ...inWorkspace(file(name, content)),
+    also: received(content),
+  });
   const long = 'ä🚀\r\n%0A"\\'.repeat(HAS_LARGE_VARIABLES ? 7800 : 2000);
   testFaults([
     ...refuses('prompt', [''], /is empty/),
@@ -178,10 +156,7 @@ describe('validates prompts:', () => {
     ],
     [
       'sends a text with line breaks, escapes, quotes and emoji',
-      {
-        with: { prompt: '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r' },
-        also: received('\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e\r'),
-      },
+      { with: { prompt: special }, also: received(special) },
       SENT,
     ],
     [
@@ -189,19 +164,8 @@ describe('validates prompts:', () => {
       { built: true, with: { prompt: long }, also: received(long) },
       SENT,
     ],
-    [
-      'sends a file of 1 MiB',
-      {
-        ...inWorkspace(file('large.md', 'x'.repeat(2 ** 20))),
-        also: received('x'.repeat(2 ** 20)),
-      },
-      SENT,
-    ],
-    [
-      'sends a file with a byte order mark',
-      { ...inWorkspace(file('bom.md', '\ufeffhello\r\n')), also: received('\ufeffhello\r\n') },
-      SENT,
-    ],
+    ['sends a file of 1 MiB', sends('large.md', 'x'.repeat(2 ** 20)), SENT],
+    ['sends a file with a byte order mark', sends('bom.md', '\ufeffhello\r\n'), SENT],
     ...(
       [
         ['a file of more than 1 MiB', file('larger.md', 'x'.repeat(2 ** 20 + 1))],
@@ -209,32 +173,19 @@ describe('validates prompts:', () => {
         ['a file that contains only white space', file('blank.md', ' \n')],
         ['a file with a surrogate', file('surrogate.md', Buffer.from([0x61, 0xed, 0xa0, 0x80]))],
         ['a file that is not UTF-8', file('latin.md', Buffer.from([0x61, 0xe9]))],
-        ['a file that does not exist', { prompt: '', 'prompt-file': 'none.md' }],
-        ['a file outside the workspace', { prompt: '', 'prompt-file': '../outside.md' }],
-        ['a file outside, by its absolute path', { prompt: '', 'prompt-file': '/etc/passwd' }],
-        ['a device', { prompt: '', 'prompt-file': '/dev/zero' }],
-        ['a folder', { prompt: '', 'prompt-file': '.' }],
         ['a link to a file outside the workspace', link('link.md', '/etc/passwd')],
         ['a link to itself', link('loop.md', join(WORKSPACE, 'loop.md'))],
         ['a link to a file in .git', link('task.md', '.git/config')],
         ['a link to another file', link('other.md', 'large.md')],
-        [
-          'a file in a linked folder',
-          { ...link('folder', '.git'), 'prompt-file': 'folder/config' },
-        ],
-        ['a file in .git', { prompt: '', 'prompt-file': '.git/config' }],
-        [
-          'a file in the .git of another checkout',
-          { prompt: '', 'prompt-file': 'docs/.GIT/config' },
-        ],
-        ['a pipe', { prompt: '', 'prompt-file': 'pipe' }],
+        ['a linked folder', link('folder', '.git')],
+        ...PATHS.map((path) => [path, { prompt: '', 'prompt-file': path }] as const),
       ] as const
     ).map(
       ([name, inputs]): Row => [
         `refuses ${name}`,
         {
           ...inWorkspace(inputs),
-          built: name === 'a pipe',
+          built: name === 'pipe',
           secrets: [CHECKOUT_TOKEN],
           also: noRequests,
         },
@@ -261,45 +212,25 @@ function link(name: string, target: string): NonNullable<Fault['with']> {
 }
 
 describe('validates base-url:', () => {
+  const refusesUrls = (urls: string, problem: RegExp) =>
+    refuses('base-url', urls.split(' '), problem);
   testFaults([
-    ...refuses(
-      'base-url',
-      [
-        'http://agent.invalid',
-        'http://127.0.0.1.agent.invalid',
-        'http://[::2]',
-        'ftp://agent.invalid',
-        'javascript:alert(1)',
-      ],
+    ...refusesUrls(
+      'http://agent.invalid http://127.0.0.1.agent.invalid http://[::2] ftp://agent.invalid javascript:alert(1)',
       /https required/,
     ),
-    ...refuses(
-      'base-url',
-      [
-        'https://agent.invalid?x',
-        'https://agent.invalid/#f',
-        `https://user:${TOKEN}@agent.invalid`,
-        'https://user@agent.invalid',
-      ],
+    ...refusesUrls(
+      `https://agent.invalid?x https://agent.invalid/#f https://user:${TOKEN}@agent.invalid https://user@agent.invalid`,
       /must not have a user name, a password, a query, a fragment/,
     ),
-    ...refuses(
-      'base-url',
-      [
-        'https://agent.invalid:0',
-        'https://agent.invalid:99999',
-        'agent.invalid',
-        'https:\\\\agent.invalid',
-        'https://agent.invalid/a b',
-        'https://a\nb',
-      ],
-      /must/,
-    ),
+    ...refusesUrls('https://agent.invalid:0 https://agent.invalid:99999 agent.invalid', /must/),
+    ...refuses('base-url', ['https:\\\\agent.invalid', 'https://agent.invalid/a b'], /must/),
+    ...refuses('base-url', ['https://a\nb'], /must/),
   ]);
 });
 
 describe('validates numbers and words:', () => {
-  const numbers = ['abc', '-1', '1e3', '0x10', 'Infinity', '１０', '1_0', '.5', '+1'];
+  const numbers = 'abc -1 1e3 0x10 Infinity １０ 1_0 .5 +1'.split(' ');
   const numeric = ['timeout-minutes', 'poll-interval-seconds', 'settle-seconds', 'pr-number'];
   testFaults([
     ...refuses(numeric, [...numbers, '9999999999999'], /must be (a plain|the) number/),

@@ -9,6 +9,7 @@ import {
 import { type ProxyOptions, type ProxyServer, startProxy } from '../sim/proxy.ts';
 import {
   COMPLETED,
+  type Expected,
   type Fault,
   NOT_SENT,
   type Row,
@@ -81,49 +82,39 @@ function resolvedByProxy(
   };
 }
 
-const spacedCredentials = {
-  env: ({ host }: ProxyServer) => ({ HTTP_PROXY: `http://user:${SPACED}@${host}` }),
-};
-const namesProxy = /\(proxy “127\.0\.0\.1:\d+”\)/;
-const unreachable = { ...NOT_SENT, attempts: 3, withinMs: 20_000, error: namesProxy } as const;
-const once = { ...NOT_SENT, attempts: 1 } as const;
+const httpProxy =
+  (before: string) =>
+  ({ host }: ProxyServer): Env => ({ HTTP_PROXY: `http://${before}${host}` });
+const secret = { env: httpProxy(CREDENTIALS) };
+const spaced = { env: httpProxy(`user:${SPACED}@`) };
+const once = (error: RegExp): Expected => ({ ...NOT_SENT, attempts: 1, error });
+const unreachable = (error = /\(proxy “127\.0\.0\.1:\d+”\)/): Expected => ({
+  ...{ ...NOT_SENT, attempts: 3, withinMs: 20_000, error },
+});
 
 describe('uses a proxy:', () => {
-  const credentials = { credentials: `user:${PASSWORD}` };
-  const encodedCredentials = {
-    env: ({ host }: ProxyServer) => ({ HTTP_PROXY: `http://${CREDENTIALS}${host}` }),
-  };
   const trust = { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } };
   const issue = () => TRUSTED.issue({ hosts: ['agent.invalid'] });
-  const rows: readonly Row[] = [
+  const reset = { ...trust, onRequest: () => answer('', 'reset') };
+  const untrusted = once(/“agent\.invalid” \(proxy “127\.0\.0\.1:\d+”\): the certificate/);
+  const lower = ({ host }: ProxyServer): Env => ({
+    ...{ http_proxy: `http://${host}`, HTTP_PROXY: 'http://127.0.0.1:1' },
+  });
+  testFaults([
     ['sends the message through CONNECT', withProxy({}, { connects: 1 }), SENT],
     [
       'polls through CONNECT',
       withProxy({}, { with: { wait: true } }),
       { ...COMPLETED, withinMs: 120_000 },
     ],
-    ['with credentials', withProxy(credentials, encodedCredentials), SENT],
-    [
-      'with a password that contains spaces',
-      withProxy({ credentials: `user:${SPACED}` }, spacedCredentials),
-      SENT,
-    ],
+    ['with credentials', withProxy({ credentials: `user:${PASSWORD}` }, secret), SENT],
+    ['with spaces in the password', withProxy({ credentials: `user:${SPACED}` }, spaced), SENT],
     [
       'with a URL without a scheme',
       withProxy({}, { env: ({ host }) => ({ http_proxy: host }), connects: 1 }),
       SENT,
     ],
-    [
-      'prefers the variable in lower case',
-      withProxy(
-        {},
-        {
-          env: ({ host }) => ({ http_proxy: `http://${host}`, HTTP_PROXY: 'http://127.0.0.1:1' }),
-          connects: 1,
-        },
-      ),
-      SENT,
-    ],
+    ['prefers the variable in lower case', withProxy({}, { env: lower, connects: 1 }), SENT],
     [
       'tries again if the proxy answers 502 once',
       withProxy(
@@ -133,61 +124,51 @@ describe('uses a proxy:', () => {
       { ...SENT, attempts: 2 },
     ],
     ['lets the proxy resolve the name of the API', resolvedByProxy(issue, trust), SENT],
-    [
-      'does not send the message again after a reset',
-      resolvedByProxy(issue, { ...trust, onRequest: () => answer('', 'reset') }),
-      UNKNOWN,
-    ],
-    [
-      'refuses a certificate that is not trusted',
-      resolvedByProxy(issue),
-      { ...once, error: /“agent\.invalid” \(proxy “127\.0\.0\.1:\d+”\): the certificate/ },
-    ],
+    ['does not send the message again after a reset', resolvedByProxy(issue, reset), UNKNOWN],
+    ['refuses a certificate that is not trusted', resolvedByProxy(issue), untrusted],
     [
       'refuses the certificate of another host',
       resolvedByProxy(() => TRUSTED.issue(), trust),
-      { ...once, error: /“agent\.invalid” \(proxy “127\.0\.0\.1:\d+”\): the certificate/ },
+      untrusted,
     ],
-  ];
-  testFaults(rows);
+  ]);
 });
 
 describe('sends nothing if the proxy', () => {
-  const rows: readonly Row[] = [
+  const named = (host: string): Fault => ({
+    secrets: [PASSWORD],
+    step: { env: { HTTP_PROXY: `http://${CREDENTIALS}${host}` } },
+  });
+  const answers = (status: number): ProxyOptions => ({
+    onConnect: () => ({ kind: 'answer', status, body: '<html>' }),
+  });
+  const kind = (name: 'reset' | 'end' | 'hang'): ProxyOptions => ({
+    onConnect: () => ({ kind: name }),
+  });
+  const slow = { ...SILENT, with: { 'timeout-minutes': '0.1' } };
+  testFaults([
     [
       'refuses the connection',
-      async () => ({
-        secrets: [PASSWORD],
-        step: { env: { HTTP_PROXY: `http://${CREDENTIALS}127.0.0.1:${await closedPort()}` } },
-      }),
-      { ...unreachable, error: /\(proxy “127\.0\.0\.1:\d+”\): connection refused/ },
+      async () => named(`127.0.0.1:${await closedPort()}`),
+      unreachable(/\(proxy “127\.0\.0\.1:\d+”\): connection refused/),
     ],
     [
       'has an unknown name',
-      {
-        secrets: [PASSWORD],
-        step: { env: { HTTP_PROXY: `http://${CREDENTIALS}proxy.invalid:3128` } },
-      },
-      { ...unreachable, error: /\(proxy “proxy\.invalid:3128”\): .*DNS/ },
+      named('proxy.invalid:3128'),
+      unreachable(/\(proxy “proxy\.invalid:3128”\): .*DNS/),
     ],
     ...[500, 502, 503].map(
       (status): Row => [
         `answers ${status} to CONNECT`,
-        withProxy(
-          { onConnect: () => ({ kind: 'answer', status, body: '<html>' }) },
-          { connects: 3 },
-        ),
-        {
-          ...unreachable,
-          error: new RegExp(`\\(proxy .*: the proxy answered CONNECT with ${status}`),
-        },
+        withProxy(answers(status), { connects: 3 }),
+        unreachable(new RegExp(`\\(proxy .*: the proxy answered CONNECT with ${status}`)),
       ],
     ),
     ...[302, 403].map(
       (status): Row => [
         `answers ${status} to CONNECT`,
-        withProxy({ onConnect: () => ({ kind: 'answer', status }) }),
-        { ...unreachable, attempts: expect.any(Number) },
+        withProxy(answers(status)),
+        { ...unreachable(), attempts: expect.any(Number) },
       ],
     ),
     [
@@ -199,48 +180,29 @@ describe('sends nothing if the proxy', () => {
         const env = { HTTP_PROXY, NODE_EXTRA_CA_CERTS: TRUSTED.file };
         return { built: true, step: { env } };
       },
-      { ...once, error: /\(proxy .*: the certificate is not trusted \(ERR_TLS_CERT_ALTNAME/ },
+      once(/\(proxy .*: the certificate is not trusted \(ERR_TLS_CERT_ALTNAME/),
     ],
-    [
-      'resets the connection',
-      withProxy({ onConnect: () => ({ kind: 'reset' }) }, { connects: 3 }),
-      unreachable,
-    ],
-    [
-      'ends the connection',
-      withProxy({ onConnect: () => ({ kind: 'end' }) }, { connects: 3 }),
-      unreachable,
-    ],
+    ['resets the connection', withProxy(kind('reset'), { connects: 3 }), unreachable()],
+    ['ends the connection', withProxy(kind('end'), { connects: 3 }), unreachable()],
     [
       'hangs',
-      withProxy({ onConnect: () => ({ kind: 'hang' }) }, { ...SILENT, connects: 3 }),
-      { ...unreachable, atLeastMs: 30_000, withinMs: 35_000, error: /no connection within 10 s/ },
+      withProxy(kind('hang'), { ...SILENT, connects: 3 }),
+      { ...unreachable(/no connection within 10 s/), atLeastMs: 30_000, withinMs: 35_000 },
     ],
     [
       'hangs until the deadline',
-      withProxy(
-        { onConnect: () => ({ kind: 'hang' }) },
-        { ...SILENT, with: { 'timeout-minutes': '0.1' } },
-      ),
-      {
-        ...once,
-        result: 'timed-out',
-        withinMs: 8000,
-        error: /Nothing was sent within 6 s \(timeout-minutes\)/,
-      },
+      withProxy(kind('hang'), slow),
+      { ...once(/within 6 s \(timeout-minutes\)/), result: 'timed-out', withinMs: 8000 },
     ],
     [
       'requires credentials',
       withProxy({ credentials: `user:${PASSWORD}` }, { connects: 1 }),
-      { ...once, error: /\(proxy .*: the proxy requires other credentials \(407\)/ },
+      once(/\(proxy .*: the proxy requires other credentials \(407\)/),
     ],
     [
       'requires other credentials',
-      withProxy(
-        { credentials: 'user:another' },
-        { env: ({ host }) => ({ HTTP_PROXY: `http://${CREDENTIALS}${host}` }), connects: 1 },
-      ),
-      { ...once, error: /407/ },
+      withProxy({ credentials: 'user:another' }, { ...secret, connects: 1 }),
+      once(/407/),
     ],
     ...[
       `http://${CREDENTIALS}`,
@@ -260,21 +222,19 @@ describe('sends nothing if the proxy', () => {
       { step: { env: { HTTPS_PROXY: 'http://127.0.0.1:1' } } },
       SENT,
     ],
-  ];
-  testFaults(rows);
+  ]);
 });
 
 describe('uses NO_PROXY', () => {
-  const withNoProxy = (noProxy: string, connects: number): Row => [
-    `"${noProxy}": ${connects === 0 ? 'direct' : 'through the proxy'}`,
-    withProxy(
-      {},
-      { env: ({ host }) => ({ HTTP_PROXY: `http://${host}`, NO_PROXY: noProxy }), connects },
-    ),
+  const withNoProxy = (NO_PROXY: string, connects: number): Row => [
+    `"${NO_PROXY}": ${connects === 0 ? 'direct' : 'through the proxy'}`,
+    withProxy({}, { env: (proxy) => ({ ...httpProxy('')(proxy), NO_PROXY }), connects }),
     SENT,
   ];
   const direct = ['127.0.0.1', '*', 'localhost, 127.0.0.1', 'example.com,127.0.0.1'];
-  testFaults(direct.map((noProxy) => withNoProxy(noProxy, 0)));
   const through = ['example.com', '127.0.0.1:1', '127.0.0.2', ''];
-  testFaults(through.map((noProxy) => withNoProxy(noProxy, 1)));
+  testFaults([
+    ...direct.map((noProxy) => withNoProxy(noProxy, 0)),
+    ...through.map((noProxy) => withNoProxy(noProxy, 1)),
+  ]);
 });

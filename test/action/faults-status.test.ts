@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type PostReply, serve } from '../sim/agent.ts';
+import { type JobPart, type PostReply, serve } from '../sim/agent.ts';
 import { answer, head, startFaultServer } from '../sim/fault-server.ts';
 import {
   COMPLETED,
@@ -13,8 +13,6 @@ import {
   WITH_COMMENT,
 } from './faults.ts';
 import { JOB, KEY } from './scenario.ts';
-
-const NEW = 'https://github.com/octo/agents/pull/2';
 
 /** Answers one POST after the other. After the last reply, or for null, the API accepts the message. */
 function replies(...list: readonly (PostReply | null)[]): Fault {
@@ -249,7 +247,18 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
 });
 
 describe('does not send a message again if its delivery is unknown:', () => {
-  const idle = { jobs: [{ id: JOB, turns: [{ steps: [] }] }] };
+  const arrived = (warning: RegExp): Expected => ({
+    ...{ ...COMPLETED, warns: [warning], withinMs: 120_000 },
+  });
+  const inDoubt = { ...UNKNOWN, atLeastMs: 30_000, withinMs: 40_000 };
+  /** With wait, a message that is accepted, and a job that changes so 20 s later, or works. */
+  const answered = (status: number, set?: JobPart, base: JobPart = {}): Fault => ({
+    agent: {
+      jobs: [{ id: JOB, base, ...(set && { turns: [{ steps: [{ afterMs: 20_000, set }] }] }) }],
+      onPost: () => ({ status, accept: true }),
+    },
+    with: { wait: true },
+  });
   const raw = (status: string): Row => [
     `the status ${status}`,
     async (use) => ({
@@ -281,60 +290,29 @@ describe('does not send a message again if its delivery is unknown:', () => {
     ),
     [
       '502, and the job becomes active',
-      { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
-      { ...COMPLETED, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
+      answered(502),
+      arrived(/502.*The job shows that the message arrived/),
+    ],
+    [
+      'a reset, and the job becomes active',
+      { agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } },
+      arrived(/lost after the request was written.*The job shows/),
     ],
     [
       '502, and the job has another known status 20 s later',
+      answered(502, { status: 'failed' }),
       {
-        agent: {
-          jobs: [
-            {
-              id: JOB,
-              turns: [{ steps: [{ afterMs: 20_000, set: { status: 'failed' } }] }],
-            },
-          ],
-          onPost: () => ({ status: 502, accept: true }),
-        },
-        with: { wait: true, 'fail-on': 'none' },
-      },
-      {
-        ...COMPLETED,
-        result: 'failed',
-        warns: [/The job shows that the message arrived/, /The agent failed/],
-        withinMs: 120_000,
+        ...{ ...arrived(/The job shows that the message arrived/), result: 'failed', exit: 1 },
+        error: /The agent failed/,
       },
     ],
     [
       '502, and only the pull request of the job is another one 20 s later',
-      {
-        agent: {
-          jobs: [{ id: JOB, turns: [{ steps: [{ afterMs: 20_000, set: { prLink: NEW } }] }] }],
-          onPost: () => ({ status: 502, accept: true }),
-        },
-        with: { wait: true },
-      },
-      { ...UNKNOWN, atLeastMs: 30_000, withinMs: 40_000 },
+      answered(502, { prLink: 'https://github.com/octo/agents/pull/2' }),
+      inDoubt,
     ],
-    [
-      '502, and the job shows no evidence of the message',
-      {
-        agent: { ...idle, onPost: () => ({ status: 502, accept: true }) },
-        with: { wait: true },
-      },
-      { ...UNKNOWN, atLeastMs: 30_000, withinMs: 40_000 },
-    ],
-    [
-      '502, and the job was active before',
-      {
-        agent: {
-          jobs: [{ id: JOB, base: { status: 'active' } }],
-          onPost: () => ({ status: 502, accept: true }),
-        },
-        with: { wait: true },
-      },
-      UNKNOWN,
-    ],
+    ['502, and the job shows no evidence of the message', answered(502, {}), inDoubt],
+    ['502, and the job was active before', answered(502, {}, { status: 'active' }), UNKNOWN],
     [
       '502, and the polls fail',
       {
@@ -345,15 +323,6 @@ describe('does not send a message again if its delivery is unknown:', () => {
         with: { wait: true },
       },
       { ...UNKNOWN, withinMs: 40_000 },
-    ],
-    [
-      'a reset, and the job becomes active',
-      { agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } },
-      {
-        ...COMPLETED,
-        warns: [/lost after the request was written.*The job shows/],
-        withinMs: 120_000,
-      },
     ],
   ]);
 });

@@ -52,7 +52,7 @@ const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
 };
 /** The beginnings of all other lines that the action logs. */
 const OWN_LINE =
-  /^(?:The API is at 127\.0\.0\.1:\d+ |The comment is https:|Job job-1: |The job (?:is|still shows|has a status) |The pull request link of the job is left out: [\w ]+\.$|Sending the message\.$|The message (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling failed\. )/;
+  /^(?:The API is at 127\.0\.0\.1:\d+ |The comment is https:|Job job-1: |The job (?:is|still shows|has no status, or) |The pull request link of the job is left out: [\w ]+\.$|Sending the message\.$|The message (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling failed\. )/;
 
 let builtRuns = 0;
 
@@ -366,85 +366,60 @@ it('keeps the comment below its size limit with the longest texts', async () => 
   for (const body of bodies(github)) expect(body.length).toBeLessThanOrEqual(60_000);
 });
 
-describe.concurrent('quotes the texts of invalid inputs as text', () => {
+describe.concurrent('quotes the texts of invalid inputs, and in errors of GitHub, as text', () => {
   const inputs = [
     'wait',
     'timeout-minutes',
-    'poll-interval-seconds',
     'settle-seconds',
     'fail-on',
-    'comment',
     'pr-number',
     'prompt-file',
   ];
-
-  it.each(RUNS.slice(0, 12))('group %i', async (run) => {
-    const forged = inputs.map((name, slot) => [
-      name,
-      forEnvironment(textAt(run * TEXTS_PER_RUN + slot)),
-    ]);
-    const [result, sim] = await runScenario(
-      {
-        with: { prompt: '', 'job-id': 'a/b', ...Object.fromEntries(forged) },
-      },
-      run,
-    );
-    expect(result.conclusion).toBe('failure');
-    expect(errors(result)).toHaveLength(1);
-    expect(warnings(result)).toEqual([]);
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', results: '[]' });
-    expect(sim.agent.journal).toEqual([]);
-  });
-});
-
-describe.concurrent('quotes the texts in errors of GitHub as text', () => {
   const statuses = [400, 403, 404, 410, 422, 451, 500, 200];
 
-  it.each(RUNS.slice(0, 6))('group %i', async (run) => {
-    const body = { message: textAt(run * 23) };
-    const github = { on: () => ({ status: statuses[run] ?? 500, body }) };
-    const [result, sim] = await runScenario({ github }, run);
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(sim.agent.posts()).toEqual([]);
+  it.each(RUNS.slice(0, 12))('group %i', async (run) => {
+    const text = (slot: number): string => textAt(run * TEXTS_PER_RUN + slot);
+    const forged = inputs.map((name, slot) => [name, forEnvironment(text(slot))]);
+    const [invalid, { agent }] = await runScenario(
+      { with: { prompt: '', 'job-id': 'a/b', ...Object.fromEntries(forged) } },
+      run,
+    );
+    expect(invalid.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', results: '[]' });
+    expect(errors(invalid)).toHaveLength(1);
+
+    const reply = { status: statuses[run % 8] ?? 500, body: { message: text(6) } };
+    const [refused, { agent: other }] = await runScenario({ github: { on: () => reply } }, run);
+    expect(refused.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect([...agent.journal, ...other.posts()]).toEqual([]);
   });
 });
 
-describe.concurrent('sends the texts in the prompt file unchanged, and shows them as text', () => {
-  it.each(RUNS.slice(0, 4))('group %i', async (run) => {
-    const folder = mkdtempSync(join(tmpdir(), 'prompt-'));
-    const prompt = `${textAt(run * 29 + 1)}\n${textAt(run * 29 + 2)}\nend`.toWellFormed();
-    writeFileSync(join(folder, 'prompt.md'), prompt);
-    try {
-      const [, { agent }] = await runScenario(
-        {
-          with: { prompt: '', 'prompt-file': 'prompt.md' },
-          step: { workspace: folder },
-        },
-        run,
-      );
-      expect(JSON.parse(agent.posts()[0]?.body ?? '')).toEqual({ prompt });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
+it('sends the texts in the prompt file unchanged, and shows them as text', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'prompt-'));
+  const prompt = `${TEXTS.slice(0, 40).join('\n')}\nend`.toWellFormed();
+  writeFileSync(join(folder, 'prompt.md'), prompt);
+  try {
+    const inputs = { prompt: '', 'prompt-file': 'prompt.md' };
+    const [, { agent }] = await runScenario({ with: inputs, step: { workspace: folder } });
+    expect(JSON.parse(agent.posts()[0]?.body ?? '')).toEqual({ prompt });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
-it.concurrent.each([
-  'octo/a.b-c_d',
-  'o--o/__proto__',
-  '0/1',
-  'octo/.github',
-  'octo/www.evil.example',
-])('links only to its own pages in the repository %s', async (repository) => {
-  await using sim = await simulate({
-    ...LONG_GRACE,
-    github: { repository, issues: [{ number: PULL }] },
-  });
-  const result = await sim.runHere();
-  const site = `https://github.com/${repository}/`;
-  const isOwn = (href: string): boolean =>
-    href.startsWith(`${site}actions/runs/`) || href.startsWith(`${site}issues/7#issuecomment-`);
-  expect(forgedIn(rendered(result.summary), isOwn)).toEqual([]);
-  expect(bodies(sim.github)).toHaveLength(2);
-  for (const body of bodies(sim.github)) expect(forgedIn(rendered(body), isOwn)).toEqual([]);
-});
+it.concurrent.each(['octo/a.b-c_d', 'o--o/__proto__', 'octo/www.evil.example'])(
+  'links only to its own pages in the repository %s',
+  async (repository) => {
+    await using sim = await simulate({
+      ...LONG_GRACE,
+      github: { repository, issues: [{ number: PULL }] },
+    });
+    const result = await sim.runHere();
+    const site = `https://github.com/${repository}/`;
+    const isOwn = (href: string): boolean =>
+      href.startsWith(`${site}actions/runs/`) || href.startsWith(`${site}issues/7#issuecomment-`);
+    expect(forgedIn(rendered(result.summary), isOwn)).toEqual([]);
+    expect(bodies(sim.github)).toHaveLength(2);
+    for (const body of bodies(sim.github)) expect(forgedIn(rendered(body), isOwn)).toEqual([]);
+  },
+);

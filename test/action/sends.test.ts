@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { HAS_LARGE_VARIABLES } from '../sim/platform.ts';
 import { commentTexts, errors, JOB, KEY, PROJECT, simulate, warnings } from './scenario.ts';
 
 it('sends a message in exactly one request to the API, without wait', async () => {
@@ -34,22 +33,6 @@ it('sends a message in exactly one request to the API, without wait', async () =
   ]);
   expect([...errors(result), ...warnings(result)]).toEqual([]);
   expect(commentTexts(sim.github).at(-1)).toContain('Message sent to the agent');
-});
-
-it('sends a prompt unchanged, byte for byte', async () => {
-  const prompt = '  "quotes" %0A \\n\r\n\t🚀 ${{ x }} ::error::no ##[add-mask]no\n';
-  await using sim = await simulate({ with: { prompt } });
-  const result = await sim.runHere();
-
-  expect(result.conclusion).toBe('success');
-  expect(JSON.parse(sim.agent.posts()[0]?.body ?? '')).toEqual({ prompt });
-});
-
-it.runIf(HAS_LARGE_VARIABLES)('sends a prompt of 120 KiB completely', async () => {
-  const prompt = 'ä🚀x'.repeat(17_554);
-  await using sim = await simulate({ with: { prompt } });
-  await sim.runHere();
-  expect(JSON.parse(sim.agent.posts()[0]?.body ?? '')).toEqual({ prompt });
 });
 
 it('accepts a base URL with a path and a trailing slash', async () => {

@@ -13,16 +13,7 @@ import {
   type WebhookEvent,
 } from '../sim/events.ts';
 import { startProxy } from '../sim/proxy.ts';
-import type { StepResult } from '../sim/runner/process.ts';
-import {
-  errors,
-  KEY,
-  PULL,
-  type Scenario,
-  type Simulation,
-  simulate,
-  warnings,
-} from './scenario.ts';
+import { errors, KEY, PULL, type Scenario, simulate, warnings } from './scenario.ts';
 
 // Invalid inputs are an error for people with write access. A stranger who starts the workflow gets none.
 
@@ -67,106 +58,81 @@ async function run(inputs: Inputs, event: WebhookEvent, more: Scenario = {}) {
   return { result: await sim.runHere(), sim };
 }
 
-/** The number of permission checks. */
-function permissionChecks({ github }: Simulation): number {
-  return github.journal.filter(({ path }) => path.endsWith('/permission')).length;
-}
-
-function expectSkipped(result: StepResult, { agent, github }: Simulation, calls: number): void {
+/** Runs a step that is skipped, after this many permission checks and no other requests. */
+async function skips(inputs: Inputs, event: WebhookEvent, checks: number, more?: Scenario) {
+  const { result, sim } = await run(inputs, event, more);
   expect(result.conclusion).toBe('success');
   expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   expect(result.annotations).toHaveLength(1);
   expect(result.summary).toBe('');
-  expect(agent.journal).toEqual([]);
-  const names = github.calls().map(({ name }) => name);
-  expect(names).toEqual(Array(calls).fill('GET collaborators/*/permission'));
+  expect(sim.agent.journal).toEqual([]);
+  const names = sim.github.calls().map(({ name }) => name);
+  expect(names).toEqual(Array(checks).fill('GET collaborators/*/permission'));
+  return result;
 }
 
-function expectError(result: StepResult, { agent }: Simulation, words: string): void {
+/** Runs a step that fails after this many permission checks, with one error that contains the words. */
+async function fails(
+  inputs: Inputs,
+  event: WebhookEvent,
+  words: string,
+  checks: number,
+  more?: Scenario,
+) {
+  const { result, sim } = await run(inputs, event, more);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect(errors(result)).toEqual([expect.stringContaining(words)]);
-  expect(agent.journal).toEqual([]);
+  expect(sim.agent.journal).toEqual([]);
+  expect(sim.github.calls('GET collaborators/*/permission')).toHaveLength(checks);
+  return { result, github: sim.github };
 }
 
 const COMMENTED = { command: '/agent', prompt: 'Be brief.' };
 describe.concurrent('with an invalid', () => {
-  describe.each(Object.entries(INVALID))('%s', (name, invalid) => {
-    it('skips a command by a stranger', async () => {
-      const { result, sim } = await run(
-        { ...COMMENTED, ...invalid },
-        commentBy(MALLORY, '/agent go'),
-      );
-      expectSkipped(result, sim, 1);
-    });
-    it('skips a comment that is not a command, without a permission check', async () => {
-      const { result, sim } = await run(
-        { ...COMMENTED, ...invalid },
-        commentBy(MALLORY, 'Thanks!'),
-      );
-      expectSkipped(result, sim, 0);
-    });
-    it('fails a command by a writer, with a reaction and a comment', async () => {
-      const { result, sim } = await run(
-        { ...COMMENTED, ...invalid },
-        commentBy(ALICE, '/agent go'),
-      );
-      expectError(result, sim, name);
-      expect(permissionChecks(sim)).toBe(1);
-      const [reaction, comment, ...others] = sim.github.writes();
-      expect(JSON.parse(reaction?.body ?? '').content).toBe('confused');
-      expect(JSON.parse(comment?.body ?? '').body).toContain(name);
-      expect(others).toEqual([]);
-    });
-    it('skips an issue opened by a stranger', async () => {
-      const { result, sim } = await run(invalid, issueBy(MALLORY));
-      expectSkipped(result, sim, 1);
-    });
-    it('fails on an issue opened by a writer', async () => {
-      const { result, sim } = await run(invalid, issueBy(ALICE));
-      expectError(result, sim, name);
-      expect(permissionChecks(sim)).toBe(1);
-    });
+  it.each(Object.entries(INVALID))('%s, a command', async (name, invalid) => {
+    const inputs = { ...COMMENTED, ...invalid };
+    await skips(inputs, commentBy(MALLORY, '/agent go'), 1);
+    await skips(inputs, commentBy(MALLORY, 'Thanks!'), 0);
+    const { github } = await fails(inputs, commentBy(ALICE, '/agent go'), name, 1);
+    // Its author sees a reaction and an answer.
+    const [reaction, comment, ...others] = github.writes();
+    expect(JSON.parse(reaction?.body ?? '').content).toBe('confused');
+    expect(JSON.parse(comment?.body ?? '').body).toContain(name);
+    expect(others).toEqual([]);
+  });
+
+  it.each(Object.entries(INVALID))('%s, an issue', async (name, invalid) => {
+    await skips(invalid, issueBy(MALLORY), 1);
+    await fails(invalid, issueBy(ALICE), name, 1);
   });
 
   it('command, fails only for people with write access', async () => {
+    const words = 'command must be one word';
     for (const body of ['/agent go', 'Thanks!']) {
-      const stranger = await run(COMMAND, commentBy(MALLORY, body));
-      expectSkipped(stranger.result, stranger.sim, 1);
-      const writer = await run(COMMAND, commentBy(ALICE, body));
-      expectError(writer.result, writer.sim, 'command must be one word');
-      expect(writer.sim.github.writes()).toEqual([]);
+      await skips(COMMAND, commentBy(MALLORY, body), 1);
+      const { github } = await fails(COMMAND, commentBy(ALICE, body), words, 1);
+      expect(github.writes()).toEqual([]);
     }
     const edited = issueComment({ number: PULL, body: '/agent go', action: 'edited' });
-    const again = await run(COMMAND, edited);
-    expectSkipped(again.result, again.sim, 0);
-    const stranger = await run(COMMAND, issueBy(MALLORY));
-    expectSkipped(stranger.result, stranger.sim, 1);
-    const writer = await run(COMMAND, issueBy(ALICE));
-    expectError(writer.result, writer.sim, 'command must be one word');
+    await skips(COMMAND, edited, 0);
+    await skips(COMMAND, issueBy(MALLORY), 1);
+    await fails(COMMAND, issueBy(ALICE), words, 1);
   });
 
   it('minimum-permission, requires write access', async () => {
-    const collaborators = {
-      alice: { id: ALICE.id, permission: 'read', role_name: 'triage' },
-    } as const;
-    const issues = [{ number: PULL, pullRequest: true }];
-    const { result, sim } = await run(INVALID['minimum-permission'] ?? {}, issueBy(ALICE), {
-      github: { issues, collaborators },
-    });
-    expectSkipped(result, sim, 1);
+    const alice = { id: ALICE.id, permission: 'read', role_name: 'triage' } as const;
+    const github = { issues: [{ number: PULL, pullRequest: true }], collaborators: { alice } };
+    await skips(INVALID['minimum-permission'] ?? {}, issueBy(ALICE), 1, { github });
   });
 
   it('allowed-bots, skips all bots on events that are checked', async () => {
-    const { result, sim } = await run(INVALID['allowed-bots'] ?? {}, issueBy(RENOVATE));
-    expectSkipped(result, sim, 0);
-    const trusted = await run(INVALID['allowed-bots'] ?? {}, push());
-    expectError(trusted.result, trusted.sim, 'allowed-bots must be a list of logins');
+    const inputs = INVALID['allowed-bots'] ?? {};
+    await skips(inputs, issueBy(RENOVATE), 0);
+    await fails(inputs, push(), 'allowed-bots must be a list of logins', 0);
   });
 
   it('input, fails without a permission check on an event that is not checked', async () => {
-    const { result, sim } = await run({ wait: 'yes' }, push());
-    expectError(result, sim, 'wait must be');
-    expect(sim.github.journal).toEqual([]);
+    await fails({ wait: 'yes' }, push(), 'wait must be', 0);
   });
 
   it('input, the tests cover each input of action.yml', () => {
@@ -176,22 +142,17 @@ describe.concurrent('with an invalid', () => {
 });
 
 describe.concurrent('with a missing value', () => {
-  it.each<[string, Inputs, string]>([
-    ['api-key', { 'api-key': '' }, 'api-key is empty'],
-    ['prompt', { prompt: '' }, 'prompt is empty'],
-  ])('fails for a writer, and skips a stranger: %s', async (_, inputs, words) => {
-    const stranger = await run(inputs, issueBy(MALLORY));
-    expectSkipped(stranger.result, stranger.sim, 1);
-    const writer = await run(inputs, issueBy(ALICE));
-    expectError(writer.result, writer.sim, words);
-  });
-
-  it('fails a command by a writer, and skips one by a stranger', async () => {
-    const inputs = { ...COMMENTED, 'api-key': '' };
-    const stranger = await run(inputs, commentBy(MALLORY, '/agent go'));
-    expectSkipped(stranger.result, stranger.sim, 1);
-    const writer = await run(inputs, commentBy(ALICE, '/agent go'));
-    expectError(writer.result, writer.sim, 'api-key is empty');
+  it.each<[string, Inputs, (author: Person) => WebhookEvent]>([
+    ['api-key is empty', { 'api-key': '' }, issueBy],
+    ['prompt is empty', { prompt: '' }, issueBy],
+    [
+      'api-key is empty',
+      { ...COMMENTED, 'api-key': '' },
+      (author) => commentBy(author, '/agent go'),
+    ],
+  ])('fails for a writer, and skips a stranger: %s', async (words, inputs, eventBy) => {
+    await skips(inputs, eventBy(MALLORY), 1);
+    await fails(inputs, eventBy(ALICE), words, 1);
   });
 
   // On a push to the default branch, nobody is checked, and there is no pull request for a comment.
@@ -200,27 +161,24 @@ describe.concurrent('with a missing value', () => {
     ['ghs_one\nghs_two', 'github-token contains a space, a line break or a character outside'],
     ['ghs_\u200bone', 'github-token contains a space, a line break or a character outside'],
   ])('fails with the ways out, where github-token is needed and is %j', async (token, words) => {
+    const inputs = { 'github-token': token };
     for (const [event, wayOut] of [
       [issueBy(ALICE), 'minimum-permission: none'],
       [commentBy(ALICE, '/agent go'), 'minimum-permission: none'],
       [mergeGroup({ number: PULL }), 'comment: false'],
     ] as const) {
-      const { result, sim } = await run({ 'github-token': token }, event);
-      expectError(result, sim, words);
+      const { result, github } = await fails(inputs, event, words, 0);
       expect(result.outputs.reason).toContain(wayOut);
+      expect(github.journal).toEqual([]);
+    }
+    for (const { result, sim } of [
+      await run(inputs, push()),
+      await run({ ...inputs, comment: 'false' }, mergeGroup({ number: PULL })),
+    ]) {
+      expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+      expect(result.annotations).toEqual([]);
       expect(sim.github.journal).toEqual([]);
     }
-    const { result, sim } = await run({ 'github-token': token }, push());
-    expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect([...errors(result), ...warnings(result)]).toEqual([]);
-    expect(sim.github.journal).toEqual([]);
-  });
-
-  it('works without github-token and without a comment', async () => {
-    const inputs = { 'github-token': '', comment: 'false' };
-    const { result } = await run(inputs, mergeGroup({ number: PULL }));
-    expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(result.annotations).toEqual([]);
   });
 });
 
@@ -234,35 +192,32 @@ describe.concurrent('an event without access to secrets', () => {
     ['a push by Dependabot to the default branch', push({ sender: DEPENDABOT })],
   ])('is skipped, without a failure or a permission check: %s', async (_, event) => {
     for (const inputs of [{}, { 'api-key': ' \n' }, { wait: 'yes', 'github-token': '' }]) {
-      const { result, sim } = await run({ 'api-key': '', ...inputs }, event);
-      expectSkipped(result, sim, 0);
+      const result = await skips({ 'api-key': '', ...inputs }, event, 0);
       expect(result.outputs.reason).toContain('secrets are not passed to runs from forks or Depen');
       expect(warnings(result)).toEqual([]);
     }
   });
 
-  it.each<[string, WebhookEvent]>([
-    ['from a branch', pullRequest({ number: PULL })],
-    ['a push by a person', push()],
-    ['from a fork, pull_request_target', pullRequest({ number: PULL, fork: null, target: true })],
-  ])('fails instead if it has access but api-key is empty: %s', async (_, event) => {
-    const { result, sim } = await run({ 'api-key': '' }, event);
-    expectError(result, sim, 'api-key is empty');
+  it.each<[string, WebhookEvent, number]>([
+    ['from a branch', pullRequest({ number: PULL }), 1],
+    ['a push by a person', push(), 0],
+    ['from a fork, by a writer', pullRequest({ number: PULL, fork: null, target: true }), 1],
+  ])('fails instead if it has access but api-key is empty: %s', async (_, event, checks) => {
+    await fails({ 'api-key': '' }, event, 'api-key is empty', checks);
   });
 
   it('needs a permission check if api-key is set', async () => {
     const fork = pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
-    const { result, sim } = await run({}, fork);
-    expectSkipped(result, sim, 1);
+    await skips({}, fork, 1);
   });
 });
 
 it('fails without requests if certificate checks are turned off', async () => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
   for (const event of [issueBy(MALLORY), commentBy(ALICE, '/agent go')]) {
-    const { result, sim } = await run({}, event, { step: { env } });
-    expectError(result, sim, 'certificate checks are turned off');
-    expect(sim.github.journal).toEqual([]);
+    const words = 'certificate checks are turned off';
+    const { github } = await fails({}, event, words, 0, { step: { env } });
+    expect(github.journal).toEqual([]);
   }
 });
 

@@ -156,3 +156,23 @@ it('logs each change and, during a long wait, a line a minute', async () => {
   expect(lines.length).toBeLessThan(16);
   expect(new Set(lines).size).toBe(lines.length);
 });
+
+it.fails('says nothing of changes if the pull request is another one', async () => {
+  const link = (number: number): string => `https://github.com/octo/agents/pull/${number}`;
+  const turn = {
+    steps: [at(0, 'active'), { afterMs: 9000, set: { status: 'completed', prLink: link(8) } }],
+  };
+  await using sim = await simulate({
+    with: { wait: true },
+    agent: { jobs: [{ id: JOB, base: { prLink: link(7) }, turns: [turn] }] },
+    github: {
+      issues: [
+        { number: 7, pullRequest: true },
+        { number: 8, pullRequest: true, commits: ['b'.repeat(40)] },
+      ],
+    },
+  });
+  const { summary } = await sim.runHere();
+  expect(summary).toContain('octo/agents#8');
+  expect(summary).not.toMatch(/commits|rewritten|created|changed/i);
+});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
-import { issueComment } from '../sim/events.ts';
+import { issueComment, pullRequest, RENOVATE } from '../sim/events.ts';
 import type { StepRun } from '../sim/runner/process.ts';
 import {
   commentTexts,
@@ -10,6 +10,7 @@ import {
   notes,
   ownComments,
   PULL,
+  type Scenario,
   type Simulation,
   simulate,
   warnings,
@@ -69,16 +70,30 @@ describe('a message to a job at work', () => {
   });
 
   it('waits on if another message comes first', async () => {
-    const again = (minute: number) => (minute > 2.01 && minute < 4 ? 'active' : undefined);
-    await using sim = await simulate({ with: WAIT, agent: busy(2, again) });
+    // Done for a second and a half: long enough for a poll, and too short for a second one.
+    const again = (minute: number) => (minute > 2.025 && minute < 4 ? 'active' : undefined);
+    await using sim = await simulate({
+      with: { ...WAIT, 'poll-interval-seconds': '1' },
+      agent: busy(2, again),
+    });
     const startedAt = sim.time.now();
     const { outputs } = await sim.runHere();
     expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(sentAfter(sim, startedAt)).toBeGreaterThan(4);
   });
 
-  it('waits without wait, too', async () => {
-    await using sim = await simulate({ with: { 'when-active': 'wait' }, agent: busy(2) });
+  it.each<[string, Scenario]>([
+    ['without wait, too', { with: { 'when-active': 'wait' } }],
+    // Otherwise, the pull request that the agent is about to create could be the one of the event.
+    [
+      'without the input if a bot triggered it on a pull request',
+      {
+        with: { 'allowed-bots': RENOVATE.login },
+        step: { event: pullRequest({ number: PULL, sender: RENOVATE }) },
+      },
+    ],
+  ])('waits %s', async (_, scenario) => {
+    await using sim = await simulate({ ...scenario, agent: busy(2) });
     const startedAt = sim.time.now();
     const { outputs } = await sim.runHere();
     expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent', confirmed: '' });

@@ -380,15 +380,13 @@ export async function startBlackHole(): Promise<BlackHole> {
     const server = require('node:net').createServer();
     server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
       parentPort.postMessage(server.address().port);
-      setTimeout(() => {
-        Atomics.wait(workerData, 0, 0);
-        process.exit();
-      }, 20);
+      Atomics.wait(workerData, 0, 0);
+      process.exit();
     });`,
     { eval: true, workerData: asleep },
   );
+  // From then on the thread is asleep, and accepts nothing.
   const port = await new Promise<number>((resolve) => worker.once('message', resolve));
-  await pass(60);
   const fillers = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
   await pass(60);
   return {
