@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Explaining, explain, readRecord } from '../../src/agent/answers.ts';
-import type { Answer, Exchange } from '../../src/agent/http.ts';
+import { explain, readRecord } from '../../src/agent/answers.ts';
+import type { AgentContext, Answer, Exchange } from '../../src/agent/http.ts';
 import { KEYS_URL } from '../../src/inputs.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
@@ -122,12 +122,12 @@ function answer(status: number, parts: Partial<Answer> = {}): Answer {
 function saying(body: unknown): Partial<Answer> {
   return { body: { kind: 'ok', value: typeof body === 'string' ? body : JSON.stringify(body) } };
 }
-function explained(exchange: Exchange, parts: Partial<Explaining> = {}): string {
-  return explain(exchange, {
-    ...{ doing: 'send', isRetried: false, where: '“agent.example”', isDefaultUrl: true },
-    ...{ redact, now: Date.UTC(2026, 10, 21, 11) },
-    ...parts,
-  });
+type Doing = Parameters<typeof explain>[1];
+
+function explained(exchange: Exchange, doing: Doing, isDefaultUrl: boolean): string {
+  const clock = { now: () => Date.UTC(2026, 10, 21, 11) };
+  const context = { where: '“agent.example”', isDefaultUrl, redact, clock };
+  return explain(exchange, doing, context as Partial<AgentContext> as AgentContext);
 }
 
 describe('explain', () => {
@@ -135,38 +135,50 @@ describe('explain', () => {
     'The API accepts 100 messages per project and hour (100/h) from all senders together';
   const lost = { kind: 'failure', written: true, cause: 'network', why: 'reset' } as const;
   const unread: Partial<Answer> = { body: { kind: 'problem', problem: 'a body that is odd' } };
-  const poll = { doing: 'poll' } as const;
 
-  it.each<[Exchange, Partial<Explaining>, string]>([
-    [lost, {}, 'The connection to “agent.example” was lost after the request was written: reset.'],
-    [{ ...lost, written: false }, {}, 'Could not reach “agent.example”: reset.'],
-    [answer(429), { isRetried: true }, `to the message. ${LIMIT}.`],
-    [answer(429), {}, `to the message. ${LIMIT}; try again later.`],
-    [answer(429, { retryAfter: ['3600'] }), {}, `${LIMIT}; try again after 2026-11-21 12:01 UTC.`],
-    [answer(429), poll, 'a longer poll-interval-seconds may help'],
-    [answer(401), {}, KEYS_URL],
-    [answer(403), {}, 'lacks the write scope'],
-    [answer(403), poll, 'lacks the read scope'],
-    [answer(404), {}, 'not found; check job-id and project-id.'],
-    [answer(404), { isDefaultUrl: false }, 'check job-id, base-url and project-id.'],
-    [answer(400), {}, '400 to the message. It refuses this request'],
-    [answer(408), {}, 'answered 408 to the message.'],
-    [answer(425), poll, 'answered 425 when the job was polled.'],
-    [answer(500), {}, 'The API itself has a problem.'],
-    [answer(307, { locationHost: 'x.example' }), {}, 'redirect to “x.example”, which is never'],
-    [answer(304), {}, 'a redirect, which is never followed; check base-url.'],
-    [answer(200, unread), {}, 'The answer had a body that is odd.'],
+  it.each<[Exchange, Doing, string]>([
+    [
+      lost,
+      'send',
+      'The connection to “agent.example” was lost after the request was written: reset.',
+    ],
+    [{ ...lost, written: false }, 'send', 'Could not reach “agent.example”: reset.'],
+    [answer(429), 'send and repeat', `to the message. ${LIMIT}.`],
+    [answer(429), 'send', `to the message. ${LIMIT}; try again later.`],
+    [
+      answer(429, { retryAfter: ['3600'] }),
+      'send',
+      `${LIMIT}; try again after 2026-11-21 12:01 UTC.`,
+    ],
+    [answer(429), 'poll', 'a longer poll-interval-seconds may help'],
+    [answer(401), 'send', KEYS_URL],
+    [answer(403), 'send', 'lacks the write scope'],
+    [answer(403), 'poll', 'lacks the read scope'],
+    [answer(404), 'send', 'not found; check job-id and project-id.'],
+    [answer(400), 'send', '400 to the message. It refuses this request'],
+    [answer(408), 'send', 'answered 408 to the message.'],
+    [answer(425), 'poll', 'answered 425 when the job was polled.'],
+    [answer(500), 'send', 'The API itself has a problem.'],
+    [answer(307, { locationHost: 'x.example' }), 'send', 'redirect to “x.example”, which is never'],
+    [answer(304), 'send', 'a redirect, which is never followed; check base-url.'],
+    [answer(200, unread), 'send', 'The answer had a body that is odd.'],
     [
       answer(200, { contentType: 'text/html' }),
-      {},
+      'send',
       'the content type “text/html”, was not a record',
     ],
-    [answer(200), {}, 'with no content type, was not'],
-    [answer(400, saying({ error: 'no s3cret' })), {}, 'to the message: “no ***”.'],
-    [answer(502, saying({ message: 'no' })), {}, 'to the message: “no”.'],
-    [answer(400, saying({ error: 7 })), {}, 'to the message. It'],
-    [answer(400, saying('<html>')), {}, 'to the message. It'],
-  ])('%#: %o', (exchange, parts, words) => {
-    expect(explained(exchange, parts)).toContain(words);
+    [answer(200), 'send', 'with no content type, was not'],
+    [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],
+    [answer(502, saying({ message: 'no' })), 'send', 'to the message: “no”.'],
+    [answer(400, saying({ error: 7 })), 'send', 'to the message. It'],
+    [answer(400, saying('<html>')), 'send', 'to the message. It'],
+  ])('%#: %o', (exchange, doing, words) => {
+    expect(explained(exchange, doing, true)).toContain(words);
+  });
+
+  it('names base-url if it is not the default', () => {
+    expect(explained(answer(404), 'send', false)).toContain(
+      'check job-id, base-url and project-id.',
+    );
   });
 });

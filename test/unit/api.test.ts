@@ -38,7 +38,7 @@ describe('comments', () => {
       [...talk(60, ACTIONS), ...talk(1, ACTIONS)].map(({ body }) => body),
     );
     const first = sim.comments(NUMBER)[0];
-    expect(found[0]).toMatchObject({ nodeId: first?.node_id, url: first?.html_url });
+    expect(found[0]).toMatchObject({ id: first?.node_id, url: first?.html_url });
     // No text by others is read, and 50 at a time of the own ones.
     expect(callsOf(sim)).toEqual(['list', 'list', 'list', 'read', 'read']);
   });
@@ -60,12 +60,12 @@ describe('comments', () => {
     const github = await connect(sim);
     const newest = await github.newestOwnComments(NUMBER);
     expect(newest).toMatchObject([
-      { body: `${ACTIONS} 2`, isHidden: false },
-      { body: `${ACTIONS} 0`, isHidden: false },
+      { body: `${ACTIONS} 2`, isMinimized: false },
+      { body: `${ACTIONS} 0`, isMinimized: false },
     ]);
-    await github.hide(newest.map(({ nodeId }) => nodeId));
+    await github.hide(newest.map(({ id }) => id));
     expect(await github.newestOwnComments(NUMBER)).toMatchObject([
-      ...[{ isHidden: true }, { isHidden: true }],
+      ...[{ isMinimized: true }, { isMinimized: true }],
     ]);
     expect(callsOf(sim)).toEqual(['newest', 'minimize', 'newest']);
   });

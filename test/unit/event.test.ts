@@ -42,7 +42,7 @@ describe('readTrigger finds the conversation of', () => {
     ['push', push(), null],
     ['schedule', schedule(), null],
     ['workflow_dispatch', workflowDispatch(), null],
-    ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, null],
+    ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, 1],
     [
       'an event with a hostile number',
       { name: 'issues', payload: { issue: { number: '1/../2' } } },

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Explaining, explain } from '../../src/agent/answers.ts';
-import type { Answer } from '../../src/agent/http.ts';
+import { explain } from '../../src/agent/answers.ts';
+import type { AgentContext, Answer } from '../../src/agent/http.ts';
 import type { Job, JobRecord } from '../../src/job.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { composeNote, readNote } from '../../src/note/data.ts';
@@ -66,7 +66,7 @@ function because(text: string): Partial<Job> {
 const asked = (text: string): string => text.slice(0, 1000).toWellFormed();
 function checked(text: string): string | null {
   const link = checkPrLink(text, []);
-  return 'link' in link ? link.link : null;
+  return link.kind === 'ok' ? link.value : null;
 }
 
 const FIELDS: Readonly<Record<string, (text: string) => string>> = {
@@ -186,10 +186,10 @@ const PARTS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {
   'the host of a redirect': (locationHost) => ({ locationHost }),
   'the header Retry-After': (text) => ({ retryAfter: [text] }),
 };
-const ABOUT: Omit<Explaining, 'doing'> = {
-  ...{ isRetried: false, where: '“agent.example”', isDefaultUrl: true, now: START },
-  redact: (text) => text,
-};
+const CONTEXT = {
+  ...{ where: '“agent.example”', isDefaultUrl: true, clock: { now: () => START } },
+  redact: (text: string) => text,
+} as Partial<AgentContext> as AgentContext;
 const STATUSES = [200, 301, 400, 401, 403, 404, 408, 409, 429, 451, 500, 502, 503, 504];
 
 describe('explain quotes any text as one line of plain text, in', () => {
@@ -197,7 +197,7 @@ describe('explain quotes any text as one line of plain text, in', () => {
     const found = findProblems((text) =>
       STATUSES.flatMap((status) =>
         (['send', 'poll'] as const).flatMap((doing) => {
-          const line = explain({ ...RESPONSE, status, ...part(text) }, { ...ABOUT, doing });
+          const line = explain({ ...RESPONSE, status, ...part(text) }, doing, CONTEXT);
           const odd = line.match(/[\n\t\u2028\u2029]|(?![\u200c\u200d])[\p{Cc}\p{Cf}]/gu) ?? [];
           const long = line.length > 700 ? [line.length] : [];
           return [...parseCommands(escapeCommands(line)), ...odd, ...long];

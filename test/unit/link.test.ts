@@ -21,7 +21,7 @@ it.each([
   ['https://ghe.example/o/r/pull/5', 'https://ghe.example/o/r/pull/5', 'o/r', '#5'],
   ['https://code.example/o/r/pull/6', 'https://code.example/o/r/pull/6', 'o/r', '#6'],
 ])('checkPrLink accepts %s', (given, link, repository, number) => {
-  expect(checkPrLink(given, hosts)).toEqual({ link });
+  expect(checkPrLink(given, hosts)).toEqual({ kind: 'ok', value: link });
   expect(readPullRequest(link)).toEqual({ repository, number });
 });
 
@@ -48,7 +48,10 @@ it.each([
   ['https://github.com\\o\\r\\pull\\1', 'URL'],
   ['o/r#1', 'URL'],
 ])('checkPrLink refuses %j', (link, why) => {
-  expect(checkPrLink(link, hosts)).toEqual({ problem: expect.stringContaining(why) });
+  expect(checkPrLink(link, hosts)).toEqual({
+    kind: 'problem',
+    problem: expect.stringContaining(why),
+  });
 });
 
 it.each([

@@ -23,11 +23,11 @@ it.each<[string, string, boolean, boolean]>([
   const hidden: string[] = [];
   const github = {
     newestOwnComments: async () => [
-      { nodeId: 'IC_1', url: '', body: text, isHidden },
-      { nodeId: 'IC_2', url: '', body: body({}), isHidden: false },
-      { nodeId: 'IC_3', url: '', body: body({ id: 'a', over: true }), isHidden: false },
+      { id: 'IC_1', url: '', body: text, isMinimized: isHidden },
+      { id: 'IC_2', url: '', body: body({}), isMinimized: false },
+      { id: 'IC_3', url: '', body: body({ id: 'a', over: true }), isMinimized: false },
     ],
-    hide: async (nodeIds) => void hidden.push(...nodeIds),
+    hide: async (ids) => void hidden.push(...ids),
   } as Partial<GitHub> as GitHub;
   await hideOlder(github, 7, { ...NOTE, attempt: 2 }, START);
   expect(hidden).toEqual(expected ? ['IC_1'] : []);
@@ -36,7 +36,7 @@ it.each<[string, string, boolean, boolean]>([
 it('readNotes returns the notes of the project, or names the comment that cannot be read', async () => {
   const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
   const read = (...bodies: readonly string[]) => {
-    const ownComments = async () => bodies.map((text) => ({ nodeId: '', body: text, url }));
+    const ownComments = async () => bodies.map((text) => ({ id: '', body: text, url }));
     return readNotes(async () => ({ ownComments }) as Partial<GitHub> as GitHub, 7, NOTE.project);
   };
   expect(await read('x', body({}), composeAnswer('x'), body({ project: 'ab' }))).toEqual({

@@ -3,8 +3,7 @@ import type { Exchange } from '../../src/agent/http.ts';
 import {
   classifySend,
   type Misses,
-  pollRetryBeforeMs,
-  pollRetryWaitingMs,
+  pollRetryMs,
   retryAfterMs,
   SEND_RULES,
   type SendClass,
@@ -163,8 +162,8 @@ describe('a failed poll is repeated after so many milliseconds', () => {
   ])('%s', (_, exchange, parts, before, waiting) => {
     const first = { count: 1, networkErrors: 0, forMs: 0, isEarly: false, wasReached: false };
     const misses = { ...first, ...parts };
-    expect(pollRetryBeforeMs(exchange, misses, () => 1)).toBe(before);
-    expect(pollRetryWaitingMs(exchange, misses, () => 1)).toBe(waiting);
+    expect(pollRetryMs(exchange, misses, false, () => 1)).toBe(before);
+    expect(pollRetryMs(exchange, misses, true, () => 1)).toBe(waiting);
   });
 });
 
