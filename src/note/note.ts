@@ -2,7 +2,7 @@ import type { Connect, GitHub } from '../github/api.ts';
 import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
-import { type NoteData, readNote } from './data.ts';
+import { type AboutNote, type NoteData, readNote } from './data.ts';
 
 // The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
 // comments are here.
@@ -194,7 +194,7 @@ export async function readNotes(
 export async function hideOlder(
   github: GitHub,
   conversation: number,
-  own: NoteData,
+  own: AboutNote,
   now: number,
 ): Promise<void> {
   const comments = await github.newestOwnComments(conversation);
