@@ -113,6 +113,7 @@ export function composeAnswer(visible: string): string {
   return `${OPENING}answer -->\n${visible}`;
 }
 
+/** Editing a comment in the browser changes the line ends; `$` matches before them all. */
 const FIRST_LINE = /^<!-- agent-follow-up (.*) -->$/m;
 
 /**
@@ -120,8 +121,7 @@ const FIRST_LINE = /^<!-- agent-follow-up (.*) -->$/m;
  * written by a later version of this action, or edited by hand.
  */
 export function readNote(body: string, project: string): NoteData | 'none' | 'unreadable' {
-  // Editing a comment in the browser changes the line ends.
-  const text = body.replaceAll('\r\n', '\n').trimStart();
+  const text = body.trimStart();
   // Text by others, which another workflow may quote, does not have the hash of the project.
   if (!text.includes(OPENING) || !text.includes(`"project":"${project}"`)) return 'none';
   const [, json = ''] = text.startsWith(OPENING) ? (FIRST_LINE.exec(text) ?? []) : [];
