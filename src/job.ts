@@ -94,6 +94,8 @@ export interface Job {
   /** With `when-active: wait`: whether the message waits until the agent is done with earlier work. */
   isWaiting: boolean;
   base: Base | null;
+  /** When the newest poll before the message started; null if there was none. */
+  baseAt: number | null;
   /** When the API accepted the message; null if it has not. */
   sentAt: number | null;
   /** Whether a poll after the message showed the agent at work, or another known status than before. */
@@ -125,6 +127,7 @@ export function newJob(id: string, isReadOnly: boolean): Job {
     isPosting: false,
     isWaiting: false,
     base: null,
+    baseAt: null,
     sentAt: null,
     evidence: false,
     hadEnded: false,

@@ -1,4 +1,3 @@
-import type { Polled } from '../agent/client.ts';
 import type { Job } from '../job.ts';
 import { hasRoomFor, type NoteJob, noteOf } from '../note/data.ts';
 import { type Claim, judge, type Verdict } from '../note/rerun.ts';
@@ -100,13 +99,10 @@ function endFresh(run: RunContext, cause: GiveUp): void {
   for (const job of freshJobs(run)) endJob(run, job, notSentEnd(job, run.inputs, cause));
 }
 
-/**
- * Creates the note: no note, no message. A single job is polled beside that, so that the poll takes no time.
- * `polls` has the first polls, and gets that one.
- */
-export async function announce(run: RunContext, polls: Map<Job, Polled>): Promise<void> {
+/** Creates the note: no note, no message. A single job is polled beside that, so that the poll takes no time. */
+export async function announce(run: RunContext): Promise<void> {
   if (run.runtime.signal.aborted) endFresh(run, CANCELLED);
-  await Promise.all([createNote(run), pollBeside(run, polls)]);
+  await Promise.all([createNote(run), pollBeside(run)]);
   if (run.runtime.signal.aborted) endFresh(run, CANCELLED);
 }
 
@@ -131,16 +127,15 @@ async function createNote(run: RunContext): Promise<void> {
   endFresh(run, { kind: 'refused', why: `${why} ${wayOut}` });
 }
 
-async function pollBeside(run: RunContext, polls: Map<Job, Polled>): Promise<void> {
+async function pollBeside(run: RunContext): Promise<void> {
   const [only, ...others] = freshJobs(run);
   if (only === undefined || others.length > 0 || !run.inputs.wait) return;
-  if (!polls.has(only)) {
+  if (only.baseAt === null) {
     const answer = await pollBefore(run, only);
     if (answer.kind !== 'polled') {
       endJob(run, only, notSentEnd(only, run.inputs, answer));
       return;
     }
-    polls.set(only, answer);
   }
   await readChangesBefore(run, only);
 }

@@ -1,4 +1,4 @@
-import { messageSender, type Polled } from '../agent/client.ts';
+import { messageSender } from '../agent/client.ts';
 import { type End, isFinal, type Job, observe, STATUSES, type Status, statusOf } from '../job.ts';
 import { ownPullRequest } from '../link.ts';
 import type { NoteData } from '../note/data.ts';
@@ -7,7 +7,6 @@ import { unfinished } from '../note/rerun.ts';
 import { activeEnd, doneEnd, loopEnd, notSentEnd, sentEnd, unwantedEnd } from '../reasons.ts';
 import type { Result } from '../text.ts';
 import { announce, claim, freshJobs, recall, takeOver } from './announce.ts';
-import { readChangesBefore } from './changes.ts';
 import { endJob, isByBot, type RunContext, save, waitsForIdle } from './context.ts';
 import { pollBefore } from './poll.ts';
 import { sendMessage } from './send.ts';
@@ -26,9 +25,9 @@ export async function runJobs(run: RunContext): Promise<void> {
   recall(run);
   const resumed = jobs.filter(({ end, delivery }) => end === null && delivery === 'sent');
   save(run, false);
-  const polls = await pollFirst(run);
+  await pollFirst(run);
   await claim(run);
-  await announce(run, polls);
+  await announce(run);
   save(run, false);
   const sends = freshJobs(run);
   let left = sends.length;
@@ -41,7 +40,7 @@ export async function runJobs(run: RunContext): Promise<void> {
     save(run, false);
   };
   await Promise.all([
-    ...sends.map((job) => sendJob(run, job, polls.get(job) ?? null, onSent)),
+    ...sends.map((job) => sendJob(run, job, onSent)),
     ...resumed.map(async (job) => {
       endJob(run, job, inputs.wait ? await waitForAgent(run, job) : sentEnd());
     }),
@@ -49,14 +48,12 @@ export async function runJobs(run: RunContext): Promise<void> {
 }
 
 /** Polls the jobs if their status or their pull request decides whether they get the message. */
-async function pollFirst(run: RunContext): Promise<Map<Job, Polled>> {
+async function pollFirst(run: RunContext): Promise<void> {
   const { inputs } = run;
-  const polls = new Map<Job, Polled>();
-  if (inputs.onlyWhen === null && !waitsForIdle(run)) return polls;
+  if (inputs.onlyWhen === null && !waitsForIdle(run)) return;
   const poll = async (job: Job): Promise<void> => {
     const answer = await pollBefore(run, job);
     if (answer.kind === 'polled') {
-      polls.set(job, answer);
       leaveOut(run, job);
       job.isWaiting = job.end === null && waitsForIdle(run) && !isFinal(statusOf(job));
     } else {
@@ -64,7 +61,6 @@ async function pollFirst(run: RunContext): Promise<Map<Job, Polled>> {
     }
   };
   await Promise.all(freshJobs(run).map(poll));
-  return polls;
 }
 
 /** Ends a job that gets no message because of what the first poll shows. */
@@ -82,14 +78,9 @@ function isLoop(run: RunContext, { record }: Job): boolean {
   return isByBot(run) && number !== null && number === run.trigger.conversation;
 }
 
-/** Sends the message to a job, and waits for the agent. `polled` is its first poll, if there was one. */
-async function sendJob(
-  run: RunContext,
-  job: Job,
-  polled: Polled | null,
-  onSent: () => void,
-): Promise<void> {
-  const end = await sendWhenIdle(run, job, polled);
+/** Sends the message to a job, and waits for the agent. */
+async function sendJob(run: RunContext, job: Job, onSent: () => void): Promise<void> {
+  const end = await sendWhenIdle(run, job);
   const { wait } = run.inputs;
   if (end !== null) endJob(run, job, end);
   else if (!wait) endJob(run, job, sentEnd());
@@ -99,19 +90,14 @@ async function sendJob(
 }
 
 /** Null if the message was sent. */
-async function sendWhenIdle(run: RunContext, job: Job, polled: Polled | null): Promise<End | null> {
+async function sendWhenIdle(run: RunContext, job: Job): Promise<End | null> {
   const { inputs, agent, prompt } = run;
   const post = messageSender(agent, job.id, prompt);
-  let newest = polled;
   for (;;) {
-    const earlier = waitsForIdle(run) ? await waitForEarlierWork(run, job) : null;
-    if (earlier !== null && earlier.kind !== 'polled') return notSentEnd(job, inputs, earlier);
-    // What the agent has pushed for the earlier work does not count.
-    if (earlier !== null) await readChangesBefore(run, job);
+    const over = waitsForIdle(run) ? await waitForEarlierWork(run, job) : null;
+    if (over !== null) return notSentEnd(job, inputs, over);
     if (isLoop(run, job)) return loopEnd(run.trigger.sender?.login ?? '');
-    newest = earlier ?? newest;
-    const base = newest;
-    const end = await run.limitSends(() => sendMessage(run, job, post, base));
+    const end = await run.limitSends(() => sendMessage(run, job, post));
     if (end !== 'active') return end;
   }
 }

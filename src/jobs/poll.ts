@@ -72,7 +72,10 @@ export async function pollBefore(run: RunContext, job: Job): Promise<Polled | Gi
     const over = mustGiveUp(run, 0);
     if (over !== null) return over;
     const answer = await pollOnce(run, job, deadline);
-    if (answer.kind === 'polled') return answer;
+    if (answer.kind === 'polled') {
+      if (!job.isReadOnly) takeBase(job, answer);
+      return answer;
+    }
     if (signal.aborted) return CANCELLED;
     const pauseMs = pollRetryBeforeMs(answer.exchange, count(answer), random);
     if (pauseMs === null) return { kind: 'refused', why: answer.why };
@@ -80,6 +83,14 @@ export async function pollBefore(run: RunContext, job: Job): Promise<Polled | Gi
     run.log.problem(job, `Polling failed. ${answer.why} Polling again in ${duration(pauseMs)}.`);
     await clock.sleep(pauseMs, signal).catch(() => {});
   }
+}
+
+/** Stores a poll before the message, to compare later polls with. */
+export function takeBase(job: Job, { record, from }: Polled): void {
+  const { status, prLink } = record;
+  job.baseAt = from;
+  if (status === undefined) job.base = null;
+  else job.base = prLink === undefined ? { status } : { status, prLink };
 }
 
 /** Waiting for what cannot happen would only cost minutes of the runner. */

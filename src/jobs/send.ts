@@ -1,4 +1,4 @@
-import type { Polled, Sent } from '../agent/client.ts';
+import type { Sent } from '../agent/client.ts';
 import { duration } from '../clock.ts';
 import { isAboutJobs } from '../github/event.ts';
 import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
@@ -12,44 +12,31 @@ import { confirmDelivery } from './wait.ts';
 /** Milliseconds. A change after the base counts as an effect of the message. */
 const FRESH_BASE_MS = 1000;
 
-/** Stores a poll before the message, to compare later polls with. */
-function takeBase(job: Job, { record }: Polled): void {
-  const { status, prLink } = record;
-  if (status === undefined) job.base = null;
-  else job.base = prLink === undefined ? { status } : { status, prLink };
-}
-
 /**
  * Sends the message, and repeats that only if the API certainly did not accept it. Null if it was sent; `active`
- * if it has to wait for the agent first. `polled` is the newest poll of the job, if there was one.
+ * if it has to wait for the agent first.
  */
 export async function sendMessage(
   run: RunContext,
   job: Job,
   post: () => Promise<Sent>,
-  polled: Polled | null,
 ): Promise<End | 'active' | null> {
-  const { inputs, agent } = run;
-  const { clock } = agent;
+  const { inputs } = run;
   const needsFresh = inputs.wait || waitsForIdle(run);
   // The comment shows the pull request of the job, which only a poll tells.
   const needsPoll = inputs.comment && inputs.prNumber === null && isAboutJobs(run.trigger);
-  let base = polled;
   for (;;) {
-    const isFresh = base !== null && clock.now() - base.from <= FRESH_BASE_MS;
-    if (needsFresh ? !isFresh : needsPoll && base === null) {
+    if (needsFresh ? !isBaseFresh(run, job) : needsPoll && job.baseAt === null) {
       const answer = await pollBefore(run, job);
       if (answer.kind !== 'polled') return notSentEnd(job, inputs, answer);
-      base = answer;
       if (waitsForIdle(run) && !isFinal(statusOf(job))) return 'active';
     }
-    if (base !== null) takeBase(job, base);
     const over = mustGiveUp(run, LEAST_POST_MS);
     if (over !== null) return notSentEnd(job, inputs, over);
     run.log.say(job, 'Sending the message.');
     job.isPosting = true;
     save(run, true);
-    const wasFresh = base !== null && clock.now() - base.from <= FRESH_BASE_MS;
+    const wasFresh = isBaseFresh(run, job);
     const sent = await post();
     if (sent.kind === 'delivered' || sent.kind === 'doubtful') {
       return afterSend(run, job, sent, wasFresh);
@@ -58,6 +45,10 @@ export async function sendMessage(
     const end = await afterRefusal(run, job, sent);
     if (end !== null) return end;
   }
+}
+
+function isBaseFresh({ agent }: RunContext, { baseAt }: Job): boolean {
+  return baseAt !== null && agent.clock.now() - baseAt <= FRESH_BASE_MS;
 }
 
 async function afterSend(

@@ -1,8 +1,8 @@
-import type { Polled } from '../agent/client.ts';
 import { doubtMs, type End, isConfirmed, isFinal, type Job, observe, statusOf } from '../job.ts';
 import { CANCELLED, doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
+import { readChangesBefore } from './changes.ts';
 import { MOST_JOBS_IN_DETAIL, pause, type RunContext } from './context.ts';
-import { isFromBefore, LEAST_POST_MS, look, mustGiveUp, pollOnce } from './poll.ts';
+import { isFromBefore, LEAST_POST_MS, look, mustGiveUp, pollOnce, takeBase } from './poll.ts';
 
 // The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
 // doubtful delivery is confirmed.
@@ -67,10 +67,7 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
  * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
  * for the same end, each looks again after a random time, and waits on if another one was faster.
  */
-export async function waitForEarlierWork(
-  run: RunContext,
-  job: Job,
-): Promise<Polled | GiveUp | null> {
+export async function waitForEarlierWork(run: RunContext, job: Job): Promise<GiveUp | null> {
   const { clock, deadline, random } = run.agent;
   if (isFinal(statusOf(job))) return null;
   const startedAt = clock.now();
@@ -96,7 +93,10 @@ export async function waitForEarlierWork(
     const isDone = isFinal(statusOf(job));
     if (isDone && (isAgain || nextMs >= leftMs)) {
       job.isWaiting = false;
-      return looked;
+      takeBase(job, looked);
+      // What the agent has pushed for the earlier work does not count.
+      await readChangesBefore(run, job);
+      return null;
     }
     isAgain = isDone;
   }
