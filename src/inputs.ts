@@ -7,7 +7,7 @@ import {
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/secrets.ts';
-import { hasVisibleText, listing, ok, problem, quote, type Result } from './text.ts';
+import { hasVisibleText, listing, ok, parseJson, problem, quote, type Result } from './text.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
@@ -198,12 +198,8 @@ const jobIds: Check<readonly string[]> = (text, shown) => {
 };
 
 function readJsonList(text: string): readonly string[] | null {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : null;
-  } catch {
-    return null;
-  }
+  const list = parseJson(text);
+  return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : null;
 }
 
 function itemsOf(text: string): readonly string[] {

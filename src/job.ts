@@ -50,7 +50,7 @@ export interface JobRecord {
 
 /** What a poll just before the message showed; null is not known. */
 export interface Base {
-  readonly status: string | null;
+  readonly status: string;
   readonly prLink?: string | null;
 }
 

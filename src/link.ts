@@ -1,6 +1,8 @@
 // The links to pull requests: on which hosts and paths they are, which ones are accepted from the API, and
 // what they say. Nothing here makes a request.
 
+import { ok, problem, type Result } from './text.ts';
+
 const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
 
 /** `PULL_REQUEST` must know the same paths. */
@@ -15,25 +17,22 @@ const PULL_REQUEST_PATHS = [
  * or that of one of the URLs, with the path of a pull request. The link is rebuilt from these parts, so
  * nothing else is passed on. It is never fetched.
  */
-export function checkPrLink(
-  link: string,
-  hostUrls: readonly string[],
-): { readonly link: string } | { readonly problem: string } {
+export function checkPrLink(link: string, hostUrls: readonly string[]): Result<string> {
   const url = /[\s\p{C}\\]/u.test(link) ? null : URL.parse(link);
-  if (url === null) return { problem: 'it is not a URL' };
+  if (url === null) return problem('it is not a URL');
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
-    return { problem: 'it is not a plain https link' };
+    return problem('it is not a plain https link');
   }
   const hosts = [...CODE_HOSTS, ...hostUrls.map((hostUrl) => URL.parse(hostUrl)?.host)];
   if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
-    return { problem: 'it does not lead to a known code host' };
+    return problem('it does not lead to a known code host');
   }
   const path = url.pathname.replace(/\/$/, '');
   const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
   if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
-    return { problem: 'it does not lead to a pull request' };
+    return problem('it does not lead to a pull request');
   }
-  return { link: `https://${url.host}${path}` };
+  return ok(`https://${url.host}${path}`);
 }
 
 const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d+)$/;

@@ -23,16 +23,12 @@ export function oneLine(text: string, limit = 200): string {
   // Cut first, so that a text of many megabytes takes no longer than a short one.
   const candidate = text.slice(0, limit * 4);
   const line = withoutInvisible(candidate.replace(/[\p{White_Space}\p{Cc}]+/gu, ' ')).trim();
-  const isCut = line.length > limit || candidate.length < text.length;
-  return isCut ? withEllipsis(line, limit) : line;
+  return cut(candidate.length < text.length ? `${line}…` : line, limit);
 }
 
 /** At most `limit` characters. */
 export function cut(text: string, limit: number): string {
-  return text.length > limit ? withEllipsis(text, limit) : text;
-}
-
-function withEllipsis(text: string, limit: number): string {
+  if (text.length <= limit) return text;
   return `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
 }
 
@@ -68,4 +64,13 @@ export function ok<T>(value: T): Result<T> {
 
 export function problem(what: string): Result<never> {
   return { kind: 'problem', problem: what };
+}
+
+/** Undefined if the text is not JSON. The error of JSON.parse would quote it. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -4,8 +4,8 @@ import { KEYS_URL } from '../inputs.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
 import { checkPrLink } from '../link.ts';
 import type { Redact } from '../runner/secrets.ts';
-import { ok, problem, quote, type Result, sentences } from '../text.ts';
-import type { Answer, Exchange } from './http.ts';
+import { ok, parseJson, problem, quote, type Result, sentences } from '../text.ts';
+import type { AgentContext, Answer, Exchange } from './http.ts';
 import { isTimeout, retryAfterMs } from './retry.ts';
 
 // What the API answered: a job record, or why there is none and what to do about it.
@@ -44,12 +44,12 @@ export function readRecord(body: string, redact: Redact, serverUrl: string): Res
   if (!parsed.success) return problem('JSON that is not a job record');
   const { id, status, prLink, source, ...others } = parsed.data;
   const host = source?.repository ?? '';
-  const link = prLink ? checkPrLink(redact(prLink), [serverUrl, host]) : { link: null };
+  const link = prLink ? checkPrLink(redact(prLink), [serverUrl, host]) : ok(null);
   const record = {
     id,
     status: isKnownStatus(status ?? null) ? status : status && redact(status),
-    prLink: prLink === undefined || 'problem' in link ? undefined : link.link,
-    linkProblem: 'problem' in link ? link.problem : undefined,
+    prLink: prLink === undefined || link.kind === 'problem' ? undefined : link.value,
+    linkProblem: link.kind === 'problem' ? link.problem : undefined,
     source: source && { repository: redact(host), ref: source.ref && redact(source.ref) },
     ...others,
     model: others.model && redact(others.model),
@@ -69,43 +69,26 @@ function quoteRefusal(body: string, redact: Redact): string {
   return said === '' ? '' : `: ${quote(redact(said))}`;
 }
 
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What the explanation of an answer depends on. */
-export interface Explaining {
-  readonly doing: 'send' | 'poll';
-  /** Whether this run makes the same request again. */
-  readonly isRetried: boolean;
-  /** The host of the API, and the proxy if there is one. */
-  readonly where: string;
-  /** Whether that is the default one. */
-  readonly isDefaultUrl: boolean;
-  readonly redact: Redact;
-  readonly now: number;
-}
+/** What this run was doing; it may make the same request again. */
+type Doing = 'poll' | 'send' | 'send and repeat';
 
 /** How the API responded, and what to do about it. */
-export function explain(exchange: Exchange, about: Explaining): string {
-  const { doing, where, redact } = about;
+export function explain(exchange: Exchange, doing: Doing, context: AgentContext): string {
+  const { where, redact } = context;
   if (exchange.kind === 'failure') {
     return exchange.written
       ? `The connection to ${where} was lost after the request was written: ${exchange.why}.`
       : `Could not reach ${where}: ${exchange.why}.`;
   }
   const { status, body } = exchange;
-  const when = doing === 'send' ? 'to the message' : 'when the job was polled';
+  const when = doing === 'poll' ? 'when the job was polled' : 'to the message';
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : '';
-  const advice = status === 429 ? adviseOnLimit(exchange, about) : advise(exchange, about);
+  const advice =
+    status === 429 ? adviseOnLimit(exchange, doing, context) : advise(exchange, doing, context);
   return sentences(`The API answered ${status} ${when}${said}.`, advice);
 }
 
-function advise(answer: Answer, { doing, isDefaultUrl, redact }: Explaining): string {
+function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentContext): string {
   const { status, locationHost, contentType, body } = answer;
   if (status >= 300 && status < 400) {
     const target = locationHost === '' ? '' : ` to ${quote(redact(locationHost))}`;
@@ -125,7 +108,7 @@ function advise(answer: Answer, { doing, isDefaultUrl, redact }: Explaining): st
       );
     case 403:
       return (
-        `The api-key lacks the ${doing === 'send' ? 'write' : 'read'} scope, or the IP address of this runner ` +
+        `The api-key lacks the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner ` +
         'is not on the IP allow list of the key; GitHub-hosted runners rarely are. Check the key at ' +
         `${KEYS_URL}.`
       );
@@ -137,14 +120,14 @@ function advise(answer: Answer, { doing, isDefaultUrl, redact }: Explaining): st
   return isUntimely ? '' : 'It refuses this request; check the prompt and the job.';
 }
 
-function adviseOnLimit(exchange: Exchange, { doing, isRetried, now }: Explaining): string {
+function adviseOnLimit(exchange: Exchange, doing: Doing, { clock }: AgentContext): string {
   if (doing === 'poll') {
     return 'The API was polled too often; a longer poll-interval-seconds may help.';
   }
   const limit =
     'The API accepts 100 messages per project and hour (100/h) from all senders together';
-  if (isRetried) return `${limit}.`;
+  if (doing === 'send and repeat') return `${limit}.`;
   const pauseMs = retryAfterMs(exchange);
   // Times are shown without seconds, so it is the next full minute.
-  return `${limit}; try again ${pauseMs === null ? 'later' : `after ${inUtc(now + pauseMs + 60_000)}`}.`;
+  return `${limit}; try again ${pauseMs === null ? 'later' : `after ${inUtc(clock.now() + pauseMs + 60_000)}`}.`;
 }

@@ -1,22 +1,7 @@
 import type { JobRecord } from '../job.ts';
-import type { Runtime } from '../runner/environment.ts';
-import { type Explaining, explain, readRecord } from './answers.ts';
-import type { Answer, Exchange, Transport } from './http.ts';
+import { explain, readRecord } from './answers.ts';
+import type { AgentContext, Answer, Exchange } from './http.ts';
 import { classifySend, isDelivery, type SendClass, sendRetryDelayMs } from './retry.ts';
-
-/** What requests to the API need; the same for every job. */
-export interface AgentContext
-  extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'log' | 'redact'> {
-  readonly transport: Transport;
-  /** The host of the API, and the proxy if there is one, for messages. */
-  readonly where: string;
-  readonly isDefaultUrl: boolean;
-  readonly projectId: string;
-  /** The code host of this workflow, for the check of pull request links. */
-  readonly serverUrl: string;
-  /** A time of the clock, at which all requests to the API end. */
-  readonly deadline: number;
-}
 
 export interface Polled {
   readonly kind: 'polled';
@@ -40,14 +25,14 @@ export type Sent =
       readonly warning: string;
     }
   | { readonly kind: 'doubtful'; readonly why: string }
-  /** `isLimit`: because of the rate limit, under which messages to other jobs fall as well. */
-  | { readonly kind: 'refused'; readonly why: string; readonly isLimit: boolean }
-  /** It had no effect and may be sent again. */
+  /** It had no effect. */
   | {
-      readonly kind: 'retry';
+      readonly kind: 'refused';
       readonly why: string;
-      readonly afterMs: number;
+      /** Whether it was the rate limit, under which messages to other jobs fall as well. */
       readonly isLimit: boolean;
+      /** Milliseconds after which it may be sent again; null if it may not. */
+      readonly afterMs: number | null;
     };
 
 /** Milliseconds. */
@@ -67,7 +52,7 @@ export async function poll(
   context.log.debug(describeExchange(`GET ${path}`, exchange));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (!isSuccess || exchange.body.kind === 'problem') {
-    return { kind: 'missed', exchange, why: explain(exchange, about(context, 'poll')) };
+    return { kind: 'missed', exchange, why: explain(exchange, 'poll', context) };
   }
   const read = readRecord(exchange.body.value, redact, context.serverUrl);
   if (read.kind === 'ok' && read.value.id === jobId) {
@@ -98,20 +83,11 @@ export function messageSender(
     const earlier = counts.get(sendClass) ?? 0;
     counts.set(sendClass, earlier + 1);
     const afterMs = sendRetryDelayMs(exchange, earlier, context);
-    const why = explain(exchange, about(context, 'send', afterMs !== null));
+    const why = explain(exchange, afterMs === null ? 'send' : 'send and repeat', context);
     const isLimit = sendClass === 'rate-limited';
     if (sendClass === 'doubtful') return { kind: 'doubtful', why };
-    if (afterMs === null) return { kind: 'refused', why, isLimit };
-    return { kind: 'retry', why, afterMs, isLimit };
+    return { kind: 'refused', why, isLimit, afterMs };
   };
-}
-
-function about(
-  { where, isDefaultUrl, redact, clock }: AgentContext,
-  doing: Explaining['doing'],
-  isRetried = false,
-): Explaining {
-  return { doing, isRetried, where, isDefaultUrl, redact, now: clock.now() };
 }
 
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {

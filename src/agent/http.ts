@@ -1,3 +1,4 @@
+import { untilAborted } from '../clock.ts';
 import type { Inputs } from '../inputs.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { createAgent, explainConnection, readBody, USER_AGENT } from '../runner/network.ts';
@@ -37,24 +38,34 @@ export interface Failure {
   readonly why: string;
 }
 
-/**
- * The two kinds of request that this action makes. Neither is retried here: see retry.ts. `timeoutMs` is
- * for the whole request, including the body of the answer. Open connections end with the process.
- */
-export interface Transport {
-  /** Reads; connections are kept alive between calls. */
-  get(path: string, timeoutMs: number): Promise<Exchange>;
-  /** Sends exactly one request, on a connection of its own. */
-  postOnce(path: string, json: unknown, timeoutMs: number): Promise<Exchange>;
+/** What requests to the API need; the same for every job. */
+export interface AgentContext
+  extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'log' | 'redact'> {
+  readonly transport: Transport;
+  /** The host of the API, and the proxy if there is one, for messages. */
+  readonly where: string;
+  readonly isDefaultUrl: boolean;
+  readonly projectId: string;
+  /** The code host of this workflow, for the check of pull request links. */
+  readonly serverUrl: string;
+  /** A time of the clock, at which all requests to the API end. */
+  readonly deadline: number;
 }
 
 type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
   Pick<Runtime, 'clock' | 'signal'>;
 
-export function createTransport(options: TransportOptions): Transport {
+export type Transport = ReturnType<typeof createTransport>;
+
+/**
+ * The two kinds of request that this action makes. Neither is retried here: see retry.ts. `timeoutMs` is
+ * for the whole request, including the body of the answer. Open connections end with the process.
+ */
+export function createTransport(options: TransportOptions) {
   let shared: Dispatcher | undefined;
   return {
-    async get(path, timeoutMs) {
+    /** Reads; connections are kept alive between calls. */
+    async get(path: string, timeoutMs: number): Promise<Exchange> {
       shared ??= createDispatcher(options);
       const used = shared;
       const exchange = await makeRequest(used, path, null, timeoutMs, options);
@@ -67,7 +78,8 @@ export function createTransport(options: TransportOptions): Transport {
       }
       return exchange;
     },
-    async postOnce(path, json, timeoutMs) {
+    /** Sends exactly one request, on a connection of its own. */
+    async postOnce(path: string, json: unknown, timeoutMs: number): Promise<Exchange> {
       const own = createDispatcher(options);
       const exchange = await makeRequest(own, path, JSON.stringify(json), timeoutMs, options);
       await own.destroy();
@@ -180,33 +192,13 @@ function resolvePath(baseUrl: URL, path: string): URL {
  */
 function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
   return dispatcher.compose((dispatch) => (options, handler) => {
-    return dispatch(options, {
-      onRequestStart(controller, context) {
-        callback();
-        handler.onRequestStart?.(controller, context);
-      },
-      onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
-      onResponseStart: (...args) => handler.onResponseStart?.(...args),
-      onResponseData: (...args) => handler.onResponseData?.(...args),
-      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
-      onResponseError: (...args) => handler.onResponseError?.(...args),
-    });
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context) => {
+      callback();
+      start?.(controller, context);
+    };
+    return dispatch(options, handler);
   });
-}
-
-/**
- * Settles like the promise, or rejects when the signal is aborted, which undici may ignore. Node keeps a signal
- * with a listener alive, and with it all of the request.
- */
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {

@@ -1,13 +1,13 @@
-import type { Clock } from '../clock.ts';
 import type { Delivery } from '../job.ts';
-import type { Answer, Exchange } from './http.ts';
+import type { AgentContext, Answer, Exchange } from './http.ts';
 
 /** Milliseconds. If the API asks for a longer pause, the send is given up. */
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /**
- * What the result of a POST says about the message. Only `repeats` has an effect; `when` and `delivery` are
- * for the generated table "Will it send twice?" of docs/delivery.md.
+ * What the result of a POST says about the message, and how often it may be sent again: what may have been
+ * delivered never is. Only `repeats` has an effect; `when` and `delivery` are for the generated table
+ * "Will it send twice?" of docs/delivery.md.
  */
 export const SEND_RULES = {
   delivered: {
@@ -45,14 +45,9 @@ export const SEND_RULES = {
     delivery: 'unknown',
     repeats: 0,
   },
-} as const satisfies Readonly<Record<string, SendRule>>;
-
-interface SendRule {
-  readonly when: string;
-  readonly delivery: Delivery;
-  /** How often the message may be sent again. What may have been delivered is never sent again. */
-  readonly repeats: number;
-}
+} as const satisfies Readonly<
+  Record<string, { when: string; delivery: Delivery; repeats: number }>
+>;
 
 export type SendClass = keyof typeof SEND_RULES;
 
@@ -75,25 +70,14 @@ export function isTimeout(status: number): boolean {
   return status === 408 || status === 499;
 }
 
-/** Whether the API accepted the message. */
+/** Whether the API accepted the message. It returns JSON or an empty body; a captive portal, 200 with HTML. */
 export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
-  const { status } = exchange;
-  return status >= 200 && status < 300 && saysJsonOrNothing(exchange);
-}
-
-/** A captive portal returns 200 with HTML. The API returns JSON or an empty body. */
-function saysJsonOrNothing({ contentType, body }: Answer): boolean {
+  const { status, contentType, body } = exchange;
+  if (status < 200 || status >= 300) return false;
   if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)) return true;
   if (body.kind === 'problem') return false;
   return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
-}
-
-/** Time as the rules need it: `deadline` is a time of the clock. */
-interface Timing {
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly deadline: number;
 }
 
 /** Milliseconds. The pause doubles with each retry, and a random part of it is waited for. */
@@ -106,7 +90,7 @@ const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 export function sendRetryDelayMs(
   exchange: Exchange,
   earlier: number,
-  { clock, deadline, random }: Timing,
+  { clock, deadline, random }: Pick<AgentContext, 'clock' | 'deadline' | 'random'>,
 ): number | null {
   const sendClass = classifySend(exchange);
   if (earlier >= SEND_RULES[sendClass].repeats) return null;
@@ -136,30 +120,21 @@ const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
 const LONGEST_OUTAGE_MS = 600_000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
 
-/** Milliseconds until a failed poll before the message is repeated; null if it is not. */
-export function pollRetryBeforeMs(
+/**
+ * Milliseconds until a failed poll is repeated; null if it is not. While the run waits for the agent, an outage
+ * of minutes is no end.
+ */
+export function pollRetryMs(
   exchange: Exchange,
   misses: Misses,
+  isWaiting: boolean,
   random: () => number,
 ): number | null {
-  const isHopeless =
-    !isPassing(exchange, misses) ||
-    misses.networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND ||
-    misses.count >= MOST_FAILED_POLLS_BEFORE_SEND;
-  return isHopeless ? null : backoffMs(exchange, misses, random);
-}
-
-/** The same while the run waits for the agent: an outage of minutes is no end. */
-export function pollRetryWaitingMs(
-  exchange: Exchange,
-  misses: Misses,
-  random: () => number,
-): number | null {
-  const isHopeless = !isPassing(exchange, misses) || misses.forMs >= LONGEST_OUTAGE_MS;
-  return isHopeless ? null : backoffMs(exchange, misses, random);
-}
-
-function backoffMs(exchange: Exchange, { count }: Misses, random: () => number): number {
+  const { count, networkErrors, forMs } = misses;
+  const isTooMuch = isWaiting
+    ? forMs >= LONGEST_OUTAGE_MS
+    : networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND || count >= MOST_FAILED_POLLS_BEFORE_SEND;
+  if (isTooMuch || !isPassing(exchange, misses)) return null;
   const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** Math.min(count - 1, 10));
   return Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
 }

@@ -1,8 +1,12 @@
 import * as z from 'zod/mini';
-import type { Permission } from '../inputs.ts';
-import { PERMISSIONS } from '../inputs.ts';
-import type { Runtime } from '../runner/environment.ts';
-import { problemWithCertificates, type RunInfo, readProxy } from '../runner/environment.ts';
+import { untilAborted } from '../clock.ts';
+import { PERMISSIONS, type Permission } from '../inputs.ts';
+import {
+  problemWithCertificates,
+  type RunInfo,
+  type Runtime,
+  readProxy,
+} from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
 import {
@@ -12,17 +16,10 @@ import {
   refuseErrors,
   toGitHubError,
 } from './errors.ts';
-import type { Account, Reactable } from './event.ts';
+import type { Account, CommentTrigger } from './event.ts';
 import { createFetch } from './fetch.ts';
 
 // All calls to the API of GitHub.
-
-/** A comment by the identity of the token. */
-export interface OwnComment {
-  readonly nodeId: string;
-  readonly body: string;
-  readonly url: string;
-}
 
 /** The permission of a person; `none` means less than triage. */
 export interface Collaborator {
@@ -86,12 +83,9 @@ const idsAnswer = connection(
   }),
 );
 const comment = z.object({ id: z.string(), body: z.string(), url: z.url() });
+const newestComment = z.extend(comment, { isMinimized: z.boolean(), viewerDidAuthor: z.boolean() });
 const bodiesAnswer = z.object({ data: z.object({ nodes: z.array(z.nullable(comment)) }) });
-const newestAnswer = connection(
-  z.object({
-    nodes: z.array(z.extend(comment, { isMinimized: z.boolean(), viewerDidAuthor: z.boolean() })),
-  }),
-);
+const newestAnswer = connection(z.object({ nodes: z.array(newestComment) }));
 const restComment = z.object({ id: z.number(), html_url: z.url() });
 const reactionAnswer = z.object({ id: z.number() });
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
@@ -168,7 +162,7 @@ class Client {
   }
 
   /** All comments there by the identity of the token, the oldest first. */
-  async ownComments(number: number): Promise<readonly OwnComment[]> {
+  async ownComments(number: number): Promise<readonly z.infer<typeof comment>[]> {
     const ids: string[] = [];
     const end = this.#options.clock.now() + LIST_MS;
     let before: string | null = null;
@@ -181,29 +175,23 @@ class Client {
       if (!pageInfo.hasPreviousPage) break;
       before = pageInfo.startCursor;
     }
-    const found: OwnComment[] = [];
+    const found: z.infer<typeof comment>[] = [];
     for (let from = 0; from < ids.length; from += BODIES_AT_ONCE) {
       this.#checkTime(end);
       const some = { ids: ids.slice(from, from + BODIES_AT_ONCE) };
       const { data } = await this.#query(BODIES, some, bodiesAnswer);
       // A comment that was deleted in the meantime is null.
-      found.push(...data.nodes.flatMap((node) => (node === null ? [] : this.#toOwn(node))));
+      found.push(...data.nodes.filter((node) => node !== null));
     }
     return found;
   }
 
-  /** Of the newest comments there, those by the identity of the token, with whether they are hidden. */
-  async newestOwnComments(
-    number: number,
-  ): Promise<readonly (OwnComment & { isHidden: boolean })[]> {
-    const answer = await this.#query(
-      NEWEST_COMMENTS,
-      { ...this.#repository, number },
-      newestAnswer,
-    );
-    return answer.data.repository.issueOrPullRequest.comments.nodes
-      .filter(({ viewerDidAuthor }) => viewerDidAuthor)
-      .map((node) => ({ ...this.#toOwn(node), isHidden: node.isMinimized }));
+  /** Of the newest comments there, those by the identity of the token. */
+  async newestOwnComments(number: number): Promise<readonly z.infer<typeof newestComment>[]> {
+    const variables = { ...this.#repository, number };
+    const answer = await this.#query(NEWEST_COMMENTS, variables, newestAnswer);
+    const { nodes } = answer.data.repository.issueOrPullRequest.comments;
+    return nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor);
   }
 
   async hide(nodeIds: readonly string[]): Promise<void> {
@@ -232,7 +220,7 @@ class Client {
    * a kind by one identity, and with 200 to later ones. Null for a review, of which it does not tell that.
    */
   async react(
-    to: Reactable,
+    to: Pick<CommentTrigger, 'kind' | 'id' | 'nodeId'>,
     content: ReactionContent,
   ): Promise<{ readonly id: number; readonly isNew: boolean } | null> {
     if (to.kind === 'review') {
@@ -244,7 +232,10 @@ class Client {
     return { id: parse(answer, reactionAnswer).id, isNew: answer.status === 201 };
   }
 
-  async removeReaction(from: Reactable, reactionId: number): Promise<void> {
+  async removeReaction(
+    from: Pick<CommentTrigger, 'kind' | 'id'>,
+    reactionId: number,
+  ): Promise<void> {
     if (from.kind === 'review') return;
     const route = `DELETE ${REACTION_ROUTES[from.kind]}/{reactionId}`;
     await this.#request(route, { id: from.id, reactionId });
@@ -285,10 +276,6 @@ class Client {
     return { owner, name };
   }
 
-  #toOwn({ id, body, url }: z.infer<typeof comment>): OwnComment {
-    return { nodeId: id, body, url };
-  }
-
   async #graphql(query: string, variables: object): Promise<GitHubAnswer> {
     const answer = await this.#request(`POST ${this.#options.graphqlUrl}`, { query, variables });
     refuseErrors(answer, this.#options.redact);
@@ -310,14 +297,9 @@ class Client {
     const repository = route.includes('{owner}') ? { owner, repo } : {};
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
     const options = { ...repository, ...parameters, headers: API_VERSION, request: { signal } };
-    // A request that is not connected yet ignores the signal.
-    const late = new Promise<never>((_, reject) => {
-      const end = (): void => reject(new GitHubError(0, 'GitHub did not answer in time'));
-      if (signal.aborted) end();
-      else signal.addEventListener('abort', end, { once: true });
-    });
     try {
-      return await Promise.race([this.#octokit.request(route, options), late]);
+      // A request that is not connected yet ignores the signal.
+      return await untilAborted(this.#octokit.request(route, options), signal);
     } catch (error) {
       if (signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time', error);
       throw toGitHubError(error, redact);
@@ -346,12 +328,7 @@ function parse<T>({ data }: GitHubAnswer, schema: z.ZodMiniType<T>): T {
 
 /** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */
 function toCollaborator({ user }: z.infer<typeof collaboratorAnswer>): Collaborator {
-  const {
-    triage = false,
-    push: write = false,
-    maintain = false,
-    admin = false,
-  } = user?.permissions ?? {};
-  const has = { triage, write, maintain, admin };
-  return { user, permission: PERMISSIONS.findLast((level) => has[level]) ?? 'none' };
+  const given = user?.permissions ?? {};
+  const permission = PERMISSIONS.findLast((level) => given[level === 'write' ? 'push' : level]);
+  return { user, permission: permission ?? 'none' };
 }

@@ -40,7 +40,7 @@ function whyNotAsked(
   command: string | null,
   allowedBots: ReadonlySet<string>,
 ): string | undefined {
-  const { action, body, author, sender } = comment;
+  const { action, body, author, sender, viaApp } = comment;
   const wanted = comment.kind === 'review' ? 'submitted' : 'created';
   if (action !== wanted) return `Only newly ${wanted} comments are acted on.`;
   if (body.length > LONGEST_COMMENT) {
@@ -49,7 +49,10 @@ function whyNotAsked(
   if (command !== null && !startsWithCommand(body, command)) {
     return `The comment does not begin with the word ${quote(command)}.`;
   }
-  if (!isByPerson(comment) && !isByAllowedBot(comment, allowedBots)) {
+  const isByPerson = isPerson(author) && isPerson(sender) && !viaApp;
+  // Every comment of a bot is written by its app, so `viaApp` does not matter.
+  const isByBot = isAllowedBot(author, allowedBots) && isAllowedBot(sender, allowedBots);
+  if (!isByPerson && !isByBot) {
     return 'The comment is by a bot or an app; only people and bots in allowed-bots may ask.';
   }
   if (body.includes(OPENING)) {
@@ -60,24 +63,12 @@ function whyNotAsked(
     : 'The event was not sent by the author of the comment.';
 }
 
-function isByPerson({ author, sender, viaApp }: CommentTrigger): boolean {
-  return isPerson(author) && isPerson(sender) && !viaApp;
-}
-
-/** Every comment of a bot is written by its app, so `viaApp` does not matter. */
-function isByAllowedBot({ author, sender }: CommentTrigger, allowed: ReadonlySet<string>): boolean {
-  return isAllowedBot(author, allowed) && isAllowedBot(sender, allowed);
-}
-
 /**
  * The comment must begin with the command, and white space must follow it. Case is ignored, because
  * phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
  */
 function startsWithCommand(body: string, command: string): boolean {
-  const start = body.slice(0, command.length);
-  return (
-    start.toLowerCase() === command.toLowerCase() && /^(\s|$)/.test(body.slice(command.length))
-  );
+  return new RegExp(`^${RegExp.escape(command)}(\\s|$)`, 'i').test(body);
 }
 
 /** Removes hidden text: the agent gets what readers of the comment see. */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { parseJson } from '../text.ts';
 
 /** What triggered the run. */
 export interface Trigger {
@@ -17,13 +18,10 @@ export interface Trigger {
   readonly problem: string | null;
 }
 
-export interface Reactable {
+export interface CommentTrigger {
   readonly kind: 'comment' | 'review-comment' | 'review';
   readonly id: number;
   readonly nodeId: string;
-}
-
-export interface CommentTrigger extends Reactable {
   /** What happened, such as `created`. */
   readonly action: string;
   /** The number of the pull request or issue that it belongs to. */
@@ -52,15 +50,15 @@ export interface CodeContext {
   readonly diffHunk: string;
 }
 
-const COMMENT_EVENTS: Readonly<Record<string, CommentTrigger['kind']>> = {
-  issue_comment: 'comment',
-  pull_request_review: 'review',
-  pull_request_review_comment: 'review-comment',
-};
+const COMMENT_EVENTS: ReadonlyMap<string, CommentTrigger['kind']> = new Map([
+  ['issue_comment', 'comment'],
+  ['pull_request_review', 'review'],
+  ['pull_request_review_comment', 'review-comment'],
+]);
 
 /** Whether the event is a comment or review, whose text may contain a command. */
 export function isCommentEvent(event: string): boolean {
-  return Object.hasOwn(COMMENT_EVENTS, event);
+  return COMMENT_EVENTS.has(event);
 }
 
 /** Whether the event is that of a pull request, for which the agent's own bot may be responsible. */
@@ -149,20 +147,9 @@ const payloadSchema = z.object({
 type Payload = z.infer<typeof payloadSchema>;
 
 /**
- * Where each event has its pull request or issue (GitHub docs, "Webhook events and payloads"). A new event
- * needs its field in `payloadSchema`; whether it is checked, TRUSTED_EVENTS in authorize.ts says.
+ * Of a broken file, nothing is used. No other event than those of pull requests and issues has one of their fields
+ * (GitHub docs, "Webhook events and payloads"); whether an event is checked, TRUSTED_EVENTS in authorize.ts says.
  */
-const CONVERSATION: Readonly<Record<string, (payload: Payload) => number | undefined>> = {
-  issues: ({ issue }) => issue?.number,
-  issue_comment: ({ issue }) => issue?.number,
-  pull_request: ({ pull_request }) => pull_request?.number,
-  pull_request_target: ({ pull_request }) => pull_request?.number,
-  pull_request_review: ({ pull_request }) => pull_request?.number,
-  pull_request_review_comment: ({ pull_request }) => pull_request?.number,
-  merge_group: ({ merge_group }) => queuedPullRequest(merge_group?.head_ref),
-};
-
-/** Of an unknown event, only the sender is used; of a broken file, nothing. */
 export function readTrigger(event: string, file: Uint8Array | null): Trigger {
   const broken = (problem: string): Trigger => ({
     event,
@@ -174,22 +161,18 @@ export function readTrigger(event: string, file: Uint8Array | null): Trigger {
     problem,
   });
   if (file === null) return broken('the event file cannot be read');
-  let json: unknown;
-  try {
-    json = JSON.parse(new TextDecoder().decode(file));
-  } catch {
-    return broken('the event file is not valid JSON');
-  }
+  const json = parseJson(new TextDecoder().decode(file));
+  if (json === undefined) return broken('the event file is not valid JSON');
   const { data } = payloadSchema.safeParse(json);
   if (data === undefined) return broken('the event file does not contain a JSON object');
-  // The event may have the name of something that every object has, such as `toString`.
-  const find = Object.hasOwn(CONVERSATION, event) ? CONVERSATION[event] : undefined;
-  const conversation = find?.(data) ?? null;
+  const { issue, pull_request, merge_group } = data;
+  const conversation =
+    issue?.number ?? pull_request?.number ?? queuedPullRequest(merge_group?.head_ref);
   const comment = readComment(event, data, conversation);
   if (isCommentEvent(event) && comment === null) {
     return broken('the event file does not say who wrote the comment, and where');
   }
-  const head = data.pull_request?.head?.repo?.id;
+  const head = pull_request?.head?.repo?.id;
   return {
     event,
     conversation,
@@ -213,7 +196,7 @@ function readComment(
   payload: Payload,
   conversation: number | null,
 ): CommentTrigger | null {
-  const kind = Object.hasOwn(COMMENT_EVENTS, event) ? COMMENT_EVENTS[event] : undefined;
+  const kind = COMMENT_EVENTS.get(event);
   const { sender } = payload;
   const written = kind === 'review' ? payload.review : payload.comment;
   if (kind === undefined || written === undefined || sender === undefined) return null;
@@ -237,7 +220,7 @@ function readComment(
 }
 
 /** The branch of a merge group contains the number of its last pull request. */
-function queuedPullRequest(headRef = ''): number | undefined {
+function queuedPullRequest(headRef = ''): number | null {
   const number = /^refs\/heads\/gh-readonly-queue\/.+\/pr-([1-9]\d{0,9})-[0-9a-f]+$/.exec(headRef);
-  return number === null ? undefined : Number(number[1]);
+  return number === null ? null : Number(number[1]);
 }

@@ -24,7 +24,7 @@ function isClaimable({ asked }: RunContext): boolean {
   return asked !== null && asked.kind !== 'review';
 }
 
-/** Ends the jobs that get no message in a re-run. Others go on with an earlier one. */
+/** Ends the jobs that get no message in a re-run. Others continue an earlier one. */
 function judgeAll(run: RunContext, claim: Claim): void {
   for (const job of freshJobs(run)) {
     const verdict = verdictOn(run, job, claim);
@@ -63,7 +63,7 @@ function resume(run: RunContext, job: Job, verdict: Verdict & { kind: 'resume' }
   }
 }
 
-/** Goes on with a message that an earlier process has sent. */
+/** Continues with a message that an earlier process has sent. */
 export function takeOver({ agent }: RunContext, job: Job, sent: NoteJob): void {
   const now = agent.clock.now();
   // The runner of the earlier process may have had another time.
@@ -81,7 +81,7 @@ export async function claim(run: RunContext): Promise<void> {
   if (asked === null || !isClaimable(run) || freshJobs(run).length === 0) return;
   const answer = await react(asked, 'rocket', connect, runtime.log);
   if (answer.kind === 'added') run.release = answer.remove;
-  // A run that is cancelled says so, whatever became of its claim and its note.
+  // A cancelled run reports the cancellation, and no problem with its claim or its note.
   if (answer.kind === 'added' || runtime.signal.aborted) return;
   if (answer.kind === 'failed') {
     const maybe = answer.isUnclear ? ': this one may have the 🚀 already' : '';

@@ -34,14 +34,13 @@ export function openNote(
 
 /** Brings all comments up to date. Resolves to their URLs. It takes no longer than the report may take. */
 export async function updateComments(run: RunContext): Promise<readonly string[]> {
-  const { runtime, jobs } = run;
+  const { runtime } = run;
   const { clock, log } = runtime;
   const targets = targetsOf(run);
   const urls: string[] = [];
   const ready = new AbortController();
   const update = async (): Promise<void> => {
-    const [only, ...others] = jobs;
-    if (only !== undefined && others.length === 0) await readChangesAfter(run, only);
+    await readChangesAfter(run);
     if (run.note !== null) {
       urls.push(run.note.url);
       const problem = await run.note.close();

@@ -1,5 +1,5 @@
 import type { LimitFunction } from 'p-limit';
-import type { AgentContext } from '../agent/client.ts';
+import type { AgentContext } from '../agent/http.ts';
 import { isBot, isPullRequestEvent } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import type { End, Job } from '../job.ts';

@@ -1,5 +1,5 @@
 import { type Missed, type Polled, poll } from '../agent/client.ts';
-import { type Misses, pollRetryBeforeMs, pollRetryWaitingMs } from '../agent/retry.ts';
+import { type Misses, pollRetryMs } from '../agent/retry.ts';
 import { duration, inUtc } from '../clock.ts';
 import { isKnownStatus, type Job, type JobRecord, learn, statusOf } from '../job.ts';
 import { CANCELLED, type GiveUp } from '../reasons.ts';
@@ -77,7 +77,7 @@ export async function pollBefore(run: RunContext, job: Job): Promise<Polled | Gi
       return answer;
     }
     if (signal.aborted) return CANCELLED;
-    const pauseMs = pollRetryBeforeMs(answer.exchange, count(answer), random);
+    const pauseMs = pollRetryMs(answer.exchange, count(answer), false, random);
     if (pauseMs === null) return { kind: 'refused', why: answer.why };
     if (clock.now() + pauseMs >= deadline) return tooLate(run, answer, pauseMs);
     run.log.problem(job, `Polling failed. ${answer.why} Polling again in ${duration(pauseMs)}.`);
@@ -113,7 +113,7 @@ export async function look(run: RunContext, job: Job, since: number): Promise<Po
     const leftMs = deadline - clock.now();
     // What the deadline has cut off may have had no time for an answer: that is no reason.
     if (leftMs <= 0) return { kind: 'timed-out', why: lastWhy };
-    const pauseMs = pollRetryWaitingMs(answer.exchange, misses, random);
+    const pauseMs = pollRetryMs(answer.exchange, misses, true, random);
     if (pauseMs === null) return { kind: 'refused', why, failures: misses.count };
     if (job.delivery === 'sending' && pauseMs >= leftMs) return tooLate(run, answer, pauseMs);
     lastWhy = why;

@@ -83,7 +83,7 @@ async function afterSend(
 async function afterRefusal(
   run: RunContext,
   job: Job,
-  sent: Extract<Sent, { kind: 'refused' | 'retry' }>,
+  sent: Extract<Sent, { kind: 'refused' }>,
 ): Promise<End | null> {
   const { inputs, agent } = run;
   const { clock, signal, deadline } = agent;
@@ -91,7 +91,7 @@ async function afterRefusal(
   if (signal.aborted) return notSentEnd(job, inputs, CANCELLED);
   const over = sent.isLimit ? mustGiveUp(run, 0) : null;
   if (over?.kind === 'stopped') return notSentEnd(job, inputs, over);
-  if (sent.kind === 'refused') {
+  if (sent.afterMs === null) {
     if (sent.isLimit) run.stop.abort(`The message to job ${job.id} was not accepted. ${why}`);
     return notSentEnd(job, inputs, { kind: 'refused', why });
   }

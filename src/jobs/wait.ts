@@ -65,7 +65,7 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
 
 /**
  * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
- * for the same end, each looks again after a random time, and waits on if another one was faster.
+ * for the same end, each polls again after a random time, and keeps waiting if another one was faster.
  */
 export async function waitForEarlierWork(run: RunContext, job: Job): Promise<GiveUp | null> {
   const { clock, deadline, random } = run.agent;
@@ -80,7 +80,7 @@ export async function waitForEarlierWork(run: RunContext, job: Job): Promise<Giv
     const nextMs = isAgain
       ? SHORTEST_LOOK_AGAIN_MS + random() * spread
       : (run.inputs.pollIntervalMs ?? nextPollMs(clock.now() - startedAt, false));
-    // The last look is made when a message can still be sent.
+    // The last poll is made when a message can still be sent.
     const leftMs = deadline - 2 * LEAST_POST_MS - clock.now();
     if (leftMs <= 0) return stillActive('');
     if (!(await pause(run, Math.min(nextMs, leftMs)))) return CANCELLED;

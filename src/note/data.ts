@@ -31,7 +31,7 @@ export type NoteJob = Readonly<z.infer<typeof noteJob>>;
 
 const note = z.object({
   version: z.literal(VERSION),
-  /** Hashes, because the comment is public: of the project, the step, the leg of the matrix and the prompt. */
+  /** Hashes, because the comment is public: of the project, the step, the leg (the values of the matrix) and the prompt. */
   project: hash,
   step: hash,
   leg: hash,

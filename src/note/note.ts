@@ -189,11 +189,11 @@ export async function hideOlder(
 ): Promise<void> {
   const comments = await github.newestOwnComments(conversation);
   const end = comments.findIndex(({ body }) => body.includes(`"id":"${own.id}"`));
-  const older = comments.slice(0, Math.max(0, end)).filter(({ body, isHidden }) => {
-    const note = isHidden ? 'none' : readNote(body, own.project);
+  const older = comments.slice(0, Math.max(0, end)).filter(({ body, isMinimized }) => {
+    const note = isMinimized ? 'none' : readNote(body, own.project);
     if (typeof note === 'string' || note.series !== own.series) return false;
     const isEarlier = note.run === own.run && note.attempt < own.attempt;
     return note.over || isEarlier || note.deadline < now;
   });
-  if (older.length > 0) await github.hide(older.map(({ nodeId }) => nodeId));
+  if (older.length > 0) await github.hide(older.map(({ id }) => id));
 }

@@ -92,7 +92,7 @@ function askedBy({ by }: Story): string {
   return by === null ? '' : `Asked by ${code(by)}`;
 }
 
-/** The links to what the agent has done. In its own pull request, the link to that is left out. */
+/** The links to what the agent has done. On the pull request of the job, the link to it is left out. */
 function linksOf({ info }: Story, job: Job, conversation: number | null): readonly string[] {
   const { change, end } = job;
   const prLink = job.record?.prLink;

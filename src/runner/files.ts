@@ -74,7 +74,8 @@ export function append(path: string | undefined, text: string): void {
   }
 }
 
-/** The code of an error of the file system, such as ENOSPC. */
+/** The code of an error, such as ENOSPC. */
 export function codeOf(error: unknown, otherwise: string): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : otherwise;
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' ? code : otherwise;
 }

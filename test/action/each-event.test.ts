@@ -42,7 +42,7 @@ function expectedConversation(
 ): number | null {
   const at = (key: string): Numbered => (payload[key] ?? {}) as Numbered;
   if (name === 'issues' || name === 'issue_comment') return at('issue').number ?? null;
-  if (/^pull_request(_target|_review|_review_comment)?$/.test(name)) {
+  if (/^pull_request(_target|_review|_review_comment|_review_thread)?$/.test(name)) {
     return at('pull_request').number ?? null;
   }
   if (name === 'merge_group') return Number(at(name).head_ref?.split('/pr-')[1]?.split('-')[0]);

@@ -185,7 +185,7 @@ it('IDs that are too long for the comment are one clear error, before anything i
 it.each<[string, number, Scenario['with']]>([
   ['sends', 3, {}],
   ['waits', 3, { wait: true }],
-  // It also reads which message it goes on with.
+  // It also reads which message it continues.
   ['only looks', 5, { send: 'false', wait: true, prompt: '' }],
 ])(
   'on a schedule, a step with 110 pull requests that %s makes at most %i calls for each, and one comment a second',

@@ -62,7 +62,7 @@ describe('a bot that allowed-bots names', () => {
           message: `Job ${JOB}: ${result.outputs.reason}`,
         },
       ]);
-      expect(result.outputs.reason).toContain("the job's own pull request");
+      expect(result.outputs.reason).toContain('the pull request of the job');
       expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET']);
       expect(sim.github.writes()).toEqual([]);
     },
@@ -106,7 +106,7 @@ describe('a bot that allowed-bots names', () => {
   });
 });
 
-it('a person sends a message to the job on its own pull request, without a poll', async () => {
+it('a person sends a message to the job on the pull request of the job, without a poll', async () => {
   await using sim = await simulate({ agent: { jobs: [{ id: JOB, base: { prLink: OWN } }] } });
   const result = await sim.runHere({ step: { event: pullRequest({ number: PULL }) } });
   expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });

@@ -58,7 +58,7 @@ it.each<[End, End['result'], boolean | null, string]>([
     null,
     'only failed or archived',
   ],
-  [loopEnd('m[bot]'), 'skipped', null, "the bot “m[bot]” triggered the run on the job's own pull"],
+  [loopEnd('m[bot]'), 'skipped', null, 'the bot “m[bot]” triggered the run on the pull request of'],
   [takenEnd(), 'skipped', null, 'another run or step handles the same comment'],
   [refusedEnd('so'), 'error', null, 'whether an earlier attempt sent the message, because so.'],
 ])('%#: %o', (end, result, confirmed, words) => {

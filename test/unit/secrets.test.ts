@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readSecrets, redactor } from '../../src/runner/secrets.ts';
+import { readSecrets } from '../../src/runner/environment.ts';
+import { redactor } from '../../src/runner/secrets.ts';
 
 const KEY = 'mint_s3cret "key"+/';
 
