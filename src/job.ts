@@ -50,7 +50,7 @@ export interface JobRecord {
 
 /** What a poll just before the message showed; null is not known. */
 export interface Base {
-  readonly status: string | null;
+  readonly status: string;
   readonly prLink?: string | null;
 }
 
@@ -94,10 +94,14 @@ export interface Job {
   /** With `when-active: wait`: whether the message waits until the agent is done with earlier work. */
   isWaiting: boolean;
   base: Base | null;
+  /** When the newest poll before the message started; null if there was none. */
+  baseAt: number | null;
   /** When the API accepted the message; null if it has not. */
   sentAt: number | null;
   /** Whether a poll after the message showed the agent at work, or another known status than before. */
   evidence: boolean;
+  /** Whether an earlier attempt saw the end of the work on the message. */
+  hadEnded: boolean;
   /** Whether a poll after the message returned a final status. */
   wasFinal: boolean;
   /** Since when the status has been final without a break; null while it is not. */
@@ -123,8 +127,10 @@ export function newJob(id: string, isReadOnly: boolean): Job {
     isPosting: false,
     isWaiting: false,
     base: null,
+    baseAt: null,
     sentAt: null,
     evidence: false,
+    hadEnded: false,
     wasFinal: false,
     finalSince: null,
     seenAt: 0,
@@ -161,12 +167,13 @@ export function elapsedMs({ sentAt, endedAt }: Job, now: number | null = null): 
 }
 
 /**
- * A poll after the message. The response to the message itself is not a poll: it shows that the message was
+ * Takes in the status of a poll after the message; a response without one shows nothing. The response to the message itself is not a poll: it shows that the message was
  * accepted, but reads may still be out of date. A record may be from any time between the request and the
  * response of its poll (`from` and `to`), so periods are measured from the end of the first poll to the
  * start of the last.
  */
-export function observe(job: Job, status: string, from: number, to: number): void {
+export function observe(job: Job, status: string | undefined, from: number, to: number): void {
+  if (status === undefined) return;
   job.evidence ||= isTakenUp(job, status);
   job.wasFinal ||= isFinal(status);
   job.finalSince = isFinal(status) ? (job.finalSince ?? to) : null;

@@ -10,7 +10,11 @@ export interface GiveUp {
   readonly kind: 'refused' | 'stopped' | 'timed-out' | 'cancelled';
   /** Of a time-out, the reason of the last retry, or empty. Empty for a cancellation. */
   readonly why: string;
+  /** How many polls have failed in a row. */
+  readonly failures?: number;
 }
+
+export const CANCELLED: GiveUp = { kind: 'cancelled', why: '' };
 
 const IT_MAY_HAVE_ARRIVED =
   'The message may or may not have been delivered; it was not sent again. Check the job in the Mintlify ' +
@@ -21,21 +25,16 @@ function end(result: End['result'], ...texts: readonly string[]): End {
 }
 
 /** What is true if the process is killed now. */
-export function endNow(job: Job, { wait }: Pick<Inputs, 'wait'>): End {
+export function endNow(job: Job, wait: boolean): End {
   if (job.end !== null) return job.end;
   if (job.isReadOnly) return end('error', 'The run ended while the job was being polled.');
-  switch (job.delivery) {
-    case 'sent': {
-      const sent = end('sent', wait ? 'The run ended before the agent was done.' : '');
-      return { ...sent, confirmed: wait ? false : null };
-    }
-    case 'not-sent':
-      return end('error', 'The run ended before the message was sent.');
-    default:
-      return job.isPosting
-        ? end('error', 'The run ended while the message was being sent.', IT_MAY_HAVE_ARRIVED)
-        : end('error', 'The run ended before the message was sent.');
+  if (job.delivery === 'sent') {
+    const sent = end('sent', wait ? 'The run ended before the agent was done.' : '');
+    return { ...sent, confirmed: wait ? false : null };
   }
+  return job.isPosting
+    ? end('error', 'The run ended while the message was being sent.', IT_MAY_HAVE_ARRIVED)
+    : end('error', 'The run ended before the message was sent.');
 }
 
 export function sentEnd(): End {

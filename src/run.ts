@@ -7,7 +7,7 @@ import { answerWithUsage, complain, type Start, show } from './jobs/answer.ts';
 import { updateComments } from './jobs/comments.ts';
 import { MOST_JOBS_IN_DETAIL, type RunContext } from './jobs/context.ts';
 import { runJobs } from './jobs/fleet.ts';
-import { type Prepared, prepare } from './jobs/prepare.ts';
+import { prepare } from './jobs/prepare.ts';
 import { annotate, cancelled, crash, fail, saveOutputs, skip, summarize } from './report/finish.ts';
 import { endedNow, failing, worstFirst } from './report/outputs.ts';
 import type { Runtime } from './runner/environment.ts';
@@ -45,11 +45,11 @@ async function runSteps(runtime: Runtime, known: { context: RunContext | null })
   if (request.kind === 'problem') return skip(runtime, request.problem);
 
   const connect = connectOnce({ ...info, ...runtime, token: access.githubToken });
-  const command = trigger.comment === null ? null : access.command;
-  const start: Start = { runtime, info, trigger, connect, command, seen: Promise.resolve() };
+  const asked = access.command === null ? null : trigger.comment;
+  const start: Start = { runtime, info, trigger, connect, asked, seen: Promise.resolve() };
   // Later ones replace these. The process may be killed at any time.
   const reason = 'The run ended before anything was sent.';
-  saveOutputs(runtime, { ended: [], early: { result: 'error', reason }, commentUrls: [] });
+  saveOutputs(runtime, { ended: [], early: { result: 'error', reason } });
   const authorization = await authorize(trigger, info, access, connect);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (authorization.kind === 'denied') return refuse(start, authorization.reason);
@@ -57,8 +57,8 @@ async function runSteps(runtime: Runtime, known: { context: RunContext | null })
 
   if (inputs === null) return complain(start, problems.join(' '));
   // A bare command sends the standing prompt.
-  if (command !== null && request.value === '' && inputs.prompt === '') {
-    return answerWithUsage(start, command);
+  if (inputs.command !== null && request.value === '' && inputs.prompt === '') {
+    return answerWithUsage(start, inputs.command);
   }
   if (problems.length > 0) return complain(start, problems.join(' '));
   start.seen = show(start, 'eyes');
@@ -77,10 +77,10 @@ async function followUp(
   const prepared = await prepare(start, inputs, text);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
-  known.context = prepared.value.run;
-  tuneEngine(runtime, inputs, prepared.value.run.jobs.length);
-  await runJobs(prepared.value.run);
-  return report(start, prepared.value);
+  known.context = prepared.value;
+  tuneEngine(runtime, inputs, prepared.value.jobs.length);
+  await runJobs(prepared.value);
+  return report(prepared.value);
 }
 
 function introduce({ log }: Runtime, { baseUrl, apiKey }: Inputs): void {
@@ -98,31 +98,30 @@ function tuneEngine(runtime: Runtime, { wait }: Inputs, jobs: number): void {
 }
 
 /** The outputs come first, because a second signal may end the process at once. */
-async function report(start: Start, { run, story }: Prepared): Promise<0 | 1> {
-  const { runtime, inputs, jobs, claim } = run;
+async function report(run: RunContext): Promise<0 | 1> {
+  const { runtime, inputs, jobs } = run;
   run.isOver = true;
   const ended = endedNow(jobs, inputs.wait);
   const failed = failing(ended, inputs.failOn);
-  const first = [run.note?.url ?? ''].filter((url) => url !== '');
-  let unsaved = saveOutputs(runtime, { ended, commentUrls: first });
+  let unsaved = saveOutputs(runtime, { ended, commentUrls: [run.note?.url ?? ''] });
   annotate(runtime.log, ended, failed);
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
   const isBad = ended.some(({ end }) => end.result === 'error' || end.result === 'failed');
   const reacted = [
-    start.seen,
-    ...(isGood ? [show(start, 'hooray')] : []),
-    ...(isBad ? [show(start, 'confused')] : []),
+    run.seen,
+    ...(isGood ? [show(run, 'hooray')] : []),
+    ...(isBad ? [show(run, 'confused')] : []),
   ];
-  const urls = await updateComments(run);
-  if (urls.length > first.length) unsaved = saveOutputs(runtime, { ended, commentUrls: urls });
+  const commentUrls = await updateComments(run);
+  if (run.note === null && commentUrls.length > 0) {
+    unsaved = saveOutputs(runtime, { ended, commentUrls });
+  }
   if (unsaved !== null) runtime.log[failed.length > 0 ? 'info' : 'error'](unsaved);
-  summarize(runtime, story, jobs, urls);
+  summarize(runtime, run.story, jobs, commentUrls);
   await Promise.all(reacted);
   // As the last call, and only if no request can have been accepted.
-  if (claim?.kind === 'added' && jobs.every(({ delivery }) => delivery === 'not-sent')) {
-    await claim.remove();
-  }
+  if (jobs.every(({ delivery }) => delivery === 'not-sent')) await run.release?.();
   return failed.length > 0 || unsaved !== null || runtime.signal.aborted ? 1 : 0;
 }
 

@@ -1,10 +1,10 @@
-import type { Polled } from '../agent/client.ts';
 import type { Job } from '../job.ts';
-import { hasRoomFor, noteOf } from '../note/data.ts';
+import { hasRoomFor, type NoteJob, noteOf } from '../note/data.ts';
 import { type Claim, judge, type Verdict } from '../note/rerun.ts';
-import { type GiveUp, notSentEnd, refusedEnd, takenEnd } from '../reasons.ts';
+import { CANCELLED, type GiveUp, notSentEnd, refusedEnd, takenEnd } from '../reasons.ts';
 import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
+import { openNote } from './comments.ts';
 import { endJob, type RunContext } from './context.ts';
 import { LEAST_POST_MS, mustGiveUp, pollBefore } from './poll.ts';
 
@@ -15,33 +15,23 @@ export function freshJobs({ jobs }: RunContext): readonly Job[] {
   return jobs.filter(({ end, delivery }) => end === null && delivery === 'sending');
 }
 
-/** A job whose message an earlier attempt has sent. */
-export interface Resumed {
-  readonly job: Job;
-  /** Whether the earlier attempt saw the end. */
-  readonly hasEnded: boolean;
-}
-
 /** In a re-run, goes by what earlier attempts did. What a claim decides is left to it. */
-export function recall(run: RunContext): readonly Resumed[] {
-  if (run.info.attempt === 1) return [];
-  return judgeAll(run, isClaimable(run) ? 'ours' : 'none');
+export function recall(run: RunContext): void {
+  if (run.info.attempt > 1) judgeAll(run, isClaimable(run) ? 'ours' : 'none');
 }
 
-function isClaimable({ inputs, trigger }: RunContext): boolean {
-  return inputs.command !== null && trigger.comment !== null && trigger.comment.kind !== 'review';
+function isClaimable({ asked }: RunContext): boolean {
+  return asked !== null && asked.kind !== 'review';
 }
 
-/** Ends the jobs that get no message in a re-run. Returns those that continue an earlier one. */
-function judgeAll(run: RunContext, claim: Claim): readonly Resumed[] {
-  const resumed: Resumed[] = [];
+/** Ends the jobs that get no message in a re-run. Others continue an earlier one. */
+function judgeAll(run: RunContext, claim: Claim): void {
   for (const job of freshJobs(run)) {
     const verdict = verdictOn(run, job, claim);
     if (verdict.kind === 'taken') endJob(run, job, takenEnd());
     if (verdict.kind === 'refuse') refuse(run, job, verdict.why);
-    if (verdict.kind === 'resume') resumed.push(resume(run, job, verdict));
+    if (verdict.kind === 'resume') resume(run, job, verdict);
   }
-  return resumed;
 }
 
 function verdictOn(run: RunContext, { id }: Job, claim: Claim): Verdict {
@@ -64,30 +54,33 @@ function refuse(run: RunContext, job: Job, why: string): void {
   endJob(run, job, refusedEnd(why));
 }
 
-function resume(run: RunContext, job: Job, verdict: Verdict & { kind: 'resume' }): Resumed {
-  const { sentAt, base, evidence = false, ended = false } = verdict.job;
-  const now = run.agent.clock.now();
+function resume(run: RunContext, job: Job, verdict: Verdict & { kind: 'resume' }): void {
   job.delivery = 'sent';
-  // The runner of the earlier attempt may have had another time.
-  job.sentAt = Math.min(sentAt ?? now, now);
-  job.evidence = evidence;
-  if (base !== undefined) job.base = { status: base };
+  takeOver(run, job, verdict.job);
   run.log.say(job, 'An earlier attempt sent the message; it is not sent again.');
   if (verdict.isOtherPrompt) {
     run.log.warn(job, 'The prompt was another one in the earlier attempt; this one is not sent.');
   }
-  return { job, hasEnded: ended };
+}
+
+/** Continues with a message that an earlier process has sent. */
+export function takeOver({ agent }: RunContext, job: Job, sent: NoteJob): void {
+  const now = agent.clock.now();
+  // The runner of the earlier process may have had another time.
+  job.sentAt = Math.min(sent.sentAt ?? now, now);
+  job.evidence = sent.evidence ?? false;
+  job.hadEnded = sent.ended ?? false;
+  if (sent.base !== undefined) job.base = { status: sent.base };
 }
 
 /** Claims the command, if there is one: only one process may send it. */
 export async function claim(run: RunContext): Promise<void> {
-  const { trigger, info, runtime, connect } = run;
+  const { asked, info, runtime, connect } = run;
   const late = mustGiveUp(run, LEAST_POST_MS);
   if (late !== null) endFresh(run, late);
-  const { comment } = trigger;
-  if (comment === null || !isClaimable(run) || freshJobs(run).length === 0) return;
-  const answer = await react(comment, 'rocket', connect, runtime.log);
-  run.claim = answer;
+  if (asked === null || !isClaimable(run) || freshJobs(run).length === 0) return;
+  const answer = await react(asked, 'rocket', connect, runtime.log);
+  if (answer.kind === 'added') run.release = answer.remove;
   // A cancelled run reports the cancellation, and no problem with its claim or its note.
   if (answer.kind === 'added' || runtime.signal.aborted) return;
   if (answer.kind === 'failed') {
@@ -106,21 +99,18 @@ function endFresh(run: RunContext, cause: GiveUp): void {
   for (const job of freshJobs(run)) endJob(run, job, notSentEnd(job, run.inputs, cause));
 }
 
-/**
- * Creates the note: no note, no message. A single job is polled beside that, so that the poll takes no time.
- * `polls` has the first polls, and gets that one.
- */
-export async function announce(run: RunContext, polls: Map<Job, Polled>): Promise<void> {
-  if (run.runtime.signal.aborted) endFresh(run, { kind: 'cancelled', why: '' });
-  await Promise.all([createNote(run), pollBeside(run, polls)]);
-  if (run.runtime.signal.aborted) endFresh(run, { kind: 'cancelled', why: '' });
+/** Creates the note: no note, no message. A single job is polled beside that, so that the poll takes no time. */
+export async function announce(run: RunContext): Promise<void> {
+  if (run.runtime.signal.aborted) endFresh(run, CANCELLED);
+  await Promise.all([createNote(run), pollBeside(run)]);
+  if (run.runtime.signal.aborted) endFresh(run, CANCELLED);
 }
 
 async function createNote(run: RunContext): Promise<void> {
   const { conversation, jobs, inputs, about, agent, runtime } = run;
   const taking = jobs.filter(({ end }) => end === null);
   if (conversation === null || !inputs.comment || taking.length === 0) return;
-  const note = run.openNote(conversation, taking, agent.deadline);
+  const note = openNote(run, conversation, taking, agent.deadline);
   const why = hasRoomFor(noteOf(about, taking, false))
     ? await note.create()
     : 'The comment has no room for so many long job IDs; use fewer jobs in a step.';
@@ -137,16 +127,15 @@ async function createNote(run: RunContext): Promise<void> {
   endFresh(run, { kind: 'refused', why: `${why} ${wayOut}` });
 }
 
-async function pollBeside(run: RunContext, polls: Map<Job, Polled>): Promise<void> {
+async function pollBeside(run: RunContext): Promise<void> {
   const [only, ...others] = freshJobs(run);
   if (only === undefined || others.length > 0 || !run.inputs.wait) return;
-  if (!polls.has(only)) {
+  if (only.baseAt === null) {
     const answer = await pollBefore(run, only);
     if (answer.kind !== 'polled') {
       endJob(run, only, notSentEnd(only, run.inputs, answer));
       return;
     }
-    polls.set(only, answer);
   }
   await readChangesBefore(run, only);
 }

@@ -17,8 +17,8 @@ export interface Start {
   readonly info: RunInfo;
   readonly trigger: Trigger;
   readonly connect: Connect;
-  /** The word of the command that started the run; null without one. */
-  readonly command: string | null;
+  /** The comment with the command that started the run; null without one. */
+  readonly asked: CommentTrigger | null;
   /** The 👀 on the command, which nothing waits for until the end. */
   seen: Promise<unknown>;
 }
@@ -32,7 +32,7 @@ export async function complain(start: Start, said: string): Promise<1> {
   const clean = runtime.redact(said);
   const confused = await show(start, 'confused');
   // Of a review, GitHub does not tell.
-  const isKnown = confused !== 'failed' && start.trigger.comment?.kind !== 'review';
+  const isKnown = confused !== 'failed' && start.asked?.kind !== 'review';
   const isFirst = isKnown ? confused === 'added' : info.attempt === 1;
   const url = isFirst ? await answer(start, renderProblem(clean, info)) : '';
   await start.seen;
@@ -48,17 +48,11 @@ export async function answerWithUsage(start: Start, command: string): Promise<0 
 }
 
 /** Posts an answer to a command, if there is one. Resolves to its URL, or to an empty text. */
-async function answer(
-  { runtime, trigger, command, connect }: Start,
-  visible: string,
-): Promise<string> {
-  if (trigger.comment === null || command === null) return '';
+async function answer({ runtime, asked, connect }: Start, visible: string): Promise<string> {
+  if (asked === null) return '';
   try {
     const github = await connect();
-    const { url } = await github.createComment(
-      trigger.comment.conversation,
-      composeAnswer(visible),
-    );
+    const { url } = await github.createComment(asked.conversation, composeAnswer(visible));
     return url;
   } catch (error) {
     runtime.log.warning(
@@ -70,11 +64,10 @@ async function answer(
 
 /** Shows the progress of a command to its author. Without one, nothing is shown. */
 export async function show(
-  { runtime, trigger, command, connect }: Start,
+  { runtime, asked, connect }: Start,
   content: 'eyes' | 'hooray' | 'confused',
-): Promise<'added' | 'there' | 'failed' | 'none'> {
-  if (trigger.comment === null || command === null) return 'none';
-  return (await react(trigger.comment, content, connect, runtime.log)).kind;
+): Promise<ReactionAnswer['kind'] | 'none'> {
+  return asked === null ? 'none' : (await react(asked, content, connect, runtime.log)).kind;
 }
 
 export type ReactionAnswer =

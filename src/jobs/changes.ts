@@ -23,7 +23,9 @@ export async function readChangesBefore(run: RunContext, job: Job): Promise<void
 }
 
 /** Finds out what has changed since the message, after the end of the work on it. */
-export async function readChangesAfter(run: RunContext, job: Job): Promise<void> {
+export async function readChangesAfter(run: RunContext): Promise<void> {
+  const [job, ...others] = run.jobs;
+  if (job === undefined || others.length > 0) return;
   const { end, base, record, commitsBefore } = job;
   if (end?.result !== 'completed' && end?.result !== 'failed') return;
   const number = ownPullRequest(record?.prLink, run.info.repositoryUrl);

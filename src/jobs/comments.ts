@@ -2,8 +2,9 @@ import { whyOf } from '../github/errors.ts';
 import { isAboutJobs } from '../github/event.ts';
 import type { Job } from '../job.ts';
 import { ownPullRequest } from '../link.ts';
-import { noteOf } from '../note/data.ts';
-import { hideOlder } from '../note/note.ts';
+import { composeNote, noteOf } from '../note/data.ts';
+import { hideOlder, Note } from '../note/note.ts';
+import { renderStory } from '../report/render.ts';
 import { readChangesAfter } from './changes.ts';
 import type { RunContext } from './context.ts';
 
@@ -16,16 +17,30 @@ const RATE_LIMIT_MS = 45_000;
 const APART_MS = 1000;
 const MOST_COMMENTS = 100;
 
+/** A comment about these jobs, which is not created yet. */
+export function openNote(
+  run: RunContext,
+  conversation: number,
+  jobs: readonly Job[],
+  deadline: number,
+): Note {
+  const { runtime, connect, about, story } = run;
+  const compose = (): string =>
+    composeNote(noteOf(about, jobs, run.isOver), (limit) =>
+      renderStory(story, jobs, conversation, limit),
+    );
+  return new Note({ ...runtime, connect, conversation, deadline, compose, id: about.id });
+}
+
 /** Brings all comments up to date. Resolves to their URLs. It takes no longer than the report may take. */
 export async function updateComments(run: RunContext): Promise<readonly string[]> {
-  const { runtime, jobs } = run;
+  const { runtime } = run;
   const { clock, log } = runtime;
   const targets = targetsOf(run);
   const urls: string[] = [];
   const ready = new AbortController();
   const update = async (): Promise<void> => {
-    const [only, ...others] = jobs;
-    if (only !== undefined && others.length === 0) await readChangesAfter(run, only);
+    await readChangesAfter(run);
     if (run.note !== null) {
       urls.push(run.note.url);
       const problem = await run.note.close();
@@ -36,18 +51,14 @@ export async function updateComments(run: RunContext): Promise<readonly string[]
   };
   const late = async (): Promise<void> => {
     const more = Math.max(0, targets.size - 1) * APART_MS;
-    await clock.sleep(REPORT_MS + more, ready.signal).catch(() => {});
-    if (ready.signal.aborted) return;
-    if (run.note?.isPausing) {
-      await clock.sleep(RATE_LIMIT_MS, ready.signal).catch(() => {});
-    }
-    if (!ready.signal.aborted) {
-      log.warning(
-        'GitHub did not answer in time, so a comment may be missing or show an older state.',
-      );
-    }
+    await clock.sleep(REPORT_MS + more, ready.signal);
+    if (run.note?.isPausing) await clock.sleep(RATE_LIMIT_MS, ready.signal);
+    log.warning(
+      'GitHub did not answer in time, so a comment may be missing or show an older state.',
+    );
   };
-  await Promise.race([update(), late()]);
+  // The pauses end with an error when the comments are ready.
+  await Promise.race([update(), late().catch(() => {})]);
   ready.abort();
   return urls;
 }
@@ -75,7 +86,7 @@ async function addComments(
   targets: ReadonlyMap<number, readonly Job[]>,
   urls: string[],
 ): Promise<void> {
-  const { runtime, openNote } = run;
+  const { runtime } = run;
   const { clock, signal, log } = runtime;
   const started: Promise<void>[] = [];
   let problem = '';
@@ -83,7 +94,7 @@ async function addComments(
   for (const [number, jobs] of [...targets].slice(0, MOST_COMMENTS)) {
     if (started.length > 0) await clock.sleep(APART_MS, signal).catch(() => {});
     if (signal.aborted) break;
-    const note = openNote(number, jobs, clock.now() + RATE_LIMIT_MS);
+    const note = openNote(run, number, jobs, clock.now() + RATE_LIMIT_MS);
     const add = async (): Promise<void> => {
       problem = (await note.create()) ?? problem;
       if (note.url === '') return;
@@ -103,7 +114,7 @@ async function addComments(
 async function hide({ connect, about, runtime }: RunContext, conversation: number): Promise<void> {
   if (about.series === '' || runtime.signal.aborted) return;
   try {
-    await hideOlder(await connect(), conversation, noteOf(about, [], true), runtime.clock.now());
+    await hideOlder(await connect(), conversation, about, runtime.clock.now());
   } catch (error) {
     runtime.log.debug(`Older comments were not hidden: ${whyOf(error)}.`);
   }

@@ -1,24 +1,21 @@
 import type { LimitFunction } from 'p-limit';
 import type { AgentContext } from '../agent/http.ts';
-import type { Connect } from '../github/api.ts';
-import { isBot, isPullRequestEvent, type Trigger } from '../github/event.ts';
+import { isBot, isPullRequestEvent } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import type { End, Job } from '../job.ts';
 import type { AboutNote, NoteData } from '../note/data.ts';
 import type { Note } from '../note/note.ts';
-import type { RunInfo, Runtime } from '../runner/environment.ts';
+import { saveOutputs } from '../report/finish.ts';
+import { endedNow } from '../report/outputs.ts';
+import type { Story } from '../report/render.ts';
 import type { Result } from '../text.ts';
-import type { ReactionAnswer } from './answer.ts';
+import type { Start } from './answer.ts';
 import type { JobLog } from './log.ts';
 
 /** What an authorized run works with. */
-export interface RunContext {
-  readonly runtime: Runtime;
+export interface RunContext extends Start {
   readonly inputs: Inputs;
-  readonly info: RunInfo;
-  readonly trigger: Trigger;
   readonly agent: AgentContext;
-  readonly connect: Connect;
   /** What is sent; empty if nothing is. */
   readonly prompt: string;
   /** The pull request or issue that the event or `pr-number` names; null if they name none. */
@@ -27,6 +24,7 @@ export interface RunContext {
   readonly notes: Result<readonly NoteData[]> | null;
   /** What the comments of this process say about it. */
   readonly about: AboutNote;
+  readonly story: Story;
   /** In the order of the inputs. */
   readonly jobs: readonly Job[];
   readonly log: JobLog;
@@ -36,23 +34,33 @@ export interface RunContext {
   readonly limitPolls: LimitFunction;
   /** Aborted, with the reason, when the rate limit refuses a message: it would refuse the others as well. */
   readonly stop: AbortController;
-  /** Opens a comment about these jobs, which it does not create yet. */
-  readonly openNote: (conversation: number, jobs: readonly Job[], deadline: number) => Note;
   /** The comment of this process; null if there is none, or none yet. */
   note: Note | null;
-  /** The claim of the command; null without one. */
-  claim: ReactionAnswer | null;
+  /** Takes back the claim of the command; null if this process has not claimed it. */
+  release: (() => Promise<void>) | null;
   /** Whether the process is about to end. */
   isOver: boolean;
-  /**
-   * Writes the outputs as they are now. `isDetail`: because of a single message; with many jobs, that is done
-   * only before the first one.
-   */
-  readonly save: (isDetail: boolean) => void;
+  /** Whether a message may have been sent. */
+  hasStarted: boolean;
 }
 
 /** If there are more jobs, they are polled less often, and the outputs are written less often. */
 export const MOST_JOBS_IN_DETAIL = 20;
+
+/**
+ * Writes the outputs as they are now. `isDetail`: because of a single message. With many jobs, that is done
+ * only before the first one, and says that every message may have been sent.
+ */
+export function save(run: RunContext, isDetail: boolean): void {
+  const { runtime, inputs, jobs, note } = run;
+  const isRare = isDetail && jobs.length > MOST_JOBS_IN_DETAIL;
+  if (isRare && run.hasStarted) return;
+  run.hasStarted ||= isDetail;
+  const shown = isRare
+    ? jobs.map((job) => ({ ...job, isPosting: job.delivery === 'sending' }))
+    : jobs;
+  saveOutputs(runtime, { ended: endedNow(shown, inputs.wait), commentUrls: [note?.url ?? ''] });
+}
 
 /** Whether a bot has triggered the run on a pull request, which may be that of the job. */
 export function isByBot({ trigger: { event, sender } }: RunContext): boolean {

@@ -1,18 +1,16 @@
-import { messageSender, type Polled } from '../agent/client.ts';
-import { isAboutJobs } from '../github/event.ts';
-import { type End, isFinal, type Job, STATUSES, type Status, statusOf } from '../job.ts';
+import { messageSender } from '../agent/client.ts';
+import { type End, isFinal, type Job, observe, STATUSES, type Status, statusOf } from '../job.ts';
 import { ownPullRequest } from '../link.ts';
 import type { NoteData } from '../note/data.ts';
 import { readNotes } from '../note/note.ts';
 import { unfinished } from '../note/rerun.ts';
 import { activeEnd, doneEnd, loopEnd, notSentEnd, sentEnd, unwantedEnd } from '../reasons.ts';
 import type { Result } from '../text.ts';
-import { announce, claim, freshJobs, type Resumed, recall } from './announce.ts';
-import { readChangesBefore } from './changes.ts';
-import { endJob, isByBot, type RunContext, waitsForIdle } from './context.ts';
+import { announce, claim, freshJobs, recall, takeOver } from './announce.ts';
+import { endJob, isByBot, type RunContext, save, waitsForIdle } from './context.ts';
 import { pollBefore } from './poll.ts';
 import { sendMessage } from './send.ts';
-import { observePoll, waitForAgent, waitForEarlierWork } from './wait.ts';
+import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
 // All jobs of a step, from the first poll to the end. The way to a message: what earlier attempts did, the
 // first poll, the claim of the command, the note, and then each message by itself.
@@ -20,41 +18,42 @@ import { observePoll, waitForAgent, waitForEarlierWork } from './wait.ts';
 export async function runJobs(run: RunContext): Promise<void> {
   const { jobs, inputs } = run;
   if (!inputs.send) {
-    run.save(false);
+    save(run, false);
     await Promise.all(jobs.map((job) => readJob(run, job)));
     return;
   }
-  const resumed = recall(run);
-  run.save(false);
-  const polls = await pollFirst(run);
+  recall(run);
+  const resumed = jobs.filter(({ end, delivery }) => end === null && delivery === 'sent');
+  save(run, false);
+  await pollFirst(run);
   await claim(run);
-  await announce(run, polls);
-  run.save(false);
+  await announce(run);
+  save(run, false);
   const sends = freshJobs(run);
   let left = sends.length;
   const onSent = (): void => {
-    run.save(true);
+    save(run, true);
     left -= 1;
     if (left > 0) return;
     // If nothing is left to wait for, the last edit follows.
     if (jobs.some(({ end }) => end === null)) run.note?.write();
-    run.save(false);
+    save(run, false);
   };
   await Promise.all([
-    ...sends.map((job) => sendJob(run, job, polls.get(job) ?? null, onSent)),
-    ...resumed.map((one) => resumeJob(run, one)),
+    ...sends.map((job) => sendJob(run, job, onSent)),
+    ...resumed.map(async (job) => {
+      endJob(run, job, inputs.wait ? await waitForAgent(run, job) : sentEnd());
+    }),
   ]);
 }
 
 /** Polls the jobs if their status or their pull request decides whether they get the message. */
-async function pollFirst(run: RunContext): Promise<Map<Job, Polled>> {
+async function pollFirst(run: RunContext): Promise<void> {
   const { inputs } = run;
-  const polls = new Map<Job, Polled>();
-  if (inputs.onlyWhen === null && !waitsForIdle(run)) return polls;
+  if (inputs.onlyWhen === null && !waitsForIdle(run)) return;
   const poll = async (job: Job): Promise<void> => {
     const answer = await pollBefore(run, job);
     if (answer.kind === 'polled') {
-      polls.set(job, answer);
       leaveOut(run, job);
       job.isWaiting = job.end === null && waitsForIdle(run) && !isFinal(statusOf(job));
     } else {
@@ -62,7 +61,6 @@ async function pollFirst(run: RunContext): Promise<Map<Job, Polled>> {
     }
   };
   await Promise.all(freshJobs(run).map(poll));
-  return polls;
 }
 
 /** Ends a job that gets no message because of what the first poll shows. */
@@ -80,14 +78,9 @@ function isLoop(run: RunContext, { record }: Job): boolean {
   return isByBot(run) && number !== null && number === run.trigger.conversation;
 }
 
-/** Sends the message to a job, and waits for the agent. `polled` is its first poll, if there was one. */
-async function sendJob(
-  run: RunContext,
-  job: Job,
-  polled: Polled | null,
-  onSent: () => void,
-): Promise<void> {
-  const end = await sendWhenIdle(run, job, polled);
+/** Sends the message to a job, and waits for the agent. */
+async function sendJob(run: RunContext, job: Job, onSent: () => void): Promise<void> {
+  const end = await sendWhenIdle(run, job);
   const { wait } = run.inputs;
   if (end !== null) endJob(run, job, end);
   else if (!wait) endJob(run, job, sentEnd());
@@ -97,33 +90,16 @@ async function sendJob(
 }
 
 /** Null if the message was sent. */
-async function sendWhenIdle(run: RunContext, job: Job, polled: Polled | null): Promise<End | null> {
-  const { inputs, trigger, agent, prompt } = run;
+async function sendWhenIdle(run: RunContext, job: Job): Promise<End | null> {
+  const { inputs, agent, prompt } = run;
   const post = messageSender(agent, job.id, prompt);
-  const showsPullRequest = inputs.comment && inputs.prNumber === null && isAboutJobs(trigger);
-  let newest = polled;
   for (;;) {
-    const earlier = waitsForIdle(run) ? await waitForEarlierWork(run, job) : null;
-    if (earlier !== null && earlier.kind !== 'polled') return notSentEnd(job, inputs, earlier);
-    // What the agent has pushed for the earlier work does not count.
-    if (earlier !== null) await readChangesBefore(run, job);
-    if (isLoop(run, job)) return loopEnd(trigger.sender?.login ?? '');
-    newest = earlier ?? newest;
-    const basePolls =
-      inputs.wait || waitsForIdle(run)
-        ? 'fresh'
-        : newest !== null || showsPullRequest
-          ? 'once'
-          : 'none';
-    const from = newest;
-    const end = await run.limitSends(() => sendMessage(run, job, post, basePolls, from));
+    const over = waitsForIdle(run) ? await waitForEarlierWork(run, job) : null;
+    if (over !== null) return notSentEnd(job, inputs, over);
+    if (isLoop(run, job)) return loopEnd(run.trigger.sender?.login ?? '');
+    const end = await run.limitSends(() => sendMessage(run, job, post));
     if (end !== 'active') return end;
   }
-}
-
-/** Continues with the message of an earlier attempt. */
-async function resumeJob(run: RunContext, { job, hasEnded }: Resumed): Promise<void> {
-  endJob(run, job, run.inputs.wait ? await waitForAgent(run, job, hasEnded) : sentEnd());
 }
 
 /** With `send: false`: gets the status of a job once or, with a wait, until the agent is done. */
@@ -141,22 +117,18 @@ async function readJob(run: RunContext, job: Job): Promise<void> {
     endJob(run, job, isFinal(statusOf(job)) ? doneEnd(job, null, 0) : activeEnd());
   } else {
     goOn(run, job, await notesOfJob(run, job));
-    observePoll(job, answer);
+    observe(job, answer.record.status, answer.from, answer.to);
     endJob(run, job, await waitForAgent(run, job));
   }
 }
 
 /** Takes over the newest message to the job whose end was not seen. */
 function goOn(run: RunContext, job: Job, notes: Result<readonly NoteData[]> | null): void {
-  const now = run.agent.clock.now();
   if (notes?.kind === 'problem') {
     run.log.warn(job, `It is not known whether a message is unfinished: ${notes.problem}.`);
   }
   const found = notes?.kind === 'ok' ? unfinished(notes.value, job.id) : null;
-  if (found === null) return;
-  job.sentAt = Math.min(found.sentAt ?? now, now);
-  job.evidence = found.evidence ?? false;
-  if (found.base !== undefined) job.base = { status: found.base };
+  if (found !== null) takeOver(run, job, found);
 }
 
 /** The notes on the pull request of the job itself. */

@@ -16,7 +16,6 @@ export class JobLog {
   readonly #deadline: number;
   readonly #warned = new Set<string>();
   #spokeAt: number;
-  #ended = 0;
   #lastProblem = '';
 
   constructor(log: Log, clock: Clock, jobs: readonly Job[], deadline: number) {
@@ -63,12 +62,12 @@ export class JobLog {
   }
 
   ended(job: Job): void {
-    this.#ended += 1;
     // With one job, the result follows at once.
     if (this.#jobs.length === 1) return;
+    const ended = this.#jobs.filter(({ end }) => end !== null).length;
     const elapsed = elapsedMs(job);
     const words = [
-      `[${this.#ended}/${this.#jobs.length}] ${wordOf(kindOf(job))} ${job.id}`,
+      `[${ended}/${this.#jobs.length}] ${wordOf(kindOf(job))} ${job.id}`,
       elapsed === null || job.end?.result === 'sent' ? '' : `after ${duration(elapsed)}`,
       job.record?.prLink ?? '',
     ];

@@ -2,7 +2,7 @@ import { type Missed, type Polled, poll } from '../agent/client.ts';
 import { type Misses, pollRetryMs } from '../agent/retry.ts';
 import { duration, inUtc } from '../clock.ts';
 import { isKnownStatus, type Job, type JobRecord, learn, statusOf } from '../job.ts';
-import type { GiveUp } from '../reasons.ts';
+import { CANCELLED, type GiveUp } from '../reasons.ts';
 import { sentences } from '../text.ts';
 import type { RunContext } from './context.ts';
 
@@ -72,8 +72,11 @@ export async function pollBefore(run: RunContext, job: Job): Promise<Polled | Gi
     const over = mustGiveUp(run, 0);
     if (over !== null) return over;
     const answer = await pollOnce(run, job, deadline);
-    if (answer.kind === 'polled') return answer;
-    if (signal.aborted) return { kind: 'cancelled', why: '' };
+    if (answer.kind === 'polled') {
+      if (!job.isReadOnly) takeBase(job, answer);
+      return answer;
+    }
+    if (signal.aborted) return CANCELLED;
     const pauseMs = pollRetryMs(answer.exchange, count(answer), false, random);
     if (pauseMs === null) return { kind: 'refused', why: answer.why };
     if (clock.now() + pauseMs >= deadline) return tooLate(run, answer, pauseMs);
@@ -82,44 +85,43 @@ export async function pollBefore(run: RunContext, job: Job): Promise<Polled | Gi
   }
 }
 
+/** Stores a poll before the message, to compare later polls with. */
+export function takeBase(job: Job, { record, from }: Polled): void {
+  const { status, prLink } = record;
+  job.baseAt = from;
+  if (status === undefined) job.base = null;
+  else job.base = prLink === undefined ? { status } : { status, prLink };
+}
+
 /** Waiting for what cannot happen would only cost minutes of the runner. */
 function tooLate({ agent }: RunContext, { why }: Missed, pauseMs: number): GiveUp {
   const until = `The API asks to wait until ${inUtc(agent.clock.now() + pauseMs)}.`;
   return { kind: 'timed-out', why: sentences(why, pauseMs > LONG_PAUSE_MS ? until : '') };
 }
 
-/** A poll while the run waits. `lost`: it failed for too long; `late`: the deadline was reached. */
-export type Looked =
-  | Polled
-  | { readonly kind: 'lost'; readonly why: string; readonly failures: number }
-  | { readonly kind: 'late'; readonly why: string }
-  | { readonly kind: 'cancelled' };
-
 /** Polls once while the run waits, and repeats that through an outage. `since` is when the wait began. */
-export async function look(run: RunContext, job: Job, since: number): Promise<Looked> {
+export async function look(run: RunContext, job: Job, since: number): Promise<Polled | GiveUp> {
   const { clock, deadline, signal, random } = run.agent;
   const count = countMisses(run, job, job.delivery === 'sending' ? -Infinity : since);
   let lastWhy = '';
   for (;;) {
     const answer = await pollOnce(run, job, deadline);
-    if (signal.aborted) return { kind: 'cancelled' };
+    if (signal.aborted) return CANCELLED;
     if (answer.kind === 'polled') return answer;
     const { why } = answer;
     const misses = count(answer);
     const leftMs = deadline - clock.now();
     // What the deadline has cut off may have had no time for an answer: that is no reason.
-    if (leftMs <= 0) return { kind: 'late', why: lastWhy };
+    if (leftMs <= 0) return { kind: 'timed-out', why: lastWhy };
     const pauseMs = pollRetryMs(answer.exchange, misses, true, random);
-    if (pauseMs === null) return { kind: 'lost', why, failures: misses.count };
-    if (job.delivery === 'sending' && pauseMs >= leftMs) {
-      return { kind: 'late', why: tooLate(run, answer, pauseMs).why };
-    }
+    if (pauseMs === null) return { kind: 'refused', why, failures: misses.count };
+    if (job.delivery === 'sending' && pauseMs >= leftMs) return tooLate(run, answer, pauseMs);
     lastWhy = why;
     const nextMs = Math.min(pauseMs, leftMs);
     run.log.problem(job, `Polling failed. ${why} Polling again in ${duration(nextMs)}.`);
     run.log.beat('Polling fails');
     await clock.sleep(nextMs, signal).catch(() => {});
-    if (signal.aborted) return { kind: 'cancelled' };
+    if (signal.aborted) return CANCELLED;
   }
 }
 
@@ -145,7 +147,7 @@ function countMisses(
 /** Why nothing that takes `neededMs` may start now, or null if it may. */
 export function mustGiveUp({ agent, stop }: RunContext, neededMs: number): GiveUp | null {
   const { clock, deadline, signal } = agent;
-  if (signal.aborted) return { kind: 'cancelled', why: '' };
+  if (signal.aborted) return CANCELLED;
   if (deadline - clock.now() <= neededMs) return { kind: 'timed-out', why: '' };
   return stop.signal.aborted ? { kind: 'stopped', why: String(stop.signal.reason) } : null;
 }

@@ -3,15 +3,13 @@ import { createTransport } from '../agent/http.ts';
 import { composePrompt } from '../github/command.ts';
 import { CHECK_NAME, type Inputs, isDefaultUrl } from '../inputs.ts';
 import { newJob } from '../job.ts';
-import { type AboutNote, composeNote, hashOf, type NoteData, noteOf } from '../note/data.ts';
-import { Note, readNotes } from '../note/note.ts';
+import { type AboutNote, hashOf, type NoteData } from '../note/data.ts';
+import { readNotes } from '../note/note.ts';
 import { namedJobs } from '../note/rerun.ts';
-import { saveOutputs } from '../report/finish.ts';
-import { endedNow } from '../report/outputs.ts';
-import { renderStory, type Story } from '../report/render.ts';
+import type { Story } from '../report/render.ts';
 import { listing, ok, oneLine, problem, quote, type Result, sentences } from '../text.ts';
 import type { Start } from './answer.ts';
-import { MOST_JOBS_IN_DETAIL, type RunContext } from './context.ts';
+import type { RunContext } from './context.ts';
 import { JobLog } from './log.ts';
 
 // What a run works with: the notes of earlier runs, the jobs, and what is said about them.
@@ -21,8 +19,8 @@ export async function prepare(
   start: Start,
   inputs: Inputs,
   text: string,
-): Promise<Result<Prepared>> {
-  const { info, trigger, connect, command } = start;
+): Promise<Result<RunContext>> {
+  const { runtime, info, trigger, connect, asked } = start;
   const conversation = inputs.prNumber ?? trigger.conversation;
   const isRerun = inputs.send && info.attempt > 1;
   const isNeeded = isRerun || inputs.jobIds.length === 0 || (!inputs.send && inputs.wait);
@@ -30,66 +28,21 @@ export async function prepare(
     isNeeded && conversation !== null && inputs.comment
       ? await readNotes(connect, conversation, hashOf(inputs.projectId))
       : null;
-  const jobIds = whichJobs(inputs, command, notes);
+  const jobIds = whichJobs(inputs, notes);
   if (jobIds.kind === 'problem') return jobIds;
-  const context = trigger.comment?.context ?? null;
-  const prompt = command === null ? inputs.prompt : composePrompt(inputs.prompt, text, context);
-  return ok(openContext({ start, inputs, conversation, notes, prompt }, jobIds.value));
-}
-
-export interface Prepared {
-  readonly run: RunContext;
-  readonly story: Story;
-}
-
-function openContext(
-  {
-    start,
-    inputs,
-    conversation,
-    notes,
-    prompt,
-  }: Pick<RunContext, 'inputs' | 'conversation' | 'notes' | 'prompt'> & { readonly start: Start },
-  jobIds: readonly string[],
-): Prepared {
-  const { runtime, info, trigger, connect, command } = start;
-  const { clock, redact } = runtime;
-  const jobs = jobIds.map((id) => newJob(id, !inputs.send));
+  const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
+  const prompt = asked === null ? inputs.prompt : composePrompt(inputs.prompt, text, asked.context);
   const agent = agentContext(runtime, inputs, info);
-  const about = aboutNote(start, inputs, prompt, agent.deadline);
-  const by = trigger.comment?.author.login ?? (trigger.event === 'schedule' ? '' : info.actor);
-  const story: Story = {
-    ...{ info, command, startedAt: clock.now() },
-    by: by === '' ? null : oneLine(redact(by), 100),
-    // Redacted before it is cut: a part of a secret would not be recognized.
-    prompt: redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),
-  };
-  const isMany = jobs.length > MOST_JOBS_IN_DETAIL;
-  let hasStarted = false;
-  const run: RunContext = {
-    ...{ runtime, inputs, info, trigger, agent, connect, prompt, conversation, notes, about, jobs },
-    log: new JobLog(runtime.log, clock, jobs, agent.deadline),
+  return ok({
+    ...{ ...start, inputs, agent, prompt, conversation, notes, jobs },
+    about: aboutNote(start, inputs, prompt, agent.deadline),
+    story: storyOf(start, inputs, prompt),
+    log: new JobLog(runtime.log, runtime.clock, jobs, agent.deadline),
     limitSends: pLimit(MOST_SENDS_AT_ONCE),
     limitPolls: pLimit(MOST_POLLS_AT_ONCE),
     stop: new AbortController(),
-    ...{ note: null, claim: null, isOver: false },
-    openNote: (number, some, deadline) => {
-      const render = (limit: number): string =>
-        renderStory(story, some, { heading: '###', conversation: number, mostOpen: 10, limit });
-      const compose = (): string => composeNote(noteOf(about, some, run.isOver), render);
-      return new Note({
-        ...{ ...runtime, connect, conversation: number, deadline, compose, id: about.id },
-      });
-    },
-    save: (isDetail) => {
-      if (isDetail && isMany && hasStarted) return;
-      hasStarted ||= isDetail;
-      const urls = [run.note?.url ?? ''].filter((url) => url !== '');
-      const isUnsure = isDetail && isMany;
-      saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls: urls, isUnsure });
-    },
-  };
-  return { run, story };
+    ...{ note: null, release: null, isOver: false, hasStarted: false },
+  });
 }
 
 const MOST_SENDS_AT_ONCE = 4;
@@ -97,13 +50,23 @@ const MOST_POLLS_AT_ONCE = 24;
 /** The most characters of the prompt that are shown. */
 const SHOWN_PROMPT = 1000;
 
+function storyOf({ runtime, info, trigger }: Start, { command }: Inputs, prompt: string): Story {
+  const { redact, clock } = runtime;
+  const by = trigger.comment?.author.login ?? (trigger.event === 'schedule' ? '' : info.actor);
+  return {
+    ...{ info, command, startedAt: clock.now() },
+    by: by === '' ? null : oneLine(redact(by), 100),
+    // Redacted before it is cut: a part of a secret would not be recognized.
+    prompt: redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),
+  };
+}
+
 function aboutNote(
-  { runtime, info, trigger, command }: Start,
+  { runtime, info, asked }: Start,
   { projectId, matrixLeg, send }: Inputs,
   prompt: string,
   deadline: number,
 ): AboutNote {
-  const { comment } = trigger;
   // The runner passes `null` for a job without a matrix.
   const leg = ['', 'null', '{}'].includes(matrixLeg.trim()) ? '' : hashOf(matrixLeg);
   return {
@@ -112,9 +75,9 @@ function aboutNote(
     leg,
     prompt: hashOf(prompt),
     run: info.runId,
-    command: comment !== null && command !== null ? `${comment.kind}:${comment.id}` : '',
+    command: asked === null ? '' : `${asked.kind}:${asked.id}`,
     // Each command has its own answer.
-    series: command !== null ? '' : hashOf(info.workflow, info.step, leg, String(send)),
+    series: asked !== null ? '' : hashOf(info.workflow, info.step, leg, String(send)),
     attempt: info.attempt,
     id: runtime.newId(),
     deadline: Math.round(deadline),
@@ -123,8 +86,7 @@ function aboutNote(
 
 /** The jobs in `job-id`, or the one that the comments name. */
 function whichJobs(
-  { jobIds }: Inputs,
-  command: string | null,
+  { jobIds, command }: Inputs,
   notes: Result<readonly NoteData[]> | null,
 ): Result<readonly string[]> {
   if (jobIds.length > 0) return ok(jobIds);

@@ -1,8 +1,9 @@
-import type { Polled, Sent } from '../agent/client.ts';
+import type { Sent } from '../agent/client.ts';
 import { duration } from '../clock.ts';
+import { isAboutJobs } from '../github/event.ts';
 import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
-import { doubtfulEnd, notSentEnd } from '../reasons.ts';
-import { type RunContext, waitsForIdle } from './context.ts';
+import { CANCELLED, doubtfulEnd, notSentEnd } from '../reasons.ts';
+import { type RunContext, save, waitsForIdle } from './context.ts';
 import { LEAST_POST_MS, mustGiveUp, pollBefore, take } from './poll.ts';
 import { confirmDelivery } from './wait.ts';
 
@@ -11,46 +12,31 @@ import { confirmDelivery } from './wait.ts';
 /** Milliseconds. A change after the base counts as an effect of the message. */
 const FRESH_BASE_MS = 1000;
 
-/** When a job is polled before the message: just before each request, once, or not at all. */
-export type BasePolls = 'fresh' | 'once' | 'none';
-
-/** Stores a poll before the message, to compare later polls with. */
-export function takeBase(job: Job, { record }: Polled): void {
-  const { status, prLink } = record;
-  if (status === undefined) job.base = null;
-  else job.base = prLink === undefined ? { status } : { status, prLink };
-}
-
 /**
  * Sends the message, and repeats that only if the API certainly did not accept it. Null if it was sent; `active`
- * if it has to wait for the agent first. `polled` is the newest poll of the job, if there was one.
+ * if it has to wait for the agent first.
  */
 export async function sendMessage(
   run: RunContext,
   job: Job,
   post: () => Promise<Sent>,
-  basePolls: BasePolls,
-  polled: Polled | null,
 ): Promise<End | 'active' | null> {
-  const { inputs, agent, save } = run;
-  const { clock } = agent;
-  let base = polled;
+  const { inputs } = run;
+  const needsFresh = inputs.wait || waitsForIdle(run);
+  // The comment shows the pull request of the job, which only a poll tells.
+  const needsPoll = inputs.comment && inputs.prNumber === null && isAboutJobs(run.trigger);
   for (;;) {
-    const isFresh =
-      base !== null && (basePolls === 'once' || clock.now() - base.from <= FRESH_BASE_MS);
-    if (basePolls !== 'none' && !isFresh) {
+    if (needsFresh ? !isBaseFresh(run, job) : needsPoll && job.baseAt === null) {
       const answer = await pollBefore(run, job);
       if (answer.kind !== 'polled') return notSentEnd(job, inputs, answer);
-      base = answer;
       if (waitsForIdle(run) && !isFinal(statusOf(job))) return 'active';
     }
-    if (base !== null) takeBase(job, base);
     const over = mustGiveUp(run, LEAST_POST_MS);
     if (over !== null) return notSentEnd(job, inputs, over);
     run.log.say(job, 'Sending the message.');
     job.isPosting = true;
-    save(true);
-    const wasFresh = base !== null && clock.now() - base.from <= FRESH_BASE_MS;
+    save(run, true);
+    const wasFresh = isBaseFresh(run, job);
     const sent = await post();
     if (sent.kind === 'delivered' || sent.kind === 'doubtful') {
       return afterSend(run, job, sent, wasFresh);
@@ -59,6 +45,10 @@ export async function sendMessage(
     const end = await afterRefusal(run, job, sent);
     if (end !== null) return end;
   }
+}
+
+function isBaseFresh({ agent }: RunContext, { baseAt }: Job): boolean {
+  return baseAt !== null && agent.clock.now() - baseAt <= FRESH_BASE_MS;
 }
 
 async function afterSend(
@@ -95,10 +85,10 @@ async function afterRefusal(
   job: Job,
   sent: Extract<Sent, { kind: 'refused' }>,
 ): Promise<End | null> {
-  const { inputs, agent, save } = run;
+  const { inputs, agent } = run;
   const { clock, signal, deadline } = agent;
   const { why } = sent;
-  if (signal.aborted) return notSentEnd(job, inputs, { kind: 'cancelled', why: '' });
+  if (signal.aborted) return notSentEnd(job, inputs, CANCELLED);
   const over = sent.isLimit ? mustGiveUp(run, 0) : null;
   if (over?.kind === 'stopped') return notSentEnd(job, inputs, over);
   if (sent.afterMs === null) {
@@ -110,7 +100,7 @@ async function afterRefusal(
   }
   const next = `Trying again in ${duration(sent.afterMs)}.`;
   run.log.problem(job, `The message was not accepted. ${why} ${next}`);
-  save(true);
+  save(run, true);
   // This keeps its place in the queue: all messages count against the same rate limit.
   await clock.sleep(sent.afterMs, AbortSignal.any([signal, run.stop.signal])).catch(() => {});
   return null;

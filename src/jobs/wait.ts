@@ -1,8 +1,8 @@
-import type { Polled } from '../agent/client.ts';
 import { doubtMs, type End, isConfirmed, isFinal, type Job, observe, statusOf } from '../job.ts';
-import { doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
+import { CANCELLED, doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
+import { readChangesBefore } from './changes.ts';
 import { MOST_JOBS_IN_DETAIL, pause, type RunContext } from './context.ts';
-import { isFromBefore, LEAST_POST_MS, look, mustGiveUp, pollOnce } from './poll.ts';
+import { isFromBefore, LEAST_POST_MS, look, mustGiveUp, pollOnce, takeBase } from './poll.ts';
 
 // The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
 // doubtful delivery is confirmed.
@@ -26,13 +26,13 @@ export function nextPollMs(sinceMs: number, isOneOfMany: boolean): number {
 }
 
 /** Polls until the agent is done, the deadline is reached or the run is cancelled. */
-export async function waitForAgent(run: RunContext, job: Job, hasEnded = false): Promise<End> {
+export async function waitForAgent(run: RunContext, job: Job): Promise<End> {
   const { inputs, agent, jobs } = run;
   const { clock, deadline } = agent;
   const startedAt = clock.now();
   const since = job.sentAt ?? startedAt;
   // Without a message, and if the end was seen before, any final status is the end.
-  const settleMs = job.sentAt === null || hasEnded ? 0 : inputs.settleMs;
+  const settleMs = job.sentAt === null || job.hadEnded ? 0 : inputs.settleMs;
   // After a re-run or with send: false, the agent may already be done.
   let isDue = job.record === null;
   let isNew = true;
@@ -47,27 +47,16 @@ export async function waitForAgent(run: RunContext, job: Job, hasEnded = false):
     isDue = false;
     const before = statusOf(job);
     const looked = await look(run, job, startedAt);
-    switch (looked.kind) {
-      case 'cancelled':
-        return stoppedEnd(job);
-      case 'late':
-        return timedOutEnd(job, inputs, looked.why);
-      case 'lost':
-        return lostEnd(job, looked.failures, looked.why);
-      case 'polled':
-        observePoll(job, looked);
-        if (isNew && statusOf(job) === before && isFromBefore(job)) {
-          run.log.say(job, `The job still shows ${before} from before.`);
-        }
-        isNew = false;
-        run.log.beat(`The job is ${statusOf(job) ?? 'in an unknown status'}`);
+    if (looked.kind === 'timed-out') return timedOutEnd(job, inputs, looked.why);
+    if (looked.kind === 'refused') return lostEnd(job, looked.failures ?? 1, looked.why);
+    if (looked.kind !== 'polled') return stoppedEnd(job);
+    observe(job, looked.record.status, looked.from, looked.to);
+    if (isNew && statusOf(job) === before && isFromBefore(job)) {
+      run.log.say(job, `The job still shows ${before} from before.`);
     }
+    isNew = false;
+    run.log.beat(`The job is ${statusOf(job) ?? 'in an unknown status'}`);
   }
-}
-
-/** Takes in what a poll after the message shows. A response without a status shows nothing. */
-export function observePoll(job: Job, { record, from, to }: Polled): void {
-  if (record.status !== undefined) observe(job, record.status, from, to);
 }
 
 /** Milliseconds: the agent is done, but another message may be about to be sent to it. */
@@ -78,10 +67,7 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
  * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
  * for the same end, each polls again after a random time, and keeps waiting if another one was faster.
  */
-export async function waitForEarlierWork(
-  run: RunContext,
-  job: Job,
-): Promise<Polled | GiveUp | null> {
+export async function waitForEarlierWork(run: RunContext, job: Job): Promise<GiveUp | null> {
   const { clock, deadline, random } = run.agent;
   if (isFinal(statusOf(job))) return null;
   const startedAt = clock.now();
@@ -99,22 +85,22 @@ export async function waitForEarlierWork(
     if (leftMs <= 0) return stillActive('');
     if (!(await pause(run, Math.min(nextMs, leftMs)))) return CANCELLED;
     const looked = await look(run, job, startedAt);
-    if (looked.kind === 'cancelled') return CANCELLED;
-    if (looked.kind === 'late') return stillActive(looked.why);
-    if (looked.kind === 'lost') return { kind: 'refused', why: looked.why };
+    if (looked.kind === 'timed-out') return stillActive(looked.why);
+    if (looked.kind !== 'polled') return looked;
     const over = mustGiveUp(run, 0);
     if (over !== null) return over;
     run.log.beat(`Waiting for earlier work: the job is ${statusOf(job)}`);
     const isDone = isFinal(statusOf(job));
     if (isDone && (isAgain || nextMs >= leftMs)) {
       job.isWaiting = false;
-      return looked;
+      takeBase(job, looked);
+      // What the agent has pushed for the earlier work does not count.
+      await readChangesBefore(run, job);
+      return null;
     }
     isAgain = isDone;
   }
 }
-
-const CANCELLED: GiveUp = { kind: 'cancelled', why: '' };
 
 function stillActive(why: string): GiveUp {
   const said = 'The agent was still at work on something else.';
@@ -130,7 +116,7 @@ export async function confirmDelivery(run: RunContext, job: Job): Promise<boolea
   const end = Math.min(clock.now() + CONFIRM_MS, deadline);
   for (;;) {
     const answer = await pollOnce(run, job, end);
-    if (answer.kind === 'polled') observePoll(job, answer);
+    if (answer.kind === 'polled') observe(job, answer.record.status, answer.from, answer.to);
     if (job.evidence) return true;
     const leftMs = end - clock.now();
     if (leftMs <= 0 || signal.aborted) return false;

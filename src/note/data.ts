@@ -7,76 +7,54 @@ import { DELIVERIES, isFinal, type Job } from '../job.ts';
 // The first line of every comment of this action: what a later attempt must know, as JSON.
 // docs/note.md describes it.
 
-/** What a note says of a job. What is left out is null or false. */
-export interface NoteJob {
-  readonly id: string;
-  /** `sending`: the message may still be sent, or its result could not be written. */
-  readonly delivery: (typeof NOTED)[number];
-  /** When the API accepted the message, in milliseconds since 1970. */
-  readonly sentAt?: number | undefined;
-  /** The status just before the message. Without it, the end of the message cannot be confirmed. */
-  readonly base?: string | undefined;
-  readonly evidence?: boolean | undefined;
-  /** Whether the end of the agent's work was seen. */
-  readonly ended?: boolean | undefined;
-  /** Whether the API has returned the job, so that its ID is not just mistyped. */
-  readonly known?: boolean | undefined;
-}
-
-export interface NoteData {
-  /** Hashes, because the comment is public: of the project, the step, the leg (the values of the matrix) and the prompt. */
-  readonly project: string;
-  readonly step: string;
-  readonly leg: string;
-  readonly prompt: string;
-  /** The ID of the workflow run. */
-  readonly run: string;
-  /** The kind and ID of the comment with the command; empty if the message is that of a step. */
-  readonly command: string;
-  /** The same for all comments of which only the newest matters; empty if all do. */
-  readonly series: string;
-  readonly attempt: number;
-  /** Random: the name of the process, which finds its comment by it. */
-  readonly id: string;
-  /** When its messages and its wait end, in milliseconds since 1970. */
-  readonly deadline: number;
-  /** Whether the process is done. */
-  readonly over: boolean;
-  readonly jobs: readonly NoteJob[];
-}
-
-/** What all comments of a process have in common. */
-export type AboutNote = Omit<NoteData, 'over' | 'jobs'>;
-
-const NOTED = ['sending', ...DELIVERIES] as const;
 const VERSION = 1;
 const hash = z.string().check(z.regex(/^[0-9a-f]{0,16}$/));
+/** In milliseconds since 1970. */
 const time = z.int().check(z.gte(0));
+
+/** What a note says of a job. What is left out is null or false. */
+const noteJob = z.object({
+  id: z.string().check(z.refine(isId)),
+  /** `sending`: the message may still be sent, or its result could not be written. */
+  delivery: z.enum(['sending', ...DELIVERIES]),
+  /** When the API accepted the message. */
+  sentAt: z.optional(time),
+  /** The status just before the message. Without it, the end of the message cannot be confirmed. */
+  base: z.optional(z.string()),
+  evidence: z.optional(z.boolean()),
+  /** Whether the end of the agent's work was seen. */
+  ended: z.optional(z.boolean()),
+  /** Whether the API has returned the job, so that its ID is not just mistyped. */
+  known: z.optional(z.boolean()),
+});
+export type NoteJob = Readonly<z.infer<typeof noteJob>>;
+
 const note = z.object({
   version: z.literal(VERSION),
+  /** Hashes, because the comment is public: of the project, the step, the leg (the values of the matrix) and the prompt. */
   project: hash,
   step: hash,
   leg: hash,
   prompt: hash,
+  /** The ID of the workflow run. */
   run: z.string(),
+  /** The kind and ID of the comment with the command; empty if the message is that of a step. */
   command: z.string(),
+  /** The same for all comments of which only the newest matters; empty if all do. */
   series: hash,
   attempt: z.int().check(z.gte(1)),
+  /** Random: the name of the process, which finds its comment by it. */
   id: z.string().check(z.minLength(1)),
+  /** When its messages and its wait end. */
   deadline: time,
+  /** Whether the process is done. */
   over: z.boolean(),
-  jobs: z.array(
-    z.object({
-      id: z.string().check(z.refine(isId)),
-      delivery: z.enum(NOTED),
-      sentAt: z.optional(time),
-      base: z.optional(z.string()),
-      evidence: z.optional(z.boolean()),
-      ended: z.optional(z.boolean()),
-      known: z.optional(z.boolean()),
-    }),
-  ),
+  jobs: z.readonly(z.array(noteJob)),
 });
+export type NoteData = Readonly<Omit<z.infer<typeof note>, 'version'>>;
+
+/** What all comments of a process have in common. */
+export type AboutNote = Omit<NoteData, 'over' | 'jobs'>;
 
 /** A hash that tells two texts apart, and nothing about them. */
 export function hashOf(...texts: readonly string[]): string {
@@ -135,7 +113,7 @@ export function composeAnswer(visible: string): string {
   return `${OPENING}answer -->\n${visible}`;
 }
 
-// Editing a comment in the browser changes the line ends, which `$` takes into account.
+/** Editing a comment in the browser changes the line ends; `$` matches before them all. */
 const FIRST_LINE = /^<!-- agent-follow-up (.*) -->$/m;
 
 /**

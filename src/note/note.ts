@@ -2,7 +2,7 @@ import type { Connect, GitHub } from '../github/api.ts';
 import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
-import { type NoteData, readNote } from './data.ts';
+import { type AboutNote, type NoteData, readNote } from './data.ts';
 
 // The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
 // comments are here.
@@ -30,29 +30,21 @@ const RATE_SPREAD_MS = 30_000;
 
 export class Note {
   readonly #options: NoteOptions;
+  /** The URL of the comment; empty if it does not exist. */
+  url = '';
+  /** Whether the last edit waits for a rate limit. */
+  isPausing = false;
   #id: number | null = null;
-  #url = '';
   #createdAt = 0;
   #editedAt = 0;
   /** Calls off the edit that is due; null if none is. */
   #due: AbortController | null = null;
   #isClosed = false;
-  #isPausing = false;
   /** Ends when the last edit is made. */
   #editing: Promise<unknown> = Promise.resolve();
 
   constructor(options: NoteOptions) {
     this.#options = options;
-  }
-
-  /** The URL of the comment; empty if it does not exist. */
-  get url(): string {
-    return this.#url;
-  }
-
-  /** Whether the last edit waits for a rate limit. */
-  get isPausing(): boolean {
-    return this.#isPausing;
   }
 
   /** Creates the comment. Resolves to a sentence if that failed. */
@@ -64,10 +56,8 @@ export class Note {
         this.#start(await github.createComment(conversation, compose()));
         return null;
       } catch (error) {
-        const isRate = error instanceof GitHubError && error.status === 429;
-        const pauseMs =
-          (isRate ? error.pauseMs : null) || RATE_PAUSE_MS + random() * RATE_SPREAD_MS;
-        if (isRate && !signal.aborted && clock.now() + pauseMs < deadline) {
+        const pauseMs = ratePauseMs(error, RATE_PAUSE_MS + random() * RATE_SPREAD_MS);
+        if (pauseMs > 0 && !signal.aborted && clock.now() + pauseMs < deadline) {
           this.#options.log.info(
             `GitHub takes no comment for now. Trying again in ${Math.ceil(pauseMs / 1000)} s.`,
           );
@@ -104,17 +94,12 @@ export class Note {
     this.#isClosed = true;
     const { clock, signal } = this.#options;
     let error = await this.#edit();
-    const pauseMs =
-      error instanceof GitHubError && error.status === 429 ? (error.pauseMs ?? RATE_PAUSE_MS) : 0;
-    if (
-      error !== null &&
-      (pauseMs > 0 || isUnclear(error)) &&
-      pauseMs <= RATE_PAUSE_MS &&
-      !signal.aborted
-    ) {
-      this.#isPausing = pauseMs > 0;
+    const pauseMs = ratePauseMs(error, RATE_PAUSE_MS);
+    const mayPass = pauseMs > 0 || isUnclear(error);
+    if (error !== null && mayPass && pauseMs <= RATE_PAUSE_MS && !signal.aborted) {
+      this.isPausing = pauseMs > 0;
       await clock.sleep(pauseMs, signal).catch(() => {});
-      this.#isPausing = false;
+      this.isPausing = false;
       error = await this.#edit();
     }
     return error === null
@@ -124,7 +109,7 @@ export class Note {
 
   #start({ id, url }: { readonly id: number; readonly url: string }): void {
     this.#id = id;
-    this.#url = url;
+    this.url = url;
     this.#createdAt = this.#options.clock.now();
     this.#editedAt = this.#createdAt;
   }
@@ -166,6 +151,11 @@ export class Note {
   }
 }
 
+/** Milliseconds until GitHub takes a comment that it has refused for its rate; 0 for any other error. */
+function ratePauseMs(error: unknown, otherwise: number): number {
+  return error instanceof GitHubError && error.status === 429 ? error.pauseMs || otherwise : 0;
+}
+
 /** All notes of the project in a conversation, or why they are not known. */
 export async function readNotes(
   connect: Connect,
@@ -194,7 +184,7 @@ export async function readNotes(
 export async function hideOlder(
   github: GitHub,
   conversation: number,
-  own: NoteData,
+  own: AboutNote,
   now: number,
 ): Promise<void> {
   const comments = await github.newestOwnComments(conversation);

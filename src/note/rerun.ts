@@ -20,8 +20,10 @@ export type Verdict =
   | { readonly kind: 'taken' }
   | { readonly kind: 'refuse'; readonly why: string };
 
-/** From the strongest to the weakest. */
-const STRENGTH: readonly NoteJob['delivery'][] = ['sent', 'unknown', 'sending', 'not-sent'];
+/** 0 is the strongest. */
+function strength({ delivery }: NoteJob): number {
+  return ['sent', 'unknown', 'sending', 'not-sent'].indexOf(delivery);
+}
 
 /** What a re-run does for a job. `notes` are all notes of the project in the conversation. */
 export function judge(
@@ -36,10 +38,11 @@ export function judge(
       const job = note.jobs.find(({ id }) => id === jobId);
       return job === undefined ? [] : [{ note, job }];
     })
-    .sort((one, other) => other.note.attempt - one.note.attempt);
-  const strongest = STRENGTH.flatMap((delivery) =>
-    mine.filter(({ job }) => job.delivery === delivery),
-  )[0];
+    .sort(
+      (one, other) =>
+        strength(one.job) - strength(other.job) || other.note.attempt - one.note.attempt,
+    );
+  const [strongest] = mine;
   if (new Set(mine.map(({ note }) => note.attempt)).size < mine.length) {
     if (claim === 'ours') return { kind: 'send' };
     const why =

@@ -24,7 +24,7 @@ export function skip(
 ): 0 | 1 {
   runtime.log[level](reason, titleOf('skipped'));
   const early = { result: 'skipped', reason: runtime.redact(reason) };
-  const unsaved = saveOutputs(runtime, { ended: [], early, commentUrls: urlsOf(commentUrl) });
+  const unsaved = saveOutputs(runtime, { ended: [], early, commentUrls: [commentUrl] });
   if (unsaved !== null) runtime.log.error(unsaved);
   return unsaved === null ? 0 : 1;
 }
@@ -33,7 +33,7 @@ export function skip(
 export function cancelled(runtime: Runtime): 1 {
   const reason = 'The run was cancelled before anything was sent.';
   runtime.log.error(reason, titleOf('cancelled'));
-  saveOutputs(runtime, { ended: [], early: { result: 'cancelled', reason }, commentUrls: [] });
+  saveOutputs(runtime, { ended: [], early: { result: 'cancelled', reason } });
   return 1;
 }
 
@@ -41,18 +41,11 @@ export function cancelled(runtime: Runtime): 1 {
 export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
   const reason = runtime.redact(`Nothing was sent. ${problem}`);
   runtime.log.error(reason, 'Nothing was sent');
-  saveOutputs(runtime, {
-    ended: [],
-    early: { result: 'error', reason },
-    commentUrls: urlsOf(commentUrl),
-  });
+  const early = { result: 'error', reason };
+  saveOutputs(runtime, { ended: [], early, commentUrls: [commentUrl] });
   const text = sentenceToMarkdown(runtime.redact(problem));
   writeSummary(runtime, blocks([`## ${icon('⚠️')} Nothing was sent`, text]));
   return 1;
-}
-
-function urlsOf(commentUrl: string): readonly string[] {
-  return commentUrl === '' ? [] : [commentUrl];
 }
 
 /** A bug in this action. What is known of the jobs is reported. */
@@ -67,7 +60,7 @@ export function crash(runtime: Runtime, ended: readonly Ended[], error: unknown)
     job,
     end: { ...end, result: 'error' as const, reason },
   }));
-  saveOutputs(runtime, { ended: failed, early: { result: 'error', reason }, commentUrls: [] });
+  saveOutputs(runtime, { ended: failed, early: { result: 'error', reason } });
   return 1;
 }
 
@@ -125,8 +118,6 @@ function lineOf({ job }: Ended, reason: string): string {
   return sentences(`Job ${job.id}: ${inWords(job)}.`, reason, job.record?.prLink ?? '');
 }
 
-/** If more jobs need no attention, they are folded. */
-const MOST_OPEN = 20;
 /** Characters, each of up to three bytes: the runner drops a summary of more than 1,048,576 bytes as a whole. */
 const SUMMARY_LIMIT = 300_000;
 
@@ -136,17 +127,11 @@ export function summarize(
   jobs: readonly Job[],
   commentUrls: readonly string[],
 ): void {
-  const place = {
-    heading: '##',
-    conversation: null,
-    mostOpen: MOST_OPEN,
-    limit: SUMMARY_LIMIT,
-  } as const;
   const urls = commentUrls.map((url) => link(`#${new URL(url).pathname.split('/').at(-1)}`, url));
   writeSummary(
     runtime,
     blocks([
-      renderStory(story, jobs, place),
+      renderStory(story, jobs, null, SUMMARY_LIMIT),
       renderTimeline(jobs),
       urls.length === 0 ? '' : `${urls.length === 1 ? 'Comment' : 'Comments'}: ${urls.join(', ')}`,
     ]),

@@ -70,9 +70,9 @@ export function folded(title: string, body: string): string {
   return `<details>\n<summary>${title}</summary>\n\n${body}\n\n</details>`;
 }
 
-/** Joins the texts that are not empty with dots. */
-export function dotted(texts: readonly string[]): string {
-  return texts.filter((text) => text !== '').join(' · ');
+/** Joins the texts that are not empty, with dots between them. */
+export function dotted(texts: readonly string[], dot = ' · '): string {
+  return texts.filter((text) => text !== '').join(dot);
 }
 
 /** Joins the texts that are not empty with blank lines. */

@@ -16,15 +16,13 @@ import { oneLine } from '../text.ts';
 
 export interface Report {
   readonly ended: readonly Ended[];
-  readonly commentUrls: readonly string[];
+  readonly commentUrls?: readonly string[];
   /** How a run ended that did not act on a job. */
   readonly early?: Readonly<Record<'result' | 'reason', string>>;
-  /** Whether jobs that are still sending count as unknown: see `deliveryOf`. */
-  readonly isUnsure?: boolean;
 }
 
 /** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
-export function toOutputs({ ended, early, commentUrls, isUnsure = false }: Report) {
+export function toOutputs({ ended, early, commentUrls = [] }: Report) {
   const jobs = ended.map(({ job }) => job);
   const main = worstFirst(ended)[0];
   const prLinks = jobs.flatMap(({ record }) => record?.prLink ?? []).join('\n');
@@ -33,12 +31,12 @@ export function toOutputs({ ended, early, commentUrls, isUnsure = false }: Repor
     status: main === undefined ? '' : (statusOf(main.job) ?? ''),
     'pr-link': prLinks,
     prLink: prLinks,
-    delivery: overallDelivery(jobs, isUnsure),
+    delivery: overallDelivery(jobs),
     confirmed: overallConfirmed(ended),
     reason: main === undefined ? (early?.reason ?? '') : overallReason(main, ended),
     'job-id': jobs.map(({ id }) => id).join('\n'),
-    results: renderResults(ended, isUnsure),
-    'comment-url': commentUrls.join('\n'),
+    results: renderResults(ended),
+    'comment-url': commentUrls.filter((url) => url !== '').join('\n'),
   };
 }
 
@@ -62,14 +60,14 @@ const ALL_TEXTS = 200_000;
 const LONGEST_TEXT = 1000;
 
 /** One line per job; other runners lose all outputs if a line is long. */
-function renderResults(ended: readonly Ended[], isUnsure: boolean): string {
+function renderResults(ended: readonly Ended[]): string {
   const limit = Math.min(LONGEST_TEXT, Math.floor(ALL_TEXTS / 4 / Math.max(1, ended.length)));
-  const lines = ended.map((one) => JSON.stringify(toEntry(one, isUnsure, limit)));
+  const lines = ended.map((one) => JSON.stringify(toEntry(one, limit)));
   return `[${lines.join(',\n')}]`;
 }
 
 /** An object of `results`, with its fields in this order. */
-function toEntry({ job, end }: Ended, isUnsure: boolean, limit: number) {
+function toEntry({ job, end }: Ended, limit: number) {
   const { id, record, polls } = job;
   const elapsed = elapsedMs(job);
   const short = (text: string | null | undefined): string | null =>
@@ -77,7 +75,7 @@ function toEntry({ job, end }: Ended, isUnsure: boolean, limit: number) {
   const { source } = record ?? {};
   return {
     jobId: id,
-    delivery: deliveryOf(job, isUnsure),
+    delivery: deliveryOf(job),
     result: end.result,
     confirmed: end.confirmed,
     status: statusOf(job),
@@ -112,7 +110,7 @@ export interface Ended {
 }
 
 export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {
-  return jobs.map((job) => ({ job, end: endNow(job, { wait }) }));
+  return jobs.map((job) => ({ job, end: endNow(job, wait) }));
 }
 
 /** The worst first; those of the same rank in the order of the inputs. */
@@ -125,18 +123,15 @@ function rank({ end: { result, reason } }: Ended): number {
   return RESULTS.indexOf(result) + (reason === '' ? 0.5 : 0);
 }
 
-/**
- * Whether the message was delivered. `isUnsure`: any job that is still sending counts as unknown, for the
- * outputs of many jobs, which are not written again before each message.
- */
-export function deliveryOf({ delivery, isPosting }: Job, isUnsure = false): Delivery {
+/** Whether the message was delivered. Only a request that may have been written leaves that open. */
+export function deliveryOf({ delivery, isPosting }: Job): Delivery {
   if (delivery !== 'sending') return delivery;
-  return isPosting || isUnsure ? 'unknown' : 'not-sent';
+  return isPosting ? 'unknown' : 'not-sent';
 }
 
 /** The delivery that represents all: the first of unknown, sent, not-sent that occurs. */
-export function overallDelivery(jobs: readonly Job[], isUnsure = false): Delivery {
-  const found = new Set(jobs.map((job) => deliveryOf(job, isUnsure)));
+export function overallDelivery(jobs: readonly Job[]): Delivery {
+  const found = new Set(jobs.map(deliveryOf));
   return DELIVERIES.find((delivery) => found.has(delivery)) ?? 'not-sent';
 }
 

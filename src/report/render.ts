@@ -42,32 +42,32 @@ export interface Story {
   readonly command: string | null;
 }
 
-/** Where the text is shown. */
-export interface Place {
-  readonly heading: '###' | '##';
-  /** The pull request or issue with the comment; null in the summary. */
-  readonly conversation: number | null;
-  /** If more jobs need no attention, they are folded. */
-  readonly mostOpen: number;
-  /** Characters. */
-  readonly limit: number;
-}
-
-export function renderStory(story: Story, jobs: readonly Job[], place: Place): string {
+/**
+ * At most `limit` characters. `conversation` is the number of the pull request or issue with the comment; null for
+ * the summary.
+ */
+export function renderStory(
+  story: Story,
+  jobs: readonly Job[],
+  conversation: number | null,
+  limit: number,
+): string {
   const [only, ...others] = jobs;
   if (only === undefined) return '';
-  return others.length === 0 ? renderJob(story, only, place) : renderAll(story, jobs, place);
+  return others.length === 0
+    ? renderJob(story, only, conversation, limit)
+    : renderAll(story, jobs, conversation === null, limit);
 }
 
-function renderJob(story: Story, job: Job, { heading, conversation, limit }: Place): string {
+function renderJob(story: Story, job: Job, conversation: number | null, limit: number): string {
   const kind = kindOf(job);
-  const detail = detailOf(job);
-  const asked = story.by === null ? '' : `Asked by ${code(story.by)}`;
+  const title = dotted([titleOf(kind), detailOf(job)], ': ');
+  const asked = askedBy(story);
   // An email shows the comment as it was created, so it begins like a message.
   const isNew = kind === 'sending' || kind === 'waiting';
   const links = [...linksOf(story, job, conversation), timeTaken(job), logLink(story.info)];
   const texts = [
-    `${heading} ${icon(iconOf(kind))} ${titleOf(kind)}${detail === '' ? '' : `: ${detail}`}`,
+    heading(`${icon(iconOf(kind))} ${title}`, conversation === null),
     dotted([isNew ? asked : '', ...links]),
     sentenceToMarkdown(job.end?.reason ?? ''),
     story.prompt === '' ? '' : quotation(story.prompt),
@@ -82,6 +82,14 @@ function renderJob(story: Story, job: Job, { heading, conversation, limit }: Pla
     ),
   ].filter((text) => text !== '');
   return blocks(fitting(texts, limit));
+}
+
+function heading(text: string, isSummary: boolean): string {
+  return `${isSummary ? '##' : '###'} ${text}`;
+}
+
+function askedBy({ by }: Story): string {
+  return by === null ? '' : `Asked by ${code(by)}`;
 }
 
 /** The links to what the agent has done. On the pull request of the job, the link to it is left out. */
@@ -117,55 +125,41 @@ function describeChange(change: Change | null): string {
   }
 }
 
+/** If more jobs need no attention, they are folded. */
+const MOST_OPEN_IN_COMMENT = 10;
+const MOST_OPEN_IN_SUMMARY = 20;
+
 /** Several jobs: first what needs attention, then the counts, then a table of them. */
-function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
+function renderAll(story: Story, jobs: readonly Job[], isSummary: boolean, limit: number): string {
   const kinds = jobs.map(kindOf);
+  const isOpen = kinds.some((kind) => OPEN.has(kind));
   const head = fitting(
     [
-      `${place.heading} ${headingOf(kinds)}`,
+      heading(titleOfAll(kinds), isSummary),
       dotted([countKinds(kinds, ' · '), logLink(story.info)]),
       story.prompt === '' ? '' : quotation(story.prompt),
     ].filter((text) => text !== ''),
-    place.limit,
+    limit,
   );
-  const end = small(
-    dotted([
-      story.by === null ? '' : `Asked by ${code(story.by)}`,
-      ...footer(
-        story,
-        kinds.some((kind) => OPEN.has(kind)),
-      ),
-    ]),
-  );
-  const room = place.limit - blocks(head).length - end.length;
-  return blocks([...head, renderJobs(jobs, place.mostOpen, room), end]);
+  const end = small(dotted([askedBy(story), ...footer(story, isOpen)]));
+  const mostOpen = isSummary ? MOST_OPEN_IN_SUMMARY : MOST_OPEN_IN_COMMENT;
+  const room = limit - blocks(head).length - end.length;
+  return blocks([...head, renderJobs(jobs, mostOpen, room), end]);
 }
 
 /** `7 of 60 agent jobs need attention`, with the worst icon. */
-function headingOf(kinds: readonly Kind[]): string {
+function titleOfAll(kinds: readonly Kind[]): string {
   const [worst = 'completed'] = kinds.toSorted(byAttention);
   const jobs = `${kinds.length} agent jobs`;
+  const open = kinds.filter((kind) => OPEN.has(kind));
   const bad = kinds.filter((kind) => !CALM.has(kind)).length;
-  const open = kinds.find((kind) => OPEN.has(kind));
-  if (bad > 0) {
-    const shown = open === undefined ? worst : open;
-    return `${icon(iconOf(shown))} ${bad} of ${jobs} ${bad === 1 ? 'needs' : 'need'} attention`;
-  }
-  if (open === undefined) {
-    const isOne = new Set(kinds).size === 1;
-    const done =
-      isOne && worst === 'completed'
-        ? 'completed'
-        : isOne && worst === 'skipped'
-          ? 'skipped'
-          : 'done';
-    return `${icon(iconOf(worst))} ${jobs} ${isOne && worst === 'sent' ? 'got the message' : done}`;
-  }
-  if (kinds.every((kind) => kind === 'sending')) {
-    return `${icon(iconOf(open))} Message to ${jobs}`;
-  }
-  const left = kinds.filter((kind) => OPEN.has(kind)).length;
-  return `${icon(iconOf(open))} ${kinds.length - left} of ${jobs} done`;
+  const shown = icon(iconOf(open[0] ?? worst));
+  if (bad > 0) return `${shown} ${bad} of ${jobs} ${bad === 1 ? 'needs' : 'need'} attention`;
+  if (kinds.every((kind) => kind === 'sending')) return `${shown} Message to ${jobs}`;
+  if (open.length > 0) return `${shown} ${kinds.length - open.length} of ${jobs} done`;
+  const all = kinds.every((kind) => kind === worst) ? worst : '';
+  if (all === 'sent') return `${shown} ${jobs} got the message`;
+  return `${shown} ${jobs} ${all === 'completed' || all === 'skipped' ? all : 'done'}`;
 }
 
 function footer({ startedAt, command }: Story, isOpen: boolean): readonly string[] {

@@ -12,13 +12,7 @@ import {
   unwantedEnd,
 } from '../../../src/reasons.ts';
 import { fail, summarize } from '../../../src/report/finish.ts';
-import {
-  type Place,
-  renderProblem,
-  renderStory,
-  renderUsage,
-  type Story,
-} from '../../../src/report/render.ts';
+import { renderProblem, renderStory, renderUsage, type Story } from '../../../src/report/render.ts';
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 
@@ -204,8 +198,7 @@ export function commentOf(
   limit = LEAST_ROOM,
 ): string {
   const conversation = isHere ? 42 : CONVERSATION;
-  const place: Place = { heading: '###', conversation, mostOpen: 10, limit };
-  return renderStory({ ...STORY, ...story }, jobs, place);
+  return renderStory({ ...STORY, ...story }, jobs, conversation, limit);
 }
 
 export function summaryOf(
