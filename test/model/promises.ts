@@ -1,268 +1,335 @@
+import { isFinal, isKnownStatus } from '../../src/job.ts';
 import { toOutputs } from '../../src/report/outputs.ts';
-import { deliveryOf } from '../../src/report/ranking.ts';
-import { type JobState, STATUSES, type Status, type TurnResult } from '../../src/turn.ts';
-import { acceptedBy, baselineOf, mayHaveBeenAccepted, type Run, type Snapshot } from './run.ts';
-import { type Scenario, WELL } from './scenario.ts';
-import type { Post, Step } from './service.ts';
+import { conversationOf, type Played } from './run.ts';
+import type { Poll, Post, Span } from './service.ts';
 
-const LAST_POLL_MS = 1500;
-/** How many milliseconds a poll before the message is valid. */
-const FRESH_MS = 1000;
 /** Milliseconds of inaccuracy by Node's timers and by reading the clock. */
-export const SLACK_MS = 20;
+const SLACK_MS = 20;
+/** As the specification says. */
+const LEAST_POST_MS = 2000;
+const OVERTIME_MS = 2000;
+const FRESH_MS = 1000;
+const OUTAGE_MS = 600_000;
+const MOST_AT_ONCE = 4;
+const AFTER_CANCEL_MS = 4000;
+const LOOK_FOR_COMMENT_MS = 13_000;
 
-const FINAL: readonly TurnResult[] = ['completed', 'failed', 'archived'];
-const ACCEPTED_COUNTS = { sent: [1], 'not-sent': [0], unknown: [0, 1] } as const;
+const ACCEPTED_COUNTS: Readonly<Record<string, readonly number[]>> = {
+  ...{ sent: [1], 'not-sent': [0], unknown: [0, 1] },
+};
+/** How often a POST of a run may end in this way. */
+const MOST_POSTS = { unreachable: 3, 'rate-limited': 3, 'not-processed': 2, other: 1 } as const;
 
 /** What is true of every job, whatever happens to it and to the other jobs of its run. */
-const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
-  'the API accepts at most one message': ({ scenario, service }) =>
-    acceptedBy(scenario, service) <= 1,
-  'the API accepts one message if the delivery is sent, and none if it is not-sent': ({
-    scenario,
-    service,
-    result,
-  }) => isTrue(result, acceptedBy(scenario, service)),
-  'each event has a correct delivery': ({ emitted }) =>
-    emitted.every(({ progress, accepted }) => isTrue(progress.snapshot, accepted)),
-  'an event before each POST has the delivery unknown': ({ emitted, service, scenario }) => {
-    const sending = emitted.filter(({ progress }) => progress.kind === 'sending');
-    return (
-      sending.every(({ progress }) => progress.snapshot.delivery === 'unknown') &&
-      sending.length === service.posts.length + (scenario.veto && sending.length > 0 ? 1 : 0)
-    );
-  },
+const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
+  'every job ends': ({ job }) => job.end !== null && job.endedAt !== null,
+  'the API accepts at most one message': ({ service }) => service.accepted() <= 1,
   'sends nothing after a message that the API may have accepted': ({ service: { posts } }) =>
-    posts.slice(0, -1).every(({ mayBeAccepted }) => !mayBeAccepted),
+    posts.slice(0, -1).every(({ outcome }) => outcome === 'refused'),
   'repeats a POST only as often as the response allows': ({ service: { posts } }) =>
     Object.values(Object.groupBy(posts, kindOf)).every(
-      (alike) => alike !== undefined && alike.length <= MAX_POSTS[kindOf(alike[0] as Post)],
+      (alike) => alike !== undefined && alike.length <= MOST_POSTS[kindOf(alike[0] as Post)],
     ),
-  'sends nothing after an attempt that may have sent the message': ({ scenario, service }) =>
-    scenario.earlier === null || service.posts.length === 0,
-  'sends nothing to a read-only job': ({ scenario, service }) =>
-    !scenario.isReadOnly || service.posts.length === 0,
-  'sends nothing if another run has the message, or may have it': ({ scenario, service }) =>
-    !['taken', 'unclear'].includes(scenario.note) || service.posts.length === 0,
-  'sends nothing in a re-run without a note': ({ scenario, service }) =>
-    !scenario.isRerun || scenario.note !== 'missing' || service.posts.length === 0,
-  'sends only in a status that only-when lists': ({ scenario: { onlyWhen }, emitted }) =>
-    emitted.every(
-      ({ progress: { kind, snapshot } }) =>
-        kind !== 'sending' || onlyWhen === null || onlyWhen.has(statusBefore(snapshot)),
+  'a POST needs a job that is to get the message, and whose message was certainly not sent': (
+    played,
+  ) => played.service.posts.length === 0 || fateOf(played) === 'send',
+  'no POST less than 2 s before the deadline, or after the end or a cancellation': (played) =>
+    played.service.posts.every(
+      ({ startedAt }) =>
+        startedAt <= played.scenario.timeoutMs - LEAST_POST_MS + 1 &&
+        startedAt <= Math.min(played.endedAt, played.cancelledAt ?? Infinity),
     ),
-  'sends and polls nothing after a baseline that only-when does not list': (run) =>
-    !isUnwanted(run) ||
-    (run.result.delivery === 'not-sent' &&
-      run.service.posts.every(({ startedAt }) => startedAt < lastPollAt(run)) &&
-      (run.scenario.polls.steps.length > 0 ||
-        run.service.posts.length > 0 ||
-        run.service.polls.length === 1 ||
-        run.announcement !== null)),
-  'sends each POST within a second after the baseline poll': (run) =>
-    baselineOf(run.scenario) !== 'fresh' ||
-    run.service.posts.every((post) => {
-      const before = run.service.polls.findLast(({ startedAt }) => startedAt <= post.startedAt);
+  'no POST before its note': ({ scenario, service: { posts } }) =>
+    conversationOf(scenario) === null ||
+    !scenario.comment ||
+    posts.every(({ before }) => before.noted === 'sending'),
+  'the outputs say before each POST that the delivery is unknown': ({ service: { posts } }) =>
+    posts.every(({ before }) => before.saved === 'unknown'),
+  'with a wait, each POST is within a second after a poll': ({ scenario, service }) =>
+    !scenario.wait ||
+    service.posts.every((post) => {
+      const before = pollsBefore(service.polls, post).at(-1);
       if (before === undefined) return false;
       // A poll is at least as old as its start, and always valid until its response.
-      const validUntil = Math.max(before.startedAt + FRESH_MS, before.endedAt);
-      return post.startedAt <= validUntil + SLACK_MS;
+      return post.startedAt <= Math.max(before.startedAt + FRESH_MS, before.endedAt) + SLACK_MS;
     }),
-  'the delivery is unknown only if the API may have accepted the message': ({
-    scenario,
-    service,
-    result,
-  }) => (result.delivery === 'not-sent') === !mayHaveBeenAccepted(scenario, service),
-  'the delivery between POSTs is unknown only if the API may have accepted one': ({ emitted }) =>
-    emitted.every(
-      ({ progress: { kind, snapshot }, mayBeAccepted }) =>
-        kind === 'sending' || (snapshot.delivery === 'not-sent') === !mayBeAccepted,
+  'no POST while the last poll showed the agent at work, if when-active is wait': (played) =>
+    !played.scenario.whenActiveWait ||
+    played.service.posts.every((post) =>
+      isFinal(seenStatuses(pollsBefore(played.service.polls, post)).at(-1) ?? null),
     ),
-  'no POST starts less than 2 s before the deadline': ({ service, scenario }) =>
-    service.posts.every(({ startedAt }) => startedAt <= scenario.order.timeoutMs - 2000 + 1),
-  'no POST starts after the run is cancelled': ({ service, cancelledAt }) =>
-    service.posts.every(({ startedAt }) => cancelledAt === null || startedAt <= cancelledAt),
-  'sends nothing if the outputs cannot be written': ({ service, scenario }) =>
-    !scenario.veto || service.posts.length === 0,
-  'ends at the deadline, or after the last poll': ({ endedAt, scenario, announcement }) => {
-    const pollEnd = Math.max(scenario.startsAt, scenario.order.timeoutMs) + LAST_POLL_MS;
-    return endedAt <= Math.max(pollEnd, announcement?.endedAt ?? 0) + SLACK_MS;
+  'no POST if the first poll shows a status that is not in only-when': ({ scenario, service }) => {
+    const [first = 'active'] = seenStatuses(service.polls);
+    const status = isKnownStatus(first) ? first : 'active';
+    const { onlyWhen } = scenario;
+    return onlyWhen === null || onlyWhen.has(status) || service.posts.length === 0;
   },
-  'ends right after the run is cancelled': ({ endedAt, cancelledAt }) =>
-    cancelledAt === null || endedAt <= cancelledAt + SLACK_MS,
-  'does not poll without wait': ({ scenario, service }) =>
-    scenario.order.wait || mayPoll(scenario) || service.polls.length === 0,
-  'counts every poll': ({ scenario: { isKnown }, result, service }) =>
-    result.polls === service.polls.length + (isKnown ? 1 : 0),
-  'the result matches the delivery': hasFittingResult,
-  'confirmed has a value only with wait': ({ scenario, result }) =>
-    (result.confirmed !== null) ===
-    (scenario.order.wait &&
-      (result.delivery !== 'not-sent' || (scenario.isReadOnly && scenario.earlier !== null))),
-  'a confirmed status is the end of our turn': (run) =>
-    run.result.confirmed !== true || run.service.showedOurEnd(),
-  'every result except plain success has a reason in one line': ({ scenario, result }) =>
-    isPlain(result, scenario)
-      ? result.reason === ''
-      : /^[^\p{Cc}\u2028\u2029]+$/u.test(result.reason),
+  'no POST that a bot triggers on the pull request of the job': ({ scenario, service }) =>
+    scenario.event !== 'pull_request' ||
+    !answered(service.polls)[0]?.record?.prLink?.endsWith('/1') ||
+    service.posts.length === 0,
+  'the delivery is true': (played) => isTrue(played, played.job.delivery),
+  'the delivery is not-sent only if the API certainly did not accept a message': (played) =>
+    (played.job.delivery === 'not-sent') === !mayHaveBeenAccepted(played),
+  'the outputs are true whenever they are saved': (played) =>
+    played.saved.every(
+      ({ delivery, accepted }) => fateOf(played) !== 'send' || isTrue(played, delivery, accepted),
+    ),
+  'the comment is true: what it says of a delivery is certain and stays': (played) => {
+    const said = notedDeliveries(played);
+    const last = said.at(-1);
+    const { isReadOnly } = played.scenario.github;
+    return (
+      said.every((delivery) => delivery === 'sending' || delivery === played.job.delivery) &&
+      (last === undefined || played.cancelledAt !== null || isReadOnly || last !== 'sending')
+    );
+  },
+  'ends by the deadline, or once the comment is created': (played) =>
+    played.endedAt <=
+    lastOf(Math.max(played.scenario.timeoutMs, played.beganAt) + OVERTIME_MS, played),
+  'ends right after a cancellation, or once the comment is created': (played) =>
+    played.cancelledAt === null ||
+    played.endedAt <=
+      Math.min(lastOf(played.cancelledAt, played), played.cancelledAt + AFTER_CANCEL_MS + SLACK_MS),
+  'a message that a cancellation stops is cancelled': ({ job, cancelledAt, endedAt }) =>
+    cancelledAt === null ||
+    endedAt <= cancelledAt + SLACK_MS ||
+    job.delivery !== 'not-sent' ||
+    job.end?.result === 'cancelled',
+  'counts every poll': ({ job, service }) => job.polls === service.polls.length,
   'no request stays open': ({ service }) => service.open() === 0,
+  'the result matches the delivery': hasFittingResult,
+  'a wait is lost only after an outage of 10 minutes, or an error that does not pass': (played) =>
+    played.job.end?.result !== 'error' || played.job.delivery !== 'sent' || isLost(played),
+  'confirmed has a value only if the run waits for a message': ({ scenario, job }) => {
+    const isKnown = job.isReadOnly
+      ? job.sentAt !== null && isFinal(job.end?.result ?? null)
+      : job.delivery === 'sent';
+    return (job.end?.confirmed !== null) === (scenario.wait && isKnown);
+  },
+  'a confirmed end is one after work that was seen after the message': (played) =>
+    played.job.end?.confirmed !== true || sawWork(played),
+  'a confirmed end is that of the work on our message': (played) =>
+    played.job.end?.confirmed !== true || hasOthers(played) || sawEnd(played),
+  'the end is found in time, and is not that of earlier work': findsTheEnd,
+  'every result except plain success has a reason in one line': ({ job: { end } }) => {
+    const isPlain =
+      end?.result === 'sent' ||
+      end?.result === 'active' ||
+      (end?.result === 'completed' && end.confirmed !== false);
+    return isPlain ? end.reason === '' : /^[^\p{Cc}\u2028\u2029]+$/u.test(end?.reason ?? '');
+  },
+};
+
+/** What is true of all jobs of a run together. */
+const TOGETHER: Readonly<Record<string, (all: readonly Played[]) => boolean>> = {
+  'at most four messages are open at a time': (all) => {
+    const posts = all.flatMap(({ service }) => service.posts);
+    return posts.every(
+      ({ startedAt }) => posts.filter((post) => isIn(startedAt, post)).length <= MOST_AT_ONCE,
+    );
+  },
+  'no POST after a rate limit has refused the message of another job for good': (all) =>
+    all.every(
+      (played) =>
+        !isStopped(played) ||
+        all.every(({ service }) =>
+          service.posts.every(({ startedAt }) => startedAt <= played.endedAt),
+        ),
+    ),
+  'a message is skipped because of that, of another run, of its status or of a loop': (all) =>
+    all.every(({ scenario, job, service }) => {
+      if (job.end?.result !== 'skipped') return true;
+      const { reason } = job.end;
+      if (reason.includes('(only-when)')) return scenario.onlyWhen !== null;
+      if (reason.includes('triggered the run')) return scenario.event === 'pull_request';
+      const stopped = all.find((one) => reason.includes(`to job ${one.job.id} was not accepted`));
+      return stopped !== undefined && isStopped(stopped) && service.accepted() === 0;
+    }),
+  'the outputs are complete': (all) => {
+    const ended = all.flatMap(({ job }) => (job.end === null ? [] : [{ job, end: job.end }]));
+    const outputs = toOutputs({ ended, commentUrls: [] });
+    const entries: readonly { result?: unknown; delivery?: unknown }[] = JSON.parse(
+      outputs.results,
+    );
+    return (
+      all.every(({ job }, index) => {
+        const { result, delivery } = entries[index] ?? {};
+        return result === job.end?.result && delivery === job.delivery;
+      }) && all.some(({ job }) => job.end?.result === outputs.result)
+    );
+  },
 };
 
 /** The promises that the run broke. */
-export function brokenPromises(run: Run): readonly string[] {
-  return Object.entries(PROMISES).flatMap(([promise, isKept]) => (isKept(run) ? [] : [promise]));
+export function brokenPromises(all: readonly Played[]): readonly string[] {
+  const ofJobs = Object.entries(PROMISES).filter(([, isKept]) => !all.every(isKept));
+  const ofAll = Object.entries(TOGETHER).filter(([, isKept]) => !isKept(all));
+  return [...ofJobs, ...ofAll].map(([promise]) => promise);
 }
 
-/** Whether a run without `wait` may poll, for example to resolve an unknown delivery. */
-function mayPoll({ isReadOnly, earlier, onlyWhen, takesPlace }: Scenario): boolean {
-  return isReadOnly || onlyWhen !== null || takesPlace || earlier?.delivery === 'unknown';
+/** What a run does for a job: it sends, goes on with an earlier message, refuses in doubt, or only polls. */
+function fateOf({ scenario, part, knowsNotes }: Played): 'send' | 'resume' | 'refuse' | 'read' {
+  if (!scenario.send) return 'read';
+  if (scenario.attempt === 1) return 'send';
+  const delivery = part.earlier?.delivery ?? 'not-sent';
+  if (knowsNotes && delivery === 'sent') return 'resume';
+  return scenario.resendOnRerun || (knowsNotes && delivery === 'not-sent') ? 'send' : 'refuse';
 }
 
-function lastPollAt({ service }: Run): number {
-  return service.polls.at(-1)?.startedAt ?? Number.NEGATIVE_INFINITY;
-}
-
-/** The status of the baseline poll, which decides about `only-when`. */
-function statusBefore({ base }: Snapshot): Status {
-  return STATUSES.find((status) => status === base?.status) ?? 'active';
-}
-
-/** Whether `only-when` does not list the status of the baseline poll. */
-export function isUnwanted(run: Run): boolean {
-  const { earlier, isReadOnly, onlyWhen } = run.scenario;
-  const wasSeen = earlier === null && !isReadOnly && run.result.base !== null;
-  return wasSeen && onlyWhen !== null && !onlyWhen.has(statusBefore(run.result));
-}
-
-/** How often a POST of a run may end in this way. */
-const MAX_POSTS = { unreachable: 3, 'rate-limited': 3, 'not-processed': 2, other: 1 } as const;
-
-function kindOf({ status, mayBeAccepted }: Post): keyof typeof MAX_POSTS {
-  if (mayBeAccepted) return 'other';
+function kindOf({ status, outcome }: Post): keyof typeof MOST_POSTS {
+  if (outcome !== 'refused') return 'other';
   if (status === null) return 'unreachable';
   if (status === 429) return 'rate-limited';
   return status === 425 ? 'not-processed' : 'other';
 }
 
-function isTrue({ delivery }: Snapshot, accepted: number): boolean {
-  return (ACCEPTED_COUNTS[delivery] as readonly number[]).includes(accepted);
+function mayHaveBeenAccepted(played: Played): boolean {
+  const isEarlier = ['resume', 'refuse'].includes(fateOf(played));
+  return isEarlier || played.service.posts.some(({ outcome }) => outcome !== 'refused');
 }
 
-/** An unconfirmed end is certainly ours only if our turn begins within 45 s, and `settle-seconds` is longer. */
-function isWithinAssumptions({ order, job }: Scenario): boolean {
-  return order.settleMs >= 60_000 && job.queueMs <= 45_000;
+function isTrue(played: Played, delivery: string, accepted = played.service.accepted()): boolean {
+  const { part, service } = played;
+  if (fateOf(played) === 'resume') return delivery === 'sent';
+  // After a doubtful answer, somebody else's message cannot be told apart from ours.
+  const isInDoubt = service.posts.at(-1)?.outcome === 'doubtful';
+  if (part.job.otherAt !== null && isInDoubt && delivery === 'sent') return true;
+  return (ACCEPTED_COUNTS[delivery] ?? []).includes(accepted);
 }
 
-/** Whether the run found the end of our turn, which it must if nothing fails and it has `extraMs` more time. */
-export function findsTheEnd({ scenario, service, result }: Run, extraMs: number): boolean {
-  return (
-    !isWithinAssumptions(scenario) ||
-    !goesWell(scenario, extraMs) ||
-    (service.showedOurEnd() && result.result === scenario.job.ends)
-  );
+function notedDeliveries({ github, job }: Played): readonly string[] {
+  const all = github.notes.flat().flatMap(({ jobs }) => jobs);
+  return all.filter(({ id }) => id === job.id).map(({ delivery }) => delivery);
 }
 
-/** Whether nothing fails and there is enough time for everything. Slow responses are not failures. */
-function goesWell(scenario: Scenario, extraMs: number): boolean {
-  const { order, startsAt, job, cancel, veto, onlyWhen } = scenario;
-  const { posts, polls, announceMs, earlier, isReadOnly } = scenario;
-  const steps = [...posts.steps, ...polls.steps];
-  const isWell = ({ fault, connectMs, responseMs }: Step): boolean =>
-    fault === WELL.fault && connectMs < 9900 && connectMs + responseMs < 29_500;
-  const neededMs =
-    Math.max(startsAt, job.earlier.endsAt) +
-    (job.queueMs +
-      job.workMs +
-      order.settleMs +
-      2 * (order.pollIntervalMs ?? 0) +
-      announceMs +
-      240_000 +
-      extraMs);
-  return (
-    order.wait &&
-    onlyWhen === null &&
-    (earlier !== null || isReadOnly || scenario.note === 'noted') &&
-    cancel.kind === 'never' &&
-    !veto &&
-    earlier?.delivery !== 'unknown' &&
-    (earlier !== null || !isReadOnly) &&
-    steps.every(isWell) &&
-    order.timeoutMs > neededMs
-  );
+/** The polls whose record the client received. */
+function answered(polls: readonly Poll[]): readonly Poll[] {
+  return polls.filter(({ record }) => record !== null);
 }
 
-/**
- * Whether the job timed out at the right time. Before the message, that is less than 2 s before the deadline,
- * or right after a response with too long a Retry-After; if that arrived during the announcement, after it.
- */
-export function endsInTime({ scenario, result, service, endedAt, announcement }: Run): boolean {
-  const { timeoutMs } = scenario.order;
-  if (result.delivery !== 'not-sent') return endedAt >= timeoutMs - SLACK_MS;
-  const respondedAt = [...service.polls, ...service.posts].map((request) => request.endedAt);
-  const isNoted = respondedAt.some(
-    (at) => announcement !== null && announcement.startedAt <= at && at <= announcement.endedAt,
-  );
-  const reasons = isNoted && announcement !== null ? [announcement.endedAt] : [];
-  return (
-    endedAt >= timeoutMs - 2000 - SLACK_MS ||
-    [...respondedAt, ...reasons].some((at) => Math.abs(at - endedAt) <= SLACK_MS)
-  );
+function seenStatuses(polls: readonly Poll[]): readonly string[] {
+  return polls.flatMap(({ record }) => record?.status ?? []);
 }
 
-function hasFittingResult(run: Run): boolean {
-  const { scenario, result: job, cancelledAt } = run;
-  const { result, delivery, confirmed, status, elapsedSeconds } = job;
-  const { isReadOnly, earlier, order } = scenario;
-  const knowsMoment = delivery === 'sent' || (isReadOnly && order.wait && earlier !== null);
-  if ((elapsedSeconds !== null) !== knowsMoment) return false;
-  if (confirmed === true && !FINAL.includes(result)) return false;
-  switch (result) {
+function pollsBefore(polls: readonly Poll[], { startedAt }: Post): readonly Poll[] {
+  return polls.filter(({ endedAt }) => endedAt <= startedAt);
+}
+
+/** The polls after the message or, without one in this run, all. */
+function pollsAfter({ service: { polls, posts } }: Played): readonly Poll[] {
+  const sentAt = posts.at(-1)?.endedAt ?? 0;
+  return polls.filter(({ startedAt }) => startedAt >= sentAt);
+}
+
+function isIn(at: number, { startedAt, endedAt }: Span): boolean {
+  return startedAt <= at && at < endedAt;
+}
+
+/** That time or, if the comment is being created then, the end of that; it is looked for if GitHub is silent. */
+function lastOf(at: number, { github, scenario }: Played): number {
+  const { create, callMs } = scenario.github;
+  const lookMs = ['lost', 'gone'].includes(create) || callMs > 10_000 ? LOOK_FOR_COMMENT_MS : 0;
+  const open = github.creations.filter(({ startedAt }) => startedAt <= at + SLACK_MS);
+  return Math.max(at, ...open.map(({ endedAt }) => endedAt + lookMs)) + SLACK_MS;
+}
+
+/** Whether a rate limit has refused the message for good. */
+function isStopped({ job, service }: Played): boolean {
+  return job.end?.result === 'error' && service.posts.at(-1)?.status === 429;
+}
+
+function hasFittingResult(played: Played): boolean {
+  const { scenario, job, cancelledAt } = played;
+  const { delivery, isReadOnly, end } = job;
+  switch (end?.result) {
     case 'sent':
-      return delivery === 'sent' && !order.wait;
+      return delivery === 'sent' && !scenario.wait;
     case 'completed':
     case 'failed':
     case 'archived':
-      return (isReadOnly || (delivery === 'sent' && order.wait)) && status === result;
+      return (
+        (isReadOnly || (delivery === 'sent' && scenario.wait)) && job.record?.status === end.result
+      );
     case 'timed-out':
-      return delivery !== 'unknown' && endsInTime(run);
+      return delivery !== 'unknown' && endsInTime(played);
     case 'cancelled':
       return cancelledAt !== null;
     case 'error':
-      return delivery !== 'sent' || order.wait;
+      return delivery !== 'sent' || scenario.wait;
     case 'active':
-      return isReadOnly && !order.wait;
+      return isReadOnly && !scenario.wait;
     case 'skipped':
-      return !isReadOnly && delivery === 'not-sent';
+      return delivery === 'not-sent' && fateOf(played) === 'send';
+    default:
+      return false;
   }
 }
 
-function isPlain({ result, confirmed }: Snapshot, scenario: Scenario): boolean {
-  const { isReadOnly, earlier, order } = scenario;
-  if (result === 'sent' || (result === 'completed' && confirmed)) return true;
-  // A poll without a message only reports the status that it got.
-  if (!isReadOnly || (order.wait && earlier !== null)) return false;
-  return result === 'completed' || (!order.wait && result === 'active');
-}
-
-/** Whether the outputs of these states are complete. */
-export function makeCompleteOutputs(states: readonly JobState[]): boolean {
-  const outputs = toOutputs({ states, commentUrls: [] });
-  const entries: readonly Readonly<Record<string, unknown>>[] = JSON.parse(outputs.results);
-  return (
-    Object.values(outputs).every((value) => typeof value === 'string') &&
-    states.some(({ turn }) => turn.result === outputs.result) &&
-    states.some((state) => deliveryOf(state) === outputs.delivery) &&
-    outputs['job-id'] === states.map(({ jobId }) => jobId).join('\n') &&
-    entries.length === states.length &&
-    entries.every(
-      (entry, index) =>
-        entry.result === states[index]?.turn.result &&
-        RESULT_FIELDS.every((field) => entry[field] !== undefined),
-    )
+/**
+ * Whether the job timed out at the right time. Before the message, that is 2 s before the deadline, or right after
+ * a response with too long a Retry-After; and a message that waits for earlier work ends a poll earlier.
+ */
+function endsInTime({ scenario, job, service, endedAt }: Played): boolean {
+  const { timeoutMs, whenActiveWait } = scenario;
+  if (job.delivery === 'sent') return endedAt >= timeoutMs - SLACK_MS;
+  const isAtResponse = [...service.polls, ...service.posts].some(
+    (request) => Math.abs(request.endedAt - endedAt) <= SLACK_MS,
   );
+  return isAtResponse || whenActiveWait || endedAt >= timeoutMs - LEAST_POST_MS - SLACK_MS;
 }
 
-const RESULT_FIELDS = [
-  ...['jobId', 'delivery', 'result', 'confirmed', 'status', 'prLink', 'model', 'source'],
-  ...['createdAt', 'archivedAt', 'elapsedSeconds', 'polls', 'reason'],
-];
+function isLost(played: Played): boolean {
+  const polls = pollsAfter(played);
+  const streak = polls.slice(polls.findLastIndex(({ record }) => record !== null) + 1);
+  const [first, last] = [streak[0], streak.at(-1)];
+  if (first === undefined || last === undefined) return false;
+  if (last.endedAt - first.endedAt >= OUTAGE_MS - SLACK_MS) return true;
+  if (last.status === null) return last.kind === 'set-up';
+  const isClient = last.status >= 300 && last.status < 500;
+  return isClient && ![408, 425, 429, 499].includes(last.status);
+}
+
+/** Independent of the code: a final status after `active`, or after another one than before the message. */
+function sawWork(played: Played): boolean {
+  const { service, part } = played;
+  const [post] = service.posts.slice(-1);
+  // A later attempt knows from the comment what was seen.
+  if (post === undefined) return part.earlier?.knowsBase === true;
+  const base = seenStatuses(pollsBefore(service.polls, post)).at(-1) ?? null;
+  const after = seenStatuses(pollsAfter(played));
+  const from = isFinal(base) ? 0 : after.findIndex((status) => isFinal(status));
+  const isWork = (status: string): boolean =>
+    isFinal(base) ? isKnownStatus(status) && status !== base : status === 'active';
+  const work = from < 0 ? -1 : after.findIndex((status, at) => at >= from && isWork(status));
+  return work >= 0 && isFinal(after.at(-1) ?? null);
+}
+
+/** Whether messages that this run does not know make it impossible to tell whose the end is. */
+function hasOthers({ scenario, part: { job, earlier }, knowsNotes }: Played): boolean {
+  const isResent = scenario.resendOnRerun && earlier?.wasAccepted === true;
+  const isUnknown = earlier?.wasAccepted === true && earlier.delivery !== 'sent';
+  return job.otherAt !== null || isResent || isUnknown || (earlier !== null && !knowsNotes);
+}
+
+function sawEnd({ service }: Played): boolean {
+  return answered(service.polls).at(-1)?.showsEnd === true;
+}
+
+/**
+ * If the message was sent, the job can be polled and there is time enough, the run reports the end of the work
+ * on it. That holds for messages that wait at most 53 s for the agent, with a longer settle time.
+ */
+function findsTheEnd(played: Played): boolean {
+  const { scenario, part, job, service, beganAt } = played;
+  const { wait, settleMs, timeoutMs, pollIntervalMs } = scenario;
+  const isKnown = job.delivery === 'sent' && !hasOthers(played);
+  const isUsual = part.job.queueMs <= 45_000 && settleMs >= 60_000 && !part.polls.forEver;
+  if (!wait || !isKnown || !isUsual || job.end === null) return true;
+  const endsAt = service.endsAt();
+  if (job.end.result === 'cancelled' || job.end.result === 'error' || endsAt === null) return true;
+  const neededMs = settleMs + 3 * (pollIntervalMs ?? 30_000) + 2 * OUTAGE_MS;
+  const isLate =
+    job.end.result === 'timed-out' && timeoutMs <= Math.max(endsAt, beganAt) + neededMs;
+  return isLate || (job.end.result === part.job.ends && sawEnd(played));
+}

@@ -1,181 +1,201 @@
-import { getEventListeners } from 'node:events';
 import type { Transport } from '../../src/agent/http.ts';
-import { openSendQueue } from '../../src/agent/send-queue.ts';
-import type { Job, JobEvent } from '../../src/job/job.ts';
-import { type Plan, stateOf, unplannedState } from '../../src/job/plan.ts';
-import { type Message, runJob } from '../../src/job/run-job.ts';
-import { firstPollMs, paceOf } from '../../src/job/schedule.ts';
-import type { Note } from '../../src/memory/announcements.ts';
-import { ours, reasonToText, sentence } from '../../src/reason.ts';
+import type { RunContext } from '../../src/context.ts';
+import type { Trigger } from '../../src/github/event.ts';
+import type { Inputs } from '../../src/inputs.ts';
+import { type Job, newJob } from '../../src/job.ts';
+import { updateComments } from '../../src/jobs/comments.ts';
+import { runJobs } from '../../src/jobs/fleet.ts';
+import { type AboutNote, composeNote, hashOf, type NoteData, noteOf } from '../../src/note/data.ts';
+import { Note, readNotes } from '../../src/note/note.ts';
 import { deliveryOf } from '../../src/report/ranking.ts';
-import type { Log } from '../../src/runner/log.ts';
-import { elapsedMs, type JobState, newTurn, type Turn } from '../../src/turn.ts';
+import type { RunInfo } from '../../src/runner/environment.ts';
+import type { Runtime } from '../../src/runner/runtime.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
-import type { Fleet, Part, PlanInput, Scenario, Script } from './scenario.ts';
-import { WELL } from './scenario.ts';
-import {
-  recordBefore,
-  type Service,
-  type ServiceScript,
-  type Span,
-  type Step,
-  scriptedService,
-} from './service.ts';
+import { type SimulatedGitHub, simulatedGitHub } from './github.ts';
+import { type Part, type Scenario, type Script, type Settings, WELL } from './scenario.ts';
+import { type Service, type Step, scriptedService } from './service.ts';
 
-/** What the action reports of a job at some moment. */
-export type Snapshot = ReturnType<typeof snapshotOf>;
-
-/** An event of a job, and what was true at that moment. */
-export interface Emitted {
-  readonly progress: { readonly kind: JobEvent['kind']; readonly snapshot: Snapshot };
-  readonly accepted: number;
-  /** Whether the API may have accepted a message, as far as the client can know. */
-  readonly mayBeAccepted: boolean;
-}
+// Plays a scenario: the jobs of a step, from the first request to the last comment.
 
 /** A job after the run. */
-export interface Run {
+export interface Played {
   readonly scenario: Scenario;
-  readonly result: Snapshot;
-  readonly state: JobState;
+  readonly part: Part;
+  readonly job: Job;
   readonly service: Service;
+  /** When the run began to work on its jobs. Before, it reads the earlier comments. */
+  readonly beganAt: number;
   readonly endedAt: number;
   readonly cancelledAt: number | null;
-  /** The only announcement, before the first message. All jobs wait for it. */
-  readonly announcement: Span | null;
-  readonly emitted: readonly Emitted[];
+  /** Whether the run knows the comments of earlier attempts or runs. */
+  readonly knowsNotes: boolean;
+  readonly github: SimulatedGitHub;
+  /** The deliveries that the outputs showed, and how many messages the API had accepted. */
+  readonly saved: readonly { readonly delivery: string; readonly accepted: number }[];
 }
 
-/** All jobs after the run, in order. */
-export interface FleetRun {
-  readonly runs: readonly Run[];
-  readonly timersLeft: number;
-  readonly listenersLeft: number;
-}
-
+const GOLDEN = 0.618034;
+const PROJECT = hashOf('proj-1');
 const SERVER_URL = 'https://github.com';
-const PROJECT = 'proj-1';
+const REPOSITORY = 'octo/agents';
+const CONVERSATIONS = { merge_group: 7, pull_request: 1, schedule: null, release: null } as const;
 
-/** Simulates a run with all its jobs. */
-export async function play(fleet: Fleet): Promise<FleetRun> {
-  const { parts, startsAt, cancel, jitter, announceMs } = fleet;
+export function conversationOf({ event }: Settings): number | null {
+  return CONVERSATIONS[event];
+}
+
+export async function play(scenario: Scenario): Promise<readonly Played[]> {
+  const { parts, startsAt, cancel, jitter, attempt, hidesNotes } = scenario;
   const clock = virtualClock(startsAt);
   const controller = new AbortController();
   const { signal } = controller;
   let cancelledAt: number | null = null;
-  let announcement: Span | null = null;
   let requests = 0;
-  let drawn = 0;
+  let random = jitter;
 
   function abort(): void {
     cancelledAt ??= clock.now();
     controller.abort(new Error('cancelled'));
   }
-  const cancelTimers: (() => void)[] = [];
   if (cancel.kind === 'at') {
     if (cancel.ms === 0) abort();
-    else cancelTimers.push(clock.after(cancel.ms, abort));
+    else clock.after(cancel.ms, abort);
   }
   function onRequest(): void {
     if (cancel.kind === 'in-request' && requests === cancel.request) {
-      cancelTimers.push(clock.after(cancel.afterMs, abort));
+      clock.after(cancel.afterMs, abort);
     }
     requests += 1;
   }
-  async function announceOnce(): Promise<void> {
-    announcement = { startedAt: clock.now(), endedAt: Infinity };
-    if (announceMs > 0) await clock.sleep(announceMs, signal).catch(() => {});
-    announcement.endedAt = clock.now();
-  }
-  let announced: Promise<void> | undefined;
-  async function announce({ note }: Part): Promise<Note> {
-    announced ??= announceOnce();
-    await announced;
-    return NOTES[note];
-  }
 
-  const services = parts.map((part) => openService(part, startsAt, { onRequest, signal }, clock));
-  const context = {
-    transport: routed(new Map(parts.map(({ job }, index) => [job.id, services[index]]))),
-    queue: openSendQueue(),
-    where: sentence`${'api.example'}`,
-    projectId: PROJECT,
-    serverUrl: SERVER_URL,
-    clock: clock.seen,
-    deadline: EPOCH + fleet.order.timeoutMs,
-    signal,
-    random: () => jitter[drawn++ % jitter.length] ?? 0,
-    log: { debug: () => {} } as unknown as Log,
+  const comments = earlierNotes(scenario).map((note) => composeNote(note, () => ''));
+  const github = simulatedGitHub({ ...scenario.github, comments }, PROJECT, clock, signal);
+  const saved = new Map<Job, Played['saved'][number][]>();
+  const services = parts.map((part, index) => {
+    const facts = () => {
+      const job = context.jobs[index] as Job;
+      const noted = github.notes
+        .at(-1)
+        ?.at(-1)
+        ?.jobs.find(({ id }) => id === job.id)?.delivery;
+      return { saved: saved.get(job)?.at(-1)?.delivery, noted };
+    };
+    return openService(part, startsAt, { onRequest, facts, signal }, clock);
+  });
+
+  const runtime = {
+    env: {},
+    log: new Proxy({}, { get: () => () => {} }),
     redact: (text: string) => text,
+    clock: clock.seen,
+    signal,
+    random() {
+      // Evenly spread, and never small many times in a row.
+      random = (random + GOLDEN) % 1;
+      return random;
+    },
+  } as unknown as Runtime;
+  const conversation = conversationOf(scenario);
+  const isNeeded = scenario.send ? attempt > 1 : scenario.wait;
+  const hasNotes = isNeeded && conversation !== null && scenario.comment;
+  const { deadline, about } = aboutRun(scenario);
+  const context: RunContext = {
+    ...{ runtime, conversation, about, connect: github.connect, prompt: 'x' },
+    inputs: { ...scenario, githubToken: 'x', command: null, prNumber: null } as unknown as Inputs,
+    info: {
+      repository: REPOSITORY,
+      repositoryUrl: `${SERVER_URL}/${REPOSITORY}`,
+      attempt,
+    } as RunInfo,
+    trigger: triggerOf(scenario),
+    agent: {
+      ...runtime,
+      transport: routed(new Map(parts.map(({ job }, index) => [job.id, services[index]]))),
+      ...{ where: '“api.example”', isDefaultUrl: true, projectId: 'proj-1' },
+      ...{ serverUrl: SERVER_URL, deadline },
+    },
+    notes: !hasNotes
+      ? null
+      : hidesNotes
+        ? { kind: 'problem', problem: 'the comments cannot be read' }
+        : await clock.drive(readNotes(github.connect, conversation, PROJECT)),
+    jobs: parts.map(({ job }) => newJob(job.id, !scenario.send)),
+    openNote(number, jobs, until) {
+      const compose = () => composeNote(noteOf(about, jobs, context.isOver), () => '');
+      const id = about.id;
+      const { connect } = github;
+      return new Note({ ...runtime, connect, conversation: number, deadline: until, compose, id });
+    },
+    ...{ note: null, claim: null, isOver: false },
+    save() {
+      for (const [index, job] of context.jobs.entries()) {
+        const accepted = services[index]?.accepted() ?? 0;
+        const before = saved.get(job) ?? [];
+        saved.set(job, [...before, { delivery: deliveryOf(job), accepted }]);
+      }
+    },
   };
+  context.save(false);
 
-  async function playPart(
-    part: Part,
-    index: number,
-  ): Promise<Omit<Run, 'cancelledAt' | 'announcement'>> {
-    const scenario = { ...fleet, ...part };
+  const beganAt = clock.now();
+  await clock.drive(runJobs(context));
+  context.isOver = true;
+  context.save(false);
+  const endedBy = clock.now();
+  await clock.drive(updateComments(context));
+  await clock.drain();
+
+  return parts.map((part, index) => {
+    const job = context.jobs[index] as Job;
     const service = services[index] as Service;
-    const emitted: Emitted[] = [];
-    const plan = planOf(part, fleet);
-    const unplanned = unplannedState(part.job.id, START, part.isReadOnly);
-    const polled = { ...unplanned, polls: part.isKnown ? 1 : 0 };
-    const job: Job = {
-      conversation: null,
-      inputs: { ...fleet.order, onlyWhen: fleet.onlyWhen },
-      context,
-      pace: paceOf(index, parts.length),
-      firstPollMs: firstPollMs(index),
-      warned: new Set(),
-      state: stateOf(polled, plan, START, fleet.order.wait),
-      observer({ kind }, state) {
-        const mayBeAccepted = mayHaveBeenAccepted(part, service);
-        const progress = { kind, snapshot: snapshotOf(state) };
-        emitted.push({ progress, accepted: acceptedBy(part, service), mayBeAccepted });
-        return fleet.veto && kind === 'sending' ? 'The outputs cannot be written.' : undefined;
-      },
+    const endedAt = job.endedAt === null ? Infinity : job.endedAt - EPOCH;
+    // A cancellation while the comments are written comes too late for the jobs.
+    const isCancelled = cancelledAt !== null && cancelledAt <= endedBy;
+    return {
+      ...{ scenario, part, job, service, github, beganAt, endedAt },
+      cancelledAt: isCancelled ? Math.max(cancelledAt ?? 0, beganAt) : null,
+      knowsNotes: context.notes?.kind === 'ok',
+      saved: saved.get(job) ?? [],
     };
-    const message: Message = {
-      prompt: 'x',
-      baseline: baselineOf(fleet),
-      firstPoll: firstPollOf(fleet, parts.length),
-      mustBeNoted: fleet.isRerun,
-      isUnchecked: fleet.isRerun,
-      announce: () => announce(part),
-    };
-    await runJob(job, plan, message);
-    const { state } = job;
-    return { scenario, state, result: snapshotOf(state), service, endedAt: clock.now(), emitted };
-  }
+  });
+}
 
-  const runs = await clock.drive(Promise.all(parts.map(playPart)));
-  for (const stop of cancelTimers) stop();
-  return {
-    runs: runs.map((run) => ({ ...run, cancelledAt, announcement })),
-    timersLeft: clock.pending(),
-    listenersLeft: getEventListeners(signal, 'abort').length,
+function aboutRun({ attempt, send, timeoutMs }: Settings): { deadline: number; about: AboutNote } {
+  const deadline = EPOCH + timeoutMs;
+  const about = {
+    ...{ project: PROJECT, step: hashOf('step'), leg: '', prompt: hashOf('x'), run: '2' },
+    ...{ command: '', series: hashOf('series', String(send)), attempt, id: 'this', deadline },
   };
+  return { deadline, about };
 }
 
-const NOTES: Readonly<Record<Part['note'], Note>> = {
-  noted: { kind: 'noted' },
-  missing: { kind: 'missing', why: ours('GitHub answered 500') },
-  unclear: { kind: 'unclear', why: ours('GitHub did not answer in time') },
-  taken: { kind: 'taken', turn: null },
-};
-
-/** If nothing is compared with the baseline, it may have any age. */
-export function baselineOf({ order, onlyWhen, takesPlace }: PlanInput): Message['baseline'] {
-  if (order.wait || onlyWhen !== null) return 'fresh';
-  return takesPlace ? 'once' : 'none';
+/** The comment of the earlier attempt or, with `send: false`, of an earlier run. */
+function earlierNotes(scenario: Scenario): readonly NoteData[] {
+  const { parts, startsAt, send, attempt } = scenario;
+  if (send && attempt === 1) return [];
+  const { about } = aboutRun(scenario);
+  const jobs = parts.flatMap(({ job, earlier }) => {
+    if (earlier === null) return [];
+    const { delivery, agoMs, knowsBase } = earlier;
+    const base = agoMs + job.earlier.endsAt < startsAt ? job.earlier.ends : 'active';
+    return {
+      id: job.id,
+      delivery,
+      sentAt: delivery === 'sent' ? EPOCH + startsAt - agoMs : undefined,
+      base: knowsBase ? base : undefined,
+    };
+  });
+  return [{ ...about, run: send ? '2' : '1', attempt: 1, id: 'that', over: true, jobs }];
 }
 
-function firstPollOf(
-  { onlyWhen, takesPlace, isRerun, isTrusted }: PlanInput,
-  size: number,
-): Message['firstPoll'] {
-  if (takesPlace || onlyWhen !== null) return 'before';
-  if (size > 1) return 'after';
-  return isTrusted || isRerun ? 'before' : 'beside';
+function triggerOf(scenario: Settings): Trigger {
+  const { event } = scenario;
+  const bot = { login: 'agent[bot]', id: 1, type: 'Bot' };
+  return {
+    ...{ event, conversation: conversationOf(scenario), comment: null, problem: null },
+    ...{ isHeadHere: true, isOtherBranch: false },
+    sender: event === 'pull_request' ? bot : null,
+  };
 }
 
 /** Each job has its own simulated API, independent of the others. */
@@ -195,73 +215,22 @@ function routed(services: ReadonlyMap<string, Service | undefined>): Transport {
 function openService(
   { job, posts, polls, earlier }: Part,
   startsAt: number,
-  run: Pick<ServiceScript, 'onRequest' | 'signal'>,
+  run: Pick<Parameters<typeof scriptedService>[0], 'onRequest' | 'facts' | 'signal'>,
   clock: VirtualClock,
 ): Service {
-  return scriptedService(
-    {
-      job,
-      acceptedAt: earlier?.wasAccepted ? startsAt - earlier.agoMs - 50 : null,
-      nextPost: stepper(posts),
-      nextPoll: stepper(polls),
-      ...run,
-    },
-    clock,
-  );
+  const acceptedAt = earlier?.wasAccepted ? startsAt - earlier.agoMs - 50 : null;
+  const nextPost = stepper(posts, clock);
+  const nextPoll = stepper(polls, clock);
+  return scriptedService({ job, acceptedAt, nextPost, nextPoll, ...run }, clock);
 }
 
-function stepper({ steps, forEver }: Script): () => Step {
+function stepper({ steps, forEver, outage }: Script, clock: VirtualClock): () => Step {
   let index = 0;
-  return () => steps[index++] ?? (forEver ? steps.at(-1) : undefined) ?? WELL;
-}
-
-const START = newTurn({
-  ...{ origin: 'run:1:job:step', leg: '', mark: 'mark-1', by: null, prompt: 'x' },
-  ...{ promptHash: 'x', startedAt: EPOCH, runId: '1', attempt: 1 },
-});
-
-function snapshotOf(state: JobState) {
-  const { jobId, record, turn, polls } = state;
-  const elapsed = elapsedMs(turn, null);
-  return {
-    jobId,
-    polls,
-    delivery: deliveryOf(state),
-    result: turn.result,
-    confirmed: turn.confirmed,
-    reason: reasonToText(turn.reason),
-    base: turn.base,
-    status: record?.status ?? null,
-    elapsedSeconds: elapsed === null ? null : elapsed / 1000,
+  return () => {
+    const sinceMs = outage === null ? -1 : clock.now() - outage.fromMs;
+    if (outage !== null && sinceMs >= 0 && sinceMs < outage.forMs) {
+      return { ...WELL, fault: outage.fault };
+    }
+    return steps[index++] ?? (forEver ? steps.at(-1) : undefined) ?? WELL;
   };
-}
-
-function planOf(part: Part, { startsAt, order }: PlanInput): Plan {
-  const turn = earlierTurn(part, startsAt);
-  if (part.isReadOnly) return { kind: 'read-only', turn: order.wait ? turn : null };
-  return turn === null
-    ? { kind: 'send', warning: '', earlier: null }
-    : { kind: 'resume', turn, isOvertaken: false };
-}
-
-/** What the ledger contains about the previous attempt or run. */
-function earlierTurn({ earlier, job }: Part, startsAt: number): Turn | null {
-  if (earlier === null) return null;
-  const { delivery, agoMs, knowsBase, knowsTime } = earlier;
-  return {
-    ...START,
-    delivery,
-    base: knowsBase ? recordBefore(job, startsAt - agoMs - 60) : null,
-    sentAt: knowsTime && delivery === 'sent' ? EPOCH + startsAt - agoMs : null,
-  };
-}
-
-/** How many messages of this turn the API accepted. Not counted: an earlier message that a read-only job waits for. */
-export function acceptedBy({ isReadOnly, earlier }: Part, service: Service): number {
-  return service.accepted() - (isReadOnly && earlier?.wasAccepted ? 1 : 0);
-}
-
-/** Whether the API may have accepted a message, as far as the connection and the responses show. */
-export function mayHaveBeenAccepted({ isReadOnly, earlier }: Part, { posts }: Service): boolean {
-  return (earlier !== null && !isReadOnly) || posts.some(({ mayBeAccepted }) => mayBeAccepted);
 }

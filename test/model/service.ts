@@ -1,6 +1,8 @@
-import type { Exchange, Failure, Transport } from '../../src/agent/http.ts';
-import type { JobRecord } from '../../src/turn.ts';
+import type { Answer, Exchange, Failure, Transport } from '../../src/agent/http.ts';
+import type { FinalStatus, JobRecord } from '../../src/job.ts';
 import type { VirtualClock } from './clock.ts';
+
+// A simulated API for one job, as a transport whose requests follow a script.
 
 /**
  * What happens to a request. `accepts` applies only if the client cannot know whether the API accepted a
@@ -19,51 +21,36 @@ export type Fault =
   | { readonly kind: 'unreachable' | 'set-up' | 'black-hole' }
   /** The request is written, then the connection is lost or stays silent. */
   | { readonly kind: 'lost' | 'silent' }
-  | {
-      readonly kind: 'status';
-      readonly status: number;
-      readonly retryAfter: readonly string[];
-      readonly text: string;
-    }
+  | { readonly kind: 'status'; readonly status: number; readonly retryAfter: readonly string[] }
   | { readonly kind: 'body'; readonly status: number; readonly body: BodyKind };
 
 export const BODIES = [
-  'record',
-  'vendor JSON',
-  'bare JSON',
-  'odd status',
-  'no status',
-  'empty',
-  'no JSON',
-  'an array',
-  'null',
-  'cut off',
-  'silent',
-  'other job',
+  ...['record', 'odd status', 'no status', 'empty', 'no JSON', 'cut off', 'silent', 'other job'],
   'HTML',
-  'HTML, cut off',
 ] as const;
 export type BodyKind = (typeof BODIES)[number];
 
 /** Bodies that may come from a server in between, as far as the client can know. */
-const DOUBTFUL_BODIES: ReadonlySet<BodyKind> = new Set(['other job', 'HTML', 'HTML, cut off']);
+const DOUBTFUL_BODIES: ReadonlySet<BodyKind> = new Set(['other job', 'HTML']);
 
 /** How a job changes. All times are in milliseconds of the clock. */
 export interface JobScript {
   readonly id: string;
-  /** The turn before the message: active until `endsAt`, then in the status `ends`. */
+  /** The work before the message: active until `endsAt`, then in the status `ends`. */
   readonly earlier: { readonly endsAt: number; readonly ends: FinalStatus; readonly link: boolean };
-  /** From the message, or the end of the earlier turn, until our turn begins. */
+  /** How much older than the request a record is. */
+  readonly lagMs: number;
+  /** From the message, or the end of the work before it, until the work on it begins. */
   readonly queueMs: number;
-  /** Whether the status is `queued` while our turn is queued. */
+  /** Whether the status is `queued` while a message is queued. */
   readonly showsQueue: boolean;
-  /** Whether the message becomes part of an active turn, so that no new turn begins. */
+  /** Whether the message becomes part of work that is active. */
   readonly joins: boolean;
   readonly workMs: number;
   readonly ends: FinalStatus;
-  readonly newLink: boolean;
+  /** When somebody else sends a message to the job; null if nobody does. */
+  readonly otherAt: number | null;
 }
-type FinalStatus = 'completed' | 'failed' | 'archived';
 
 /** A request. Until it ends, `endedAt` is infinite. */
 export interface Span {
@@ -71,24 +58,41 @@ export interface Span {
   endedAt: number;
 }
 
-/** What the model knows about a POST. */
-export interface Post extends Span {
-  /** Whether the API may have accepted it, as far as the connection and the response show. */
-  mayBeAccepted: boolean;
+interface Request extends Span {
   /** Null without a response. */
   status: number | null;
-  retryAfter: readonly string[];
+  kind: Fault['kind'];
+}
+
+export interface Poll extends Request {
+  /** The record that the client received; null if the poll failed. */
+  record: Partial<JobRecord> | null;
+  /** Whether it shows the end of the work on our message. */
+  showsEnd: boolean;
+}
+
+export interface Post extends Request {
+  /** Whether the API accepted it, as far as the connection and the response show. */
+  outcome: 'refused' | 'doubtful' | 'accepted';
+  /** What was true of the run just before. */
+  readonly before: Facts;
+}
+
+export interface Facts {
+  /** The delivery in the saved outputs, and in the comment; undefined without one. */
+  readonly saved: string | undefined;
+  readonly noted: string | undefined;
 }
 
 export interface Service extends Transport {
   readonly posts: readonly Post[];
-  readonly polls: readonly Span[];
-  /** How many messages the API accepted. */
+  readonly polls: readonly Poll[];
+  /** How many messages of this attempt the API accepted. */
   accepted(): number;
   /** How many requests have not ended. */
   open(): number;
-  /** Whether the newest record that the client received shows the end of our turn. */
-  showedOurEnd(): boolean;
+  /** When the work on our message ends; null without one. */
+  endsAt(): number | null;
 }
 
 export interface ServiceScript {
@@ -98,14 +102,9 @@ export interface ServiceScript {
   readonly nextPost: () => Step;
   readonly nextPoll: () => Step;
   readonly onRequest: () => void;
+  readonly facts: () => Facts;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
-}
-
-type Answer = Extract<Exchange, { kind: 'answer' }>;
-interface Shown {
-  readonly json: Omit<JobRecord, 'linkProblem'>;
-  readonly ourEnd: boolean;
 }
 
 /** As in src/agent/http.ts. */
@@ -114,24 +113,18 @@ const CONNECT_MS = 10_000;
 const BODY_MS = 5;
 const HOSTILE = 'sonnet\n::error::x ##[add-mask]e | <img> `';
 
-/** A simulated API, as a transport whose requests follow the script. */
 export function scriptedService(script: ServiceScript, clock: VirtualClock): Service {
+  const { job, signal } = script;
   const posts: Post[] = [];
+  const polls: Poll[] = [];
   let { acceptedAt } = script;
-  let accepted = acceptedAt === null ? 0 : 1;
-  const polls: Span[] = [];
+  let accepted = 0;
   let open = 0;
-  let showedOurEnd = false;
 
-  function accept(): void {
-    accepted += 1;
-    acceptedAt ??= clock.now();
-  }
-
-  function request(step: Step, timeoutMs: number, onWritten: () => void): Promise<Exchange> {
+  /** `onWritten` returns the record that the response shows. */
+  function request(step: Step, timeoutMs: number, onWritten: () => Shown): Promise<Received> {
     const { fault } = step;
-    const { signal } = script;
-    if (signal.aborted) return Promise.resolve(failure(false, 'network'));
+    if (signal.aborted) return Promise.resolve({ exchange: failure(false, 'network') });
     script.onRequest();
     open += 1;
     return new Promise((resolve) => {
@@ -139,18 +132,15 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       let written = false;
       let head: Answer | null = null;
 
-      function end(exchange: Exchange): void {
+      function end(exchange: Exchange, shown?: Shown): void {
         for (const cancelTimer of timers) cancelTimer();
         signal.removeEventListener('abort', cancel);
         open -= 1;
-        resolve(exchange);
+        resolve({ exchange, shown });
       }
       function fail(cause: Failure['cause']): void {
-        end(
-          head === null
-            ? failure(written, cause)
-            : { ...head, body: { kind: 'problem', problem: 'a body that was cut off' } },
-        );
+        const body = { kind: 'problem', problem: 'a body that was cut off' } as const;
+        end(head === null ? failure(written, cause) : { ...head, body });
       }
       const cancel = (): void => fail('network');
 
@@ -161,40 +151,36 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
           return;
         }
         written = true;
-        onWritten();
-        if (fault.kind === 'silent') return;
         // The record is as old as possible: from the moment when the request arrived.
-        const shown = show(script.job, acceptedAt, clock.now());
-        timers.push(clock.after(step.responseMs, () => respond(shown)));
+        const shown = onWritten();
+        if (fault.kind !== 'silent')
+          timers.push(clock.after(step.responseMs, () => respond(shown)));
       }
       function respond(shown: Shown): void {
         if (fault.kind !== 'status' && fault.kind !== 'body') {
           fail('network');
           return;
         }
-        const answer = responseOf(fault, shown, script.job.id);
+        const answer = responseOf(fault, shown.record);
         head = answer;
-        if (fault.kind === 'body' && fault.body === 'silent') return;
-        // The whole body at once: if cut off, it could be the record of our job.
-        if (fault.kind === 'body' && fault.body === 'other job') {
-          end(answer);
-          return;
-        }
-        timers.push(
-          clock.after(BODY_MS, () => {
-            if (answer.showsRecord && !answer.cut) showedOurEnd = shown.ourEnd;
-            if (answer.cut) fail('network');
-            else end(answer);
-          }),
-        );
+        const body = fault.kind === 'body' ? fault.body : null;
+        if (body === 'silent') return;
+        const finish = (): void => (body === 'cut off' ? fail('network') : end(answer, shown));
+        timers.push(clock.after(BODY_MS, finish));
       }
 
       signal.addEventListener('abort', cancel, { once: true });
       const cancelConnectTimer = clock.after(CONNECT_MS, () => fail('network'));
-      timers.push(cancelConnectTimer);
-      timers.push(clock.after(timeoutMs, () => fail('network')));
+      timers.push(
+        cancelConnectTimer,
+        clock.after(timeoutMs, () => fail('network')),
+      );
       if (fault.kind !== 'black-hole') timers.push(clock.after(step.connectMs, connected));
     });
+  }
+
+  function start({ fault }: Step): Request {
+    return { startedAt: clock.now(), endedAt: Infinity, status: null, kind: fault.kind };
   }
 
   return {
@@ -202,163 +188,174 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
     polls,
     accepted: () => accepted,
     open: () => open,
-    showedOurEnd: () => showedOurEnd,
+    endsAt: () => (acceptedAt === null ? null : workOn(job, acceptedAt).end),
     async get(_, timeoutMs) {
-      const poll: Span = { startedAt: clock.now(), endedAt: Infinity };
+      const step = script.nextPoll();
+      const poll: Poll = { ...start(step), record: null, showsEnd: false };
       polls.push(poll);
-      const exchange = await request(script.nextPoll(), timeoutMs, () => {});
+      const look = (): Shown => show(job, acceptedAt, clock.now() - job.lagMs);
+      const { exchange, shown } = await request(step, timeoutMs, look);
       poll.endedAt = clock.now();
+      if (exchange.kind === 'answer') poll.status = exchange.status;
+      if (shown !== undefined) {
+        poll.record = readable(step.fault, shown.record);
+        poll.showsEnd = shown.isEnd && poll.record?.status === shown.record.status;
+      }
       return exchange;
     },
     async postOnce(_path, _json, timeoutMs) {
-      const post: Post = {
-        startedAt: clock.now(),
-        endedAt: Infinity,
-        mayBeAccepted: false,
-        status: null,
-        retryAfter: [],
-      };
-      posts.push(post);
       const step = script.nextPost();
-      const exchange = await request(step, timeoutMs, () => {
-        post.mayBeAccepted = true;
-        if (isAccepted(step)) accept();
+      const post: Post = { ...start(step), outcome: 'refused', before: script.facts() };
+      posts.push(post);
+      const { exchange } = await request(step, timeoutMs, () => {
+        post.outcome = 'doubtful';
+        if (isAccepted(step)) {
+          accepted += 1;
+          acceptedAt = clock.now();
+        }
+        return show(job, acceptedAt, clock.now());
       });
       post.endedAt = clock.now();
       if (exchange.kind === 'answer') {
         post.status = exchange.status;
-        post.retryAfter = exchange.retryAfter;
+        if (refuses(exchange.status)) post.outcome = 'refused';
+        if (isAccepted({ ...step, accepts: false })) post.outcome = 'accepted';
       }
-      post.mayBeAccepted &&= exchange.kind === 'failure' || !refuses(exchange);
       return exchange;
     },
   };
 }
 
+interface Received {
+  readonly exchange: Exchange;
+  /** What the response shows, if it was received as a whole. */
+  readonly shown?: Shown | undefined;
+}
+
 function isAccepted({ fault, accepts }: Step): boolean {
-  switch (fault.kind) {
-    case 'unreachable':
-    case 'set-up':
-    case 'black-hole':
-      return false;
-    case 'lost':
-    case 'silent':
-      return accepts;
-    case 'status':
-      return accepts && !refuses(fault);
-    case 'body':
-      return accepts || !DOUBTFUL_BODIES.has(fault.body);
-  }
+  if (fault.kind === 'status') return accepts && !refuses(fault.status);
+  return fault.kind === 'body' ? accepts || !DOUBTFUL_BODIES.has(fault.body) : accepts;
 }
 
 /** Whether the status means that the message was certainly not accepted. */
-function refuses({ status }: Pick<Answer, 'status'>): boolean {
+function refuses(status: number): boolean {
   return status >= 300 && status < 500 && status !== 408 && status !== 499;
 }
 
-function failure(written: boolean, cause: Failure['cause']): Exchange {
+function failure(written: boolean, cause: Failure['cause']): Failure {
   return { kind: 'failure', written, cause, why: `the model's ${cause} failure` };
 }
 
-type Reply = Answer & { readonly cut: boolean; readonly showsRecord: boolean };
-
 function responseOf(
   fault: Extract<Fault, { kind: 'status' | 'body' }>,
-  { json }: Shown,
-  jobId: string,
-): Reply {
-  const answer = {
+  record: Partial<JobRecord>,
+): Answer {
+  const value = fault.kind === 'status' ? '{"error":"a\\n::error::b"}' : bodyOf(fault.body, record);
+  return {
     kind: 'answer',
     status: fault.status,
-    contentType: 'application/json; charset=utf-8',
-    retryAfter: [],
-    date: '',
+    contentType:
+      fault.kind === 'body' && fault.body === 'HTML'
+        ? 'text/html'
+        : 'application/json; charset=utf-8',
+    retryAfter: fault.kind === 'status' ? fault.retryAfter : [],
     locationHost: '',
     requestId: '',
-    body: whole(''),
-    cut: false,
-    showsRecord: false,
-  } as const;
-  if (fault.kind === 'status') {
-    return {
-      ...answer,
-      retryAfter: fault.retryAfter,
-      locationHost: 'elsewhere.example',
-      body: whole(JSON.stringify({ error: fault.text })),
-    };
+    body: { kind: 'ok', value },
+  };
+}
+
+function bodyOf(kind: BodyKind, record: Partial<JobRecord>): string {
+  switch (kind) {
+    case 'odd status':
+      return JSON.stringify({ ...record, status: 'queued' });
+    case 'no status':
+      return JSON.stringify({ ...record, status: undefined });
+    case 'no JSON':
+      return JSON.stringify(record).slice(0, -1);
+    case 'other job':
+      return JSON.stringify({ ...record, id: `${record.id}2` });
+    case 'HTML':
+      return '<html>::error::x</html>';
+    case 'empty':
+      return '';
+    default:
+      return JSON.stringify(record);
   }
-  const text = JSON.stringify(json);
+}
+
+/** What the client can read in the response to a poll; null if that fails. */
+function readable(fault: Fault, record: Partial<JobRecord>): Partial<JobRecord> | null {
+  if (fault.kind !== 'body') return null;
   switch (fault.body) {
     case 'record':
-      return { ...answer, body: whole(text), showsRecord: true };
-    case 'vendor JSON':
-      return {
-        ...answer,
-        contentType: 'application/vnd.job+json',
-        body: whole(text),
-        showsRecord: true,
-      };
-    case 'bare JSON':
-      return { ...answer, contentType: '', body: whole(text), showsRecord: true };
+      return record;
     case 'odd status':
-      return { ...answer, body: whole(JSON.stringify({ ...json, status: 'queued' })) };
-    case 'no status':
-      return { ...answer, body: whole(JSON.stringify({ id: jobId })) };
-    case 'empty':
-      return answer;
-    case 'no JSON':
-      return { ...answer, body: whole(text.slice(0, -1)) };
-    case 'an array':
-      return { ...answer, body: whole(`[${text}]`) };
-    case 'null':
-      return { ...answer, body: whole('null') };
-    case 'cut off':
-    case 'silent':
-      return { ...answer, cut: true };
-    case 'other job':
-      return { ...answer, body: whole(JSON.stringify({ ...json, id: `${jobId}2` })) };
-    case 'HTML':
-      return { ...answer, contentType: 'text/html', body: whole('<html>::error::x</html>') };
-    case 'HTML, cut off':
-      return { ...answer, contentType: 'text/html', cut: true };
+      return { ...record, status: 'queued' };
+    case 'no status': {
+      const { status: _, ...others } = record;
+      return others;
+    }
+    default:
+      return null;
   }
 }
 
-function whole(text: string): Answer['body'] {
-  return { kind: 'ok', value: text };
+interface Shown {
+  readonly record: Partial<JobRecord>;
+  readonly isEnd: boolean;
 }
 
-/** The record at `now` if no message was sent. */
-export function recordBefore(job: JobScript, now: number): JobRecord {
-  return { ...show(job, null, now).json, linkProblem: null };
+/** The time of the work on a message. */
+interface Work {
+  readonly begin: number;
+  readonly end: number;
+  readonly ends: FinalStatus;
 }
 
-function show(job: JobScript, acceptedAt: number | null, now: number): Shown {
-  const { earlier } = job;
-  const before = now < earlier.endsAt ? 'active' : earlier.ends;
-  if (acceptedAt === null) return shown(job, before, false);
-  const joined = job.joins && acceptedAt < earlier.endsAt;
-  const begins = joined ? acceptedAt : Math.max(acceptedAt, earlier.endsAt) + job.queueMs;
-  const ends = Math.max(begins + job.workMs, joined ? earlier.endsAt : 0);
-  if (now >= ends) return shown(job, job.ends, true);
-  if (now >= begins) return shown(job, 'active', false);
-  return shown(job, job.showsQueue ? 'queued' : before, false);
+function workOn(job: JobScript, acceptedAt: number): Work {
+  const { earlier, otherAt, joins, queueMs, workMs, ends } = job;
+  const isFirst = otherAt === null || acceptedAt <= otherAt;
+  const freeAt = isFirst ? earlier.endsAt : workOfOther(job, otherAt, null).end;
+  if (joins && acceptedAt < freeAt) {
+    return { begin: acceptedAt, end: Math.max(acceptedAt + workMs, freeAt), ends };
+  }
+  const begin = Math.max(acceptedAt, freeAt) + queueMs;
+  return { begin, end: begin + workMs, ends };
 }
 
-function shown(job: JobScript, status: string, ourEnd: boolean): Shown {
-  const link = (number: number): string => `https://github.com/octo/agents/pull/${number}`;
-  const earlierLink = job.earlier.link ? link(1) : null;
+function workOfOther(job: JobScript, otherAt: number, acceptedAt: number | null): Work {
+  const isFirst = acceptedAt === null || otherAt < acceptedAt;
+  const freeAt = isFirst ? job.earlier.endsAt : workOn(job, acceptedAt).end;
+  const begin = Math.max(otherAt, freeAt) + job.queueMs;
+  return { begin, end: begin + job.workMs, ends: 'completed' };
+}
+
+/** The record at a time. */
+function show(job: JobScript, sentAt: number | null, at: number): Shown {
+  const { id, earlier, otherAt } = job;
+  const ours = sentAt !== null && sentAt <= at ? workOn(job, sentAt) : null;
+  const others = otherAt !== null && otherAt <= at ? workOfOther(job, otherAt, sentAt) : null;
+  const first: Work = { begin: -Infinity, end: earlier.endsAt, ends: earlier.ends };
+  const all = [first, ours, others].filter((work) => work !== null);
+  const isActive = all.some(({ begin, end }) => begin <= at && at < end);
+  const isQueued = job.showsQueue && all.some(({ begin }) => begin > at);
+  const last = all
+    .filter(({ end }) => end <= at)
+    .reduce<Work>((one, other) => (other.end >= one.end ? other : one), first);
+  const status = isActive ? 'active' : isQueued ? 'queued' : last.ends;
+  const isEnd = ours !== null && ours.end <= at;
+  const link = isEnd ? 2 : earlier.link ? 1 : null;
   return {
-    json: {
-      id: job.id,
+    record: {
+      id,
       status,
       source: { repository: 'https://github.com/octo/agents', ref: null },
       model: HOSTILE,
-      prLink: ourEnd && job.newLink ? link(2) : earlierLink,
+      prLink: link === null ? null : `https://github.com/octo/agents/pull/${link}`,
       createdAt: '2026-11-21T11:00:00Z',
-      archivedAt:
-        status === 'archived' ? (ourEnd ? '2026-11-21T13:00:00Z' : '2026-11-20T13:00:00Z') : null,
+      archivedAt: status === 'archived' ? '2026-11-20T13:00:00Z' : null,
     },
-    ourEnd,
+    isEnd: isEnd && !isActive,
   };
 }
