@@ -1,5 +1,4 @@
-import { FAIL_ON, type JobResult, STATUSES, type Status } from './job.ts';
-import { ok, problem, type Result } from './result.ts';
+import { FAIL_ON, type JobResult, STATUSES } from './job.ts';
 import {
   type Env,
   type ProxySettings,
@@ -8,45 +7,16 @@ import {
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/secrets.ts';
-import { hasVisibleText, listing, quote, withVisibleCodes } from './text.ts';
+import { hasVisibleText, listing, ok, problem, quote, type Result } from './text.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-export interface Inputs {
-  /** The word that a comment must start with; null acts on every event. */
-  readonly command: string | null;
-  /** With `none`, no permission is checked. */
-  readonly minimumPermission: Permission | 'none';
-  /** Logins, as GitHub spells them. */
-  readonly allowedBots: ReadonlySet<string>;
-  readonly githubToken: string;
-  readonly projectId: string;
-  /** Without duplicates, in the order given. Empty if the comments must name the job. */
-  readonly jobIds: readonly string[];
-  readonly apiKey: string;
-  /** Whether messages are sent; otherwise the run is read-only. */
-  readonly send: boolean;
+/** All inputs, checked. Times are in milliseconds. */
+export interface Inputs extends ReturnType<typeof readSettings> {
   /** Empty if nothing is sent. With a command, it is sent before the text of the comment. */
   readonly prompt: string;
-  /** The statuses in which a job gets the message; null is any. */
-  readonly onlyWhen: ReadonlySet<Status> | null;
-  /** Whether a message waits until the agent is done with earlier work. */
-  readonly whenActiveWait: boolean;
-  readonly wait: boolean;
-  readonly timeoutMs: number;
-  /** A fixed interval, which overrides the schedule; null is adaptive. */
-  readonly pollIntervalMs: number | null;
-  readonly settleMs: number;
-  readonly failOn: ReadonlySet<JobResult>;
-  readonly comment: boolean;
-  /** Whether a re-run sends the message even if an earlier attempt may have sent it. */
-  readonly resendOnRerun: boolean;
-  /** The `matrix` context as JSON; empty if the runner does not provide it. */
-  readonly matrixLeg: string;
-  readonly prNumber: number | null;
-  readonly baseUrl: URL;
   /** From the proxy variables of the environment. */
   readonly proxy: ProxySettings;
 }
@@ -71,7 +41,11 @@ interface InputsRead {
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
-export const DEFAULT_BASE_URL = 'https://api.mintlify.com';
+const DEFAULT_BASE_URL = 'https://api.mintlify.com';
+
+export function isDefaultUrl({ href }: URL): boolean {
+  return href === new URL(DEFAULT_BASE_URL).href;
+}
 
 /** Reads all inputs, and collects all problems with them instead of only the first. */
 export function readInputs(env: Env, redact: Redact): InputsRead {
@@ -148,18 +122,13 @@ type Check<T> = (text: string, shown: (text: string) => string) => Result<T>;
  * Reads all inputs except the prompt, and adds the problems with them. An empty text means "not given": the
  * runner passes `''` for an unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
  */
-function readSettings(
-  env: Env,
-  redact: Redact,
-  problems: string[],
-): Omit<Inputs, 'prompt' | 'proxy'> {
+function readSettings(env: Env, redact: Redact, problems: string[]) {
   /** An input that is wrong has the fallback, too. */
   function required<F, T>(name: string, fallback: F, check: Check<T>): F | T {
     const raw = rawInput(env, name);
     const clean = redact(raw);
     // A part of the text may be a part of a secret, which cannot be recognized by itself.
-    const shown = (part: string): string =>
-      quote(withVisibleCodes(clean === raw ? part : clean), 60);
+    const shown = (part: string): string => quote(clean === raw ? part : clean, 60);
     const result = check(raw.trim(), shown);
     if (result.kind === 'ok') return result.value;
     problems.push(`${name} ${result.problem}`);
@@ -171,21 +140,26 @@ function readSettings(
 
   return {
     projectId: required('project-id', '', projectId),
+    /** Without duplicates. Empty if the comments must name the job. */
     jobIds: optional('job-id', [], jobIds),
     apiKey: optional('api-key', '', apiKey),
+    /** The word that a comment must start with; null acts on every event. */
     command: optional('command', null, command),
     minimumPermission: optional('minimum-permission', 'write', oneOf([...PERMISSIONS, 'none'])),
     allowedBots: optional('allowed-bots', new Set<string>(), allowedBots),
     send: optional('send', true, boolean),
+    /** Null is any. */
     onlyWhen: optional('only-when', null, words(STATUSES, 'any', null)),
     whenActiveWait: optional('when-active', 'send', oneOf(['send', 'wait'])) === 'wait',
     wait: optional('wait', false, boolean),
     timeoutMs: optional('timeout-minutes', 1_800_000, number(0, 7200, 60_000)),
+    /** Null is adaptive. */
     pollIntervalMs: optional('poll-interval-seconds', null, number(1, 3600, 1000)),
     settleMs: optional('settle-seconds', 60_000, number(0, 3600, 1000)),
     failOn: optional('fail-on', new Set<JobResult>(['failed', 'archived', 'timed-out']), failOn),
     comment: optional('comment', true, boolean),
     resendOnRerun: optional('resend-on-rerun', false, boolean),
+    /** The `matrix` context as JSON. */
     matrixLeg: optional('matrix-leg', '', ok),
     prNumber: optional('pr-number', null, conversationNumber),
     githubToken: optional('github-token', '', ok),
@@ -361,7 +335,7 @@ function readPrompt(env: Env, redact: Redact): Result<string> {
   const path = rawInput(env, 'prompt-file').trim();
   if (inline && path) return problem('prompt and prompt-file are both set; set only one of them.');
   if (path === '') return inline === '' ? ok('') : checkPrompt('prompt', inline);
-  const name = `prompt-file: ${quote(withVisibleCodes(redact(path)), 60)}`;
+  const name = `prompt-file: ${quote(redact(path), 60)}`;
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
   if (file.kind === 'problem') return problem(`${name} ${file.problem}.`);
   try {

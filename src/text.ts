@@ -8,7 +8,6 @@
 const INVISIBLE =
   /(?!\n|\t|\u200c|\u200d|\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
-const HIDDEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 export function hasVisibleText(text: string): boolean {
   return VISIBLE.test(text);
@@ -17,11 +16,6 @@ export function hasVisibleText(text: string): boolean {
 /** Removes invisible characters except line breaks, tabs and joiners. */
 export function withoutInvisible(text: string): string {
   return text.toWellFormed().replace(INVISIBLE, '');
-}
-
-/** Shows the codes of invisible characters, such as `\u{200b}`, where they are what is wrong. */
-export function withVisibleCodes(text: string): string {
-  return text.replace(HIDDEN, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
 }
 
 /** Makes one line of at most `limit` characters, without invisible characters. */
@@ -61,4 +55,17 @@ export function sentences(...texts: readonly string[]): string {
 export function listing(words: readonly string[], last = 'and'): string {
   const end = words.slice(-2).join(` ${last} `);
   return [...words.slice(0, -2), end].join(', ');
+}
+
+/** A value, or the problem with it: words for people, which the caller puts into a sentence. */
+export type Result<T> =
+  | { readonly kind: 'ok'; readonly value: T }
+  | { readonly kind: 'problem'; readonly problem: string };
+
+export function ok<T>(value: T): Result<T> {
+  return { kind: 'ok', value };
+}
+
+export function problem(what: string): Result<never> {
+  return { kind: 'problem', problem: what };
 }

@@ -2,9 +2,8 @@ import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
 import { checkPrLink } from '../link.ts';
-import { ok, problem, type Result } from '../result.ts';
 import type { Redact } from '../runner/secrets.ts';
-import { quote, sentences } from '../text.ts';
+import { ok, problem, quote, type Result, sentences } from '../text.ts';
 import type { Answer, Exchange } from './http.ts';
 import { isTimeout, retryAfterMs } from './retry.ts';
 
@@ -60,27 +59,13 @@ export function readRecord(body: string, redact: Redact, serverUrl: string): Res
 
 const words = z.catch(z.string(), '');
 /** `error` is the API's own word, `message` that of a gateway before it. */
-const refusal = z.object({
-  error: words,
-  message: words,
-  details: z.catch(
-    z.array(z.catch(z.union([z.string(), z.object({ message: z.string() })]), '')),
-    [],
-  ),
-});
-const MOST_DETAILS = 3;
+const refusal = z.object({ error: words, message: words });
 
-/** How the API explains a refusal: `: “error” (“detail”, “detail”)`, or an empty text. */
+/** How the API explains a refusal: `: “error”`, or an empty text. */
 function quoteRefusal(body: string, redact: Redact): string {
   const { data } = refusal.safeParse(parseJson(body));
   const said = data?.error || data?.message || '';
-  if (data === undefined || said === '') return '';
-  const details = data.details
-    .map((detail) => (typeof detail === 'string' ? detail : detail.message))
-    .filter((detail) => detail !== '')
-    .slice(0, MOST_DETAILS)
-    .map((detail) => quote(redact(detail), 120));
-  return `: ${quote(redact(said))}${details.length === 0 ? '' : ` (${details.join(', ')})`}`;
+  return said === '' ? '' : `: ${quote(redact(said))}`;
 }
 
 function parseJson(body: string): unknown {
@@ -112,12 +97,11 @@ export function explain(exchange: Exchange, about: Explaining): string {
       ? `The connection to ${where} was lost after the request was written: ${exchange.why}.`
       : `Could not reach ${where}: ${exchange.why}.`;
   }
-  const { status, body, requestId } = exchange;
+  const { status, body } = exchange;
   const when = doing === 'send' ? 'to the message' : 'when the job was polled';
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : '';
-  const id = requestId === '' ? '' : ` (request id ${quote(redact(requestId))})`;
   const advice = status === 429 ? adviseOnLimit(exchange, about) : advise(exchange, about);
-  return sentences(`The API answered ${status} ${when}${said}${id}.`, advice);
+  return sentences(`The API answered ${status} ${when}${said}.`, advice);
 }
 
 function advise(answer: Answer, { doing, isDefaultUrl, redact }: Explaining): string {

@@ -1,5 +1,5 @@
 import type { JobRecord } from '../job.ts';
-import type { Runtime } from '../runner/runtime.ts';
+import type { Runtime } from '../runner/environment.ts';
 import { type Explaining, explain, readRecord } from './answers.ts';
 import type { Answer, Exchange, Transport } from './http.ts';
 import { classifySend, isDelivery, type SendClass, sendRetryDelayMs } from './retry.ts';
@@ -132,6 +132,6 @@ function jobPath(projectId: string, jobId: string): string {
 
 function describeExchange(what: string, exchange: Exchange): string {
   return exchange.kind === 'answer'
-    ? `${what}: ${exchange.status} ${exchange.contentType} ${exchange.requestId}`
+    ? `${what}: ${exchange.status} ${exchange.contentType}`
     : `${what}: ${exchange.why} (request ${exchange.written ? 'written' : 'not written'})`;
 }

@@ -1,9 +1,8 @@
 import type { Inputs } from '../inputs.ts';
-import { ok, problem, type Result } from '../result.ts';
-import { createAgent, explainConnection, readBody } from '../runner/network.ts';
-import type { Runtime } from '../runner/runtime.ts';
+import type { Runtime } from '../runner/environment.ts';
+import { createAgent, explainConnection, readBody, USER_AGENT } from '../runner/network.ts';
+import { ok, problem, type Result } from '../text.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
-import { USER_AGENT } from '../version.ts';
 
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
@@ -24,8 +23,6 @@ export interface Answer {
   readonly retryAfter: readonly string[];
   /** The host of a redirect's target, never the whole URL. */
   readonly locationHost: string;
-  /** The ID of the request, for Mintlify's support; empty if the API returns none. */
-  readonly requestId: string;
   /** The whole text, or a problem such as "a body that is not UTF-8". */
   readonly body: Result<string>;
 }
@@ -208,10 +205,6 @@ function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer
     contentType: first('content-type'),
     retryAfter: all('retry-after'),
     locationHost: URL.parse(first('location'))?.host ?? '',
-    requestId:
-      ['x-request-id', 'request-id', 'cf-ray']
-        .map(first)
-        .find((id) => /^[\w.:+/=-]{1,128}$/.test(id)) ?? '',
   };
 }
 

@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import type { Permission } from '../inputs.ts';
 import { PERMISSIONS } from '../inputs.ts';
+import type { Runtime } from '../runner/environment.ts';
 import { problemWithCertificates, type RunInfo, readProxy } from '../runner/environment.ts';
-import type { Runtime } from '../runner/runtime.ts';
+import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
-import { USER_AGENT } from '../version.ts';
 import {
   type GitHubAnswer,
   GitHubError,
@@ -43,8 +43,8 @@ export interface GitHubOptions
 const CALL_MS = 10_000;
 const AFTER_CANCEL_MS = 4000;
 const PAGE_SIZE = 100;
-/** GitHub takes no more than 2,500 comments on an issue or pull request. */
-const MOST_PAGES = 100;
+/** Milliseconds for all pages of a list, of which GitHub makes 25 at most. */
+const LIST_MS = 60_000;
 /** Comments whose bodies are read at once: each has up to 64 KiB. */
 const BODIES_AT_ONCE = 50;
 const NEWEST = 30;
@@ -97,18 +97,12 @@ const reactionAnswer = z.object({ id: z.number() });
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
 const commitsAnswer = z.array(z.object({ sha }));
-const flag = z.catch(z.boolean(), false);
 const collaboratorAnswer = z.object({
-  permission: z.string(),
-  role_name: z.catch(z.string(), ''),
   user: z.nullable(
     z.object({
       id: z.number(),
       login: z.string(),
-      permissions: z.catch(
-        z.nullable(z.object({ triage: flag, push: flag, maintain: flag, admin: flag })),
-        null,
-      ),
+      permissions: z.record(z.string(), z.boolean()),
     }),
   ),
 });
@@ -176,9 +170,12 @@ class Client {
   /** All comments there by the identity of the token, the oldest first. */
   async ownComments(number: number): Promise<readonly OwnComment[]> {
     const ids: string[] = [];
+    const end = this.#options.clock.now() + LIST_MS;
     let before: string | null = null;
-    for (let pages = 0; ; pages++) {
-      if (pages === MOST_PAGES) throw new GitHubError(0, 'GitHub lists comments without end');
+    for (;;) {
+      if (this.#options.clock.now() > end) {
+        throw new GitHubError(0, 'GitHub did not list all comments in time');
+      }
       const variables: object = { ...this.#repository, number, before };
       const answer = await this.#query(OWN_IDS, variables, idsAnswer);
       const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
@@ -343,17 +340,14 @@ function parse<T>({ data }: GitHubAnswer, schema: z.ZodMiniType<T>): T {
   );
 }
 
-const ROLES: readonly string[] = ['none', 'read', ...PERMISSIONS];
-
-/** `user.permissions` has every level. `role_name` may be custom. `permission` has neither triage nor maintain. */
-function toCollaborator(answer: z.infer<typeof collaboratorAnswer>): Collaborator {
-  const { permission, role_name, user } = answer;
-  if (user === null) return { user, permission: 'none' };
-  if (user.permissions === null) {
-    const role = [role_name, permission].find((name) => ROLES.includes(name));
-    return { user, permission: PERMISSIONS.find((level) => level === role) ?? 'none' };
-  }
-  const { triage, push: write, maintain, admin } = user.permissions;
+/** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */
+function toCollaborator({ user }: z.infer<typeof collaboratorAnswer>): Collaborator {
+  const {
+    triage = false,
+    push: write = false,
+    maintain = false,
+    admin = false,
+  } = user?.permissions ?? {};
   const has = { triage, write, maintain, admin };
   return { user, permission: PERMISSIONS.findLast((level) => has[level]) ?? 'none' };
 }

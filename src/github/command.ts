@@ -1,6 +1,13 @@
 import type { Inputs } from '../inputs.ts';
-import { ok, problem, type Result } from '../result.ts';
-import { hasVisibleText, oneLine, quote, withoutInvisible } from '../text.ts';
+import {
+  hasVisibleText,
+  ok,
+  oneLine,
+  problem,
+  quote,
+  type Result,
+  withoutInvisible,
+} from '../text.ts';
 import { type CodeContext, type CommentTrigger, isAllowedBot, isPerson } from './event.ts';
 
 /** GitHub's own limit for a comment, in characters. */

@@ -53,27 +53,19 @@ export function hintFor(error: unknown): string {
 
 export interface GitHubAnswer {
   readonly status: number;
-  readonly headers: unknown;
   readonly data: unknown;
 }
 
 const text = z.catch(z.string(), '');
-const headersSchema = z.object({
-  'retry-after': z.catch(z.string().check(z.regex(/^\d{1,6}$/)), ''),
-  'x-ratelimit-remaining': text,
-});
 /** The error that Octokit throws for a response. */
 const requestError = z.object({
   status: z.number(),
+  message: text,
   response: z.object({
-    data: z.catch(
-      z.object({
-        message: text,
-        errors: z.catch(z.array(z.object({ message: text })), []),
-      }),
-      { message: '', errors: [] },
-    ),
-    headers: headersSchema,
+    headers: z.object({
+      'retry-after': z.catch(z.string().check(z.regex(/^\d{1,6}$/)), ''),
+      'x-ratelimit-remaining': text,
+    }),
   }),
 });
 
@@ -86,23 +78,20 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
     const [, why] = explainConnection(error);
     return new GitHubError(0, `GitHub could not be reached: ${why}`, error);
   }
-  const { status, response } = refused;
-  const { message, errors } = response.data;
-  const said = [message, ...errors.map((one) => one.message)]
-    .filter((one) => one !== '')
-    .join(': ');
+  const { status, message, response } = refused;
   const seconds = response.headers['retry-after'];
-  const isRefused = status === 403 || status === 429;
   // A rate limit may have the status 403, like a missing permission, or 422, like a wrong text.
   const isRateLimit =
     status === 429 ||
     (status === 403 &&
       (seconds !== '' ||
         response.headers['x-ratelimit-remaining'] === '0' ||
-        /\brate limit/i.test(said))) ||
-    (status === 422 && said.includes('submitted too quickly'));
+        /\brate limit/i.test(message))) ||
+    (status === 422 && message.includes('submitted too quickly'));
+  // Octokit adds the address of the documentation.
+  const said = message.replace(/ - https:\S+$/, '');
   const why = `GitHub answered ${status}${said === '' ? '' : `: ${quote(redact(said))}`}`;
-  const pauseMs = isRefused && seconds !== '' ? Number(seconds) * 1000 : null;
+  const pauseMs = isRateLimit && seconds !== '' ? Number(seconds) * 1000 : null;
   return new GitHubError(isRateLimit ? 429 : status, why, error, pauseMs);
 }
 

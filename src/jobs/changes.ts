@@ -1,7 +1,7 @@
-import type { RunContext } from '../context.ts';
 import type { GitHub } from '../github/api.ts';
 import type { Change, Job } from '../job.ts';
 import { ownPullRequest } from '../link.ts';
+import type { RunContext } from './context.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
 // result: what cannot be read is not known.
@@ -14,23 +14,21 @@ const MOST_LISTED = 250;
 const PAGE_SIZE = 100;
 
 /** Remembers the newest commit before the message. */
-export async function readChangesBefore(context: RunContext, job: Job): Promise<void> {
-  const { info, jobs, inputs } = context;
+export async function readChangesBefore(run: RunContext, job: Job): Promise<void> {
+  const { info, jobs, inputs } = run;
   const number = ownPullRequest(job.record?.prLink, info.repositoryUrl);
   // One job only: of hundreds, the calls would take too long.
   if (number === null || jobs.length > 1 || !inputs.wait) return;
-  job.commitsBefore = await within(context, BEFORE_MS, (github) => github.pullRequest(number));
+  job.commitsBefore = await within(run, BEFORE_MS, (github) => github.pullRequest(number));
 }
 
 /** Finds out what has changed since the message, after the end of the work on it. */
-export async function readChangesAfter(context: RunContext, job: Job): Promise<void> {
+export async function readChangesAfter(run: RunContext, job: Job): Promise<void> {
   const { end, base, record, commitsBefore } = job;
   if (end?.result !== 'completed' && end?.result !== 'failed') return;
-  const number = ownPullRequest(record?.prLink, context.info.repositoryUrl);
+  const number = ownPullRequest(record?.prLink, run.info.repositoryUrl);
   if (commitsBefore !== null && number !== null) {
-    job.change = await within(context, AFTER_MS, (github) =>
-      compare(github, number, commitsBefore),
-    );
+    job.change = await within(run, AFTER_MS, (github) => compare(github, number, commitsBefore));
   } else if (end.confirmed && base?.prLink === null && record?.prLink) {
     job.change = { kind: 'created' };
   } else if (end.confirmed && end.result === 'completed' && record?.prLink === null) {
@@ -56,16 +54,16 @@ async function compare(
   return commits <= PAGE_SIZE ? { kind: 'rewritten' } : null;
 }
 
-/** Null if the work fails or takes longer. */
+/** Null if that fails or takes longer. */
 async function within<T>(
   { connect, runtime }: RunContext,
   ms: number,
-  work: (github: GitHub) => Promise<T>,
+  read: (github: GitHub) => Promise<T>,
 ): Promise<T | null> {
   const done = new AbortController();
   const late = runtime.clock.sleep(ms, AbortSignal.any([runtime.signal, done.signal]));
   try {
-    return await Promise.race([connect().then(work), late.then(() => null)]);
+    return await Promise.race([connect().then(read), late.then(() => null)]);
   } catch {
     return null;
   } finally {

@@ -1,4 +1,3 @@
-import type { RunContext } from '../context.ts';
 import { whyOf } from '../github/errors.ts';
 import { isAboutJobs } from '../github/event.ts';
 import type { Job } from '../job.ts';
@@ -6,6 +5,7 @@ import { ownPullRequest } from '../link.ts';
 import { noteOf } from '../note/data.ts';
 import { hideOlder } from '../note/note.ts';
 import { readChangesAfter } from './changes.ts';
+import type { RunContext } from './context.ts';
 
 // The comments at the end of a run. Nothing here changes a result.
 
@@ -17,29 +17,29 @@ const APART_MS = 1000;
 const MOST_COMMENTS = 100;
 
 /** Brings all comments up to date. Resolves to their URLs. It takes no longer than the report may take. */
-export async function updateComments(context: RunContext): Promise<readonly string[]> {
-  const { runtime, jobs } = context;
+export async function updateComments(run: RunContext): Promise<readonly string[]> {
+  const { runtime, jobs } = run;
   const { clock, log } = runtime;
-  const targets = targetsOf(context);
+  const targets = targetsOf(run);
   const urls: string[] = [];
   const ready = new AbortController();
   const start = clock.now();
-  const work = async (): Promise<void> => {
+  const update = async (): Promise<void> => {
     const [only, ...others] = jobs;
-    if (only !== undefined && others.length === 0) await readChangesAfter(context, only);
-    if (context.note !== null) {
-      urls.push(context.note.url);
-      const problem = await context.note.close(RATE_LIMIT_MS - (clock.now() - start));
+    if (only !== undefined && others.length === 0) await readChangesAfter(run, only);
+    if (run.note !== null) {
+      urls.push(run.note.url);
+      const problem = await run.note.close(RATE_LIMIT_MS - (clock.now() - start));
       if (problem !== null) log.warning(problem);
-      if (context.conversation !== null) await hide(context, context.conversation);
+      if (run.conversation !== null) await hide(run, run.conversation);
     }
-    await addComments(context, targets, urls);
+    await addComments(run, targets, urls);
   };
   const late = async (): Promise<void> => {
     const more = Math.max(0, targets.size - 1) * APART_MS;
     await clock.sleep(REPORT_MS + more, ready.signal).catch(() => {});
     if (ready.signal.aborted) return;
-    if (context.note?.isPausing) {
+    if (run.note?.isPausing) {
       await clock.sleep(RATE_LIMIT_MS - REPORT_MS, ready.signal).catch(() => {});
     }
     if (!ready.signal.aborted) {
@@ -48,22 +48,22 @@ export async function updateComments(context: RunContext): Promise<readonly stri
       );
     }
   };
-  await Promise.race([work(), late()]);
+  await Promise.race([update(), late()]);
   ready.abort();
   return urls;
 }
 
 /** The conversations that get a comment only now, each with its jobs. */
-function targetsOf(context: RunContext): ReadonlyMap<number, readonly Job[]> {
-  const { inputs, jobs, conversation, trigger, info } = context;
-  if (!inputs.comment || inputs.githubToken === '' || context.note !== null) return new Map();
+function targetsOf(run: RunContext): ReadonlyMap<number, readonly Job[]> {
+  const { inputs, jobs, conversation, trigger, info } = run;
+  if (!inputs.comment || inputs.githubToken === '' || run.note !== null) return new Map();
   if (conversation !== null) {
     return inputs.send || jobs.every(({ record }) => record === null)
       ? new Map()
       : new Map([[conversation, jobs]]);
   }
   if (!isAboutJobs(trigger)) return new Map();
-  const shown = jobs.filter(({ delivery, isReadOnly }) => isReadOnly || delivery === 'sent');
+  const shown = jobs.filter(({ delivery, isReadOnly }) => isReadOnly || delivery !== 'not-sent');
   const targets = Map.groupBy(shown, ({ record }) => {
     return ownPullRequest(record?.prLink, info.repositoryUrl) ?? 0;
   });
@@ -72,11 +72,11 @@ function targetsOf(context: RunContext): ReadonlyMap<number, readonly Job[]> {
 }
 
 async function addComments(
-  context: RunContext,
+  run: RunContext,
   targets: ReadonlyMap<number, readonly Job[]>,
   urls: string[],
 ): Promise<void> {
-  const { runtime, openNote } = context;
+  const { runtime, openNote } = run;
   const { clock, signal, log } = runtime;
   const started: Promise<void>[] = [];
   let problem = '';
@@ -90,7 +90,7 @@ async function addComments(
       if (note.url === '') return;
       made += 1;
       urls.push(note.url);
-      await hide(context, number);
+      await hide(run, number);
     };
     started.push(add());
   }

@@ -3,8 +3,8 @@ import { type Misses, pollRetryBeforeMs, pollRetryWaitingMs } from '../agent/ret
 import { duration, inUtc } from '../clock.ts';
 import { isKnownStatus, type Job, type JobRecord, learn, statusOf } from '../job.ts';
 import { sentences } from '../text.ts';
+import type { RunContext } from './context.ts';
 import type { GiveUp } from './reasons.ts';
-import type { Work } from './work.ts';
 
 // Polls of a job, and what becomes of those that fail.
 
@@ -16,42 +16,42 @@ const GRACE_FOR_404_MS = 30_000;
 const LONG_PAUSE_MS = 30_000;
 
 /** Polls a job once. The poll may last until `until`, or a little longer if it starts close to it. */
-export async function pollOnce(work: Work, job: Job, until: number): Promise<Polled | Missed> {
-  const { agent } = work.context;
-  const answer = await work.limitPolls(() => {
+export async function pollOnce(run: RunContext, job: Job, until: number): Promise<Polled | Missed> {
+  const { agent } = run;
+  const answer = await run.limitPolls(() => {
     job.polls += 1;
     const leftMs = until - agent.clock.now();
     return poll(agent, job.id, leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs);
   });
-  if (answer.kind === 'polled') take(work, job, answer.record);
+  if (answer.kind === 'polled') take(run, job, answer.record);
   return answer;
 }
 
 /** Stores a record, and logs what is new in it. */
-export function take(work: Work, job: Job, record: JobRecord): void {
+export function take(run: RunContext, job: Job, record: JobRecord): void {
   const before = statusOf(job);
-  learn(job, record, work.context.agent.clock.now());
+  learn(job, record, run.agent.clock.now());
   const status = statusOf(job);
-  if (status !== before && status !== null) work.log.say(job, describe(work, job, status));
+  if (status !== before && status !== null) run.log.say(job, describe(run, job, status));
   if (!isKnownStatus(record.status ?? null)) {
-    work.log.warn(
+    run.log.warn(
       job,
       'The job has a status that this action does not know; it counts as not final, so a wait may last until ' +
         'timeout-minutes.',
     );
   }
   if (record.linkProblem !== undefined) {
-    work.log.warn(job, `The pull request link of the job is left out: ${record.linkProblem}.`);
+    run.log.warn(job, `The pull request link of the job is left out: ${record.linkProblem}.`);
   }
 }
 
-function describe({ context }: Work, job: Job, status: string): string {
+function describe({ agent }: RunContext, job: Job, status: string): string {
   const { sentAt, isReadOnly, delivery } = job;
   if (sentAt === null) {
     return `The job is ${status}${isReadOnly || delivery !== 'sending' ? '' : ' before the message'}.`;
   }
   if (isFromBefore(job)) return `The job still shows ${status} from before.`;
-  return `The job is ${status}, ${duration(context.agent.clock.now() - sentAt)} after the message.`;
+  return `The job is ${status}, ${duration(agent.clock.now() - sentAt)} after the message.`;
 }
 
 /** Whether the status may be older than the message. */
@@ -60,26 +60,26 @@ export function isFromBefore(job: Job): boolean {
 }
 
 /** Polls once before the message or, with `send: false`, without one, and repeats that if it fails. */
-export async function pollBefore(work: Work, job: Job): Promise<Polled | GiveUp> {
-  const { clock, deadline, signal, random } = work.context.agent;
-  const count = countMisses(work, job, job.isReadOnly ? clock.now() : -Infinity);
+export async function pollBefore(run: RunContext, job: Job): Promise<Polled | GiveUp> {
+  const { clock, deadline, signal, random } = run.agent;
+  const count = countMisses(run, job, job.isReadOnly ? clock.now() : -Infinity);
   for (;;) {
-    const over = mustGiveUp(work, 0);
+    const over = mustGiveUp(run, 0);
     if (over !== null) return over;
-    const answer = await pollOnce(work, job, deadline);
+    const answer = await pollOnce(run, job, deadline);
     if (answer.kind === 'polled') return answer;
     if (signal.aborted) return { kind: 'cancelled', why: '' };
     const pauseMs = pollRetryBeforeMs(answer.exchange, count(answer), random);
     if (pauseMs === null) return { kind: 'refused', why: answer.why };
-    if (clock.now() + pauseMs >= deadline) return tooLate(work, answer, pauseMs);
-    work.log.problem(job, `Polling failed. ${answer.why} Polling again in ${duration(pauseMs)}.`);
+    if (clock.now() + pauseMs >= deadline) return tooLate(run, answer, pauseMs);
+    run.log.problem(job, `Polling failed. ${answer.why} Polling again in ${duration(pauseMs)}.`);
     await clock.sleep(pauseMs, signal).catch(() => {});
   }
 }
 
 /** Waiting for what cannot happen would only cost minutes of the runner. */
-function tooLate({ context }: Work, { why }: Missed, pauseMs: number): GiveUp {
-  const until = `The API asks to wait until ${inUtc(context.agent.clock.now() + pauseMs)}.`;
+function tooLate({ agent }: RunContext, { why }: Missed, pauseMs: number): GiveUp {
+  const until = `The API asks to wait until ${inUtc(agent.clock.now() + pauseMs)}.`;
   return { kind: 'timed-out', why: sentences(why, pauseMs > LONG_PAUSE_MS ? until : '') };
 }
 
@@ -91,12 +91,12 @@ export type Looked =
   | { readonly kind: 'cancelled' };
 
 /** Polls once while the run waits, and repeats that through an outage. `since` is when the wait began. */
-export async function look(work: Work, job: Job, since: number): Promise<Looked> {
-  const { clock, deadline, signal, random } = work.context.agent;
-  const count = countMisses(work, job, job.delivery === 'sending' ? -Infinity : since);
+export async function look(run: RunContext, job: Job, since: number): Promise<Looked> {
+  const { clock, deadline, signal, random } = run.agent;
+  const count = countMisses(run, job, job.delivery === 'sending' ? -Infinity : since);
   let lastWhy = '';
   for (;;) {
-    const answer = await pollOnce(work, job, deadline);
+    const answer = await pollOnce(run, job, deadline);
     if (signal.aborted) return { kind: 'cancelled' };
     if (answer.kind === 'polled') return answer;
     const { why } = answer;
@@ -107,12 +107,12 @@ export async function look(work: Work, job: Job, since: number): Promise<Looked>
     const pauseMs = pollRetryWaitingMs(answer.exchange, misses, random);
     if (pauseMs === null) return { kind: 'lost', why, failures: misses.count };
     if (job.delivery === 'sending' && pauseMs >= leftMs) {
-      return { kind: 'late', why: tooLate(work, answer, pauseMs).why };
+      return { kind: 'late', why: tooLate(run, answer, pauseMs).why };
     }
     lastWhy = why;
     const nextMs = Math.min(pauseMs, leftMs);
-    work.log.problem(job, `Polling failed. ${why} Polling again in ${duration(nextMs)}.`);
-    work.log.beat('Polling fails');
+    run.log.problem(job, `Polling failed. ${why} Polling again in ${duration(nextMs)}.`);
+    run.log.beat('Polling fails');
     await clock.sleep(nextMs, signal).catch(() => {});
     if (signal.aborted) return { kind: 'cancelled' };
   }
@@ -120,11 +120,11 @@ export async function look(work: Work, job: Job, since: number): Promise<Looked>
 
 /** Counts the failed polls in a row. The API may not know the job for 30 s after `since`. */
 function countMisses(
-  { context }: Work,
+  { agent }: RunContext,
   { record }: Job,
   since: number,
 ): (missed: Missed) => Misses {
-  const { clock } = context.agent;
+  const { clock } = agent;
   const wasReached = record !== null;
   let [count, networkErrors, firstAt] = [0, 0, 0];
   return ({ exchange }) => {
@@ -138,8 +138,8 @@ function countMisses(
 }
 
 /** Why nothing that takes `neededMs` may start now, or null if it may. */
-export function mustGiveUp({ context, stop }: Work, neededMs: number): GiveUp | null {
-  const { clock, deadline, signal } = context.agent;
+export function mustGiveUp({ agent, stop }: RunContext, neededMs: number): GiveUp | null {
+  const { clock, deadline, signal } = agent;
   if (signal.aborted) return { kind: 'cancelled', why: '' };
   if (deadline - clock.now() <= neededMs) return { kind: 'timed-out', why: '' };
   return stop.signal.aborted ? { kind: 'stopped', why: String(stop.signal.reason) } : null;

@@ -89,36 +89,30 @@ export function timedOutEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, 
     : `The agent was not done within ${limit}; its status is ${shown(status)}, and it ` +
       `${status === null ? 'may keep' : 'keeps'} working. Raise timeout-minutes, or wait in a later run with ` +
       '“send: false” and “wait: true”.';
-  return { ...end('timed-out', said, lastMiss(miss)), confirmed: job.isReadOnly ? null : false };
-}
-
-function lastMiss(miss: string): string {
-  return miss === '' ? '' : `The last poll failed: ${miss}`;
+  return end('timed-out', said, miss === '' ? '' : `The last poll failed: ${miss}`);
 }
 
 /** Polling failed for too long. */
 export function lostEnd(job: Job, failures: number, why: string): End {
   const count = failures === 1 ? '' : ` (${failures} polls failed in a row)`;
   if (job.isReadOnly) return end('error', `The job cannot be polled${count}.`, why);
-  const lost = end(
+  return end(
     'error',
     `The message was delivered, but the job can no longer be polled${count}.`,
     why,
     'The agent may keep working; check the job, or wait in a later run with “send: false” and “wait: true”.',
   );
-  return { ...lost, confirmed: false };
 }
 
 export function stoppedEnd(job: Job): End {
   if (job.isReadOnly) {
     return end('cancelled', 'The run was cancelled: stopped waiting; the agent keeps working.');
   }
-  const stopped = end(
+  return end(
     'cancelled',
     'The run was cancelled after the message was delivered: stopped waiting; the agent keeps working. A re-run ' +
       'continues to wait if the comment shows the message.',
   );
-  return { ...stopped, confirmed: false };
 }
 
 /** It is not known whether the message was delivered. */

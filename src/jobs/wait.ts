@@ -1,8 +1,8 @@
 import type { Polled } from '../agent/client.ts';
 import { doubtMs, type End, isConfirmed, isFinal, type Job, observe, statusOf } from '../job.ts';
+import { MOST_JOBS_IN_DETAIL, pause, type RunContext } from './context.ts';
 import { isFromBefore, look, mustGiveUp, pollOnce } from './poll.ts';
 import { doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from './reasons.ts';
-import { MOST_JOBS_IN_DETAIL, pause, type Work } from './work.ts';
 
 // The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
 // doubtful delivery is confirmed.
@@ -26,8 +26,8 @@ export function nextPollMs(sinceMs: number, isOneOfMany: boolean): number {
 }
 
 /** Polls until the agent is done, the deadline is reached or the run is cancelled. */
-export async function waitForAgent(work: Work, job: Job, hasEnded = false): Promise<End> {
-  const { inputs, agent, jobs } = work.context;
+export async function waitForAgent(run: RunContext, job: Job, hasEnded = false): Promise<End> {
+  const { inputs, agent, jobs } = run;
   const { clock, deadline } = agent;
   const startedAt = clock.now();
   const since = job.sentAt ?? startedAt;
@@ -43,10 +43,10 @@ export async function waitForAgent(work: Work, job: Job, hasEnded = false): Prom
     if (now >= deadline) return timedOutEnd(job, inputs, '');
     const regularMs = nextPollMs(now - since, jobs.length > MOST_JOBS_IN_DETAIL);
     const nextMs = inputs.pollIntervalMs ?? Math.min(regularMs, doubtMs(job, now, settleMs));
-    if (!isDue && !(await pause(work, Math.min(nextMs, deadline - now)))) return stoppedEnd(job);
+    if (!isDue && !(await pause(run, Math.min(nextMs, deadline - now)))) return stoppedEnd(job);
     isDue = false;
     const before = statusOf(job);
-    const looked = await look(work, job, startedAt);
+    const looked = await look(run, job, startedAt);
     switch (looked.kind) {
       case 'cancelled':
         return stoppedEnd(job);
@@ -57,10 +57,10 @@ export async function waitForAgent(work: Work, job: Job, hasEnded = false): Prom
       case 'polled':
         observePoll(job, looked);
         if (isNew && statusOf(job) === before && isFromBefore(job)) {
-          work.log.say(job, `The job still shows ${before} from before.`);
+          run.log.say(job, `The job still shows ${before} from before.`);
         }
         isNew = false;
-        work.log.beat(`The job is ${statusOf(job) ?? 'in an unknown status'}`);
+        run.log.beat(`The job is ${statusOf(job) ?? 'in an unknown status'}`);
     }
   }
 }
@@ -78,28 +78,31 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
  * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
  * for the same end, each looks again after a random time, and waits on if another one was faster.
  */
-export async function waitForEarlierWork(work: Work, job: Job): Promise<Polled | GiveUp | null> {
-  const { clock, deadline, random } = work.context.agent;
+export async function waitForEarlierWork(
+  run: RunContext,
+  job: Job,
+): Promise<Polled | GiveUp | null> {
+  const { clock, deadline, random } = run.agent;
   if (isFinal(statusOf(job))) return null;
   const startedAt = clock.now();
   job.isWaiting = true;
-  work.log.say(job, 'Waiting for earlier work: the agent is at work, and when-active is wait.');
-  work.context.note?.touch();
+  run.log.say(job, 'Waiting for earlier work: the agent is at work, and when-active is wait.');
+  run.note?.touch();
   for (let isAgain = false; ; ) {
     const since = clock.now() - startedAt;
     const spread = LONGEST_LOOK_AGAIN_MS - SHORTEST_LOOK_AGAIN_MS;
     const nextMs = isAgain
       ? SHORTEST_LOOK_AGAIN_MS + random() * spread
-      : (work.context.inputs.pollIntervalMs ?? nextPollMs(since, false));
-    if (deadline - clock.now() <= nextMs) return stillActive(work);
-    if (!(await pause(work, nextMs))) return { kind: 'cancelled', why: '' };
-    const looked = await look(work, job, startedAt);
+      : (run.inputs.pollIntervalMs ?? nextPollMs(since, false));
+    if (deadline - clock.now() <= nextMs) return stillActive(run);
+    if (!(await pause(run, nextMs))) return { kind: 'cancelled', why: '' };
+    const looked = await look(run, job, startedAt);
     if (looked.kind === 'cancelled') return { kind: 'cancelled', why: '' };
-    if (looked.kind === 'late') return stillActive(work, looked.why);
+    if (looked.kind === 'late') return stillActive(run, looked.why);
     if (looked.kind === 'lost') return { kind: 'refused', why: looked.why };
-    const over = mustGiveUp(work, 0);
+    const over = mustGiveUp(run, 0);
     if (over !== null) return over;
-    work.log.beat(`Waiting for earlier work: the job is ${statusOf(job)}`);
+    run.log.beat(`Waiting for earlier work: the job is ${statusOf(job)}`);
     const isDone = isFinal(statusOf(job));
     if (isDone && isAgain) {
       job.isWaiting = false;
@@ -110,10 +113,10 @@ export async function waitForEarlierWork(work: Work, job: Job): Promise<Polled |
 }
 
 /** Before the deadline, not at it: a message could no longer be sent. */
-function stillActive(work: Work, why = ''): GiveUp {
+function stillActive(run: RunContext, why = ''): GiveUp {
   const said = 'The agent was still at work on something else, and when-active is wait.';
   const reason = why === '' ? said : `${said} The last poll failed: ${why}`;
-  return work.context.agent.signal.aborted
+  return run.agent.signal.aborted
     ? { kind: 'cancelled', why: '' }
     : { kind: 'timed-out', why: reason };
 }
@@ -122,15 +125,15 @@ function stillActive(work: Work, why = ''): GiveUp {
 const CONFIRM_MS = 30_000;
 
 /** Whether a doubtful message arrived. Only a job that was done before can show that. */
-export async function confirmDelivery(work: Work, job: Job): Promise<boolean> {
-  const { clock, deadline, signal } = work.context.agent;
+export async function confirmDelivery(run: RunContext, job: Job): Promise<boolean> {
+  const { clock, deadline, signal } = run.agent;
   const end = Math.min(clock.now() + CONFIRM_MS, deadline);
   for (;;) {
-    const answer = await pollOnce(work, job, end);
+    const answer = await pollOnce(run, job, end);
     if (answer.kind === 'polled') observePoll(job, answer);
     if (job.evidence) return true;
     const leftMs = end - clock.now();
     if (leftMs <= 0 || signal.aborted) return false;
-    if (!(await pause(work, Math.min(SHORTEST_MS, leftMs)))) return false;
+    if (!(await pause(run, Math.min(SHORTEST_MS, leftMs)))) return false;
   }
 }

@@ -1,8 +1,7 @@
 import type { Connect, GitHub } from '../github/api.ts';
 import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
-import { ok, problem, type Result } from '../result.ts';
-import type { Runtime } from '../runner/runtime.ts';
-import { sentences } from '../text.ts';
+import type { Runtime } from '../runner/environment.ts';
+import { ok, problem, type Result, sentences } from '../text.ts';
 import { type NoteData, readNote } from './data.ts';
 
 // The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
@@ -35,11 +34,12 @@ export class Note {
   #url = '';
   #createdAt = 0;
   #editedAt = 0;
-  #isDue = false;
+  /** Calls off the edit that is due; null if none is. */
+  #due: AbortController | null = null;
+  #isClosed = false;
   #isPausing = false;
   /** Ends when the last edit is made. */
   #editing: Promise<unknown> = Promise.resolve();
-  readonly #closed = new AbortController();
 
   constructor(options: NoteOptions) {
     this.#options = options;
@@ -82,14 +82,15 @@ export class Note {
 
   /** Something has changed: the comment is edited soon, but not too often. */
   touch(): void {
-    if (this.#id === null || this.#isDue) return;
-    this.#isDue = true;
+    if (this.#id === null || this.#isClosed || this.#due !== null) return;
+    const due = new AbortController();
+    this.#due = due;
     const { clock } = this.#options;
     const now = clock.now();
     const interval = now - this.#createdAt < LATER_MS ? EDIT_INTERVAL_MS : LATER_INTERVAL_MS;
     const pauseMs = Math.max(0, this.#editedAt + interval - now);
     const edit = (): void => void this.#edit();
-    clock.sleep(pauseMs, this.#closed.signal).then(edit, () => {});
+    clock.sleep(pauseMs, due.signal).then(edit, () => {});
   }
 
   /** Edits the comment now. */
@@ -100,7 +101,7 @@ export class Note {
   /** Makes the last edit. Resolves to a sentence if that failed. `mostMs` limits the wait for a rate limit. */
   async close(mostMs: number): Promise<string | null> {
     if (this.#id === null) return null;
-    this.#closed.abort();
+    this.#isClosed = true;
     const { clock, signal } = this.#options;
     let error = await this.#edit();
     const pauseMs =
@@ -147,15 +148,16 @@ export class Note {
   /** One edit at a time, so that an older text never follows a newer one. Resolves to why it failed, or null. */
   #edit(): Promise<unknown> {
     const { connect, compose, clock } = this.#options;
+    this.#due?.abort();
+    this.#due = null;
     const edited = this.#editing.then(async () => {
-      this.#isDue = false;
       this.#editedAt = clock.now();
       try {
         await (await connect()).updateComment(this.#id ?? 0, compose());
         return null;
       } catch (error) {
         // It is tried again later.
-        if (!this.#closed.signal.aborted) this.touch();
+        this.touch();
         return error;
       }
     });

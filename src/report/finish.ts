@@ -1,13 +1,12 @@
 import type { Job } from '../job.ts';
 import { isBaseFinal } from '../job.ts';
 import { countKinds, inWords, kindOf, titleOf } from '../labels.ts';
+import type { Runtime } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
-import type { Runtime } from '../runner/runtime.ts';
 import { sentences } from '../text.ts';
 import { blocks, icon, link, sentenceToMarkdown } from './markdown.ts';
-import { overallReason, type Report, toOutputs } from './outputs.ts';
-import { type Ended, worstFirst } from './ranking.ts';
+import { type Ended, overallReason, type Report, toOutputs, worstFirst } from './outputs.ts';
 import { renderStory, type Story } from './render.ts';
 import { renderTimeline } from './timeline.ts';
 
@@ -25,7 +24,9 @@ export function skip(
 ): 0 | 1 {
   runtime.log[level](reason, titleOf('skipped'));
   const early = { result: 'skipped', reason: runtime.redact(reason) };
-  return saveOutputs(runtime, { ended: [], early, commentUrls: urlsOf(commentUrl) }) ? 0 : 1;
+  const unsaved = saveOutputs(runtime, { ended: [], early, commentUrls: urlsOf(commentUrl) });
+  if (unsaved !== null) runtime.log.error(unsaved);
+  return unsaved === null ? 0 : 1;
 }
 
 /** The run was cancelled before it acted on a job. */
@@ -70,23 +71,18 @@ export function crash(runtime: Runtime, ended: readonly Ended[], error: unknown)
   return 1;
 }
 
-/** Appends the outputs. If that fails, the log has the most important ones. */
-export function saveOutputs(
-  runtime: Runtime,
-  report: Report,
-  level: 'error' | 'info' = 'error',
-): boolean {
+/** Appends the outputs. Returns a sentence with the most important ones if that is not possible. */
+export function saveOutputs(runtime: Runtime, report: Report): string | null {
   const outputs = toOutputs(report);
   try {
     runtime.writeOutputs(outputs);
-    return true;
+    return null;
   } catch (error) {
     const { result, delivery, status } = outputs;
-    runtime.log[level](
+    return (
       `The outputs cannot be written (${codeOf(error, NO_FILE)}), so later steps do not see them. They are: ` +
-        `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`,
+      `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`
     );
-    return false;
   }
 }
 

@@ -62,14 +62,18 @@ export function renderStory(story: Story, jobs: readonly Job[], place: Place): s
 function renderJob(story: Story, job: Job, { heading, conversation, limit }: Place): string {
   const kind = kindOf(job);
   const detail = detailOf(job);
+  const asked = story.by === null ? '' : `Asked by ${code(story.by)}`;
+  // An email shows the comment as it was created, so it begins like a message.
+  const isNew = kind === 'sending' || kind === 'waiting';
+  const links = [...linksOf(story, job, conversation), timeTaken(job), logLink(story.info)];
   const texts = [
     `${heading} ${icon(iconOf(kind))} ${titleOf(kind)}${detail === '' ? '' : `: ${detail}`}`,
-    dotted([...links(story, job, conversation), timeTaken(job), logLink(story.info)]),
+    dotted([isNew ? asked : '', ...links]),
     sentenceToMarkdown(job.end?.reason ?? ''),
     story.prompt === '' ? '' : quotation(story.prompt),
     small(
       dotted([
-        story.by === null ? '' : `Asked by ${code(story.by)}`,
+        isNew ? '' : asked,
         `job ${code(job.id, 256)}`,
         job.record?.model ? `model ${code(job.record.model)}` : '',
         renderSource(job.record?.source),
@@ -81,9 +85,9 @@ function renderJob(story: Story, job: Job, { heading, conversation, limit }: Pla
 }
 
 /** The links to what the agent has done. In its own pull request, the link to that is left out. */
-function links(
+function linksOf(
   { info }: Story,
-  { record, change }: Job,
+  { record, change, end }: Job,
   conversation: number | null,
 ): readonly string[] {
   const prLink = record?.prLink;
@@ -95,7 +99,7 @@ function links(
     describeChange(change),
     change?.kind === 'commits'
       ? link('Review changes', `${prLink}/files/${change.before}..${change.after}`)
-      : isHere && change?.kind !== 'none'
+      : isHere && end !== null && change?.kind !== 'none'
         ? link('Review changes', `${prLink}/files`)
         : '',
   ];

@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { ok, problem, type Result } from '../result.ts';
+import { ok, problem, type Result } from '../text.ts';
 
 /** A file that the runner names. Null if it cannot be read or is not a regular file: a pipe may never end. */
 export function readWhole(path: string): Uint8Array | null {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../src/inputs.ts';
 import { toOutputs } from '../../src/report/outputs.ts';
-import { USER_AGENT } from '../../src/version.ts';
+import { USER_AGENT } from '../../src/runner/network.ts';
 import { action, GENERATED, renderDocument } from './readme.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

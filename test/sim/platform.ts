@@ -23,8 +23,6 @@ export const LIMITS_FILE_SIZES = findProgram('prlimit') !== undefined;
 export const HAS_FULL_DEVICE = existsSync('/dev/full');
 /** On Windows, an environment variable has at most 32,767 characters. */
 export const HAS_LARGE_VARIABLES = !WINDOWS;
-/** Only Linux limits each variable to 128 KiB. */
-export const LIMITS_EACH_VARIABLE = process.platform === 'linux';
 /** Windows resets connections if the queue is full; other systems ignore them. */
 export const IGNORES_SURPLUS_CONNECTIONS = !WINDOWS;
 

@@ -1,12 +1,11 @@
 // A preload that makes time virtual: `node --import <this file> <program>`. Virtual time is real
-// time plus an offset. The offset grows only while the program just waits.
+// time plus an offset. The offset grows only while the program just waits. `timers/promises` stays real:
+// the action does not use it.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { enableCompileCache, syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
-import promises from 'node:timers/promises';
-import { promisify } from 'node:util';
 
 interface Timer {
   readonly id: number;
@@ -20,11 +19,6 @@ interface Timer {
   /** Whether it only limits the time of something, as `AbortSignal.timeout` does. */
   isTimeout: boolean;
   cleared: boolean;
-}
-
-interface WaitOptions {
-  readonly signal?: AbortSignal;
-  readonly ref?: boolean;
 }
 
 type Callback = (...values: unknown[]) => void;
@@ -67,7 +61,6 @@ const real = {
   clearTimeout,
   setInterval,
   clearInterval,
-  wait: promises.setTimeout,
 };
 
 const startOffset = file !== undefined && existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
@@ -273,32 +266,6 @@ function virtualSetInterval(callback: Callback, delay?: unknown, ...values: unkn
   return start(callback, delay, values, true);
 }
 
-function wait(delay?: number, value?: unknown, options: WaitOptions = {}): Promise<unknown> {
-  const { signal, ref = true } = options;
-  // The real function rejects with the right error.
-  if (signal?.aborted) return real.wait(1, value, options);
-  return new Promise((resolve) => {
-    const handle = start(finish, delay, [], false);
-    if (!ref) handle.unref();
-    function finish(): void {
-      signal?.removeEventListener('abort', abort);
-      resolve(value);
-    }
-    function abort(): void {
-      handle.close();
-      resolve(real.wait(1, value, options));
-    }
-    signal?.addEventListener('abort', abort, { once: true });
-  });
-}
-
-async function* waitRepeatedly(delay = 1, value?: unknown, options: WaitOptions = {}) {
-  for (let due = now() + delay; ; due += delay) {
-    await wait(due - now(), undefined, options);
-    yield value;
-  }
-}
-
 function timeoutSignal(ms: number): AbortSignal {
   const controller = new AbortController();
   const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
@@ -308,7 +275,6 @@ function timeoutSignal(ms: number): AbortSignal {
   return controller.signal;
 }
 
-Object.defineProperty(virtualSetTimeout, promisify.custom, { value: wait, enumerable: true });
 const replaced = {
   setTimeout: virtualSetTimeout,
   clearTimeout: clear,
@@ -317,10 +283,6 @@ const replaced = {
 };
 Object.assign(globalThis, replaced);
 Object.assign(timers, replaced);
-Object.assign(promises, { setTimeout: wait, setInterval: waitRepeatedly });
-Object.defineProperty(promises.scheduler, 'wait', {
-  value: (delay?: number, options?: WaitOptions) => wait(delay, undefined, options),
-});
 AbortSignal.timeout = timeoutSignal;
 syncBuiltinESMExports();
 

@@ -12,7 +12,7 @@ import {
 import type { Memory } from '../../src/memory/announcements.ts';
 import type { Ledger } from '../../src/memory/ledger.ts';
 import { ours } from '../../src/reason.ts';
-import { ok, problem } from '../../src/result.ts';
+import { ok, problem } from '../../src/text.ts';
 import type { Turn } from '../../src/turn.ts';
 import { turn as endedTurn, job, ledger, readable, START } from './record.ts';
 

@@ -6,7 +6,7 @@ import { promptOf, startTurn, whichJobs } from '../../src/job/prepare.ts';
 import type { Memory } from '../../src/memory/announcements.ts';
 import type { LedgerJob } from '../../src/memory/ledger.ts';
 import { ours, reasonToText } from '../../src/reason.ts';
-import { ok, problem } from '../../src/result.ts';
+import { ok, problem } from '../../src/text.ts';
 import { readRunInfo } from '../../src/runner/environment.ts';
 import { job, ledger, START, turn } from './record.ts';
 

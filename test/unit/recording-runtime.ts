@@ -2,7 +2,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { RunContext } from '../../src/context.ts';
 import type { Updates } from '../../src/memory/updates.ts';
 import type { Log } from '../../src/runner/log.ts';
-import type { Runtime } from '../../src/runner/runtime.ts';
+import type { Runtime } from '../../src/runner/environment.ts';
 import type { JobState } from '../../src/turn.ts';
 
 /** The result of the last writes of the comments. */

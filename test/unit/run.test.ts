@@ -6,7 +6,7 @@ import { systemClock } from '../../src/clock.ts';
 import { run } from '../../src/run.ts';
 import { readRunInfo } from '../../src/runner/environment.ts';
 import type { Log } from '../../src/runner/log.ts';
-import type { Runtime } from '../../src/runner/runtime.ts';
+import type { Runtime } from '../../src/runner/environment.ts';
 import { startAgent } from '../sim/agent.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
@@ -14,7 +14,7 @@ import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/serv
 import '../../src/agent/context.ts';
 import '../../src/context.ts';
 import '../../src/memory/context.ts';
-import '../../src/runner/runtime.ts';
+import '../../src/runner/environment.ts';
 
 const NUMBER = 7;
 const folder = mkdtempSync(join(tmpdir(), 'run-'));

@@ -7,7 +7,7 @@ import { type Ledger, unite } from '../../src/memory/ledger.ts';
 import { commentText, composeText, readText } from '../../src/memory/text.ts';
 import { Updates } from '../../src/memory/updates.ts';
 import { ours, reasonToText } from '../../src/reason.ts';
-import { ok, problem } from '../../src/result.ts';
+import { ok, problem } from '../../src/text.ts';
 import type { Log } from '../../src/runner/log.ts';
 import type { JobState, Turn } from '../../src/turn.ts';
 import { randomFrom } from '../model/interleavings/random-round.ts';

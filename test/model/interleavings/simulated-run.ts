@@ -15,7 +15,7 @@ import { Updates } from '../../../src/memory/updates.ts';
 import { sentence } from '../../../src/reason.ts';
 import { overallDelivery } from '../../../src/report/ranking.ts';
 import type { RunInfo } from '../../../src/runner/environment.ts';
-import type { Runtime } from '../../../src/runner/runtime.ts';
+import type { Runtime } from '../../../src/runner/environment.ts';
 import type { JobState } from '../../../src/turn.ts';
 import {
   PROJECT,

@@ -22,6 +22,8 @@ export interface Call {
   readonly request: JournalEntry;
 }
 
+const NUMBER = /(?<=\/)\d+(?=\/|$)/g;
+
 export function openCallLog() {
   const calls: Call[] = [];
   return {
@@ -42,12 +44,11 @@ function readPath(text: string) {
   const { pathname, searchParams: query } = new URL(text, 'http://localhost');
   const [, repository = null, path = pathname] =
     /^\/repos\/([^/]+\/[^/]+)\/(.*)$/.exec(pathname) ?? [];
-  // A login may consist of digits.
   const [login = ''] = /(?<=^collaborators\/)[^/]+/.exec(path) ?? [];
-  const numbers: readonly string[] = login === '' ? (path.match(/(?<=\/)\d+(?=\/|$)/g) ?? []) : [];
-  const route = path.split('/').map((part) => (numbers.includes(part) ? '#' : part));
+  const numbers = path.match(NUMBER) ?? [];
   return {
     ...{ repository, query, login: decodeURIComponent(login), numbers: numbers.map(Number) },
-    route: login === '' ? route.join('/') : path.replace(login, '*'),
+    // A login may consist of digits.
+    route: login === '' ? path.replace(NUMBER, '#') : path.replace(login, '*'),
   };
 }

@@ -51,7 +51,6 @@ export interface Manifest {
 
 interface Input {
   readonly default?: string | number | boolean | null;
-  readonly deprecationMessage?: string;
 }
 
 export interface Folders {
@@ -240,14 +239,9 @@ export function takeInputs(
   log: StepLog,
 ): readonly Pair[] {
   const declared = Object.entries(manifest.inputs ?? {});
-  const find = (name: string) => declared.find(([other]) => sameName(other, name));
   const names = Object.keys(given);
-  for (const name of names) {
-    const message = find(name)?.[1]?.deprecationMessage;
-    if (message === undefined) continue;
-    log.annotate('warning', `Input '${name}' has been deprecated with message: ${message}`);
-  }
-  const unexpected = names.filter((name) => find(name) === undefined);
+  const isDeclared = (name: string) => declared.some(([other]) => sameName(other, name));
+  const unexpected = names.filter((name) => !isDeclared(name));
   if (unexpected.length > 0) {
     const valid = declared.map(([name]) => name).join("', '");
     log.annotate(

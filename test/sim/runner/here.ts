@@ -8,7 +8,7 @@ import { run } from '../../../src/run.ts';
 import type { Env } from '../../../src/runner/environment.ts';
 import { append } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log } from '../../../src/runner/log.ts';
-import type { Runtime } from '../../../src/runner/runtime.ts';
+import type { Runtime } from '../../../src/runner/environment.ts';
 import { readSecrets, type Redact, redactor } from '../../../src/runner/secrets.ts';
 import { getOctokit } from '../../../src/vendor/actions-github.ts';
 import { inTime } from './clock.ts';

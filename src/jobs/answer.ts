@@ -1,0 +1,110 @@
+import type { Connect, ReactionContent } from '../github/api.ts';
+import { GitHubError, hintFor, whyOf } from '../github/errors.ts';
+import type { CommentTrigger, Trigger } from '../github/event.ts';
+import { composeAnswer } from '../note/data.ts';
+import { fail, skip } from '../report/finish.ts';
+import { renderProblem, renderUsage } from '../report/render.ts';
+import type { RunInfo, Runtime } from '../runner/environment.ts';
+import type { Log } from '../runner/log.ts';
+import { sentences } from '../text.ts';
+
+// The answers to a command: reactions, of which the 🚀 claims it (only the process that added it sends the message),
+// and a comment if the command cannot be carried out.
+
+/** What is known before the run is authorized. */
+export interface Start {
+  readonly runtime: Runtime;
+  readonly info: RunInfo;
+  readonly trigger: Trigger;
+  readonly connect: Connect;
+  /** The word of the command that started the run; null without one. */
+  readonly command: string | null;
+  /** The 👀 on the command, which nothing waits for until the end. */
+  seen: Promise<unknown>;
+}
+
+/**
+ * Ends a run that the settings of the workflow stop. It is called after the authorization, so that
+ * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
+ */
+export async function complain(start: Start, said: string): Promise<1> {
+  const { runtime, info } = start;
+  const clean = runtime.redact(said);
+  const confused = await show(start, 'confused');
+  const isFirst = confused === 'added' || (confused === 'failed' && info.attempt === 1);
+  const url = isFirst ? await answer(start, renderProblem(clean, info)) : '';
+  await start.seen;
+  return fail(runtime, clean, url);
+}
+
+export async function answerWithUsage(start: Start, command: string): Promise<0 | 1> {
+  const { runtime, info } = start;
+  const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
+  // An earlier attempt of this run has already answered.
+  if (info.attempt > 1) return skip(runtime, reason);
+  return skip(runtime, reason, await answer(start, renderUsage(command)));
+}
+
+/** Posts an answer to a command, if there is one. Resolves to its URL, or to an empty text. */
+async function answer(
+  { runtime, trigger, command, connect }: Start,
+  visible: string,
+): Promise<string> {
+  if (trigger.comment === null || command === null) return '';
+  try {
+    const github = await connect();
+    const { url } = await github.createComment(
+      trigger.comment.conversation,
+      composeAnswer(visible),
+    );
+    return url;
+  } catch (error) {
+    runtime.log.warning(
+      sentences(`The answer could not be posted: ${whyOf(error)}.`, hintFor(error)),
+    );
+    return '';
+  }
+}
+
+/** Shows the progress of a command to its author. Without one, nothing is shown. */
+export async function show(
+  { runtime, trigger, command, connect }: Start,
+  content: 'eyes' | 'hooray' | 'confused',
+): Promise<'added' | 'there' | 'failed' | 'none'> {
+  if (trigger.comment === null || command === null) return 'none';
+  return (await react(trigger.comment, content, connect, runtime.log)).kind;
+}
+
+export type ReactionAnswer =
+  /** Of several processes, only one gets this answer. */
+  | { readonly kind: 'added'; readonly remove: () => Promise<void> }
+  /** It was there before, or GitHub does not tell, as on a review. */
+  | { readonly kind: 'there' }
+  /** `isUnclear`: it may have been added all the same. */
+  | { readonly kind: 'failed'; readonly why: string; readonly isUnclear: boolean };
+
+/** Not repeated: the second request would find the reaction of the first. It never rejects. */
+export async function react(
+  comment: CommentTrigger,
+  content: ReactionContent,
+  connect: Connect,
+  log: Log,
+): Promise<ReactionAnswer> {
+  try {
+    const github = await connect();
+    const reaction = await github.react(comment, content);
+    if (reaction === null || !reaction.isNew) return { kind: 'there' };
+    const remove = async (): Promise<void> => {
+      try {
+        await github.removeReaction(comment, reaction.id);
+      } catch (error) {
+        log.debug(`The reaction ${content} was not removed: ${whyOf(error)}.`);
+      }
+    };
+    return { kind: 'added', remove };
+  } catch (error) {
+    log.debug(`The reaction ${content} was not added: ${whyOf(error)}.`);
+    const isRefused = error instanceof GitHubError && error.status >= 400 && error.status < 500;
+    return { kind: 'failed', why: whyOf(error), isUnclear: !isRefused };
+  }
+}
