@@ -155,11 +155,10 @@ function mayHaveBeenAccepted(played: Played): boolean {
 }
 
 function isTrue(played: Played, delivery: string, accepted = played.service.accepted()): boolean {
-  const { part, service } = played;
   if (fateOf(played) === 'resume') return delivery === 'sent';
   // After a doubtful answer, somebody else's message cannot be told apart from ours.
-  const isInDoubt = service.posts.at(-1)?.outcome === 'doubtful';
-  if (part.job.otherAt !== null && isInDoubt && delivery === 'sent') return true;
+  const isInDoubt = played.service.posts.at(-1)?.outcome === 'doubtful';
+  if (hasOthers(played) && isInDoubt && delivery === 'sent') return true;
   return (ACCEPTED[delivery] ?? []).includes(accepted);
 }
 

@@ -120,7 +120,7 @@ const earlier = fc
 
 /** One job. The work before an earlier message ended long ago, or while that attempt waited. */
 const part = fc
-  .record({ job, posts, polls, earlier: fc.option(earlier), isLongOver: fc.boolean() })
+  .record({ job, posts, polls, earlier: fc.option(earlier, { freq: 2 }), isLongOver: fc.boolean() })
   .map(({ isLongOver, ...one }) => {
     const shiftMs = (one.earlier?.agoMs ?? 0) + (isLongOver && one.earlier ? 1_000_000 : 0);
     const endsAt = one.job.earlier.endsAt - shiftMs;
@@ -147,9 +147,10 @@ const settings = fc.record({
   ),
   settleMs: fc.constantFrom(0, 1000, 30_000, 60_000, 60_000, 90_000, 3_600_000),
   interval: mostly(3, null, fc.constant(1000), seconds(1, 60), seconds(60, 3600)),
-  onlyWhen: fc.option(
-    fc.constantFrom(...STATUSES).map((one) => new Set<Status>([one, 'active'])),
-    { freq: 4 },
+  onlyWhen: mostly<ReadonlySet<Status> | null>(
+    4,
+    null,
+    fc.constantFrom(...STATUSES).map((one) => new Set([one, 'active'])),
   ),
   whenActiveWait: fc.boolean(),
   comment: mostly(5, true, fc.constant(false)),
