@@ -41,6 +41,8 @@ interface InputsRead {
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
+/** Where admins create and check API keys. */
+export const KEYS_URL = 'https://dashboard.mintlify.com/settings/organization/api-keys';
 const DEFAULT_BASE_URL = 'https://api.mintlify.com';
 
 export function isDefaultUrl({ href }: URL): boolean {
@@ -128,7 +130,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     const raw = rawInput(env, name);
     const clean = redact(raw);
     // A part of the text may be a part of a secret, which cannot be recognized by itself.
-    const shown = (part: string): string => quote(clean === raw ? part : clean, 60);
+    const shown = (part: string): string => quote(clean === raw ? redact(part) : clean, 60);
     const result = check(raw.trim(), shown);
     if (result.kind === 'ok') return result.value;
     problems.push(`${name} ${result.problem}`);
@@ -219,7 +221,7 @@ function notAnId(shown: string): string {
  * Whether the text can be a path segment of the API: only characters that no URL parser rewrites (RFC 3986
  * unreserved, `:` and `@`), and no dot segment, which `encodeURIComponent` would let through.
  */
-function isId(text: string): boolean {
+export function isId(text: string): boolean {
   return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);
 }
 
@@ -231,8 +233,14 @@ const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
     /[^\x21-\x7e]/,
     'contains a space or a character outside ASCII, visible or not; store the secret again.',
   ],
-  [/^mint_dsc_/, 'is of the wrong kind: this is an assistant key; an admin key is needed.'],
-  [/^mint_us_/, 'is of the wrong kind: this is an index key; an admin key is needed.'],
+  [
+    /^mint_dsc_/,
+    `is of the wrong kind: this is an assistant key; an admin key is needed (${KEYS_URL}).`,
+  ],
+  [
+    /^mint_us_/,
+    `is of the wrong kind: this is an index key; an admin key is needed (${KEYS_URL}).`,
+  ],
   [/^mint_$/, 'is only the prefix of a key; the secret part is missing.'],
 ];
 

@@ -70,7 +70,7 @@ export function detailOf(job: Job): string {
       if (!isSent) return 'message not sent';
       return statusOf(job) === 'active' ? 'the agent is still working' : 'not confirmed';
     case 'cancelled':
-      if (isSent) return 'stopped waiting, the agent keeps working';
+      if (isSent) return '';
       return delivery === 'unknown' || isPosting ? IN_DOUBT : 'message not sent';
     default:
       return '';

@@ -47,6 +47,9 @@ async function runSteps(runtime: Runtime, known: { context: RunContext | null })
   const connect = connectOnce({ ...info, ...runtime, token: access.githubToken });
   const command = trigger.comment === null ? null : access.command;
   const start: Start = { runtime, info, trigger, connect, command, seen: Promise.resolve() };
+  // Later ones replace these. The process may be killed at any time.
+  const reason = 'The run ended before anything was sent.';
+  saveOutputs(runtime, { ended: [], early: { result: 'error', reason }, commentUrls: [] });
   const authorization = await authorize(trigger, info, access, connect);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (authorization.kind === 'denied') return refuse(start, authorization.reason);

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
+import { KEYS_URL } from '../inputs.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
 import { checkPrLink } from '../link.ts';
 import type { Redact } from '../runner/secrets.ts';
@@ -13,13 +14,13 @@ import { isTimeout, retryAfterMs } from './retry.ts';
 function lenient<T extends z.core.SomeType>(schema: T) {
   return z.catch(z.optional(schema), undefined);
 }
+const time = z.iso.datetime({ offset: true }).check(z.maxLength(64));
 const text = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
-const textOrNull = (limit: number) => lenient(z.nullable(z.string().check(z.maxLength(limit))));
 
 const jobRecord = z.object({
   id: z.string(),
   status: lenient(z.string().check(z.regex(/^[\w-]{1,64}$/))),
-  prLink: textOrNull(500),
+  prLink: lenient(z.nullable(z.string().check(z.maxLength(500)))),
   model: text(4096),
   source: lenient(
     z.object({
@@ -27,8 +28,8 @@ const jobRecord = z.object({
       ref: z.catch(z.nullable(z.string().check(z.maxLength(4096))), null),
     }),
   ),
-  createdAt: text(64),
-  archivedAt: textOrNull(64),
+  createdAt: lenient(time),
+  archivedAt: lenient(z.nullable(time)),
 });
 
 /**
@@ -135,9 +136,6 @@ function advise(answer: Answer, { doing, isDefaultUrl, redact }: Explaining): st
   const isUntimely = isTimeout(status) || status === 425;
   return isUntimely ? '' : 'It refuses this request; check the prompt and the job.';
 }
-
-/** Where admins create and check API keys. */
-export const KEYS_URL = 'https://dashboard.mintlify.com/settings/organization/api-keys';
 
 function adviseOnLimit(exchange: Exchange, { doing, isRetried, now }: Explaining): string {
   if (doing === 'poll') {

@@ -101,7 +101,11 @@ async function makeRequest(
   const unconnected = new AbortController();
   const signal = AbortSignal.any([cancelled, late, unconnected.signal]);
   let written = false;
-  clock.timeout(CONNECT_MS).addEventListener('abort', () => written || unconnected.abort('late'));
+  const connecting = clock.timeout(CONNECT_MS);
+  const giveUp = (): void => {
+    if (!written) unconnected.abort();
+  };
+  connecting.addEventListener('abort', giveUp);
   let head: Omit<Answer, 'body'> | null = null;
   try {
     signal.throwIfAborted();
@@ -120,6 +124,8 @@ async function makeRequest(
     return head === null
       ? { kind: 'failure', written, cause, why }
       : { ...head, body: problem(`a body that was cut off (${why})`) };
+  } finally {
+    connecting.removeEventListener('abort', giveUp);
   }
 
   function whyAborted(): string {
@@ -188,12 +194,19 @@ function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
   });
 }
 
-/** Settles like the promise, or rejects when the signal is aborted, which undici may ignore. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    promise.then(resolve, reject);
-  });
+/**
+ * Settles like the promise, or rejects when the signal is aborted, which undici may ignore. Node keeps a signal
+ * with a listener alive, and with it all of the request.
+ */
+async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {

@@ -141,7 +141,7 @@ async function connect(options: GitHubOptions): Promise<GitHub> {
     const octokit = await getOctokit(token, baseUrl, USER_AGENT, createFetch(proxy.value));
     return new Client(octokit, options);
   } catch (cause) {
-    const why = 'its client could not be set up; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
+    const why = 'GitHub cannot be reached; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
     throw new GitHubError(0, why, cause);
   }
 }
@@ -173,9 +173,7 @@ class Client {
     const end = this.#options.clock.now() + LIST_MS;
     let before: string | null = null;
     for (;;) {
-      if (this.#options.clock.now() > end) {
-        throw new GitHubError(0, 'GitHub did not list all comments in time');
-      }
+      this.#checkTime(end);
       const variables: object = { ...this.#repository, number, before };
       const answer = await this.#query(OWN_IDS, variables, idsAnswer);
       const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
@@ -185,6 +183,7 @@ class Client {
     }
     const found: OwnComment[] = [];
     for (let from = 0; from < ids.length; from += BODIES_AT_ONCE) {
+      this.#checkTime(end);
       const some = { ids: ids.slice(from, from + BODIES_AT_ONCE) };
       const { data } = await this.#query(BODIES, some, bodiesAnswer);
       // A comment that was deleted in the meantime is null.
@@ -221,7 +220,7 @@ class Client {
   async createComment(number: number, body: string): Promise<{ id: number; url: string }> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
     const { id, html_url } = parse(await this.#request(route, { number, body }), restComment);
-    return { id, url: this.#options.redact(html_url) };
+    return { id, url: html_url };
   }
 
   async updateComment(id: number, body: string): Promise<void> {
@@ -276,13 +275,18 @@ class Client {
     return commits.map((commit) => commit.sha);
   }
 
+  #checkTime(end: number): void {
+    if (this.#options.clock.now() <= end) return;
+    throw new GitHubError(0, 'GitHub did not list all comments in time');
+  }
+
   get #repository(): { owner: string; name: string } {
     const [owner = '', name = ''] = this.#options.repository.split('/');
     return { owner, name };
   }
 
   #toOwn({ id, body, url }: z.infer<typeof comment>): OwnComment {
-    return { nodeId: id, body, url: this.#options.redact(url) };
+    return { nodeId: id, body, url };
   }
 
   async #graphql(query: string, variables: object): Promise<GitHubAnswer> {

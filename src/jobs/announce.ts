@@ -2,12 +2,11 @@ import type { Polled } from '../agent/client.ts';
 import type { Job } from '../job.ts';
 import { hasRoomFor, noteOf } from '../note/data.ts';
 import { type Claim, judge, type Verdict } from '../note/rerun.ts';
+import { type GiveUp, notSentEnd, refusedEnd, takenEnd } from '../reasons.ts';
 import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
 import { endJob, type RunContext } from './context.ts';
-import { mustGiveUp, pollBefore } from './poll.ts';
-import { type GiveUp, notSentEnd, refusedEnd, takenEnd } from './reasons.ts';
-import { LEAST_POST_MS } from './send.ts';
+import { LEAST_POST_MS, mustGiveUp, pollBefore } from './poll.ts';
 
 // What comes before any message goes out: what earlier attempts did, the claim of a command, and the note.
 
@@ -80,16 +79,17 @@ function resume(run: RunContext, job: Job, verdict: Verdict & { kind: 'resume' }
   return { job, hasEnded: ended };
 }
 
-/** Claims the command, if there is one: only one process may send it. Returns the jobs of an earlier attempt. */
-export async function claim(run: RunContext): Promise<readonly Resumed[]> {
+/** Claims the command, if there is one: only one process may send it. */
+export async function claim(run: RunContext): Promise<void> {
   const { trigger, info, runtime, connect } = run;
   const late = mustGiveUp(run, LEAST_POST_MS);
   if (late !== null) endFresh(run, late);
   const { comment } = trigger;
-  if (comment === null || !isClaimable(run) || freshJobs(run).length === 0) return [];
+  if (comment === null || !isClaimable(run) || freshJobs(run).length === 0) return;
   const answer = await react(comment, 'rocket', connect, runtime.log);
   run.claim = answer;
-  if (answer.kind === 'added') return [];
+  // A run that is cancelled says so, whatever became of its claim and its note.
+  if (answer.kind === 'added' || runtime.signal.aborted) return;
   if (answer.kind === 'failed') {
     const again = 'Write the command again, in a new comment';
     const hint = answer.isUnclear
@@ -98,11 +98,10 @@ export async function claim(run: RunContext): Promise<readonly Resumed[]> {
     const why = `The command could not be claimed by the reaction 🚀: ${answer.why}. ${hint}`;
     endFresh(run, { kind: 'refused', why });
   } else if (info.attempt > 1) {
-    return judgeAll(run, 'taken');
+    judgeAll(run, 'taken');
   } else {
     for (const job of freshJobs(run)) endJob(run, job, takenEnd());
   }
-  return [];
 }
 
 function endFresh(run: RunContext, cause: GiveUp): void {
@@ -132,6 +131,7 @@ async function createNote(run: RunContext): Promise<void> {
     runtime.log.info(`The comment is ${note.url}.`);
     return;
   }
+  if (runtime.signal.aborted) return;
   // Earlier messages are still waited for.
   if (freshJobs(run).length === 0) runtime.log.warning(why);
   const wayOut =

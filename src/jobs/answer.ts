@@ -31,7 +31,9 @@ export async function complain(start: Start, said: string): Promise<1> {
   const { runtime, info } = start;
   const clean = runtime.redact(said);
   const confused = await show(start, 'confused');
-  const isFirst = confused === 'added' || (confused === 'failed' && info.attempt === 1);
+  // Of a review, GitHub does not tell.
+  const isKnown = confused !== 'failed' && start.trigger.comment?.kind !== 'review';
+  const isFirst = isKnown ? confused === 'added' : info.attempt === 1;
   const url = isFirst ? await answer(start, renderProblem(clean, info)) : '';
   await start.seen;
   return fail(runtime, clean, url);

@@ -1,5 +1,5 @@
 import type { GitHub } from '../github/api.ts';
-import type { Change, Job } from '../job.ts';
+import { type Change, isBaseFinal, type Job } from '../job.ts';
 import { ownPullRequest } from '../link.ts';
 import type { RunContext } from './context.ts';
 
@@ -29,7 +29,7 @@ export async function readChangesAfter(run: RunContext, job: Job): Promise<void>
   const number = ownPullRequest(record?.prLink, run.info.repositoryUrl);
   if (commitsBefore !== null && number !== null) {
     job.change = await within(run, AFTER_MS, (github) => compare(github, number, commitsBefore));
-  } else if (end.confirmed && base?.prLink === null && record?.prLink) {
+  } else if (end.confirmed && isBaseFinal(base) && base?.prLink === null && record?.prLink) {
     job.change = { kind: 'created' };
   } else if (end.confirmed && end.result === 'completed' && record?.prLink === null) {
     // The API documents that the link is null if no file was changed.

@@ -9,9 +9,9 @@ import type { RunContext } from './context.ts';
 
 // The comments at the end of a run. Nothing here changes a result.
 
-/** Milliseconds for the report, and for what a rate limit of GitHub adds. */
+/** Milliseconds for the report, and what it may take longer under a rate limit of GitHub. */
 const REPORT_MS = 30_000;
-const RATE_LIMIT_MS = 60_000;
+const RATE_LIMIT_MS = 45_000;
 /** Milliseconds between two comments, because GitHub limits their rate; and the most of them. */
 const APART_MS = 1000;
 const MOST_COMMENTS = 100;
@@ -23,13 +23,12 @@ export async function updateComments(run: RunContext): Promise<readonly string[]
   const targets = targetsOf(run);
   const urls: string[] = [];
   const ready = new AbortController();
-  const start = clock.now();
   const update = async (): Promise<void> => {
     const [only, ...others] = jobs;
     if (only !== undefined && others.length === 0) await readChangesAfter(run, only);
     if (run.note !== null) {
       urls.push(run.note.url);
-      const problem = await run.note.close(RATE_LIMIT_MS - (clock.now() - start));
+      const problem = await run.note.close();
       if (problem !== null) log.warning(problem);
       if (run.conversation !== null) await hide(run, run.conversation);
     }
@@ -40,7 +39,7 @@ export async function updateComments(run: RunContext): Promise<readonly string[]
     await clock.sleep(REPORT_MS + more, ready.signal).catch(() => {});
     if (ready.signal.aborted) return;
     if (run.note?.isPausing) {
-      await clock.sleep(RATE_LIMIT_MS - REPORT_MS, ready.signal).catch(() => {});
+      await clock.sleep(RATE_LIMIT_MS, ready.signal).catch(() => {});
     }
     if (!ready.signal.aborted) {
       log.warning(

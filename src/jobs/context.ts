@@ -1,7 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import type { AgentContext } from '../agent/client.ts';
 import type { Connect } from '../github/api.ts';
-import type { Trigger } from '../github/event.ts';
+import { isBot, isPullRequestEvent, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import type { End, Job } from '../job.ts';
 import type { AboutNote, NoteData } from '../note/data.ts';
@@ -53,6 +53,19 @@ export interface RunContext {
 
 /** If there are more jobs, they are polled less often, and the outputs are written less often. */
 export const MOST_JOBS_IN_DETAIL = 20;
+
+/** Whether a bot has triggered the run on a pull request, which may be that of the job. */
+export function isByBot({ trigger: { event, sender } }: RunContext): boolean {
+  return isPullRequestEvent(event) && sender !== null && isBot(sender);
+}
+
+/**
+ * Whether messages wait until the agent is done with earlier work. Those of bots do, because a job at work does not
+ * show its pull request yet.
+ */
+export function waitsForIdle(run: RunContext): boolean {
+  return run.inputs.whenActiveWait || isByBot(run);
+}
 
 /** Ends a job. What may have been delivered has its delivery already. */
 export function endJob({ agent, inputs, jobs, note, log }: RunContext, job: Job, end: End): void {

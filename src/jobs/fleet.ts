@@ -1,16 +1,16 @@
 import { messageSender, type Polled } from '../agent/client.ts';
-import { isAboutJobs, isBot, isPullRequestEvent } from '../github/event.ts';
+import { isAboutJobs } from '../github/event.ts';
 import { type End, isFinal, type Job, STATUSES, type Status, statusOf } from '../job.ts';
 import { ownPullRequest } from '../link.ts';
 import type { NoteData } from '../note/data.ts';
 import { readNotes } from '../note/note.ts';
 import { unfinished } from '../note/rerun.ts';
+import { activeEnd, doneEnd, loopEnd, notSentEnd, sentEnd, unwantedEnd } from '../reasons.ts';
 import type { Result } from '../text.ts';
 import { announce, claim, freshJobs, type Resumed, recall } from './announce.ts';
 import { readChangesBefore } from './changes.ts';
-import { endJob, type RunContext } from './context.ts';
+import { endJob, isByBot, type RunContext, waitsForIdle } from './context.ts';
 import { pollBefore } from './poll.ts';
-import { activeEnd, doneEnd, loopEnd, notSentEnd, sentEnd, unwantedEnd } from './reasons.ts';
 import { sendMessage } from './send.ts';
 import { observePoll, waitForAgent, waitForEarlierWork } from './wait.ts';
 
@@ -20,20 +20,23 @@ import { observePoll, waitForAgent, waitForEarlierWork } from './wait.ts';
 export async function runJobs(run: RunContext): Promise<void> {
   const { jobs, inputs } = run;
   if (!inputs.send) {
+    run.save(false);
     await Promise.all(jobs.map((job) => readJob(run, job)));
     return;
   }
-  const resumed = [...recall(run)];
+  const resumed = recall(run);
   run.save(false);
   const polls = await pollFirst(run);
-  resumed.push(...(await claim(run)));
+  await claim(run);
   await announce(run, polls);
+  run.save(false);
   const sends = freshJobs(run);
   let left = sends.length;
   const onSent = (): void => {
     left -= 1;
     if (left > 0) return;
-    if (inputs.wait) run.note?.write();
+    // If nothing is left to wait for, the last edit follows.
+    if (jobs.some(({ end }) => end === null)) run.note?.write();
     run.save(false);
   };
   await Promise.all([
@@ -46,12 +49,13 @@ export async function runJobs(run: RunContext): Promise<void> {
 async function pollFirst(run: RunContext): Promise<Map<Job, Polled>> {
   const { inputs } = run;
   const polls = new Map<Job, Polled>();
-  if (inputs.onlyWhen === null && !inputs.whenActiveWait && !isByBot(run)) return polls;
+  if (inputs.onlyWhen === null && !waitsForIdle(run)) return polls;
   const poll = async (job: Job): Promise<void> => {
     const answer = await pollBefore(run, job);
     if (answer.kind === 'polled') {
       polls.set(job, answer);
       leaveOut(run, job);
+      job.isWaiting = job.end === null && waitsForIdle(run) && !isFinal(statusOf(job));
     } else {
       endJob(run, job, notSentEnd(job, inputs, answer));
     }
@@ -60,23 +64,19 @@ async function pollFirst(run: RunContext): Promise<Map<Job, Polled>> {
   return polls;
 }
 
-/** Whether a bot may have triggered the run on the pull request of the job itself. */
-function isByBot({ trigger }: RunContext): boolean {
-  return isPullRequestEvent(trigger.event) && trigger.sender !== null && isBot(trigger.sender);
-}
-
 /** Ends a job that gets no message because of what the first poll shows. */
 function leaveOut(run: RunContext, job: Job): void {
-  const { trigger, inputs, info } = run;
-  const { onlyWhen } = inputs;
+  const { onlyWhen } = run.inputs;
   // An undocumented status counts as active: the agent is not done.
   const status: Status = STATUSES.find((known) => known === statusOf(job)) ?? 'active';
-  const number = ownPullRequest(job.record?.prLink, info.repositoryUrl);
-  if (isByBot(run) && number !== null && number === trigger.conversation) {
-    endJob(run, job, loopEnd(trigger.sender?.login ?? ''));
-  } else if (onlyWhen !== null && !onlyWhen.has(status)) {
-    endJob(run, job, unwantedEnd(job, onlyWhen));
-  }
+  if (isLoop(run, job)) endJob(run, job, loopEnd(run.trigger.sender?.login ?? ''));
+  else if (onlyWhen !== null && !onlyWhen.has(status)) endJob(run, job, unwantedEnd(job, onlyWhen));
+}
+
+/** Whether a bot has triggered the run on the pull request of the job itself. */
+function isLoop(run: RunContext, { record }: Job): boolean {
+  const number = ownPullRequest(record?.prLink, run.info.repositoryUrl);
+  return isByBot(run) && number !== null && number === run.trigger.conversation;
 }
 
 /** Sends the message to a job, and waits for the agent. `polled` is its first poll, if there was one. */
@@ -102,12 +102,17 @@ async function sendWhenIdle(run: RunContext, job: Job, polled: Polled | null): P
   const showsPullRequest = inputs.comment && inputs.prNumber === null && isAboutJobs(trigger);
   let newest = polled;
   for (;;) {
-    const earlier = inputs.whenActiveWait ? await waitForEarlierWork(run, job) : null;
+    const earlier = waitsForIdle(run) ? await waitForEarlierWork(run, job) : null;
     if (earlier !== null && earlier.kind !== 'polled') return notSentEnd(job, inputs, earlier);
     // What the agent has pushed for the earlier work does not count.
     if (earlier !== null) await readChangesBefore(run, job);
     newest = earlier ?? newest;
-    const basePolls = inputs.wait ? 'fresh' : newest !== null || showsPullRequest ? 'once' : 'none';
+    const basePolls =
+      inputs.wait || inputs.whenActiveWait
+        ? 'fresh'
+        : newest !== null || showsPullRequest
+          ? 'once'
+          : 'none';
     const from = newest;
     const end = await run.limitSends(() => sendMessage(run, job, post, basePolls, from));
     if (end !== 'active') return end;
@@ -121,10 +126,9 @@ async function resumeJob(run: RunContext, { job, hasEnded }: Resumed): Promise<v
 
 /** With `send: false`: gets the status of a job once or, with a wait, until the agent is done. */
 async function readJob(run: RunContext, job: Job): Promise<void> {
-  const { inputs, conversation, agent } = run;
-  const now = agent.clock.now();
+  const { inputs, conversation } = run;
   if (inputs.wait && conversation !== null) {
-    goOn(job, run.notes, now);
+    goOn(run, job, run.notes);
     endJob(run, job, await waitForAgent(run, job));
     return;
   }
@@ -134,14 +138,18 @@ async function readJob(run: RunContext, job: Job): Promise<void> {
   } else if (!inputs.wait) {
     endJob(run, job, isFinal(statusOf(job)) ? doneEnd(job, null, 0) : activeEnd());
   } else {
-    goOn(job, await notesOfJob(run, job), now);
+    goOn(run, job, await notesOfJob(run, job));
     observePoll(job, answer);
     endJob(run, job, await waitForAgent(run, job));
   }
 }
 
 /** Takes over the newest message to the job whose end was not seen. */
-function goOn(job: Job, notes: Result<readonly NoteData[]> | null, now: number): void {
+function goOn(run: RunContext, job: Job, notes: Result<readonly NoteData[]> | null): void {
+  const now = run.agent.clock.now();
+  if (notes?.kind === 'problem') {
+    run.log.warn(job, `It is not known whether a message is unfinished: ${notes.problem}.`);
+  }
   const found = notes?.kind === 'ok' ? unfinished(notes.value, job.id) : null;
   if (found === null) return;
   job.sentAt = Math.min(found.sentAt ?? now, now);

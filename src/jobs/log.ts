@@ -40,10 +40,7 @@ export class JobLog {
 
   /** Each warning is an annotation once, for however many jobs. */
   warn(job: Job, text: string): void {
-    if (this.#warned.has(text)) {
-      this.say(job, text);
-      return;
-    }
+    if (this.#warned.has(text)) return;
     this.#warned.add(text);
     this.#log.warning(this.#jobs.length > 1 ? `Job ${job.id}: ${text}` : text);
   }

@@ -2,9 +2,9 @@ import { type Missed, type Polled, poll } from '../agent/client.ts';
 import { type Misses, pollRetryBeforeMs, pollRetryWaitingMs } from '../agent/retry.ts';
 import { duration, inUtc } from '../clock.ts';
 import { isKnownStatus, type Job, type JobRecord, learn, statusOf } from '../job.ts';
+import type { GiveUp } from '../reasons.ts';
 import { sentences } from '../text.ts';
 import type { RunContext } from './context.ts';
-import type { GiveUp } from './reasons.ts';
 
 // Polls of a job, and what becomes of those that fail.
 
@@ -14,6 +14,9 @@ const LAST_POLL_MS = 1500;
 const GRACE_FOR_404_MS = 30_000;
 /** Milliseconds of a pause that only the API asks for. */
 const LONG_PAUSE_MS = 30_000;
+
+/** Milliseconds that must be left for a POST: if the deadline cuts it off, delivery is unknown. */
+export const LEAST_POST_MS = 2000;
 
 /** Polls a job once. The poll may last until `until`, or a little longer if it starts close to it. */
 export async function pollOnce(run: RunContext, job: Job, until: number): Promise<Polled | Missed> {
@@ -33,10 +36,10 @@ export function take(run: RunContext, job: Job, record: JobRecord): void {
   learn(job, record, run.agent.clock.now());
   const status = statusOf(job);
   if (status !== before && status !== null) run.log.say(job, describe(run, job, status));
-  if (!isKnownStatus(record.status ?? null)) {
+  if (!isKnownStatus(status)) {
     run.log.warn(
       job,
-      'The job has a status that this action does not know; it counts as not final, so a wait may last until ' +
+      'The job has no status, or one that this action does not know; it counts as not final, so a wait may last until ' +
         'timeout-minutes.',
     );
   }

@@ -1,15 +1,13 @@
 import type { Polled, Sent } from '../agent/client.ts';
 import { duration } from '../clock.ts';
 import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
-import type { RunContext } from './context.ts';
-import { mustGiveUp, pollBefore, take } from './poll.ts';
-import { doubtfulEnd, notSentEnd } from './reasons.ts';
+import { doubtfulEnd, notSentEnd } from '../reasons.ts';
+import { type RunContext, waitsForIdle } from './context.ts';
+import { LEAST_POST_MS, mustGiveUp, pollBefore, take } from './poll.ts';
 import { confirmDelivery } from './wait.ts';
 
 // Sends one message: the poll just before it, the request, and what becomes of it.
 
-/** Milliseconds that must be left for a POST: if the deadline cuts it off, delivery is unknown. */
-export const LEAST_POST_MS = 2000;
 /** Milliseconds. A change after the base counts as an effect of the message. */
 const FRESH_BASE_MS = 1000;
 
@@ -43,7 +41,7 @@ export async function sendMessage(
       const answer = await pollBefore(run, job);
       if (answer.kind !== 'polled') return notSentEnd(job, inputs, answer);
       base = answer;
-      if (inputs.whenActiveWait && !isFinal(statusOf(job))) return 'active';
+      if (waitsForIdle(run) && !isFinal(statusOf(job))) return 'active';
     }
     if (base !== null) takeBase(job, base);
     const over = mustGiveUp(run, LEAST_POST_MS);

@@ -1,8 +1,8 @@
 import type { Polled } from '../agent/client.ts';
 import { doubtMs, type End, isConfirmed, isFinal, type Job, observe, statusOf } from '../job.ts';
+import { doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
 import { MOST_JOBS_IN_DETAIL, pause, type RunContext } from './context.ts';
-import { isFromBefore, look, mustGiveUp, pollOnce } from './poll.ts';
-import { doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from './reasons.ts';
+import { isFromBefore, LEAST_POST_MS, look, mustGiveUp, pollOnce } from './poll.ts';
 
 // The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
 // doubtful delivery is confirmed.
@@ -89,22 +89,23 @@ export async function waitForEarlierWork(
   run.log.say(job, 'Waiting for earlier work: the agent is at work, and when-active is wait.');
   run.note?.touch();
   for (let isAgain = false; ; ) {
-    const since = clock.now() - startedAt;
     const spread = LONGEST_LOOK_AGAIN_MS - SHORTEST_LOOK_AGAIN_MS;
     const nextMs = isAgain
       ? SHORTEST_LOOK_AGAIN_MS + random() * spread
-      : (run.inputs.pollIntervalMs ?? nextPollMs(since, false));
-    if (deadline - clock.now() <= nextMs) return stillActive(run);
-    if (!(await pause(run, nextMs))) return { kind: 'cancelled', why: '' };
+      : (run.inputs.pollIntervalMs ?? nextPollMs(clock.now() - startedAt, false));
+    // The last look is made when a message can still be sent.
+    const leftMs = deadline - 2 * LEAST_POST_MS - clock.now();
+    if (leftMs <= 0) return stillActive('');
+    if (!(await pause(run, Math.min(nextMs, leftMs)))) return CANCELLED;
     const looked = await look(run, job, startedAt);
-    if (looked.kind === 'cancelled') return { kind: 'cancelled', why: '' };
-    if (looked.kind === 'late') return stillActive(run, looked.why);
+    if (looked.kind === 'cancelled') return CANCELLED;
+    if (looked.kind === 'late') return stillActive(looked.why);
     if (looked.kind === 'lost') return { kind: 'refused', why: looked.why };
     const over = mustGiveUp(run, 0);
     if (over !== null) return over;
     run.log.beat(`Waiting for earlier work: the job is ${statusOf(job)}`);
     const isDone = isFinal(statusOf(job));
-    if (isDone && isAgain) {
+    if (isDone && (isAgain || nextMs >= leftMs)) {
       job.isWaiting = false;
       return looked;
     }
@@ -112,13 +113,11 @@ export async function waitForEarlierWork(
   }
 }
 
-/** Before the deadline, not at it: a message could no longer be sent. */
-function stillActive(run: RunContext, why = ''): GiveUp {
+const CANCELLED: GiveUp = { kind: 'cancelled', why: '' };
+
+function stillActive(why: string): GiveUp {
   const said = 'The agent was still at work on something else, and when-active is wait.';
-  const reason = why === '' ? said : `${said} The last poll failed: ${why}`;
-  return run.agent.signal.aborted
-    ? { kind: 'cancelled', why: '' }
-    : { kind: 'timed-out', why: reason };
+  return { kind: 'timed-out', why: why === '' ? said : `${said} The last poll failed: ${why}` };
 }
 
 /** Milliseconds for which a job is polled to confirm a delivery. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { OPENING } from '../github/command.ts';
+import { isId } from '../inputs.ts';
 import { DELIVERIES, isFinal, type Job } from '../job.ts';
 
 // The first line of every comment of this action: what a later attempt must know, as JSON.
@@ -66,7 +67,7 @@ const note = z.object({
   over: z.boolean(),
   jobs: z.array(
     z.object({
-      id: z.string(),
+      id: z.string().check(z.refine(isId)),
       delivery: z.enum(NOTED),
       sentAt: z.optional(time),
       base: z.optional(z.string()),
@@ -143,12 +144,12 @@ const FIRST_LINE = /^<!-- agent-follow-up (.*) -->$/m;
 export function readNote(body: string, project: string): NoteData | 'none' | 'unreadable' {
   // Editing a comment in the browser changes the line ends.
   const text = body.replaceAll('\r\n', '\n').trimStart();
-  if (!new RegExp(`^${OPENING}`, 'm').test(text)) return 'none';
+  // Text by others, which another workflow may quote, does not have the hash of the project.
+  if (!text.includes(OPENING) || !text.includes(`"project":"${project}"`)) return 'none';
   const [, json = ''] = text.startsWith(OPENING) ? (FIRST_LINE.exec(text) ?? []) : [];
-  if (json === 'answer') return 'none';
   try {
     const { version: _, ...data } = z.parse(note, JSON.parse(json));
-    return data.project === project ? data : 'none';
+    return data;
   } catch {
     return 'unreadable';
   }

@@ -66,7 +66,7 @@ export class Note {
       } catch (error) {
         const isRate = error instanceof GitHubError && error.status === 429;
         const pauseMs =
-          (isRate ? error.pauseMs : null) ?? RATE_PAUSE_MS + random() * RATE_SPREAD_MS;
+          (isRate ? error.pauseMs : null) || RATE_PAUSE_MS + random() * RATE_SPREAD_MS;
         if (isRate && !signal.aborted && clock.now() + pauseMs < deadline) {
           this.#options.log.info(
             `GitHub takes no comment for now. Trying again in ${Math.ceil(pauseMs / 1000)} s.`,
@@ -98,8 +98,8 @@ export class Note {
     if (this.#id !== null) void this.#edit();
   }
 
-  /** Makes the last edit. Resolves to a sentence if that failed. `mostMs` limits the wait for a rate limit. */
-  async close(mostMs: number): Promise<string | null> {
+  /** Makes the last edit. Resolves to a sentence if that failed. */
+  async close(): Promise<string | null> {
     if (this.#id === null) return null;
     this.#isClosed = true;
     const { clock, signal } = this.#options;
@@ -109,7 +109,7 @@ export class Note {
     if (
       error !== null &&
       (pauseMs > 0 || isUnclear(error)) &&
-      pauseMs <= mostMs &&
+      pauseMs <= RATE_PAUSE_MS &&
       !signal.aborted
     ) {
       this.#isPausing = pauseMs > 0;
@@ -198,9 +198,10 @@ export async function hideOlder(
   now: number,
 ): Promise<void> {
   const comments = await github.newestOwnComments(conversation);
-  const older = comments.filter(({ body, isHidden }) => {
+  const end = comments.findIndex(({ body }) => body.includes(`"id":"${own.id}"`));
+  const older = comments.slice(0, Math.max(0, end)).filter(({ body, isHidden }) => {
     const note = isHidden ? 'none' : readNote(body, own.project);
-    if (typeof note === 'string' || note.series !== own.series || note.id === own.id) return false;
+    if (typeof note === 'string' || note.series !== own.series) return false;
     const isEarlier = note.run === own.run && note.attempt < own.attempt;
     return note.over || isEarlier || note.deadline < now;
   });

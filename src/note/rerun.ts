@@ -53,7 +53,11 @@ export function judge(
   }
   if (claim === 'ours') return { kind: 'send' };
   if (strongest !== undefined && strongest.job.delivery !== 'not-sent') {
-    const why = `attempt ${strongest.note.attempt} was about to send it, and its comment does not say what became of it`;
+    const attempt = `attempt ${strongest.note.attempt}`;
+    const why =
+      strongest.job.delivery === 'unknown'
+        ? `${attempt} does not know whether it was delivered`
+        : `${attempt} was about to send it, and its comment does not say what became of it`;
     return { kind: 'refuse', why };
   }
   if (claim === 'none') return { kind: 'send' };
@@ -75,12 +79,14 @@ function isSame(note: NoteData, { run, step, leg, command }: Message): boolean {
   return note.run === run && note.step === step && note.leg === leg && note.command === command;
 }
 
-/** The newest message to a job whose end was not seen; null if there is none. */
+/** The newest message to a job, if its end was not seen; otherwise null. */
 export function unfinished(notes: readonly NoteData[], jobId: string): NoteJob | null {
-  const sent = notes
-    .flatMap(({ jobs }) => jobs)
-    .filter(({ id, delivery, ended }) => id === jobId && delivery === 'sent' && !ended);
-  return sent.toSorted((one, other) => (other.sentAt ?? 0) - (one.sentAt ?? 0))[0] ?? null;
+  const named = notes.flatMap(({ jobs }) => jobs).filter(({ id }) => id === jobId);
+  const seen = named.map(({ ended, sentAt = 0 }) => (ended ? sentAt : 0));
+  const newest = named
+    .filter(({ delivery }) => delivery === 'sent')
+    .toSorted((one, other) => (other.sentAt ?? 0) - (one.sentAt ?? 0))[0];
+  return newest === undefined || (newest.sentAt ?? 0) <= Math.max(...seen) ? null : newest;
 }
 
 /** The jobs that the notes name and that certainly exist, the oldest first. */

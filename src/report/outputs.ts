@@ -8,9 +8,9 @@ import {
   RESULTS,
   statusOf,
 } from '../job.ts';
-import { endNow } from '../jobs/reasons.ts';
 import { kindOf, wordOf } from '../labels.ts';
-import { cut } from '../text.ts';
+import { endNow } from '../reasons.ts';
+import { oneLine } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.
 
@@ -73,7 +73,7 @@ function toEntry({ job, end }: Ended, isUnsure: boolean, limit: number) {
   const { id, record, polls } = job;
   const elapsed = elapsedMs(job);
   const short = (text: string | null | undefined): string | null =>
-    text === null || text === undefined ? null : cut(text, limit);
+    text === null || text === undefined ? null : oneLine(text, limit);
   const { source } = record ?? {};
   return {
     jobId: id,

@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import type { Change, Job, JobRecord } from '../job.ts';
+import { type Change, elapsedMs, type Job, type JobRecord } from '../job.ts';
 import {
   byAttention,
   CALM,
@@ -77,7 +77,7 @@ function renderJob(story: Story, job: Job, { heading, conversation, limit }: Pla
         `job ${code(job.id, 256)}`,
         job.record?.model ? `model ${code(job.record.model)}` : '',
         renderSource(job.record?.source),
-        ...footer(story),
+        ...footer(story, OPEN.has(kind)),
       ]),
     ),
   ].filter((text) => text !== '');
@@ -85,12 +85,9 @@ function renderJob(story: Story, job: Job, { heading, conversation, limit }: Pla
 }
 
 /** The links to what the agent has done. In its own pull request, the link to that is left out. */
-function linksOf(
-  { info }: Story,
-  { record, change, end }: Job,
-  conversation: number | null,
-): readonly string[] {
-  const prLink = record?.prLink;
+function linksOf({ info }: Story, job: Job, conversation: number | null): readonly string[] {
+  const { change, end } = job;
+  const prLink = job.record?.prLink;
   if (!prLink) return change?.kind === 'no-files' ? ['No files changed'] : [];
   const number = ownPullRequest(prLink, info.repositoryUrl);
   const isHere = number !== null && number === conversation;
@@ -99,7 +96,7 @@ function linksOf(
     describeChange(change),
     change?.kind === 'commits'
       ? link('Review changes', `${prLink}/files/${change.before}..${change.after}`)
-      : isHere && end !== null && change?.kind !== 'none'
+      : isHere && elapsedMs(job) !== null && end?.result !== 'sent' && change?.kind !== 'none'
         ? link('Review changes', `${prLink}/files`)
         : '',
   ];
@@ -132,7 +129,13 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
     place.limit,
   );
   const end = small(
-    dotted([story.by === null ? '' : `Asked by ${code(story.by)}`, ...footer(story)]),
+    dotted([
+      story.by === null ? '' : `Asked by ${code(story.by)}`,
+      ...footer(
+        story,
+        kinds.some((kind) => OPEN.has(kind)),
+      ),
+    ]),
   );
   const room = place.limit - blocks(head).length - end.length;
   return blocks([...head, renderJobs(jobs, place.mostOpen, room), end]);
@@ -165,11 +168,11 @@ function headingOf(kinds: readonly Kind[]): string {
   return `${icon(iconOf(open))} ${kinds.length - left} of ${jobs} done`;
 }
 
-function footer({ startedAt, command }: Story): readonly string[] {
+function footer({ startedAt, command }: Story, isOpen: boolean): readonly string[] {
   return [
     inUtc(startedAt),
     'Agent Follow-up',
-    command === null ? '' : `reply ${code(`${command} …`)} to continue`,
+    command === null || isOpen ? '' : `reply ${code(`${command} …`)} to continue`,
   ];
 }
 

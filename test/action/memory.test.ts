@@ -58,15 +58,6 @@ it.each<[string, Behaviour, Scenario?]>([
     'a megabyte of JSON',
     answer(whole(200, { ...RECORD, x: Array.from({ length: 90_000 }, (_, n) => `${n}`) })),
   ],
-  [
-    'a megabyte of nesting',
-    answer(
-      whole(
-        200,
-        `{"id":"${JOB}","status":"active","x":${'['.repeat(MIB / 2 - 50)}${']'.repeat(MIB / 2 - 50)}}`,
-      ),
-    ),
-  ],
   ['a refusal of a megabyte', answer(whole(400, { error: '::error::\n'.repeat(80_000) }))],
   ['a megabyte of headers', answer(head(200, { ...TYPE, 'x-large': 'x'.repeat(MIB) }))],
 ])('uses little memory for %s', async (_, behaviour, scenario) => {

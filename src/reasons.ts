@@ -1,7 +1,7 @@
-import { duration } from '../clock.ts';
-import type { Inputs } from '../inputs.ts';
-import { type End, type FinalStatus, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
-import { listing, quote, sentences } from '../text.ts';
+import { duration } from './clock.ts';
+import type { Inputs } from './inputs.ts';
+import { type End, type FinalStatus, isBaseFinal, isFinal, type Job, statusOf } from './job.ts';
+import { listing, quote, sentences } from './text.ts';
 
 // How a job ends, and the sentence that explains it.
 
@@ -49,36 +49,34 @@ export function activeEnd(): End {
 
 /** The job has a final status that counts as the end. `confirmed` is null if there was no message. */
 export function doneEnd(job: Job, confirmed: boolean | null, settleMs: number): End {
-  const doubt = confirmed === false ? doubtOf(job, settleMs) : '';
   const result = statusOf(job) as FinalStatus;
+  if (confirmed === false) return { ...end(result, doubtOf(job, result, settleMs)), confirmed };
   const reason = {
-    completed: doubt === '' ? '' : sentences('The job is completed.', doubt),
-    archived: sentences('The job was archived, so the agent does not work on it.', doubt),
-    failed: sentences(
-      'The agent failed.',
-      doubt,
-      'The API does not say why; check the job in the Mintlify dashboard.',
-    ),
+    completed: '',
+    archived: 'The job was archived, so the agent does not work on it.',
+    failed: 'The agent failed. The API does not say why; check the job in the Mintlify dashboard.',
   }[result];
-  return { result, reason, confirmed };
+  return { ...end(result, reason), confirmed };
 }
 
-/** Why a final status may not belong to our message, and what to do. */
-function doubtOf({ base }: Job, settleMs: number): string {
+/** Why a final status is perhaps not the end of the work on our message, and what to do. */
+function doubtOf({ base }: Job, result: FinalStatus, settleMs: number): string {
   if (base === null) {
-    return 'Its status before the message is not known, so this is perhaps the end of earlier work. Check the job.';
+    return `The job is ${result}, but its status before the message is not known, so this is perhaps the end of earlier work. ${CHECK}.`;
   }
   if (isBaseFinal(base)) {
     return (
-      `It showed that before the message, and still ${duration(settleMs)} after it (settle-seconds), so this is ` +
-      'perhaps the end of earlier work. Check the job, or wait longer with settle-seconds.'
+      `The job was ${result} before the message and still is, ${duration(settleMs)} after it (settle-seconds), so ` +
+      `this is perhaps the end of earlier work. ${CHECK}, or wait longer with settle-seconds.`
     );
   }
   return (
-    'The agent was already at work when the message was sent, so this is perhaps the end of that work. ' +
-    'With “when-active: wait”, the message waits for it.'
+    `The job is ${result}, but the agent was already at work when the message was sent, so this is perhaps the end ` +
+    'of that work. With “when-active: wait”, the message waits for it.'
   );
 }
+
+const CHECK = 'Check the job in the Mintlify dashboard';
 
 export function timedOutEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, miss: string): End {
   const status = statusOf(job);

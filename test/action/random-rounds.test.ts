@@ -1,0 +1,94 @@
+import { setTimeout as pass } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { HAS_SIGNALS } from '../sim/platform.ts';
+import { type Origin, purposeOf, triggerOf } from './attempts.ts';
+import { expectPromises, JOB, type Simulation, simulate } from './scenario.ts';
+
+// Random rounds of the built action, in several processes at once, with re-runs. GitHub is slow, shows new comments
+// late, loses answers and limits rates; the API refuses messages or fails; and processes are killed at any time.
+
+interface Round {
+  readonly origin: Origin;
+  /** Legs of a matrix, or workflows that react to the same command. */
+  readonly size: number;
+  readonly attempts: number;
+}
+
+const ROUNDS: readonly Round[] = [
+  { origin: 'a step', size: 8, attempts: 2 },
+  { origin: 'a step', size: 3, attempts: 3 },
+  { origin: 'a comment', size: 5, attempts: 3 },
+  { origin: 'a review comment', size: 2, attempts: 3 },
+];
+/** In real time, because several processes cannot share virtual time that jumps. An attempt takes a second or two. */
+const LATEST_START_MS = 600;
+const LATEST_KILL_MS = 2000;
+const LIST_LAG_MS = 200;
+
+it.runIf(HAS_SIGNALS)('in random rounds, no message is accepted twice', async () => {
+  const counts = await Promise.all(ROUNDS.map(playRound));
+  expect(Math.max(...counts)).toBeGreaterThan(0);
+});
+
+/** Resolves to the number of messages that the API accepted. */
+async function playRound({ origin, size, attempts }: Round): Promise<number> {
+  await using sim = await simulate({
+    time: { pace: 1 },
+    github: {
+      trouble: {
+        latencyMs: [10, 300],
+        listLagMs: LIST_LAG_MS,
+        loses: (call) => purposeOf(call) !== 'check' && happens(0.15),
+        limits: () => (happens(0.03) ? 1 : undefined),
+      },
+    },
+    agent: {
+      jobs: [{ id: JOB }],
+      onPost() {
+        if (happens(0.2)) return { status: 401 };
+        return happens(0.1) ? { status: 503, accept: true } : undefined;
+      },
+    },
+  });
+  const trigger = triggerOf(sim, origin);
+  const isStep = origin === 'a step';
+
+  async function run(index: number, attempt: number): Promise<void> {
+    await pass(Math.random() * LATEST_START_MS);
+    const facts = { run_attempt: String(attempt), triggering_actor: 'alice' };
+    const one = sim.start({
+      with: { ...trigger.with, ...(isStep && { prompt: `To leg ${index}.` }) },
+      step: {
+        event: trigger.event,
+        matrix: isStep ? { leg: index } : null,
+        github: isStep ? facts : { ...facts, run_id: String(index + 1) },
+      },
+    });
+    const killMs = happens(0.4) ? Math.random() * LATEST_KILL_MS : 60_000;
+    const killer = setTimeout(() => one.kill('SIGKILL'), killMs);
+    const result = await one.result;
+    clearTimeout(killer);
+    if (result.signal !== 'SIGKILL') expectPromises(result, sim.agent, sim.github);
+  }
+
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    await Promise.all(Array.from({ length: size }, (_, index) => run(index, attempt)));
+    // Until GitHub has started a re-run, its lists show all comments.
+    await pass(LIST_LAG_MS);
+  }
+  const prompts = sim.agent.accepted().map(({ prompt }) => prompt);
+  expect(prompts, historyOf(sim)).toEqual([...new Set(prompts)]);
+  return prompts.length;
+}
+
+function happens(chance: number): boolean {
+  return Math.random() < chance;
+}
+
+/** All requests, for a round that fails. */
+function historyOf({ agent, github }: Simulation): string {
+  const calls = github.calls().map((call) => ({ ...call.request, what: purposeOf(call) }));
+  const posts = agent.posts().map((request) => ({ ...request, what: 'message' }));
+  const all = [...calls, ...posts].toSorted((one, other) => one.at - other.at);
+  return all.map(({ at, what, status, body }) => `${at} ${what} ${status} ${body}`).join('\n');
+}
