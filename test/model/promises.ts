@@ -1,7 +1,7 @@
 import { isFinal, isKnownStatus } from '../../src/job.ts';
 import { AFTER_CANCEL_MS, CALL_MS } from './github.ts';
 import { conversationOf, type Played } from './run.ts';
-import type { Script } from './scenario.ts';
+import type { Scenario, Script } from './scenario.ts';
 import { type Poll, type Post, type Span, showsEnd } from './service.ts';
 
 /** Milliseconds of inaccuracy by Node's timers and by reading the clock. */
@@ -49,10 +49,13 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
       // A poll is at least as old as its start, and always valid until its response.
       return post.startedAt <= Math.max(before.startedAt + FRESH_MS, before.endedAt) + SLACK_MS;
     }),
-  'no POST while the last poll showed the agent at work, if when-active is wait': (played) =>
-    !played.scenario.whenActiveWait ||
-    played.service.posts.every((post) =>
-      isFinal(statuses(pollsBefore(played.service.polls, post)).at(-1) ?? null),
+  'no POST while the last poll showed the agent at work, if when-active is wait or for a bot': ({
+    scenario,
+    service,
+  }) =>
+    !(scenario.whenActiveWait || isByBot(scenario)) ||
+    service.posts.every((post) =>
+      isFinal(statuses(pollsBefore(service.polls, post)).at(-1) ?? null),
     ),
   'no POST if the first poll shows a status that is not in only-when': ({ scenario, service }) => {
     const status = answered(service.polls)[0]?.record?.status ?? null;
@@ -61,9 +64,11 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     return isWanted || service.posts.length === 0;
   },
   'no POST that a bot triggers on the pull request of the job': ({ scenario, service }) =>
-    scenario.event !== 'pull_request' ||
-    !answered(service.polls)[0]?.record?.prLink?.endsWith('/1') ||
-    service.posts.length === 0,
+    !isByBot(scenario) ||
+    service.posts.every((post) => {
+      const { record } = answered(pollsBefore(service.polls, post)).at(-1) ?? {};
+      return record?.prLink?.endsWith(`/${conversationOf(scenario)}`) !== true;
+    }),
   'the delivery is true': (played) => isTrue(played, played.job.delivery),
   'the delivery is not-sent only if the API certainly did not accept a message': (played) =>
     (played.job.delivery === 'not-sent') === !mayHaveBeenAccepted(played),
@@ -94,7 +99,15 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     job.delivery !== 'not-sent' ||
     job.end?.result === 'cancelled',
   'counts every poll': ({ job, service }) => job.polls === service.polls.length,
-  'the result matches the delivery': hasFittingResult,
+  'the result is true': ({ scenario, job, cancelledAt, endedAt }) => {
+    const { result = null } = job.end ?? {};
+    if (result === 'cancelled') return cancelledAt !== null;
+    if (result === 'sent') return job.delivery === 'sent' && !scenario.wait;
+    if (result === 'skipped') return job.delivery === 'not-sent';
+    if (isFinal(result)) return job.record?.status === result;
+    const isEarly = job.delivery === 'sent' && endedAt < scenario.timeoutMs - SLACK_MS;
+    return result !== 'timed-out' || !isEarly;
+  },
   'a wait is lost only after an outage of 10 minutes, or an error that does not pass': (played) =>
     played.job.end?.result !== 'error' || played.job.delivery !== 'sent' || isLost(played),
   'confirmed has a value only if the run waits for a message': ({ scenario, job }) => {
@@ -147,6 +160,10 @@ function fateOf({ scenario, part, knowsNotes }: Played): 'send' | 'resume' | 're
   const delivery = part.earlier?.delivery ?? 'not-sent';
   if (knowsNotes && delivery === 'sent') return 'resume';
   return scenario.resendOnRerun || (knowsNotes && delivery === 'not-sent') ? 'send' : 'refuse';
+}
+
+function isByBot({ event }: Scenario): boolean {
+  return event === 'pull_request';
 }
 
 function mayHaveBeenAccepted(played: Played): boolean {
@@ -203,32 +220,6 @@ function withGitHub({ github, scenario }: Played, at: number): number {
   const open = github.creations.filter(({ startedAt }) => startedAt <= at + SLACK_MS);
   const ends = open.map(({ endedAt }) => endedAt + (isSilent ? LOOK_FOR_COMMENT_MS : 0));
   return Math.max(at, ...ends) + SLACK_MS;
-}
-
-function hasFittingResult(played: Played): boolean {
-  const { scenario, job, cancelledAt, endedAt } = played;
-  const { delivery, isReadOnly, end } = job;
-  const { wait, timeoutMs } = scenario;
-  switch (end?.result) {
-    case 'sent':
-      return delivery === 'sent' && !wait;
-    case 'completed':
-    case 'failed':
-    case 'archived':
-      return (isReadOnly || (delivery === 'sent' && wait)) && job.record?.status === end.result;
-    case 'timed-out':
-      return delivery === 'not-sent' || (delivery === 'sent' && endedAt >= timeoutMs - SLACK_MS);
-    case 'cancelled':
-      return cancelledAt !== null;
-    case 'error':
-      return delivery !== 'sent' || wait;
-    case 'active':
-      return isReadOnly && !wait;
-    case 'skipped':
-      return delivery === 'not-sent' && fateOf(played) === 'send';
-    default:
-      return false;
-  }
 }
 
 function isLost(played: Played): boolean {

@@ -1,5 +1,4 @@
 import pLimit from 'p-limit';
-import type { Transport } from '../../src/agent/http.ts';
 import type { Trigger } from '../../src/github/event.ts';
 import type { Inputs } from '../../src/inputs.ts';
 import { type Job, newJob } from '../../src/job.ts';
@@ -83,6 +82,10 @@ export async function play(scenario: Scenario): Promise<readonly Played[]> {
     ),
   );
 
+  // Each job has its own simulated API, independent of the others.
+  const serviceOf = (path: string): Service =>
+    services[jobs.findIndex(({ id }) => id === path.split('/')[5])] as Service;
+
   const runtime = {
     env: {},
     log: new Proxy({}, { get: () => () => {} }),
@@ -107,7 +110,10 @@ export async function play(scenario: Scenario): Promise<readonly Played[]> {
     trigger: { event, conversation, sender: event === 'pull_request' ? BOT : null } as Trigger,
     agent: {
       ...runtime,
-      transport: routed(new Map(parts.map(({ job }, index) => [job.id, services[index]]))),
+      transport: {
+        get: (path, ms) => serviceOf(path).get(path, ms),
+        postOnce: (path, json, ms) => serviceOf(path).postOnce(path, json, ms),
+      },
       ...{ where: '“api.example”', isDefaultUrl: true, projectId: 'proj-1', deadline },
       serverUrl: 'https://github.com',
     },
@@ -174,20 +180,6 @@ function earlierNote(scenario: Scenario): NoteData {
   });
   const run = send ? '2' : '1';
   return { ...aboutRun(scenario), run, attempt: 1, id: 'that', over: true, jobs };
-}
-
-/** Each job has its own simulated API, independent of the others. */
-function routed(services: ReadonlyMap<string, Service | undefined>): Transport {
-  const serviceOf = (path: string): Service => {
-    const [, jobId = ''] = /^\/v2\/agent\/proj-1\/job\/([^/]+)(?:\/message)?$/.exec(path) ?? [];
-    const service = services.get(jobId);
-    if (service === undefined) throw new Error(`No job has the path ${path}.`);
-    return service;
-  };
-  return {
-    get: (path, ...limits) => serviceOf(path).get(path, ...limits),
-    postOnce: (path, ...message) => serviceOf(path).postOnce(path, ...message),
-  };
 }
 
 function stepper({ steps, forEver, outage }: Script, clock: VirtualClock): () => Step {

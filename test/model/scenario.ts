@@ -71,7 +71,7 @@ const outage: fc.Arbitrary<Script> = fc
       { kind: 'status', status: 503, retryAfter: [] },
       { kind: 'unreachable' },
       { kind: 'lost' },
-      { kind: 'body', status: 200, body: 'no JSON' },
+      { kind: 'body', status: 200, body: 'other job' },
     ),
   })
   .map((outage) => ({ ...ALL_WELL, outage }));
@@ -161,7 +161,7 @@ const settings = fc.record({
     'merge_group',
     fc.constantFrom('pull_request', 'schedule', 'release'),
   ),
-  attempt: mostly(3, 1, fc.constant(2)),
+  attempt: mostly(5, 1, fc.constant(2)),
   /** Milliseconds after the start of the process. */
   startsAt: mostly(1, 0, fc.integer({ min: 0, max: 2000 })),
   /** When the run is cancelled: at a time, or so many milliseconds after the start of a request. */

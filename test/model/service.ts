@@ -22,12 +22,9 @@ export type Fault =
   /** The request is written, then the connection is lost or stays silent. */
   | { readonly kind: 'lost' | 'silent' }
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter: readonly string[] }
-  | { readonly kind: 'body'; readonly status: number; readonly body: BodyKind };
+  | { readonly kind: 'body'; readonly status: number; readonly body: (typeof BODIES)[number] };
 
-export const BODIES = ['record', 'no status', 'no JSON', 'cut off', 'other job', 'HTML'] as const;
-type BodyKind = (typeof BODIES)[number];
-/** Bodies that may come from a server in between, as far as the client can know. */
-const DOUBTFUL_BODIES: ReadonlySet<BodyKind> = new Set(['other job', 'HTML']);
+export const BODIES = ['record', 'no status', 'cut off', 'other job'] as const;
 
 /** How a job changes. All times are in milliseconds of the clock. */
 export interface JobScript {
@@ -176,7 +173,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
 
 function isAccepted({ fault, accepts }: Step): boolean {
   if (fault.kind === 'status') return accepts && !refuses(fault.status);
-  return fault.kind === 'body' ? accepts || !DOUBTFUL_BODIES.has(fault.body) : accepts;
+  return accepts || (fault.kind === 'body' && fault.body !== 'other job');
 }
 
 function outcomeOf(exchange: Exchange, step: Step): Post['outcome'] {
@@ -198,41 +195,29 @@ function responseOf(
   fault: Extract<Fault, { kind: 'status' | 'body' }>,
   record: Partial<JobRecord>,
 ): Answer {
-  const isHtml = fault.kind === 'body' && fault.body === 'HTML';
-  const value = fault.kind === 'status' ? '{"error":"a\\n::error::b"}' : bodyOf(fault.body, record);
   return {
     kind: 'answer',
     status: fault.status,
-    contentType: isHtml ? 'text/html' : 'application/json; charset=utf-8',
+    contentType: 'application/json; charset=utf-8',
     retryAfter: fault.kind === 'status' ? fault.retryAfter : [],
     locationHost: '',
-    body: { kind: 'ok', value },
+    body: { kind: 'ok', value: JSON.stringify(bodyOf(fault, record)) },
   };
 }
 
-function bodyOf(kind: BodyKind, record: Partial<JobRecord>): string {
-  switch (kind) {
-    case 'no status':
-      return JSON.stringify({ ...record, status: undefined });
-    case 'no JSON':
-      return JSON.stringify(record).slice(0, -1);
-    case 'other job':
-      return JSON.stringify({ ...record, id: `${record.id}2` });
-    case 'HTML':
-      return '<html>::error::x</html>';
-    default:
-      return JSON.stringify(record);
-  }
+function bodyOf(
+  fault: Extract<Fault, { kind: 'status' | 'body' }>,
+  record: Partial<JobRecord>,
+): object {
+  if (fault.kind === 'status') return { error: 'a\n::error::b' };
+  if (fault.body === 'other job') return { ...record, id: `${record.id}2` };
+  return fault.body === 'no status' ? { ...record, status: undefined } : record;
 }
 
 function readable(exchange: Exchange, id: string): Partial<JobRecord> | null {
   if (exchange.kind === 'failure' || exchange.body.kind === 'problem') return null;
-  try {
-    const record: Partial<JobRecord> = JSON.parse(exchange.body.value);
-    return record.id === id ? record : null;
-  } catch {
-    return null;
-  }
+  const record: Partial<JobRecord> = JSON.parse(exchange.body.value);
+  return record.id === id ? record : null;
 }
 
 /** All work on the job, one after the other, if our message was accepted at that time. */
