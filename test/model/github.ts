@@ -7,14 +7,6 @@ import type { Span } from './service.ts';
 
 // A simulated GitHub: what a run does with its comments, and with pull requests.
 
-export interface SimulatedGitHub {
-  readonly connect: () => Promise<GitHub>;
-  /** What the note of the run said, from its creation to its last edit; of several comments, all in one list. */
-  readonly notes: readonly NoteData[];
-  /** The calls that create a comment. */
-  readonly creations: readonly Span[];
-}
-
 /** As in src/github/api.ts. */
 export const CALL_MS = 10_000;
 export const AFTER_CANCEL_MS = 4000;
@@ -25,7 +17,7 @@ export function simulatedGitHub(
   earlier: NoteData,
   clock: VirtualClock,
   signal: AbortSignal,
-): SimulatedGitHub {
+) {
   const notes: NoteData[] = [];
   const bodies = [composeNote(earlier, () => '')];
   const creations: Span[] = [];
@@ -91,5 +83,11 @@ export function simulatedGitHub(
     pullRequest: () => call(() => ({ head: 'c'.repeat(40), commits: 3 })),
     commits: () => call(() => ['c'.repeat(40)]),
   };
-  return { connect: async () => github as GitHub, notes, creations };
+  return {
+    connect: async () => github as GitHub,
+    /** What the notes of the run said, from the creation to the last edit. */
+    notes: notes as readonly NoteData[],
+    /** The calls that create a comment. */
+    creations: creations as readonly Span[],
+  };
 }

@@ -1,8 +1,8 @@
 import { isFinal, isKnownStatus } from '../../src/job.ts';
 import { AFTER_CANCEL_MS, CALL_MS } from './github.ts';
-import { conversationOf, type Played } from './run.ts';
-import type { Scenario, Script } from './scenario.ts';
-import { type Poll, type Post, type Span, showsEnd } from './service.ts';
+import { conversationOf, type Played, wasAccepted } from './run.ts';
+import type { Scenario } from './scenario.ts';
+import { type Poll, type Post, showsEnd } from './service.ts';
 
 /** Milliseconds of inaccuracy by Node's timers and by reading the clock. */
 const SLACK_MS = 20;
@@ -12,7 +12,6 @@ const OVERTIME_MS = 2000;
 const FRESH_MS = 1000;
 const OUTAGE_MS = 600_000;
 const GRACE_FOR_404_MS = 30_000;
-const MOST_AT_ONCE = 4;
 /** If GitHub does not answer, the comment is looked for after 3 s. */
 const LOOK_FOR_COMMENT_MS = 3000 + CALL_MS;
 
@@ -98,7 +97,11 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     job.isReadOnly ||
     job.delivery !== 'not-sent' ||
     job.end?.result === 'cancelled',
-  'counts every poll': ({ job, service }) => job.polls === service.polls.length,
+  'polls about once a second at most, and counts each poll': (played) => {
+    const { polls } = played.service;
+    const mostOften = 20 + (played.endedAt - played.beganAt) / FRESH_MS;
+    return polls.length <= mostOften && played.job.polls === polls.length;
+  },
   'the result is true': ({ scenario, job, cancelledAt, endedAt }) => {
     const { result = null } = job.end ?? {};
     if (result === 'cancelled') return cancelledAt !== null;
@@ -110,12 +113,6 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
   },
   'a wait is lost only after an outage of 10 minutes, or an error that does not pass': (played) =>
     played.job.end?.result !== 'error' || played.job.delivery !== 'sent' || isLost(played),
-  'confirmed has a value only if the run waits for a message': ({ scenario, job }) => {
-    const isKnown = job.isReadOnly
-      ? job.sentAt !== null && isFinal(job.end?.result ?? null)
-      : job.delivery !== 'not-sent';
-    return (job.end?.confirmed !== null) === (scenario.wait && isKnown);
-  },
   'a confirmed end is one after work that was seen after the message': (played) =>
     played.job.end?.confirmed !== true || sawWork(played),
   'a confirmed end is that of the work on our message': (played) =>
@@ -132,11 +129,6 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
 
 /** What is true of all jobs of a run together. */
 const TOGETHER: Readonly<Record<string, (all: readonly Played[]) => boolean>> = {
-  'at most four messages are open at a time': (all) => {
-    const posts: readonly Span[] = all.flatMap(({ service }) => service.posts);
-    const isOpen = (at: number) => (span: Span) => span.startedAt <= at && at < span.endedAt;
-    return posts.every(({ startedAt }) => posts.filter(isOpen(startedAt)).length <= MOST_AT_ONCE);
-  },
   'no POST after a rate limit has refused another message for good': (all) => {
     const posts = all.flatMap(({ service }) => service.posts);
     const stopped = all.filter(
@@ -256,7 +248,7 @@ function hasOthers({ scenario, part: { job, earlier }, knowsNotes }: Played): bo
   if (job.otherAt !== null) return true;
   if (earlier === null) return false;
   const isUnknown = scenario.resendOnRerun || earlier.delivery !== 'sent';
-  return !knowsNotes || (earlier.wasAccepted && isUnknown);
+  return !knowsNotes || (wasAccepted(earlier) && isUnknown);
 }
 
 function sawEnd({ service }: Played): boolean {
@@ -273,16 +265,9 @@ function findsTheEnd(played: Played): boolean {
   const { result } = job.end ?? {};
   const endsAt = service.endsAt();
   const isKnown = wait && job.delivery === 'sent' && !hasOthers(played) && endsAt !== null;
-  const isUsual = part.job.queueMs <= 45_000 && settleMs >= 60_000 && isPassing(part.polls);
+  const isUsual = part.job.queueMs <= 45_000 && settleMs >= 60_000 && !part.polls.forEver;
   if (!isKnown || !isUsual || result === 'cancelled' || result === 'error') return true;
-  const neededMs = settleMs + 3 * (pollIntervalMs ?? 30_000) + 2 * OUTAGE_MS;
+  const neededMs = settleMs + 3 * (pollIntervalMs ?? 30_000) + 3 * OUTAGE_MS;
   if (result === 'timed-out') return timeoutMs <= Math.max(endsAt, beganAt) + neededMs;
   return result === part.job.ends && sawEnd(played);
-}
-
-/** Whether the polls succeed in the end, and no response asks for a long pause. */
-function isPassing({ steps, forEver }: Script): boolean {
-  const isLong = ({ fault }: Script['steps'][number]): boolean =>
-    fault.kind === 'status' && fault.retryAfter.includes('3600');
-  return !forEver && !steps.some(isLong);
 }

@@ -11,28 +11,14 @@ import { Note, readNotes } from '../../src/note/note.ts';
 import { deliveryOf } from '../../src/report/outputs.ts';
 import type { RunInfo, Runtime } from '../../src/runner/environment.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
-import { type SimulatedGitHub, simulatedGitHub } from './github.ts';
+import { simulatedGitHub } from './github.ts';
 import { type Part, type Scenario, type Script, WELL } from './scenario.ts';
 import { type Service, type Step, scriptedService } from './service.ts';
 
 // Plays a scenario: the jobs of a step, from the first request to the last comment.
 
 /** A job after the run. */
-export interface Played {
-  readonly scenario: Scenario;
-  readonly part: Part;
-  readonly job: Job;
-  readonly service: Service;
-  readonly github: SimulatedGitHub;
-  /** When the run began to work on its jobs. Before, it reads the earlier comments. */
-  readonly beganAt: number;
-  readonly endedAt: number;
-  readonly cancelledAt: number | null;
-  /** Whether the run knows the comments of earlier attempts or runs. */
-  readonly knowsNotes: boolean;
-  /** The deliveries that the outputs showed, and how many messages the API had accepted. */
-  readonly saved: readonly { readonly delivery: string; readonly accepted: number }[];
-}
+export type Played = Awaited<ReturnType<typeof play>>[number];
 
 const GOLDEN = 0.618034;
 const REPOSITORY_URL = 'https://github.com/octo/agents';
@@ -43,7 +29,7 @@ export function conversationOf({ event }: Scenario): number | null {
   return CONVERSATIONS[event];
 }
 
-export async function play(scenario: Scenario): Promise<readonly Played[]> {
+export async function play(scenario: Scenario) {
   const { parts, startsAt, cancel, attempt, send, event } = scenario;
   const clock = virtualClock(startsAt);
   const controller = new AbortController();
@@ -64,12 +50,12 @@ export async function play(scenario: Scenario): Promise<readonly Played[]> {
 
   const github = simulatedGitHub(scenario, earlierNote(scenario), clock, signal);
   const jobs = parts.map(({ job }) => newJob(job.id, !send));
-  const saved = jobs.map((): Played['saved'][number][] => []);
+  const saved = jobs.map((): { delivery: string; accepted: number }[] => []);
   const services = parts.map(({ job, posts, polls, earlier }, index) =>
     scriptedService(
       {
         job,
-        acceptedAt: earlier?.wasAccepted ? startsAt - earlier.agoMs - 50 : null,
+        acceptedAt: earlier && wasAccepted(earlier) ? startsAt - earlier.agoMs - 50 : null,
         nextPost: stepper(posts, clock),
         nextPoll: stepper(polls, clock),
         ...{ onRequest, signal },
@@ -149,11 +135,15 @@ export async function play(scenario: Scenario): Promise<readonly Played[]> {
   return parts.map((part, index) => {
     const job = jobs[index] as Job;
     return {
-      ...{ scenario, part, job, github, beganAt },
+      ...{ scenario, part, job, github },
       service: services[index] as Service,
+      /** When the run began to work on its jobs. Before, it reads the earlier comments. */
+      beganAt,
       endedAt: job.endedAt === null ? Infinity : job.endedAt - EPOCH,
       cancelledAt: stoppedAt,
+      /** Whether the run knows the comments of earlier attempts or runs. */
       knowsNotes: run.notes?.kind === 'ok',
+      /** The deliveries that the outputs showed, and how many messages the API had accepted. */
       saved: saved[index] ?? [],
     };
   });
@@ -165,6 +155,10 @@ function aboutRun({ attempt, timeoutMs }: Scenario): RunContext['about'] {
     ...{ run: '2', command: '', series: hashOf('series'), attempt, id: 'this' },
     deadline: EPOCH + timeoutMs,
   };
+}
+
+export function wasAccepted({ delivery, isAccepted }: NonNullable<Part['earlier']>): boolean {
+  return delivery === 'sent' || (isAccepted && delivery !== 'not-sent');
 }
 
 /** The comment of the earlier attempt or, with `send: false`, of an earlier run. */

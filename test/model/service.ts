@@ -65,14 +65,7 @@ export interface Post extends Span {
   readonly before: { readonly saved: string | undefined; readonly noted: string | undefined };
 }
 
-export interface Service extends Transport {
-  readonly posts: readonly Post[];
-  readonly polls: readonly Poll[];
-  /** How many messages of this attempt the API accepted. */
-  accepted(): number;
-  /** When the work on our message ends; null without one. */
-  endsAt(): number | null;
-}
+export type Service = ReturnType<typeof scriptedService>;
 
 interface ServiceScript {
   readonly job: JobScript;
@@ -91,7 +84,7 @@ const CONNECT_MS = 10_000;
 /** How long after its head a body arrives. */
 const BODY_MS = 5;
 
-export function scriptedService(script: ServiceScript, clock: VirtualClock): Service {
+export function scriptedService(script: ServiceScript, clock: VirtualClock) {
   const { job, signal } = script;
   const posts: Post[] = [];
   const polls: Poll[] = [];
@@ -135,11 +128,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
     }
   }
 
-  return {
-    posts,
-    polls,
-    accepted: () => accepted,
-    endsAt: () => workOn(job, acceptedAt).find(({ isOurs }) => isOurs)?.end ?? null,
+  const transport: Transport = {
     async get(_, timeoutMs) {
       const poll: Poll = blank({ record: null });
       polls.push(poll);
@@ -164,6 +153,16 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock): Ser
       post.outcome = outcomeOf(post.exchange, step);
       return post.exchange;
     },
+  };
+
+  return {
+    ...transport,
+    posts: posts as readonly Post[],
+    polls: polls as readonly Poll[],
+    /** How many messages of this attempt the API accepted. */
+    accepted: () => accepted,
+    /** When the work on our message ends; null without one. */
+    endsAt: () => workOn(job, acceptedAt).find(({ isOurs }) => isOurs)?.end ?? null,
   };
 
   function blank<T>(rest: T) {

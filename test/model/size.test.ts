@@ -1,17 +1,13 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readRecord } from '../../src/agent/answers.ts';
 import { cleanText } from '../../src/github/command.ts';
 import { readTrigger } from '../../src/github/event.ts';
-import { newJob } from '../../src/job.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { readNote } from '../../src/note/data.ts';
 import { code, fence } from '../../src/report/markdown.ts';
-import { renderStory, type Story } from '../../src/report/render.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
 import { redactor } from '../../src/runner/secrets.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
-import { hostileText } from './hostile.ts';
 
 const SIZE = 256 * 1024;
 /** Milliseconds of CPU time, enough for a slow machine. Quadratic work takes minutes. */
@@ -54,29 +50,4 @@ it.each(Object.entries(READERS))('%s handles a long text in linear time', (_, re
     return process.threadCpuUsage(before).user / 1000 > MAX_MS;
   });
   expect(slow).toEqual([]);
-});
-
-it('what people read has the size that is allowed, whatever the jobs are', () => {
-  const long = fc
-    .tuple(hostileText, fc.nat({ max: 300 }))
-    .map(([text, times]) => text.repeat(times));
-  const story = { info: { repositoryUrl: `${HOST}/o/r` }, by: 'x', startedAt: 0 } as Story;
-  const jobs = fc.array(fc.record({ model: long, reason: long }), { minLength: 1, maxLength: 30 });
-  const limits = fc.integer({ min: 4000, max: 60_000 });
-  const check = fc.property(jobs, long, limits, (all, prompt, limit) => {
-    const shown = all.map(({ model, reason }, index) => {
-      const job = newJob(`job-${index}`, false);
-      job.record = { id: job.id, model };
-      job.end = {
-        result: 'error',
-        reason: `The API said ${quote(reason, 2000)}.`,
-        confirmed: null,
-      };
-      return job;
-    });
-    const place = { heading: '###', conversation: 1, mostOpen: 10, limit } as const;
-    const text = renderStory({ ...story, command: null, prompt }, shown, place);
-    expect(text.length).toBeLessThanOrEqual(limit);
-  });
-  fc.assert(check, { numRuns: Number(process.env.MODEL_RUNS ?? 200) });
 });
