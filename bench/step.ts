@@ -9,9 +9,8 @@ export const PROJECT = 'project_1';
 export const API_KEY = 'mint_0123456789abcdef';
 export const TOKEN = 'ghs_0123456789abcdef';
 export const PROMPT = 'Add error handling examples.';
-export const COMMAND = '/agent';
-/** The number of pull requests in the simulated GitHub: each step that comments uses a new one. */
-export const PULLS = 10_000;
+/** The pull requests in the simulated GitHub: each step that comments uses the next one. */
+export const PULLS = 2000;
 
 /** The files of the runner, for several steps in a row. */
 export class StepFolder implements Disposable {

@@ -3,9 +3,10 @@ import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
 import { serialise } from './report/outputs.ts';
 import { run } from './run.ts';
+import { readSecrets } from './runner/environment.ts';
 import { append } from './runner/files.ts';
 import { createLog, maskInLog } from './runner/log.ts';
-import { readSecrets, redactor } from './runner/secrets.ts';
+import { redactor } from './runner/secrets.ts';
 import { DEFER_TIER_UP, disableMilo } from './vendor/undici.ts';
 
 const { env } = process;

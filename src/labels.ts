@@ -40,7 +40,7 @@ export function titleOf(kind: Kind): string {
   return WORDS[kind][2];
 }
 
-export function kindOf({ end, delivery, isReadOnly, isWaiting }: Job): Kind {
+export function kindOf({ end, delivery, isReadOnly, isWaiting, isPosting }: Job): Kind {
   if (end === null) {
     if (isWaiting) return 'waiting';
     return delivery === 'sent' || isReadOnly ? 'working' : 'sending';
@@ -51,6 +51,7 @@ export function kindOf({ end, delivery, isReadOnly, isWaiting }: Job): Kind {
     case 'completed':
       return end.confirmed === false ? 'unconfirmed' : 'completed';
     case 'error':
+      if (delivery === 'sending' && !isPosting) return 'not-sent';
       return isReadOnly || delivery !== 'not-sent' ? 'unknown' : 'not-sent';
     default:
       return end.result;

@@ -161,12 +161,12 @@ export function unwantedEnd(job: Job, onlyWhen: ReadonlySet<string>): End {
 export function loopEnd(login: string): End {
   return end(
     'skipped',
-    `Nothing was sent: the bot ${quote(login)} triggered the run on the job's own pull request, so a message would ` +
+    `Nothing was sent: the bot ${quote(login)} triggered the run on the pull request of the job, so a message would ` +
       'make the agent trigger itself.',
   );
 }
 
-/** Another run, step or leg of the matrix handles the same comment. */
+/** Another run, step or job of a matrix handles the same comment. */
 export function takenEnd(): End {
   return end('skipped', 'Nothing was sent: another run or step handles the same comment.');
 }

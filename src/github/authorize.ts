@@ -120,7 +120,7 @@ async function checkPermission(
     found = await (await connect()).collaborator(login);
   } catch (error) {
     const hint =
-      'Without that check, only “minimum-permission: none” sends; it lets everybody in who can start the workflow.';
+      'Without that check, only “minimum-permission: none” sends; anyone who can start the workflow then gets in.';
     const reason = `The permission of ${name} cannot be checked: ${whyOf(error)}.`;
     return { kind: 'failed', reason: sentences(reason, hint) };
   }

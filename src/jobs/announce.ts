@@ -32,7 +32,7 @@ function isClaimable({ inputs, trigger }: RunContext): boolean {
   return inputs.command !== null && trigger.comment !== null && trigger.comment.kind !== 'review';
 }
 
-/** Ends the jobs that get no message in a re-run. Returns those that go on with an earlier one. */
+/** Ends the jobs that get no message in a re-run. Returns those that continue an earlier one. */
 function judgeAll(run: RunContext, claim: Claim): readonly Resumed[] {
   const resumed: Resumed[] = [];
   for (const job of freshJobs(run)) {
@@ -88,14 +88,12 @@ export async function claim(run: RunContext): Promise<void> {
   if (comment === null || !isClaimable(run) || freshJobs(run).length === 0) return;
   const answer = await react(comment, 'rocket', connect, runtime.log);
   run.claim = answer;
-  // A run that is cancelled says so, whatever became of its claim and its note.
+  // A cancelled run reports the cancellation, and no problem with its claim or its note.
   if (answer.kind === 'added' || runtime.signal.aborted) return;
   if (answer.kind === 'failed') {
-    const again = 'Write the command again, in a new comment';
-    const hint = answer.isUnclear
-      ? `${again}: this one may have the 🚀 already.`
-      : `${again}, once the job has “permissions:” with “pull-requests: write” (on an issue “issues: write”).`;
-    const why = `The command could not be claimed by the reaction 🚀: ${answer.why}. ${hint}`;
+    const maybe = answer.isUnclear ? ': this one may have the 🚀 already' : '';
+    const hint = `Write the command again, in a new comment${maybe}.`;
+    const why = `The command could not be claimed by the reaction 🚀: ${answer.why} ${hint}`;
     endFresh(run, { kind: 'refused', why });
   } else if (info.attempt > 1) {
     judgeAll(run, 'taken');

@@ -107,6 +107,7 @@ export async function react(
   } catch (error) {
     log.debug(`The reaction ${content} was not added: ${whyOf(error)}.`);
     const isRefused = error instanceof GitHubError && error.status >= 400 && error.status < 500;
-    return { kind: 'failed', why: whyOf(error), isUnclear: !isRefused };
+    const why = sentences(`${whyOf(error)}.`, hintFor(error));
+    return { kind: 'failed', why, isUnclear: !isRefused };
   }
 }

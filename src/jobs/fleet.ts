@@ -33,6 +33,7 @@ export async function runJobs(run: RunContext): Promise<void> {
   const sends = freshJobs(run);
   let left = sends.length;
   const onSent = (): void => {
+    run.save(true);
     left -= 1;
     if (left > 0) return;
     // If nothing is left to wait for, the last edit follows.
@@ -106,9 +107,10 @@ async function sendWhenIdle(run: RunContext, job: Job, polled: Polled | null): P
     if (earlier !== null && earlier.kind !== 'polled') return notSentEnd(job, inputs, earlier);
     // What the agent has pushed for the earlier work does not count.
     if (earlier !== null) await readChangesBefore(run, job);
+    if (isLoop(run, job)) return loopEnd(trigger.sender?.login ?? '');
     newest = earlier ?? newest;
     const basePolls =
-      inputs.wait || inputs.whenActiveWait
+      inputs.wait || waitsForIdle(run)
         ? 'fresh'
         : newest !== null || showsPullRequest
           ? 'once'
@@ -119,7 +121,7 @@ async function sendWhenIdle(run: RunContext, job: Job, polled: Polled | null): P
   }
 }
 
-/** Goes on with the message of an earlier attempt. */
+/** Continues with the message of an earlier attempt. */
 async function resumeJob(run: RunContext, { job, hasEnded }: Resumed): Promise<void> {
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job, hasEnded) : sentEnd());
 }

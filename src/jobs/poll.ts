@@ -26,7 +26,16 @@ export async function pollOnce(run: RunContext, job: Job, until: number): Promis
     const leftMs = until - agent.clock.now();
     return poll(agent, job.id, leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs);
   });
-  if (answer.kind === 'polled') take(run, job, answer.record);
+  if (answer.kind !== 'polled') return answer;
+  take(run, job, answer.record);
+  const { status = null } = answer.record;
+  if (!isKnownStatus(status)) {
+    run.log.warn(
+      job,
+      `The job has ${status === null ? 'no status' : 'a status that this action does not know'}; it counts as ` +
+        'not final, so a wait may last until timeout-minutes.',
+    );
+  }
   return answer;
 }
 
@@ -36,13 +45,6 @@ export function take(run: RunContext, job: Job, record: JobRecord): void {
   learn(job, record, run.agent.clock.now());
   const status = statusOf(job);
   if (status !== before && status !== null) run.log.say(job, describe(run, job, status));
-  if (!isKnownStatus(status)) {
-    run.log.warn(
-      job,
-      'The job has no status, or one that this action does not know; it counts as not final, so a wait may last until ' +
-        'timeout-minutes.',
-    );
-  }
   if (record.linkProblem !== undefined) {
     run.log.warn(job, `The pull request link of the job is left out: ${record.linkProblem}.`);
   }

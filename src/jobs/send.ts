@@ -16,8 +16,9 @@ export type BasePolls = 'fresh' | 'once' | 'none';
 
 /** Stores a poll before the message, to compare later polls with. */
 export function takeBase(job: Job, { record }: Polled): void {
-  const { status = null, prLink } = record;
-  job.base = prLink === undefined ? { status } : { status, prLink };
+  const { status, prLink } = record;
+  if (status === undefined) job.base = null;
+  else job.base = prLink === undefined ? { status } : { status, prLink };
 }
 
 /**

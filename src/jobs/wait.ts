@@ -76,7 +76,7 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
 
 /**
  * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
- * for the same end, each looks again after a random time, and waits on if another one was faster.
+ * for the same end, each polls again after a random time, and keeps waiting if another one was faster.
  */
 export async function waitForEarlierWork(
   run: RunContext,
@@ -85,15 +85,16 @@ export async function waitForEarlierWork(
   const { clock, deadline, random } = run.agent;
   if (isFinal(statusOf(job))) return null;
   const startedAt = clock.now();
+  // The comment says it already if the first poll has shown it.
+  if (!job.isWaiting) run.note?.touch();
   job.isWaiting = true;
-  run.log.say(job, 'Waiting for earlier work: the agent is at work, and when-active is wait.');
-  run.note?.touch();
+  run.log.say(job, 'Waiting for earlier work: the agent is at work.');
   for (let isAgain = false; ; ) {
     const spread = LONGEST_LOOK_AGAIN_MS - SHORTEST_LOOK_AGAIN_MS;
     const nextMs = isAgain
       ? SHORTEST_LOOK_AGAIN_MS + random() * spread
       : (run.inputs.pollIntervalMs ?? nextPollMs(clock.now() - startedAt, false));
-    // The last look is made when a message can still be sent.
+    // The last poll is made when a message can still be sent.
     const leftMs = deadline - 2 * LEAST_POST_MS - clock.now();
     if (leftMs <= 0) return stillActive('');
     if (!(await pause(run, Math.min(nextMs, leftMs)))) return CANCELLED;
@@ -116,7 +117,7 @@ export async function waitForEarlierWork(
 const CANCELLED: GiveUp = { kind: 'cancelled', why: '' };
 
 function stillActive(why: string): GiveUp {
-  const said = 'The agent was still at work on something else, and when-active is wait.';
+  const said = 'The agent was still at work on something else.';
   return { kind: 'timed-out', why: why === '' ? said : `${said} The last poll failed: ${why}` };
 }
 

@@ -24,7 +24,7 @@ export interface NoteJob {
 }
 
 export interface NoteData {
-  /** Hashes, because the comment is public: of the project, the step, the leg of the matrix and the prompt. */
+  /** Hashes, because the comment is public: of the project, the step, the leg (the values of the matrix) and the prompt. */
   readonly project: string;
   readonly step: string;
   readonly leg: string;
@@ -149,7 +149,7 @@ export function readNote(body: string, project: string): NoteData | 'none' | 'un
   const [, json = ''] = text.startsWith(OPENING) ? (FIRST_LINE.exec(text) ?? []) : [];
   try {
     const { version: _, ...data } = z.parse(note, JSON.parse(json));
-    return data;
+    return data.project === project ? data : 'none';
   } catch {
     return 'unreadable';
   }

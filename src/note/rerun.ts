@@ -14,7 +14,7 @@ export type Claim = 'ours' | 'taken' | 'none';
 
 export type Verdict =
   | { readonly kind: 'send' }
-  /** An earlier attempt sent it: go on with that message. */
+  /** An earlier attempt sent it: continue with that message. */
   | { readonly kind: 'resume'; readonly job: NoteJob; readonly isOtherPrompt: boolean }
   /** Another run, step or leg has taken the command. */
   | { readonly kind: 'taken' }

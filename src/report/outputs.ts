@@ -30,11 +30,11 @@ export function toOutputs({ ended, early, commentUrls, isUnsure = false }: Repor
   const prLinks = jobs.flatMap(({ record }) => record?.prLink ?? []).join('\n');
   return {
     result: main?.end.result ?? early?.result ?? 'error',
-    delivery: overallDelivery(jobs, isUnsure),
-    confirmed: overallConfirmed(ended),
     status: main === undefined ? '' : (statusOf(main.job) ?? ''),
     'pr-link': prLinks,
     prLink: prLinks,
+    delivery: overallDelivery(jobs, isUnsure),
+    confirmed: overallConfirmed(ended),
     reason: main === undefined ? (early?.reason ?? '') : overallReason(main, ended),
     'job-id': jobs.map(({ id }) => id).join('\n'),
     results: renderResults(ended, isUnsure),

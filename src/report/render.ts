@@ -84,7 +84,7 @@ function renderJob(story: Story, job: Job, { heading, conversation, limit }: Pla
   return blocks(fitting(texts, limit));
 }
 
-/** The links to what the agent has done. In its own pull request, the link to that is left out. */
+/** The links to what the agent has done. On the pull request of the job, the link to it is left out. */
 function linksOf({ info }: Story, job: Job, conversation: number | null): readonly string[] {
   const { change, end } = job;
   const prLink = job.record?.prLink;

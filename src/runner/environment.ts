@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.ts';
 import { ok, problem, type Result } from '../text.ts';
 import type { Log } from './log.ts';
-import type { Redact } from './secrets.ts';
+import { type Redact, SHORTEST_SECRET } from './secrets.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -104,8 +104,19 @@ export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
     : ok({ url: parsed.href, noProxy });
 }
 
+/** Every secret in the environment, read before anything else so that it can be masked. */
+export function readSecrets(env: Env): readonly string[] {
+  const inputs = [env['INPUT_API-KEY'], env['INPUT_GITHUB-TOKEN']].flatMap((value = '') => {
+    const lines = value.trim().split(/[\r\n]+/);
+    // In a broken secret of several lines, short lines would mask ordinary words.
+    const shortest = lines.length > 1 ? SHORTEST_SECRET : 1;
+    return lines.map((line) => line.trim()).filter(({ length }) => length >= shortest);
+  });
+  return [...new Set([...inputs, ...proxySecrets(env)])];
+}
+
 /** The passwords in the proxy variables, as written and decoded. */
-export function proxySecrets(env: Env): readonly string[] {
+function proxySecrets(env: Env): readonly string[] {
   return ['https_proxy', 'http_proxy'].flatMap((name) => {
     const value = variable(env, name);
     // From the first `:` to the last `@`, for passwords that should be URL-encoded but are not.

@@ -1,22 +1,8 @@
-import type { Env } from './environment.ts';
-import { proxySecrets } from './environment.ts';
-
 /** Replaces every secret in a text with `***`. */
 export type Redact = (text: string) => string;
 
-/** Every secret in the environment, read before anything else so that it can be masked. */
-export function readSecrets(env: Env): readonly string[] {
-  const inputs = [env['INPUT_API-KEY'], env['INPUT_GITHUB-TOKEN']].flatMap((value = '') => {
-    const lines = value.trim().split(/[\r\n]+/);
-    // In a broken secret of several lines, short lines would mask ordinary words.
-    const shortest = lines.length > 1 ? SHORTEST : 1;
-    return lines.map((line) => line.trim()).filter(({ length }) => length >= shortest);
-  });
-  return [...new Set([...inputs, ...proxySecrets(env)])];
-}
-
 /** Characters. A shorter value also occurs in ordinary words. */
-const SHORTEST = 8;
+export const SHORTEST_SECRET = 8;
 
 /**
  * Finds each secret as it is, quoted in JSON, encoded in a URL, and as base64 at any of the three
@@ -27,7 +13,9 @@ const SHORTEST = 8;
  * becomes a part of JSON, a marker or a comment: a secret may be a word with a meaning there.
  */
 export function redactor(secrets: readonly string[]): Redact {
-  const forms = [...new Set(secrets.filter(({ length }) => length >= SHORTEST).flatMap(formsOf))];
+  const forms = [
+    ...new Set(secrets.filter(({ length }) => length >= SHORTEST_SECRET).flatMap(formsOf)),
+  ];
   forms.sort((one, other) => other.length - one.length);
   return (text) => forms.reduce((clean, form) => clean.replaceAll(form, '***'), text);
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Agent } from '../sim/agent.ts';
-import { ALICE, issueComment, push } from '../sim/events.ts';
+import { ALICE, issueComment, pullRequest, push, type WebhookEvent } from '../sim/events.ts';
 import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
 // How many calls a run makes, and which calls wait for others. The simulations respond in rounds: when all
@@ -10,76 +10,91 @@ import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 /** Names of calls: those of the simulated GitHub, `poll` and `message`. */
 type Round = readonly string[];
 
-const READ = 'read';
 const CREATE = 'POST issues/#/comments';
-const UPDATE = 'PATCH issues/comments/#';
+const EDIT = 'PATCH issues/comments/#';
 const REACT = 'POST issues/comments/#/reactions';
 const PERMISSION = 'GET collaborators/*/permission';
-const WRITES: Round = [CREATE, UPDATE];
+/** Of a step, which hides its older comments. */
+const HIDE: readonly Round[] = [['newest'], ['minimize']];
 const POLL = 'poll';
 const MESSAGE = 'message';
 
-/** The calls after the last poll. The last one comes after a pause. */
-const END: readonly Round[] = [[READ], [UPDATE], [READ]];
-
 interface Case {
   readonly name: string;
+  readonly event: (commandId: number) => WebhookEvent;
   readonly with: Scenario['with'];
   /** The rounds before the message, which has its own round. */
-  readonly before: (write: string) => readonly Round[];
+  readonly before: readonly Round[];
+  /** Those after the last poll. */
   readonly after: readonly Round[];
+  /** To GitHub, in all. */
   readonly calls: number;
 }
 
-/** A step that only sends. */
-const PLAIN: Scenario['with'] = {
-  prompt: 'Add error handling examples.',
-  command: '',
-  wait: false,
-  'pr-number': PULL,
-};
-
 const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
+/** No comment is edited just because time passes. */
+const SHORT_TURN = {
+  steps: [
+    { afterMs: 0, set: { status: 'active' } },
+    { afterMs: 20_000, set: { status: 'completed' } },
+  ],
+};
+const byPerson = (): WebhookEvent => pullRequest({ number: PULL });
+const byCommand = (id: number): WebhookEvent =>
+  issueComment({ number: PULL, body: COMMAND.body, id });
+const byPush = (): WebhookEvent => push();
 const command = { command: '/agent', prompt: '' };
 
 const CASES: readonly Case[] = [
   {
-    name: 'a run that only sends',
+    name: 'without a conversation',
+    event: byPush,
+    with: { wait: true },
+    before: [[POLL]],
+    after: [],
+    calls: 0,
+  },
+  {
+    name: 'if nobody is checked',
+    event: byPush,
+    with: { 'pr-number': PULL },
+    before: [[CREATE]],
+    after: [[EDIT], ...HIDE],
+    calls: 4,
+  },
+  {
+    name: 'by a person on a pull request, only sending',
+    event: byPerson,
     with: {},
-    before: (write) => [[READ], [write], [READ]],
-    after: END,
+    before: [[PERMISSION], [CREATE]],
+    after: [[EDIT], ...HIDE],
+    calls: 5,
+  },
+  {
+    name: 'by a person on a pull request, waiting',
+    event: byPerson,
+    with: { wait: true },
+    before: [[PERMISSION], [CREATE, POLL]],
+    // The comment is edited when the message is out, which nothing waits for.
+    after: [[EDIT], [EDIT], ...HIDE],
     calls: 6,
   },
   {
-    name: 'a run that waits',
-    with: { wait: true },
-    before: (write) => [[READ, POLL], [write], [READ]],
-    after: [[UPDATE], ...END],
-    calls: 8,
-  },
-  {
-    name: 'a command that only sends',
-    with: command,
-    before: (write) => [
-      [READ, PERMISSION],
-      [REACT, write],
-      [READ, REACT],
-    ],
-    after: END,
-    calls: 9,
-  },
-  {
     name: 'a command that waits',
+    event: byCommand,
     with: { ...command, wait: true },
-    // The job is not polled before the permission is known.
-    before: (write) => [
-      [READ, PERMISSION],
-      [REACT, POLL, write],
-      [READ, REACT],
-    ],
-    // The run does not wait for the last reaction.
-    after: [[UPDATE], [READ, REACT], [UPDATE], [READ]],
-    calls: 12,
+    // 👀, which nothing waits for, and 🚀.
+    before: [[PERMISSION], [REACT, REACT], [CREATE, POLL]],
+    after: [[EDIT], [EDIT, REACT]],
+    calls: 7,
+  },
+  {
+    name: 'a command that waits, and finds its job in the comments',
+    event: byCommand,
+    with: { ...command, wait: true, 'job-id': '' },
+    before: [[PERMISSION], [REACT, 'list'], ['read'], [REACT], [CREATE, POLL]],
+    after: [[EDIT], [EDIT, REACT]],
+    calls: 9,
   },
 ];
 
@@ -87,7 +102,6 @@ const CASES: readonly Case[] = [
 function respondInRounds(rounds: readonly Round[]) {
   const unexpected: string[] = [];
   let done = 0;
-  let readAgain = 0;
   let missing = [...(rounds[0] ?? [])];
   let waiting: (() => void)[] = [];
   return {
@@ -95,15 +109,10 @@ function respondInRounds(rounds: readonly Round[]) {
     get done() {
       return done;
     },
-    /** Reads just before a write, because the machine stalled and the last read became too old. */
-    get readAgain() {
-      return readAgain;
-    },
     async arrive(name: string): Promise<undefined> {
       const index = missing.indexOf(name);
       if (index === -1) {
-        if (name === READ && missing.some((one) => WRITES.includes(one))) readAgain += 1;
-        else if (name !== POLL) unexpected.push(`${name} in round ${done + 1}`);
+        if (name !== POLL) unexpected.push(`${name} in round ${done + 1}`);
         return;
       }
       missing.splice(index, 1);
@@ -120,20 +129,19 @@ function respondInRounds(rounds: readonly Round[]) {
   };
 }
 
-/** The number of polls before the message. The first one is repeated if it becomes too old. */
-function pollsBefore({ posts, gets }: Agent): number {
+/** The number of polls before the message, without the first ones. One is repeated if it becomes too old. */
+function pollsBefore({ posts, gets }: Agent, from: number): number {
   const sentAt = posts().at(-1)?.at ?? 0;
-  return gets().filter(({ at }) => at < sentAt).length;
+  return gets()
+    .slice(from)
+    .filter(({ at }) => at < sentAt).length;
 }
 
-for (const { name, with: inputs, before, after, calls } of CASES) {
-  it.each([
-    ['a new comment', false],
-    ['an existing comment', true],
-  ])(`${name} makes few calls, and makes them in parallel if possible: %s`, async (_, exists) => {
+it.each(CASES)(
+  '$name: $calls calls to GitHub, in parallel if possible',
+  async ({ with: inputs, event, before, after, calls }) => {
     let rounds = respondInRounds([]);
     await using sim = await simulate({
-      with: inputs ?? {},
       github: {
         issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }],
         on(request) {
@@ -142,40 +150,27 @@ for (const { name, with: inputs, before, after, calls } of CASES) {
         },
       },
       agent: {
-        jobs: [{ id: JOB }],
+        jobs: [{ id: JOB, turns: [SHORT_TURN] }],
         onGet: () => rounds.arrive(POLL),
         onPost: () => rounds.arrive(MESSAGE),
       },
     });
-    if (exists)
-      await sim.runHere({ step: { event: push(), github: { run_id: '1' } }, with: PLAIN });
-    const earlier = sim.github.calls().length;
-    const expected = [...before(exists ? UPDATE : CREATE), [MESSAGE], ...after];
+    // An earlier run of the step leaves a comment that names the job.
+    const earlier = { event: push(), github: { run_id: '1' } };
+    await sim.runHere({ step: earlier, with: { 'pr-number': PULL, wait: true } });
+    const [made, polls] = [sim.github.calls().length, sim.agent.gets().length];
+    const expected = [...before, [MESSAGE], ...after];
     rounds = respondInRounds(expected);
     const id = sim.github.comments(PULL)[0]?.id ?? 0;
-    const event =
-      inputs?.command === undefined
-        ? push()
-        : issueComment({ number: PULL, body: COMMAND.body, id });
     const result = await sim.run({
-      with: { 'pr-number': PULL },
-      step: { event, github: { run_id: '2' } },
+      with: inputs ?? {},
+      step: { event: event(id), github: { run_id: '2' } },
     });
 
     expect(result.outputs.delivery).toBe('sent');
     expect(rounds.unexpected).toEqual([]);
     expect(rounds.done).toBe(expected.length);
-    const made = sim.github.calls().length - earlier - rounds.readAgain;
-    expect(rounds.readAgain).toBeLessThanOrEqual(1);
-    expect(made).toBeLessThanOrEqual(calls);
-    expect(pollsBefore(sim.agent)).toBeLessThanOrEqual(2);
-  });
-}
-
-it('a run without a comment makes no call to GitHub', async () => {
-  await using sim = await simulate({ with: { comment: false, wait: true } });
-  const result = await sim.run();
-  expect(result.outputs.result).toBe('completed');
-  expect(sim.github.calls()).toEqual([]);
-  expect(pollsBefore(sim.agent)).toBe(1);
-});
+    expect(sim.github.calls().length - made).toBe(calls);
+    expect(pollsBefore(sim.agent, polls)).toBeLessThanOrEqual(2);
+  },
+);

@@ -1,223 +1,289 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentOptions } from '../sim/agent.ts';
-import { push } from '../sim/events.ts';
+import { titleOf } from '../../src/labels.ts';
+import { issueComment } from '../sim/events.ts';
+import { answer, head, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import type { StepRun } from '../sim/runner/process.ts';
+import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import {
   commentTexts,
   errors,
   expectPromises,
   JOB,
+  notes,
   PULL,
   type Scenario,
+  type Simulation,
   simulate,
-  warnings,
 } from './scenario.ts';
 
-/** Runs a step that gets a signal when the API receives the request `at`. */
-async function cancelAt(
-  at: 'poll before' | 'message' | 'poll after',
-  { signal = 'SIGINT', ...scenario }: Scenario & { signal?: 'SIGINT' | 'SIGTERM' } = {},
-) {
-  let run: StepRun | undefined;
-  const stop = (): { fault: 'hang'; accept: boolean } => {
-    run?.kill(signal);
-    return { fault: 'hang', accept: at === 'message' };
-  };
-  const agent: Partial<AgentOptions> = {
-    jobs: [{ id: JOB }],
-    onPost: () => (at === 'message' ? stop() : undefined),
-    onGet: (n) =>
-      (at === 'poll before' && n === 1) || (at === 'poll after' && n === 3) ? stop() : undefined,
-  };
-  await using sim = await simulate({ ...scenario, with: { wait: true, ...scenario.with }, agent });
-  run = sim.start();
-  const result = await run.result;
-  expectPromises(result, sim.agent, sim.github);
-  return { result, sim, comments: commentTexts(sim.github) };
+// What a run leaves that is cancelled or killed in the middle: its outputs are true, whatever happens.
+
+type Interrupt = () => void;
+interface Phase {
+  readonly name: string;
+  /** The scenario that calls `interrupt` in the phase. */
+  readonly scenario: (interrupt: Interrupt) => Scenario | Promise<Scenario & AsyncDisposable>;
+  readonly delivery: 'sent' | 'not-sent' | 'unknown';
+  /** Default: cancelled. */
+  readonly result?: 'sent';
 }
 
-describe.runIf(HAS_SIGNALS)('a cancelled run ends at once with the right outputs', () => {
-  it('before the message', async () => {
-    const { result, sim } = await cancelAt('poll before');
-    expect(result.exitCode).toBe(1);
-    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
-    expect(sim.agent.posts()).toEqual([]);
-  });
+const HANG = { fault: 'hang' } as const;
+const WAITING = { wait: true };
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('while it sends the message (%s)', async (signal) => {
-    const { result, sim } = await cancelAt('message', { signal });
-    expect(result.exitCode).toBe(1);
-    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
-    expect(errors(result)).toEqual([expect.stringContaining('may or may not have been delivered')]);
-    expect(sim.agent.posts()).toHaveLength(1);
-  });
+function hang(interrupt: Interrupt): typeof HANG {
+  interrupt();
+  return HANG;
+}
 
-  it('while it waits', async () => {
-    const { result, comments } = await cancelAt('poll after');
-    expect(result.exitCode).toBe(1);
-    expect(result.outputs).toMatchObject({
-      result: 'cancelled',
-      delivery: 'sent',
-      status: 'active',
-    });
-    expect(errors(result)).toEqual([
-      expect.stringContaining('stopped waiting; the agent keeps working'),
-    ]);
-    expect(comments.at(-1)).toContain('Run cancelled: stopped waiting, the agent keeps working');
-    expect(result.virtualMs).toBeLessThan(20_000);
-  });
+function onLine(words: string, interrupt: Interrupt): NonNullable<Scenario['step']> {
+  return { onLine: (line) => (line.includes(words) ? interrupt() : undefined) };
+}
 
-  it('and updates the comment if only the job names the pull request', async () => {
-    let run: StepRun | undefined;
-    await using sim = await simulate({
-      with: { wait: true },
-      step: { event: push() },
-      agent: {
-        jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
-        onPost() {
-          run?.kill('SIGINT');
-          return { fault: 'hang', accept: true };
-        },
-      },
-    });
-    run = sim.start();
-    const result = await run.result;
-    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
-    expect(commentTexts(sim.github)).toEqual([
-      expect.stringContaining('⏳'),
-      expect.stringContaining('Run cancelled: the message'),
-    ]);
-    expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
-  });
+/** Makes the resolver silent for localhost. */
+function silentDns(): readonly string[] {
+  const url = new URL('../sim/dns.ts', import.meta.url);
+  url.searchParams.set('localhost', 'hang');
+  return ['--import', url.href];
+}
 
-  it.each<[string, Scenario]>([
-    ['in a re-run', { step: { github: { run_attempt: '2' } } }],
-    ['to find the job', { with: { 'job-id': '' } }],
-    ['in a re-run on a push', { step: { event: push(), github: { run_attempt: '2' } } }],
-  ])('while it reads the comment %s', async (_, scenario) => {
-    let run: StepRun | undefined;
-    await using sim = await simulate({
-      ...scenario,
-      agent: {
-        jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
-      },
-      github: {
-        issues: [{ number: PULL, pullRequest: true }],
-        on() {
-          run?.kill('SIGINT');
-          return { fault: 'hang' };
-        },
-      },
-    });
-    run = sim.start();
-    const result = await run.result;
-    expectPromises(result, sim.agent, sim.github);
-    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
-    expect(errors(result)).toEqual([expect.stringContaining('cancelled')]);
-    expect(warnings(result)).toEqual([]);
-    expect(sim.agent.posts()).toEqual([]);
-  });
-
-  it('even if GitHub no longer responds', async () => {
-    const { result } = await cancelAt('poll after', {
-      github: { issues: [{ number: PULL }], on: () => ({ fault: 'hang' }) },
-    });
-    expect(result.exitCode).toBe(1);
-    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'sent' });
-    expect(result.virtualMs).toBeLessThan(30_000);
-  });
-});
-
-it('a step that is killed while it waits has already set delivery to sent', async () => {
-  let run: StepRun | undefined;
-  await using sim = await simulate({
-    with: { wait: true },
+const BEFORE_POLL: Phase = {
+  name: 'while it polls the job before the message',
+  scenario: (interrupt) => ({ with: WAITING, agent: { onGet: () => hang(interrupt) } }),
+  delivery: 'not-sent',
+};
+const IN_POST: Phase = {
+  name: 'while it waits for the response to the message',
+  scenario: (interrupt) => ({ agent: { onPost: () => ({ ...hang(interrupt), accept: true }) } }),
+  delivery: 'unknown',
+};
+const IN_WAIT: Phase = {
+  name: 'while it polls the job after the message',
+  scenario: (interrupt) => ({
+    with: WAITING,
+    agent: { onGet: (n) => (n < 4 ? undefined : hang(interrupt)) },
+  }),
+  delivery: 'sent',
+};
+const WHEN_ACTIVE: Phase = {
+  name: 'while it waits for earlier work',
+  scenario: (interrupt) => ({
+    with: { ...WAITING, 'when-active': 'wait' },
     agent: {
-      onGet(n) {
-        if (n === 3) run?.kill('SIGKILL');
-        return undefined;
-      },
+      jobs: [{ id: JOB, base: { status: 'active' } }],
+      onGet: (n) => (n < 5 ? undefined : hang(interrupt)),
     },
-  });
-  run = sim.start();
-  const result = await run.result;
-  expect(result.outputs).toMatchObject({
+  }),
+  delivery: 'not-sent',
+};
+
+const PHASES: readonly Phase[] = [
+  BEFORE_POLL,
+  IN_POST,
+  IN_WAIT,
+  WHEN_ACTIVE,
+  {
+    name: 'before any request',
+    scenario: (interrupt) => ({
+      with: WAITING,
+      step: onLine('The API is at', interrupt),
+      agent: { onGet: () => HANG },
+    }),
+    delivery: 'not-sent',
+  },
+  {
+    name: 'while the permission is checked',
+    scenario: (interrupt) => ({
+      step: { event: issueComment({ number: PULL, body: 'Go.' }) },
+      github: { on: () => hang(interrupt) },
+    }),
+    delivery: 'not-sent',
+  },
+  {
+    name: 'while it reads the comments',
+    scenario: (interrupt) => ({
+      step: { github: { run_attempt: '2' } },
+      github: { issues: [{ number: PULL }], on: () => hang(interrupt) },
+    }),
+    delivery: 'not-sent',
+  },
+  {
+    name: 'while DNS does not answer',
+    scenario: (interrupt) => ({
+      with: { 'base-url': 'https://localhost' },
+      step: { ...onLine('Sending the message', interrupt), nodeArgs: silentDns() },
+    }),
+    delivery: 'not-sent',
+  },
+  {
+    name: 'while it connects',
+    async scenario(interrupt) {
+      const hole = await startBlackHole();
+      return {
+        with: { 'base-url': `http://127.0.0.1:${hole.port}` },
+        step: onLine('Sending the message', interrupt),
+        [Symbol.asyncDispose]: () => hole[Symbol.asyncDispose](),
+      };
+    },
+    delivery: 'not-sent',
+  },
+  {
+    name: 'while it reads the response to the message',
+    async scenario(interrupt) {
+      const server = await startFaultServer({
+        onRequest() {
+          setTimeout(interrupt, 100);
+          return answer(head(200, { 'content-type': 'application/json', 'content-length': 99 }));
+        },
+      });
+      return {
+        with: { 'base-url': server.origin },
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      };
+    },
     result: 'sent',
     delivery: 'sent',
-    reason: 'The run ended before the agent was done.',
+  },
+  {
+    name: 'while it waits to send the message again',
+    scenario: (interrupt) => ({
+      agent: { onPost: () => ({ status: 429, headers: { 'retry-after': '100' } }) },
+      step: onLine('was not accepted', interrupt),
+      // In real time, the signal arrives before the pause is over.
+      time: { pace: 1 },
+    }),
+    delivery: 'not-sent',
+  },
+  {
+    name: 'between polls',
+    scenario: (interrupt) => ({ with: WAITING, step: onLine('The job is active', interrupt) }),
+    delivery: 'sent',
+  },
+  {
+    name: 'while it creates the comment',
+    scenario: (interrupt) => ({
+      github: {
+        issues: [{ number: PULL }],
+        on: ({ method }) => (method === 'POST' ? hang(interrupt) : undefined),
+      },
+    }),
+    delivery: 'not-sent',
+  },
+];
+
+interface Played {
+  readonly result: StepResult;
+  readonly sim: Simulation;
+}
+
+/** Runs a step that gets these signals in the phase. */
+async function play(phase: Phase, ...signals: readonly NodeJS.Signals[]): Promise<Played> {
+  let run: StepRun | undefined;
+  let isInterrupted = false;
+  const scenario = await phase.scenario(() => {
+    if (isInterrupted) return;
+    isInterrupted = true;
+    for (const [index, signal] of signals.entries()) {
+      setTimeout(() => run?.kill(signal), 20 * index);
+    }
+  });
+  await using sim = await simulate(scenario);
+  run = sim.start();
+  const result = await run.result;
+  if (Symbol.asyncDispose in scenario) await scenario[Symbol.asyncDispose]();
+  if (signals.length === 1) expectPromises(result, sim.agent, sim.github);
+  if (phase.delivery === 'not-sent') expect(sim.agent.accepted()).toEqual([]);
+  return { result, sim };
+}
+
+describe.runIf(HAS_SIGNALS).concurrent('after a signal, a step ends with the right outputs', () => {
+  it.each(PHASES)('$name: $delivery', async (phase) => {
+    const { result } = await play(phase, 'SIGINT');
+    expect(result.exitCode).toBe(1);
+    const { delivery, result: ended = 'cancelled' } = phase;
+    expect(result.outputs).toMatchObject({ result: ended, delivery });
+    expect(result.virtualMs).toBeLessThan(60_000);
   });
 });
 
-it.each([JOB, `${JOB} job-2`])(
-  'a step that is killed after its last poll has already set the result: %s',
-  async (ids) => {
+describe.runIf(HAS_SIGNALS).concurrent('after two signals, a step ends at once', () => {
+  it.each(PHASES)('$name: $delivery', async (phase) => {
+    const { result, sim } = await play(phase, 'SIGINT', 'SIGTERM');
+    expect(result.exitCode === 1 || result.signal !== null).toBe(true);
+    if (result.outputs.delivery === 'not-sent') expect(sim.agent.accepted()).toEqual([]);
+  });
+});
+
+describe.concurrent('a step that is killed has already set its outputs', () => {
+  it.each([
+    [BEFORE_POLL, 'error', 'The run ended before the message was sent.'],
+    [WHEN_ACTIVE, 'error', 'The run ended before the message was sent.'],
+    [
+      IN_POST,
+      'error',
+      'The run ended while the message was being sent. The message may or may not',
+    ],
+    [IN_WAIT, 'sent', 'The run ended before the agent was done.'],
+  ])('%o', async (phase, ended, reason) => {
+    const { result, sim } = await play(phase, 'SIGKILL');
+    expect(result.outputs).toMatchObject({
+      ...{ result: ended, delivery: phase.delivery, 'job-id': JOB },
+      reason: expect.stringContaining(reason),
+    });
+    // A re-run must not take it for a message that was certainly not sent.
+    const [note] = notes(sim.github);
+    expect(note?.jobs[0]?.delivery).toBe(phase === IN_WAIT ? 'sent' : 'sending');
+  });
+
+  it('after the last poll: the result', async () => {
     let run: StepRun | undefined;
-    let hasEnded = false;
     await using sim = await simulate({
-      with: { wait: true, 'job-id': ids },
-      agent: {
-        jobs: ids.split(' ').map((id) => ({ id })),
-        onGet() {
-          hasEnded = sim.agent.accepted().some(({ at }) => sim.time.now() - at > 60_000);
-          return undefined;
-        },
-      },
+      with: WAITING,
       github: {
         issues: [{ number: PULL, pullRequest: true }],
-        // The first call after the last poll is for the comment.
-        on() {
-          if (!hasEnded) return undefined;
+        // The last edit comes after the outputs.
+        on({ body }) {
+          if (!body.includes(titleOf('completed'))) return undefined;
           run?.kill('SIGKILL');
-          return { fault: 'hang' };
+          return HANG;
         },
       },
     });
     run = sim.start();
     const { outputs } = await run.result;
     expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
-    expect(outputs['comment-url']).toBe('');
-  },
-);
-
-it('a step that is killed while it sends has already set delivery to unknown', async () => {
-  let run: StepRun | undefined;
-  await using sim = await simulate({
-    agent: {
-      onPost() {
-        run?.kill('SIGKILL');
-        return { fault: 'hang', accept: true };
-      },
-    },
-  });
-  run = sim.start();
-  const result = await run.result;
-  expect(result.outputs).toMatchObject({
-    result: 'error',
-    delivery: 'unknown',
-    reason:
-      'The run ended while the message was being sent. Check the job before you send it again.',
+    expect(outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });
 });
 
-it.runIf(HAS_SIGNALS)('a second signal ends the step at once', async () => {
-  let run: StepRun | undefined;
-  let cancelled = false;
-  const stop = (): { fault: 'hang' } => {
-    cancelled = true;
-    run?.kill('SIGINT');
-    return { fault: 'hang' };
-  };
-  await using sim = await simulate({
-    with: { wait: true },
-    agent: { onGet: (n) => (n === 3 ? stop() : undefined) },
-    github: {
-      issues: [{ number: PULL }],
-      on: ({ method }) => (method === 'PATCH' && cancelled ? stop() : undefined),
-    },
+describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
+  it.each([
+    [IN_POST, 'SIGTERM', 'may or may not have been delivered'],
+    [IN_WAIT, 'SIGINT', 'stopped waiting; the agent keeps working'],
+    [WHEN_ACTIVE, 'SIGINT', 'cancelled before the message was sent'],
+  ] as const)('says what it knows: %o', async (phase, signal, reason) => {
+    const { result, sim } = await play(phase, signal);
+    expect(errors(result)).toEqual([expect.stringContaining(reason)]);
+    expect(commentTexts(sim.github).at(-1)).toContain(titleOf('cancelled'));
+    expect(commentTexts(sim.github).at(-1)).toContain(reason);
+    expect(notes(sim.github)[0]?.jobs[0]?.delivery).toBe(phase.delivery);
   });
-  run = sim.start();
-  const result = await run.result;
-  expect(result.exitCode).toBe(1);
-  expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'sent' });
+
+  it('ends even if GitHub no longer responds', async () => {
+    let isSilent = false;
+    const phase: Phase = {
+      ...IN_WAIT,
+      scenario: (interrupt) => ({
+        ...(IN_WAIT.scenario(() => {
+          isSilent = true;
+          interrupt();
+        }) as Scenario),
+        github: { issues: [{ number: PULL }], on: () => (isSilent ? HANG : undefined) },
+      }),
+    };
+    const { result } = await play(phase, 'SIGINT');
+    expect(result.exitCode).toBe(1);
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'sent' });
+    expect(result.virtualMs).toBeLessThan(30_000);
+  });
 });

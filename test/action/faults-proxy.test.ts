@@ -84,7 +84,7 @@ function resolvedByProxy(
 const spacedCredentials = {
   env: ({ host }: ProxyServer) => ({ HTTP_PROXY: `http://user:${SPACED}@${host}` }),
 };
-const namesProxy = /\(proxy 127\.0\.0\.1:\d+\)/;
+const namesProxy = /\(proxy “127\.0\.0\.1:\d+”\)/;
 const unreachable = { ...NOT_SENT, attempts: 3, withinMs: 20_000, error: namesProxy } as const;
 const once = { ...NOT_SENT, attempts: 1 } as const;
 
@@ -141,12 +141,12 @@ describe('uses a proxy:', () => {
     [
       'refuses a certificate that is not trusted',
       resolvedByProxy(issue),
-      { ...once, error: /agent\.invalid \(proxy 127\.0\.0\.1:\d+\): the certificate/ },
+      { ...once, error: /“agent\.invalid” \(proxy “127\.0\.0\.1:\d+”\): the certificate/ },
     ],
     [
       'refuses the certificate of another host',
       resolvedByProxy(() => TRUSTED.issue(), trust),
-      { ...once, error: /agent\.invalid \(proxy 127\.0\.0\.1:\d+\): the certificate/ },
+      { ...once, error: /“agent\.invalid” \(proxy “127\.0\.0\.1:\d+”\): the certificate/ },
     ],
   ];
   testFaults(rows);
@@ -160,7 +160,7 @@ describe('sends nothing if the proxy', () => {
         secrets: [PASSWORD],
         step: { env: { HTTP_PROXY: `http://${CREDENTIALS}127.0.0.1:${await closedPort()}` } },
       }),
-      { ...unreachable, error: /\(proxy 127\.0\.0\.1:\d+\): connection refused/ },
+      { ...unreachable, error: /\(proxy “127\.0\.0\.1:\d+”\): connection refused/ },
     ],
     [
       'has an unknown name',
@@ -168,9 +168,9 @@ describe('sends nothing if the proxy', () => {
         secrets: [PASSWORD],
         step: { env: { HTTP_PROXY: `http://${CREDENTIALS}proxy.invalid:3128` } },
       },
-      { ...unreachable, error: /\(proxy proxy\.invalid:3128\): .*DNS/ },
+      { ...unreachable, error: /\(proxy “proxy\.invalid:3128”\): .*DNS/ },
     ],
-    ...[500, 502, 503, 504].map(
+    ...[500, 502, 503].map(
       (status): Row => [
         `answers ${status} to CONNECT`,
         withProxy(
@@ -183,7 +183,7 @@ describe('sends nothing if the proxy', () => {
         },
       ],
     ),
-    ...[302, 400, 403].map(
+    ...[302, 403].map(
       (status): Row => [
         `answers ${status} to CONNECT`,
         withProxy({ onConnect: () => ({ kind: 'answer', status }) }),
@@ -226,7 +226,7 @@ describe('sends nothing if the proxy', () => {
         ...once,
         result: 'timed-out',
         withinMs: 8000,
-        error: /^Nothing was sent .*timeout-minutes/,
+        error: /Nothing was sent within 6 s \(timeout-minutes\)/,
       },
     ],
     [
@@ -240,11 +240,6 @@ describe('sends nothing if the proxy', () => {
         { credentials: 'user:another' },
         { env: ({ host }) => ({ HTTP_PROXY: `http://${CREDENTIALS}${host}` }), connects: 1 },
       ),
-      { ...once, error: /407/ },
-    ],
-    [
-      'refuses a password with spaces',
-      withProxy({ credentials: 'user:another' }, { ...spacedCredentials, connects: 1 }),
       { ...once, error: /407/ },
     ],
     ...[

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type PostReply, serve } from '../sim/agent.ts';
 import { answer, head, startFaultServer } from '../sim/fault-server.ts';
 import {
@@ -8,7 +8,6 @@ import {
   REFUSED,
   type Row,
   SENT,
-  testFault,
   testFaults,
   UNKNOWN,
   WITH_COMMENT,
@@ -36,6 +35,7 @@ const withRetryAfter = (
   body: { error: 'not now' },
 });
 
+const HOSTILE = `\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e ${'x'.repeat(5000)}`;
 const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
 
 describe('reports the message as sent if the API answers', () => {
@@ -66,54 +66,54 @@ describe('reports the message as sent if the API answers', () => {
 });
 
 describe('does not follow a redirect', () => {
-  const redirected = (status: number, location: string, words: RegExp, accept = false): Row => [
+  const redirected = (status: number, location: string, words: RegExp): Row => [
     `${status} to ${location}`,
-    always({ status, headers: { location }, accept }),
+    always({ status, headers: { location } }),
     { ...REFUSED, error: words },
   ];
-
-  for (const status of [301, 302, 303, 307, 308]) {
-    it.concurrent(`${status} to another host`, async () => {
-      await using other = await serve(Date, () => ({ status: 200, body: { id: JOB } }));
-      const host = other.origin.slice('http://'.length);
-      await testFault(
-        always({ status, headers: { location: `${other.origin}/x?${KEY}` } }),
+  testFaults([
+    ...[301, 302, 303, 307, 308].map(
+      (status): Row => [
+        `${status} to another host`,
+        async (use) => {
+          const other = await use(serve(Date, () => ({ status: 200, body: { id: JOB } })));
+          const location = `${other.origin}/x?${KEY}`;
+          return {
+            ...always({ status, headers: { location } }),
+            also: () => expect(other.journal).toEqual([]),
+          };
+        },
         {
           ...REFUSED,
-          error: new RegExp(`answered ${status} .*redirect to ${host}, which is never followed`),
+          error: new RegExp(
+            `answered ${status} .*redirect to “127[\\d.:]+”, which is never followed`,
+          ),
         },
-        status === 301,
-      );
-      expect(other.journal).toEqual([]);
-    });
-
-    it.concurrent(`${status} to the same host`, () =>
-      testFault(
-        {
-          agent: {
-            onPost: (_, { headers, path }) => ({
-              status,
-              headers: { location: `http://${headers.host}${path}` },
-            }),
-          },
-          also: (_, { agent }) => expect(agent.journal).toHaveLength(1),
+      ],
+    ),
+    [
+      '307 to the same host',
+      {
+        agent: {
+          onPost: (_, { headers, path }) => ({
+            status: 307,
+            headers: { location: `http://${headers.host}${path}` },
+          }),
         },
-        { ...REFUSED, error: /redirect to 127\.0\.0\.1:\d+/ },
-        status === 307,
-      ));
-  }
-
-  testFaults([
+        also: (_, { agent }) => expect(agent.journal).toHaveLength(1),
+      },
+      { ...REFUSED, error: /redirect to “127\.0\.0\.1:\d+”/ },
+    ],
     redirected(307, '/elsewhere', /answered 307 .*redirect/),
     redirected(
       302,
       `https://${encodeURIComponent(KEY)}:x@evil.example:8443/login?to=1`,
-      /redirect to evil\.example:8443,/,
+      /redirect to “evil\.example:8443”,/,
     ),
-    redirected(308, 'https://evil.example\\@good.example/', /redirect to evil\.example,/),
+    redirected(308, 'https://evil.example\\@good.example/', /redirect to “evil\.example”,/),
     redirected(301, 'javascript:alert(1)', /redirect/),
     redirected(301, 'no url at all', /redirect/),
-    ...[300, 304, 305, 306, 399].map(
+    ...[300, 304, 399].map(
       (status): Row => [
         `${status} without a location`,
         always({ status }),
@@ -127,94 +127,41 @@ describe('does not send a refused message again:', () => {
   const hints: Readonly<Record<number, RegExp>> = {
     401: /api-key is expired.*or wrong/,
     403: /write scope.*IP allow list/,
-    404: /check job-id and project-id/,
+    404: /check job-id, base-url and project-id/,
   };
   testFaults([
-    ...[400, 401, 402, 403, 404, 405, 409, 410, 413, 414, 415, 417, 421, 422, 426, 431, 451].map(
+    ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 431].map(
       (status): Row => [
         `${status}`,
         always({ status, body: { error: 'no such luck' } }),
         {
           ...REFUSED,
           error: new RegExp(
-            `^Nothing was sent to job ${JOB}\\. The API answered ${status} to the message: "no such luck".*${hints[status]?.source ?? ''}`,
+            `^Job ${JOB}: Nothing was sent\\. The API answered ${status} to the message: “no such luck”.*${hints[status]?.source ?? ''}`,
           ),
         },
       ],
     ),
-    [
-      '400 without a body',
-      always({ status: 400 }),
-      { ...REFUSED, error: /answered 400 to the message\. It refuses this request;/ },
-    ],
     [
       '400 in HTML',
       always({ status: 400, body: '<html>\n::error::x' }),
       { ...REFUSED, error: /answered 400 to the message\. It refuses this request;/ },
     ],
     [
-      '400 with a request id',
-      always({ status: 400, headers: { 'x-request-id': 'req_42' } }),
-      { ...REFUSED, error: /request id req_42/ },
-    ],
-    [
-      '400 with details',
-      always({
-        status: 400,
-        body: {
-          error: 'Invalid body',
-          details: [{ path: ['prompt'], message: 'is too long' }, 'and more'],
-        },
-      }),
-      {
-        ...REFUSED,
-        error:
-          /answered 400 to the message: "Invalid body" \("prompt: is too long", "and more"\)\. It/,
-      },
-    ],
-    [
-      '400 with details that quote the key, commands and control characters, and are very long',
+      '400 that quotes the key, commands and control characters, and is very long',
       always(
         {
           status: 400,
           body: {
-            error: 'Invalid body',
-            details: [
-              `bad key ${KEY}`,
-              '\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e',
-              ...Array.from({ length: 1000 }, () => 'x'.repeat(900)),
-            ],
+            error: `bad key ${KEY}, ${Buffer.from(KEY).toString('base64')}, ${HOSTILE}`,
           },
         },
         WITH_COMMENT,
       ),
       {
         ...REFUSED,
-        error: /^(?!.*##\[)[^\n\r\u001b]{1,800}bad key \*\*\*", [^\n\r\u001b]{1,800}$/,
-      },
-    ],
-    [
-      '400 that quotes the key',
-      always(
-        {
-          status: 400,
-          body: { error: `bad key ${KEY}, ${Buffer.from(KEY).toString('base64')}` },
-        },
-        WITH_COMMENT,
-      ),
-      { ...REFUSED, error: /bad key \*\*\*/ },
-    ],
-    [
-      '400 with commands and control characters, and a very long text',
-      always({
-        status: 400,
-        body: {
-          error: `\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e ${'x'.repeat(5000)}`,
-        },
-      }),
-      {
-        ...REFUSED,
-        error: /^[^\n\r\u001b]{1,500}$/,
+        error:
+          /^(?!.*##\[)[^\n\r\u001b]{1,200}bad key \*\*\*, \*\*\*\S{0,4}, [^\n\r\u001b]{1,400}$/,
       },
     ],
   ]);
@@ -226,31 +173,20 @@ describe('sends a message that was not processed once more, on a new connection:
     const sockets = agent.posts().map(({ socket }) => socket);
     expect(new Set(sockets).size).toBe(sockets.length);
   };
-  testFaults(
-    [425].flatMap((status): Row[] => [
-      [`${status}, then 200`, { ...replies({ status }), also: newConnections }, sentAgain],
-      [
-        `${status} each time`,
-        always({ status }),
-        { ...REFUSED, posts: 2, error: new RegExp(`answered ${status}`) },
-      ],
-      [
-        `${status}, then 500`,
-        replies({ status }, { status: 500, accept: false }),
-        { ...UNKNOWN, posts: 2 },
-      ],
-      [
-        `${status}, then a reset`,
-        replies({ status }, { fault: 'reset', accept: true }),
-        { ...UNKNOWN, posts: 2 },
-      ],
-      [
-        `${status} and a closed connection, then 200`,
-        replies({ status, headers: { connection: 'close' } }),
-        sentAgain,
-      ],
-    ]),
-  );
+  testFaults([
+    ['425, then 200', { ...replies({ status: 425 }), also: newConnections }, sentAgain],
+    ['425 each time', always({ status: 425 }), { ...REFUSED, posts: 2, error: /answered 425/ }],
+    [
+      '425, then 500',
+      replies({ status: 425 }, { status: 500, accept: false }),
+      { ...UNKNOWN, posts: 2 },
+    ],
+    [
+      '425, then a reset',
+      replies({ status: 425 }, { fault: 'reset', accept: true }),
+      { ...UNKNOWN, posts: 2 },
+    ],
+  ]);
 });
 
 describe('waits for up to 120 s if the API limits the rate:', () => {
@@ -260,80 +196,49 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
     atLeastMs,
     withinMs: atLeastMs + 8000,
   });
-  const sentAfterDefault = sentAfter(15_000);
+  const refusedUntil = { ...REFUSED, error: /try again after \d{4}-\d\d-\d\d \d\d:\d\d UTC/ };
   testFaults([
-    ...[429].flatMap((status): Row[] => [
-      [`${status} for 1 s`, replies(withRetryAfter(status, '1')), sentAfter(1000)],
-      [
-        `${status} for 2 s, then 3 s`,
-        replies(withRetryAfter(status, '2'), withRetryAfter(status, '3')),
-        { ...sentAfter(5000), posts: 3 },
-      ],
-      [
-        `${status} for 1 s each time`,
-        always(withRetryAfter(status, '1')),
-        { ...REFUSED, posts: 3, error: new RegExp(`answered ${status}`) },
-      ],
-      [`${status} for 120 s`, replies(withRetryAfter(status, '120')), sentAfter(120_000)],
-      [
-        `${status} for 121 s`,
-        always(withRetryAfter(status, '121')),
-        { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
-      ],
-      [
-        `${status} for an hour`,
-        always(withRetryAfter(status, '3600')),
-        { ...REFUSED, error: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(UTC\)/ },
-      ],
-      [
-        `${status} until after the deadline`,
-        { ...always(withRetryAfter(status, '30')), with: { 'timeout-minutes': '0.4' } },
-        { ...REFUSED, error: /\(UTC\)/ },
-      ],
-      [
-        `${status} for a number of 400 digits`,
-        always(withRetryAfter(status, '9'.repeat(400))),
-        REFUSED,
-      ],
-      [
-        `${status} until tomorrow`,
-        always(withRetryAfter(status, tomorrow)),
-        { ...REFUSED, error: /\(UTC\)/ },
-      ],
-      [
-        `${status} until 5 s after its Date header`,
-        replies(
-          withRetryAfter(status, 'Tue, 06 Jan 2015 09:00:05 GMT', {
-            date: 'Tue, 06 Jan 2015 09:00:00 GMT',
-          }),
-        ),
-        sentAfter(5000),
-      ],
-      [
-        `${status} for the longest of three`,
-        replies(withRetryAfter(status, ['1', '9', '3'])),
-        sentAfter(9000),
-      ],
-      [
-        `${status}, then 502`,
-        replies(withRetryAfter(status, '1'), { status: 502 }),
-        { ...UNKNOWN, posts: 2 },
-      ],
-    ]),
-    ['429 without Retry-After', replies({ status: 429 }), sentAfterDefault],
+    ['429 for 1 s', replies(withRetryAfter(429, '1')), sentAfter(1000)],
+    [
+      '429 for 2 s, then 3 s',
+      replies(withRetryAfter(429, '2'), withRetryAfter(429, '3')),
+      { ...sentAfter(5000), posts: 3 },
+    ],
+    [
+      '429 for 1 s each time',
+      always(withRetryAfter(429, '1')),
+      { ...REFUSED, posts: 3, error: /answered 429/ },
+    ],
+    ['429 for 120 s', replies(withRetryAfter(429, '120')), sentAfter(120_000)],
+    ['429 for 121 s', always(withRetryAfter(429, '121')), refusedUntil],
+    ['429 for an hour', always(withRetryAfter(429, '3600')), refusedUntil],
+    [
+      '429 until after the deadline',
+      { ...always(withRetryAfter(429, '30')), with: { 'timeout-minutes': '0.4' } },
+      refusedUntil,
+    ],
+    ['429 for a number of 400 digits', always(withRetryAfter(429, '9'.repeat(400))), REFUSED],
+    [
+      '429 for the longest of three',
+      replies(withRetryAfter(429, ['1', '9', '3'])),
+      sentAfter(9000),
+    ],
+    ['429, then 502', replies(withRetryAfter(429, '1'), { status: 502 }), { ...UNKNOWN, posts: 2 }],
+    ['429 without Retry-After', replies({ status: 429 }), sentAfter(15_000)],
     [
       '429 without Retry-After each time',
       always({ status: 429, body: { error: 'slow down' } }),
       {
         ...REFUSED,
         posts: 3,
-        error: /"slow down".*100\/h.*; try again later\./,
+        error: /“slow down”.*100\/h.*; try again later\./,
         atLeastMs: 45_000,
         withinMs: 60_000,
       },
     ],
-    ...['1e3', '0x10', '-5', '1.5', 'soon', '2026-01-05', 'Tue, 40 Foo 2026 99:00:00 GMT'].map(
-      (text): Row => [`429 for "${text}"`, replies(withRetryAfter(429, text)), sentAfterDefault],
+    // Only seconds count.
+    ...['1e3', '0x10', '-5', '1.5', 'soon', 'Tue, 06 Jan 2015 09:00:05 GMT', tomorrow].map(
+      (text): Row => [`429 for "${text}"`, replies(withRetryAfter(429, text)), sentAfter(15_000)],
     ),
     [
       '429, 425, then 504 for an accepted message',
@@ -357,16 +262,16 @@ describe('does not send a message again if its delivery is unknown:', () => {
     UNKNOWN,
   ];
   testFaults([
-    ...[408, 499, 500, 501, 502, 503, 504, 511, 520, 525, 599].map(
+    ...[408, 499, 500, 501, 502, 503, 504, 520, 527, 599].map(
       (status): Row => [
         `${status}`,
         always({ status, body: { error: 'oh no' }, accept: status % 2 === 0 }),
-        { ...UNKNOWN, error: new RegExp(`answered ${status} .*"oh no".*not sent again\\.`) },
+        { ...UNKNOWN, error: new RegExp(`answered ${status} .*“oh no”.*not sent again\\.`) },
       ],
     ),
-    ...['600', '999', '000', '2000', '20', 'two'].map(raw),
+    ...['600', '000', '2000', 'two'].map(raw),
     ...[408, 500, 503].flatMap((status) =>
-      ['0', '1', '5', '3600', 'soon', tomorrow].map(
+      ['0', '5', tomorrow].map(
         (text): Row => [
           `${status} with Retry-After: ${text}, for example from a proxy`,
           { agent: { onPost: () => ({ ...withRetryAfter(status, text), accept: true }) } },
@@ -380,7 +285,28 @@ describe('does not send a message again if its delivery is unknown:', () => {
       { ...COMPLETED, warns: [/502.*The job shows that the message arrived/], withinMs: 120_000 },
     ],
     [
-      '502, and the job gets another pull request 20 s later',
+      '502, and the job has another known status 20 s later',
+      {
+        agent: {
+          jobs: [
+            {
+              id: JOB,
+              turns: [{ steps: [{ afterMs: 20_000, set: { status: 'failed' } }] }],
+            },
+          ],
+          onPost: () => ({ status: 502, accept: true }),
+        },
+        with: { wait: true, 'fail-on': 'none' },
+      },
+      {
+        ...COMPLETED,
+        result: 'failed',
+        warns: [/The job shows that the message arrived/, /The agent failed/],
+        withinMs: 120_000,
+      },
+    ],
+    [
+      '502, and only the pull request of the job is another one 20 s later',
       {
         agent: {
           jobs: [{ id: JOB, turns: [{ steps: [{ afterMs: 20_000, set: { prLink: NEW } }] }] }],
@@ -388,7 +314,7 @@ describe('does not send a message again if its delivery is unknown:', () => {
         },
         with: { wait: true },
       },
-      { ...COMPLETED, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
+      { ...UNKNOWN, atLeastMs: 30_000, withinMs: 40_000 },
     ],
     [
       '502, and the job shows no evidence of the message',

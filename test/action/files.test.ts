@@ -1,75 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { issueComment, pullRequest } from '../sim/events.ts';
-import { HAS_FILE_MODES, HAS_FULL_DEVICE, HAS_LARGE_VARIABLES } from '../sim/platform.ts';
+import {
+  HAS_FILE_MODES,
+  HAS_FULL_DEVICE,
+  HAS_LARGE_VARIABLES,
+  LIMITS_FILE_SIZES,
+} from '../sim/platform.ts';
 import type { FileFault } from '../sim/runner/files.ts';
+import type { StepRun } from '../sim/runner/process.ts';
 import { errors, PULL, simulate, warnings } from './scenario.ts';
 
 const FAULTS: readonly (readonly [fault: FileFault, possible: boolean])[] = [
   ['unset', true],
-  ['missing', true],
   ['read-only', HAS_FILE_MODES],
   ['full', HAS_FULL_DEVICE],
 ];
 
+const COMMAND = issueComment({ number: PULL, body: 'No command.' });
+
 describe('an output file that cannot be written', () => {
   it.for(FAULTS)(
-    '(%s) prevents the message and fails the step, with the outputs in the log',
+    '(%s) fails the step, with one error that has the outputs',
     async ([outputFile, possible], { skip }) => {
       skip(!possible);
       await using sim = await simulate();
-      const result = await sim.start({ step: { outputFile } }).result;
-      // The action creates a missing file.
-      if (outputFile === 'missing') {
-        expect(result.outputs.result).toBe('sent');
-        return;
-      }
-      expect(result.exitCode).toBe(1);
-      expect(errors(result)).toEqual([
-        expect.stringMatching(/^Nothing was sent to job job-1\. The outputs cannot be written/),
-      ]);
-      expect(result.log).toContain('They are: result error, delivery not-sent, status unknown.');
-      expect(sim.agent.posts()).toEqual([]);
-    },
-  );
-});
-
-describe('an output file that cannot be written in a skipped run', () => {
-  it.for(FAULTS.filter(([fault]) => fault !== 'missing'))(
-    '(%s) fails the step, with the outputs in the error',
-    async ([outputFile, possible], { skip }) => {
-      skip(!possible);
-      const event = issueComment({ number: PULL, body: 'No command.' });
-      await using sim = await simulate({
+      const sent = await sim.start({ step: { outputFile } }).result;
+      const skipped = await sim.start({
         with: { command: '/agent' },
-        step: { event, outputFile },
-      });
-      const result = await sim.start().result;
-      expect(result.exitCode).toBe(1);
-      expect(errors(result)).toEqual([
-        expect.stringMatching(
-          /^The outputs cannot be written .* They are: result skipped, delivery not-sent, status unknown\.$/,
-        ),
-      ]);
-      expect(warnings(result)).toEqual([]);
-      expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
+        step: { event: COMMAND, outputFile },
+      }).result;
+      for (const [{ exitCode, ...result }, found] of [
+        [sent, 'result sent, delivery sent, status active'],
+        [skipped, 'result skipped, delivery not-sent, status unknown'],
+      ] as const) {
+        expect(exitCode).toBe(1);
+        expect(errors({ exitCode, ...result })).toEqual([
+          expect.stringMatching(`^The outputs cannot be written .* They are: ${found}\\.$`),
+        ]);
+      }
+      expect(sim.agent.posts()).toHaveLength(1);
     },
   );
+
+  it('because it is missing is created', async () => {
+    await using sim = await simulate();
+    const result = await sim.run({ step: { outputFile: 'missing' } });
+    expect(result.outputs.result).toBe('sent');
+  });
+
+  it.runIf(LIMITS_FILE_SIZES)('in full keeps what it had', async () => {
+    let run: StepRun | undefined;
+    await using sim = await simulate({
+      agent: {
+        onPost() {
+          // What was written before the message stays; there is room for a part of the rest.
+          const { pid } = run as StepRun;
+          const env = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+          const [, file = ''] =
+            env.find((one) => one.startsWith('GITHUB_OUTPUT='))?.split('=') ?? [];
+          const room = statSync(file).size + 50;
+          execFileSync('prlimit', ['--pid', String(pid), `--fsize=${room}`]);
+          return undefined;
+        },
+      },
+    });
+    run = sim.start();
+    const result = await run.result;
+    expect(sim.agent.accepted()).toHaveLength(1);
+    expect(result.fileErrors).toEqual([]);
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
+    expect(errors(result)).toEqual([expect.stringContaining('delivery sent')]);
+  });
 });
 
 describe('a summary that cannot be written', () => {
-  it.for(FAULTS.filter(([fault]) => fault !== 'missing'))(
-    '(%s) causes a warning',
-    async ([summaryFile, possible], { skip }) => {
-      skip(!possible);
-      await using sim = await simulate();
-      const result = await sim.runHere({ step: { summaryFile } });
-      expect(result.conclusion).toBe('success');
-      expect(result.outputs.result).toBe('sent');
-      expect(warnings(result)).toEqual([
-        expect.stringMatching(/^The job summary cannot be written/),
-      ]);
-    },
-  );
+  it.for(FAULTS)('(%s) causes a warning', async ([summaryFile, possible], { skip }) => {
+    skip(!possible);
+    await using sim = await simulate();
+    const result = await sim.runHere({ step: { summaryFile } });
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs.result).toBe('sent');
+    expect(warnings(result)).toEqual([expect.stringMatching(/^The job summary cannot be written/)]);
+  });
 });
 
 it.runIf(HAS_LARGE_VARIABLES)(
@@ -84,15 +98,15 @@ it.runIf(HAS_LARGE_VARIABLES)(
 );
 
 describe('an event file', () => {
-  it('that is missing on push causes only a warning', async () => {
-    await using sim = await simulate({ step: { event: { name: 'push', payload: null } } });
+  it('that is missing on an event that is not checked causes only a warning', async () => {
+    await using sim = await simulate({ step: { event: { name: 'schedule', payload: null } } });
     const result = await sim.runHere();
     expect(result.outputs.result).toBe('sent');
     expect(warnings(result)).toEqual([expect.stringContaining('event file cannot be read')]);
   });
 
-  it.each(['issue_comment', 'pull_request', 'issues'])(
-    'that is missing on %s, which anyone can trigger, is an error',
+  it.each(['issue_comment', 'pull_request', 'push'])(
+    'that is missing on %s, which may be checked, is an error',
     async (name) => {
       await using sim = await simulate({ step: { event: { name, payload: null } } });
       const result = await sim.runHere();

@@ -3,16 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { OPENING } from '../../src/github/command.ts';
-import { readText } from '../../src/memory/text.ts';
+import { hashOf, readNote } from '../../src/note/data.ts';
 import type { Answer, JobPart } from '../sim/agent.ts';
-import { ALICE, issueComment, pullRequest, RENOVATE, reviewComment } from '../sim/events.ts';
+import { ALICE, issueComment, pullRequest, reviewComment } from '../sim/events.ts';
 import { FORGERIES, forEnvironment, forHeader } from '../sim/forgeries.ts';
 import { forgedIn, rendered } from '../sim/rendered.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import {
   errors,
-  findTraces,
   JOB,
   KEY,
   PROJECT,
@@ -36,6 +35,7 @@ const LONG_GRACE = { time: { graceMs: 20_000 } } as const;
 const OWN_LINKS: readonly RegExp[] = [
   /^https:\/\/github\.com\/octo\/agents\/actions\/runs\/\d+$/,
   /^https:\/\/github\.com\/octo\/agents\/pull\/7#issuecomment-\d+$/,
+  /^https:\/\/dashboard\.mintlify\.com\/settings\/organization\/api-keys$/,
   // The link of a job, composed from its parts after the check.
   /^https:\/\/(?:github\.com|gitlab\.com|bitbucket\.org)\/[\w.-]+\/[\w.-]+\/pull\/\d+$/,
 ];
@@ -45,19 +45,14 @@ const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
   'add-mask': /^(?:mint|ghs)_[\x21-\x7e]+$/,
   debug:
     /^(?:(?:GET|POST) \/v2\/agent\/project_1\/job\/job-1(?:\/message)?: \d{3} |The reaction \w+ was not added: )/,
-  group: /^(?:Before the message|Message|Waiting for the agent)$/,
-  endgroup: /^$/,
-  error:
-    /^(?:Nothing was sent|The API answered \d{3} to the message|The permission of |The message was delivered, but job job-1 can no longer be polled\. )/,
-  notice: / lacks the write permission on this repository /,
+  error: /^(?:Job job-1: |Nothing was sent\. )/,
+  notice: /^Nothing was sent\. “.* lacks the write permission on this repository /,
   warning:
-    /^(?:Job job-1 has a status that this action does not know; it counts as not final, so a wait may last until timeout-minutes\.$|The pull request link of job job-1 is left out: [\w ]+\.$|The comment on #7 could not be read or written: )/,
+    /^(?:The job has (?:no status|a status that this action does not know); |The pull request link of the job is left out: [\w ]+\.$)/,
 };
 /** The beginnings of all other lines that the action logs. */
 const OWN_LINE =
-  /^(?: {2}\| |The API is at 127\.0\.0\.1:\d+ |Job job-1[ :]|Sending the message to job job-1\.$|The message to job job-1 (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling job job-1 failed\. The )/;
-
-type Encoding = readonly [name: string, text: string];
+  /^(?:The API is at 127\.0\.0\.1:\d+ |The comment is https:|Job job-1: |The job (?:is|still shows|has a status) |The pull request link of the job is left out: [\w ]+\.$|Sending the message\.$|The message (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling failed\. )/;
 
 let builtRuns = 0;
 
@@ -105,6 +100,8 @@ async function runScenario(
   group = 0,
 ): Promise<readonly [StepResult, Simulation]> {
   await using sim = await simulate({ ...LONG_GRACE, ...scenario });
+  // The comment with the command, on which there are reactions.
+  sim.github.addReviewComment(PULL, 'alice', '/agent');
   const isBuilt = group % BUILT_EVERY === 0;
   const result = await (isBuilt ? sim.run() : sim.runHere());
   if (isBuilt) builtRuns += 1;
@@ -136,12 +133,8 @@ function expectNothingForged(result: StepResult, { github }: Simulation): void {
   for (const body of bodies(github)) {
     const comment = rendered(body);
     expect(forgedIn(comment, isOwnLink)).toEqual([]);
-    expect(comment.comments).toEqual([
-      expect.stringMatching(/^<!-- agent-follow-up [0-9a-f]{16} -->$/),
-      expect.stringMatching(/^<!-- agent-follow-up data 1 [0-9a-f]{16} [\w+/]+=* -->$/),
-    ]);
-    expect(body).toMatch(/^<!-- agent-follow-up [0-9a-f]{16} -->\n/);
-    expect(readText(body, PROJECT)).toBeTypeOf('object');
+    expect(comment.comments).toEqual([expect.stringMatching(/^<!-- agent-follow-up \{.*\} -->$/)]);
+    expect(readNote(body, hashOf(PROJECT))).toBeTypeOf('object');
   }
 }
 
@@ -165,8 +158,7 @@ function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step'
       name,
       payload: {
         ...payload,
-        // Pull requests by bots need no permission check, so the text gets past it.
-        sender: { ...RENOVATE, login: `${login}${RENOVATE.login}` },
+        sender: { ...ALICE, login },
         pull_request: { ...pull, title, body, user, head: { ...pull.head, ref: title, label } },
       },
     },
@@ -193,7 +185,11 @@ describe.concurrent('shows the texts in each field of the record and of the even
     const prLink = ADDRESSES[run % ADDRESSES.length] ?? null;
     const [result, sim] = await runScenario(
       {
-        with: { wait: true, prompt: forEnvironment(asPrompt(text(6))) },
+        with: {
+          wait: true,
+          'minimum-permission': 'none',
+          prompt: forEnvironment(asPrompt(text(6))),
+        },
         step: forgedStep((slot) => text(7 + slot * 13)),
         agent: {
           jobs: [
@@ -263,7 +259,7 @@ describe.concurrent('quotes the texts in each part of a failed poll as text', ()
             if (n % 2 === 0) return refusal(index ?? 0);
             const forged = forgedRecord((slot) => textAt((index ?? 0) + slot));
             return {
-              body: { id: JOB, status: n === 1 ? 'completed' : textAt(index ?? 0), ...forged },
+              body: { id: JOB, status: n === 1 ? 'failed' : textAt(index ?? 0), ...forged },
             };
           },
         },
@@ -272,7 +268,7 @@ describe.concurrent('quotes the texts in each part of a failed poll as text', ()
     );
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(errors(result)).toEqual([]);
-    expect(result.stdout.match(/^Polling job job-1 failed\./gm)).toHaveLength(indices.length);
+    expect(result.stdout.match(/^Polling failed\./gm)).toHaveLength(indices.length);
   });
 });
 
@@ -332,10 +328,6 @@ describe.concurrent('a text in a command, and in the code that it is a comment o
         {
           with: { command: '/agent', prompt: '' },
           step: { event, debug: true },
-          github: {
-            issues: [{ number: PULL, pullRequest: true }],
-            collaborators: { alice: { id: ALICE.id, permission: 'write' } },
-          },
         },
         run,
       );
@@ -350,13 +342,9 @@ describe.concurrent('a text in a command, and in the code that it is a comment o
     'does not pass the permission check as a login: group %i',
     async (run) => {
       const author = { ...ALICE, login: textAt(run * 31 + 32) };
-      const [result, { agent }] = await runScenario(
-        {
-          with: { command: '/agent', prompt: '' },
-          step: { event: issueComment({ number: PULL, body: '/agent do', author }), debug: true },
-        },
-        run,
-      );
+      const event = issueComment({ number: PULL, body: '/agent do', author });
+      const scenario = { with: { command: '/agent', prompt: '' }, step: { event, debug: true } };
+      const [result, { agent }] = await runScenario(scenario, run);
       expect(['skipped', 'error']).toContain(result.outputs.result);
       expect(agent.journal).toEqual([]);
     },
@@ -409,23 +397,15 @@ describe.concurrent('quotes the texts of invalid inputs as text', () => {
   });
 });
 
-describe.concurrent('quotes the texts in errors of GitHub as text, and puts the comment into the summary', () => {
+describe.concurrent('quotes the texts in errors of GitHub as text', () => {
   const statuses = [400, 403, 404, 410, 422, 451, 500, 200];
 
   it.each(RUNS.slice(0, 6))('group %i', async (run) => {
-    const text = (slot: number): string => textAt(run * 23 + slot);
-    const record = forgedRecord((slot) => text(slot + 1));
-    const [result] = await runScenario(
-      {
-        with: { prompt: forEnvironment(asPrompt(text(8))) },
-        agent: { jobs: [{ id: JOB, base: record }] },
-        github: { on: () => ({ status: statuses[run] ?? 500, body: { message: text(0) } }) },
-      },
-      run,
-    );
-    expect(result.outputs.result).toBe('sent');
-    expect(warnings(result).filter((warning) => warning.startsWith('The comment'))).toHaveLength(1);
-    expect(result.summary).toContain('The comment could not be written.');
+    const body = { message: textAt(run * 23) };
+    const github = { on: () => ({ status: statuses[run] ?? 500, body }) };
+    const [result, sim] = await runScenario({ github }, run);
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(sim.agent.posts()).toEqual([]);
   });
 });
 
@@ -467,176 +447,4 @@ it.concurrent.each([
   expect(forgedIn(rendered(result.summary), isOwn)).toEqual([]);
   expect(bodies(sim.github)).toHaveLength(2);
   for (const body of bodies(sim.github)) expect(forgedIn(rendered(body), isOwn)).toEqual([]);
-});
-
-describe.concurrent.each([
-  ['of letters', 'mint_canary-Q7xZ_b3Kp9-Vt5Rm1Ws8Yd2Hf6Jc4Ng0'],
-  ['of special characters', 'mint_"+/|<&>\\%\'`-5e7a9c1f3b_=~*[]()#$!:;.,?^{}'],
-])('removes an API key %s', (name, key) => {
-  /** The part that remains if a text is cut off within the key. */
-  const head = key.slice(0, 24);
-  const secrets = { key, token: TOKEN, more: [head] };
-  /** With only the characters that statuses, IDs and hosts can contain. */
-  const plainKey = key.replace(/[^\w-]/g, '');
-
-  const encodings: readonly Encoding[] = [
-    ['unchanged', key],
-    ['in a sentence', `The key "${key}" is wrong.`],
-    ['in a URL', `https://evil.example/?key=${encodeURIComponent(key)}`],
-    ['in JSON', JSON.stringify({ key })],
-    ...['', 'a', 'ab'].map((before): Encoding => {
-      const encoded = Buffer.from(`${before}${key}`).toString('base64');
-      return [`in base64 after ${before.length} bytes`, encoded];
-    }),
-    ...['\u200b', '\u200c', '\u200d', '\u00ad', '\u2060', '\ufe0f'].map((splitter): Encoding => {
-      const code = splitter.charCodeAt(0).toString(16);
-      return [`split by U+${code}`, `${key.slice(0, 9)}${splitter}${key.slice(9)}`];
-    }),
-    // Texts are cut off at these limits, here within the key.
-    ...[60, 200, 600, 1000].map((limit): Encoding => {
-      return [`cut at ${limit}`, `${'x'.repeat(limit + 2 - key.length)}${key}`];
-    }),
-  ];
-
-  async function traces(scenario: Scenario, isFirst = true): Promise<readonly string[]> {
-    await using sim = await simulate({
-      ...scenario,
-      ...LONG_GRACE,
-      agent: { ...scenario.agent, apiKey: key },
-      with: { 'api-key': key, ...scenario.with },
-    });
-    // One of each kind runs the built action.
-    const isBuilt = isFirst && name === 'of letters';
-    const result = await (isBuilt ? sim.start().result : sim.runHere());
-    if (isBuilt) builtRuns += 1;
-    expect(result.masks).toContain(key);
-    expect(warnings(result).filter((text) => text.startsWith('The comment'))).toEqual([]);
-    // The action sends the prompt of the workflow unchanged.
-    const journal = sim.agent.journal.map((request) => ({ ...request, body: '' }));
-    return findTraces(secrets, result, { journal }, sim.github);
-  }
-
-  /** Runs the scenario with `size` encodings at a time, and searches for the key. */
-  async function findIn(
-    used: readonly Encoding[],
-    size: number,
-    scenario: (text: (slot: number) => string) => Scenario,
-  ): Promise<readonly unknown[]> {
-    const found: unknown[] = [];
-    for (let at = 0; at < used.length; at += size) {
-      const group = used.slice(at, at + size);
-      const text = (slot: number): string => group[slot % group.length]?.[1] ?? '';
-      const shown = await traces(scenario(text), at === 0);
-      if (shown.length > 0) found.push([group.map(([name]) => name).join(', '), ...shown]);
-    }
-    return found;
-  }
-
-  it('from each field of the record', async () => {
-    const found = await findIn(encodings, 3, (text) => {
-      const record = forgedRecord(text);
-      const prLink = `https://github.com/octo/${plainKey}/pull/1`;
-      const steps = [
-        { afterMs: 0, set: { ...record, status: 'active' } },
-        { afterMs: 5000, set: { ...record, prLink, status: text(0) } },
-        { afterMs: 10_000, set: { status: 'completed' } },
-      ];
-      return {
-        with: { wait: true },
-        agent: { jobs: [{ id: JOB, turns: [{ steps }] }] },
-      };
-    });
-    expect(found).toEqual([]);
-  });
-
-  it('from the login of the person who triggered the run', async () => {
-    const used = encodings.filter(([name]) =>
-      /^(?:unchanged|split by U\+ad|cut at 200)$/.test(name),
-    );
-    const found = await findIn(used, 1, (text) => ({
-      step: { github: { triggering_actor: text(0) } },
-    }));
-    expect(found).toEqual([]);
-  });
-
-  it('from the error of a refused message', async () => {
-    const found = await findIn(encodings, 2, (text) => ({
-      agent: {
-        onPost: (n) => ({
-          status: n === 1 ? 408 : 400,
-          headers: { 'x-request-id': forHeader(text(n - 1)) },
-          body: { error: text(n - 1) },
-        }),
-      },
-    }));
-    expect(found).toEqual([]);
-  });
-
-  it('from the headers of a response that is not from the API', async () => {
-    const used =
-      /^(?:unchanged|in a URL|in JSON|in base64 after 2 bytes|split by U\+ad|cut at 60)$/;
-    const found = await findIn(
-      encodings.filter(([name]) => used.test(name)),
-      1,
-      (text) => ({
-        agent: {
-          onPost: () => ({
-            status: 200,
-            // Not in UTF-8: a soft hyphen is one byte here.
-            headers: { 'content-type': text(0), 'cf-ray': text(0) },
-            body: '<html>',
-          }),
-        },
-      }),
-    );
-    expect(found).toEqual([]);
-  });
-
-  it('from the host of a redirect', async () => {
-    const headers = { location: `x://${key.replace(/[#/:<>?@[\\\]^|%]/g, '')}/` };
-    const found = await traces({ agent: { onPost: () => ({ status: 307, headers }) } });
-    expect(found).toEqual([]);
-  });
-
-  it('from a prompt', async () => {
-    const found = await findIn(encodings, 4, (text) => ({
-      with: { prompt: [0, 1, 2, 3].map(text).join('\n') },
-    }));
-    expect(found).toEqual([]);
-  });
-
-  it('from other inputs', async () => {
-    const found = await findIn(encodings, 6, (text) => ({
-      with: {
-        wait: text(0),
-        'timeout-minutes': text(1),
-        'settle-seconds': text(2),
-        comment: text(3),
-        'pr-number': text(4),
-        'prompt-file': text(5),
-        'job-id': text(5),
-        prompt: '',
-      },
-    }));
-    expect(found).toEqual([]);
-  });
-
-  it('from a status, even in the chart', async () => {
-    const steps = [{ afterMs: 0, set: { status: plainKey.slice(0, 64) } }];
-    const found = await traces({
-      with: { wait: true, 'timeout-minutes': '1' },
-      agent: { jobs: [{ id: JOB, turns: [{ steps }] }] },
-    });
-    expect(found).toEqual([]);
-  });
-});
-
-describe.concurrent('removes github-token', () => {
-  it('from errors of GitHub', async () => {
-    const [result] = await runScenario({
-      github: { on: () => ({ status: 403, body: { message: `${'x'.repeat(185)}${TOKEN}` } }) },
-    });
-    expect(result.stdout.replace(/^::add-mask::.*$/gm, '')).not.toContain(TOKEN.slice(0, 12));
-    expect(result.summary).not.toContain(TOKEN.slice(0, 12));
-  });
 });

@@ -9,7 +9,7 @@ import { expectPromises, JOB, type Simulation, simulate } from './scenario.ts';
 
 interface Round {
   readonly origin: Origin;
-  /** Legs of a matrix, or workflows that react to the same command. */
+  /** Jobs of a matrix, or workflows that react to the same command. */
   readonly size: number;
   readonly attempts: number;
 }

@@ -20,7 +20,7 @@ import {
 } from './scenario.ts';
 
 /** What a re-run does, after all. */
-type Outcome = 'sends' | 'goes on' | 'is refused';
+type Ending = 'sends' | 'continues' | 'is refused';
 
 interface Row {
   readonly title: string;
@@ -32,9 +32,9 @@ interface Row {
   /** The calls to GitHub that fail in the first attempt, and those whose answers are lost. */
   readonly fails?: readonly string[];
   readonly loses?: string;
-  readonly outcome: Outcome;
-  /** If a command has another outcome, because of its claim. */
-  readonly claimed?: Outcome;
+  readonly ending: Ending;
+  /** If a command has another ending, because of its claim. */
+  readonly claimed?: Ending;
 }
 
 function killed(at: string | RegExp, isApplied = false): Blow {
@@ -49,59 +49,59 @@ const PAUSE = { status: 429, headers: { 'retry-after': '60' } };
 const LONG_PAUSE = { status: 429, headers: { 'retry-after': '9999' } };
 const EARLIER_WORK = /Waiting for earlier work/;
 const ROWS: readonly Row[] = [
-  { title: 'was killed before its claim', blow: killed('claim'), outcome: 'sends' },
+  { title: 'was killed before its claim', blow: killed('claim'), ending: 'sends' },
   {
     title: 'was killed before its note',
     blow: killed('note'),
-    outcome: 'sends',
+    ending: 'sends',
     claimed: 'is refused',
   },
-  { title: 'was killed after its note', blow: killed('note', true), outcome: 'is refused' },
-  { title: 'was killed before the POST arrived', blow: killed('message'), outcome: 'is refused' },
-  { title: 'was killed during the POST', blow: killed('message', true), outcome: 'is refused' },
-  { title: 'was killed before it noted the POST', blow: killed('edit'), outcome: 'is refused' },
-  { title: 'was killed while it waited', blow: killed('edit', true), outcome: 'goes on' },
+  { title: 'was killed after its note', blow: killed('note', true), ending: 'is refused' },
+  { title: 'was killed before the POST arrived', blow: killed('message'), ending: 'is refused' },
+  { title: 'was killed during the POST', blow: killed('message', true), ending: 'is refused' },
+  { title: 'was killed before it noted the POST', blow: killed('edit'), ending: 'is refused' },
+  { title: 'was killed while it waited', blow: killed('edit', true), ending: 'continues' },
   {
     title: 'was killed behind earlier work',
     blow: killed(EARLIER_WORK),
     isBusy: true,
-    outcome: 'is refused',
+    ending: 'is refused',
   },
-  { title: 'was cancelled during the POST', blow: cancelled('message'), outcome: 'is refused' },
+  { title: 'was cancelled during the POST', blow: cancelled('message'), ending: 'is refused' },
   {
     title: 'was cancelled in a pause',
     blow: cancelled(/Trying again/),
     posts: PAUSE,
-    outcome: 'sends',
+    ending: 'sends',
   },
-  { title: 'was cancelled while it waited', blow: cancelled('poll', true), outcome: 'goes on' },
+  { title: 'was cancelled while it waited', blow: cancelled('poll', true), ending: 'continues' },
   {
     title: 'was cancelled behind earlier work',
     blow: cancelled(EARLIER_WORK),
     isBusy: true,
-    outcome: 'sends',
+    ending: 'sends',
   },
-  { title: 'timed out behind earlier work', isBusy: true, outcome: 'sends' },
-  { title: 'got 401 for its key', posts: { status: 401 }, outcome: 'sends' },
-  { title: 'got 429', posts: LONG_PAUSE, outcome: 'sends' },
-  { title: 'got 503', posts: { status: 503 }, outcome: 'is refused' },
-  { title: 'could not create its note', fails: ['note'], outcome: 'sends' },
+  { title: 'timed out behind earlier work', isBusy: true, ending: 'sends' },
+  { title: 'got 401 for its key', posts: { status: 401 }, ending: 'sends' },
+  { title: 'got 429', posts: LONG_PAUSE, ending: 'sends' },
+  { title: 'got 503', posts: { status: 503 }, ending: 'is refused' },
+  { title: 'could not create its note', fails: ['note'], ending: 'sends' },
   {
     title: 'found GitHub down after its claim',
     fails: ['note', 'newest', 'release'],
-    outcome: 'sends',
+    ending: 'sends',
     claimed: 'is refused',
   },
   {
     title: 'gave up a note that was created all the same',
     fails: ['newest'],
     loses: 'note',
-    outcome: 'is refused',
+    ending: 'is refused',
     // Its claim was taken back, so that of the re-run is new.
     claimed: 'sends',
   },
-  { title: 'could not note the POST', fails: ['edit'], outcome: 'is refused' },
-  { title: 'saw the end', outcome: 'goes on' },
+  { title: 'could not note the POST', fails: ['edit'], ending: 'is refused' },
+  { title: 'saw the end', ending: 'continues' },
 ];
 
 /** How each kind of message meets each row. */
@@ -109,14 +109,14 @@ const CASES = ORIGINS.flatMap((origin) =>
   ROWS.filter(({ blow }) => {
     return blow === undefined || (HAS_SIGNALS && (blow.at !== 'claim' || isClaimed(origin)));
   }).map((row) => {
-    const outcome = isClaimed(origin) ? (row.claimed ?? row.outcome) : row.outcome;
-    return { ...row, origin, outcome };
+    const ending = isClaimed(origin) ? (row.claimed ?? row.ending) : row.ending;
+    return { ...row, origin, ending };
   }),
 );
 
 describe.concurrent('a re-run', () => {
-  it.each(CASES)('of $origin $outcome if the attempt before $title', async (one) => {
-    const { origin, outcome, blow, posts, isBusy = false, fails = [], loses = '' } = one;
+  it.each(CASES)('of $origin $ending if the attempt before $title', async (one) => {
+    const { origin, ending, blow, posts, isBusy = false, fails = [], loses = '' } = one;
     let attempt = 1;
     const atFirst = <T>(value: T): T | undefined => (attempt === 1 ? value : undefined);
     const isNow = (call: Call, wanted: readonly string[]): boolean | undefined =>
@@ -143,7 +143,7 @@ describe.concurrent('a re-run', () => {
 
     for (attempt = 2; attempt <= 3; attempt++) {
       const result = await run(attempt);
-      if (outcome === 'is refused') {
+      if (ending === 'is refused') {
         expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
         expect(errors(result)).toEqual([
           expect.stringContaining('it cannot tell whether an earlier attempt sent the message'),
@@ -156,10 +156,10 @@ describe.concurrent('a re-run', () => {
         expect(result.annotations).toEqual([]);
         expect(notes(sim.github).at(-1)).toMatchObject({ attempt, jobs: [{ delivery: 'sent' }] });
       }
-      const sent = outcome === 'is refused' ? before : 1;
+      const sent = ending === 'is refused' ? before : 1;
       expect(sim.agent.accepted()).toHaveLength(sent);
     }
-    if (outcome === 'goes on') {
+    if (ending === 'continues') {
       const hidden = ownComments(sim.github).map(({ isMinimized }) => isMinimized);
       expect(hidden).toEqual(origin === 'a step' ? [true, true, false] : [false, false, false]);
     }
@@ -167,7 +167,7 @@ describe.concurrent('a re-run', () => {
     // With resend-on-rerun, the refused ones are sent, and no others.
     const again = await run(attempt, { with: { 'resend-on-rerun': true } });
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    const isResent = outcome === 'is refused';
+    const isResent = ending === 'is refused';
     expect(warnings(again)).toEqual(
       isResent ? [expect.stringMatching(/cannot tell .*, because .* \(resend-on-rerun\)\.$/)] : [],
     );
@@ -261,7 +261,7 @@ describe.concurrent('a re-run sends, because', () => {
       'github-actions[bot]',
       (body) => body.replace(hashOf(PROJECT), hashOf('another')),
     ],
-    ['a copy of the note by somebody else', 'mallory', (body) => body],
+    ['a copy of the note by someone else', 'mallory', (body) => body],
   ])('%s does not count', async (_, author, change) => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
@@ -276,7 +276,7 @@ describe.concurrent('a re-run sends, because', () => {
     expect(sim.agent.accepted()).toHaveLength(2);
   });
 
-  it('its leg of the matrix had not run before, whatever other legs did', async () => {
+  it('its job of the matrix had not run before, whatever other legs did', async () => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
     const leg = (name: string) => ({ with: { prompt: `To ${name}.` }, step: { matrix: { name } } });
@@ -305,27 +305,24 @@ describe.concurrent('a re-run sends, because', () => {
 it.each<[Origin, readonly string[]]>([
   ['a step', [JOB, 'job-2']],
   ['a comment', [JOB]],
-])(
-  'of two jobs, a re-run of %s goes on with the first; sent in the end: %j',
-  async (origin, sent) => {
-    await using attempts = await openAttempts(origin, {
-      with: { 'job-id': `${JOB} job-2` },
-      agent: {
-        jobs: [{ id: JOB }, { id: 'job-2' }],
-        onPost: (_, { path }) => (path.includes('job-2') && isFirst ? { status: 404 } : undefined),
-      },
-    });
-    let isFirst = true;
-    await attempts.run(1);
-    isFirst = false;
-    for (const attempt of [2, 3]) {
-      const { outputs } = await attempts.run(attempt);
-      const deliveries = JSON.parse(outputs.results ?? '').map(({ delivery }: NoteJob) => delivery);
-      expect(deliveries).toEqual(['sent', sent.length === 2 ? 'sent' : 'unknown']);
-    }
-    expect(attempts.sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(sent);
-  },
-);
+])('of two jobs, a re-run of %s continues the first; sent in the end: %j', async (origin, sent) => {
+  await using attempts = await openAttempts(origin, {
+    with: { 'job-id': `${JOB} job-2` },
+    agent: {
+      jobs: [{ id: JOB }, { id: 'job-2' }],
+      onPost: (_, { path }) => (path.includes('job-2') && isFirst ? { status: 404 } : undefined),
+    },
+  });
+  let isFirst = true;
+  await attempts.run(1);
+  isFirst = false;
+  for (const attempt of [2, 3]) {
+    const { outputs } = await attempts.run(attempt);
+    const deliveries = JSON.parse(outputs.results ?? '').map(({ delivery }: NoteJob) => delivery);
+    expect(deliveries).toEqual(['sent', sent.length === 2 ? 'sent' : 'unknown']);
+  }
+  expect(attempts.sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(sent);
+});
 
 it('a re-run with another prompt goes on, with one warning', async () => {
   await using attempts = await openAttempts('a step');

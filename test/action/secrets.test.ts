@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '../sim/agent.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
 import {
   errors,
   findTraces,
   JOB,
   KEY,
+  notes,
+  ownComments,
   PROJECT,
   PULL,
-  remembered,
   type Scenario,
   simulate,
   TOKEN,
@@ -19,32 +21,10 @@ function withProxyPassword(password: string): NonNullable<Scenario['step']> {
   return { env: { HTTPS_PROXY: `http://user:${encodeURIComponent(password)}@127.0.0.1:9` } };
 }
 
-/** Words that occur in outputs, in JSON, in links or in times. */
+/** Words that occur in outputs, in JSON, in links or in the first line of a comment. */
 const WORDS = [
-  'sent',
-  'completed',
-  'active',
-  'none',
-  'created',
-  'null',
-  'true',
-  'false',
-  'jobId',
-  'prLink',
-  '2026',
-  '12:0',
-  'http',
-  'https://',
-  'github',
-  'octo',
-  'pull',
-  'issuecomment',
-  JOB,
-  PROJECT,
-  'agent-follow-up',
-  'evidence',
-  'comment',
-  'agent',
+  ...['sent', 'agent', 'completed', 'confirmed', 'evidence', 'not-sent'],
+  ...[PROJECT, 'agent-follow-up', 'delivery', 'deadline'],
 ];
 const AT = '2026-01-05T12:00:00.000Z';
 const LINK = 'https://github.com/octo/agents/pull/2026';
@@ -60,29 +40,20 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
     await using sim = await simulate({
       with: { wait: true, command: '/agent', prompt: '' },
       agent: { jobs },
-      github: {
-        issues: [{ number: PULL, pullRequest: true }],
-        collaborators: { alice: { id: ALICE.id, permission: 'write' } },
-      },
       step: {
         ...withProxyPassword(word),
         event: issueComment({ number: PULL, body: '/agent Add examples.' }),
       },
     });
+    sim.github.addComment(PULL, 'alice', '/agent Add examples.');
     const run = word === WORDS[0] ? sim.run : sim.runHere;
     const result = await run();
 
-    const [comment] = sim.github.comments(PULL);
+    const [comment] = ownComments(sim.github);
     expect(result.annotations).toEqual([]);
     expect(result.outputs).toEqual({
-      status: 'completed',
-      'pr-link': LINK,
-      prLink: LINK,
-      result: 'completed',
-      delivery: 'sent',
-      confirmed: 'true',
-      reason: '',
-      'job-id': JOB,
+      ...{ status: 'completed', 'pr-link': LINK, prLink: LINK, result: 'completed' },
+      ...{ delivery: 'sent', confirmed: 'true', reason: '', 'job-id': JOB },
       results: expect.any(String),
       'comment-url': comment?.html_url,
     });
@@ -95,12 +66,8 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
         ...{ elapsedSeconds: expect.any(Number), polls: expect.any(Number) },
       },
     ]);
-    expect(remembered(sim.github).jobs).toMatchObject([
-      {
-        ...{ id: JOB, record: { status: 'completed', prLink: LINK } },
-        turns: [{ delivery: 'sent', result: 'completed', evidence: true, reason: [] }],
-      },
-    ]);
+    const jobNote = { id: JOB, delivery: 'sent', evidence: true, ended: true };
+    expect(notes(sim.github)).toMatchObject([{ jobs: [jobNote] }]);
 
     // The re-run reads the job from the comment, and sends nothing.
     const again = await run({
@@ -110,37 +77,60 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
     expect(again.annotations).toEqual([]);
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent', 'job-id': JOB });
     expect(sim.agent.posts()).toHaveLength(1);
-    expect(sim.github.comments(PULL)).toHaveLength(1);
   });
 
-  it.each(['error', 'not-sent', 'refused', 'null', '2026', 'http'])(
-    'such as %s, and the message is refused',
-    async (word) => {
-      await using sim = await simulate({
-        agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
-        step: withProxyPassword(word),
-      });
-      const { outputs } = await sim.runHere();
-      expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'job-id': JOB });
-      expect(JSON.parse(outputs.results ?? '')).toMatchObject([
-        { jobId: JOB, delivery: 'not-sent', result: 'error', confirmed: null, status: null },
-      ]);
-      expect(remembered(sim.github).jobs).toMatchObject([
-        { turns: [{ delivery: 'not-sent', result: 'error' }] },
-      ]);
-    },
-  );
+  it('or a part of all URLs', async () => {
+    await using sim = await simulate({
+      with: { wait: true },
+      agent: { jobs },
+      step: withProxyPassword('https://'),
+    });
+    const { outputs, annotations } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
+    expect(annotations.filter(({ type }) => type === 'error')).toEqual([]);
+  });
+
+  it.each(['not-sent', 'refused the'])('such as %s, and the message is refused', async (word) => {
+    await using sim = await simulate({
+      agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
+      step: withProxyPassword(word),
+    });
+    const { outputs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'job-id': JOB });
+    expect(JSON.parse(outputs.results ?? '')).toMatchObject([
+      { jobId: JOB, delivery: 'not-sent', result: 'error', confirmed: null, status: null },
+    ]);
+    expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
+  });
 });
 
-describe.concurrent('removes the password of a proxy', () => {
+/** How a secret may be written in a text by others. */
+const ENCODINGS: readonly (readonly [string, (secret: string) => string])[] = [
+  ['as it is', (secret) => `It is ${secret}.`],
+  ['in JSON', (secret) => JSON.stringify({ secret })],
+  ['in a URL', (secret) => `https://evil.example/?key=${encodeURIComponent(secret)}`],
+  ...[0, 1, 2].map((offset): readonly [string, (secret: string) => string] => [
+    `in base64 after ${offset} bytes`,
+    (secret) => Buffer.from('x'.repeat(offset) + secret).toString('base64'),
+  ]),
+  // Texts are cut at these limits, here within the secret.
+  ...[60, 120, 200, 1000].map((limit): readonly [string, (secret: string) => string] => [
+    `cut at ${limit}`,
+    (secret) => 'x'.repeat(limit - 26) + secret,
+  ]),
+];
+
+describe.concurrent.each(ENCODINGS)('removes the password of a proxy, %s,', (_, encode) => {
   const password = 'canary-0f8e2d5b7a-"of the proxy"';
   const step = withProxyPassword(password);
-  const secrets = { key: KEY, token: TOKEN, more: [password] };
-  const sentence = `It is ${password}.`;
+  const secrets = { key: KEY, token: TOKEN, more: [password, password.slice(0, 20)] };
+  const text = encode(password);
+  const command = { command: '/agent', prompt: '' };
+  const respond = (reply: Answer): Scenario => ({ github: { on: () => reply } });
 
   it.each<[string, Scenario]>([
     [
-      'from each field of a job record',
+      'each field of a job record',
       {
         with: { wait: true },
         agent: {
@@ -148,12 +138,8 @@ describe.concurrent('removes the password of a proxy', () => {
             {
               id: JOB,
               base: {
-                ...{
-                  model: sentence,
-                  source: { repository: sentence, ref: sentence },
-                  createdAt: sentence,
-                },
-                ...{ prLink: `https://github.com/octo/${password}/pull/1`, archivedAt: sentence },
+                ...{ model: text, source: { repository: text, ref: text }, createdAt: text },
+                ...{ prLink: `https://github.com/octo/${password}/pull/1`, archivedAt: text },
               },
             },
           ],
@@ -161,74 +147,53 @@ describe.concurrent('removes the password of a proxy', () => {
       },
     ],
     [
-      'from the error of a refused message',
+      'the error of a refused message',
       {
         agent: {
-          jobs: [],
           onPost: () => ({
             status: 400,
-            body: { error: sentence, details: [sentence, { message: sentence }] },
+            body: { error: text, details: [text, { message: text }] },
           }),
         },
       },
     ],
-    ['from a prompt', { with: { prompt: sentence } }],
     [
-      'from the login of who triggered the run',
-      { step: { github: { triggering_actor: sentence } } },
-    ],
-    [
-      'from an invalid input',
-      { with: { wait: sentence, 'job-id': password, 'prompt-file': sentence } },
-    ],
-    [
-      'from the login of the author of a command',
+      'the headers of an answer that is not from the API',
       {
-        with: { command: '/agent', prompt: '' },
+        agent: {
+          onPost: () => ({
+            headers: { 'content-type': text, 'cf-ray': text, location: text },
+            body: '<html>',
+          }),
+        },
+      },
+    ],
+    ['a prompt', { with: { prompt: text } }],
+    ['the login of who triggered the run', { step: { github: { triggering_actor: text } } }],
+    ['an invalid input', { with: { wait: text, 'job-id': text, 'prompt-file': text } }],
+    [
+      'the login of the author of a command',
+      {
+        with: command,
         step: {
           event: issueComment({
             number: PULL,
             body: '/agent go',
-            author: { ...ALICE, login: sentence },
+            author: { ...ALICE, login: text },
           }),
         },
       },
     ],
+    ['an error of GitHub', respond({ status: 403, body: { message: text } })],
     [
-      'from the error of a permission check',
+      'an error of GitHub about the permission',
       {
-        with: { command: '/agent', prompt: '' },
+        with: command,
         step: { event: issueComment({ number: PULL, body: '/agent go' }) },
-        github: { on: () => ({ status: 403, body: { message: sentence } }) },
+        ...respond({ status: 403, body: { message: text } }),
       },
     ],
-    [
-      'from a GraphQL error',
-      { github: { on: () => ({ body: { errors: [{ type: 'FORBIDDEN', message: sentence }] } }) } },
-    ],
-    [
-      'from the URL of a comment',
-      {
-        github: {
-          issues: [{ number: PULL }],
-          on: ({ method, path }) =>
-            method === 'POST' && path.endsWith('/comments')
-              ? {
-                  status: 201,
-                  body: { id: 1, html_url: `https://x.example/${encodeURIComponent(password)}` },
-                }
-              : undefined,
-        },
-      },
-    ],
-    [
-      'from an error of GitHub',
-      {
-        github: { on: () => ({ status: 403, body: { message: sentence } }) },
-        with: { prompt: 'x' },
-      },
-    ],
-  ])('%s', async (_, scenario) => {
+  ])('from %s', async (_, scenario) => {
     await using sim = await simulate({ ...scenario, step: { ...step, ...scenario.step } });
     const result = await sim.runHere();
     // The action sends the prompt of the workflow unchanged.
@@ -237,26 +202,6 @@ describe.concurrent('removes the password of a proxy', () => {
     const github = { journal: sim.github.journal.map((request) => ({ ...request, path: '' })) };
     expect(findTraces(secrets, result, agent, github)).toEqual([]);
   });
-});
-
-it('removes a text from the comment once it is a secret', async () => {
-  const word = 'canary-5c1e8d-of-later';
-  await using sim = await simulate({ with: { wait: true, prompt: `Use ${word}.` } });
-  const first = await sim.runHere();
-  const [before] = sim.github.comments(PULL);
-  expect(before?.body).toContain(word);
-  const writes = sim.github.writes().length;
-
-  const step = { ...withProxyPassword(word), github: { run_attempt: '2' } };
-  const rerun = await sim.runHere({ step });
-  expect(rerun.outputs).toEqual({ ...first.outputs, results: expect.any(String) });
-  expect(sim.agent.posts()).toHaveLength(1);
-  const [after] = sim.github.comments(PULL);
-  expect(after?.body).not.toContain(word);
-  expect(after?.body).toContain('Use ***.');
-  expect(remembered(sim.github).jobs[0]?.turns).toMatchObject([{ prompt: 'Use ***.' }]);
-  // The re-run writes the comment once, not repeatedly.
-  expect(sim.github.writes()).toHaveLength(writes + 1);
 });
 
 describe.concurrent('refuses an input that is shown unchanged if it contains a secret', () => {

@@ -1,39 +1,33 @@
 import { describe, expect, it } from 'vitest';
+import { titleOf } from '../../src/labels.ts';
 import { issueComment, schedule } from '../sim/events.ts';
 import {
   callNames,
   commentTexts,
   errors,
   JOB,
+  LONG_TURN,
+  notes,
   ownComments,
   PULL,
-  remembered,
+  type Scenario,
   simulate,
   warnings,
 } from './scenario.ts';
 
 const READ_ONLY = { send: 'false', prompt: '' };
-const CHECK_JOB = 'check the job in the Mintlify dashboard.';
+const WAITING = { ...READ_ONLY, wait: true };
 const LATER_RUN = { github: { run_id: '900' } };
+const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 
 describe('send: false', () => {
   it.each([
-    ['active', 'active', 'success', []],
-    ['completed', 'completed', 'success', []],
-    [
-      'failed',
-      'failed',
-      'failure',
-      [`The agent failed on job ${JOB}. The API does not say why; ${CHECK_JOB}`],
-    ],
-    [
-      'archived',
-      'archived',
-      'failure',
-      [`Job ${JOB} was archived, so the agent does not work on it.`],
-    ],
-    ['queued', 'active', 'success', []],
-  ])('polls a job that is %s once: %s', async (status, expected, conclusion, reasons) => {
+    ['active', 'active', 'success', ''],
+    ['completed', 'completed', 'success', ''],
+    ['failed', 'failed', 'failure', 'The agent failed. The API does not say why; check the job'],
+    ['archived', 'archived', 'failure', 'The job was archived, so the agent does not work on it.'],
+    ['queued', 'active', 'success', ''],
+  ])('polls a job that is %s once: %s', async (status, expected, conclusion, reason) => {
     await using sim = await simulate({
       with: READ_ONLY,
       agent: { jobs: [{ id: JOB, base: { status } }] },
@@ -41,36 +35,42 @@ describe('send: false', () => {
     const result = await (status === 'active' ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe(conclusion);
     const outputs = { result: expected, status, delivery: 'not-sent', confirmed: '' };
-    expect(result.outputs).toMatchObject({ ...outputs, reason: reasons.join('') });
-    expect(errors(result)).toEqual(reasons);
+    expect(result.outputs).toMatchObject(outputs);
+    expect(result.outputs.reason?.slice(0, reason.length || 1)).toBe(reason);
+    expect(errors(result).join()).toContain(reason);
     expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET']);
     expect(result.log).not.toContain('essage');
   });
 
-  it('writes the job to the comment once, so that a command needs no job-id', async () => {
+  it('writes the job to a comment, so that a command needs no job-id', async () => {
     await using sim = await simulate({ with: READ_ONLY });
     const first = await sim.runHere();
-    expect(first.outputs['comment-url']).toContain(`/pull/${PULL}#issuecomment-`);
-    expect(remembered(sim.github).jobs).toMatchObject([
-      { id: JOB, record: { status: 'completed', model: 'sonnet' }, turns: [] },
+    const [own] = ownComments(sim.github);
+    expect(first.outputs['comment-url']).toBe(own?.html_url);
+    expect(notes(sim.github)[0]?.jobs).toEqual([
+      { id: JOB, delivery: 'not-sent', ended: true, known: true },
     ]);
-    expect(callNames(sim.github)).toEqual(['read', 'POST issues/#/comments', 'read']);
+    expect(own?.body).toContain(titleOf('completed'));
+    expect(callNames(sim.github)).toEqual(['POST issues/#/comments', 'newest']);
 
-    // Nothing has changed, so the action writes nothing.
-    const second = await sim.runHere({ step: LATER_RUN });
-    expect(second.outputs['comment-url']).toBe('');
-    expect(callNames(sim.github, 3)).toEqual(['read']);
+    // The next run hides it.
+    await sim.runHere({ step: LATER_RUN });
+    expect(ownComments(sim.github).map(({ isMinimized }) => isMinimized)).toEqual([true, false]);
 
-    const event = issueComment({ number: PULL, body: '/agent go on' });
+    const { id } = sim.github.addComment(PULL, 'alice', '/agent go on');
+    const event = issueComment({ number: PULL, body: '/agent go on', id });
     const inputs = { send: 'true', command: '/agent', 'job-id': '' };
     const command = await sim.runHere({ with: inputs, step: { event } });
     expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
-  it('makes no requests to GitHub with comment: false, or without a conversation', async () => {
-    await using sim = await simulate({ with: READ_ONLY });
-    await sim.runHere({ with: { comment: false } });
-    await sim.runHere({ step: { event: schedule() } });
+  it.each<[string, Pick<Scenario, 'with' | 'step'>]>([
+    ['with comment: false', { with: { comment: false } }],
+    ['without a token', { with: { 'github-token': '' } }],
+    ['without a conversation', { step: { event: schedule() } }],
+  ])('makes no requests to GitHub %s', async (_, more) => {
+    await using sim = await simulate({ with: WAITING });
+    expect((await sim.runHere(more)).outputs).toMatchObject({ result: 'completed', reason: '' });
     expect(sim.github.journal).toEqual([]);
   });
 
@@ -82,113 +82,115 @@ describe('send: false', () => {
   it('waits until the first final status', async () => {
     let polls = 0;
     await using sim = await simulate({
-      with: { ...READ_ONLY, wait: true },
+      with: WAITING,
       agent: {
         jobs: [{ id: JOB }],
         onGet: () => ({ body: { id: JOB, status: ++polls > 3 ? 'completed' : 'active' } }),
       },
     });
     const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({
-      result: 'completed',
-      delivery: 'not-sent',
-      reason: '',
-    });
+    const outputs = { result: 'completed', delivery: 'not-sent', confirmed: '', reason: '' };
+    expect(result.outputs).toMatchObject(outputs);
     expect(sim.agent.gets()).toHaveLength(4);
     expect(sim.agent.posts()).toEqual([]);
     expect([...errors(result), ...warnings(result)]).toEqual([]);
-    expect(remembered(sim.github).jobs).toMatchObject([{ id: JOB, turns: [] }]);
+    for (const shown of [commentTexts(sim.github).at(-1), result.summary]) {
+      expect(shown).toContain(titleOf('completed'));
+    }
   });
 
   it('stops waiting at the deadline', async () => {
     await using sim = await simulate({
-      with: { ...READ_ONLY, wait: true, 'timeout-minutes': '1' },
+      with: { ...WAITING, 'timeout-minutes': '1' },
       agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
     });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
-      expect.stringContaining('its status is active, and the agent keeps working'),
+      expect.stringContaining('its status is active, and it keeps working'),
     ]);
   });
 
   it.each([
-    ['without wait', {}],
-    ['with wait', { wait: 'true' }],
-  ])('fails if the job is not found, %s', async (_, more) => {
-    await using sim = await simulate({ with: { ...READ_ONLY, ...more, 'job-id': 'job-2' } });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(errors(result)).toEqual([expect.stringMatching(/^Job job-2 c.*check job-id/)]);
+    ['without wait', READ_ONLY],
+    ['with wait', WAITING],
+  ])('polls a job again that the API does not know yet: %s', async (_, inputs) => {
+    await using sim = await simulate({
+      with: inputs,
+      agent: {
+        jobs: [{ id: JOB }],
+        onGet: () => (sim.time.elapsed() < 10_000 ? { status: 404 } : undefined),
+      },
+    });
+    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', reason: '' });
+    const unknown = await sim.runHere({ with: { 'job-id': 'job-2' }, step: LATER_RUN });
+    expect(unknown.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(errors(unknown)).toEqual([expect.stringMatching(/^Job job-2: The job c.*check job-id/)]);
+    // A mistyped ID is not written down.
+    expect(notes(sim.github)).toHaveLength(1);
   });
 });
 
 describe('a wait in a later run', () => {
-  it('resumes with the message, the baseline and the time from the comment', async () => {
+  it('continues with the message, the status before it and the time in the comment', async () => {
     await using sim = await simulate({
       with: { 'settle-seconds': '300' },
-      agent: {
-        jobs: [
-          {
-            id: JOB,
-            turns: [
-              {
-                steps: [
-                  { afterMs: 0, set: { status: 'active' } },
-                  { afterMs: 90_000, set: { status: 'completed' } },
-                ],
-              },
-            ],
-          },
-        ],
-      },
+      agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] },
     });
     const first = await sim.run({ with: { wait: true, 'timeout-minutes': '0.5' } });
     expect(first.outputs.result).toBe('timed-out');
-    const second = await sim.run({
-      with: { ...READ_ONLY, wait: true, 'job-id': '' },
-      step: LATER_RUN,
+    const second = await sim.run({ with: { ...WAITING, 'job-id': '' }, step: LATER_RUN });
+    const outputs = { result: 'completed', delivery: 'not-sent', confirmed: 'true' };
+    expect(second.outputs).toMatchObject({ ...outputs, 'job-id': JOB });
+    expect(JSON.parse(second.outputs.results ?? '')[0].elapsedSeconds).toBeGreaterThan(890);
+    expect(sim.agent.posts()).toHaveLength(1);
+    // Its comment is one of another step, so that of the message stays open.
+    const own = ownComments(sim.github);
+    expect(own[0]?.body).toContain(titleOf('timed-out'));
+    expect(own[1]?.body).toContain(titleOf('completed'));
+    expect(own.map(({ isMinimized }) => isMinimized)).toEqual([false, false]);
+  });
+
+  it('finds the message if only the job names the pull request', async () => {
+    await using sim = await simulate({
+      step: { event: schedule() },
+      agent: { jobs: [{ id: JOB, base: { prLink: LINK }, turns: [LONG_TURN] }] },
     });
+    await sim.runHere();
+    expect(commentTexts(sim.github).at(-1)).toContain(titleOf('sent'));
+    const second = await sim.runHere({ with: WAITING, step: LATER_RUN });
     expect(second.outputs).toMatchObject({
       result: 'completed',
       delivery: 'not-sent',
       confirmed: 'true',
-      'job-id': JOB,
     });
-    expect(JSON.parse(second.outputs.results ?? '')[0].elapsedSeconds).toBeGreaterThan(85);
-    expect(sim.agent.posts()).toHaveLength(1);
-    expect(ownComments(sim.github)).toHaveLength(1);
-    const last = commentTexts(sim.github).at(-1);
-    expect(last).toContain('completed');
-    expect(last).not.toContain('earlier message');
-    const [turn, ...others] = remembered(sim.github).jobs[0]?.turns ?? [];
-    expect(others).toEqual([]);
-    // The turn is the one of the first run.
-    expect(turn).toMatchObject({ runId: '1658821493', delivery: 'sent', result: 'completed' });
+    expect(ownComments(sim.github)[1]?.body).toContain(titleOf('completed'));
   });
 
-  it('finds the message if only the job names the pull request', async () => {
-    const prLink = `https://github.com/octo/agents/pull/${PULL}`;
-    await using sim = await simulate({
-      step: { event: schedule() },
-      agent: { jobs: [{ id: JOB, base: { prLink } }] },
-    });
-    await sim.runHere();
-    expect(commentTexts(sim.github).at(-1)).toContain('Message sent to the agent');
-    const second = await sim.runHere({ with: { ...READ_ONLY, wait: true }, step: LATER_RUN });
-    expect(second.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
-    expect(commentTexts(sim.github).at(-1)).toContain('completed');
-    expect(sim.github.comments(PULL)).toHaveLength(1);
-  });
-
-  it('ignores a message with a final status', async () => {
+  it('does not wait for a message whose end was seen', async () => {
     await using sim = await simulate();
     await sim.runHere({ with: { wait: true } });
-    const before = commentTexts(sim.github);
-    const second = await sim.runHere({ with: READ_ONLY, step: LATER_RUN });
-    expect(second.outputs).toMatchObject({ result: 'completed', confirmed: '' });
-    const third = await sim.runHere({ with: { ...READ_ONLY, wait: true }, step: LATER_RUN });
-    expect(third.outputs).toMatchObject({ result: 'completed', delivery: 'not-sent' });
-    expect(commentTexts(sim.github)).toEqual(before);
+    const polls = sim.agent.gets().length;
+    for (const inputs of [READ_ONLY, WAITING]) {
+      const later = await sim.runHere({ with: inputs, step: LATER_RUN });
+      expect(later.outputs).toMatchObject({
+        result: 'completed',
+        delivery: 'not-sent',
+        confirmed: '',
+      });
+    }
+    expect(sim.agent.gets()).toHaveLength(polls + 2);
+  });
+
+  it('waits as if there were no message if the comments cannot be read', async () => {
+    await using sim = await simulate({
+      github: { issues: [{ number: PULL, pullRequest: true }], graphql: false },
+    });
+    await sim.runHere();
+    const result = await sim.runHere({ with: WAITING, step: LATER_RUN });
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: '' });
+    expect(warnings(result)).toEqual([
+      expect.stringContaining('It is not known whether a message is unfinished'),
+    ]);
   });
 });

@@ -5,14 +5,24 @@ import {
   DEPENDABOT,
   event,
   issueComment,
+  mergeGroup,
   type Person,
   pullRequest,
   push,
   RENOVATE,
   type WebhookEvent,
 } from '../sim/events.ts';
+import { startProxy } from '../sim/proxy.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { errors, PULL, type Scenario, type Simulation, simulate, warnings } from './scenario.ts';
+import {
+  errors,
+  KEY,
+  PULL,
+  type Scenario,
+  type Simulation,
+  simulate,
+  warnings,
+} from './scenario.ts';
 
 // Invalid inputs are an error for people with write access. A stranger who starts the workflow gets none.
 
@@ -33,6 +43,7 @@ const INVALID: Readonly<Record<string, Inputs>> = {
   'poll-interval-seconds': { 'poll-interval-seconds': '0' },
   'settle-seconds': { 'settle-seconds': 'x' },
   'only-when': { 'only-when': 'done' },
+  'when-active': { 'when-active': 'later' },
   'fail-on': { 'fail-on': 'error' },
   comment: { comment: 'maybe' },
   'resend-on-rerun': { 'resend-on-rerun': 'twice' },
@@ -61,23 +72,14 @@ function permissionChecks({ github }: Simulation): number {
   return github.journal.filter(({ path }) => path.endsWith('/permission')).length;
 }
 
-/** If the inputs are valid, the comment may be read while the permission is checked. */
-function expectSkipped(
-  result: StepResult,
-  { agent, github }: Simulation,
-  calls: number,
-  { reads = 0 } = {},
-): void {
+function expectSkipped(result: StepResult, { agent, github }: Simulation, calls: number): void {
   expect(result.conclusion).toBe('success');
   expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   expect(result.annotations).toHaveLength(1);
   expect(result.summary).toBe('');
   expect(agent.journal).toEqual([]);
   const names = github.calls().map(({ name }) => name);
-  expect(names.filter((name) => name !== 'read')).toEqual(
-    Array(calls).fill('GET collaborators/*/permission'),
-  );
-  expect(names.filter((name) => name === 'read').length).toBeLessThanOrEqual(reads);
+  expect(names).toEqual(Array(calls).fill('GET collaborators/*/permission'));
 }
 
 function expectError(result: StepResult, { agent }: Simulation, words: string): void {
@@ -161,12 +163,10 @@ describe.concurrent('with an invalid', () => {
     expectError(trusted.result, trusted.sim, 'allowed-bots must be a list of logins');
   });
 
-  it('input, fails without a permission check if no stranger can start the run', async () => {
-    for (const event of [push(), pullRequest({ number: PULL, sender: RENOVATE })]) {
-      const { result, sim } = await run({ wait: 'yes' }, event);
-      expectError(result, sim, 'wait must be');
-      expect(sim.github.journal).toEqual([]);
-    }
+  it('input, fails without a permission check on an event that is not checked', async () => {
+    const { result, sim } = await run({ wait: 'yes' }, push());
+    expectError(result, sim, 'wait must be');
+    expect(sim.github.journal).toEqual([]);
   });
 
   it('input, the tests cover each input of action.yml', () => {
@@ -181,7 +181,7 @@ describe.concurrent('with a missing value', () => {
     ['prompt', { prompt: '' }, 'prompt is empty'],
   ])('fails for a writer, and skips a stranger: %s', async (_, inputs, words) => {
     const stranger = await run(inputs, issueBy(MALLORY));
-    expectSkipped(stranger.result, stranger.sim, 1, { reads: 1 });
+    expectSkipped(stranger.result, stranger.sim, 1);
     const writer = await run(inputs, issueBy(ALICE));
     expectError(writer.result, writer.sim, words);
   });
@@ -189,37 +189,49 @@ describe.concurrent('with a missing value', () => {
   it('fails a command by a writer, and skips one by a stranger', async () => {
     const inputs = { ...COMMENTED, 'api-key': '' };
     const stranger = await run(inputs, commentBy(MALLORY, '/agent go'));
-    expectSkipped(stranger.result, stranger.sim, 1, { reads: 1 });
+    expectSkipped(stranger.result, stranger.sim, 1);
     const writer = await run(inputs, commentBy(ALICE, '/agent go'));
     expectError(writer.result, writer.sim, 'api-key is empty');
   });
 
+  // On a push to the default branch, nobody is checked, and there is no pull request for a comment.
   it.each([
     ['', 'github-token is empty'],
-    [
-      'ghs_one\nghs_two',
-      'github-token contains a space, a line break or a character outside ASCII',
-    ],
-    ['ghs_\u200bone', 'github-token contains a space, a line break or a character outside ASCII'],
-  ])('fails without requests if github-token is empty or invalid: %j', async (token, words) => {
-    for (const event of [
-      issueBy(ALICE),
-      commentBy(ALICE, '/agent go'),
-      pullRequest({ number: PULL }),
-    ]) {
+    ['ghs_one\nghs_two', 'github-token contains a space, a line break or a character outside'],
+    ['ghs_\u200bone', 'github-token contains a space, a line break or a character outside'],
+  ])('fails with the ways out, where github-token is needed and is %j', async (token, words) => {
+    for (const [event, wayOut] of [
+      [issueBy(ALICE), 'minimum-permission: none'],
+      [commentBy(ALICE, '/agent go'), 'minimum-permission: none'],
+      [mergeGroup({ number: PULL }), 'comment: false'],
+    ] as const) {
       const { result, sim } = await run({ 'github-token': token }, event);
       expectError(result, sim, words);
+      expect(result.outputs.reason).toContain(wayOut);
       expect(sim.github.journal).toEqual([]);
     }
+    const { result, sim } = await run({ 'github-token': token }, push());
+    expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect([...errors(result), ...warnings(result)]).toEqual([]);
+    expect(sim.github.journal).toEqual([]);
+  });
+
+  it('works without github-token and without a comment', async () => {
+    const inputs = { 'github-token': '', comment: 'false' };
+    const { result } = await run(inputs, mergeGroup({ number: PULL }));
+    expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(result.annotations).toEqual([]);
   });
 });
 
-describe.concurrent('a pull request without access to secrets', () => {
+describe.concurrent('an event without access to secrets', () => {
   it.each<[string, WebhookEvent]>([
     ['from a fork', pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY })],
     ['from a fork of a writer', pullRequest({ number: PULL, fork: 'alice/agents' })],
     ['from a deleted fork', pullRequest({ number: PULL, fork: null })],
     ['by Dependabot', pullRequest({ number: PULL, author: DEPENDABOT })],
+    ['a push by Dependabot', push({ sender: DEPENDABOT, ref: 'refs/heads/dependabot/npm' })],
+    ['a push by Dependabot to the default branch', push({ sender: DEPENDABOT })],
   ])('is skipped, without a failure or a permission check: %s', async (_, event) => {
     for (const inputs of [{}, { 'api-key': ' \n' }, { wait: 'yes', 'github-token': '' }]) {
       const { result, sim } = await run({ 'api-key': '', ...inputs }, event);
@@ -231,7 +243,7 @@ describe.concurrent('a pull request without access to secrets', () => {
 
   it.each<[string, WebhookEvent]>([
     ['from a branch', pullRequest({ number: PULL })],
-    ['from a branch, by a bot', pullRequest({ number: PULL, sender: RENOVATE })],
+    ['a push by a person', push()],
     ['from a fork, pull_request_target', pullRequest({ number: PULL, fork: null, target: true })],
   ])('fails instead if it has access but api-key is empty: %s', async (_, event) => {
     const { result, sim } = await run({ 'api-key': '' }, event);
@@ -241,7 +253,7 @@ describe.concurrent('a pull request without access to secrets', () => {
   it('needs a permission check if api-key is set', async () => {
     const fork = pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
     const { result, sim } = await run({}, fork);
-    expectSkipped(result, sim, 1, { reads: 1 });
+    expectSkipped(result, sim, 1);
   });
 });
 
@@ -252,6 +264,26 @@ it('fails without requests if certificate checks are turned off', async () => {
     expectError(result, sim, 'certificate checks are turned off');
     expect(sim.github.journal).toEqual([]);
   }
+});
+
+it('warns of an api-key that does not begin with mint_, at the default base URL', async () => {
+  // The proxy refuses all connections.
+  await using proxy = await startProxy({ onConnect: () => ({ kind: 'answer', status: 403 }) });
+  await using sim = await simulate({
+    with: { 'base-url': '', 'api-key': 'another_kind_of_key', comment: false },
+    step: { env: { HTTPS_PROXY: `http://${proxy.host}` } },
+    secrets: ['another_kind_of_key'],
+  });
+  const result = await sim.runHere();
+  expect(warnings(result)).toEqual([
+    'api-key does not begin with “mint_”; the API may not accept it.',
+  ]);
+  const targets = new Set(proxy.journal.map(({ target }) => target));
+  expect(targets).toEqual(new Set(['api.mintlify.com:443']));
+  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+
+  const known = await sim.runHere({ with: { 'api-key': KEY } });
+  expect(warnings(known)).toEqual([]);
 });
 
 afterAll(() => console.info(`Tested invalid and missing inputs in ${runs} runs.`));

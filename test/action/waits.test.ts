@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { titleOf } from '../../src/labels.ts';
 import type { JobScript, TurnScript } from '../sim/agent.ts';
 import { commentTexts, errors, JOB, simulate, warnings } from './scenario.ts';
 
-const OLD = 'https://github.com/octo/agents/pull/1';
-const NEW = 'https://github.com/octo/agents/pull/2';
+const PR_LINK = 'https://github.com/octo/docs/pull/1';
 
 function job(base: JobScript['base'], ...steps: TurnScript['steps']): JobScript {
   return { id: JOB, base: base ?? {}, turns: [{ steps }] };
 }
-const active = (afterMs: number) => ({ afterMs, set: { status: 'active' } });
-const ended = (afterMs: number, status: string, prLink: string | null = null) => ({
-  afterMs,
-  set: { status, prLink },
-});
+const at = (seconds: number, status: string) => ({ afterMs: seconds * 1000, set: { status } });
 
 async function wait(script: JobScript, inputs: Record<string, string> = {}, isBuilt = false) {
   await using sim = await simulate({ with: { wait: true, ...inputs }, agent: { jobs: [script] } });
@@ -20,177 +16,88 @@ async function wait(script: JobScript, inputs: Record<string, string> = {}, isBu
   return { result, sim, comments: commentTexts(sim.github) };
 }
 
-describe('a job that the agent works on', () => {
-  it('is polled once before the message, and then until it is done', async () => {
-    const { result, sim, comments } = await wait(
-      job({ prLink: OLD }, active(2000), ended(300_000, 'completed', OLD)),
-      {},
-      true,
-    );
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({
-      result: 'completed',
-      status: 'completed',
-      delivery: 'sent',
-      confirmed: 'true',
-      'pr-link': OLD,
-      prLink: OLD,
-      reason: '',
-    });
-    expect(sim.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual([
-      'GET',
-      'POST',
-      'GET',
-    ]);
-    expect(sim.agent.posts()).toHaveLength(1);
-    expect(sim.agent.gets().length).toBeLessThan(70);
-    expect(comments).toHaveLength(3);
-    expect(comments[0]).toContain('⏳');
-    expect(comments[1]).toContain('Agent is working');
-    expect(comments[2]).toContain('Agent completed: pull request updated');
-    expect([...errors(result), ...warnings(result)]).toEqual([]);
-    expect(result.summary).toContain('Agent completed: pull request updated');
-    expect(result.summary).toContain('\ngantt\n    dateFormat x\n');
-  });
-
-  it.each(['completed', 'failed'])(
-    'is not reported with the status of its earlier turn, which was %s',
-    async (status) => {
-      const { result } = await wait(
-        job({ status, prLink: OLD }, active(20_000), ended(90_000, 'completed', NEW)),
-      );
-      expect(result.outputs).toMatchObject({
-        result: 'completed',
-        confirmed: 'true',
-        'pr-link': NEW,
-      });
-      expect(result.summary).toContain('pull request created');
-      expect(warnings(result)).toEqual([]);
-    },
+it('polls a job once before the message, and then until the agent is done', async () => {
+  const { result, sim, comments } = await wait(
+    job({ prLink: PR_LINK }, at(2, 'active'), at(300, 'completed')),
+    {},
+    true,
   );
-
-  it('is reported with no files changed if it has no link', async () => {
-    const { result } = await wait(job({}, active(0), ended(10_000, 'completed')));
-    expect(result.outputs).toMatchObject({
-      result: 'completed',
-      'pr-link': '',
-      confirmed: 'true',
-    });
-    expect(result.summary).toContain('Agent completed: no files changed');
-  });
-
-  it('is not reported as completed when it completes an earlier message', async () => {
-    const { result } = await wait(
-      job(
-        { status: 'active' },
-        ended(10_000, 'completed', OLD),
-        active(15_000),
-        ended(60_000, 'completed', NEW),
-      ),
-    );
-    expect(result.outputs).toMatchObject({
-      result: 'completed',
-      confirmed: 'true',
-      'pr-link': NEW,
-    });
-  });
-});
-
-it('accepts a job that stays completed after settle-seconds, with a warning', async () => {
-  const { result } = await wait(job({}));
   expect(result.conclusion).toBe('success');
-  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-  expect(warnings(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
-  expect(result.virtualMs).toBeGreaterThan(60_000);
-});
-
-it('polls at a fixed interval during settle-seconds as well', async () => {
-  const { sim } = await wait(job({}), { 'poll-interval-seconds': '45' });
-  // The baseline, one after 45 s, and one after settle-seconds.
-  expect(sim.agent.gets()).toHaveLength(3);
-});
-
-it('fails if a job stays failed, possibly from the earlier turn', async () => {
-  const { result } = await wait(job({ status: 'failed' }));
-  expect(result.conclusion).toBe('failure');
-  expect(result.outputs).toMatchObject({ result: 'failed', confirmed: 'false' });
-  expect(errors(result)).toEqual([expect.stringContaining('possibly from the earlier turn')]);
-});
-
-it('fails if the agent fails', async () => {
-  const { result, comments } = await wait(job({}, active(1000), ended(30_000, 'failed')));
-  expect(result.conclusion).toBe('failure');
-  expect(result.outputs).toMatchObject({ result: 'failed', status: 'failed', confirmed: 'true' });
-  expect(errors(result)).toEqual([
-    `The agent failed on job ${JOB}. The API does not say why; check the job in the Mintlify dashboard.`,
-  ]);
-  expect(comments.at(-1)).toContain('Agent failed');
-});
-
-it('fails if the job is archived', async () => {
-  const { result } = await wait(job({}, active(1000), ended(30_000, 'archived')));
-  expect(result.conclusion).toBe('failure');
-  expect(result.outputs).toMatchObject({ result: 'archived', status: 'archived' });
-});
-
-it('succeeds with a warning if the agent fails and fail-on is none', async () => {
-  const { result } = await wait(job({}, active(1000), ended(30_000, 'failed')), {
-    'fail-on': 'none',
+  expect(result.outputs).toMatchObject({
+    ...{ result: 'completed', status: 'completed', delivery: 'sent', confirmed: 'true' },
+    ...{ 'pr-link': PR_LINK, prLink: PR_LINK, reason: '' },
   });
-  expect(result.conclusion).toBe('success');
-  expect(result.outputs.result).toBe('failed');
-  expect(warnings(result)).toEqual([
-    `The agent failed on job ${JOB}. The API does not say why; check the job in the Mintlify dashboard.`,
-  ]);
+  expect(sim.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
+  expect(sim.agent.posts()).toHaveLength(1);
+  expect(sim.agent.gets().length).toBeLessThan(70);
+  expect(comments[0]).toContain(titleOf('sending'));
+  expect(comments[1]).toContain(titleOf('working'));
+  expect(comments.at(-1)).toContain(titleOf('completed'));
+  expect([...errors(result), ...warnings(result)]).toEqual([]);
+  expect(result.summary).toContain(titleOf('completed'));
 });
 
-it('fails with the name of the result if fail-on contains it', async () => {
-  const { result } = await wait(job({}, active(1000), ended(30_000, 'completed')), {
-    'fail-on': 'completed',
+it('polls at a fixed interval, during settle-seconds as well', async () => {
+  const inputs = { 'poll-interval-seconds': '50' };
+  const { sim } = await wait(job({}, at(0, 'active'), at(300, 'completed')), inputs);
+  expect(sim.agent.gets().length).toBeLessThanOrEqual(8);
+  // Before the message, after 50 s, and after settle-seconds.
+  const settling = await wait(job({}), inputs);
+  expect(settling.sim.agent.gets()).toHaveLength(3);
+});
+
+describe('fail-on', () => {
+  const failed = job({}, at(1, 'active'), at(30, 'failed'));
+  const reason = `Job ${JOB}: The agent failed. The API does not say why; check the job in the Mintlify dashboard.`;
+
+  it('contains failed by default', async () => {
+    const { result, comments } = await wait(failed);
+    expect(result.conclusion).toBe('failure');
+    expect(result.outputs).toMatchObject({ result: 'failed', status: 'failed', confirmed: 'true' });
+    expect(errors(result)).toEqual([reason]);
+    expect(comments.at(-1)).toContain(titleOf('failed'));
   });
-  expect(result.conclusion).toBe('failure');
-  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
-  expect(errors(result)).toEqual([`Job ${JOB} is completed, which fails the step (fail-on).`]);
+
+  it('is none: the step succeeds, with a warning', async () => {
+    const { result } = await wait(failed, { 'fail-on': 'none' });
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs.result).toBe('failed');
+    expect(warnings(result)).toEqual([reason]);
+  });
+
+  it('contains completed: the step fails with the name of the result', async () => {
+    const { result } = await wait(job({}, at(1, 'active'), at(30, 'completed')), {
+      'fail-on': 'completed',
+    });
+    expect(result.conclusion).toBe('failure');
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
+    expect(errors(result)).toEqual([`Job ${JOB} is completed, which fails the step (fail-on).`]);
+  });
 });
 
 it('stops waiting at the deadline, after a last poll', async () => {
-  const inputs = { 'timeout-minutes': '10' };
-  const { result, sim, comments } = await wait(job({}, active(1000)), inputs, true);
+  const { result, sim, comments } = await wait(
+    job({}, at(1, 'active')),
+    { 'timeout-minutes': '10' },
+    true,
+  );
   expect(result.conclusion).toBe('failure');
   expect(result.outputs).toMatchObject({
-    result: 'timed-out',
-    status: 'active',
-    delivery: 'sent',
+    ...{ result: 'timed-out', status: 'active', delivery: 'sent', confirmed: 'false' },
   });
-  expect(errors(result)).toEqual([expect.stringMatching(/within 10 minutes \(timeout-minutes\)/)]);
+  expect(errors(result)).toEqual([expect.stringMatching(/within 10 min \(timeout-minutes\)/)]);
   expect(result.virtualMs).toBeGreaterThanOrEqual(600_000);
   expect(result.virtualMs).toBeLessThan(610_000);
-  const last = sim.agent.gets().at(-1)?.at ?? 0;
-  const first = sim.agent.gets()[0]?.at ?? 0;
+  const [first, last] = [sim.agent.gets()[0]?.at ?? 0, sim.agent.gets().at(-1)?.at ?? 0];
   expect(last - first).toBeGreaterThan(595_000);
-  expect(comments.at(-1)).toContain('Wait timed out: the agent is still working');
-});
-
-it('keeps the last known status if a response has none', async () => {
-  let polls = 0;
-  await using sim = await simulate({
-    with: { wait: true, 'timeout-minutes': '1' },
-    agent: {
-      jobs: [job({})],
-      onGet: () => ({ body: { id: JOB, ...(++polls < 5 ? { status: 'active' } : {}) } }),
-    },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs).toMatchObject({ result: 'timed-out', status: 'active' });
-  expect(errors(result)).toEqual([expect.stringContaining('its status is active')]);
-  expect(commentTexts(sim.github).at(-1)).toContain('the agent is still working');
+  expect(comments.at(-1)).toContain(`${titleOf('timed-out')}: the agent is still working`);
 });
 
 it('does not report a failed poll that the deadline interrupts', async () => {
   await using sim = await simulate({
     with: { wait: true, 'timeout-minutes': '1', 'poll-interval-seconds': '50' },
     agent: {
-      jobs: [job({}, active(1000))],
+      jobs: [job({}, at(1, 'active'))],
       // The first poll after the message starts 10 s before the deadline.
       onGet: (n) => (n === 1 ? undefined : { fault: 'hang' }),
     },
@@ -200,17 +107,52 @@ it('does not report a failed poll that the deadline interrupts', async () => {
   expect(outputs.reason).not.toContain('failed');
 });
 
-it('polls at a fixed interval instead of the adaptive one', async () => {
-  const { sim } = await wait(job({}, active(0), ended(300_000, 'completed')), {
-    'poll-interval-seconds': '50',
+it('keeps what is known of a job if a response leaves it out', async () => {
+  const left = (...fields: readonly string[]) =>
+    Object.fromEntries(fields.map((field) => [field, undefined]));
+  const source = { repository: 'https://github.com/octo/docs', ref: 'main' };
+  const base = { prLink: PR_LINK, model: 'opus', source, status: 'failed' };
+  const short = left('prLink', 'model', 'source', 'createdAt', 'archivedAt');
+  const turn = {
+    answer: { ...short, ...left('status') },
+    steps: [
+      { afterMs: 0, set: { ...short, status: 'active' } },
+      { afterMs: 20_000, set: left('status') as { status?: string } },
+      { afterMs: 40_000, set: { status: 'completed' } },
+    ],
+  };
+  await using sim = await simulate({
+    with: { wait: true },
+    agent: { jobs: [{ id: JOB, base, turns: [turn] }] },
   });
-  expect(sim.agent.gets().length).toBeLessThanOrEqual(8);
+  const result = await sim.runHere();
+  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+  expect(JSON.parse(result.outputs.results ?? '')).toMatchObject([
+    { jobId: JOB, status: 'completed', prLink: PR_LINK, model: 'opus', source },
+  ]);
+  for (const text of [result.summary, commentTexts(sim.github).at(-1)]) {
+    expect(text).toContain('octo/docs#1');
+    expect(text).toContain('`opus`');
+    expect(text).not.toContain('No files changed');
+  }
 });
 
-it('logs a different line now and then during a long wait', async () => {
-  const { result } = await wait(job({}, active(0), ended(900_000, 'completed')));
-  const lines = result.log.split('\n').filter((line) => line.includes('is still active'));
-  expect(lines.length).toBeGreaterThan(5);
+it('keeps the last known status in a time-out', async () => {
+  await using sim = await simulate({
+    with: { wait: true, 'timeout-minutes': '1' },
+    agent: {
+      onGet: (n) => ({ body: { id: JOB, ...(n < 5 ? { status: 'active' } : {}) } }),
+    },
+  });
+  const result = await sim.runHere();
+  expect(result.outputs).toMatchObject({ result: 'timed-out', status: 'active' });
+  expect(errors(result)).toEqual([expect.stringContaining('its status is active')]);
+});
+
+it('logs each change and, during a long wait, a line a minute', async () => {
+  const { result } = await wait(job({}, at(0, 'active'), at(900, 'completed')));
+  const lines = result.stdout.split('\n').filter((line) => /is active; .* remain\.$/.test(line));
+  expect(lines.length).toBeGreaterThan(10);
   expect(lines.length).toBeLessThan(16);
   expect(new Set(lines).size).toBe(lines.length);
 });

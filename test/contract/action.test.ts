@@ -21,7 +21,7 @@ describe('action.yml', () => {
   });
 
   it('declares exactly the outputs that the code writes, in the same order', () => {
-    const written = Object.keys(toOutputs({ states: [], commentUrls: [] }));
+    const written = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
     expect(Object.keys(action.outputs)).toEqual(written);
   });
 

@@ -18,7 +18,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   pull_request: 'pullRequest(',
   pull_request_review: 'review(',
   pull_request_review_comment: 'reviewComment(',
-  pull_request_target: "'pull_request_target'",
+  pull_request_target: 'target: true',
   push: 'push(',
   repository_dispatch: "'repository_dispatch'",
   schedule: 'schedule(',

@@ -27,7 +27,7 @@ it('takes the notes of a release from its section of the changelog', () => {
 it.each([
   ['v1.2', {}, /not of the form/],
   ['v1.2.0-rc.1', {}, /not of the form/],
-  ['v1.1.0', {}, /package\.json.*\n.*src\/version\.ts/],
+  ['v1.1.0', {}, /package\.json.*\n.*src\/runner\/network\.ts/],
   ['v1.2.0', { manifest: '{ "version": "1.2.1" }' }, /package\.json/],
   ['v1.2.0', { version: "export const VERSION = '1.20';" }, /src\/runner\/network\.ts/],
   ['v1.2.0', { changelog: '## [Unreleased]\n\n- A thing.\n' }, /CHANGELOG\.md/],

@@ -1,8 +1,7 @@
 // Texts that a hostile API, comment or file name could contain to forge a command of the runner, a link,
 // a mention or a line of the action.
 
-import { EMPTY } from '../../src/memory/ledger.ts';
-import { composeText } from '../../src/memory/text.ts';
+import { composeAnswer } from '../../src/note/data.ts';
 
 export interface Forgery {
   readonly name: string;
@@ -146,7 +145,7 @@ const HTML: Readonly<Record<string, string>> = {
   'the end of a comment': '--> @octocat [forged](https://evil.example) <!--',
   'the other end of a comment': '--!> @octocat <!-- x --> #1 <!--->@octocat<!--',
   'a comment that stays open': '<!-- forged',
-  'a comment by the action': composeText('project_1', EMPTY, () => '@octocat'),
+  'a comment by the action': composeAnswer('@octocat'),
   'the first line of a comment by the action':
     '<!-- agent-follow-up 0123456789abcdef -->\n@octocat',
   'a marker that is escaped': '\\u002d\\u002d\\u003e @octocat \\u003c!--',

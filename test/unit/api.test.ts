@@ -1,344 +1,207 @@
 import { describe, expect, it } from 'vitest';
-import { type CommentsQuery, connectOnce, type GitHub } from '../../src/github/api.ts';
+import { systemClock } from '../../src/clock.ts';
+import { connectOnce, type GitHub, type GitHubOptions } from '../../src/github/api.ts';
 import type { Reply } from '../sim/agent.ts';
-import type { GitHubOptions } from '../sim/github/server.ts';
-import { ACTIONS, type GitHubSimulation, NUMBER, simulateGitHub } from './github-simulation.ts';
+import { type GitHubOptions as SimOptions, startGitHub } from '../sim/github/server.ts';
 
+const NUMBER = 7;
+const ACTIONS = 'github-actions[bot]';
 const CREATE = 'POST issues/#/comments';
-const COMMENT = { kind: 'comment', nodeId: '' } as const;
 
-/** Reads every comment that the identity of the token wrote. */
-const ALL: CommentsQuery = {
-  ...{ nodeIds: [], isOurs: () => true, allPages: true, withVersions: false },
-};
+type Simulation = Awaited<ReturnType<typeof startGitHub>>;
+const simulate = (options: SimOptions = {}): Promise<Simulation> =>
+  startGitHub({ issues: [{ number: NUMBER, pullRequest: true }], ...options });
 
-/** Runs the work with a client. */
-async function withClient<T>(
-  sim: GitHubSimulation,
-  work: (github: GitHub) => Promise<T>,
-): Promise<T> {
-  const github = await sim.drive(sim.connect());
-  return sim.drive(work(github));
+function connect(sim: Simulation, parts: Partial<GitHubOptions> = {}): Promise<GitHub> {
+  const { token, repository, apiUrl, graphqlUrl } = sim;
+  return connectOnce({
+    ...{ token, repository, apiUrl, graphqlUrl, env: {}, clock: systemClock },
+    ...{ redact: (text) => text, signal: new AbortController().signal, deferTierUp() {} },
+    ...parts,
+  })();
 }
 
-function read(sim: GitHubSimulation, query: Partial<CommentsQuery> = {}) {
-  return withClient(sim, (github) => github.readComments(NUMBER, { ...ALL, ...query }));
+/** The names of all calls. */
+function callsOf(sim: Simulation): readonly string[] {
+  return sim.calls().map(({ name }) => name);
 }
 
-function withComments(...bodies: readonly string[]): GitHubOptions {
-  const comments = bodies.map((body) => ({ author: ACTIONS, body }));
-  return { issues: [{ number: NUMBER, comments }] };
-}
+describe('comments', () => {
+  const talk = (count: number, author: string) =>
+    Array.from({ length: count }, (_, n) => ({ author, body: `${author} ${n}` }));
 
-describe('readComments', () => {
-  it('returns all fields of a comment', async () => {
-    await using sim = await simulateGitHub(withComments('one'));
-    const [comment] = sim.github.comments(NUMBER);
-    expect(await read(sim)).toEqual([
-      {
-        ...{ id: comment?.id, nodeId: comment?.node_id, body: 'one', url: comment?.html_url },
-        ...{ updatedAt: Date.parse(comment?.updated_at ?? ''), versions: ['one'] },
-      },
-    ]);
+  it('of the own identity are found on all pages, the oldest first', async () => {
+    const comments = [...talk(60, ACTIONS), ...talk(150, 'mallory'), ...talk(1, ACTIONS)];
+    await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
+    const found = await (await connect(sim)).ownComments(NUMBER);
+    expect(found.map(({ body }) => body)).toEqual(
+      [...talk(60, ACTIONS), ...talk(1, ACTIONS)].map(({ body }) => body),
+    );
+    const first = sim.comments(NUMBER)[0];
+    expect(found[0]).toMatchObject({ nodeId: first?.node_id, url: first?.html_url });
+    // No text by others is read, and 50 at a time of the own ones.
+    expect(callsOf(sim)).toEqual(['list', 'list', 'list', 'read', 'read']);
   });
 
-  it('returns only comments that the identity of the token wrote and that are ours', async () => {
-    const comments = [
-      { author: 'mallory', body: 'ours' },
-      { author: ACTIONS, body: 'ours' },
-      { author: ACTIONS, body: 'not ours' },
-    ];
-    await using sim = await simulateGitHub({ issues: [{ number: NUMBER, comments }] });
-    const found = await read(sim, { isOurs: (body) => body === 'ours' });
-    expect(found.map(({ id }) => id)).toEqual([sim.github.comments(NUMBER)[1]?.id]);
-  });
-
-  it('reads all pages, or only up to the newest page with a comment of ours', async () => {
-    const talk = Array.from({ length: 250 }, (_, n) => ({ author: ACTIONS, body: `talk ${n}` }));
-    const ours = (body: string) => ({ author: ACTIONS, body });
-    const comments = [ours('a'), ...talk, ours('b'), ours('c'), ...talk];
-    await using sim = await simulateGitHub({ issues: [{ number: NUMBER, comments }] });
-    const isOurs = (body: string): boolean => body.length === 1;
-    const bodies = async (allPages: boolean) =>
-      (await read(sim, { isOurs, allPages })).map(({ body }) => body);
-    expect(await bodies(false)).toEqual(['b', 'c']);
-    expect(sim.names()).toHaveLength(3);
-    expect(await bodies(true)).toEqual(['a', 'b', 'c']);
-    expect(sim.names()).toHaveLength(3 + 6);
-  });
-
-  it('also reads comments by their ids, without duplicates and deleted ones', async () => {
-    await using sim = await simulateGitHub({ trouble: { listLagMs: 60_000 } });
-    const add = (body: string) => sim.github.addComment(NUMBER, ACTIONS, body);
-    const [first, second, third] = [add('one'), add('two'), add('three')];
-    sim.github.deleteComment(second.id);
-    const nodeIds = [third, second, first].map(({ node_id }) => node_id);
-    expect(await read(sim)).toEqual([]);
-    expect((await read(sim, { nodeIds })).map(({ body }) => body)).toEqual(['one', 'three']);
-    await sim.pass(60_000);
-    expect((await read(sim, { nodeIds })).map(({ body }) => body)).toEqual(['one', 'three']);
-  });
-
-  it('returns the edit history on request, the oldest version first', async () => {
-    await using sim = await simulateGitHub(withComments('one', 'only'));
-    const [first] = sim.github.comments(NUMBER);
-    for (const body of ['two', 'three']) sim.github.editComment(first?.id ?? 0, body);
-    const versions = (await read(sim, { withVersions: true })).map((one) => one.versions);
-    expect(versions).toEqual([['one', 'two', 'three'], ['only']]);
-    expect((await read(sim)).map((one) => one.versions)).toEqual([['three'], ['only']]);
-  });
-
-  it('requests the edit history only once from a host that has none', async () => {
-    await using sim = await simulateGitHub({
-      ...withComments('one'),
-      trouble: { lacks: ['userContentEdits'] },
+  it('that are deleted between the two queries are left out', async () => {
+    const issues = [{ number: NUMBER, comments: talk(2, ACTIONS) }];
+    const first = (): number => sim.comments(NUMBER)[0]?.id ?? 0;
+    await using sim: Simulation = await simulate({
+      issues,
+      trouble: { meanwhile: ({ name }, page) => name === 'read' && page.deleteComment(first()) },
     });
-    const both = await withClient(sim, async (github) => [
-      await github.readComments(NUMBER, { ...ALL, withVersions: true }),
-      await github.readComments(NUMBER, { ...ALL, withVersions: true }),
-    ]);
-    expect(both).toMatchObject([[{ versions: ['one'] }], [{ versions: ['one'] }]]);
-    // A query that fails is repeated once.
-    expect(sim.names()).toEqual(['read+history', 'read+history', 'read', 'read']);
+    const found = await (await connect(sim)).ownComments(NUMBER);
+    expect(found.map(({ body }) => body)).toEqual([`${ACTIONS} 1`]);
   });
 
-  /** GitHub returns this comment. */
-  function returningComment(more: object): GitHubOptions {
-    const node = {
-      ...{ id: 'IC_1', body: 'x', viewerDidAuthor: true, updatedAt: '2026-11-21T12:00:00Z' },
-      ...more,
-    };
-    const comments = { nodes: [node], pageInfo: { hasPreviousPage: false, startCursor: null } };
-    const data = { repository: { issueOrPullRequest: { comments } }, nodes: [{}, null] };
-    return { on: () => ({ body: { data } }) };
+  it('of the newest 30 by the own identity are found, and hidden with one call', async () => {
+    const comments = [...talk(3, ACTIONS), ...talk(28, 'mallory'), ...talk(1, ACTIONS)];
+    await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
+    const github = await connect(sim);
+    const newest = await github.newestOwnComments(NUMBER);
+    expect(newest).toMatchObject([
+      { body: `${ACTIONS} 2`, isHidden: false },
+      { body: `${ACTIONS} 0`, isHidden: false },
+    ]);
+    await github.hide(newest.map(({ nodeId }) => nodeId));
+    expect(await github.newestOwnComments(NUMBER)).toMatchObject([
+      ...[{ isHidden: true }, { isHidden: true }],
+    ]);
+    expect(callsOf(sim)).toEqual(['newest', 'minimize', 'newest']);
+  });
+
+  it('are created and updated', async () => {
+    await using sim = await simulate();
+    const github = await connect(sim);
+    const { id, url } = await github.createComment(NUMBER, 'one');
+    await github.updateComment(id, 'two');
+    const [comment] = sim.comments(NUMBER);
+    expect(comment).toMatchObject({ id, body: 'two', html_url: url });
+  });
+});
+
+it('a reaction by the same identity is new only once', async () => {
+  await using sim = await simulate();
+  const comment = sim.addComment(NUMBER, 'alice', '/agent go');
+  const review = sim.addReviewComment(NUMBER, 'alice', '/agent go');
+  const github = await connect(sim);
+  for (const to of [
+    { kind: 'comment', id: comment.id, nodeId: '' },
+    { kind: 'review-comment', id: review.id, nodeId: '' },
+  ] as const) {
+    const first = await github.react(to, 'rocket');
+    expect(first?.isNew).toBe(true);
+    expect(await github.react(to, 'rocket')).toEqual({ ...first, isNew: false });
+    expect(await github.react(to, 'eyes')).toMatchObject({ isNew: true });
+    await github.removeReaction(to, first?.id ?? 0);
   }
+  expect(sim.reactions.map(({ content }) => content)).toEqual(['eyes', 'eyes']);
+  const to = { kind: 'review', id: 1, nodeId: 'PRR_1' } as const;
+  expect(await github.react(to, 'rocket')).toBeNull();
+  await github.removeReaction(to, 1);
+  expect(sim.reactions.at(-1)).toMatchObject({ subject: 'review', id: 'PRR_1' });
+});
 
-  it('ignores a comment if its URL does not name it', async () => {
-    const url = 'https://github.com/octo/agents/pull/7';
-    await using sim = await simulateGitHub(returningComment({ url }));
-    expect(await read(sim)).toEqual([]);
-  });
+it.each([
+  [{}, 'none'],
+  [{ pull: true }, 'none'],
+  [{ triage: true }, 'triage'],
+  [{ triage: true, push: true }, 'write'],
+  [{ triage: true, push: true, maintain: true }, 'maintain'],
+  [{ push: true, admin: true }, 'admin'],
+])(
+  'collaborator: the permissions %j are %s, whatever the role',
+  async (permissions, permission) => {
+    const user = { id: 1, login: 'alice', permissions };
+    await using sim = await simulate({ on: () => ({ body: { role_name: 'admin', user } }) });
+    const found = await (await connect(sim)).collaborator('alice');
+    expect(found).toMatchObject({ permission, user: { id: 1, login: 'alice' } });
+  },
+);
 
-  it('skips versions that someone has deleted from the edit history', async () => {
-    const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
-    const userContentEdits = { nodes: [{ diff: 'x' }, { diff: null }, null, { diff: 'first' }] };
-    await using sim = await simulateGitHub(returningComment({ url, userContentEdits }));
-    const [comment] = await read(sim, { withVersions: true });
-    expect(comment?.versions).toEqual(['first', 'x']);
-  });
-
-  it('fails if a comment in the response is malformed', async () => {
-    await using sim = await simulateGitHub({
-      on: () => ({
-        body: {
-          data: {
-            repository: {
-              issueOrPullRequest: {
-                comments: { nodes: [], pageInfo: { hasPreviousPage: false, startCursor: null } },
-              },
-            },
-            nodes: [{ id: 'IC_1', body: 'x' }],
-          },
-        },
-      }),
-    });
-    await expect(read(sim)).rejects.toThrow('GitHub returned an unexpected response');
-  });
-
-  const pageInfo = { hasPreviousPage: true, startCursor: 'again' };
-  const emptyPage = {
-    repository: { issueOrPullRequest: { comments: { nodes: [], pageInfo } } },
-    nodes: [],
-  };
-
-  it.each<[string, GitHubOptions, string]>([
-    [
-      'pages do not end',
-      { on: () => ({ body: { data: emptyPage } }) },
-      'GitHub lists comments without end',
-    ],
-    [
-      'the conversation does not exist',
-      { issues: [] },
-      'GitHub answered NOT_FOUND: "Could not resolve to an issue or pull request with the number of 7."',
-    ],
-    [
-      'the host has no GraphQL API',
-      { graphql: false },
-      'this host has no GraphQL API, which the comment needs; set comment: false',
-    ],
-    [
-      'the response is the page of a portal',
-      { on: () => ({ body: '<html>' }) },
-      'GitHub returned an unexpected response; it may be from a proxy or captive portal',
-    ],
-    [
-      'a part of the response is missing',
-      { on: () => ({ body: { data: { repository: null } } }) },
-      'GitHub returned an unexpected response; it may be from a proxy or captive portal',
-    ],
-  ])('fails if %s', async (_, options, why) => {
-    await using sim = await simulateGitHub(options);
-    await expect(read(sim)).rejects.toThrow(why);
+it('collaborator of a deleted account has no user, and of nobody is null', async () => {
+  await using sim = await simulate();
+  expect(await (await connect(sim)).collaborator('../../x')).toBeNull();
+  await using deleted = await simulate({ on: () => ({ body: { user: null } }) });
+  expect(await (await connect(deleted)).collaborator('alice')).toEqual({
+    ...{ user: null, permission: 'none' },
   });
 });
 
-describe('the client', () => {
-  it('creates, updates and deletes a comment', async () => {
-    await using sim = await simulateGitHub();
-    await withClient(sim, async (github) => {
-      const created = await github.createComment(NUMBER, 'one');
-      const [comment] = sim.github.comments(NUMBER);
-      expect(created).toEqual({
-        ...{ id: comment?.id, nodeId: comment?.node_id, body: 'one', url: comment?.html_url },
-        ...{ updatedAt: Date.parse(comment?.updated_at ?? ''), versions: ['one'] },
-      });
-      await sim.clock.sleep(5000, new AbortController().signal);
-      const updated = await github.updateComment(created.id, 'two');
-      expect(updated).toMatchObject({ id: created.id, body: 'two', versions: ['two'] });
-      expect(updated?.updatedAt).toBe(created.updatedAt + 5000);
-      await github.deleteComment(created.id);
-      expect(await github.updateComment(created.id, 'three')).toBeNull();
-      await expect(github.deleteComment(created.id)).rejects.toMatchObject({ status: 404 });
-    });
-    expect(sim.github.comments(NUMBER)).toEqual([]);
-  });
-
-  it('fails if the token cannot write comments', async () => {
-    await using sim = await simulateGitHub({ ...withComments('one'), readOnly: true });
-    const [comment] = sim.github.comments(NUMBER);
-    await withClient(sim, async (github) => {
-      const forbidden = { status: 403 };
-      await expect(github.createComment(NUMBER, 'x')).rejects.toMatchObject(forbidden);
-      await expect(github.updateComment(comment?.id ?? 0, 'x')).rejects.toMatchObject(forbidden);
-    });
-  });
-});
-
-describe('a reaction', () => {
-  it('is new only the first time', async () => {
-    await using sim = await simulateGitHub(withComments('one'));
-    const id = sim.github.comments(NUMBER)[0]?.id ?? 0;
-    await withClient(sim, async (github) => {
-      const first = await github.react({ ...COMMENT, id }, 'rocket');
-      expect(first).toEqual({ id: expect.any(Number), isNew: true });
-      expect(await github.react({ ...COMMENT, id }, 'rocket')).toEqual({ ...first, isNew: false });
-      expect(await github.react({ ...COMMENT, id }, 'eyes')).toMatchObject({ isNew: true });
-      await github.removeReaction({ ...COMMENT, id }, first?.id ?? 0);
-    });
-    expect(sim.github.reactions.map(({ content }) => content)).toEqual(['eyes']);
-  });
-
-  it('to a review comment is added and removed', async () => {
-    await using sim = await simulateGitHub();
-    const { id } = sim.github.addReviewComment(NUMBER, 'alice', '/agent go');
-    const to = { kind: 'review-comment', id, nodeId: '' } as const;
-    await withClient(sim, async (github) => {
-      const added = await github.react(to, 'rocket');
-      expect(added).toMatchObject({ isNew: true });
-      expect(sim.github.reactions).toMatchObject([{ subject: 'review_comment', id }]);
-      await github.removeReaction(to, added?.id ?? 0);
-    });
-    expect(sim.github.reactions).toEqual([]);
-  });
-
-  it('to a review returns nothing, and cannot be removed', async () => {
-    await using sim = await simulateGitHub();
-    const to = { kind: 'review', id: 1, nodeId: 'PRR_1' } as const;
-    await withClient(sim, async (github) => {
-      expect(await github.react(to, 'rocket')).toBeNull();
-      await github.removeReaction(to, 1);
-    });
-    expect(sim.github.reactions).toMatchObject([{ subject: 'review', id: 'PRR_1' }]);
-    expect(sim.names()).toEqual(['react']);
-  });
-});
-
-it('collaborator returns null for a login without an account', async () => {
-  await using sim = await simulateGitHub();
-  expect(await withClient(sim, (github) => github.collaborator('nobody'))).toBeNull();
+it('the commits of a pull request are read by page', async () => {
+  const commits = Array.from({ length: 120 }, (_, n) => n.toString(16).padStart(40, '0'));
+  await using sim = await simulate({ issues: [{ number: NUMBER, pullRequest: true, commits }] });
+  const github = await connect(sim);
+  expect(await github.pullRequest(NUMBER)).toEqual({ head: commits[119], commits: 120 });
+  expect(await github.commits(NUMBER, 2)).toEqual(commits.slice(100));
 });
 
 describe('a call', () => {
-  /** GitHub answers the first calls with these replies. */
-  function answers(...replies: readonly Reply[]): GitHubOptions {
-    let next = 0;
-    return { ...withComments('one'), on: () => replies[next++] };
-  }
-  const rateLimited = (seconds: number): Reply => ({
-    ...{ status: 403, headers: { 'retry-after': String(seconds) } },
-    body: { message: 'You have exceeded a secondary rate limit.' },
+  const portal = 'GitHub returned an unexpected response; it may be from a proxy or captive portal';
+
+  it.each<[string, SimOptions, string]>([
+    ['there is no such conversation', { issues: [] }, 'GitHub answered with an error: “Could not'],
+    ['the host has no GraphQL', { graphql: false }, 'GitHub answered 404'],
+    ['a portal answers', { on: () => ({ body: '<html>' }) }, portal],
+    ['a part is missing', { on: () => ({ body: { data: { repository: null } } }) }, portal],
+  ])('fails if %s', async (_, options, why) => {
+    await using sim = await simulate(options);
+    await expect((await connect(sim)).ownComments(NUMBER)).rejects.toThrow(why);
   });
-  const serverError: Reply = { status: 502 };
+
+  it.each<[string, Partial<GitHubOptions>, string]>([
+    ['a token is missing', { token: '' }, 'github-token is empty'],
+    ['the token is odd', { token: 'ghs x' }, 'github-token contains a space'],
+    ['checks are off', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, 'checks are turned off'],
+    ['the proxy is odd', { env: { http_proxy: 'socks5://x' } }, 'check HTTPS_PROXY, HTTP_PROXY'],
+  ])('is not made if %s', async (_, parts, why) => {
+    await using sim = await simulate();
+    await expect(connect(sim, parts)).rejects.toThrow(why);
+    expect(callsOf(sim)).toEqual([]);
+  });
 
   it.each<[string, Reply]>([
     ['a lost response', { fault: 'reset' }],
-    ['a server error', serverError],
-  ])('that reads is repeated once after %s', async (_, reply) => {
-    await using sim = await simulateGitHub(answers(reply));
-    expect(await read(sim)).toHaveLength(1);
-    await using failing = await simulateGitHub(answers(reply, reply));
-    await expect(read(failing)).rejects.toThrow('GitHub');
-    expect(failing.names()).toHaveLength(2);
+    ['a server error', { status: 502 }],
+  ])('is repeated once after %s if it reads, and never if it writes', async (_, reply) => {
+    let fails = 1;
+    await using sim = await simulate({ on: () => (fails-- > 0 ? reply : undefined) });
+    const github = await connect(sim);
+    expect(await github.newestOwnComments(NUMBER)).toEqual([]);
+    fails = 2;
+    await expect(github.newestOwnComments(NUMBER)).rejects.toThrow('GitHub');
+    fails = 1;
+    await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('GitHub');
+    expect(callsOf(sim)).toEqual(['newest', 'newest', 'newest', 'newest', CREATE]);
   });
 
-  it.each<[string, Reply]>([
-    ['a lost response', { fault: 'reset' }],
-    ['a server error', serverError],
-  ])('that writes is not repeated after %s', async (_, reply) => {
-    await using sim = await simulateGitHub(answers(reply));
-    const writing = withClient(sim, (github) => github.createComment(NUMBER, 'x'));
-    await expect(writing).rejects.toThrow('GitHub');
-    expect(sim.names()).toEqual([CREATE]);
-  });
-
-  it('waits once for a rate limit of 5 s or less', async () => {
-    await using sim = await simulateGitHub(answers(rateLimited(4), rateLimited(4)));
-    await withClient(sim, async (github) => {
-      await expect(github.createComment(NUMBER, 'x')).rejects.toMatchObject({ status: 429 });
-      expect(sim.seconds()).toBe(4);
-      await github.createComment(NUMBER, 'x');
+  it('is not repeated if GitHub has refused it', async () => {
+    await using sim = await simulate({ readOnly: true, forbids: () => true });
+    await expect((await connect(sim)).newestOwnComments(NUMBER)).rejects.toMatchObject({
+      status: 403,
     });
-    await using second = await simulateGitHub(answers(rateLimited(5)));
-    await withClient(second, (github) => github.createComment(NUMBER, 'x'));
-    expect(second.seconds()).toBe(5);
+    expect(callsOf(sim)).toHaveLength(1);
   });
 
-  it('does not wait for a longer rate limit', async () => {
-    await using sim = await simulateGitHub(answers(rateLimited(6)));
-    const writing = withClient(sim, (github) => github.createComment(NUMBER, 'x'));
-    await expect(writing).rejects.toMatchObject({ status: 429, retryAfterMs: 6000 });
-    expect(sim.seconds()).toBe(0);
+  it('is not made for ever if the pages of a list do not end', async () => {
+    const pageInfo = { hasPreviousPage: true, startCursor: 'again' };
+    const data = { repository: { issueOrPullRequest: { comments: { nodes: [], pageInfo } } } };
+    await using sim = await simulate({ on: () => ({ body: { data } }) });
+    let now = 0;
+    const clock = { ...systemClock, now: () => (now += 10_000) };
+    const github = await connect(sim, { clock });
+    await expect(github.ownComments(NUMBER)).rejects.toThrow('did not list all comments in time');
+    expect(callsOf(sim)).toHaveLength(6);
   });
 
-  it('times out after 10 s', async () => {
-    await using sim = await simulateGitHub(answers({ fault: 'hang' }));
-    const writing = withClient(sim, (github) => github.createComment(NUMBER, 'x'));
-    await expect(writing).rejects.toThrow('GitHub did not answer in time');
-    expect(sim.seconds()).toBe(10);
-  });
-
-  const TOO_LATE = 'the run had no more time for it';
-
-  it('times out after 4 s if the run is cancelled, and later calls are not made', async () => {
-    await using sim = await simulateGitHub(answers({ fault: 'hang' }));
-    const cancel = new AbortController();
-    const connect = connectOnce({ ...sim.connection, signal: cancel.signal });
-    const github = await connect();
-    const writing = github.createComment(NUMBER, 'x');
-    cancel.abort();
-    await expect(sim.drive(writing)).rejects.toThrow(TOO_LATE);
-    expect(sim.seconds()).toBe(4);
-    await expect(github.createComment(NUMBER, 'x')).rejects.toThrow(TOO_LATE);
-    await expect(github.readComments(NUMBER, ALL)).rejects.toThrow(TOO_LATE);
-    expect(sim.names()).toEqual([CREATE]);
-  });
-
-  it('that starts in a cancelled run times out after 4 s', async () => {
-    await using sim = await simulateGitHub(answers({ fault: 'hang' }));
-    const connect = connectOnce({ ...sim.connection, signal: AbortSignal.abort() });
-    const writing = sim.drive(connect().then((github) => github.createComment(NUMBER, 'x')));
-    await expect(writing).rejects.toThrow(TOO_LATE);
-    expect(sim.seconds()).toBe(4);
+  it('reaches a repository that was renamed', async () => {
+    await using sim = await simulate({
+      on: ({ path }) =>
+        path.startsWith('/repos/octo/old/')
+          ? { status: 307, headers: { location: path.replace('/old/', '/agents/') } }
+          : undefined,
+    });
+    await (await connect(sim, { repository: 'octo/old' })).createComment(NUMBER, 'one');
+    expect(sim.comments(NUMBER)).toMatchObject([{ body: 'one' }]);
   });
 });

@@ -1,197 +1,105 @@
 import { describe, expect, it } from 'vitest';
 import {
   GitHubError,
-  GraphQLError,
-  neededFor,
+  hintFor,
+  isUnclear,
   refuseErrors,
   toGitHubError,
   whyOf,
 } from '../../src/github/errors.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
-const coded = (code: unknown, cause?: unknown): Error =>
-  Object.assign(new Error('failed', { cause }), { code });
 
-it('whyOf quotes only errors of GitHub, and neededFor suggests remedies only for them', () => {
+it('whyOf, hintFor and isUnclear: any other error is a bug, whose text is not shown', () => {
   const error = new TypeError('inner words');
-  expect([whyOf(error), neededFor(error)]).toEqual(['an unexpected error', '']);
+  expect([whyOf(error), hintFor(error), isUnclear(error)]).toEqual([
+    'an unexpected error',
+    '',
+    true,
+  ]);
 });
 
-describe('neededFor suggests the right remedy after', () => {
-  it.each<[number, RegExp]>([
-    [0, /^$/],
-    [401, /^Check github-token/],
-    [403, /`pull-requests: write`/],
-    [404, /`pull-requests: write`/],
-    [429, /rate limit of GitHub .* try again later/],
-    [422, /^$/],
-    [500, /^$/],
-  ])('%i', (status, words) => {
-    const error = new GitHubError(status, 'So.');
-    expect(neededFor(error)).toMatch(words);
-    expect(whyOf(error)).toBe('So.');
-  });
+it.each<[number, string, RegExp, boolean]>([
+  [0, 'So.', /^$/, true],
+  [401, 'So.', /^Check github-token/, false],
+  [403, 'So.', /“pull-requests: write”/, false],
+  [
+    403,
+    'Unable to create comment because issue is locked.',
+    /conversation is locked: unlock it/,
+    false,
+  ],
+  [404, 'So.', /“issues: write”/, false],
+  [410, 'So.', /“issues: write”/, false],
+  [422, 'So.', /^$/, false],
+  [429, 'So.', /rate limit of GitHub .* try again later/, false],
+  [500, 'So.', /^$/, true],
+])('after %i, %s: the hint %s; may have been done: %s', (status, message, hint, unclear) => {
+  const error = new GitHubError(status, message);
+  expect(hintFor(error)).toMatch(hint);
+  expect([whyOf(error), isUnclear(error)]).toEqual([message, unclear]);
 });
 
-describe('toGitHubError converts', () => {
-  const answered = (status: number, data: unknown, headers: object = {}): Error =>
-    Object.assign(new Error('inner words'), { status, response: { data, headers } });
-  const refused = { message: 'Resource not accessible by integration' };
-  const limited = { message: 'You have exceeded a secondary rate limit.' };
+describe('toGitHubError', () => {
+  /** The error of Octokit for a response. */
+  const refused = (status: number, message: string, headers: object = {}): Error =>
+    Object.assign(new Error(message), { status, response: { headers } });
+  const LIMIT = 'You have exceeded a secondary rate limit.';
+  const quick = 'Validation Failed: {"message":"was submitted too quickly"}';
 
-  it.each<[string, unknown, Partial<GitHubError>]>([
+  it.each<[unknown, number, string, number | null]>([
     [
-      'an error without a response',
-      coded('ECONNRESET'),
-      { status: 0, message: 'GitHub could not be reached: connection reset', retryAfterMs: null },
+      Object.assign(new Error('x'), { code: 'EPIPE' }),
+      0,
+      'could not be reached: connection closed',
+      null,
     ],
-    [
-      'a thrown string',
-      'x',
-      { status: 0, message: 'GitHub could not be reached: the connection failed' },
-    ],
-    [
-      'a refusal',
-      answered(403, refused),
-      {
-        ...{ status: 403, retryAfterMs: null },
-        message: 'GitHub answered 403: "Resource not accessible by integration"',
-      },
-    ],
-    [
-      'a rate limit with retry-after',
-      answered(403, limited, { 'retry-after': '3' }),
-      { status: 429, retryAfterMs: 3000 },
-    ],
-    [
-      'a rate limit, known by its message',
-      answered(403, limited),
-      { status: 429, retryAfterMs: null },
-    ],
-    [
-      'a rate limit, known by its headers',
-      answered(403, refused, { 'x-ratelimit-remaining': '0' }),
-      { status: 429, retryAfterMs: null },
-    ],
-    [
-      'a refusal with malformed details',
-      answered(422, {
-        message: 'Validation Failed',
-        errors: [{ code: 'unprocessable', message: 'was submitted too quickly' }, 'x'],
-      }),
-      { status: 422, message: 'GitHub answered 422: "Validation Failed"' },
-    ],
-    [
-      'a limit for comments in its usual form',
-      answered(422, {
-        message: 'Validation Failed',
-        errors: [{ code: 'unprocessable', message: 'was submitted too quickly' }],
-      }),
-      {
-        ...{ status: 429, retryAfterMs: null },
-        message: 'GitHub answered 422: "Validation Failed: was submitted too quickly"',
-      },
-    ],
-    [
-      'a refused text',
-      answered(422, { message: 'Validation Failed', errors: [{ message: 'body is too long' }] }),
-      {
-        ...{ status: 422 },
-        message: 'GitHub answered 422: "Validation Failed: body is too long"',
-      },
-    ],
-    ['a rate limit, known by its status', answered(429, {}), { status: 429 }],
-    [
-      'a rate limit with a malformed retry-after',
-      answered(429, {}, { 'retry-after': 'soon' }),
-      { status: 429, retryAfterMs: null },
-    ],
-    [
-      'a server error with retry-after: the request may have taken effect',
-      answered(503, {}, { 'retry-after': '3' }),
-      { status: 503, retryAfterMs: null },
-    ],
-    [
-      'a long message with a secret and a workflow command',
-      answered(500, { message: `a s3cret\n::error::b ${'c'.repeat(500)}` }),
-      { message: expect.stringMatching(/^GitHub answered 500: "a \*\*\* ::error::b c+…"$/) },
-    ],
-    ['an error without a message', answered(500, 'oops', {}), { message: 'GitHub answered 500' }],
-    [
-      'an error caused by a GitHubError',
-      new Error('wrapped', { cause: new GitHubError(0, 'So.') }),
-      { status: 0, message: 'So.' },
-    ],
-  ])('%s', (_, error, expected) => {
-    const { status, message, retryAfterMs } = toGitHubError(error, redact);
-    expect({ status, message, retryAfterMs }).toMatchObject(expected);
+    ['x', 0, 'could not be reached: the connection failed', null],
+    [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”', null],
+    [refused(500, ''), 500, 'answered 500', null],
+    [refused(500, 'a\n::error::b ”'), 500, 'answered 500: “a ::error::b "”', null],
+    [refused(500, 'c'.repeat(300)), 500, `answered 500: “${'c'.repeat(199)}…”`, null],
+    [refused(403, 'No.', { 'retry-after': '3' }), 429, 'answered 403: “No.”', 3000],
+    [refused(403, 'No.', { 'x-ratelimit-remaining': '0' }), 429, 'answered 403: “No.”', null],
+    [refused(403, LIMIT), 429, `answered 403: “${LIMIT}”`, null],
+    [refused(429, ''), 429, 'answered 429', null],
+    [refused(429, '', { 'retry-after': 'soon' }), 429, 'answered 429', null],
+    [refused(422, quick), 429, `answered 422: “${quick}”`, null],
+    [refused(422, 'Validation Failed'), 422, 'answered 422: “Validation Failed”', null],
+    // A server error may come after the effect, whatever else it says.
+    [refused(503, '', { 'retry-after': '3' }), 503, 'answered 503', null],
+    [new GitHubError(0, 'GitHub is gone'), 0, 'is gone', null],
+    [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone', null],
+  ])('reads %s as %i, GitHub %s', (error, status, message, pauseMs) => {
+    const expected = { status, message: `GitHub ${message}`, pauseMs };
+    expect(toGitHubError(error, redact)).toMatchObject(expected);
   });
 });
 
 describe('refuseErrors', () => {
-  const refuse = (errors: unknown, headers: object = {}): GitHubError | null => {
-    try {
-      refuseErrors({ status: 200, headers, data: { data: {}, errors } }, redact);
-      return null;
-    } catch (error) {
-      expect(error).toBeInstanceOf(GraphQLError);
-      return error as GitHubError;
-    }
-  };
-  const notFound = {
-    type: 'NOT_FOUND',
-    path: ['nodes', 0],
-    message: 'Could not resolve to a node.',
-  };
+  const notFound = { type: 'NOT_FOUND', path: ['nodes', 0], message: 'Could not resolve.' };
 
   it.each<[string, unknown]>([
     ['no list of errors', undefined],
-    ['an empty list of errors', []],
+    ['an empty list', []],
     ['deleted comments', [notFound, notFound]],
-    ['a string instead of a list', 'oops'],
+    ['a text instead of a list', 'oops'],
   ])('accepts %s', (_, errors) => {
-    expect(refuse(errors)).toBeNull();
+    expect(() => refuseErrors({ status: 200, data: { data: {}, errors } }, redact)).not.toThrow();
   });
 
-  it.each<[string, unknown, Partial<GitHubError>]>([
-    [
-      'a conversation that does not exist',
-      [{ type: 'NOT_FOUND', path: ['repository', 'issueOrPullRequest'], message: 'No s3cret.' }],
-      { status: 404, message: 'GitHub answered NOT_FOUND: "No ***."' },
-    ],
-    [
-      'one of several errors',
-      [notFound, { type: 'FORBIDDEN', message: 'Resource not accessible' }],
-      { status: 403, message: 'GitHub answered FORBIDDEN: "Resource not accessible"' },
-    ],
-    [
-      'missing versions of a comment',
-      [{ type: 'NOT_FOUND', path: ['nodes', 0, 'userContentEdits'], message: 'Gone.' }],
-      { status: 404 },
-    ],
-    ['a missing scope', [{ type: 'INSUFFICIENT_SCOPES' }], { status: 403 }],
-    ['a rate limit', [{ type: 'RATE_LIMITED' }], { status: 429 }],
-    ['a rate limit with its other name', [{ type: 'RATE_LIMIT' }], { status: 429 }],
-    [
-      'a rate limit, known by its message',
-      [{ message: 'API rate limit exceeded' }],
-      { status: 429 },
-    ],
-    [
-      'an error without a type',
-      [{ message: 'Something went wrong.' }],
-      { status: 500, message: 'GitHub answered with an error: "Something went wrong."' },
-    ],
-    ['an unknown field', [{ message: "Field 'userContentEdits' doesn't exist" }], { status: 500 }],
-    ['an empty error', [{}], { status: 500, message: 'GitHub answered with an error' }],
-  ])('throws on %s', (_, errors, expected) => {
-    const { status, message } = refuse(errors) ?? {};
-    expect({ status, message }).toMatchObject(expected);
-  });
-
-  it('uses retry-after only for rate limits', () => {
-    expect(refuse([{ type: 'RATE_LIMITED' }], { 'retry-after': '4' })?.retryAfterMs).toBe(4000);
-    expect(refuse([{ type: 'RATE_LIMITED' }])?.retryAfterMs).toBeNull();
-    expect(refuse([{ type: 'FORBIDDEN' }], { 'retry-after': '4' })?.retryAfterMs).toBeNull();
+  it.each<[string, unknown, number, string]>([
+    ['no conversation', [{ type: 'NOT_FOUND', message: 'No s3cret.' }], 404, ': “No ***.”'],
+    ['one of several errors', [notFound, { type: 'FORBIDDEN', message: 'No.' }], 403, ': “No.”'],
+    ['a missing scope', [{ type: 'INSUFFICIENT_SCOPES' }], 403, ''],
+    ['a rate limit', [{ type: 'RATE_LIMITED' }], 429, ''],
+    ['a rate limit by its other name', [{ type: 'RATE_LIMIT' }], 429, ''],
+    ['an error without a type', [{ message: 'Oops.' }], 500, ': “Oops.”'],
+    ['an empty error', [{}], 500, ''],
+  ])('throws on %s', (_, errors, status, said) => {
+    const refuse = (): void => refuseErrors({ status: 200, data: { errors } }, redact);
+    expect(refuse).toThrow(
+      expect.objectContaining({ status, message: `GitHub answered with an error${said}` }),
+    );
   });
 });

@@ -1,26 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import { readTrigger } from '../../src/github/event.ts';
 import {
+  getsNoSecrets,
+  isAboutJobs,
+  isBot,
+  isPerson,
+  readTrigger,
+} from '../../src/github/event.ts';
+import {
+  ALICE,
+  DEPENDABOT,
   event,
   issueComment,
   mergeGroup,
   pullRequest,
   push,
+  RENOVATE,
   review,
   reviewComment,
   schedule,
   type WebhookEvent,
   workflowDispatch,
-  workflowRun,
 } from '../sim/events.ts';
 
 function conversationOf({ name, payload }: WebhookEvent): number | null {
   return readTrigger(name, Buffer.from(JSON.stringify(payload))).conversation;
 }
-
-const OURS = { base: { repo: { id: 5 } } };
-/** A branch may also have pull requests in another repository of the fork network. */
-const OTHERS = { number: 99, base: { repo: { id: 6 } } };
 
 describe('readTrigger finds the conversation of', () => {
   it.each<[string, WebhookEvent, number | null]>([
@@ -33,25 +37,8 @@ describe('readTrigger finds the conversation of', () => {
     ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9],
     ['pull_request_review', review({ number: 10, body: 'x' }), 10],
     ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11],
-    ['workflow_run', workflowRun({ pullRequests: [12, 13] }), 12],
-    ['workflow_run from a fork', workflowRun({ pullRequests: [] }), null],
-    [
-      'check_run',
-      event('check_run', 'completed', {
-        repository: { id: 5 },
-        check_run: { pull_requests: [OTHERS, { ...OURS, number: 14 }] },
-      }),
-      14,
-    ],
-    [
-      'check_suite',
-      event('check_suite', 'completed', {
-        repository: { id: 5 },
-        check_suite: { pull_requests: [{ ...OURS, number: 15 }] },
-      }),
-      15,
-    ],
     ['merge_group', mergeGroup({ number: 16 }), 16],
+    ['merge_group without a branch', { name: 'merge_group', payload: { merge_group: {} } }, null],
     ['push', push(), null],
     ['schedule', schedule(), null],
     ['workflow_dispatch', workflowDispatch(), null],
@@ -93,4 +80,40 @@ it.each([
     problem: expect.stringContaining(why),
     conversation: null,
   });
+});
+
+it.each<[string, WebhookEvent, boolean]>([
+  ['a pull request from a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), true],
+  ['a pull request from a deleted fork', pullRequest({ number: 7, fork: null }), true],
+  ['a pull request from a branch', pullRequest({ number: 7 }), false],
+  ['one by a bot', pullRequest({ number: 7, sender: RENOVATE }), false],
+  ['one by Dependabot', pullRequest({ number: 7, sender: DEPENDABOT }), true],
+  ['one by a person', pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), false],
+  ['pull_request_target', pullRequest({ number: 7, fork: null, target: true }), false],
+  ['a push by Dependabot', push({ sender: DEPENDABOT }), true],
+  ['a push by another bot', push({ sender: RENOVATE }), false],
+  ['a comment', issueComment({ number: 7, body: 'x' }), false],
+])('getsNoSecrets: %s, %j', (_, { name, payload }, expected) => {
+  expect(getsNoSecrets(readTrigger(name, Buffer.from(JSON.stringify(payload))))).toBe(expected);
+});
+
+it.each([
+  ['alice', 'User', true, false],
+  ['renovate[bot]', 'Bot', false, true],
+  ['Copilot', 'Bot', false, true],
+  ['renovate[bot]', 'User', false, true],
+  ['octo', 'Organization', false, false],
+])('%s of the type %s is a person: %s, a bot: %s', (login, type, person, bot) => {
+  const account = { login, type, id: 1 };
+  expect([isPerson(account), isBot(account)]).toEqual([person, bot]);
+});
+
+it.each([
+  ['schedule', true],
+  ['push', true],
+  ['release', false],
+  ['pull_request', false],
+])('isAboutJobs of %s is %s', (event, expected) => {
+  const conversation = event === 'pull_request' ? 7 : null;
+  expect(isAboutJobs({ ...readTrigger(event, null), conversation })).toBe(expected);
 });

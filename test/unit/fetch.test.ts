@@ -1,12 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { connectOnce } from '../../src/github/api.ts';
 import { createFetch, type FetchOptions } from '../../src/github/fetch.ts';
-import { type GitHub, startGitHub } from '../sim/github/server.ts';
 
 const MIB = 1024 * 1024;
 const GET: FetchOptions = { method: 'GET', headers: { authorization: 'token t' } };
@@ -167,46 +164,5 @@ describe('a signal', () => {
     const response = fetch(site.origin, { ...GET, signal: stop.signal });
     await expect(response).rejects.toThrow('enough');
     expect(site.requests).toHaveLength(hasStarted ? 1 : 0);
-  });
-});
-
-describe('the GitHub client', () => {
-  const NUMBER = 7;
-  const connect = (github: GitHub) =>
-    connectOnce({
-      ...{ token: github.token, repository: 'octo/old', env: {} },
-      ...{ apiUrl: github.apiUrl, graphqlUrl: github.graphqlUrl },
-      ...{ clock: systemClock, redact: (text) => text },
-      ...{ signal: new AbortController().signal, deferTierUp() {} },
-    })();
-
-  it('writes to a renamed repository', async () => {
-    await using github = await startGitHub({
-      issues: [{ number: NUMBER }],
-      on: ({ path }) =>
-        path.startsWith('/repos/octo/old/')
-          ? { status: 307, headers: { location: path.replace('/old/', '/agents/') } }
-          : undefined,
-    });
-    const client = await connect(github);
-    const { id } = await client.createComment(NUMBER, 'one');
-    expect(await client.updateComment(id, 'two')).toMatchObject({ id, body: 'two' });
-    expect(github.comments(NUMBER).map(({ body }) => body)).toEqual(['two']);
-  });
-
-  it('explains why it does not follow a redirect', async () => {
-    const headers = { location: 'https://elsewhere.example/' };
-    await using github = await startGitHub({ on: () => ({ status: 301, headers }) });
-    const client = await connect(github);
-    await expect(client.createComment(NUMBER, 'one')).rejects.toThrow(
-      'GitHub redirects to another host, which never gets the token',
-    );
-  });
-
-  it('refuses a compressed response, because it never requests one', async () => {
-    const compressed = { headers: { 'content-encoding': 'br' }, body: brotliCompressSync('{}') };
-    await using github = await startGitHub({ on: () => compressed });
-    const client = await connect(github);
-    await expect(client.collaborator('alice')).rejects.toThrow('unexpected response');
   });
 });

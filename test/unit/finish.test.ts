@@ -1,182 +1,152 @@
 import { describe, expect, it } from 'vitest';
-import { sentence } from '../../src/reason.ts';
-import { conclude, crash, fail, skip } from '../../src/report/finish.ts';
-import type { JobState, Turn } from '../../src/turn.ts';
-import { record, state } from './record.ts';
-import { type Flushed, finishedRun, recordingRuntime } from './recording-runtime.ts';
+import type { End, Job } from '../../src/job.ts';
+import { titleOf, wordOf } from '../../src/labels.ts';
+import {
+  annotate,
+  cancelled,
+  crash,
+  fail,
+  saveOutputs,
+  skip,
+  summarize,
+} from '../../src/report/finish.ts';
+import { endedNow, failing } from '../../src/report/outputs.ts';
+import { ended, INFO, job, PULL, record, START } from './record.ts';
+import { recordingRuntime } from './recording-runtime.ts';
 
-const NO_COMMENT: Flushed = { urls: [], unwritten: '', reviewed: [] };
-const FAILED = ['It failed.'];
-const ACTIVE = record({ status: 'active' });
 const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
-
-function job(turn: Partial<Turn>, parts: Partial<JobState> = {}): JobState {
-  return state(parts, turn);
-}
+const NOT_SENT = { delivery: 'not-sent' } as const;
 
 describe('skip', () => {
-  it('succeeds, and outputs the reason and the URL of the comment', () => {
+  it('succeeds, with a notice and the URL of the comment', () => {
     const { runtime, logged, outputs } = recordingRuntime();
     expect(skip(runtime, 'Not for me.', 'https://github.com/c')).toBe(0);
-    expect(logged).toEqual(['notice (Message skipped): Not for me.']);
-    expect(outputs).toMatchObject([
-      { result: 'skipped', reason: 'Not for me.', 'comment-url': 'https://github.com/c' },
-    ]);
+    expect(logged).toEqual([`notice (${titleOf('skipped')}): Not for me.`]);
+    const url = { 'comment-url': 'https://github.com/c' };
+    expect(outputs).toMatchObject([{ result: 'skipped', reason: 'Not for me.', ...url }]);
   });
+
   it('fails if the outputs cannot be written, and logs them', () => {
-    const { runtime, logged } = recordingRuntime({ canWrite: false });
-    expect(skip(runtime, 'Not for me.')).toBe(1);
+    const { runtime, logged } = recordingRuntime({}, false);
+    expect(skip(runtime, 'Not for me.', '', 'warning')).toBe(1);
     expect(logged).toEqual([
-      'notice (Message skipped): Not for me.',
+      `warning (${titleOf('skipped')}): Not for me.`,
       `error: ${UNWRITABLE} They are: result skipped, delivery not-sent, status unknown.`,
     ]);
   });
 });
 
-it('fail reports the error in the annotation, the outputs and the summary', () => {
-  const { runtime, logged, outputs, summaries } = recordingRuntime();
-  expect(fail(runtime, sentence`${'x'} is bad.`)).toBe(1);
-  expect(logged).toEqual(['error (Nothing was sent): Nothing was sent. x is bad.']);
-  expect(outputs).toMatchObject([{ result: 'error', reason: 'Nothing was sent. x is bad.' }]);
-  expect(summaries).toEqual([expect.stringContaining('\n\n`x` is bad.')]);
+it('fail reports the error in the annotation, the outputs and the summary, without secrets', () => {
+  const redact = (text: string): string => text.replaceAll('s3cret', '***');
+  const { runtime, logged, outputs, summaries } = recordingRuntime({ redact });
+  expect(fail(runtime, 'wait is “s3cret”.')).toBe(1);
+  expect(logged).toEqual(['error (Nothing was sent): Nothing was sent. wait is “***”.']);
+  expect(outputs).toMatchObject([{ result: 'error', reason: 'Nothing was sent. wait is “***”.' }]);
+  expect(summaries).toEqual([
+    expect.stringMatching(/^## .* Nothing was sent\n\nwait is `\*{3}`\.\n$/),
+  ]);
 });
 
-describe('conclude', () => {
-  const end = (states: readonly JobState[], options?: { canWrite: boolean }) => {
-    const recorded = recordingRuntime(options);
-    const code = conclude(finishedRun(recorded.runtime, states, NO_COMMENT));
-    return code.then((exitCode) => ({ exitCode, ...recorded }));
-  };
-
-  it.each<[string, Partial<Turn>, 0 | 1, readonly string[]]>([
-    ['adds no annotation to a success', {}, 0, []],
-    [
-      'fails with an error if the result is in fail-on',
-      { result: 'failed', reason: FAILED },
-      1,
-      ['error (Agent failed): It failed.'],
-    ],
-    [
-      'succeeds with a warning if the result is not in fail-on',
-      { result: 'archived', reason: ['Gone.'] },
-      0,
-      ['warning (Agent job archived): Gone.'],
-    ],
-    [
-      'succeeds with a notice if the job was skipped',
-      { result: 'skipped', delivery: 'not-sent', reason: ['Not now.'] },
-      0,
-      ['notice (Message skipped): Not now.'],
-    ],
-  ])('%s', async (_, parts, code, annotations) => {
-    const { exitCode, logged } = await end([job(parts)]);
-    expect(exitCode).toBe(code);
-    expect(logged.filter((text) => !text.startsWith('info'))).toEqual(annotations);
-  });
-
-  it('logs the reasons of all jobs, and annotates the worst one', async () => {
-    const prLink = 'https://github.com/octo/docs/pull/7';
-    const notNow = { result: 'skipped', delivery: 'not-sent', reason: ['Not now.'] } as const;
-    const skipped = job(notNow, { jobId: 'a', record: record({ prLink }) });
-    const failed = job({ result: 'failed', reason: FAILED }, { jobId: 'b' });
-    const { logged } = await end([skipped, failed, job({}, { jobId: 'c' })]);
-    expect(logged).toEqual([
-      'group: Reasons',
-      'info: Job b: failed. It failed.',
-      `info: Job a: skipped. Not now. ${prLink}`,
-      'info: 3 jobs: 1 failed, 1 sent, 1 skipped.',
-      'error (Agent failed): 1 of 3 agent jobs failed, b: It failed.',
-    ]);
-  });
-
-  it.each([
-    [60, 20],
-    [500, 50],
-  ])('given %i jobs, lists at most %i and counts the remaining ones', async (count, listed) => {
-    const states = Array.from({ length: count }, (_, n) =>
-      job({ result: 'failed', reason: FAILED }, { jobId: `j${n}` }),
-    );
-    const { logged } = await end(states);
-    expect(logged).toHaveLength(listed + 4);
-    expect(logged.slice(-3)).toEqual([
-      `info: The job summary has ${count - listed} more.`,
-      `info: ${count} jobs: ${count} failed.`,
-      `error (Agent failed): ${count} of ${count} agent jobs failed, first j0: It failed.`,
-    ]);
-  });
-
-  it('logs only the number of jobs if all succeeded', async () => {
-    const { logged } = await end([job({}, { jobId: 'a' }), job({}, { jobId: 'b' })]);
-    expect(logged).toEqual(['info: 2 jobs: 2 sent.']);
-  });
-
-  it('logs nothing without jobs', async () => {
-    const { exitCode, logged } = await end([]);
-    expect([exitCode, logged]).toEqual([0, []]);
-  });
-
-  it('logs the outputs if they cannot be written, with a single error', async () => {
-    const outputsWith = (result: string) =>
-      `They are: result ${result}, delivery sent, status active`;
-    const sent = await end([job({}, { record: ACTIVE })], { canWrite: false });
-    expect(sent.exitCode).toBe(1);
-    expect(sent.logged).toContain(`error: ${UNWRITABLE} ${outputsWith('sent')}.`);
-
-    const failed = job({ result: 'failed', reason: FAILED }, { record: ACTIVE });
-    const { logged } = await end([failed], { canWrite: false });
-    expect(logged).toContain(`info: ${UNWRITABLE} ${outputsWith('failed')}.`);
-    expect(logged.filter((text) => text.startsWith('error'))).toEqual([
-      'error (Agent failed): It failed.',
-    ]);
-  });
+it('cancelled reports that nothing was sent', () => {
+  const { runtime, logged, outputs } = recordingRuntime();
+  expect(cancelled(runtime)).toBe(1);
+  const reason = 'The run was cancelled before anything was sent.';
+  expect(logged).toEqual([`error (${titleOf('cancelled')}): ${reason}`]);
+  expect(outputs).toMatchObject([{ result: 'cancelled', delivery: 'not-sent', reason }]);
 });
 
-describe('conclude updates a job if the comments show a later message of another run', () => {
-  const confirmed = job({ result: 'completed', confirmed: true }, { jobId: 'a', record: record() });
-  const other = job({ result: 'completed', confirmed: true }, { jobId: 'b' });
-  const why = 'Another message was sent to it since.';
-  const unconfirmed = {
-    ...confirmed,
-    turn: { ...confirmed.turn, confirmed: false, reason: [why] },
-  };
+describe('annotate', () => {
+  function logOf(
+    jobs: readonly Job[],
+    failOn: readonly 'failed'[] = ['failed'],
+  ): readonly string[] {
+    const { runtime, logged } = recordingRuntime();
+    const all = endedNow(jobs, true);
+    annotate(runtime.log, all, failing(all, new Set(failOn)));
+    return logged;
+  }
+  const failed = (id: string): Job => ended({ result: 'failed', reason: 'It failed.' }, { id });
+  const unconfirmed = { confirmed: false, reason: 'Perhaps.' };
 
-  it.each<[string, string[]]>([
-    ['and the comment was written', ['https://github.com/c']],
-    ['and the comment could not be written', []],
-  ])('%s: in the outputs, the summary and a warning', async (_, urls) => {
-    const { runtime, logged, outputs, summaries } = recordingRuntime();
-    const context = finishedRun(runtime, [confirmed, other], {
-      ...NO_COMMENT,
-      urls,
-      reviewed: [unconfirmed],
-    });
-    expect(await conclude(context)).toBe(0);
-    expect(logged).toEqual([
-      'group: Reasons',
-      `info: Job a: completed, unconfirmed. ${why}`,
-      'info: 2 jobs: 2 completed.',
-      `warning (Agent completed): 1 of 2 agent jobs completed, a: ${why}`,
+  it.each<[string, Partial<End>, Partial<Job>, string | null]>([
+    ['a success without any', {}, {}, null],
+    [
+      'an error',
+      { result: 'failed', reason: 'So.' },
+      {},
+      `error (${titleOf('failed')}): Job job-1: So.`,
+    ],
+    [
+      'an error without a reason',
+      { result: 'failed' },
+      {},
+      `error (${titleOf('failed')}): Job job-1 is failed, which fails the step (fail-on).`,
+    ],
+    [
+      'a warning',
+      { result: 'archived', reason: 'So.' },
+      {},
+      `warning (${titleOf('archived')}): Job job-1: So.`,
+    ],
+    [
+      'a notice',
+      { result: 'skipped', reason: 'So.' },
+      NOT_SENT,
+      `notice (${titleOf('skipped')}): Job job-1: So.`,
+    ],
+    [
+      'a doubt as a warning',
+      unconfirmed,
+      { base: { status: 'completed' } },
+      `warning (${titleOf('unconfirmed')}): Job job-1: Perhaps.`,
+    ],
+    [
+      'a doubt because the agent was at work as a line',
+      unconfirmed,
+      { base: { status: 'active' } },
+      'info: Job job-1: Perhaps.',
+    ],
+  ])('shows %s', (_, end, parts, annotation) => {
+    const [line, ...others] = logOf([ended(end, parts)]);
+    expect(line).toMatch(/^info: Job job-1: /);
+    expect(others).toEqual(annotation === null ? [] : [annotation]);
+  });
+
+  it('lists the reasons of several jobs, and shows the worst one', () => {
+    const notNow = { result: 'skipped', reason: 'Not now.' } as const;
+    const skipped = ended(notNow, { id: 'a', ...NOT_SENT, record: record({ prLink: PULL }) });
+    expect(logOf([skipped, failed('b'), ended({ result: 'sent' }, { id: 'c' })])).toEqual([
+      `info: Job b: ${wordOf('failed')}. It failed.`,
+      `info: Job a: ${wordOf('skipped')}. Not now. ${PULL}`,
+      `info: 3 jobs: 1 ${wordOf('failed')}, 1 ${wordOf('sent')}, 1 ${wordOf('skipped')}.`,
+      `error (${titleOf('failed')}): 1 of 3 jobs: ${wordOf('failed')}, b: It failed.`,
     ]);
-    expect(outputs).toMatchObject([
-      { confirmed: 'true', reason: '', 'comment-url': '' },
-      { confirmed: 'false', reason: expect.stringContaining(why), 'comment-url': urls.join() },
+  });
+
+  it('lists at most 20 of 500, and counts the others', () => {
+    const logged = logOf(Array.from({ length: 500 }, (_, n) => failed(`j${n}`)));
+    expect(logged).toHaveLength(23);
+    expect(logged.slice(20, 22)).toEqual([
+      'info: The job summary has 480 more.',
+      `info: 500 jobs: 500 ${wordOf('failed')}.`,
     ]);
-    expect(summaries).toEqual([expect.stringContaining('unconfirmed')]);
+  });
+
+  it('logs nothing without jobs', () => {
+    expect(logOf([])).toEqual([]);
   });
 });
 
-it('conclude adds a comment that could not be written to the summary', async () => {
-  const { runtime, outputs, summaries } = recordingRuntime();
-  const unwritten = { ...NO_COMMENT, unwritten: 'The text of the comment.' };
-  await conclude(finishedRun(runtime, [job({})], unwritten));
-  expect(summaries).toEqual([expect.stringContaining('The text of the comment.')]);
-  expect(outputs).toHaveLength(1);
+it('saveOutputs returns the outputs that cannot be written', () => {
+  const jobs = [job({ delivery: 'sent', record: record({ status: 'active' }) })];
+  const { runtime, logged } = recordingRuntime({}, false);
+  expect(saveOutputs(runtime, { ended: endedNow(jobs, false), commentUrls: [] })).toBe(
+    `${UNWRITABLE} They are: result sent, delivery sent, status active.`,
+  );
+  expect(logged).toEqual([]);
 });
 
 describe('crash', () => {
-  const PREFIX =
-    'An unexpected error ended the run; please report it. The output delivery says whether the ' +
-    'message was sent.';
   const bare = new TypeError('x is not a function');
   delete bare.stack;
 
@@ -184,16 +154,63 @@ describe('crash', () => {
     ['an error', new RangeError('too deep'), 'RangeError: too deep'],
     ['an error without a stack', bare, 'TypeError: x is not a function'],
     ['a value that is not an error', 'a thing', 'a thing'],
-  ])('reports %s, and keeps the known outputs', (_, thrown, what) => {
-    const { runtime, logged, outputs } = recordingRuntime();
-    expect(crash(runtime, [job({}, { record: ACTIVE })], thrown)).toBe(1);
-    expect(logged[0]).toBe(`error (Unexpected error): ${PREFIX} ${what}`);
-    expect(outputs).toMatchObject([{ result: 'error', delivery: 'sent', status: 'active' }]);
+    ['a long text', 'x'.repeat(600), 'x'.repeat(500)],
+  ])(
+    'reports %s, with the outputs that are known, and the stack only for debugging',
+    (_, thrown, what) => {
+      const { runtime, logged, outputs } = recordingRuntime();
+      const jobs = [job({ delivery: 'sent', record: record({ status: 'active' }) })];
+      expect(crash(runtime, endedNow(jobs, true), thrown)).toBe(1);
+      expect(logged[0]).toMatch(
+        /^error \(Unexpected error\): An unexpected error ended the run; please report it\./,
+      );
+      expect(logged[0]).toContain(`. ${what}`);
+      expect(logged[0]?.endsWith(what)).toBe(true);
+      expect(logged.slice(1).every((line) => line.startsWith('debug: '))).toBe(true);
+      expect(outputs).toMatchObject([{ result: 'error', delivery: 'sent', status: 'active' }]);
+    },
+  );
+});
+
+describe('summarize', () => {
+  const story = { info: INFO, by: null, prompt: '', startedAt: START, command: null };
+  const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
+    const { runtime, summaries } = recordingRuntime();
+    summarize(runtime, story, jobs, urls);
+    return summaries.join();
+  };
+
+  it.each([
+    [['https://github.com/o/r/pull/7#issuecomment-1'], '\n\nComment: [#7]('],
+    [
+      ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
+      '\n\nComments: [#10](https://github.com/o/r/pull/10#issuecomment-1), [#8](',
+    ],
+  ])('links to the comments %j', (urls, words) => {
+    expect(summaryOf([ended({})], urls)).toContain(words);
   });
-  it('logs the stack only as a debug message', () => {
-    const { runtime, logged } = recordingRuntime();
-    crash(runtime, [], new RangeError('too deep'));
-    expect(logged).toHaveLength(2);
-    expect(logged[1]).toMatch(/^debug: RangeError: too deep\n\s+at /);
+
+  it.each([20, 21])('folds %i jobs that need no attention if there are more than 20', (count) => {
+    const text = summaryOf(Array.from({ length: count }, (_, n) => ended({}, { id: `job-${n}` })));
+    expect(text).toMatch(/^## /);
+    expect(text.includes(`<summary>21 ${wordOf('completed')}</summary>`)).toBe(count > 20);
+    expect(text.match(/\| `job-\d+` \|/g)).toHaveLength(count);
+  });
+
+  it('is small enough for 500 jobs with the longest texts', () => {
+    const jobs = Array.from({ length: 500 }, (_, n) => {
+      const prLink = `https://github.com/o/${'r'.repeat(440)}/pull/${n}`;
+      const id = `${'j'.repeat(250)}${n}`;
+      return ended({ reason: `${'あ'.repeat(2000)}${n}` }, { id, record: record({ prLink }) });
+    });
+    const text = summaryOf(jobs);
+    expect(Buffer.byteLength(text)).toBeLessThan(1_000_000);
+    expect(text).toMatch(/\n\d+ more jobs are not shown for lack of room: /);
+  });
+
+  it('warns if it cannot be written', () => {
+    const { runtime, logged } = recordingRuntime({}, false);
+    summarize(runtime, story, [ended({})], []);
+    expect(logged).toEqual(['warning: The job summary cannot be written (ENOSPC).']);
   });
 });

@@ -1,26 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { type Kind, WORDS } from '../../src/labels.ts';
-import { renderLedger } from '../../src/report/comment.ts';
-import { renderSummary } from '../../src/report/summary.ts';
-import type { JobState } from '../../src/turn.ts';
+import type { Job } from '../../src/job.ts';
+import type { Kind } from '../../src/labels.ts';
 import {
+  commentOf,
   comments,
+  ENDED,
   fleetOf,
+  jobOf,
+  KINDS,
   LEAST_ROOM,
-  ledgerOf,
   mixedFleet,
-  SITE,
+  replies,
   summaries,
+  summaryOf,
 } from '../sim/demo/exhibits.ts';
 import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 
 // Each state of the comment and of the summary, for 1 to 500 jobs, rendered as on GitHub.
 
 const COUNTS = [1, 5, 60, 500];
-const KINDS = Object.keys(WORDS) as readonly Kind[];
-/** The comment does not show skipped messages. */
-const SHOWN = KINDS.filter((kind) => kind !== 'skipped');
-const ENDED = KINDS.filter((kind) => kind !== 'sending' && kind !== 'working');
 const HEADING =
   /^<h([23])><span aria-hidden="true">(?:❌|⚠️|⏱️|⏹️|🗄️|⏳|📨|✅|⏭️)<\/span> [^\n]+<\/h\1>\n/u;
 
@@ -52,58 +50,42 @@ const kinds = (of: readonly Kind[]) =>
   COUNTS.flatMap((count) => of.map((kind) => [count, kind] as const));
 
 describe('the comment', () => {
-  const cases = kinds(SHOWN).flatMap(([count, kind]) =>
-    [0, 10].map((earlier) => [count, kind, earlier] as const),
-  );
-
-  function check(states: readonly JobState[], earlier: number): void {
-    const markdown = renderLedger(ledgerOf(states, earlier), SITE, LEAST_ROOM);
+  function check(jobs: readonly Job[]): void {
+    const markdown = commentOf(jobs);
     expect(markdown.length).toBeLessThanOrEqual(LEAST_ROOM);
     const shown = rendered(markdown);
     expect(problemsOf(shown)).toEqual([]);
-    const jobs = countJobs(shown);
-    if (states.length > 1) expect(jobs.shown + jobs.notShown).toBe(states.length);
-    const title = /(\d+) earlier messages?/.exec(shown.text);
-    expect(title?.[1] ?? '0').toBe(String(earlier));
+    const counted = countJobs(shown);
+    if (jobs.length > 1) expect(counted.shown + counted.notShown).toBe(jobs.length);
   }
 
-  it.each(cases)('shows %i jobs, %s, with %i earlier messages', (count, kind, earlier) => {
-    check(fleetOf(kind, count), earlier);
+  it.each(kinds(KINDS))('shows %i jobs, %s', (count, kind) => {
+    check(fleetOf(kind, count));
   });
 
   it.each([5, 60, 500])('shows %i jobs of all kinds', (count) => {
-    for (const isOpen of [true, false]) check(mixedFleet(count, isOpen), 10);
+    for (const isOpen of [true, false]) check(mixedFleet(count, isOpen));
   });
 
-  it.each([700, 1000, 3000, 6000, 18_000])(
-    'has at most %i characters if that is the limit',
-    (limit) => {
-      for (const states of [fleetOf('failed', 1), mixedFleet(60), fleetOf('completed', 500)]) {
-        const text = renderLedger(ledgerOf(states, 10), SITE, limit);
-        expect(text.length).toBeLessThanOrEqual(limit);
-        expect(problemsOf(rendered(text)).filter((problem) => problem !== 'the heading')).toEqual(
-          [],
-        );
-      }
-    },
-  );
-
-  it('counts the earlier messages for which it has no room', () => {
-    const text = renderLedger(ledgerOf(fleetOf('completed', 1), 200), SITE, 6000);
-    const listed = rendered(text).skeleton.match(/<li><span/g)?.length ?? 0;
-    expect(text).toContain(`<summary>200 earlier messages</summary>`);
-    expect(text).toContain(`- ${200 - listed} more are not shown for lack of room.`);
+  it.each([700, 1000, 3000, 6000])('has at most %i characters if that is the limit', (limit) => {
+    for (const jobs of [fleetOf('failed', 1), mixedFleet(60), fleetOf('completed', 500)]) {
+      const text = commentOf(jobs, {}, limit);
+      expect(text.length).toBeLessThanOrEqual(limit);
+      expect(problemsOf(rendered(text))).toEqual([]);
+    }
   });
 });
 
-describe('the job summary', () => {
-  it.each(kinds(ENDED))('shows %i jobs, %s', (count, kind) => {
-    const states = fleetOf(kind, count);
-    const parts = { commentUrls: [] };
-    const shown = rendered(renderSummary({ ...parts, states }));
-    expect(problemsOf(shown)).toEqual([]);
-    if (count > 1) expect(countJobs(shown)).toEqual({ shown: count, notShown: 0 });
-  });
+it.each(kinds(ENDED))('the job summary shows %i jobs, %s', (count, kind) => {
+  const shown = rendered(summaryOf(fleetOf(kind, count)));
+  expect(problemsOf(shown)).toEqual([]);
+  if (count > 1) expect(countJobs(shown)).toEqual({ shown: count, notShown: 0 });
+});
+
+it('only confirmed and plain results are green', () => {
+  const green = KINDS.filter((kind) => commentOf([jobOf(kind)]).includes('✅'));
+  expect(green).toEqual(['completed']);
+  expect(summaryOf(fleetOf('unconfirmed', 3))).not.toContain('✅');
 });
 
 it.each([...comments(), ...summaries()])(
@@ -112,3 +94,7 @@ it.each([...comments(), ...summaries()])(
     expect(problemsOf(rendered(markdown))).toEqual([]);
   },
 );
+
+it.each(replies())('the reply "$name" is not forged', ({ markdown }) => {
+  expect(forgedIn(rendered(markdown), isOwn)).toEqual([]);
+});

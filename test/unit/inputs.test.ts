@@ -2,9 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Inputs, readInputs, readSecrets } from '../../src/inputs.ts';
-import { join, reasonToText } from '../../src/reason.ts';
-import { reasonToMarkdown } from '../../src/report/markdown.ts';
+import { type Inputs, readInputs } from '../../src/inputs.ts';
 import { redactor } from '../../src/runner/secrets.ts';
 
 const GOOD = {
@@ -28,50 +26,27 @@ function valid(inputs: Record<string, string>, more?: Record<string, string>): I
   return read.inputs;
 }
 function problems(inputs: Record<string, string>, more?: Record<string, string>) {
-  const { problems: found } = readInputs(env(inputs, more), (text) => text);
-  // In Markdown, the name of the input is plain text. Only values are code.
-  for (const problem of found) expect(reasonToMarkdown(problem)).toMatch(/^[\w-]+:? /);
-  return found.map(reasonToText);
+  return readInputs(env(inputs, more), (text) => text).problems;
 }
 
-describe('defaults', () => {
-  it('apply to inputs that are not set', () => {
-    const { failOn, baseUrl, ...rest } = valid({});
-    expect([...failOn]).toEqual(['failed', 'archived', 'timed-out']);
-    expect(baseUrl.href).toBe('https://api.mintlify.com/');
-    expect(rest).toEqual({
-      projectId: 'proj-1',
-      jobIds: ['job-1'],
-      repeatedIds: 0,
-      send: true,
-      onlyWhen: null,
-      apiKey: 'mint_0123456789',
-      prompt: 'Add tests.',
-      command: null,
-      minimumPermission: 'write',
-      allowedBots: new Set(),
-      hasApiKey: true,
-      wait: false,
-      timeoutMs: 1_800_000,
-      pollIntervalMs: null,
-      settleMs: 60_000,
-      comment: true,
-      prNumber: null,
-      resendOnRerun: false,
-      matrixLeg: '',
-      githubToken: '',
-      proxy: { url: '', noProxy: '' },
-    });
+it('inputs that are not set have defaults', () => {
+  const { failOn, baseUrl, ...rest } = valid({});
+  expect([...failOn]).toEqual(['failed', 'archived', 'timed-out']);
+  expect(baseUrl.href).toBe('https://api.mintlify.com/');
+  expect(rest).toEqual({
+    ...{ projectId: 'proj-1', jobIds: ['job-1'], apiKey: 'mint_0123456789', prompt: 'Add tests.' },
+    ...{ send: true, onlyWhen: null, whenActiveWait: false, command: null },
+    ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },
+    ...{ wait: false, timeoutMs: 1_800_000, pollIntervalMs: null, settleMs: 60_000 },
+    ...{ comment: true, prNumber: null, resendOnRerun: false, matrixLeg: '' },
+    proxy: { url: '', noProxy: '' },
   });
 });
 
 describe('readInputs accepts', () => {
   it.each<[string, Record<string, string>, Partial<Inputs>]>([
-    [
-      'surrounding white space',
-      { 'api-key': ' mint_abc12345\n', 'job-id': '\tjob-1 ' },
-      { apiKey: 'mint_abc12345' },
-    ],
+    ['white space around a key', { 'api-key': ' mint_abc12345\n' }, { apiKey: 'mint_abc12345' }],
+    ['white space around an ID', { 'job-id': '\tjob-1 ' }, { jobIds: ['job-1'] }],
     ['a key without the prefix', { 'api-key': 'abc' }, { apiKey: 'abc' }],
     ['fractions', { 'timeout-minutes': '0.5' }, { timeoutMs: 30_000 }],
     ['the longest time', { 'timeout-minutes': '7200' }, { timeoutMs: 432_000_000 }],
@@ -80,29 +55,39 @@ describe('readInputs accepts', () => {
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
     ['False', { wait: 'False' }, { wait: false }],
     ['a number', { 'pr-number': '12' }, { prNumber: 12 }],
-    ['a resend on a re-run', { 'resend-on-rerun': 'true' }, { resendOnRerun: true }],
-    [
-      'any matrix context',
-      { 'matrix-leg': '{\n  "os": "linux"\n}' },
-      { matrixLeg: '{\n  "os": "linux"\n}' },
-    ],
-    [
-      'a prompt byte for byte',
-      { prompt: ' a\r\n%0A"🚀\u200d\n' },
-      { prompt: ' a\r\n%0A"🚀\u200d\n' },
-    ],
+    ['when-active', { 'when-active': 'wait' }, { whenActiveWait: true }],
+    ['a resend', { 'resend-on-rerun': 'true' }, { resendOnRerun: true }],
+    ['any matrix', { 'matrix-leg': '{\n "os": 1\n}' }, { matrixLeg: '{\n "os": 1\n}' }],
+    ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
+    ['no prompt with a command', { prompt: '', command: '/agent' }, { command: '/agent' }],
+    ['no job-id', { 'job-id': '' }, { jobIds: [] }],
     ['all characters of IDs', { 'job-id': 'aZ9-_.~:@' }, { jobIds: ['aZ9-_.~:@'] }],
     ['three dots', { 'job-id': '...' }, { jobIds: ['...'] }],
+    ['IDs of a YAML block', { 'job-id': 'a\nb\r\n  c\n' }, { jobIds: ['a', 'b', 'c'] }],
+    ['any separators', { 'job-id': ' a,\t b ,,\u00a0c,' }, { jobIds: ['a', 'b', 'c'] }],
+    ['repeated IDs', { 'job-id': 'b a b A' }, { jobIds: ['b', 'a', 'A'] }],
+    ['IDs as JSON', { 'job-id': '[\n "a", "", " b ", "a"]' }, { jobIds: ['a', 'b'] }],
+    ['500 IDs', { 'job-id': `${manyIds(500)}, job-1` }, { jobIds: manyIds(500).split('\n') }],
+    ['any status', { 'only-when': 'any' }, { onlyWhen: null }],
+    ['one', { 'only-when': 'failed' }, { onlyWhen: new Set(['failed'] as const) }],
+    ['none', { 'fail-on': 'none' }, { failOn: new Set() }],
+    [
+      'a list',
+      { 'fail-on': 'skipped,active\nfailed' },
+      { failOn: new Set(['skipped', 'active', 'failed'] as const) },
+    ],
+    [
+      'bots',
+      { 'allowed-bots': 'a[bot], Copilot,' },
+      { allowedBots: new Set(['a[bot]', 'Copilot']) },
+    ],
+    [
+      'no prompt without a message',
+      { send: 'false', prompt: '\ud800', 'prompt-file': '../x' },
+      { prompt: '' },
+    ],
   ])('%s', (_, inputs, expected) => {
     expect(valid(inputs)).toMatchObject(expected);
-  });
-
-  it.each([
-    ['failed', ['failed']],
-    ['none', []],
-    ['timed-out, skipped\nactive completed', ['timed-out', 'skipped', 'active', 'completed']],
-  ])('fail-on %j', (text, expected) => {
-    expect([...valid({ 'fail-on': text }).failOn]).toEqual(expected);
   });
 
   it.each([
@@ -115,244 +100,130 @@ describe('readInputs accepts', () => {
   ])('base-url %s', (text, href) => {
     expect(valid({ 'base-url': text }).baseUrl.href).toBe(href);
   });
+
+  it('valid words that are secrets too', () => {
+    const redact = redactor(['complete', 'completed', '20262026', 'job-1234']);
+    const given = { 'fail-on': 'completed', 'pr-number': '20262026', 'job-id': 'job-1234' };
+    expect(readInputs(env(given), redact).problems).toEqual([]);
+  });
 });
 
 function manyIds(count: number): string {
   return Array.from({ length: count }, (_, index) => `job-${index}`).join('\n');
 }
 
-describe('job-id', () => {
-  it.each<[string, string, readonly string[], number]>([
-    ['one', 'a', ['a'], 0],
-    ['commas', 'a,b,c', ['a', 'b', 'c'], 0],
-    ['lines of a YAML block', 'a\nb\r\n  c\n', ['a', 'b', 'c'], 0],
-    ['a mix of separators', ' a,\t b ,,\u00a0c,', ['a', 'b', 'c'], 0],
-    ['duplicates', 'b a b b', ['b', 'a'], 2],
-    ['IDs that differ only in case', 'a A', ['a', 'A'], 0],
-    ['a JSON array', '["a","b"]', ['a', 'b'], 0],
-    ['a JSON array on several lines, as toJSON() writes it', '[\n  "a",\n  "b"\n]', ['a', 'b'], 0],
-    ['a JSON array with gaps and duplicates', ' ["a", "", " b ", "a"] ', ['a', 'b'], 1],
-  ])('accepts %s: %j', (_, text, jobIds, repeatedIds) => {
-    expect(valid({ 'job-id': text })).toMatchObject({ jobIds, repeatedIds });
-  });
+describe('readInputs refuses', () => {
+  const ID_RULE = ', which is not an ID. An ID, such as “job_8f41c2”, has 1 to 256 letters';
+  const hostileIds = ['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b', 'a;b'];
+  const minutes = ['abc', '-1', '+1', '1e3', '0x10', 'Infinity', 'NaN', '１０', '0', '7201', '1,5'];
 
-  it('accepts 500 IDs, without duplicates', () => {
-    expect(valid({ 'job-id': `${manyIds(500)}, job-1` }).jobIds).toHaveLength(500);
-  });
-});
-
-describe('only-when', () => {
-  it.each<[string, readonly string[] | null]>([
-    ['', null],
-    ['any', null],
-    ['failed', ['failed']],
-    ['failed, completed\narchived', ['failed', 'completed', 'archived']],
-  ])('%j', (text, expected) => {
-    const { onlyWhen } = valid({ 'only-when': text });
-    expect(onlyWhen === null ? null : [...onlyWhen]).toEqual(expected);
-  });
-});
-
-describe('send: false', () => {
-  it('needs no prompt, and ignores one', () => {
-    const { send, prompt } = valid({ send: 'false', prompt: '\ud800', 'prompt-file': '../x' });
-    expect({ send, prompt }).toEqual({ send: false, prompt: '' });
+  it.each<[string, readonly string[], string]>([
+    ['api-key', ['', ' \n\t'], 'is empty. If it comes from a variable or a secret'],
+    ['api-key', ['mint_a\nX-Evil: 1', 'a\0b', 'a\tb', 'a\u2028b'], 'contains a line break or'],
+    ['api-key', ['mint_a\u200bb', 'mint_a b'], 'contains a space or a character outside ASCII'],
+    ['api-key', ['mint_dsc_x'], 'this is an assistant key; an admin key is needed'],
+    ['api-key', ['mint_us_x'], 'this is an index key; an admin key is needed'],
+    ['api-key', ['mint_'], 'is only the prefix of a key'],
+    ['api-key', ['${{ secrets.X }}', '$KEY'], 'looks unexpanded'],
+    ['api-key', ['Bearer mint_x', 'bearer x'], "leave out 'Bearer'"],
+    ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
+    [
+      'minimum-permission',
+      ['read'],
+      'must be triage, write, maintain, admin or none; it is “read”',
+    ],
+    [
+      'allowed-bots',
+      [', ,', '@a', 'a[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'],
+      'must be a list of logins such as “renovate[bot]”; it contains “',
+    ],
+    ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
+    ['project-id', ['a\tb', 'a,b'], 'contains more than one ID; give exactly one.'],
+    ['project-id', [...hostileIds, 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
+    [
+      'job-id',
+      [...hostileIds, 'x'.repeat(257), 'job-1\u200b', '["a b"]', 'a, b/c', '{"a"}'],
+      ID_RULE,
+    ],
+    ['job-id', [', ,', '[]', '[""]'], 'contains no ID, only an empty list.'],
+    [
+      'job-id',
+      ['["a", 7]', '["a"', '[a, b]', '["a", ["b"]]'],
+      'must be IDs, or a JSON array of strings',
+    ],
+    ['job-id', [manyIds(501)], 'contains 501 IDs; one step takes at most 500. Split the list'],
+    ['only-when', ['done'], 'must be a list of active, completed, archived, failed, or any alone'],
+    ['only-when', ['any, failed', ','], 'or any alone; it contains “'],
+    ['when-active', ['true'], 'must be send or wait; it is “true”'],
+    ['prompt', [''], 'is empty; write what the agent should do'],
+    ['prompt', [' \n\u200b\u2060\u00a0\u3164\ufeff\u2800'], 'has no visible text'],
+    ['prompt', ['a\ud800b'], 'contains a lone surrogate (half a character)'],
+    [
+      'base-url',
+      ['http://example.com', 'http://localhost.evil.example', 'ftp://example.com'],
+      'https required',
+    ],
+    [
+      'base-url',
+      [
+        'https://u:p@a.example',
+        'https://a.example?x',
+        'https://a.example#f',
+        'https://a.example//x',
+        'https://a.example:0',
+      ],
+      'must not have a user name, a password, a query, a fragment',
+    ],
+    [
+      'base-url',
+      [
+        'https://a.example:99999',
+        'https://exa\tmple.com',
+        'example.com',
+        'https://a.example\\@evil.example',
+      ],
+      'must be a URL such as',
+    ],
+    [
+      'timeout-minutes',
+      [...minutes, '1.', '.5', '9'.repeat(30)],
+      'must be a plain number, more than 0 and at most 7200',
+    ],
+    [
+      'poll-interval-seconds',
+      ['0', '-1', '0.9', '3601'],
+      'must be a plain number, 1 or more and at most 3600',
+    ],
+    ['settle-seconds', ['-1', '3601'], 'must be a plain number, 0 or more and at most 3600'],
+    ...['send', 'wait', 'comment', 'resend-on-rerun'].map(
+      (name): [string, readonly string[], string] => [
+        ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
+      ],
+    ),
+    ['fail-on', ['error', 'failed, error'], 'does not take error: error and cancelled always fail'],
+    ['fail-on', ['cancelled'], 'does not take cancelled: error and cancelled always fail'],
+    ['fail-on', ['sent', 'none, failed', 'Failed', ','], 'must be a list of failed, archived'],
+    [
+      'pr-number',
+      ['0', '-3', '#3', '1.5', 'x', '99999999999'],
+      'must be the number of a pull request',
+    ],
+  ])('%s: %j', (name, values, words) => {
+    for (const value of values) {
+      const found = problems({ [name]: value });
+      expect([value, found]).toEqual([value, [expect.stringContaining(words)]]);
+      expect(found[0]?.startsWith(`${name} `)).toBe(true);
+    }
   });
 
   it.each([
     ['command', '/agent'],
     ['only-when', 'failed'],
-  ])('cannot be combined with %s', (name, value) => {
+    ['when-active', 'wait'],
+  ])('%s with send: false', (name, value) => {
     expect(problems({ send: 'false', [name]: value })).toEqual([
-      `${name} and send: false cannot be combined; remove one of them.`,
+      expect.stringMatching(new RegExp(`^${name}.* and send: false cannot be combined`)),
     ]);
-  });
-});
-
-describe('allowed-bots', () => {
-  it.each<[string, readonly string[]]>([
-    ['', []],
-    ['renovate[bot]', ['renovate[bot]']],
-    ['renovate[bot], dependabot[bot]\n  Copilot', ['renovate[bot]', 'dependabot[bot]', 'Copilot']],
-    ['a[bot],,a[bot],', ['a[bot]']],
-  ])('%j', (text, logins) => {
-    expect([...valid({ 'allowed-bots': text }).allowedBots]).toEqual(logins);
-  });
-});
-
-describe('the access inputs, if other inputs are invalid', () => {
-  function access(inputs: Record<string, string>) {
-    const read = readInputs(env({ 'job-id': '..', ...inputs }), (text) => text);
-    expect(read.inputs).toBeNull();
-    return read.access;
-  }
-
-  it('are read if they are valid', () => {
-    const inputs = {
-      command: '/agent',
-      'minimum-permission': 'none',
-      'allowed-bots': 'a[bot]',
-      'github-token': ' ghs_x\n',
-    };
-    expect(access(inputs)).toMatchObject({
-      command: '/agent',
-      minimumPermission: 'none',
-      allowedBots: new Set(['a[bot]']),
-      githubToken: 'ghs_x',
-      hasApiKey: true,
-    });
-  });
-
-  it('allow no one else if they are invalid', () => {
-    const inputs = {
-      command: '/agent now',
-      'minimum-permission': 'read',
-      'allowed-bots': 'a[bot], b/c',
-      'api-key': ' \t',
-    };
-    expect(access(inputs)).toMatchObject({
-      command: null,
-      minimumPermission: 'write',
-      allowedBots: new Set(),
-      githubToken: '',
-      hasApiKey: false,
-    });
-  });
-});
-
-const EMPTY_KEY = /^api-key is empty; secrets are not passed to runs from forks or Dependabot/;
-describe('readInputs refuses', () => {
-  it.each<[string, string, RegExp]>([
-    ['api-key', '', EMPTY_KEY],
-    ['api-key', ' \n\t', EMPTY_KEY],
-    ['api-key', 'mint_a\nX-Evil: 1', /^api-key contains a line break or control character/],
-    ['api-key', 'mint_a\0b', /^api-key contains a line break or control character/],
-    ['api-key', 'mint_a\tb', /^api-key contains a line break or control character/],
-    ['api-key', 'mint_a\u2028b', /^api-key contains a line break or control character/],
-    ['api-key', 'mint_a\u200bb', /^api-key contains a space or a character outside ASCII/],
-    ['api-key', 'mint_a b', /^api-key contains a space/],
-    ['api-key', 'mint_dsc_x', /^api-key .*this is an assistant key; an admin key is needed/],
-    ['api-key', 'mint_us_x', /^api-key .*this is an index key/],
-    ['api-key', 'mint_', /^api-key is only the prefix/],
-    ['api-key', '${{ secrets.X }}', /^api-key was not expanded/],
-    ['api-key', '$KEY', /^api-key was not expanded/],
-    ['api-key', 'Bearer mint_x', /^api-key .*leave out 'Bearer'/],
-    ['project-id', '', /^project-id is empty/],
-    ['command', '/agent now', /^command must be one word/],
-    ['command', '\u200b', /^command must be one word .*; it is "\\u\{200b\}"\.$/],
-    [
-      'minimum-permission',
-      'read',
-      /^minimum-permission must be one of triage, write, maintain, admin, none; it is read/,
-    ],
-    ...[', ,', '@renovate', 'renovate[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'].map(
-      (text): [string, string, RegExp] => [
-        'allowed-bots',
-        text,
-        /^allowed-bots must be a list of logins such as "renovate\[bot\]"; it contains "?/,
-      ],
-    ),
-    ['project-id', 'a\tb', /^project-id contains more than one ID/],
-    ['project-id', '\u2066a\u200d', /^project-id contains "\\u\{2066\}a\\u\{200d\}", which is/],
-    ['project-id', 'a,b', /^project-id contains more than one ID/],
-    ['job-id', ', ,', /^job-id contains no ID, only an empty list\.$/],
-    ['job-id', '[]', /^job-id contains no ID, only an empty list\.$/],
-    ['job-id', '["a", 7]', /^job-id looks like a JSON array, but not .*: "\['a', 7\]"\.$/],
-    ['job-id', '["a"', /^job-id looks like a JSON array, but not of strings/],
-    ['job-id', '[a, b]', /^job-id looks like a JSON array, but not of strings/],
-    ['job-id', '["a", ["b"]]', /^job-id looks like a JSON array, but not of strings/],
-    ['job-id', 'job-1\u200b', /^job-id contains "job-1\\u\{200b\}", which is not an ID/],
-    ['job-id', '["a b"]', /^job-id contains "a b", which is not an ID\. An ID, such as job_/],
-    ['job-id', '{"a": 1}', /^job-id contains "\{'a':" \(number 1 of 2\), which is not an ID/],
-    [
-      'job-id',
-      'a, b/c',
-      /^job-id contains b\/c \(number 2 of 2\), which is not an ID\. An ID, such as job_/,
-    ],
-    ['job-id', manyIds(501), /^job-id contains 501 IDs; one step takes at most 500\. .*matrix/],
-    ['send', 'no', /^send must be true or false; it is no/],
-    [
-      'only-when',
-      'done',
-      /^only-when must be a list of active, .*, or any alone; it contains done/,
-    ],
-    ['only-when', 'any, failed', /^only-when .*it contains any/],
-    ['only-when', 'FAILED', /^only-when .*it contains FAILED/],
-    ...['project-id', 'job-id'].flatMap((name): [string, string, RegExp][] => [
-      [name, 'x'.repeat(257), new RegExp(`^${name} contains "x{59}…", which is not an ID`)],
-      [
-        name,
-        'a\u202e::b##[x]',
-        new RegExp(`^${name} contains "a\\\\u\\{202e\\}::b##\\[x\\]", which is not an ID`),
-      ],
-      ...['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b'].map(
-        (id): [string, string, RegExp] => {
-          const start = `${name} contains ${reasonToText(['', id])}, which is not an ID. An ID, such as job_8f41c2, has 1`;
-          return [name, id, new RegExp(`^${RegExp.escape(start)}`)];
-        },
-      ),
-    ]),
-    ['prompt', '', /^prompt is empty/],
-    ['prompt', ' \n\u200b\u2060\u00a0\u3164\ufeff\u2800', /^prompt has no visible text/],
-    ['prompt', 'a\ud800b', /^prompt contains a lone surrogate \(half a character\)/],
-    ['base-url', 'http://example.com', /^base-url .*https required/],
-    ['base-url', 'http://localhost.evil.example', /^base-url .*https required/],
-    ['base-url', 'ftp://example.com', /^base-url .*https required/],
-    ['base-url', 'https://u:p@example.com', /^base-url must not contain a user name/],
-    ['base-url', 'https://example.com?x', /^base-url must not have a query/],
-    ['base-url', 'https://example.com#f', /^base-url must not have a query/],
-    ['base-url', 'https://example.com//x', /^base-url must not have an empty path segment/],
-    ['base-url', 'https://example.com:0', /^base-url must not have port 0/],
-    ['base-url', 'https://example.com:99999', /^base-url must be a URL/],
-    ['base-url', 'https://exa\tmple.com', /^base-url must be a URL/],
-    ['base-url', 'example.com', /^base-url must be a URL/],
-    ['base-url', 'https://example.com\\@evil.example', /^base-url must be a URL/],
-    ...[
-      'abc',
-      '-1',
-      '+1',
-      '1e3',
-      '0x10',
-      'Infinity',
-      'NaN',
-      '１０',
-      '0',
-      '7201',
-      '1,5',
-      '1.',
-      '.5',
-      '9'.repeat(30),
-    ].map((text): [string, string, RegExp] => [
-      'timeout-minutes',
-      text,
-      /^timeout-minutes must be a plain number, more than 0 and at most 7200/,
-    ]),
-    ...['0', '-1', '0.9', '3601'].map((text): [string, string, RegExp] => [
-      'poll-interval-seconds',
-      text,
-      /^poll-interval-seconds must be a plain number, 1 or more and at most 3600/,
-    ]),
-    ['settle-seconds', '-1', /^settle-seconds must be a plain number, 0 or more/],
-    ['wait', 'yes', /^wait must be true or false; it is yes/],
-    ['wait', '1', /^wait must be true or false/],
-    ['comment', 'new', /^comment must be true or false; it is new/],
-    ['resend-on-rerun', 'always', /^resend-on-rerun must be true or false; it is always/],
-    ['fail-on', 'error', /^fail-on does not take error: error and cancelled always fail the step/],
-    ['fail-on', 'failed, cancelled', /^fail-on does not take cancelled: error and cancelled /],
-    ['fail-on', 'sent', /^fail-on must be a list of failed, archived/],
-    ['fail-on', 'none, failed', /^fail-on .*it contains none/],
-    ['fail-on', 'Failed', /^fail-on .*it contains Failed/],
-    ['fail-on', ',', /^fail-on must be/],
-    ['comment', 'yes', /^comment must be true or false; it is yes/],
-    ...['0', '-3', '#3', '1.5', 'x', '99999999999'].map((text): [string, string, RegExp] => [
-      'pr-number',
-      text,
-      /^pr-number must be the number/,
-    ]),
-  ])('%s: %j', (name, value, expected) => {
-    const found = problems({ [name]: value });
-    expect(found).toHaveLength(1);
-    expect(found[0]).toMatch(expected);
   });
 
   it('an API key without quoting it', () => {
@@ -375,61 +246,59 @@ describe('readInputs refuses', () => {
   });
 
   it('invalid inputs without quoting a secret or a part of one', () => {
-    const redact = redactor(['mint_abc12345']);
     const long = `${'x'.repeat(55)}mint_abc12345`;
     const given = { 'job-id': `${long}/`, wait: long, 'fail-on': long, 'pr-number': long };
-    const read = readInputs(env(given), redact);
+    const read = readInputs(env(given), redactor(['mint_abc12345']));
     expect(read.problems).toHaveLength(4);
-    expect(reasonToText(join(read.problems))).not.toContain('mint');
+    expect(read.problems.join()).not.toContain('mint');
+    const list = readInputs(env({ 'job-id': 'a, b/mint_abc,12345' }), redactor(['mint_abc,12345']));
+    expect(list.problems).toEqual([expect.stringMatching(/^job-id contains “.*\*{3}/)]);
   });
 
-  it.each(['a, b/mint_abc,12345', '["mint_\\u0061bc,12345/"]'])(
-    'a list without quoting a part of a secret in it: %s',
-    (text) => {
-      const read = readInputs(env({ 'job-id': text }), redactor(['mint_abc,12345']));
-      expect(reasonToText(join(read.problems))).toMatch(/^job-id contains ".*\*\*\*/);
-      expect(JSON.stringify(read.problems)).not.toContain('mint');
-    },
-  );
-
-  it('no valid word that is also a secret', () => {
-    const redact = redactor(['true', 'failed', 'agent', '2026', 'job-1']);
-    const given = { wait: 'true', 'fail-on': 'failed', command: '/agent', 'pr-number': '2026' };
-    expect(readInputs(env(given), redact)).toMatchObject({
-      problems: [],
-      inputs: { wait: true, command: '/agent', prNumber: 2026, jobIds: ['job-1'] },
-    });
+  it('an ID without quoting a secret that JSON hides', () => {
+    const given = { 'job-id': `["${'x'.repeat(50)}mint_\\u0061bc12345/"]` };
+    const { problems } = readInputs(env(given), redactor(['mint_abc12345']));
+    expect(problems).toHaveLength(1);
+    expect(problems.join()).not.toContain('mint_');
   });
 
   it('all invalid inputs at once', () => {
-    const found = problems({ 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' });
-    expect(found.map((text) => text.split(' ')[0])).toEqual([
-      'job-id',
-      'wait',
-      'api-key',
-      'prompt',
+    const namesOf = (inputs: Record<string, string>): readonly string[] =>
+      problems(inputs).map((text) => text.split(' ')[0] ?? '');
+    const given = { 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' };
+    expect(namesOf(given)).toEqual(['job-id', 'wait', 'api-key', 'prompt']);
+    // With send: false, no prompt is missing.
+    expect(namesOf({ ...given, send: 'false', command: '/agent' })).toEqual([
+      ...['job-id', 'wait', 'command', 'api-key'],
     ]);
-    // With send: false, no prompt is missing. Valid inputs that cannot be combined are still a problem.
-    const readOnly = problems({ wait: 'yes', send: 'false', command: '/agent', prompt: '' });
-    expect(readOnly.map((text) => text.split(' ')[0])).toEqual(['wait', 'command']);
   });
 
-  it('disabled certificate checks', () => {
-    expect(problems({}, { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([
+  it('disabled certificate checks, and a proxy that is none', () => {
+    const more = { NODE_TLS_REJECT_UNAUTHORIZED: '0', HTTPS_PROXY: 'socks5://p:1' };
+    expect(problems({}, more)).toEqual([
+      expect.stringContaining('HTTPS_PROXY is not the URL'),
       expect.stringContaining('certificate checks are turned off'),
     ]);
   });
 });
 
-describe('readInputs also accepts', () => {
-  it('no job-id', () => {
-    expect(valid({ 'job-id': '' }).jobIds).toEqual([]);
-  });
-  it('no prompt with a command', () => {
-    expect(valid({ prompt: '', command: '/agent' })).toMatchObject({
-      prompt: '',
-      command: '/agent',
-    });
+describe('the inputs that say who may send, if others are invalid', () => {
+  it.each<[string, Record<string, string>, object]>([
+    [
+      'are read',
+      { command: '/agent', 'minimum-permission': 'none', 'allowed-bots': 'a[bot]' },
+      { command: '/agent', minimumPermission: 'none', allowedBots: new Set(['a[bot]']) },
+    ],
+    [
+      'let in no one else if they are invalid themselves',
+      { command: '/agent now', 'minimum-permission': 'read', 'allowed-bots': 'a[bot], b/c' },
+      { command: null, minimumPermission: 'write', allowedBots: new Set() },
+    ],
+  ])('%s', (_, inputs, expected) => {
+    const given = { 'job-id': '..', 'github-token': ' ghs_x\n', ...inputs };
+    const { inputs: all, access } = readInputs(env(given), (text) => text);
+    expect(all).toBeNull();
+    expect(access).toMatchObject({ ...expected, githubToken: 'ghs_x' });
   });
 });
 
@@ -467,11 +336,9 @@ describe('prompt-file', () => {
     ['.git/config', 'is in a .git folder'],
     ['.', 'is not a regular file'],
   ])('refuses %s, which %s', (path, expected) => {
-    const found = problems({ prompt: '', 'prompt-file': path }, workspace);
-    expect(found).toEqual([
-      expect.stringContaining(`prompt-file: ${reasonToText(['', path]).slice(0, 60)}`),
-    ]);
-    expect(found[0]).toContain(expected);
+    const [found] = problems({ prompt: '', 'prompt-file': path }, workspace);
+    expect(found).toContain(`prompt-file: “${path.slice(0, 50)}`);
+    expect(found).toContain(expected);
   });
 
   it('is read from the working directory without GITHUB_WORKSPACE', () => {
@@ -482,63 +349,6 @@ describe('prompt-file', () => {
   it('cannot be combined with prompt', () => {
     expect(problems({ 'prompt-file': 'good.md' }, workspace)).toEqual([
       'prompt and prompt-file are both set; set only one of them.',
-    ]);
-  });
-});
-
-describe('proxy variables', () => {
-  const url = (variables: Record<string, string>) => valid({}, variables).proxy.url;
-
-  it.each<[string, Record<string, string>, string]>([
-    ['https_proxy', { https_proxy: 'http://p:1' }, 'http://p:1/'],
-    ['upper case', { HTTPS_PROXY: 'http://p:1' }, 'http://p:1/'],
-    ['lower case wins', { https_proxy: 'http://l:1', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
-    ['no scheme', { https_proxy: 'p:1' }, 'http://p:1/'],
-    ['http_proxy does not apply to https', { http_proxy: 'http://p:1' }, ''],
-  ])('%s', (_, variables, expected) => {
-    expect(url(variables)).toBe(expected);
-  });
-
-  it.each([
-    'http://',
-    'socks5://p:1',
-    'http://p:99999',
-    '::',
-    'http://u:100%@p:1',
-    'http://%C3:%A4@p:1',
-  ])('refuses %s', (value) => {
-    const found = problems({}, { HTTPS_PROXY: value });
-    expect(found).toEqual([expect.stringMatching(/^HTTPS_PROXY is not the URL of/)]);
-  });
-});
-
-describe('readSecrets', () => {
-  it('returns the key, the token and proxy passwords, and nothing else', () => {
-    const secrets = readSecrets({
-      ...env({ 'api-key': ' mint_key\n', 'github-token': 'ghs_token' }),
-      HTTPS_PROXY: 'http://user:p%20w@proxy:1',
-      http_proxy: 'http://user@proxy:1',
-    });
-    expect(secrets).toEqual(['mint_key', 'ghs_token', 'p%20w']);
-  });
-
-  it.each([
-    ['http://user:s3cret@proxy:1', ['s3cret']],
-    ['user:s3cret@proxy:1', ['s3cret']],
-    ['http://user:s3:cr@et@proxy:1', ['s3:cr@et', 's3%3Acr%40et']],
-    ['http://user:s3c ret@proxy:1', ['s3c ret', 's3c%20ret']],
-    ['http://user:p%C3%A4ss@proxy:1', ['p%C3%A4ss', 'päss']],
-    ['http://user:abc@proxy:1', []],
-    ['http://user@proxy:1', []],
-    ['http://proxy:1', []],
-  ])('returns the password of the proxy %s: %j', (url, expected) => {
-    expect(readSecrets({ https_proxy: url })).toEqual(expected);
-  });
-
-  it('returns only the long lines of a key with line breaks', () => {
-    expect(readSecrets(env({ 'api-key': 'mint_abcdefgh\n}\nX-Evil: 1' }))).toEqual([
-      'mint_abcdefgh',
-      'X-Evil: 1',
     ]);
   });
 });

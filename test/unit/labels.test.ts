@@ -1,189 +1,68 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import type { End, Job } from '../../src/job.ts';
 import {
-  countLabels,
+  CALM,
+  countKinds,
+  detailOf,
   inWords,
-  type Label,
-  labelOf,
-  labelOfEarlier,
-  labelOfStatus,
+  type Kind,
+  kindOf,
   WORDS,
+  wordOf,
 } from '../../src/labels.ts';
-import type { Turn, TurnResult } from '../../src/turn.ts';
-import { turn } from './record.ts';
+import { ended, job, record } from './record.ts';
 
-function toText({ icon, title, detail }: Label): string {
-  return `${icon} ${title}${detail === '' ? '' : `: ${detail}`}`;
-}
-
-const open = { endedAt: null };
 const IN_DOUBT = 'the message may or may not have been delivered';
+const NOT_SENT = 'message not sent';
+const ACTIVE = { record: record({ status: 'active' }) };
+const notSent = { delivery: 'not-sent' } as const;
+const unknown = { delivery: 'unknown' } as const;
+const polledOnly = { delivery: 'not-sent', isReadOnly: true } as const;
 
-describe('the label of a message', () => {
-  it.each<[TurnResult, Partial<Turn>, string | null, string, string]>([
-    ['sent', open, null, '⏳ Agent is working', 'working'],
-    [
-      'error',
-      { ...open, delivery: 'sending' },
-      null,
-      '⏳ Sending the message to the agent',
-      'sending',
-    ],
-    [
-      'error',
-      { ...open, delivery: 'unknown' },
-      null,
-      '⏳ Sending the message to the agent',
-      'sending',
-    ],
-    ['completed', {}, null, '✅ Agent completed', 'completed'],
-    [
-      'completed',
-      { prLinkChange: 'none' },
-      null,
-      '✅ Agent completed: no files changed',
-      'completed, no files changed',
-    ],
-    [
-      'completed',
-      { prLinkChange: 'created' },
-      null,
-      '✅ Agent completed: pull request created',
-      'completed, pull request created',
-    ],
-    [
-      'completed',
-      { prLinkChange: 'updated' },
-      null,
-      '✅ Agent completed: pull request updated',
-      'completed, pull request updated',
-    ],
-    [
-      'completed',
-      { confirmed: false, prLinkChange: 'created' },
-      null,
-      '✅ Agent completed: unconfirmed',
-      'completed, unconfirmed',
-    ],
-    ['failed', { confirmed: true }, null, '❌ Agent failed', 'failed'],
-    [
-      'failed',
-      { confirmed: false },
-      null,
-      '❌ Agent failed: possibly on an earlier message',
-      'failed, possibly on an earlier message',
-    ],
-    ['archived', {}, null, '🗄️ Agent job archived', 'archived'],
-    [
-      'timed-out',
-      { delivery: 'not-sent' },
-      'active',
-      '⏱️ Wait timed out: message not sent',
-      'timed out, message not sent',
-    ],
-    [
-      'timed-out',
-      {},
-      'active',
-      '⏱️ Wait timed out: the agent is still working',
-      'timed out, the agent is still working',
-    ],
-    [
-      'timed-out',
-      {},
-      null,
-      '⏱️ Wait timed out: the agent may still be working',
-      'timed out, the agent may still be working',
-    ],
-    ['timed-out', {}, 'completed', '⏱️ Wait timed out: not confirmed', 'timed out, not confirmed'],
-    ['active', {}, null, '⏳ Agent is working', 'working'],
-    ['sent', {}, null, '📨 Message sent to the agent', 'sent'],
-    ['skipped', { delivery: 'not-sent' }, null, '⏭️ Message skipped', 'skipped'],
-    [
-      'cancelled',
-      {},
-      null,
-      '⏹️ Run cancelled: stopped waiting, the agent keeps working',
-      'cancelled, stopped waiting, the agent keeps working',
-    ],
-    [
-      'cancelled',
-      { delivery: 'not-sent' },
-      null,
-      '⏹️ Run cancelled: message not sent',
-      'cancelled, message not sent',
-    ],
-    [
-      'cancelled',
-      { delivery: 'unknown' },
-      null,
-      `⏹️ Run cancelled: ${IN_DOUBT}`,
-      `cancelled, ${IN_DOUBT}`,
-    ],
-    [
-      'error',
-      {},
-      null,
-      '⚠️ Result unknown: the job can no longer be polled',
-      'unknown, the job can no longer be polled',
-    ],
-    ['error', { delivery: 'not-sent' }, null, '⚠️ Message not sent', 'not sent'],
-    ['error', { delivery: 'sending' }, null, '⚠️ Message not sent', 'not sent'],
-    [
-      'error',
-      { delivery: 'unknown' },
-      null,
-      `⚠️ Result unknown: ${IN_DOUBT}`,
-      `unknown, ${IN_DOUBT}`,
-    ],
-  ])('%s, %j, %s: %s', (result, parts, status, heading, words) => {
-    const label = labelOf(turn({ ...parts, result }), status);
-    expect(toText(label)).toBe(heading);
-    expect(inWords(label)).toBe(words);
-  });
-});
-
-it.each<[TurnResult, string | null, string]>([
-  ['error', null, '⚠️ Result unknown: the job could not be polled'],
-  ['active', 'active', '⏳ Agent is working'],
-  ['completed', 'completed', '✅ Agent completed'],
-  ['timed-out', 'active', '⏱️ Wait timed out: the agent is still working'],
-  ['cancelled', null, '⏹️ Run cancelled: stopped waiting, the agent keeps working'],
-])('the label of a job that is only polled, %s, %s: %s', (result, status, heading) => {
-  const polled = turn({ result, delivery: 'not-sent', prLinkChange: 'updated' });
-  expect(toText(labelOf(polled, status, true))).toBe(heading);
-});
-
-it.each([
-  ['active', 'working'],
-  ['completed', 'completed'],
-  ['archived', 'archived'],
-  ['failed', 'failed'],
-  ['paused', 'unknown'],
-  [null, 'unknown'],
-])('the label of a job without a message, with the status %s: %s', (status, word) => {
-  expect(labelOfStatus(status).word).toBe(word);
-});
-
-it.each<[Partial<Turn>, string]>([
-  [{ result: 'failed' }, 'failed'],
-  [{ ...open, delivery: 'sent' }, 'sent'],
-  [{ ...open, delivery: 'sending' }, 'unknown'],
-  [{ ...open, delivery: 'unknown' }, 'unknown'],
-])('the label of an earlier message, %j, says only what is known: %s', (parts, word) => {
-  expect(labelOfEarlier(turn(parts)).word).toBe(word);
-});
-
-it('countLabels puts the labels that need attention first', () => {
-  const labels = (['completed', 'failed', 'timed-out', 'completed'] as const).map((result) =>
-    labelOf(turn({ result }), null),
-  );
-  expect(countLabels(labels)).toBe('1 failed, 1 timed out, 2 completed');
-  expect(countLabels(labels, ' · ')).toBe('1 failed · 1 timed out · 2 completed');
-  expect(Object.keys(WORDS).slice(0, 5)).toEqual([
-    'failed',
-    'unknown',
-    'not-sent',
+it.each<[Partial<End> | null, Partial<Job>, Kind, string]>([
+  [null, { delivery: 'sent' }, 'working', ''],
+  [null, {}, 'sending', ''],
+  [null, unknown, 'sending', ''],
+  [null, { isWaiting: true }, 'waiting', ''],
+  [null, polledOnly, 'working', ''],
+  [{ confirmed: true }, {}, 'completed', ''],
+  [{}, {}, 'completed', ''],
+  [{ confirmed: false }, {}, 'unconfirmed', ''],
+  [{ result: 'failed', confirmed: true }, {}, 'failed', ''],
+  [{ result: 'failed', confirmed: false }, {}, 'failed', 'perhaps on an earlier message'],
+  [{ result: 'archived' }, {}, 'archived', ''],
+  [{ result: 'timed-out' }, notSent, 'timed-out', NOT_SENT],
+  [{ result: 'timed-out' }, ACTIVE, 'timed-out', 'the agent is still working'],
+  [{ result: 'timed-out' }, { record: record() }, 'timed-out', 'not confirmed'],
+  [
+    { result: 'timed-out' },
+    { ...polledOnly, ...ACTIVE },
     'timed-out',
-    'cancelled',
-  ]);
+    'the agent is still working',
+  ],
+  [{ result: 'active' }, polledOnly, 'working', ''],
+  [{ result: 'sent' }, {}, 'sent', ''],
+  [{ result: 'skipped' }, notSent, 'skipped', ''],
+  [{ result: 'cancelled' }, {}, 'cancelled', ''],
+  [{ result: 'cancelled' }, polledOnly, 'cancelled', ''],
+  [{ result: 'cancelled' }, notSent, 'cancelled', NOT_SENT],
+  [{ result: 'cancelled' }, unknown, 'cancelled', IN_DOUBT],
+  [{ result: 'cancelled' }, { delivery: 'sending', isPosting: true }, 'cancelled', IN_DOUBT],
+  [{ result: 'error' }, {}, 'unknown', 'the job can no longer be polled'],
+  [{ result: 'error' }, polledOnly, 'unknown', 'the job can no longer be polled'],
+  [{ result: 'error' }, unknown, 'unknown', IN_DOUBT],
+  [{ result: 'error' }, notSent, 'not-sent', ''],
+  [{ result: 'error' }, { delivery: 'sending' }, 'not-sent', ''],
+  [{ result: 'error' }, { delivery: 'sending', isPosting: true }, 'unknown', IN_DOUBT],
+])('the end %j, %j: %s, %s', (end, parts, kind, detail) => {
+  const one = end === null ? job(parts) : ended(end, parts);
+  expect([kindOf(one), detailOf(one)]).toEqual([kind, detail]);
+  expect(inWords(one)).toBe(detail === '' ? wordOf(kind) : `${wordOf(kind)}, ${detail}`);
+});
+
+it('countKinds puts what needs attention first', () => {
+  const counted = countKinds(['completed', 'failed', 'working', 'completed'], ' · ');
+  expect(counted).toBe(`1 ${wordOf('failed')} · 1 ${wordOf('working')} · 2 ${wordOf('completed')}`);
+  const calm = (Object.keys(WORDS) as Kind[]).map((kind) => CALM.has(kind));
+  expect(calm).toEqual(calm.toSorted());
 });

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { duration } from '../../src/clock.ts';
 import {
   blocks,
   code,
   dotted,
   fence,
   fitting,
-  fittingBlocks,
   link,
   pullRequestLink,
   quotation,
+  sentenceToMarkdown,
 } from '../../src/report/markdown.ts';
 
 it.each([
@@ -41,25 +40,28 @@ describe('fence', () => {
 describe('quotation', () => {
   const lines = (count: number): string =>
     Array.from({ length: count }, (_, n) => `${n + 1}`).join('\n');
+  const quoted = (text: string): string => text.replace(/^/gm, '> ');
 
   it.each([
-    ['one line', 'a', '`a`'],
-    ['one line with space around it', '\n a\r\n', '`a`'],
-    ['lines', 'a\r\nb\rc', '```text\na\nb\nc\n```'],
-    ['12 lines', lines(12), `\`\`\`text\n${lines(12)}\n\`\`\``],
-    [
-      '13 lines',
-      lines(13),
-      `\`\`\`text\n${lines(12)}\n\`\`\`\n\n<sub>Only the first 12 lines are shown.</sub>`,
-    ],
-    ['nothing', ' \n', ''],
+    ['one line', 'a', '> `a`'],
+    ['one line with space around it', '\n a\r\n', '> `a`'],
+    ['lines', 'a\r\nb\rc', '> ```text\n> a\n> b\n> c\n> ```'],
+    ['a fence in it', 'a\n```\nb', '> ````text\n> a\n> ```\n> b\n> ````'],
+    ['12 lines', lines(12), quoted(`\`\`\`text\n${lines(12)}\n\`\`\``)],
+    ['13', lines(13), quoted(`\`\`\`text\n${lines(12)}\n\`\`\`\n<sub>The first 12 lines.</sub>`)],
+    ['a long line', 'x'.repeat(1001), `> \`${'x'.repeat(999)}…\``],
   ])('shows %s', (_, text, expected) => {
     expect(quotation(text)).toBe(expected);
   });
+});
 
-  it('cuts a long line', () => {
-    expect(quotation('x'.repeat(1001))).toBe(`\`${'x'.repeat(999)}…\``);
-  });
+it.each([
+  ['It failed.', 'It failed.'],
+  ['It said “go @octo” to “”.', 'It said `go @octo` to .'],
+  ['“a`b”“|”', '``a`b```¦`'],
+  [`“${'x'.repeat(301)}”`, `\`${'x'.repeat(299)}…\``],
+])('sentenceToMarkdown of %j is %s', (sentence, expected) => {
+  expect(sentenceToMarkdown(sentence)).toBe(expected);
 });
 
 it('dotted and blocks leave out empty texts', () => {
@@ -68,39 +70,26 @@ it('dotted and blocks leave out empty texts', () => {
 });
 
 it.each([
-  [0, [], ''],
-  [3, ['aa'], ''],
-  [4, ['aa'], 'aa'],
-  [6, ['aa', 'bb'], 'aa'],
-  [8, ['aa', 'bb'], 'aa\n\nbb'],
-])('fitting and fittingBlocks return for %i characters: %j and %j', (room, lines, text) => {
+  [0, []],
+  [3, []],
+  [4, ['aa']],
+  [7, ['aa']],
+  [8, ['aa', 'bb']],
+])('fitting returns for %i characters: %j', (room, lines) => {
   expect(fitting(['aa', 'bb'], room)).toEqual(lines);
-  expect(fittingBlocks(['aa', '', 'bb'], room)).toBe(text);
-});
-
-it('pullRequestLink shows no number if a secret was removed from it', () => {
-  const url = 'https://github.com/octo/docs/pull/***';
-  expect(pullRequestLink(url)).toBe(`[pull request](${url})`);
 });
 
 it('pullRequestLink leaves out the repository on request', () => {
   const url = 'https://github.com/octo/docs/pull/104';
   expect(pullRequestLink(url)).toBe(`[octo/docs#104](${url})`);
   expect(pullRequestLink(url, true)).toBe(`[#104](${url})`);
+  expect(pullRequestLink('https://gitlab.com/_a_/b/-/merge_requests/7')).toMatch(
+    /^\[\\_a\\_\/b!7\]/,
+  );
 });
 
 it('link escapes characters that would end it', () => {
   expect(link('x', 'https://a.example/b)c(d <e>')).toBe(
     '[x](https://a.example/b%29c%28d%20%3Ce%3E)',
   );
-});
-
-it.each([
-  [0.4, '0 s'],
-  [59.4, '59 s'],
-  [60, '1 min'],
-  [125, '2 min 5 s'],
-  [7500, '2 h 5 min'],
-])('duration of %d s is %s', (seconds, expected) => {
-  expect(duration(seconds)).toBe(expected);
 });

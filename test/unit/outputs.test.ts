@@ -1,234 +1,157 @@
-import { describe, expect, it, vi } from 'vitest';
-import { ours, sentence } from '../../src/reason.ts';
-import { serialise, toOutputs } from '../../src/report/outputs.ts';
+import { describe, expect, it } from 'vitest';
+import { type End, type Job, type JobRecord, type JobResult, RESULTS } from '../../src/job.ts';
+import { wordOf } from '../../src/labels.ts';
 import {
   deliveryOf,
+  type Ended,
+  endedNow,
   failing,
   overallDelivery,
-  worst,
+  serialise,
+  toOutputs,
   worstFirst,
-} from '../../src/report/ranking.ts';
-import {
-  type JobRecord,
-  type JobState,
-  RESULTS,
-  type Turn,
-  type TurnResult,
-} from '../../src/turn.ts';
-import { record, START, state } from './record.ts';
+} from '../../src/report/outputs.ts';
+import { ended, job, record, START } from './record.ts';
 
-function job(jobId: string, turn: Partial<Turn>, polled: JobRecord | null = null): JobState {
-  return state({ jobId, record: polled }, { result: 'completed', ...turn });
+function endOf(id: string, end: Partial<End>, parts: Partial<Job> = {}): Ended {
+  const [one] = endedNow([ended(end, { id, ...parts })], true);
+  if (one === undefined) throw new Error('There is no job.');
+  return one;
 }
+function outputsOf(...all: readonly Ended[]) {
+  return toOutputs({ ended: all, commentUrls: [] });
+}
+const NOT_SENT = { delivery: 'not-sent' } as const;
 
 describe('toOutputs', () => {
   it('returns the worst job, and all links and IDs, one per line', () => {
-    const failed = record({ status: 'failed' });
-    const link = (number: number) => `https://github.com/o/r/pull/${number}`;
-    const states = [
-      job('a', { confirmed: true }, record({ prLink: link(1) })),
-      job('b', { result: 'failed', confirmed: false, reason: ['It failed.'] }, failed),
-      job('c', { result: 'failed', confirmed: true, reason: ['It did, too.'] }, failed),
-      job('d', { result: 'skipped', delivery: 'not-sent' }, record({ prLink: link(2) })),
+    const failed = { record: record({ status: 'failed' }) };
+    const link = (n: number) => ({
+      record: record({ prLink: `https://github.com/o/r/pull/${n}` }),
+    });
+    const all = [
+      endOf('a', { confirmed: true }, link(1)),
+      endOf('b', { result: 'failed', confirmed: false, reason: 'It failed.' }, failed),
+      endOf('c', { result: 'failed', confirmed: true, reason: 'It did, too.' }, failed),
+      endOf('d', { result: 'skipped' }, { ...NOT_SENT, ...link(2) }),
     ];
-    expect(toOutputs({ states, commentUrls: ['u1', 'u2'] })).toMatchObject({
-      status: 'failed',
-      result: 'failed',
-      delivery: 'sent',
-      confirmed: 'false',
-      reason: '2 of 4 agent jobs failed, first b: It failed.',
-      'pr-link': 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2',
-      'job-id': 'a\nb\nc\nd',
-      'comment-url': 'u1\nu2',
+    const links = 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2';
+    expect(toOutputs({ ended: all, commentUrls: ['u1', 'u2'] })).toMatchObject({
+      ...{ status: 'failed', result: 'failed', delivery: 'sent', confirmed: 'false' },
+      reason: `2 of 4 jobs: ${wordOf('failed')}, first b: It failed.`,
+      ...{ 'pr-link': links, prLink: links, 'job-id': 'a\nb\nc\nd', 'comment-url': 'u1\nu2' },
     });
   });
 
-  it.each<[string, Partial<Turn>, string]>([
+  it.each<[string, Partial<End>, Partial<Job>, string]>([
+    ['failed', { result: 'failed', reason: 'So.' }, {}, `1 of 3 jobs: ${wordOf('failed')}, b: So.`],
+    ['not sent', { result: 'error', reason: 'So.' }, NOT_SENT, wordOf('not-sent')],
+    ['not confirmed', { confirmed: false, reason: 'So.' }, {}, wordOf('unconfirmed')],
+    ['without a reason', {}, {}, ''],
+  ])('counts the jobs like the worst one: %s', (_, end, parts, words) => {
+    expect(outputsOf(endOf('a', {}), endOf('b', end, parts), endOf('c', {})).reason).toContain(
+      words,
+    );
+  });
+
+  it.each<[string, readonly (boolean | null)[]]>([
+    ['', [null, null]],
+    ['true', [true, null]],
+    ['false', [true, false]],
+  ])('confirmed is "%s" for %j', (expected, all) => {
+    expect(outputsOf(...all.map((confirmed) => endOf('a', { confirmed }))).confirmed).toBe(
+      expected,
+    );
+  });
+
+  it('has a text for each output, whatever is known', () => {
+    const early = { result: 'error', reason: 'Bad input.' };
+    const outputs = toOutputs({ ended: [], early, commentUrls: [] });
+    expect(outputs).toMatchObject({ ...early, delivery: 'not-sent', status: '', results: '[]' });
+    expect(new Set(Object.values(outputs).map((value) => typeof value))).toEqual(
+      new Set(['string']),
+    );
+    expect(outputsOf()).toMatchObject({ result: 'error', delivery: 'not-sent', reason: '' });
+  });
+
+  it.each<[string, Partial<Job>, object]>([
+    ['nothing is known', {}, { prLink: null, model: null, source: null, status: null, polls: 0 }],
     [
-      'one of them',
-      { result: 'failed', reason: ['It failed.'] },
-      '1 of 3 agent jobs failed, b: It',
+      'everything is known',
+      { record: record({ model: 'opus', createdAt: 'c', archivedAt: null }), polls: 3 },
+      {
+        jobId: 'a',
+        status: 'completed',
+        model: 'opus',
+        createdAt: 'c',
+        archivedAt: null,
+        polls: 3,
+      },
     ],
-    [
-      'one without a message',
-      { result: 'error', delivery: 'not-sent', reason: ['It is wrong.'] },
-      '1 of 3 agent jobs without a message, b: It is wrong.',
-    ],
-    [
-      'one unconfirmed job, and two confirmed ones',
-      { confirmed: false, reason: ['Possibly the earlier turn.'] },
-      '1 of 3 agent jobs completed, b: Possibly',
-    ],
-  ])('counts the jobs with the worst result: %s', (_, parts, words) => {
-    const states = [job('a', {}), job('b', parts), job('c', {})];
-    expect(toOutputs({ states, commentUrls: [] }).reason).toContain(words);
+    ['no message was sent', { sentAt: null }, { elapsedSeconds: null }],
+    ['it took a while', { endedAt: START + 5123 }, { elapsedSeconds: 5.1 }],
+  ])('results: an entry has the same fields in the same order if %s', (_, parts, expected) => {
+    const fields = Object.keys(JSON.parse(outputsOf(endOf('a', {})).results)[0]);
+    const [entry] = JSON.parse(outputsOf(endOf('a', {}, parts)).results);
+    expect(entry).toMatchObject(expected);
+    expect(Object.keys(entry)).toEqual(fields);
   });
 
-  it('quotes text by others', () => {
-    const reason = sentence`Job ${'a'} said: ${'Go "away"'}.`;
-    const { reason: text, results } = toOutputs({
-      states: [job('a', { reason })],
-      commentUrls: [],
-    });
-    expect(text).toBe(`Job a said: "Go 'away'".`);
-    expect(JSON.parse(results)).toMatchObject([{ reason: text }]);
-  });
-
-  it('returns each result with exactly the documented fields', () => {
-    const { results } = toOutputs({ states: [job('a', {})], commentUrls: [] });
-    expect(Object.keys(JSON.parse(results)[0])).toEqual([
-      'jobId',
-      'delivery',
-      'result',
-      'confirmed',
-      'status',
-      'prLink',
-      'model',
-      'source',
-      'createdAt',
-      'archivedAt',
-      'elapsedSeconds',
-      'polls',
-      'reason',
-    ]);
-  });
-
-  it.each([
-    [null, null, null],
-    [START, null, null],
-    [START, START + 5123, 5.1],
-  ])('elapsedSeconds of a turn from %s to %s is %s', (sentAt, endedAt, elapsedSeconds) => {
-    const { results } = toOutputs({ states: [job('a', { sentAt, endedAt })], commentUrls: [] });
-    expect(JSON.parse(results)).toMatchObject([{ elapsedSeconds }]);
-  });
-
-  it('returns all outputs without a job', () => {
-    expect(
-      toOutputs({
-        states: [],
-        ended: { result: 'error', reason: 'Bad input.' },
-        commentUrls: [],
-      }),
-    ).toEqual({
-      status: '',
-      'pr-link': '',
-      prLink: '',
-      result: 'error',
-      delivery: 'not-sent',
-      confirmed: '',
-      reason: 'Bad input.',
-      'job-id': '',
-      results: '[]',
-      'comment-url': '',
-    });
-  });
-
-  it('returns the result error if nothing else is known', () => {
-    expect(toOutputs({ states: [], commentUrls: [] })).toMatchObject({
-      result: 'error',
-      delivery: 'not-sent',
-      reason: '',
-    });
-  });
-
-  describe('for 500 jobs', () => {
-    /** The longest texts that src/agent accepts, of characters that take the most bytes in JSON. */
-    const longest = {
+  describe('results of 500 jobs', () => {
+    /** The longest texts that the action accepts. */
+    const longest: Partial<JobRecord> = {
       status: 's'.repeat(64),
       prLink: `https://github.com/o/${'r'.repeat(460)}/pull/1234567890`,
-      model: '\0'.repeat(4096),
-      source: { repository: '\u001f'.repeat(4096), ref: '\ud800'.repeat(4096) },
-      createdAt: '\u0001'.repeat(64),
-      archivedAt: '\u0002'.repeat(64),
-      reason: '\u3042'.repeat(2000),
+      model: 'm'.repeat(4096),
+      source: { repository: 'r'.repeat(4096), ref: 'r'.repeat(4096) },
     };
-    const plain = {
-      ...longest,
-      ...{ model: 'sonnet', source: null, reason: 'It failed.', prLink: 'https://a/b/c/pull/1' },
-      ...{ createdAt: '2026-11-21T12:00:00Z', archivedAt: null },
-    };
-    type Fields = Partial<JobRecord> & { readonly reason: string };
-    const resultsOf = ({
-      reason,
-      ...fields
-    }: Fields): readonly Readonly<Record<string, unknown>>[] => {
-      const states = Array.from({ length: 500 }, (_, index) =>
-        job(`${'j'.repeat(253)}${index}`.slice(-256), { reason: ours(reason) }, record(fields)),
-      );
-      const text = toOutputs({ states, commentUrls: [] }).results;
-      expect(Buffer.byteLength(text)).toBeLessThan(500_000);
-      const entries = JSON.parse(text);
-      expect(entries.map(({ jobId }: JobState) => jobId)).toEqual(states.map(({ jobId }) => jobId));
-      return entries;
-    };
+    const rocket = '\u{1f680}';
 
-    it.each<[string, Fields, Readonly<Record<string, unknown>>]>([
-      ['keeps plain texts', plain, { ...plain }],
+    it.each<[string, Partial<JobRecord>, string, object]>([
       [
-        'cuts long reasons',
-        { ...plain, reason: 'x'.repeat(600) },
-        { ...plain, reason: `${'x'.repeat(199)}…` },
+        'are whole if short',
+        { model: 'opus' },
+        'It failed.',
+        { model: 'opus', reason: 'It failed.' },
       ],
       [
-        'does not cut a character in half',
-        { ...plain, reason: '\u{1f680}'.repeat(300) },
-        { ...plain, reason: `${'\u{1f680}'.repeat(39)}\ufffd…` },
+        'are cut',
+        { model: 'm'.repeat(4096) },
+        'x'.repeat(600),
+        { model: `${'m'.repeat(99)}…`, reason: `${'x'.repeat(99)}…` },
       ],
       [
-        'cuts models and sources too',
-        { ...plain, model: 'm'.repeat(4096), source: { repository: 'r'.repeat(4096), ref: null } },
-        {
-          ...plain,
-          model: `${'m'.repeat(79)}…`,
-          source: { repository: `${'r'.repeat(79)}…`, ref: null },
-        },
+        'have no half characters',
+        {},
+        rocket.repeat(300),
+        { reason: `${rocket.repeat(49)}\ufffd…` },
       ],
-      [
-        'leaves out links and times if that is not enough',
-        longest,
-        {
-          ...{ status: longest.status, delivery: 'sent', result: 'completed' },
-          ...{ prLink: null, createdAt: null, archivedAt: null },
-          ...{ model: '…', source: { repository: '…', ref: '…' }, reason: '…' },
-        },
-      ],
-    ])('%s', (_, parts, expected) => {
-      for (const entry of resultsOf(parts)) expect(entry).toMatchObject(expected);
+      ['name each job', longest, '\u3042'.repeat(2000), { status: longest.status }],
+    ])('%s, below the limit of a megabyte', (_, fields, reason, expected) => {
+      const ids = Array.from({ length: 500 }, (_, n) => `${'j'.repeat(253)}${n}`.slice(-256));
+      const all = ids.map((id) =>
+        endOf(id, { result: 'failed', reason }, { record: record(fields) }),
+      );
+      const { results } = outputsOf(...all);
+      const entries = JSON.parse(results);
+      expect(Buffer.byteLength(results)).toBeLessThan(1_000_000);
+      expect(entries.map(({ jobId }: { jobId: string }) => jobId)).toEqual(ids);
+      expect(entries[0]).toMatchObject(expected);
+      // Other runners lose all outputs if a line is long.
+      expect(Math.max(...results.split('\n').map((line) => line.length))).toBeLessThan(64 * 1024);
     });
   });
 
-  it('has lines that every runner can read, whatever the texts', () => {
-    const model = '\0'.repeat(4096);
-    const long = { model, source: { repository: model, ref: model } };
-    const states = [job('a', {}, record(long)), job('b', {})];
-    const { results } = toOutputs({ states, commentUrls: [] });
-    const lines = results.split('\n').map((line) => Buffer.byteLength(line));
-    expect(lines).toHaveLength(2);
-    expect(Math.max(...lines)).toBeLessThan(64 * 1024);
-    expect(JSON.parse(results)).toMatchObject([{ jobId: 'a' }, { jobId: 'b' }]);
-  });
-
-  it('serialises only jobs that have changed', () => {
-    const states = Array.from({ length: 500 }, (_, index) => job(`job-${index}`, {}));
-    const stringify = vi.spyOn(JSON, 'stringify');
-    toOutputs({ states, commentUrls: [] });
-    expect(stringify).toHaveBeenCalledTimes(500);
-    const changed = states.with(7, job('job-7', { result: 'failed' }));
-    const { results } = toOutputs({ states: changed, commentUrls: [] });
-    expect(stringify).toHaveBeenCalledTimes(501);
-    stringify.mockRestore();
-    expect(JSON.parse(results)[7]).toMatchObject({ jobId: 'job-7', result: 'failed' });
-  });
-
-  it('returns outputs that serialise writes as one text', () => {
-    const ended = { result: 'error', reason: 'a\nb' };
-    const text = serialise(toOutputs({ states: [], ended, commentUrls: [] }), 'END');
+  it('serialise writes outputs that the runner reads', () => {
+    const early = { result: 'error', reason: 'a\nb' };
+    const outputs = toOutputs({ ended: [], early, commentUrls: [] });
+    const text = serialise(outputs, 'END');
     expect(text).toContain('reason<<END\na\nb\nEND\n');
-    expect(text.match(/<<END\n/g)).toHaveLength(10);
+    expect(text.match(/<<END\n/g)).toHaveLength(Object.keys(outputs).length);
   });
 });
 
-it.each<[TurnResult, readonly TurnResult[], boolean]>([
+it.each<[JobResult, readonly JobResult[], boolean]>([
   ['error', [], true],
   ['cancelled', [], true],
   ['failed', [], false],
@@ -237,23 +160,20 @@ it.each<[TurnResult, readonly TurnResult[], boolean]>([
   ['skipped', ['skipped'], true],
   ['sent', ['failed', 'archived'], false],
 ])('the result %s with fail-on %j fails the step: %s', (result, failOn, expected) => {
-  const states = [job('a', {}), job('b', { result })];
-  expect(failing(states, new Set(failOn))).toEqual(expected ? states.slice(1) : []);
+  const all = [endOf('a', {}), endOf('b', { result })];
+  expect(failing(all, new Set(failOn))).toEqual(expected ? all.slice(1) : []);
 });
 
-it('worstFirst sorts by result, and jobs with the same result in input order', () => {
-  const ids = (results: readonly TurnResult[]): string =>
-    worstFirst(results.map((result, index) => job(String(index), { result })))
-      .map(({ jobId }) => jobId)
+it('worstFirst sorts by result, then those with a reason, then in input order', () => {
+  const ids = (all: readonly Ended[]): string =>
+    worstFirst(all)
+      .map(({ job: { id } }) => id)
       .join('');
-  expect(ids(['skipped', 'error', 'sent', 'error', 'failed', 'sent'])).toBe('134250');
-  expect(ids(RESULTS.toReversed())).toBe('876543210');
-  expect(worst([])).toBeUndefined();
-});
-
-it('worstFirst puts jobs with a reason before jobs without', () => {
-  const [plain, doubtful] = [job('a', {}), job('b', { reason: ['Possibly the earlier turn.'] })];
-  expect(worstFirst([plain, doubtful])).toEqual([doubtful, plain]);
+  const results = ['skipped', 'error', 'sent', 'error', 'failed', 'sent'] as const;
+  expect(ids(results.map((result, n) => endOf(`${n}`, { result })))).toBe('134250');
+  const reversed = RESULTS.toReversed().map((result, n) => endOf(`${n}`, { result }));
+  expect(ids(reversed)).toBe('876543210');
+  expect(ids([endOf('a', {}), endOf('b', { reason: 'Perhaps.' }), endOf('c', {})])).toBe('bac');
 });
 
 it.each([
@@ -262,14 +182,17 @@ it.each([
   [['not-sent', 'sent', 'not-sent'], 'sent'],
   [['sent', 'not-sent', 'unknown'], 'unknown'],
 ] as const)('overallDelivery of %j is %s', (deliveries, expected) => {
-  const states = deliveries.map((delivery) => job('a', { delivery }));
-  expect(overallDelivery(states)).toBe(expected);
+  expect(overallDelivery(deliveries.map((delivery) => job({ delivery })))).toBe(expected);
 });
 
 it.each([
-  ['a message that was only announced', { delivery: 'sending' }, false, 'not-sent'],
-  ['the message of another run, with send: false', { delivery: 'sent' }, true, 'not-sent'],
-  ['its own message', { delivery: 'unknown' }, false, 'unknown'],
-] as const)('deliveryOf returns the delivery of %s', (_, turn, isReadOnly, expected) => {
-  expect(deliveryOf(state({ isReadOnly }, turn))).toBe(expected);
-});
+  ['before the request', {}, 'not-sent', 'unknown'],
+  ['during the request', { isPosting: true }, 'unknown', 'unknown'],
+  ['after it', { delivery: 'sent' }, 'sent', 'sent'],
+  ['without a message', { isReadOnly: true }, 'not-sent', 'not-sent'],
+] as const)(
+  'deliveryOf a job %s is %s, or %s if outputs are written rarely',
+  (_, parts, sure, unsure) => {
+    expect([deliveryOf(job(parts)), deliveryOf(job(parts), true)]).toEqual([sure, unsure]);
+  },
+);

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../src/agent/http.ts';
 import {
   classifySend,
-  pollRetryDelayMs,
+  type Misses,
+  pollRetryBeforeMs,
+  pollRetryWaitingMs,
   retryAfterMs,
-  retryDelayBeforeSendMs,
   SEND_RULES,
   type SendClass,
   sendRetryDelayMs,
@@ -22,9 +23,7 @@ function response(status: number, parts: Partial<Response> = {}): Exchange {
     status,
     contentType: 'application/json',
     retryAfter: [],
-    date: '',
     locationHost: '',
-    requestId: '',
     body: JSON_BODY,
     ...parts,
   };
@@ -137,74 +136,56 @@ describe('sendRetryDelayMs', () => {
   });
 });
 
-describe('pollRetryDelayMs', () => {
-  const context = { clock, random: () => 1 };
-
-  it.each([
-    ['a lost connection', failure(true), {}, 1000],
-    ['the fifth in a row', response(500), { failures: 5 }, 16_000],
-    ['the seventh in a row', response(502), { failures: 7 }, 30_000],
-    ['the eighth in a row', response(502), { failures: 8 }, null],
-    ['429 with Retry-After', response(429, { retryAfter: ['30'] }), {}, 30_000],
-    ['408', response(408), {}, 1000],
-    ['a bad body', response(200), {}, 1000],
-    ['401', response(401), {}, null],
-    ['403', response(403), {}, null],
-    ['302', response(302), {}, null],
-    ['400', response(400), {}, null],
-    ['404 soon after the send', response(404), { sinceSendMs: 29_999 }, 1000],
-    ['404 later', response(404), { sinceSendMs: 30_000 }, null],
-    ['404 without a send', response(404), { sinceSendMs: Infinity }, null],
-    ['the third network error', failure(false), { failures: 3 }, 4000],
-    ['a bad certificate', failure(false, 'setup'), {}, 1000],
-  ] as const)('%s', (_, exchange, parts, expected) => {
-    const { failures, sinceSendMs } = { failures: 1, sinceSendMs: 60_000, ...parts };
-    expect(pollRetryDelayMs(exchange, failures, sinceSendMs, context)).toEqual(expected);
-  });
-
-  it.each([
-    ['404', response(404), 1, 0, null],
-    ['the second network error', failure(false), 2, 2, 2000],
-    ['the third network error', failure(false), 3, 3, null],
-    ['a bad certificate', failure(false, 'setup'), 1, 1, null],
-    ['the third 500', response(500), 3, 0, 4000],
-  ] as const)('before the send: %s', (_, exchange, failures, networkErrors, expected) => {
-    expect(retryDelayBeforeSendMs(exchange, failures, networkErrors, context)).toEqual(expected);
+describe('a failed poll is repeated after so many milliseconds', () => {
+  const MINUTE_MS = 60_000;
+  it.each<[string, Exchange, Partial<Misses>, number | null, number | null]>([
+    ['a lost connection', failure(true), {}, 1000, 1000],
+    ['the second network error', failure(false), { count: 2, networkErrors: 2 }, 2000, 2000],
+    ['the third network error', failure(false), { count: 3, networkErrors: 3 }, null, 4000],
+    ['the fifth in a row', response(500), { count: 5 }, 16_000, 16_000],
+    ['the seventh in a row', response(502), { count: 7 }, 30_000, 30_000],
+    ['the eighth in a row', response(502), { count: 8 }, null, 30_000],
+    ['the thousandth in a row', response(502), { count: 1000 }, null, 30_000],
+    ['after almost 10 minutes', response(503), { forMs: 10 * MINUTE_MS - 1 }, 1000, 1000],
+    ['after 10 minutes', response(503), { forMs: 10 * MINUTE_MS }, 1000, null],
+    ['with Retry-After', response(429, { retryAfter: ['300'] }), {}, 300_000, 300_000],
+    ['408', response(408), {}, 1000, 1000],
+    ['425', response(425), {}, 1000, 1000],
+    ['499', response(499), {}, 1000, 1000],
+    ['a bad body', response(200), {}, 1000, 1000],
+    ...[302, 400, 401, 403, 410].map((status): [string, Exchange, Partial<Misses>, null, null] => [
+      ...([`${status}`, response(status), {}, null, null] as const),
+    ]),
+    ['404', response(404), {}, null, null],
+    ['404 early', response(404), { isEarly: true }, 1000, 1000],
+    ['a bad certificate', failure(false, 'setup'), {}, null, null],
+    ['one of many certificates', failure(false, 'setup'), { wasReached: true }, 1000, 1000],
+  ])('%s', (_, exchange, parts, before, waiting) => {
+    const first = { count: 1, networkErrors: 0, forMs: 0, isEarly: false, wasReached: false };
+    const misses = { ...first, ...parts };
+    expect(pollRetryBeforeMs(exchange, misses, () => 1)).toBe(before);
+    expect(pollRetryWaitingMs(exchange, misses, () => 1)).toBe(waiting);
   });
 });
 
 describe('retryAfterMs', () => {
-  const date = 'Sat, 21 Nov 2026 12:00:00 GMT';
   it.each([
     [[], null],
     [['0'], 0],
     [['120'], 120_000],
     [[' 5 '], 5000],
+    [['0000000000010'], 10_000],
     [['1', '9', '3'], 9000],
     [['soon', '3'], 3000],
-    [['Sat, 21 Nov 2026 12:01:30 GMT'], 90_000],
-    [['Sat, 21 Nov 2026 11:00:00 GMT'], 0],
-    [['-1'], null],
-    [['1e3'], null],
-    [['0x10'], null],
-    [['1.5'], null],
-    [[''], null],
-    [['2026-11-21T12:01:30Z'], null],
-    [['Sat, 31 Feb 2026 12:01:30 GMT'], null],
-    [['Sat, 21 Foo 2026 12:01:30 GMT'], null],
-    [['9'.repeat(40)], 9e14],
-    [['0000000000010'], 10_000],
-    [['Sat, 21 Nov 2026 12:00:60 GMT'], null],
+    [['9'.repeat(40)], 3e12],
+    ...['Sat, 21 Nov 2026 12:01:30 GMT', '-1', '1e3', '0x10', '1.5', ''].map(
+      (value) => [[value], null] as const,
+    ),
   ] as const)('%j is %j', (retryAfter, expected) => {
-    expect(retryAfterMs(response(429, { retryAfter, date }), NOW)).toBe(expected);
-  });
-
-  it('compares a date with the clock of the runner if the response has no Date', () => {
-    const exchange = response(429, { retryAfter: ['Sat, 21 Nov 2026 12:00:10 GMT'] });
-    expect(retryAfterMs(exchange, NOW)).toBe(10_000);
+    expect(retryAfterMs(response(429, { retryAfter }))).toBe(expected);
   });
 
   it('is null without a response', () => {
-    expect(retryAfterMs(failure(true), NOW)).toBeNull();
+    expect(retryAfterMs(failure(true))).toBeNull();
   });
 });

@@ -311,7 +311,7 @@ describe.concurrent('virtual time', () => {
       console.log(JSON.stringify({ passed, small: [origin(), monotonic / 60_000] }));`);
     const { passed, small } = JSON.parse(stdout);
     expect(Date.now() - started).toBeLessThan(20_000);
-    expect(Math.max(...small.map(Math.abs))).toBeLessThan(10);
+    expect(Math.max(...small.map(Math.abs))).toBeLessThan(1000);
     for (const ms of [...passed, virtualMs]) {
       expect(ms).toBeGreaterThanOrEqual(HALF_HOUR - 1);
       expect(ms).toBeLessThan(HALF_HOUR + 20_000);

@@ -29,6 +29,7 @@ export const scenario: Scenario = {
       mallory: { id: 2002, permission: 'read' },
     },
   },
+  commits: [2, 1],
   pace: 30,
   runs: [
     {
@@ -39,7 +40,7 @@ export const scenario: Scenario = {
     },
     {
       title: 'alice asks for more',
-      about: 'The workflow no longer sets job-id: the comment of the action remembers it.',
+      about: 'The workflow no longer sets job-id: the comment of the action names it.',
       ...commentBy('alice', '/agent and say which errors are worth a retry', '1002'),
       with: COMMAND,
     },
@@ -63,14 +64,15 @@ export const scenario: Scenario = {
     'The command of mallory was skipped: a green step, no reaction and no message.':
       endedWith(third, 'success', { result: 'skipped', delivery: 'not-sent' }) &&
       github.reactions.length === 6,
-    'One comment of the action shows both messages.':
-      github.comments(PULL).filter(({ author }) => author !== 'alice' && author !== 'mallory')
-        .length === 1,
+    'The answer to each command is below it.':
+      github
+        .comments(PULL)
+        .map(({ author }) => author.charAt(0))
+        .join('') === 'agagm',
   }),
   lessons: [
-    'Only the first run needs job-id: the comment of the action remembers it.',
-    'Eyes: the command is accepted. Rocket: the message is sent. Party popper: the agent is done.',
-    'Confused: it failed.',
+    'Only the first run needs job-id: the comment of the action names it.',
+    '👀: the command is accepted. 🚀: the message is sent. 🎉: the agent is done. 😕: it failed.',
     'For each command, the action asks GitHub whether its author has write access. Commands by',
     'anyone else are skipped: the action sends nothing, and the run does not fail.',
   ],

@@ -1,19 +1,26 @@
+import { type Change, type End, type Job, type JobRecord, newJob } from '../../../src/job.ts';
+import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
 import {
-  doubtful,
-  type End,
-  lost,
-  notSent,
-  reasonNow,
-  stoppedWaiting,
-  timedOut,
-  done as toEnd,
-} from '../../../src/job/reasons.ts';
-import { type Kind, WORDS } from '../../../src/labels.ts';
-import type { Ledger, LedgerJob } from '../../../src/memory/ledger.ts';
-import { NO_REASON, ours, sentence } from '../../../src/reason.ts';
-import { renderLedger, renderProblem, renderUsage } from '../../../src/report/comment.ts';
-import { renderSummary } from '../../../src/report/summary.ts';
-import { type JobRecord, type JobState, newTurn, type Turn } from '../../../src/turn.ts';
+  doneEnd,
+  doubtfulEnd,
+  lostEnd,
+  notSentEnd,
+  refusedEnd,
+  sentEnd,
+  stoppedEnd,
+  timedOutEnd,
+  unwantedEnd,
+} from '../../../src/reasons.ts';
+import { fail, summarize } from '../../../src/report/finish.ts';
+import {
+  type Place,
+  renderProblem,
+  renderStory,
+  renderUsage,
+  type Story,
+} from '../../../src/report/render.ts';
+import type { Runtime } from '../../../src/runner/environment.ts';
+import { readRunInfo } from '../../../src/runner/environment.ts';
 
 // Every state of the comment and of the job summary, for any number of jobs, as Markdown: for the gallery
 // and for tests. The sentences are those of the action.
@@ -23,214 +30,244 @@ export interface Exhibit {
   readonly markdown: string;
 }
 
-export const SITE = { repositoryUrl: 'https://github.com/octo-org/docs' };
 /** How many characters the data of a comment with many jobs leaves for the visible text. */
-export const LEAST_ROOM = 17_900;
+export const LEAST_ROOM = 5_000;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
-const PROMPT = 'Add error handling examples to the pages that changed.';
 const LIMITS = { timeoutMs: 1_800_000 };
-const REFUSED = sentence`The API answered 400 to the message: ${'Prompt is too long: @octocat wrote 9000 characters'}.
-  It refuses this request; check the prompt and the job.`;
-const UNREADABLE = sentence`The API answered 403 when the job was polled: ${'Forbidden'} (request id
-  ${'8f41c2a7'}). The api-key lacks the read scope.`;
-const RESET = sentence`The connection to ${'api.mintlify.com'} was lost after the request was written:
-  connection reset.`;
+const SETTLE_MS = 60_000;
+const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
+const RUN = readRunInfo({ GITHUB_REPOSITORY: 'octo-org/docs', GITHUB_RUN_ID: '1658821493' });
+const STORY: Story = {
+  info: RUN,
+  by: 'octocat',
+  prompt: 'Add error handling examples to the pages that changed.',
+  startedAt: START,
+  command: null,
+};
+/** The pull request on which the comments are, unless that of the job is meant. */
+const CONVERSATION = 7;
+const COMMAND = { command: '/agent' };
+const REFUSED =
+  'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. It refuses this ' +
+  'request; check the prompt and the job.';
+const UNREADABLE =
+  'The API answered 403 when the job was polled: “Forbidden”. The api-key lacks the read scope.';
+const RESET =
+  'The connection to “api.mintlify.com” was lost after the request was written: connection reset.';
 
-/** The status of a job of each kind, and how it ends. */
-const ENDS: Readonly<
-  Record<Kind, { status: string; turn?: Partial<Turn>; end(state: JobState): End | null }>
+const NOT_YET = { delivery: 'sending', sentAt: null } as const;
+const NOT_SENT = { delivery: 'not-sent', sentAt: null } as const;
+
+/** The status of a job of each kind, what else is known of it, and how it ends. */
+const STATES: Readonly<
+  Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | null }>
 > = {
-  failed: { status: 'failed', end: (state) => toEnd(state, NO_REASON) },
+  failed: { status: 'failed', end: (job) => doneEnd(job, true, SETTLE_MS) },
   unknown: {
     status: 'completed',
-    turn: { delivery: 'unknown', sentAt: null },
-    end: () => doubtful(RESET, false),
+    job: { delivery: 'unknown', sentAt: null },
+    end: () => doubtfulEnd(RESET, false),
   },
   'not-sent': {
     status: 'completed',
-    turn: { delivery: 'not-sent', sentAt: null },
-    end: (state) => notSent(state, LIMITS, { kind: 'refused', why: REFUSED }),
+    job: NOT_SENT,
+    end: (job) => notSentEnd(job, LIMITS, { kind: 'refused', why: REFUSED }),
   },
-  'timed-out': { status: 'active', end: (state) => timedOut(state, LIMITS, NO_REASON) },
-  cancelled: { status: 'active', end: stoppedWaiting },
-  archived: { status: 'archived', end: (state) => toEnd(state, NO_REASON) },
-  sending: { status: 'completed', turn: { delivery: 'sending', sentAt: null }, end: () => null },
+  unconfirmed: { status: 'completed', end: (job) => doneEnd(job, false, SETTLE_MS) },
+  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
+  cancelled: { status: 'active', end: stoppedEnd },
+  archived: { status: 'archived', end: (job) => doneEnd(job, true, SETTLE_MS) },
+  waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => null },
+  sending: { status: 'completed', job: NOT_YET, end: () => null },
   working: { status: 'active', end: () => null },
-  sent: { status: 'completed', end: () => reasonNow('sent', false, false) },
-  completed: {
-    status: 'completed',
-    turn: { prLinkChange: 'updated' },
-    end: (state) => toEnd(state, NO_REASON),
-  },
+  sent: { status: 'completed', end: sentEnd },
+  completed: { status: 'completed', end: (job) => doneEnd(job, true, SETTLE_MS) },
   skipped: {
     status: 'active',
-    turn: { delivery: 'not-sent', sentAt: null },
-    end: (state) =>
-      notSent(state, LIMITS, { kind: 'unwanted', onlyWhen: new Set(['completed', 'failed']) }),
+    job: NOT_SENT,
+    end: (job) => unwantedEnd(job, new Set(['completed', 'failed'])),
   },
 };
+export const KINDS = Object.keys(WORDS) as readonly Kind[];
+/** A process that is over has no other jobs. */
+export const ENDED = KINDS.filter((kind) => !OPEN.has(kind));
+
+interface Variant {
+  readonly kind: Kind;
+  readonly job?: Partial<Job>;
+  readonly record?: Partial<JobRecord>;
+  readonly story?: Partial<Story>;
+  /** Whether the comment is on the pull request of the job. */
+  readonly isHere?: boolean;
+  readonly end?: (job: Job) => End;
+}
 
 /** Other states of one job. */
-const VARIANTS: Readonly<Record<string, Parts>> = {
-  'completed, unconfirmed': {
+const VARIANTS: Readonly<Record<string, Variant>> = {
+  'the answer to a command': { kind: 'completed', story: COMMAND, isHere: true, ...withChange(3) },
+  'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
+  '3 new commits': { kind: 'completed', ...withChange(3) },
+  '1 new commit, failed': { kind: 'failed', ...withChange(1) },
+  'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
+  'branch rewritten': { kind: 'completed', job: { change: { kind: 'rewritten' } } },
+  'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
+  'no files changed': {
     kind: 'completed',
-    turn: {
-      confirmed: false,
-      reason: sentence`Job ${'job_8f41c2'} is completed. ${ours('Another message was sent to it since: this is possibly the answer to that one.')}`,
-    },
-  },
-  'completed, without a pull request': {
-    kind: 'completed',
-    turn: { prLinkChange: 'none' },
+    job: { change: { kind: 'no-files' } },
     record: { prLink: null },
   },
-  'no longer polled': { kind: 'unknown', turn: lostTurn() },
+  'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
+  'failed, perhaps on an earlier message': {
+    kind: 'failed',
+    end: (job) => doneEnd(job, false, SETTLE_MS),
+  },
+  'timed out before the message': {
+    kind: 'timed-out',
+    job: NOT_SENT,
+    end: (job) => {
+      const why = 'The agent was still at work on something else, and when-active is wait.';
+      return notSentEnd(job, LIMITS, { kind: 'timed-out', why });
+    },
+  },
+  'no longer polled': { kind: 'working', end: (job) => lostEnd(job, 40, UNREADABLE) },
+  'a re-run that is refused': {
+    kind: 'unknown',
+    end: () =>
+      refusedEnd('attempt 1 was about to send it, and its comment does not say what became of it'),
+  },
+  'without a message': {
+    kind: 'completed',
+    job: { isReadOnly: true, delivery: 'not-sent', sentAt: null },
+    story: { prompt: '', by: null },
+  },
   'a prompt of many lines': {
     kind: 'completed',
-    turn: {
+    story: {
       prompt: Array.from({ length: 20 }, (_, n) => `${n + 1}. Check page ${n}.`).join('\n'),
     },
   },
-  'a long prompt in one line, being sent': {
+  'a long prompt in one line, without a login, with a long ID': {
     kind: 'sending',
-    turn: { prompt: `${PROMPT} `.repeat(8).trim() },
-  },
-  'without a login, with a long ID': {
-    kind: 'working',
-    turn: { by: null },
-    id: '550e8400-e29b-41d4-a716-446655440000',
+    job: { id: '550e8400-e29b-41d4-a716-446655440000' },
+    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), by: null },
   },
 };
 
-function lostTurn(): Partial<Turn> {
-  const { reason } = lost(stateOf('working', 0), 5, UNREADABLE);
-  return { delivery: 'sent', sentAt: START + 2000, reason };
+function withChange(count: number): { readonly job: Partial<Job> } {
+  const change: Change = { kind: 'commits', count, before: OLD, after: NEW };
+  return { job: { change } };
 }
 
-interface Parts {
-  readonly kind: Kind;
-  readonly id?: string;
-  readonly turn?: Partial<Turn>;
-  readonly record?: Partial<JobRecord>;
-}
-
-/** The state of a job of this kind; `number` makes its ID, its link and its times different. */
-export function stateOf(kind: Kind, number: number, parts: Omit<Parts, 'kind'> = {}): JobState {
-  const { status, turn, end } = ENDS[kind];
-  const jobId = parts.id ?? `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
-  const record: JobRecord = {
-    ...{ id: jobId, status, linkProblem: null, model: 'opus', createdAt: null, archivedAt: null },
-    source: { repository: SITE.repositoryUrl, ref: 'agent/fix' },
-    prLink: `${SITE.repositoryUrl}/pull/${12 + number}`,
-    ...parts.record,
-  };
-  const start = { origin: 'run:1:job:step', leg: '', mark: `mark-${number}`, by: 'octocat' };
-  const open: JobState = {
-    ...{ jobId, isReadOnly: false, record, polls: 9 },
-    turn: {
-      ...newTurn({
-        ...{ ...start, prompt: PROMPT, promptHash: '5e1f', startedAt: START },
-        ...{ runId: '4711', attempt: 1 },
-      }),
-      ...{ delivery: 'sent', sentAt: START + 2000, base: record, ...turn },
+/** A job of this kind; `number` makes its ID, its link and its times different. */
+export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Variant> = {}): Job {
+  const state = STATES[kind];
+  const id = `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
+  const open: Job = {
+    ...newJob(id, false),
+    record: {
+      ...{ id, status: state.status, model: 'opus' },
+      source: { repository: RUN.repositoryUrl, ref: 'agent/fix' },
+      prLink: `${RUN.repositoryUrl}/pull/${42 + number}`,
+      ...record,
     },
-    firstSeenAt: START,
+    ...{ delivery: 'sent', sentAt: START + 2000, firstSeenAt: START },
+    base: { status: 'completed' },
+    ...state.job,
+    ...job,
   };
-  const ended = end(open);
+  const ended = (end ?? state.end)(open);
   const durationMs = kind === 'timed-out' ? LIMITS.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
   const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
-  const isAwaited = kind !== 'sent' && open.turn.delivery !== 'not-sent';
-  const confirmed = isAwaited ? (ended?.isConfirmed ?? false) : null;
-  const result = ended && { result: ended.result, reason: ended.reason, confirmed, endedAt };
-  return { ...open, turn: { ...open.turn, ...result, ...parts.turn } };
-}
-
-const KINDS = Object.keys(WORDS) as readonly Kind[];
-const EARLIER = KINDS.filter((kind) => kind !== 'skipped');
-
-/** What the comment remembers of these jobs. The first one has `earlier` earlier messages. */
-export function ledgerOf(states: readonly JobState[], earlier = 0): Ledger {
-  const jobs = states.map(({ jobId, record, turn }, index): LedgerJob => {
-    const older = Array.from({ length: index === 0 ? earlier : 0 }, (_, n): Turn => {
-      const kind = EARLIER[n % EARLIER.length] ?? 'completed';
-      const prompt = `${PROMPT} This was ${n + 1} days before.`;
-      return { ...stateOf(kind, n).turn, prompt, startedAt: START - (n + 1) * 86_400_000 };
-    });
-    return {
-      id: jobId,
-      record,
-      turns: [turn, ...older.filter(({ result }) => result !== 'skipped')],
-    };
-  });
-  return { jobs, trimmed: null };
+  return { ...open, end: ended, endedAt: ended === null ? null : endedAt };
 }
 
 /** `count` jobs of one kind. */
-export function fleetOf(kind: Kind, count: number): readonly JobState[] {
-  return Array.from({ length: count }, (_, number) => stateOf(kind, number));
+export function fleetOf(kind: Kind, count: number): readonly Job[] {
+  return Array.from({ length: count }, (_, number) => jobOf(kind, number));
 }
 
 /** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
-export function mixedFleet(count: number, isOpen = false): readonly JobState[] {
-  const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'unknown', 'not-sent'];
+export function mixedFleet(count: number, isOpen = false): readonly Job[] {
+  const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'unknown', 'unconfirmed'];
   return Array.from({ length: count }, (_, number) => {
     const trouble = troubles[(number / 9) % troubles.length];
     const kind = number % 9 === 0 && trouble !== undefined ? trouble : 'completed';
-    return stateOf(isOpen && number % 3 === 1 ? 'working' : kind, number);
+    return jobOf(isOpen && number % 3 === 1 ? 'working' : kind, number);
   });
 }
 
+/** What people see of a comment. */
+export function commentOf(
+  jobs: readonly Job[],
+  { story = {}, isHere = false }: Pick<Variant, 'story' | 'isHere'> = {},
+  limit = LEAST_ROOM,
+): string {
+  const conversation = isHere ? 42 : CONVERSATION;
+  const place: Place = { heading: '###', conversation, mostOpen: 10, limit };
+  return renderStory({ ...STORY, ...story }, jobs, place);
+}
+
+export function summaryOf(
+  jobs: readonly Job[],
+  story: Partial<Story> = {},
+  commentUrls: readonly string[] = [],
+): string {
+  return written((runtime) => summarize(runtime, { ...STORY, ...story }, jobs, commentUrls));
+}
+
+/** What a run writes to its job summary. */
+function written(write: (runtime: Runtime) => unknown): string {
+  let text = '';
+  const ignore = (): void => {};
+  const runtime: Partial<Runtime> = {
+    log: { info: ignore, debug: ignore, notice: ignore, warning: ignore, error: ignore },
+    redact: (value) => value,
+    writeOutputs: ignore,
+    writeSummary: (markdown) => {
+      text = markdown;
+    },
+  };
+  write(runtime as Runtime);
+  return text;
+}
+
 export function comments(): readonly Exhibit[] {
-  const comment = (states: readonly JobState[], earlier = 0): string =>
-    renderLedger(ledgerOf(states, earlier), SITE, LEAST_ROOM);
   return [
-    ...KINDS.map((kind) => ({ name: `1 job: ${kind}`, markdown: comment([stateOf(kind, 0)]) })),
-    ...Object.entries(VARIANTS).map(([name, { kind, ...parts }]) => ({
+    ...KINDS.map((kind) => ({ name: `1 job: ${kind}`, markdown: commentOf([jobOf(kind)]) })),
+    ...Object.entries(VARIANTS).map(([name, variant]) => ({
       name: `1 job: ${name}`,
-      markdown: comment([stateOf(kind, 0, parts)]),
+      markdown: commentOf([jobOf(variant.kind, 0, variant)], variant),
     })),
-    { name: '1 job, 10 earlier messages', markdown: comment([stateOf('completed', 0)], 10) },
-    { name: '5 jobs', markdown: comment(mixedFleet(5), 10) },
-    { name: '60 jobs: sending', markdown: comment(fleetOf('sending', 60)) },
-    { name: '60 jobs: some working', markdown: comment(mixedFleet(60, true)) },
-    { name: '60 jobs', markdown: comment(mixedFleet(60)) },
-    { name: '60 jobs: all completed', markdown: comment(fleetOf('completed', 60)) },
-    { name: '60 jobs: all failed', markdown: comment(fleetOf('failed', 60)) },
-    { name: '500 jobs: some working', markdown: comment(mixedFleet(500, true), 10) },
-    { name: '500 jobs: all timed out', markdown: comment(fleetOf('timed-out', 500)) },
+    { name: '5 jobs', markdown: commentOf(mixedFleet(5)) },
+    { name: '60 jobs: sending', markdown: commentOf(fleetOf('sending', 60)) },
+    { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
+    { name: '60 jobs', markdown: commentOf(mixedFleet(60)) },
+    { name: '60 jobs: all completed', markdown: commentOf(fleetOf('completed', 60)) },
+    { name: '500 jobs: all timed out', markdown: commentOf(fleetOf('timed-out', 500)) },
   ];
 }
 
 /** The comments that reply to a command that cannot run. */
 export function replies(): readonly Exhibit[] {
-  const run = { ...SITE, runId: '1658821493', attempt: 1 };
-  const problem = ours('project-id is empty; give the ID of the project.');
+  const problem = 'project-id is empty. If it comes from a variable, check its name.';
   return [
-    { name: 'a workflow without project-id', markdown: renderProblem(problem, run) },
+    { name: 'a workflow without project-id', markdown: renderProblem(problem, RUN) },
     { name: 'a command without a prompt', markdown: renderUsage('/agent') },
   ];
 }
 
 export function summaries(): readonly Exhibit[] {
-  const url = `${SITE.repositoryUrl}/pull/12#issuecomment-1`;
-  const summary = (states: readonly JobState[]): string =>
-    renderSummary({ states, commentUrls: [url] });
+  const urls = [`${RUN.repositoryUrl}/pull/42#issuecomment-1`];
+  const problem =
+    'timeout-minutes must be a plain number, more than 0 and at most 7200; it is “soon”.';
+  const changed = jobOf('completed', 0, withChange(3));
   return [
-    {
-      name: 'No job',
-      markdown: renderSummary({
-        ...{ states: [], commentUrls: [] },
-        problem: sentence`timeout-minutes must be a plain number, more than 0 and at most 7200; it is
-          ${'soon'}.`,
-      }),
-    },
-    ...KINDS.filter((kind) => kind !== 'sending' && kind !== 'working').map((kind) => ({
-      name: `1 job: ${kind}`,
-      markdown: summary([stateOf(kind, 0)]),
-    })),
-    { name: '5 jobs', markdown: summary(mixedFleet(5)) },
-    { name: '60 jobs', markdown: summary(mixedFleet(60)) },
-    { name: '500 jobs', markdown: summary(mixedFleet(500)) },
+    { name: 'No job', markdown: written((runtime) => fail(runtime, problem)) },
+    ...ENDED.map((kind) => ({ name: `1 job: ${kind}`, markdown: summaryOf([jobOf(kind)]) })),
+    { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },
+    { name: '5 jobs', markdown: summaryOf(mixedFleet(5), {}, urls) },
+    { name: '60 jobs', markdown: summaryOf(mixedFleet(60), {}, urls) },
+    { name: '500 jobs', markdown: summaryOf(mixedFleet(500), {}, urls) },
   ];
 }

@@ -35,8 +35,7 @@ export const scenario: Scenario = {
         'The message was written, but no response arrived. The API may have accepted it or not.',
     }),
     run('A re-run', LOST, 61, {
-      about:
-        'Someone clicks "Re-run jobs". The message did arrive, and the agent has started on it.',
+      about: 'Someone clicks "Re-run jobs". The comment says that the message may have arrived.',
       attempt: '2',
     }),
     run('The agent takes too long', SLOW, 62, {
@@ -52,10 +51,10 @@ export const scenario: Scenario = {
       'failure',
       { result: 'error', delivery: 'unknown' },
     ),
-    'The re-run did not send it again either: it found that the message had arrived.':
+    'The re-run did not send it again either, and said what to do.':
       agent.accepted(LOST.id).length === 1 &&
       agent.posts().length === 4 &&
-      endedWith(again, 'success', { result: 'completed', delivery: 'sent' }),
+      endedWith(again, 'failure', { result: 'error', delivery: 'unknown' }),
     'The wait timed out after 5 minutes.': endedWith(slow, 'failure', {
       result: 'timed-out',
       delivery: 'sent',
@@ -64,8 +63,8 @@ export const scenario: Scenario = {
   lessons: [
     'The action sends a message again only if the API has certainly not accepted it. If that is',
     'uncertain, the step fails with the output delivery=unknown. A re-run does not send it again',
-    'either, because the comment remembers what was sent. After a time-out the agent keeps working;',
-    'to continue to wait, start another run with "send: false" and "wait: true".',
+    'either, because the comment says what may have been sent. After a time-out the agent keeps',
+    'working; to continue to wait, start another run with "send: false" and "wait: true".',
   ],
 };
 

@@ -25,6 +25,7 @@ export const scenario: Scenario = {
   agent: { jobs: JOBS },
   github: {
     issues: [51, 52, 53, 54, 55, 56].map((number) => ({ number, pullRequest: true })),
+    collaborators: {},
   },
   pace: 60,
   runs: [

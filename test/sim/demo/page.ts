@@ -3,17 +3,16 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
-import type { LogLine } from './log.ts';
 import type { Conversation, PlayedRun, PlayedScenario } from './play.ts';
 import { REPOSITORY } from './scenario.ts';
 
-// A page that shows the logs, comments and summaries of scenarios in the style of GitHub.
+// A page that shows the comments and summaries of scenarios in the style of GitHub.
 
 /** In .gitignore. */
 export const FOLDER = join(import.meta.dirname, '../../../demo');
 const STYLE = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
 const THEMES = ['light', 'dark'];
-const EMOJI: Readonly<Record<string, string>> = {
+export const EMOJI: Readonly<Record<string, string>> = {
   eyes: '👀',
   rocket: '🚀',
   hooray: '🎉',
@@ -70,35 +69,17 @@ function readTheme(theme: string): string {
   return css.replaceAll('.markdown-body', `.${theme} .markdown-body`);
 }
 
-function renderScenario({ scenario, runs, conversations, checks }: PlayedScenario): string {
-  const checked = Object.entries(checks).map(
-    ([sentence, isTrue]) => `<li>${isTrue ? '✓' : '<b>✗ False:</b>'} ${plain(sentence)}</li>`,
-  );
+function renderScenario({ scenario, runs, conversations }: PlayedScenario): string {
   return `<main class="light">
 <h1>${plain(scenario.title)}</h1>
-<pre class="setup">${plain(scenario.setup.join('\n'))}</pre>
-${runs.map(renderRun).join('\n')}
 ${conversations.map(renderConversation).join('\n')}
-<h2>Checks</h2>
-<ul class="checks">${checked.join('')}</ul>
-<h2>What this shows</h2>
-<p>${plain(scenario.lessons.join(' '))}</p>
+${runs.map(renderRun).join('\n')}
 </main>`;
 }
 
-function renderRun({ run, log, result }: PlayedRun): string {
-  const outputs = Object.entries(result.outputs).map(([name, value]) => `${name}=${value}`);
-  return `<h2>${plain(run.title)}</h2>
-<p>${plain(run.about)}</p>
-<pre class="log"><span class="step ${result.conclusion}">Step: ${result.conclusion}</span>
-${log.map(renderLine).join('\n')}</pre>
-<details><summary>The outputs of the step</summary><pre class="setup">${plain(outputs.join('\n'))}</pre></details>
+function renderRun({ run, result }: PlayedRun): string {
+  return `<h2>${plain(run.title)}: the step is ${result.conclusion === 'success' ? 'green' : 'red'}</h2>
 ${renderSummary(result.summary)}`;
-}
-
-function renderLine({ kind, text, isInGroup }: LogLine): string {
-  const words = kind === 'group' ? `▾ ${text}` : isInGroup ? `    ${text}` : text;
-  return `<span class="${kind}">${plain(words)}</span>`;
 }
 
 /** The box in which GitHub shows a job summary. */
@@ -114,10 +95,11 @@ ${renderComments(comments)}`;
 }
 
 export function renderComments(comments: Conversation['comments']): string {
-  const boxes = comments.map(({ author, body, created_at: at, reactions }) => {
+  const boxes = comments.map(({ author, body, created_at: at, reactions, isMinimized }) => {
     const name = author.replace(/\[bot\]$/, '');
     const badge = name === author ? '' : ' <span class="badge">bot</span>';
     const shown = reactions.map(({ content }) => `<span>${EMOJI[content] ?? content} 1</span>`);
+    if (isMinimized) return `<p>${plain(name)} commented. This comment is hidden: outdated.</p>`;
     return `<article>
 <span class="avatar ${badge === '' ? 'person' : ''}">${plain(name.charAt(0).toUpperCase())}</span>
 <section class="box"><header><b>${plain(name)}</b>${badge} commented at ${at.slice(11, 16)} UTC</header>

@@ -1,13 +1,13 @@
-import { startAgent } from '../agent.ts';
+import { createHash } from 'node:crypto';
+import { type JournalEntry, startAgent } from '../agent.ts';
 import { ALICE, issueComment, type Person } from '../events.ts';
 import type { Comment } from '../github/issues.ts';
 import type { Reaction } from '../github/reactions.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
 import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
-import { type LogLine, readLog } from './log.ts';
 import { API_KEY, PROJECT, REPOSITORY, type Run, type Scenario } from './scenario.ts';
 
-/** A scenario that was played, with everything that the page shows. */
+/** A scenario that was played, with everything that people see. */
 export interface PlayedScenario {
   readonly scenario: Scenario;
   readonly runs: readonly PlayedRun[];
@@ -17,7 +17,6 @@ export interface PlayedScenario {
 
 export interface PlayedRun {
   readonly run: Run;
-  readonly log: readonly LogLine[];
   readonly result: StepResult;
 }
 
@@ -34,8 +33,11 @@ export interface Viewer {
     addresses: { readonly agent: string; readonly github: string },
   ): void;
   runStarts(run: Run): void;
-  line(line: LogLine): void;
-  runEnds(played: PlayedRun, github: GitHub): void;
+  /** A line of the log. */
+  line(text: string): void;
+  /** A call that changes a page of GitHub. */
+  write(request: JournalEntry): void;
+  runEnds(played: PlayedRun, conversations: readonly Conversation[]): void;
 }
 
 /** Plays a scenario with the built action. Without `pace`, as fast as the machine allows. */
@@ -50,22 +52,32 @@ export async function play(
     apiKey: API_KEY,
     clock: time,
     ...scenario.agent,
+    onPost(n, request) {
+      github.push(scenario.github.issues[0]?.number ?? 0, ...commitsFor(n));
+      return scenario.agent.onPost?.(n, request);
+    },
   });
   await using github = await startGitHub({
     repository: REPOSITORY,
     clock: time,
     ...scenario.github,
+    on(request) {
+      if (request.method !== 'GET') viewer.write?.(request);
+      return undefined;
+    },
   });
   viewer.scenarioStarts?.(scenario, { agent: agent.url, github: github.apiUrl });
+
+  function commitsFor(n: number): readonly string[] {
+    const { [n - 1]: count = 0 } = scenario.commits ?? [];
+    return Array.from({ length: count }, (_, index) =>
+      createHash('sha1').update(`${n} ${index}`).digest('hex'),
+    );
+  }
 
   const runs: PlayedRun[] = [];
   for (const run of scenario.runs) {
     viewer.runStarts?.(run);
-    const log: LogLine[] = [];
-    const read = readLog((line) => {
-      log.push(line);
-      viewer.line?.(line);
-    });
     const result = await startStep({
       event: eventOf(run, github),
       token: github.token,
@@ -82,11 +94,11 @@ export async function play(
       },
       with: { 'project-id': PROJECT, 'api-key': API_KEY, ...run.with, 'base-url': agent.url },
       time,
-      onLine: read,
+      onLine: (line) => viewer.line?.(line),
     }).result;
-    const played = { run, log, result };
+    const played = { run, result };
     runs.push(played);
-    viewer.runEnds?.(played, github);
+    viewer.runEnds?.(played, conversationsOf(scenario, github));
   }
   const results = runs.map(({ result }) => result);
   return {
@@ -105,7 +117,7 @@ function eventOf({ trigger }: Run, github: GitHub) {
   return issueComment({ number, body, id, author, repository: REPOSITORY });
 }
 
-function conversationsOf({ github: { issues = [] } }: Scenario, github: GitHub) {
+function conversationsOf({ github: { issues } }: Scenario, github: GitHub) {
   return issues
     .map(({ number }) => ({
       number,

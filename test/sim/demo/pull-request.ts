@@ -1,60 +1,64 @@
 import { ALICE, pullRequest } from '../events.ts';
-import { endedWith, idleJob, REPOSITORY, type Scenario, turn } from './scenario.ts';
+import { endedWith, idleJob, linkTo, REPOSITORY, type Scenario, turn } from './scenario.ts';
 
 const JOB = 'job_8f41c2';
-const PULL = 42;
+/** The pull request of the agent, and that of alice. */
+const [OWN, OTHER] = [42, 57];
+/** For that many polls, the agent is at work on an earlier message. */
+const BUSY_POLLS = 40;
 
 export const scenario: Scenario = {
-  title: 'A step on a pull request',
+  title: 'A pull request is opened',
   setup: [
-    `API:    job ${JOB} is completed and has created pull request #${PULL}. The agent starts on a`,
-    '        message after 8 s and is done after 150 s.',
-    `GitHub: repository ${REPOSITORY} with pull request #${PULL}, which has no comments yet. alice has`,
-    '        write access.',
+    `API:    job ${JOB} has created pull request #${OWN}. At first, the agent is at work on an earlier`,
+    '        message. It starts on ours after 8 s, and is done after 150 s.',
+    `GitHub: repository ${REPOSITORY} with #${OWN} and with #${OTHER} by alice, who has write access.`,
   ],
   agent: {
-    jobs: [
-      {
-        id: JOB,
-        base: idleJob(PULL),
-        turns: [turn(8000, 150_000)],
-      },
-    ],
+    jobs: [{ id: JOB, base: idleJob(OWN), turns: [turn(8000, 150_000)] }],
+    onGet: (n) =>
+      n <= BUSY_POLLS ? { body: { id: JOB, status: 'active', prLink: linkTo(OWN) } } : undefined,
   },
   github: {
-    issues: [{ number: PULL, pullRequest: true }],
+    issues: [OWN, OTHER].map((number) => ({ number, pullRequest: true })),
     collaborators: { alice: { id: ALICE.id, permission: 'write' } },
   },
+  commits: [3],
   pace: 30,
   runs: [
     {
-      title: `alice pushes to #${PULL}`,
-      about: 'The workflow sends a message to the job, and waits until the agent is done.',
+      title: `alice opens #${OTHER}`,
+      about: 'The first workflow of the README: it sends a message, and waits for the agent.',
       trigger: {
         kind: 'event',
-        event: pullRequest({ number: PULL, action: 'synchronize', repository: REPOSITORY }),
+        event: pullRequest({ number: OTHER, repository: REPOSITORY }),
       },
       with: {
         'job-id': JOB,
-        prompt: 'Also add error handling examples to the pages that changed.',
+        prompt: `Update the docs for the changes in ${linkTo(OTHER)}.`,
         wait: true,
+        'when-active': 'wait',
       },
     },
   ],
   check: ({ agent, github, results: [result] }) => ({
-    'The message was sent once, and the step is green.':
-      agent.posts().length === 1 && endedWith(result, 'success', { result: 'completed' }),
-    'The final status belongs to this message: the action saw the job active before.': endedWith(
+    'The message was sent once, after the earlier work was done, and the step is green.':
+      agent.posts().length === 1 &&
+      result?.log.includes('Waiting for earlier work') === true &&
+      endedWith(result, 'success', { result: 'completed' }),
+    'The action saw the agent at work on this message, and then done.': endedWith(
       result,
       'success',
       { confirmed: 'true' },
     ),
-    'The action wrote one comment and updated it.':
-      github.comments(PULL).length === 1 && github.writes().length === 3,
+    'One comment shows the result, and links to the three commits of the agent.':
+      github.comments(OTHER).length === 1 &&
+      github.comments(OTHER)[0]?.body.includes('3 new commits') === true,
   }),
   lessons: [
-    'The job was already "completed" before the message and for 8 s after it. The action did not',
-    'accept that status: it waited until the job was active, and then completed again.',
+    'With "when-active: wait", a message does not interrupt the work on an earlier one.',
+    'The job was "completed" before the message and for 8 s after it. The action did not accept',
+    'that status: it waited until the job was active, and then completed again.',
     'All outputs are always set; later steps read steps.<id>.outputs.result and .pr-link.',
   ],
 };

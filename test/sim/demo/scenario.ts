@@ -13,8 +13,10 @@ export interface Scenario {
   readonly title: string;
   /** Lines that describe the simulated API and GitHub. */
   readonly setup: readonly string[];
-  readonly agent: Pick<AgentOptions, 'jobs' | 'onPost'>;
-  readonly github: Pick<GitHubOptions, 'issues' | 'collaborators'>;
+  readonly agent: Pick<AgentOptions, 'jobs' | 'onPost' | 'onGet'>;
+  readonly github: Required<Pick<GitHubOptions, 'issues' | 'collaborators'>>;
+  /** How many commits the agent adds to the first pull request because of the n-th message. */
+  readonly commits?: readonly number[];
   /** Virtual seconds per real second. */
   readonly pace: number;
   readonly runs: readonly Run[];

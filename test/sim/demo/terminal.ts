@@ -1,15 +1,11 @@
 import { styleText } from 'node:util';
-import type { LogLine } from './log.ts';
+import type { JournalEntry } from '../agent.ts';
+import type { Comment } from '../github/issues.ts';
+import { EMOJI } from './page.ts';
 import type { PlayedScenario, Viewer } from './play.ts';
 
 const WIDTH = 96;
-const COLOURS = {
-  group: 'bold',
-  text: 'reset',
-  error: 'red',
-  warning: 'yellow',
-  notice: 'cyan',
-} as const;
+const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
 
 /** Prints a scenario as it happens. */
 export const terminal: Viewer = {
@@ -30,29 +26,63 @@ export const terminal: Viewer = {
     if (trigger.kind === 'comment') {
       console.log(`\n  ${trigger.by} comments on #${trigger.number}: ${bold(trigger.body)}`);
     }
-    console.log('\nThe log of the step:\n');
+    console.log('\nThe log of the step, and what people see on GitHub in the meantime:\n');
   },
-  line: ({ kind, text, isInGroup }: LogLine) => {
-    const [mark, indent] = [kind === 'group' ? '▾ ' : '', isInGroup ? '    ' : '  '];
-    console.log(styleText(COLOURS[kind], `${indent}${mark}${text}`));
+  line(text) {
+    if (text === '##[endgroup]') return;
+    const [, label = ''] = /^(Error|Warning|Notice): /.exec(text) ?? [];
+    const colour = COLOURS[label as keyof typeof COLOURS] ?? 'reset';
+    console.log(styleText(colour, `  ${text.replace('##[group]', '▾ ')}`));
   },
-  runEnds({ run: { trigger }, result: { conclusion, outputs } }, github) {
-    console.log(`\nThe step is ${colour(conclusion)}. Its outputs:\n`);
-    for (const [name, value] of Object.entries(outputs)) console.log(`  ${readable(name, value)}`);
-    if (trigger.kind !== 'comment') return;
-    const command = github.comments(trigger.number).findLast(({ body }) => body === trigger.body);
-    const shown = github.reactions.flatMap(({ id, content }) =>
-      id === command?.id ? content : [],
-    );
-    console.log(`\nReactions to the comment: ${shown.join(', ') || 'none'}`);
+  write(request) {
+    const seen = whatIsSeen(request);
+    if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
+  },
+  runEnds({ run, result: { conclusion, outputs, summary } }, conversations) {
+    const colour = conclusion === 'success' ? 'green' : 'red';
+    console.log(`\nThe step is ${styleText(colour, colour)}. Its outputs:\n`);
+    for (const [name, value] of Object.entries(outputs)) {
+      console.log(`  ${name}=${value.replaceAll('\n', '\n    ')}`);
+    }
+    const urls = outputs['comment-url']?.split('\n') ?? [];
+    const text = run.trigger.kind === 'comment' ? run.trigger.body : '';
+    for (const { number, comments } of conversations) {
+      const isShown = (one: Comment): boolean => urls.includes(one.html_url) || one.body === text;
+      for (const { author, body, reactions } of comments.filter(isShown)) {
+        const shown = reactions.map(({ content }) => EMOJI[content] ?? content).join(' ');
+        printBox(`On #${number}, ${author}`, `${body}\n\n${shown}`);
+      }
+    }
+    printBox('The job summary', summary);
   },
 };
 
-/** As it is, except `results`, which gets one line per object. */
-function readable(name: string, value: string): string {
-  if (name !== 'results' || value === '[]') return `${name}=${value.replaceAll('\n', '\n    ')}`;
-  const rows = JSON.parse(value).map((row: object) => JSON.stringify(row));
-  return `${name}=[\n    ${rows.join(',\n    ')}\n  ]`;
+/** What a call changes on the page; empty for what nobody sees. */
+function whatIsSeen({ body, method }: JournalEntry): string {
+  const { body: text, content, query = '' } = JSON.parse(body || '{}');
+  if (content !== undefined) return EMOJI[content] ?? content;
+  if (text !== undefined) {
+    const [title = ''] = readable(text).split('\n');
+    return `${method === 'POST' ? 'a new comment' : 'the comment is now'}: ${title.trim()}`;
+  }
+  return query.includes('minimizeComment') ? 'older comments are hidden' : '';
+}
+
+function printBox(title: string, markdown: string): void {
+  if (markdown.trim() === '') return;
+  console.log(`\n${title}:\n`);
+  for (const line of readable(markdown).trim().split('\n')) console.log(`  │ ${line}`);
+}
+
+/** Markdown of the action, as far as a terminal can show it. */
+function readable(markdown: string): string {
+  return markdown
+    .replace(/```mermaid.*?```/gs, '(A chart: see the page below.)')
+    .replace(/^<!--.*-->\n|<[^>]+>|`/gm, '')
+    .replace(/\[([^\]]+)\]\((\S+)\)/g, (_, label) => styleText('underline', label))
+    .replace(/^#+ (.*)$|\*\*(.+?)\*\*/gm, (_, title, strong) => bold(title ?? strong))
+    .replace(/^\|[ |-]+\|\n/gm, '')
+    .replace(/\n{2,}/g, '\n');
 }
 
 export function printChecks({ scenario: { lessons }, checks }: PlayedScenario): void {
@@ -70,8 +100,4 @@ function heading(text: string, line: string): void {
 
 function bold(text: string): string {
   return styleText('bold', text);
-}
-
-function colour(conclusion: string): string {
-  return conclusion === 'success' ? styleText('green', 'green') : styleText('red', 'red');
 }

@@ -1,25 +1,35 @@
 import { expect, it } from 'vitest';
-import { checkPrLink, ownPullRequest } from '../../src/pull-request-link.ts';
+import { checkPrLink, ownPullRequest, readPullRequest } from '../../src/link.ts';
 
 const hosts = ['https://ghe.example', 'https://code.example/o/r', ''];
 
 it.each([
-  ['https://github.com/o/r/pull/1', 'https://github.com/o/r/pull/1'],
-  ['https://github.com/o/r/pull/1/', 'https://github.com/o/r/pull/1'],
-  ['https://github.com/o/r/pull/1?x=[a](b)#c', 'https://github.com/o/r/pull/1'],
-  ['https://GitHub.com/o/r.js/pull/12', 'https://github.com/o/r.js/pull/12'],
-  ['https://gitlab.com/g/s/r/-/merge_requests/3', 'https://gitlab.com/g/s/r/-/merge_requests/3'],
-  ['https://bitbucket.org/o/r/pull-requests/4', 'https://bitbucket.org/o/r/pull-requests/4'],
-  ['https://ghe.example/o/r/pull/5', 'https://ghe.example/o/r/pull/5'],
-  ['https://code.example/o/r/pull/6', 'https://code.example/o/r/pull/6'],
-])('checkPrLink accepts %s', (link, url) => {
-  expect(checkPrLink(link, hosts)).toEqual({ kind: 'ok', value: url });
+  ['https://github.com/o/r/pull/1', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
+  ['https://github.com/o/r/pull/1/', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
+  ['https://github.com/o/r/pull/1?x=[a](b)#c', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
+  ['https://GitHub.com/o/r.js/pull/12', 'https://github.com/o/r.js/pull/12', 'o/r.js', '#12'],
+  [
+    'https://gitlab.com/g/s/r/-/merge_requests/3',
+    'https://gitlab.com/g/s/r/-/merge_requests/3',
+    ...['g/s/r', '!3'],
+  ],
+  [
+    'https://bitbucket.org/%7Bo%7D/r/pull-requests/4',
+    'https://bitbucket.org/%7Bo%7D/r/pull-requests/4',
+    ...['%7Bo%7D/r', '#4'],
+  ],
+  ['https://ghe.example/o/r/pull/5', 'https://ghe.example/o/r/pull/5', 'o/r', '#5'],
+  ['https://code.example/o/r/pull/6', 'https://code.example/o/r/pull/6', 'o/r', '#6'],
+])('checkPrLink accepts %s', (given, link, repository, number) => {
+  expect(checkPrLink(given, hosts)).toEqual({ link });
+  expect(readPullRequest(link)).toEqual({ repository, number });
 });
 
 it.each([
   ['http://github.com/o/r/pull/1', 'https'],
   ['javascript:alert(1)', 'https'],
   ['https://user@github.com/o/r/pull/1', 'https'],
+  ['https://:p@github.com/o/r/pull/1', 'https'],
   ['https://github.com@evil.example/o/r/pull/1', 'https'],
   ['https://evil.example/o/r/pull/1', 'code host'],
   ['https://github.com.evil.example/o/r/pull/1', 'code host'],
@@ -31,29 +41,21 @@ it.each([
   ['https://github.com/o/r/issues/1', 'pull request'],
   ['https://github.com/login/oauth?next=/o/r/pull/1', 'pull request'],
   ['https://github.com/o/r)/pull/1', 'pull request'],
+  ['https://github.com/o/.../pull/1', 'pull request'],
   ['https://gitlab.com/g/../r/-/merge_requests/3/../../x', 'pull request'],
   ['https://github.com/o/r/pull/1 [x](y)', 'URL'],
   ['https://github.com/o/r\n/pull/1', 'URL'],
   ['https://github.com\\o\\r\\pull\\1', 'URL'],
   ['o/r#1', 'URL'],
 ])('checkPrLink refuses %j', (link, why) => {
-  expect(checkPrLink(link, hosts)).toEqual({
-    kind: 'problem',
-    problem: expect.stringContaining(why),
-  });
-});
-
-it.each([null, ''])('checkPrLink returns null for %j', (link) => {
-  expect(checkPrLink(link, [])).toEqual({
-    kind: 'ok',
-    value: null,
-  });
+  expect(checkPrLink(link, hosts)).toEqual({ problem: expect.stringContaining(why) });
 });
 
 it.each([
   ['https://github.com/octo/agents/pull/7', 7],
   ['https://GitHub.com/Octo/Agents/pull/7', 7],
   [null, null],
+  [undefined, null],
   ['https://github.com/octo/other/pull/7', null],
   ['https://ghe.example/octo/agents/pull/7', null],
   ['https://github.com/octo/agents/pull/', null],

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import {
+  event,
+  issueComment,
+  type Person,
+  pullRequest,
+  push,
+  type WebhookEvent,
+} from '../sim/events.ts';
+import { commentTexts, errors, JOB, PULL, simulate } from './scenario.ts';
+
+// The agent pushes to pull requests, and that must not make it send messages to itself.
+
+const AGENT: Person = { login: 'mintlify[bot]', id: 3003, type: 'Bot' };
+const OWN = `https://github.com/octo/agents/pull/${PULL}`;
+const pushed = (sender: Person, target = false): WebhookEvent =>
+  pullRequest({ number: PULL, action: 'synchronize', sender, target });
+
+const NAMED = { 'allowed-bots': AGENT.login };
+
+describe.each([
+  ['that is not named', {}],
+  ['that is named', NAMED],
+  ['that is named, without the check of permissions', { ...NAMED, 'minimum-permission': 'none' }],
+])("pushes by the agent's own bot, %s,", (_, inputs) => {
+  it('to the pull request of the job, after the message of a person, send nothing', async () => {
+    await using sim = await simulate({
+      with: { wait: true, 'when-active': 'wait', ...inputs },
+      agent: {
+        // The agent creates the pull request, or has done so before.
+        jobs: [{ id: JOB, base: { prLink: OWN } }],
+      },
+    });
+    const first = await sim.run({ step: { event: pullRequest({ number: PULL }) } });
+    expect(first.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+    const before = commentTexts(sim.github).length;
+    for (const run of [sim.run, sim.runHere, sim.runHere, sim.runHere]) {
+      const again = await run({
+        step: { event: pushed(AGENT), github: { run_id: String(2000 + sim.agent.journal.length) } },
+      });
+      expect(again.conclusion).toBe('success');
+      expect(again.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+      expect(again.annotations).toHaveLength(1);
+      expect(again.outputs.reason).toContain('“mintlify[bot]”');
+    }
+    expect(sim.agent.posts()).toHaveLength(1);
+    expect(commentTexts(sim.github)).toHaveLength(before);
+  });
+});
+
+describe('a bot that allowed-bots names', () => {
+  const linked = (prLink: string | null) => ({ jobs: [{ id: JOB, base: { prLink } }] });
+
+  it.each([false, true])(
+    'gets one notice on the pull request of the job itself (pull_request_target: %s)',
+    async (target) => {
+      await using sim = await simulate({ with: NAMED, agent: linked(OWN) });
+      const result = await sim.runHere({ step: { event: pushed(AGENT, target) } });
+      expect(result.annotations).toEqual([
+        {
+          type: 'notice',
+          message: `Job ${JOB}: ${result.outputs.reason}`,
+        },
+      ]);
+      expect(result.outputs.reason).toContain('the pull request of the job');
+      expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET']);
+      expect(sim.github.writes()).toEqual([]);
+    },
+  );
+
+  it.each<[string, WebhookEvent, string | null]>([
+    ['of another number', pushed(AGENT), 'https://github.com/octo/agents/pull/8'],
+    ['of another repository', pushed(AGENT), `https://github.com/octo/docs/pull/${PULL}`],
+    ['that does not exist yet', pushed(AGENT), null],
+    ['as a comment', issueComment({ number: PULL, body: 'Go on.', author: AGENT }), OWN],
+    ['as a push to a branch', push({ sender: AGENT, ref: 'refs/heads/agent' }), OWN],
+  ])('sends a message to a job with a pull request %s', async (_, event, prLink) => {
+    await using sim = await simulate({ with: NAMED, agent: linked(prLink) });
+    const result = await sim.runHere({ step: { event } });
+    expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(sim.agent.posts()).toHaveLength(1);
+  });
+
+  it('sends a message only to the other one of two jobs', async () => {
+    await using sim = await simulate({
+      with: { ...NAMED, 'job-id': 'job-1 job-2' },
+      agent: { jobs: [{ id: 'job-1', base: { prLink: OWN } }, { id: 'job-2' }] },
+    });
+    const { outputs } = await sim.runHere({ step: { event: pushed(AGENT) } });
+    expect(JSON.parse(outputs.results ?? '')).toMatchObject([
+      { jobId: 'job-1', result: 'skipped' },
+      { jobId: 'job-2', result: 'sent' },
+    ]);
+    expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-2']);
+  });
+
+  it('sends nothing if the pull request of the job is not known', async () => {
+    await using sim = await simulate({
+      with: NAMED,
+      agent: { ...linked(OWN), onGet: () => ({ status: 500 }) },
+    });
+    const result = await sim.runHere({ step: { event: pushed(AGENT) } });
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(errors(result)).toHaveLength(1);
+    expect(sim.agent.posts()).toEqual([]);
+  });
+});
+
+it('a person sends a message to the job on the pull request of the job, without a poll', async () => {
+  await using sim = await simulate({ agent: { jobs: [{ id: JOB, base: { prLink: OWN } }] } });
+  const result = await sim.runHere({ step: { event: pullRequest({ number: PULL }) } });
+  expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  expect(sim.agent.gets()).toEqual([]);
+});
+
+it('an organization is refused, and not called a bot', async () => {
+  const sender = { login: 'octo-org', id: 4004, type: 'Organization' };
+  await using sim = await simulate({ step: { event: event('issues', 'opened', { sender }) } });
+  const { outputs } = await sim.runHere();
+  expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+  expect(outputs.reason).toMatch(/“octo-org” is neither a person nor a bot/);
+});

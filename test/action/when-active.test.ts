@@ -1,0 +1,270 @@
+import { describe, expect, it } from 'vitest';
+import { titleOf } from '../../src/labels.ts';
+import type { AgentOptions, Reply } from '../sim/agent.ts';
+import { issueComment } from '../sim/events.ts';
+import type { StepRun } from '../sim/runner/process.ts';
+import {
+  commentTexts,
+  errors,
+  JOB,
+  notes,
+  ownComments,
+  PULL,
+  type Simulation,
+  simulate,
+  warnings,
+} from './scenario.ts';
+
+// With `when-active: wait`, a message to a job on which the agent is at work waits until it is done.
+
+const WAIT = { 'when-active': 'wait', wait: true };
+const MINUTE = 60_000;
+
+/** The agent is at earlier work for these minutes. The message then takes it a minute. */
+function busy(
+  minutes: number,
+  more: (minute: number) => Reply | string | undefined = () => undefined,
+): Partial<AgentOptions> {
+  const start = new Map<string, number>();
+  const sent = new Set<string>();
+  return {
+    onPost(_, { path }) {
+      sent.add(path.replace(/\/message$/, ''));
+      return undefined;
+    },
+    onGet(_, { path, at }) {
+      start.set(path, start.get(path) ?? at);
+      if (sent.has(path)) return undefined;
+      const minute = (at - (start.get(path) ?? 0)) / MINUTE;
+      const reply = more(minute) ?? (minute < minutes ? 'active' : 'completed');
+      const id = path.split('/').at(-1);
+      return typeof reply === 'string' ? { body: { id, status: reply } } : reply;
+    },
+  };
+}
+
+/** Virtual minutes from the start of the run to the message, or null. */
+function sentAfter({ agent, time }: Simulation, startedAt: number): number | null {
+  expect(time.now()).toBeGreaterThan(startedAt);
+  const [message] = agent.accepted();
+  return message === undefined ? null : (message.at - startedAt) / MINUTE;
+}
+
+describe('a message to a job at work', () => {
+  it('waits until that is done, and its end is then confirmed', async () => {
+    await using sim = await simulate({ with: WAIT, agent: busy(5) });
+    const startedAt = sim.time.now();
+    const result = await sim.run();
+    expect(result.outputs).toMatchObject({
+      ...{ result: 'completed', delivery: 'sent', confirmed: 'true', reason: '' },
+    });
+    expect(result.annotations).toEqual([]);
+    expect(sentAfter(sim, startedAt)).toBeGreaterThan(5);
+    expect(sentAfter(sim, startedAt)).toBeLessThan(6.5);
+    expect(result.stdout).toMatch(/^Waiting for earlier work: /m);
+    expect(result.stdout).toMatch(/^Waiting for earlier work: the job is active; .* remain\.$/m);
+    const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
+    const kinds = ['waiting', 'working', 'completed'] as const;
+    expect(titles).toEqual(kinds.map((kind) => expect.stringContaining(titleOf(kind))));
+  });
+
+  it('waits on if another message comes first', async () => {
+    const again = (minute: number) => (minute > 2.01 && minute < 4 ? 'active' : undefined);
+    await using sim = await simulate({ with: WAIT, agent: busy(2, again) });
+    const startedAt = sim.time.now();
+    const { outputs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+    expect(sentAfter(sim, startedAt)).toBeGreaterThan(4);
+  });
+
+  it('waits without wait, too', async () => {
+    await using sim = await simulate({ with: { 'when-active': 'wait' }, agent: busy(2) });
+    const startedAt = sim.time.now();
+    const { outputs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent', confirmed: '' });
+    expect(sentAfter(sim, startedAt)).toBeGreaterThan(2);
+    expect(sentAfter(sim, startedAt)).toBeLessThan(3);
+  });
+
+  it.each([WAIT, { wait: true }])(
+    'that is done, or without %j, is sent at once',
+    async (inputs) => {
+      const agent = busy('when-active' in inputs ? 0 : 5);
+      await using sim = await simulate({ with: { ...inputs, 'timeout-minutes': '2' }, agent });
+      const startedAt = sim.time.now();
+      const { outputs, stdout } = await sim.runHere();
+      expect(outputs.delivery).toBe('sent');
+      expect(sentAfter(sim, startedAt)).toBeLessThan(0.5);
+      expect(stdout).not.toContain('Waiting for earlier work');
+    },
+  );
+
+  it('is not sent if the deadline comes first', async () => {
+    await using sim = await simulate({
+      with: { ...WAIT, 'timeout-minutes': '3' },
+      agent: busy(60),
+    });
+    const startedAt = sim.time.now();
+    const result = await sim.run();
+    expect(result.conclusion).toBe('failure');
+    expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
+    expect(errors(result)).toEqual([
+      expect.stringMatching(/Nothing was sent within 3 min .* still at work/),
+    ]);
+    expect(sentAfter(sim, startedAt)).toBeNull();
+    expect(sim.time.now() - startedAt).toBeLessThan(3 * MINUTE + 2000);
+    expect(commentTexts(sim.github).at(-1)).toContain(`${titleOf('timed-out')}: message not sent`);
+    expect(result.summary).toContain('still at work');
+    expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
+  });
+});
+
+describe('an outage during the wait for earlier work', () => {
+  const out = (to: number) => (minute: number) =>
+    minute > 1 && minute < to ? { status: 503 } : undefined;
+
+  it('of 9 minutes is waited out', async () => {
+    await using sim = await simulate({ with: WAIT, agent: busy(11, out(10)) });
+    const { outputs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
+  });
+
+  it.each([
+    ['30', 'error', /Nothing was sent\. .*503/],
+    ['5', 'timed-out', /Nothing was sent within 5 min .*The last poll failed: .*503/],
+  ])('ends it after 10 minutes, or at the deadline of %s minutes', async (limit, ended, reason) => {
+    const inputs = { ...WAIT, 'timeout-minutes': limit };
+    await using sim = await simulate({ with: inputs, agent: busy(60, out(60)) });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: ended, delivery: 'not-sent' });
+    expect(errors(result)).toEqual([expect.stringMatching(reason)]);
+    expect(sim.agent.posts()).toEqual([]);
+  });
+});
+
+it('of 60 jobs, each one waits for itself', async () => {
+  const ids = Array.from({ length: 60 }, (_, index) => `job-${index + 1}`);
+  await using sim = await simulate({
+    with: { ...WAIT, 'job-id': ids.join(' ') },
+    agent: {
+      jobs: ids.map((id) => ({ id })),
+      onGet: (_, { path, at }) => {
+        const id = path.split('/').at(-1) ?? '';
+        const isBusy = ids.indexOf(id) % 3 === 0 && at - startedAt < 5 * MINUTE;
+        return isBusy ? { body: { id, status: 'active' } } : undefined;
+      },
+    },
+  });
+  const startedAt = sim.time.now();
+  const { outputs, stdout } = await sim.run();
+  expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
+  expect(sim.agent.posts()).toHaveLength(60);
+  const late = sim.agent.accepted().filter(({ at }) => at - startedAt > 5 * MINUTE);
+  expect(late.map(({ jobId }) => jobId).toSorted()).toEqual(
+    ids.filter((_, index) => index % 3 === 0).toSorted(),
+  );
+  expect(stdout).toMatch(/20 waiting/);
+  expect(commentTexts(sim.github).join('\n')).toMatch(/20 waiting/);
+});
+
+describe('several runs for one job', () => {
+  const turn = {
+    steps: [
+      { afterMs: 0, set: { status: 'active' } },
+      { afterMs: 3 * MINUTE, set: { status: 'completed' } },
+    ],
+  };
+  const jobs = [{ id: JOB, turns: [turn] }];
+
+  it('two commands a minute apart: one message after the other, each confirmed', async () => {
+    await using sim = await simulate({
+      with: { ...WAIT, command: '/agent', prompt: '' },
+      agent: { jobs },
+    });
+    const command = (body: string) => {
+      const { id } = sim.github.addComment(PULL, 'alice', body);
+      const event = issueComment({ number: PULL, body, id });
+      return sim.runHere({ step: { event, github: { run_id: String(id) } } });
+    };
+    const first = command('/agent one');
+    await sim.pass(MINUTE);
+    const second = command('/agent two');
+    for (const { outputs } of await Promise.all([first, second])) {
+      expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
+    }
+    const [one, two, ...others] = sim.agent.accepted();
+    expect(others).toEqual([]);
+    expect([one?.prompt, two?.prompt]).toEqual(['one', 'two']);
+    expect((two?.at ?? 0) - (one?.at ?? 0)).toBeGreaterThan(3 * MINUTE);
+    const order = sim.github.comments(PULL).map(({ body }) => body);
+    expect(order).toEqual([
+      '/agent one',
+      expect.stringContaining('one'),
+      '/agent two',
+      expect.stringContaining('two'),
+    ]);
+    expect(ownComments(sim.github)).toHaveLength(2);
+  });
+
+  it('three that wait for the same end: one message after the other', async () => {
+    let startedAt = 0;
+    await using sim = await simulate({
+      with: WAIT,
+      agent: {
+        jobs,
+        onGet: (_, { at }) =>
+          at - startedAt < 2 * MINUTE ? { body: { id: JOB, status: 'active' } } : undefined,
+      },
+    });
+    startedAt = sim.time.now();
+    const runs = ['2001', '2002', '2003'].map((run_id) =>
+      sim.runHere({ step: { github: { run_id } } }),
+    );
+    for (const { outputs } of await Promise.all(runs)) {
+      expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
+    }
+    const times = sim.agent.accepted().map(({ at }) => at);
+    expect(times).toHaveLength(3);
+    times.reduce((before, time) => {
+      expect(time - before).toBeGreaterThan(2 * MINUTE);
+      return time;
+    }, startedAt);
+  });
+});
+
+describe('beside only-when', () => {
+  it('the status is judged once, in the first poll', async () => {
+    const inputs = { ...WAIT, 'only-when': 'active' };
+    await using sim = await simulate({ with: inputs, agent: busy(2) });
+    const { outputs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
+  });
+
+  it('a job that is left out is not waited for', async () => {
+    const inputs = { ...WAIT, 'only-when': 'completed failed' };
+    await using sim = await simulate({ with: inputs, agent: busy(2) });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect(result.annotations).toHaveLength(1);
+    expect(sim.agent.gets()).toHaveLength(1);
+    expect(sim.github.writes()).toEqual([]);
+  });
+});
+
+it('a re-run of a run that was killed during the wait sends nothing', async () => {
+  let run: StepRun | undefined;
+  const agent = busy(5, (minute) => {
+    if (minute > 2) run?.kill('SIGKILL');
+    return undefined;
+  });
+  await using sim = await simulate({ with: WAIT, agent });
+  run = sim.start();
+  expect((await run.result).outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+  expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'sending' }] }]);
+  run = undefined;
+  const again = await sim.runHere({ step: { github: { run_attempt: '2' } } });
+  expect(again.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
+  expect(errors(again)).toHaveLength(1);
+  expect(warnings(again)).toEqual([]);
+  expect(sim.agent.posts()).toEqual([]);
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { problemWithCertificates, readProxy, readRunInfo } from '../../src/runner/environment.ts';
+
+describe('readRunInfo', () => {
+  const GITHUB = {
+    ...{ serverUrl: 'https://github.com', apiUrl: 'https://api.github.com' },
+    graphqlUrl: 'https://api.github.com/graphql',
+  };
+
+  it('has defaults if variables are not set', () => {
+    expect(readRunInfo({})).toEqual({
+      ...{ ...GITHUB, repository: '', repositoryUrl: 'https://github.com/', runId: '', attempt: 1 },
+      ...{ step: ':', workflow: '', actor: '', triggeringActor: '' },
+    });
+  });
+
+  it('reads the variables of the runner', () => {
+    const server = 'https://ghe.example';
+    expect(
+      readRunInfo({
+        ...{ GITHUB_SERVER_URL: server, GITHUB_API_URL: `${server}/api/v3` },
+        ...{ GITHUB_GRAPHQL_URL: `${server}/api/graphql`, GITHUB_REPOSITORY: 'octo/agents' },
+        ...{ GITHUB_RUN_ID: '7', GITHUB_RUN_ATTEMPT: '2', GITHUB_JOB: 'build' },
+        ...{ GITHUB_ACTION: 'step', GITHUB_WORKFLOW: 'CI', GITHUB_WORKFLOW_REF: 'o/r/w.yml@main' },
+        ...{ GITHUB_ACTOR: 'alice', GITHUB_TRIGGERING_ACTOR: 'bob' },
+      }),
+    ).toEqual({
+      ...{ serverUrl: server, apiUrl: `${server}/api/v3`, graphqlUrl: `${server}/api/graphql` },
+      ...{ repository: 'octo/agents', repositoryUrl: `${server}/octo/agents`, runId: '7' },
+      ...{ attempt: 2, step: 'build:step', workflow: 'o/r/w.yml' },
+      ...{ actor: 'bob', triggeringActor: 'bob' },
+    });
+  });
+
+  it.each<[string, Record<string, string>, object]>([
+    ...['0', '-1', 'x', '1.5'].map((text): [string, Record<string, string>, object] => [
+      ...([`attempt ${text}`, { GITHUB_RUN_ATTEMPT: text }, { attempt: 1 }] as const),
+    ]),
+    ['only the first actor', { GITHUB_ACTOR: 'alice' }, { actor: 'alice', triggeringActor: '' }],
+    ['a broken URL', { GITHUB_SERVER_URL: 'nope' }, { serverUrl: GITHUB.serverUrl }],
+    ['only the name of the workflow', { GITHUB_WORKFLOW: 'CI' }, { workflow: 'CI' }],
+  ])('reads %s', (_, env, expected) => {
+    expect(readRunInfo(env)).toMatchObject(expected);
+  });
+});
+
+describe('readProxy', () => {
+  const https = new URL('https://api.example');
+
+  it.each<[Record<string, string>, string]>([
+    [{}, ''],
+    [{ https_proxy: 'http://p:1' }, 'http://p:1/'],
+    [{ HTTPS_PROXY: ' http://p:1 ' }, 'http://p:1/'],
+    [{ https_proxy: 'http://l:1', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
+    [{ https_proxy: 'p:1' }, 'http://p:1/'],
+    [{ http_proxy: 'http://p:1' }, ''],
+  ])('for https, %j is "%s"', (env, url) => {
+    expect(readProxy(env, https)).toEqual({ kind: 'ok', value: { url, noProxy: '' } });
+  });
+
+  it('for http on localhost, uses http_proxy, and passes on no_proxy', () => {
+    const env = { http_proxy: 'http://p:1', NO_PROXY: 'a.example' };
+    expect(readProxy(env, new URL('http://localhost'))).toMatchObject({
+      value: { url: 'http://p:1/', noProxy: 'a.example' },
+    });
+  });
+
+  it.each([
+    ...['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1'],
+    'http://%C3:%A4@p:1',
+  ])('refuses %s without quoting it', (HTTPS_PROXY) => {
+    expect(readProxy({ HTTPS_PROXY }, https)).toEqual({
+      kind: 'problem',
+      problem: 'HTTPS_PROXY is not the URL of an http or https proxy; fix or unset it.',
+    });
+  });
+});
+
+it.each([
+  ['0', true],
+  ['1', false],
+  [undefined, false],
+])('NODE_TLS_REJECT_UNAUTHORIZED=%s is a problem: %s', (value, expected) => {
+  const problem = problemWithCertificates({ NODE_TLS_REJECT_UNAUTHORIZED: value });
+  expect(problem?.includes('certificate checks are turned off') ?? false).toBe(expected);
+});

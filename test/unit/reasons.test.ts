@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest';
+import type { End, Job } from '../../src/job.ts';
+import {
+  activeEnd,
+  doneEnd,
+  doubtfulEnd,
+  endNow,
+  type GiveUp,
+  loopEnd,
+  lostEnd,
+  notSentEnd,
+  refusedEnd,
+  sentEnd,
+  stoppedEnd,
+  takenEnd,
+  timedOutEnd,
+  unwantedEnd,
+} from '../../src/reasons.ts';
+import { ended, job, record, START } from './record.ts';
+
+const LIMIT = { timeoutMs: 1_800_000 };
+const IN_DOUBT = 'may or may not have been delivered; it was not sent again';
+const SENT = { delivery: 'sent', sentAt: START } as const;
+const POLLED = job({ isReadOnly: true });
+
+function done(status: string, confirmed: boolean | null, before?: string): End {
+  const base = before === undefined ? null : { status: before };
+  return doneEnd(job({ ...SENT, base, record: record({ status }) }), confirmed, 60_000);
+}
+function timedOut(status: string, miss = ''): End {
+  return timedOutEnd(job({ ...SENT, record: record({ status }) }), LIMIT, miss);
+}
+const active = job({ record: record({ status: 'active' }) });
+
+it.each<[End, End['result'], boolean | null, string]>([
+  [sentEnd(), 'sent', null, ''],
+  [activeEnd(), 'active', null, ''],
+  [done('completed', true), 'completed', true, ''],
+  [done('failed', true), 'failed', true, 'The agent failed. The API does not say why'],
+  [done('archived', null), 'archived', null, 'The job was archived'],
+  [done('completed', false, 'failed'), 'completed', false, '1 min after it (settle-seconds)'],
+  [done('completed', false, 'active'), 'completed', false, 'With “when-active: wait”'],
+  [done('failed', false), 'failed', false, 'its status before the message is not known'],
+  [timedOut('active'), 'timed-out', null, '30 min (timeout-minutes); its status is active'],
+  [timedOut('queued', 'So.'), 'timed-out', null, 'its status is “queued”'],
+  [timedOut('queued', 'So.'), 'timed-out', null, ' The last poll failed: So.'],
+  [timedOut('completed'), 'timed-out', null, 'The job is completed, but within 30 min'],
+  [timedOutEnd(POLLED, LIMIT, ''), 'timed-out', null, 'not known, and it may keep working'],
+  [lostEnd(job(SENT), 8, 'So.'), 'error', null, 'polled (8 polls failed in a row). So. The agent'],
+  [lostEnd(POLLED, 1, 'So.'), 'error', null, 'The job cannot be polled. So.'],
+  [stoppedEnd(job(SENT)), 'cancelled', null, 'after the message was delivered: stopped waiting'],
+  [stoppedEnd(POLLED), 'cancelled', null, 'stopped waiting; the agent keeps working'],
+  [doubtfulEnd('So.', false), 'error', null, `So. The message ${IN_DOUBT}`],
+  [doubtfulEnd('So.', true), 'cancelled', null, IN_DOUBT],
+  [
+    unwantedEnd(active, new Set(['failed', 'archived'])),
+    'skipped',
+    null,
+    'only failed or archived',
+  ],
+  [loopEnd('m[bot]'), 'skipped', null, 'the bot “m[bot]” triggered the run on the pull request of'],
+  [takenEnd(), 'skipped', null, 'another run or step handles the same comment'],
+  [refusedEnd('so'), 'error', null, 'whether an earlier attempt sent the message, because so.'],
+])('%#: %o', (end, result, confirmed, words) => {
+  expect(end).toMatchObject({ result, confirmed });
+  expect(end.reason).toContain(words);
+  expect(end.reason === '').toBe(words === '');
+});
+
+it.each<[GiveUp['kind'], End['result'], sending: string, reading: string]>([
+  ['refused', 'error', 'Nothing was sent. So.', 'The job could not be polled. So.'],
+  ['stopped', 'skipped', 'the API accepts no more messages for now. So.', 'no more messages'],
+  ['timed-out', 'timed-out', 'Nothing was sent within 30 min', 'could not be polled within 30 min'],
+  ['cancelled', 'cancelled', 'before the message was sent.', 'before the job was polled.'],
+])('notSentEnd, %s: %s', (kind, result, sending, reading) => {
+  const cause = { kind, why: 'So.' };
+  const end = notSentEnd(job(), LIMIT, cause);
+  expect(end).toMatchObject({ result, confirmed: null });
+  expect(end.reason).toContain(sending);
+  expect(notSentEnd(POLLED, LIMIT, cause).reason).toContain(reading);
+});
+
+it.each<[Partial<Job>, boolean, End['result'], boolean | null, string]>([
+  [{}, true, 'error', null, 'The run ended before the message was sent.'],
+  [{ delivery: 'not-sent' }, true, 'error', null, 'The run ended before the message was sent.'],
+  [{ isPosting: true }, true, 'error', null, IN_DOUBT],
+  [SENT, false, 'sent', null, ''],
+  [SENT, true, 'sent', false, 'The run ended before the agent was done.'],
+  [{ isReadOnly: true }, true, 'error', null, 'while the job was being polled'],
+])('endNow, if the run is killed: %j', (parts, wait, result, confirmed, words) => {
+  const end = endNow(job(parts), { wait });
+  expect(end).toMatchObject({ result, confirmed });
+  expect(end.reason).toContain(words);
+});
+
+it('endNow is the end if the job has one', () => {
+  const one = ended({ result: 'failed', reason: 'So.' });
+  expect(endNow(one, { wait: true })).toBe(one.end);
+});

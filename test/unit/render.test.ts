@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest';
+import type { Job } from '../../src/job.ts';
+import { iconOf, type Kind, titleOf, wordOf } from '../../src/labels.ts';
+import {
+  logLink,
+  type Place,
+  renderProblem,
+  renderStory,
+  renderUsage,
+  type Story,
+} from '../../src/report/render.ts';
+import { ended, INFO, job, PULL, record, START } from './record.ts';
+
+const PLACE: Place = { heading: '###', conversation: null, mostOpen: 10, limit: 60_000 };
+const STORY: Story = {
+  info: INFO,
+  by: 'alice',
+  prompt: 'Say more.',
+  startedAt: START,
+  command: null,
+};
+const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
+const FOOT = '2026-11-21 12:00 UTC · Agent Follow-up';
+const OWN = 'https://github.com/octo/agents/pull/7';
+
+function show(jobs: readonly Job[], story: Partial<Story> = {}, place: Partial<Place> = {}) {
+  return renderStory({ ...STORY, ...story }, jobs, { ...PLACE, ...place }).split('\n\n');
+}
+function icon(kind: Kind): string {
+  return `<span aria-hidden="true">${iconOf(kind)}</span>`;
+}
+function heading(kind: Kind, detail = ''): string {
+  return `### ${icon(kind)} ${titleOf(kind)}${detail}`;
+}
+
+describe('one job', () => {
+  it('has its state, the links, the prompt and the details', () => {
+    const known = record({
+      ...{ prLink: PULL, model: 'opus' },
+      source: { repository: 'https://github.com/octo/docs.git', ref: 'agent/fix' },
+    });
+    const done = ended({ confirmed: true }, { record: known, endedAt: START + 744_000 });
+    expect(show([done])).toEqual([
+      heading('completed'),
+      `**[octo/docs#12](${PULL})** · 12 min 24 s · ${LOG}`,
+      '> `Say more.`',
+      `<sub>Asked by \`alice\` · job \`job-1\` · model \`opus\` · \`octo/docs@agent/fix\` · ${FOOT}</sub>`,
+    ]);
+  });
+
+  it('begins like a message while it is new, for the email', () => {
+    expect(show([job()], { command: '/agent' })).toEqual([
+      heading('sending'),
+      `Asked by \`alice\` · ${LOG}`,
+      '> `Say more.`',
+      `<sub>job \`job-1\` · ${FOOT}</sub>`,
+    ]);
+    expect(show([job({ isWaiting: true })])[0]).toBe(heading('waiting'));
+  });
+
+  it('has its detail and its reason, in which text by others is code', () => {
+    const [first, , reason] = show([
+      ended({ result: 'failed', confirmed: false, reason: 'It said “@octo”.' }),
+    ]);
+    expect(first).toBe(heading('failed', ': perhaps on an earlier message'));
+    expect(reason).toBe('It said `@octo`.');
+  });
+
+  it('says how to continue once a command has ended, and names nobody on a schedule', () => {
+    expect(show([ended({})], { by: null, prompt: '', command: '/agent' }).slice(1)).toEqual([
+      LOG,
+      `<sub>job \`job-1\` · ${FOOT} · reply \`/agent …\` to continue</sub>`,
+    ]);
+  });
+
+  const linked = (prLink: string, change: Job['change'] = null, after = 60_000): Job =>
+    ended({ confirmed: true }, { record: record({ prLink }), change, endedAt: START + after });
+  const commits = (count: number): Job['change'] => ({
+    ...{ kind: 'commits', count, before: 'a1', after: 'b2' },
+  });
+  const range = (url: string): string => `[Review changes](${url}/files/a1..b2)`;
+
+  it.each<[string, Job, string]>([
+    ['another pull request', linked(PULL), `**[octo/docs#12](${PULL})** · `],
+    ['no time of less than a second', linked(PULL, null, 400), `** · ${LOG}`],
+    ['the one that people are reading', linked(OWN), `[Review changes](${OWN}/files) · 1 min`],
+    ['commits', linked(PULL, commits(3)), `** · **3 new commits** · ${range(PULL)} · `],
+    ['a commit here', linked(OWN, commits(1)), `**1 new commit** · ${range(OWN)} · `],
+    ['no commit', linked(OWN, { kind: 'none' }), 'No new commits · 1 min'],
+    ['another history', linked(PULL, { kind: 'rewritten' }), '** · Branch rewritten · 1 min'],
+    ['a new one', linked(PULL, { kind: 'created' }), '** · Pull request created · 1 min'],
+    [
+      'no files',
+      ended({ confirmed: true }, { change: { kind: 'no-files' } }),
+      'No files changed · ',
+    ],
+    [
+      'nothing to review yet',
+      job({ record: record({ prLink: OWN }) }),
+      `Asked by \`alice\` · ${LOG}`,
+    ],
+  ])('links to what has changed: %s', (_, one, words) => {
+    const [, links] = show([one], {}, { conversation: 7 });
+    expect(links?.startsWith(words) || links?.includes(words)).toBe(true);
+  });
+
+  it('keeps what comes first if there is no room', () => {
+    const long = ended({ result: 'failed', reason: 'x'.repeat(2000) });
+    expect(show([long], {}, { limit: 300 })).toEqual([heading('failed'), LOG]);
+  });
+});
+
+describe('several jobs', () => {
+  const at = (id: string, kind: 'failed' | 'completed' | 'skipped' | 'sent', ms = 0): Job => {
+    const parts = { id, record: record({ prLink: PULL }), endedAt: START + ms };
+    const reason = kind === 'failed' ? 'It failed.' : '';
+    return ended(
+      { result: kind, reason },
+      kind === 'skipped' ? { ...parts, delivery: 'not-sent' } : parts,
+    );
+  };
+  const working = (id: string): Job => job({ id, delivery: 'sent', sentAt: START });
+
+  it('have the counts, the prompt once, a table with the worst first, and the reasons once', () => {
+    expect(show([at('a', 'sent'), at('b', 'failed', 474_000), at('c', 'failed')])).toEqual([
+      `### ${icon('failed')} 2 of 3 agent jobs need attention`,
+      `2 ${wordOf('failed')} · 1 ${wordOf('sent')} · ${LOG}`,
+      '> `Say more.`',
+      [
+        '| Result | Pull request | Time | Job |',
+        '| --- | --- | --- | --- |',
+        `| ${icon('failed')}\u00a0${wordOf('failed')} | [#12](${PULL}) | 7\u00a0min\u00a054\u00a0s | \`b\` |`,
+        `| ${icon('failed')}\u00a0${wordOf('failed')} | [#12](${PULL}) |  | \`c\` |`,
+        `| ${icon('sent')}\u00a0${wordOf('sent')} | [#12](${PULL}) |  | \`a\` |`,
+      ].join('\n'),
+      '- `b` and 1 more: It failed.',
+      `<sub>Asked by \`alice\` · ${FOOT}</sub>`,
+    ]);
+  });
+
+  it('name the repository if it differs, and have no columns that are empty', () => {
+    const far = record({ prLink: 'https://gitlab.com/a/b/-/merge_requests/3' });
+    const [, , , table] = show([
+      at('a', 'sent'),
+      ended({ result: 'sent' }, { id: 'b', record: far }),
+    ]);
+    expect(table).toContain('| Result | Pull request | Job |\n');
+    expect(table).toContain('| [octo/docs#12](');
+    expect(table).toContain('| [a/b!3](');
+    expect(show([job({ id: 'a' }), job({ id: 'b' })])[3]).toContain('| Result | Job |\n');
+  });
+
+  it.each<[string, readonly Job[], Kind, string]>([
+    [
+      'one is bad',
+      [at('a', 'failed'), at('b', 'sent')],
+      'failed',
+      '1 of 2 agent jobs needs attention',
+    ],
+    [
+      'one is bad, one works',
+      [at('a', 'failed'), working('b')],
+      'working',
+      '1 of 2 agent jobs needs attention',
+    ],
+    ['new', [job({ id: 'a' }), job({ id: 'b' })], 'sending', 'Message to 2 agent jobs'],
+    ['at work', [working('a'), at('b', 'completed')], 'working', '1 of 2 agent jobs done'],
+    [
+      'completed',
+      [at('a', 'completed'), at('b', 'completed')],
+      'completed',
+      '2 agent jobs completed',
+    ],
+    ['skipped', [at('a', 'skipped'), at('b', 'skipped')], 'skipped', '2 agent jobs skipped'],
+    ['sent', [at('a', 'sent'), at('b', 'sent')], 'sent', '2 agent jobs got the message'],
+    ['mixed', [at('a', 'sent'), at('b', 'completed')], 'sent', '2 agent jobs done'],
+  ])('have a heading: %s', (_, jobs, kind, words) => {
+    expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
+  });
+
+  it.each([10, 11])('fold %i jobs that need no attention, if there are more than 10', (count) => {
+    const jobs = Array.from({ length: count }, (_, n) => at(`job-${n}`, 'completed'));
+    const text = show([at('x', 'failed'), ...jobs]).join('\n\n');
+    const [open = '', folded = ''] = text.split('<details>');
+    expect(open.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? 0 : count);
+    expect(folded.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? count : 0);
+    expect(folded.includes(`<summary>11 ${wordOf('completed')}</summary>`)).toBe(count > 10);
+  });
+
+  it('count what there is no room for', () => {
+    const jobs = Array.from({ length: 60 }, (_, n) =>
+      ended({ result: 'failed', reason: `Reason ${n} ${'x'.repeat(50)}.` }, { id: `job-${n}` }),
+    );
+    const text = renderStory(STORY, jobs, { ...PLACE, limit: 3000 });
+    expect(text.length).toBeLessThanOrEqual(3000);
+    const [, hidden = ''] = /\n(\d+) more jobs are not shown for lack of room: /.exec(text) ?? [];
+    const rows = text.match(/^\| <span/gm) ?? [];
+    expect(rows.length + Number(hidden)).toBe(60);
+    const [, unsaid = ''] = /The reasons of (\d+) more jobs are not shown/.exec(text) ?? [];
+    expect((text.match(/^- `/gm) ?? []).length + Number(unsaid)).toBe(60);
+  });
+});
+
+it('renderStory of no job is empty', () => {
+  expect(show([])).toEqual(['']);
+});
+
+it('logLink leads to the attempt', () => {
+  expect(logLink({ ...INFO, attempt: 2 })).toBe(
+    '[log](https://github.com/octo/agents/actions/runs/1/attempts/2)',
+  );
+});
+
+it('renderProblem and renderUsage answer a command, and never begin with one', () => {
+  expect(renderProblem('wait is “x|y”.', INFO)).toBe(
+    `${icon('not-sent')} Nothing was sent to the agent. wait is \`x¦y\`. Once this is fixed, repeat the command in a new comment. · ${LOG}`,
+  );
+  expect(renderUsage('/a`b')).toMatch(/^Write what .* after ``\/a`b``, .*:\n\n```text\n\/a`b also/);
+});
