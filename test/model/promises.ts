@@ -1,7 +1,6 @@
 import { isFinal, isKnownStatus } from '../../src/job.ts';
 import { AFTER_CANCEL_MS, CALL_MS } from './github.ts';
 import { conversationOf, type Played, wasAccepted } from './run.ts';
-import type { Scenario } from './scenario.ts';
 import { type Poll, type Post, showsEnd } from './service.ts';
 
 /** Milliseconds of inaccuracy by Node's timers and by reading the clock. */
@@ -21,7 +20,8 @@ const ACCEPTED: Readonly<Record<string, readonly number[]>> = {
 };
 
 /** What is true of every job, whatever happens to it and to the other jobs of its run. */
-const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
+type Promised = (played: Played, all: readonly Played[]) => boolean;
+const PROMISES: Readonly<Record<string, Promised>> = {
   'every job ends': ({ job }) => job.end !== null && job.endedAt !== null,
   'the API accepts at most one message': ({ service }) => service.accepted() <= 1,
   'no POST after one that the API may have accepted': ({ service: { posts } }) =>
@@ -52,7 +52,7 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     scenario,
     service,
   }) =>
-    !(scenario.whenActiveWait || isByBot(scenario)) ||
+    !(scenario.whenActiveWait || scenario.event === 'pull_request') ||
     service.posts.every((post) =>
       isFinal(statuses(pollsBefore(service.polls, post)).at(-1) ?? null),
     ),
@@ -63,14 +63,21 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     return isWanted || service.posts.length === 0;
   },
   'no POST that a bot triggers on the pull request of the job': ({ scenario, service }) =>
-    !isByBot(scenario) ||
+    scenario.event !== 'pull_request' ||
     service.posts.every((post) => {
       const { record } = answered(pollsBefore(service.polls, post)).at(-1) ?? {};
       return record?.prLink?.endsWith(`/${conversationOf(scenario)}`) !== true;
     }),
+  'no POST after a rate limit has refused another message for good': ({ job, endedAt }, all) => {
+    const posts = all.flatMap(({ service }) => service.posts);
+    const isStopped = job.end?.result === 'error' && job.end.reason.includes('answered 429 to');
+    return !isStopped || posts.every(({ startedAt }) => startedAt <= endedAt);
+  },
   'the delivery is true': (played) => isTrue(played, played.job.delivery),
   'the delivery is not-sent only if the API certainly did not accept a message': (played) =>
-    (played.job.delivery === 'not-sent') === !mayHaveBeenAccepted(played),
+    (played.job.delivery === 'not-sent') ===
+    (['send', 'read'].includes(fateOf(played)) &&
+      played.service.posts.every(({ outcome }) => outcome === 'refused')),
   'the outputs are true whenever they are saved': (played) =>
     played.saved.every(
       ({ delivery, accepted }) => fateOf(played) !== 'send' || isTrue(played, delivery, accepted),
@@ -127,22 +134,12 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
   },
 };
 
-/** What is true of all jobs of a run together. */
-const TOGETHER: Readonly<Record<string, (all: readonly Played[]) => boolean>> = {
-  'no POST after a rate limit has refused another message for good': (all) => {
-    const posts = all.flatMap(({ service }) => service.posts);
-    const stopped = all.filter(
-      ({ job: { end } }) => end?.result === 'error' && isLimit(end.reason),
-    );
-    return stopped.every(({ endedAt }) => posts.every(({ startedAt }) => startedAt <= endedAt));
-  },
-};
-
 /** The promises that the run broke. */
 export function brokenPromises(all: readonly Played[]): readonly string[] {
-  const ofJobs = Object.entries(PROMISES).filter(([, isKept]) => !all.every(isKept));
-  const ofAll = Object.entries(TOGETHER).filter(([, isKept]) => !isKept(all));
-  return [...ofJobs, ...ofAll].map(([promise]) => promise);
+  const broken = Object.entries(PROMISES).filter(
+    ([, isKept]) => !all.every((played) => isKept(played, all)),
+  );
+  return broken.map(([promise]) => promise);
 }
 
 /** What a run does for a job: it sends, goes on with an earlier message, refuses in doubt, or only polls. */
@@ -152,15 +149,6 @@ function fateOf({ scenario, part, knowsNotes }: Played): 'send' | 'resume' | 're
   const delivery = part.earlier?.delivery ?? 'not-sent';
   if (knowsNotes && delivery === 'sent') return 'resume';
   return scenario.resendOnRerun || (knowsNotes && delivery === 'not-sent') ? 'send' : 'refuse';
-}
-
-function isByBot({ event }: Scenario): boolean {
-  return event === 'pull_request';
-}
-
-function mayHaveBeenAccepted(played: Played): boolean {
-  const isEarlier = ['resume', 'refuse'].includes(fateOf(played));
-  return isEarlier || played.service.posts.some(({ outcome }) => outcome !== 'refused');
 }
 
 function isTrue(played: Played, delivery: string, accepted = played.service.accepted()): boolean {
@@ -178,10 +166,6 @@ function notedDeliveries({ github, job }: Played): readonly string[] {
 
 function mayBecome(said: string, delivery: string): boolean {
   return said === 'sending' || said === delivery || (said === 'unknown' && delivery === 'sent');
-}
-
-function isLimit(reason: string): boolean {
-  return reason.includes('answered 429 to the message');
 }
 
 /** The polls whose record the client received. */
