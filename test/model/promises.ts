@@ -1,268 +1,257 @@
-import { toOutputs } from '../../src/report/outputs.ts';
-import { deliveryOf } from '../../src/report/ranking.ts';
-import { type JobState, STATUSES, type Status, type TurnResult } from '../../src/turn.ts';
-import { acceptedBy, baselineOf, mayHaveBeenAccepted, type Run, type Snapshot } from './run.ts';
-import { type Scenario, WELL } from './scenario.ts';
-import type { Post, Step } from './service.ts';
+import { isFinal, isKnownStatus } from '../../src/job.ts';
+import { AFTER_CANCEL_MS, CALL_MS } from './github.ts';
+import { conversationOf, type Played, wasAccepted } from './run.ts';
+import { type Poll, type Post, showsEnd } from './service.ts';
 
-const LAST_POLL_MS = 1500;
-/** How many milliseconds a poll before the message is valid. */
-const FRESH_MS = 1000;
 /** Milliseconds of inaccuracy by Node's timers and by reading the clock. */
-export const SLACK_MS = 20;
+const SLACK_MS = 20;
+/** As the documents say. */
+const LEAST_POST_MS = 2000;
+const OVERTIME_MS = 2000;
+const FRESH_MS = 1000;
+const OUTAGE_MS = 600_000;
+const GRACE_FOR_404_MS = 30_000;
+/** If GitHub does not answer, the comment is looked for after 3 s. */
+const LOOK_FOR_COMMENT_MS = 3000 + CALL_MS;
 
-const FINAL: readonly TurnResult[] = ['completed', 'failed', 'archived'];
-const ACCEPTED_COUNTS = { sent: [1], 'not-sent': [0], unknown: [0, 1] } as const;
+/** How many messages the API may have accepted. */
+const ACCEPTED: Readonly<Record<string, readonly number[]>> = {
+  ...{ sent: [1], 'not-sent': [0], unknown: [0, 1] },
+};
 
 /** What is true of every job, whatever happens to it and to the other jobs of its run. */
-const PROMISES: Readonly<Record<string, (run: Run) => boolean>> = {
-  'the API accepts at most one message': ({ scenario, service }) =>
-    acceptedBy(scenario, service) <= 1,
-  'the API accepts one message if the delivery is sent, and none if it is not-sent': ({
-    scenario,
-    service,
-    result,
-  }) => isTrue(result, acceptedBy(scenario, service)),
-  'each event has a correct delivery': ({ emitted }) =>
-    emitted.every(({ progress, accepted }) => isTrue(progress.snapshot, accepted)),
-  'an event before each POST has the delivery unknown': ({ emitted, service, scenario }) => {
-    const sending = emitted.filter(({ progress }) => progress.kind === 'sending');
-    return (
-      sending.every(({ progress }) => progress.snapshot.delivery === 'unknown') &&
-      sending.length === service.posts.length + (scenario.veto && sending.length > 0 ? 1 : 0)
-    );
-  },
-  'sends nothing after a message that the API may have accepted': ({ service: { posts } }) =>
-    posts.slice(0, -1).every(({ mayBeAccepted }) => !mayBeAccepted),
-  'repeats a POST only as often as the response allows': ({ service: { posts } }) =>
-    Object.values(Object.groupBy(posts, kindOf)).every(
-      (alike) => alike !== undefined && alike.length <= MAX_POSTS[kindOf(alike[0] as Post)],
+type Promised = (played: Played, all: readonly Played[]) => boolean;
+const PROMISES: Readonly<Record<string, Promised>> = {
+  'every job ends': ({ job }) => job.end !== null && job.endedAt !== null,
+  'the API accepts at most one message': ({ service }) => service.accepted() <= 1,
+  'no POST after one that the API may have accepted': ({ service: { posts } }) =>
+    posts.slice(0, -1).every(({ outcome }) => outcome === 'refused'),
+  'no POST with send: false, or if an earlier attempt may have sent the message': (played) =>
+    played.service.posts.length === 0 || fateOf(played) === 'send',
+  'no POST less than 2 s before the deadline, or after the end or a cancellation': (played) =>
+    played.service.posts.every(
+      ({ startedAt }) =>
+        startedAt <= played.scenario.timeoutMs - LEAST_POST_MS + 1 &&
+        startedAt <= Math.min(played.endedAt, played.cancelledAt ?? Infinity),
     ),
-  'sends nothing after an attempt that may have sent the message': ({ scenario, service }) =>
-    scenario.earlier === null || service.posts.length === 0,
-  'sends nothing to a read-only job': ({ scenario, service }) =>
-    !scenario.isReadOnly || service.posts.length === 0,
-  'sends nothing if another run has the message, or may have it': ({ scenario, service }) =>
-    !['taken', 'unclear'].includes(scenario.note) || service.posts.length === 0,
-  'sends nothing in a re-run without a note': ({ scenario, service }) =>
-    !scenario.isRerun || scenario.note !== 'missing' || service.posts.length === 0,
-  'sends only in a status that only-when lists': ({ scenario: { onlyWhen }, emitted }) =>
-    emitted.every(
-      ({ progress: { kind, snapshot } }) =>
-        kind !== 'sending' || onlyWhen === null || onlyWhen.has(statusBefore(snapshot)),
-    ),
-  'sends and polls nothing after a baseline that only-when does not list': (run) =>
-    !isUnwanted(run) ||
-    (run.result.delivery === 'not-sent' &&
-      run.service.posts.every(({ startedAt }) => startedAt < lastPollAt(run)) &&
-      (run.scenario.polls.steps.length > 0 ||
-        run.service.posts.length > 0 ||
-        run.service.polls.length === 1 ||
-        run.announcement !== null)),
-  'sends each POST within a second after the baseline poll': (run) =>
-    baselineOf(run.scenario) !== 'fresh' ||
-    run.service.posts.every((post) => {
-      const before = run.service.polls.findLast(({ startedAt }) => startedAt <= post.startedAt);
+  'no POST before its note': ({ scenario, service: { posts } }) =>
+    conversationOf(scenario) === null ||
+    !scenario.comment ||
+    posts.every(({ before }) => before.noted === 'sending'),
+  'the outputs say before each POST that the delivery is unknown': ({ service: { posts } }) =>
+    posts.every(({ before }) => before.saved === 'unknown'),
+  'with a wait, each POST is within a second after a poll': ({ scenario, service }) =>
+    !scenario.wait ||
+    service.posts.every((post) => {
+      const before = pollsBefore(service.polls, post).at(-1);
       if (before === undefined) return false;
       // A poll is at least as old as its start, and always valid until its response.
-      const validUntil = Math.max(before.startedAt + FRESH_MS, before.endedAt);
-      return post.startedAt <= validUntil + SLACK_MS;
+      return post.startedAt <= Math.max(before.startedAt + FRESH_MS, before.endedAt) + SLACK_MS;
     }),
-  'the delivery is unknown only if the API may have accepted the message': ({
+  'no POST while the last poll showed the agent at work, if when-active is wait or for a bot': ({
     scenario,
     service,
-    result,
-  }) => (result.delivery === 'not-sent') === !mayHaveBeenAccepted(scenario, service),
-  'the delivery between POSTs is unknown only if the API may have accepted one': ({ emitted }) =>
-    emitted.every(
-      ({ progress: { kind, snapshot }, mayBeAccepted }) =>
-        kind === 'sending' || (snapshot.delivery === 'not-sent') === !mayBeAccepted,
+  }) =>
+    !(scenario.whenActiveWait || scenario.event === 'pull_request') ||
+    service.posts.every((post) =>
+      isFinal(statuses(pollsBefore(service.polls, post)).at(-1) ?? null),
     ),
-  'no POST starts less than 2 s before the deadline': ({ service, scenario }) =>
-    service.posts.every(({ startedAt }) => startedAt <= scenario.order.timeoutMs - 2000 + 1),
-  'no POST starts after the run is cancelled': ({ service, cancelledAt }) =>
-    service.posts.every(({ startedAt }) => cancelledAt === null || startedAt <= cancelledAt),
-  'sends nothing if the outputs cannot be written': ({ service, scenario }) =>
-    !scenario.veto || service.posts.length === 0,
-  'ends at the deadline, or after the last poll': ({ endedAt, scenario, announcement }) => {
-    const pollEnd = Math.max(scenario.startsAt, scenario.order.timeoutMs) + LAST_POLL_MS;
-    return endedAt <= Math.max(pollEnd, announcement?.endedAt ?? 0) + SLACK_MS;
+  'no POST if the first poll shows a status that is not in only-when': ({ scenario, service }) => {
+    const status = answered(service.polls)[0]?.record?.status ?? null;
+    const { onlyWhen } = scenario;
+    const isWanted = onlyWhen?.has(isKnownStatus(status) ? status : 'active') ?? true;
+    return isWanted || service.posts.length === 0;
   },
-  'ends right after the run is cancelled': ({ endedAt, cancelledAt }) =>
-    cancelledAt === null || endedAt <= cancelledAt + SLACK_MS,
-  'does not poll without wait': ({ scenario, service }) =>
-    scenario.order.wait || mayPoll(scenario) || service.polls.length === 0,
-  'counts every poll': ({ scenario: { isKnown }, result, service }) =>
-    result.polls === service.polls.length + (isKnown ? 1 : 0),
-  'the result matches the delivery': hasFittingResult,
-  'confirmed has a value only with wait': ({ scenario, result }) =>
-    (result.confirmed !== null) ===
-    (scenario.order.wait &&
-      (result.delivery !== 'not-sent' || (scenario.isReadOnly && scenario.earlier !== null))),
-  'a confirmed status is the end of our turn': (run) =>
-    run.result.confirmed !== true || run.service.showedOurEnd(),
-  'every result except plain success has a reason in one line': ({ scenario, result }) =>
-    isPlain(result, scenario)
-      ? result.reason === ''
-      : /^[^\p{Cc}\u2028\u2029]+$/u.test(result.reason),
-  'no request stays open': ({ service }) => service.open() === 0,
+  'no POST that a bot triggers on the pull request of the job': ({ scenario, service }) =>
+    scenario.event !== 'pull_request' ||
+    service.posts.every((post) => {
+      const { record } = answered(pollsBefore(service.polls, post)).at(-1) ?? {};
+      return record?.prLink?.endsWith(`/${conversationOf(scenario)}`) !== true;
+    }),
+  'no POST after a rate limit has refused another message for good': ({ job, endedAt }, all) => {
+    const posts = all.flatMap(({ service }) => service.posts);
+    const isStopped = job.end?.result === 'error' && job.end.reason.includes('answered 429 to');
+    return !isStopped || posts.every(({ startedAt }) => startedAt <= endedAt);
+  },
+  'the delivery is true': (played) => isTrue(played, played.job.delivery),
+  'the delivery is not-sent only if the API certainly did not accept a message': (played) =>
+    (played.job.delivery === 'not-sent') ===
+    (['send', 'read'].includes(fateOf(played)) &&
+      played.service.posts.every(({ outcome }) => outcome === 'refused')),
+  'the outputs are true whenever they are saved': (played) =>
+    played.saved.every(
+      ({ delivery, accepted }) => fateOf(played) !== 'send' || isTrue(played, delivery, accepted),
+    ),
+  'the comment is true: what it says of a delivery is certain, and at the end all': (played) => {
+    const { github, cancel } = played.scenario;
+    const { delivery } = played.job;
+    const said = notedDeliveries(played);
+    // Otherwise the last edit may fail.
+    const isWritten = !github.refusesEdits && cancel === null && said.length > 0;
+    return (
+      said.every((one) => mayBecome(one, delivery)) && (!isWritten || said.at(-1) === delivery)
+    );
+  },
+  'ends by the deadline, or once GitHub has answered': (played) =>
+    played.endedAt <=
+    withGitHub(played, Math.max(played.scenario.timeoutMs, played.beganAt) + OVERTIME_MS),
+  'ends right after a cancellation, or once GitHub has answered, within 4 s': (played) => {
+    const at = played.cancelledAt ?? Infinity;
+    return played.endedAt <= Math.min(withGitHub(played, at), at + AFTER_CANCEL_MS + SLACK_MS);
+  },
+  'a message that a cancellation stops is cancelled': ({ job, cancelledAt, endedAt }) =>
+    endedAt <= (cancelledAt ?? Infinity) + SLACK_MS ||
+    job.isReadOnly ||
+    job.delivery !== 'not-sent' ||
+    job.end?.result === 'cancelled',
+  'polls about once a second at most, and counts each poll': (played) => {
+    const { polls } = played.service;
+    const mostOften = 20 + (played.endedAt - played.beganAt) / FRESH_MS;
+    return polls.length <= mostOften && played.job.polls === polls.length;
+  },
+  'the result is true': ({ scenario, job, cancelledAt, endedAt }) => {
+    const { result = null } = job.end ?? {};
+    if (result === 'cancelled') return cancelledAt !== null;
+    if (result === 'sent') return job.delivery === 'sent' && !scenario.wait;
+    if (result === 'skipped') return job.delivery === 'not-sent';
+    if (isFinal(result)) return job.record?.status === result;
+    const isEarly = job.delivery === 'sent' && endedAt < scenario.timeoutMs - SLACK_MS;
+    return result !== 'timed-out' || !isEarly;
+  },
+  'a wait is lost only after an outage of 10 minutes, or an error that does not pass': (played) =>
+    played.job.end?.result !== 'error' || played.job.delivery !== 'sent' || isLost(played),
+  'a confirmed end is one after work that was seen after the message': (played) =>
+    played.job.end?.confirmed !== true || sawWork(played),
+  'a confirmed end is that of the work on our message': (played) =>
+    played.job.end?.confirmed !== true || hasOthers(played) || sawEnd(played),
+  'the end is found in time, and is not that of earlier work': findsTheEnd,
+  'every result except plain success has a reason in one line': ({ job: { end } }) => {
+    const isPlain =
+      end?.result === 'sent' ||
+      end?.result === 'active' ||
+      (end?.result === 'completed' && end.confirmed !== false);
+    return isPlain ? end.reason === '' : /^[^\p{Cc}\u2028\u2029]+$/u.test(end?.reason ?? '');
+  },
 };
 
 /** The promises that the run broke. */
-export function brokenPromises(run: Run): readonly string[] {
-  return Object.entries(PROMISES).flatMap(([promise, isKept]) => (isKept(run) ? [] : [promise]));
-}
-
-/** Whether a run without `wait` may poll, for example to resolve an unknown delivery. */
-function mayPoll({ isReadOnly, earlier, onlyWhen, takesPlace }: Scenario): boolean {
-  return isReadOnly || onlyWhen !== null || takesPlace || earlier?.delivery === 'unknown';
-}
-
-function lastPollAt({ service }: Run): number {
-  return service.polls.at(-1)?.startedAt ?? Number.NEGATIVE_INFINITY;
-}
-
-/** The status of the baseline poll, which decides about `only-when`. */
-function statusBefore({ base }: Snapshot): Status {
-  return STATUSES.find((status) => status === base?.status) ?? 'active';
-}
-
-/** Whether `only-when` does not list the status of the baseline poll. */
-export function isUnwanted(run: Run): boolean {
-  const { earlier, isReadOnly, onlyWhen } = run.scenario;
-  const wasSeen = earlier === null && !isReadOnly && run.result.base !== null;
-  return wasSeen && onlyWhen !== null && !onlyWhen.has(statusBefore(run.result));
-}
-
-/** How often a POST of a run may end in this way. */
-const MAX_POSTS = { unreachable: 3, 'rate-limited': 3, 'not-processed': 2, other: 1 } as const;
-
-function kindOf({ status, mayBeAccepted }: Post): keyof typeof MAX_POSTS {
-  if (mayBeAccepted) return 'other';
-  if (status === null) return 'unreachable';
-  if (status === 429) return 'rate-limited';
-  return status === 425 ? 'not-processed' : 'other';
-}
-
-function isTrue({ delivery }: Snapshot, accepted: number): boolean {
-  return (ACCEPTED_COUNTS[delivery] as readonly number[]).includes(accepted);
-}
-
-/** An unconfirmed end is certainly ours only if our turn begins within 45 s, and `settle-seconds` is longer. */
-function isWithinAssumptions({ order, job }: Scenario): boolean {
-  return order.settleMs >= 60_000 && job.queueMs <= 45_000;
-}
-
-/** Whether the run found the end of our turn, which it must if nothing fails and it has `extraMs` more time. */
-export function findsTheEnd({ scenario, service, result }: Run, extraMs: number): boolean {
-  return (
-    !isWithinAssumptions(scenario) ||
-    !goesWell(scenario, extraMs) ||
-    (service.showedOurEnd() && result.result === scenario.job.ends)
+export function brokenPromises(all: readonly Played[]): readonly string[] {
+  const broken = Object.entries(PROMISES).filter(
+    ([, isKept]) => !all.every((played) => isKept(played, all)),
   );
+  return broken.map(([promise]) => promise);
 }
 
-/** Whether nothing fails and there is enough time for everything. Slow responses are not failures. */
-function goesWell(scenario: Scenario, extraMs: number): boolean {
-  const { order, startsAt, job, cancel, veto, onlyWhen } = scenario;
-  const { posts, polls, announceMs, earlier, isReadOnly } = scenario;
-  const steps = [...posts.steps, ...polls.steps];
-  const isWell = ({ fault, connectMs, responseMs }: Step): boolean =>
-    fault === WELL.fault && connectMs < 9900 && connectMs + responseMs < 29_500;
-  const neededMs =
-    Math.max(startsAt, job.earlier.endsAt) +
-    (job.queueMs +
-      job.workMs +
-      order.settleMs +
-      2 * (order.pollIntervalMs ?? 0) +
-      announceMs +
-      240_000 +
-      extraMs);
-  return (
-    order.wait &&
-    onlyWhen === null &&
-    (earlier !== null || isReadOnly || scenario.note === 'noted') &&
-    cancel.kind === 'never' &&
-    !veto &&
-    earlier?.delivery !== 'unknown' &&
-    (earlier !== null || !isReadOnly) &&
-    steps.every(isWell) &&
-    order.timeoutMs > neededMs
-  );
+/** What a run does for a job: it sends, goes on with an earlier message, refuses in doubt, or only polls. */
+function fateOf({ scenario, part, knowsNotes }: Played): 'send' | 'resume' | 'refuse' | 'read' {
+  if (!scenario.send) return 'read';
+  if (scenario.attempt === 1) return 'send';
+  const delivery = part.earlier?.delivery ?? 'not-sent';
+  if (knowsNotes && delivery === 'sent') return 'resume';
+  return scenario.resendOnRerun || (knowsNotes && delivery === 'not-sent') ? 'send' : 'refuse';
+}
+
+function isTrue(played: Played, delivery: string, accepted = played.service.accepted()): boolean {
+  if (fateOf(played) === 'resume') return delivery === 'sent';
+  // After a doubtful answer, somebody else's message cannot be told apart from ours.
+  const isInDoubt = played.service.posts.at(-1)?.outcome === 'doubtful';
+  if (hasOthers(played) && isInDoubt && delivery === 'sent') return true;
+  return (ACCEPTED[delivery] ?? []).includes(accepted);
+}
+
+function notedDeliveries({ github, job }: Played): readonly string[] {
+  const all = github.notes.flatMap(({ jobs }) => jobs);
+  return all.filter(({ id }) => id === job.id).map(({ delivery }) => delivery);
+}
+
+function mayBecome(said: string, delivery: string): boolean {
+  return said === 'sending' || said === delivery || (said === 'unknown' && delivery === 'sent');
+}
+
+/** The polls whose record the client received. */
+function answered(polls: readonly Poll[]): readonly Poll[] {
+  return polls.filter(({ record }) => record !== null);
+}
+
+function statuses(polls: readonly Poll[]): readonly string[] {
+  return polls.flatMap(({ record }) => record?.status ?? []);
+}
+
+function pollsBefore(polls: readonly Poll[], { startedAt }: Post): readonly Poll[] {
+  return polls.filter(({ endedAt }) => endedAt <= startedAt);
+}
+
+/** The polls after the message or, without one in this run, all. */
+function pollsAfter({ service: { polls, posts } }: Played): readonly Poll[] {
+  const sentAt = posts.at(-1)?.endedAt ?? 0;
+  return polls.filter(({ startedAt }) => startedAt >= sentAt);
+}
+
+/** That time or, if a call to GitHub is open then that the jobs wait for, the end of that. */
+function withGitHub({ github, scenario }: Played, at: number): number {
+  // Then the comments on the pull request of the job are read.
+  if (!scenario.send && conversationOf(scenario) === null) return at + CALL_MS;
+  const { create, callMs } = scenario.github;
+  const isSilent = create === 'lost' || create === 'gone' || callMs > CALL_MS;
+  const open = github.creations.filter(({ startedAt }) => startedAt <= at + SLACK_MS);
+  const ends = open.map(({ endedAt }) => endedAt + (isSilent ? LOOK_FOR_COMMENT_MS : 0));
+  return Math.max(at, ...ends) + SLACK_MS;
+}
+
+function isLost(played: Played): boolean {
+  const polls = pollsAfter(played);
+  const streak = polls.slice(polls.findLastIndex(({ record }) => record !== null) + 1);
+  const [first, last] = [streak[0], streak.at(-1)];
+  if (first === undefined || last === undefined || last.exchange === null) return false;
+  if (last.endedAt - first.endedAt >= OUTAGE_MS - SLACK_MS) return true;
+  if (last.exchange.kind === 'failure') return last.exchange.cause === 'setup';
+  const { status } = last.exchange;
+  // The API may not know the job yet.
+  const since = played.service.posts.at(-1)?.endedAt ?? played.beganAt;
+  if (status === 404) return last.endedAt - since >= GRACE_FOR_404_MS - SLACK_MS;
+  return status >= 300 && status < 500 && ![408, 425, 429, 499].includes(status);
+}
+
+/** Independent of the code: a final status after `active`, or after another one than before the message. */
+function sawWork(played: Played): boolean {
+  const { service, part } = played;
+  const [post] = service.posts.slice(-1);
+  // A later attempt knows from the comment what was seen.
+  if (post === undefined) return part.earlier?.knowsBase === true;
+  const base = statuses(pollsBefore(service.polls, post)).at(-1) ?? null;
+  const after = statuses(pollsAfter(played));
+  const from = isFinal(base) ? 0 : after.findIndex(isFinal);
+  const isWork = (status: string): boolean =>
+    isFinal(base) ? isKnownStatus(status) && status !== base : status === 'active';
+  const work = from < 0 ? -1 : after.findIndex((status, at) => at >= from && isWork(status));
+  return work >= 0 && isFinal(after.at(-1) ?? null);
+}
+
+/** Whether messages that this run does not know make it impossible to tell whose the end is. */
+function hasOthers({ scenario, part: { job, earlier }, knowsNotes }: Played): boolean {
+  if (job.otherAt !== null) return true;
+  if (earlier === null) return false;
+  const isUnknown = scenario.resendOnRerun || earlier.delivery !== 'sent';
+  return !knowsNotes || (wasAccepted(earlier) && isUnknown);
+}
+
+function sawEnd({ service }: Played): boolean {
+  return showsEnd(answered(service.polls).at(-1)?.record ?? null);
 }
 
 /**
- * Whether the job timed out at the right time. Before the message, that is less than 2 s before the deadline,
- * or right after a response with too long a Retry-After; if that arrived during the announcement, after it.
+ * If the message was sent, the job can be polled and there is time enough, the run reports the end of the work
+ * on it. That holds for messages that wait at most 53 s for the agent, with a longer settle time.
  */
-export function endsInTime({ scenario, result, service, endedAt, announcement }: Run): boolean {
-  const { timeoutMs } = scenario.order;
-  if (result.delivery !== 'not-sent') return endedAt >= timeoutMs - SLACK_MS;
-  const respondedAt = [...service.polls, ...service.posts].map((request) => request.endedAt);
-  const isNoted = respondedAt.some(
-    (at) => announcement !== null && announcement.startedAt <= at && at <= announcement.endedAt,
-  );
-  const reasons = isNoted && announcement !== null ? [announcement.endedAt] : [];
-  return (
-    endedAt >= timeoutMs - 2000 - SLACK_MS ||
-    [...respondedAt, ...reasons].some((at) => Math.abs(at - endedAt) <= SLACK_MS)
-  );
+function findsTheEnd(played: Played): boolean {
+  const { scenario, part, job, service, beganAt } = played;
+  const { wait, settleMs, timeoutMs, pollIntervalMs } = scenario;
+  const { result } = job.end ?? {};
+  const endsAt = service.endsAt();
+  const isKnown = wait && job.delivery === 'sent' && !hasOthers(played) && endsAt !== null;
+  const isUsual = part.job.queueMs <= 45_000 && settleMs >= 60_000 && !part.polls.forEver;
+  if (!isKnown || !isUsual || result === 'cancelled' || result === 'error') return true;
+  const neededMs = settleMs + 3 * (pollIntervalMs ?? 30_000) + 3 * OUTAGE_MS;
+  if (result === 'timed-out') return timeoutMs <= Math.max(endsAt, beganAt) + neededMs;
+  return result === part.job.ends && sawEnd(played);
 }
-
-function hasFittingResult(run: Run): boolean {
-  const { scenario, result: job, cancelledAt } = run;
-  const { result, delivery, confirmed, status, elapsedSeconds } = job;
-  const { isReadOnly, earlier, order } = scenario;
-  const knowsMoment = delivery === 'sent' || (isReadOnly && order.wait && earlier !== null);
-  if ((elapsedSeconds !== null) !== knowsMoment) return false;
-  if (confirmed === true && !FINAL.includes(result)) return false;
-  switch (result) {
-    case 'sent':
-      return delivery === 'sent' && !order.wait;
-    case 'completed':
-    case 'failed':
-    case 'archived':
-      return (isReadOnly || (delivery === 'sent' && order.wait)) && status === result;
-    case 'timed-out':
-      return delivery !== 'unknown' && endsInTime(run);
-    case 'cancelled':
-      return cancelledAt !== null;
-    case 'error':
-      return delivery !== 'sent' || order.wait;
-    case 'active':
-      return isReadOnly && !order.wait;
-    case 'skipped':
-      return !isReadOnly && delivery === 'not-sent';
-  }
-}
-
-function isPlain({ result, confirmed }: Snapshot, scenario: Scenario): boolean {
-  const { isReadOnly, earlier, order } = scenario;
-  if (result === 'sent' || (result === 'completed' && confirmed)) return true;
-  // A poll without a message only reports the status that it got.
-  if (!isReadOnly || (order.wait && earlier !== null)) return false;
-  return result === 'completed' || (!order.wait && result === 'active');
-}
-
-/** Whether the outputs of these states are complete. */
-export function makeCompleteOutputs(states: readonly JobState[]): boolean {
-  const outputs = toOutputs({ states, commentUrls: [] });
-  const entries: readonly Readonly<Record<string, unknown>>[] = JSON.parse(outputs.results);
-  return (
-    Object.values(outputs).every((value) => typeof value === 'string') &&
-    states.some(({ turn }) => turn.result === outputs.result) &&
-    states.some((state) => deliveryOf(state) === outputs.delivery) &&
-    outputs['job-id'] === states.map(({ jobId }) => jobId).join('\n') &&
-    entries.length === states.length &&
-    entries.every(
-      (entry, index) =>
-        entry.result === states[index]?.turn.result &&
-        RESULT_FIELDS.every((field) => entry[field] !== undefined),
-    )
-  );
-}
-
-const RESULT_FIELDS = [
-  ...['jobId', 'delivery', 'result', 'confirmed', 'status', 'prLink', 'model', 'source'],
-  ...['createdAt', 'archivedAt', 'elapsedSeconds', 'polls', 'reason'],
-];

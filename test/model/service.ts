@@ -1,6 +1,8 @@
-import type { Exchange, Failure, Transport } from '../../src/agent/http.ts';
-import type { JobRecord } from '../../src/turn.ts';
+import type { Answer, Exchange, Failure, Transport } from '../../src/agent/http.ts';
+import { type FinalStatus, isFinal, type JobRecord } from '../../src/job.ts';
 import type { VirtualClock } from './clock.ts';
+
+// A simulated API for one job, as a transport whose requests follow a script.
 
 /**
  * What happens to a request. `accepts` applies only if the client cannot know whether the API accepted a
@@ -19,346 +21,242 @@ export type Fault =
   | { readonly kind: 'unreachable' | 'set-up' | 'black-hole' }
   /** The request is written, then the connection is lost or stays silent. */
   | { readonly kind: 'lost' | 'silent' }
-  | {
-      readonly kind: 'status';
-      readonly status: number;
-      readonly retryAfter: readonly string[];
-      readonly text: string;
-    }
-  | { readonly kind: 'body'; readonly status: number; readonly body: BodyKind };
+  | { readonly kind: 'status'; readonly status: number; readonly retryAfter: readonly string[] }
+  | { readonly kind: 'body'; readonly status: number; readonly body: (typeof BODIES)[number] };
 
-export const BODIES = [
-  'record',
-  'vendor JSON',
-  'bare JSON',
-  'odd status',
-  'no status',
-  'empty',
-  'no JSON',
-  'an array',
-  'null',
-  'cut off',
-  'silent',
-  'other job',
-  'HTML',
-  'HTML, cut off',
-] as const;
-export type BodyKind = (typeof BODIES)[number];
-
-/** Bodies that may come from a server in between, as far as the client can know. */
-const DOUBTFUL_BODIES: ReadonlySet<BodyKind> = new Set(['other job', 'HTML', 'HTML, cut off']);
+export const BODIES = ['record', 'no status', 'cut off', 'other job'] as const;
 
 /** How a job changes. All times are in milliseconds of the clock. */
 export interface JobScript {
   readonly id: string;
-  /** The turn before the message: active until `endsAt`, then in the status `ends`. */
+  /** The work before the message: active until `endsAt`, then in the status `ends`. */
   readonly earlier: { readonly endsAt: number; readonly ends: FinalStatus; readonly link: boolean };
-  /** From the message, or the end of the earlier turn, until our turn begins. */
+  /** How much older than the request a record is. */
+  readonly lagMs: number;
+  /** From the message, or the end of the work before it, until the work on it begins. */
   readonly queueMs: number;
-  /** Whether the status is `queued` while our turn is queued. */
+  /** Whether the status is `queued` while a message is queued. */
   readonly showsQueue: boolean;
-  /** Whether the message becomes part of an active turn, so that no new turn begins. */
+  /** Whether our message becomes part of work that is active. */
   readonly joins: boolean;
   readonly workMs: number;
   readonly ends: FinalStatus;
-  readonly newLink: boolean;
+  /** When somebody else sends a message to the job; null if nobody does. */
+  readonly otherAt: number | null;
 }
-type FinalStatus = 'completed' | 'failed' | 'archived';
 
-/** A request. Until it ends, `endedAt` is infinite. */
+/** What took so long. Until it ends, `endedAt` is infinite. */
 export interface Span {
   readonly startedAt: number;
   endedAt: number;
 }
 
-/** What the model knows about a POST. */
+export interface Poll extends Span {
+  exchange: Exchange | null;
+  /** What the client read in it; null if that failed. */
+  record: Partial<JobRecord> | null;
+}
+
 export interface Post extends Span {
-  /** Whether the API may have accepted it, as far as the connection and the response show. */
-  mayBeAccepted: boolean;
-  /** Null without a response. */
-  status: number | null;
-  retryAfter: readonly string[];
+  exchange: Exchange | null;
+  /** Whether the API accepted it, as far as the connection and the response show. */
+  outcome: 'refused' | 'doubtful' | 'accepted';
+  /** What the saved outputs and the comment said of the delivery just before. */
+  readonly before: { readonly saved: string | undefined; readonly noted: string | undefined };
 }
 
-export interface Service extends Transport {
-  readonly posts: readonly Post[];
-  readonly polls: readonly Span[];
-  /** How many messages the API accepted. */
-  accepted(): number;
-  /** How many requests have not ended. */
-  open(): number;
-  /** Whether the newest record that the client received shows the end of our turn. */
-  showedOurEnd(): boolean;
-}
+export type Service = ReturnType<typeof scriptedService>;
 
-export interface ServiceScript {
+interface ServiceScript {
   readonly job: JobScript;
   /** When the message of an earlier attempt was accepted, or null. */
   readonly acceptedAt: number | null;
   readonly nextPost: () => Step;
   readonly nextPoll: () => Step;
   readonly onRequest: () => void;
+  readonly before: () => Post['before'];
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
-}
-
-type Answer = Extract<Exchange, { kind: 'answer' }>;
-interface Shown {
-  readonly json: Omit<JobRecord, 'linkProblem'>;
-  readonly ourEnd: boolean;
 }
 
 /** As in src/agent/http.ts. */
 const CONNECT_MS = 10_000;
 /** How long after its head a body arrives. */
 const BODY_MS = 5;
-const HOSTILE = 'sonnet\n::error::x ##[add-mask]e | <img> `';
 
-/** A simulated API, as a transport whose requests follow the script. */
-export function scriptedService(script: ServiceScript, clock: VirtualClock): Service {
+export function scriptedService(script: ServiceScript, clock: VirtualClock) {
+  const { job, signal } = script;
   const posts: Post[] = [];
+  const polls: Poll[] = [];
   let { acceptedAt } = script;
-  let accepted = acceptedAt === null ? 0 : 1;
-  const polls: Span[] = [];
-  let open = 0;
-  let showedOurEnd = false;
+  let accepted = 0;
 
-  function accept(): void {
-    accepted += 1;
-    acceptedAt ??= clock.now();
-  }
-
-  function request(step: Step, timeoutMs: number, onWritten: () => void): Promise<Exchange> {
-    const { fault } = step;
-    const { signal } = script;
-    if (signal.aborted) return Promise.resolve(failure(false, 'network'));
+  /** `onWritten` returns the record that the response shows. */
+  async function request(
+    { fault, connectMs, responseMs }: Step,
+    timeoutMs: number,
+    onWritten: () => Partial<JobRecord>,
+  ): Promise<Exchange> {
     script.onRequest();
-    open += 1;
-    return new Promise((resolve) => {
-      const timers: (() => void)[] = [];
-      let written = false;
-      let head: Answer | null = null;
-
-      function end(exchange: Exchange): void {
-        for (const cancelTimer of timers) cancelTimer();
-        signal.removeEventListener('abort', cancel);
-        open -= 1;
-        resolve(exchange);
-      }
-      function fail(cause: Failure['cause']): void {
-        end(
-          head === null
-            ? failure(written, cause)
-            : { ...head, body: { kind: 'problem', problem: 'a body that was cut off' } },
-        );
-      }
-      const cancel = (): void => fail('network');
-
-      function connected(): void {
-        cancelConnectTimer();
-        if (fault.kind === 'unreachable' || fault.kind === 'set-up') {
-          fail(fault.kind === 'set-up' ? 'setup' : 'network');
-          return;
-        }
-        written = true;
-        onWritten();
-        if (fault.kind === 'silent') return;
-        // The record is as old as possible: from the moment when the request arrived.
-        const shown = show(script.job, acceptedAt, clock.now());
-        timers.push(clock.after(step.responseMs, () => respond(shown)));
-      }
-      function respond(shown: Shown): void {
-        if (fault.kind !== 'status' && fault.kind !== 'body') {
-          fail('network');
-          return;
-        }
-        const answer = responseOf(fault, shown, script.job.id);
-        head = answer;
-        if (fault.kind === 'body' && fault.body === 'silent') return;
-        // The whole body at once: if cut off, it could be the record of our job.
-        if (fault.kind === 'body' && fault.body === 'other job') {
-          end(answer);
-          return;
-        }
-        timers.push(
-          clock.after(BODY_MS, () => {
-            if (answer.showsRecord && !answer.cut) showedOurEnd = shown.ourEnd;
-            if (answer.cut) fail('network');
-            else end(answer);
-          }),
-        );
-      }
-
-      signal.addEventListener('abort', cancel, { once: true });
-      const cancelConnectTimer = clock.after(CONNECT_MS, () => fail('network'));
-      timers.push(cancelConnectTimer);
-      timers.push(clock.after(timeoutMs, () => fail('network')));
-      if (fault.kind !== 'black-hole') timers.push(clock.after(step.connectMs, connected));
-    });
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    const cancelTimer = clock.after(timeoutMs, end);
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+    let written = false;
+    let head: Answer | null = null;
+    try {
+      const opens = fault.kind !== 'black-hole' && connectMs < CONNECT_MS;
+      await clock.sleep(opens ? connectMs : CONNECT_MS, over.signal);
+      if (fault.kind === 'set-up') return failure(false, 'setup');
+      if (!opens || fault.kind === 'unreachable') return failure(false, 'network');
+      written = true;
+      // The record is as old as possible: from the moment when the request arrived.
+      const record = onWritten();
+      await clock.sleep(fault.kind === 'silent' ? Infinity : responseMs, over.signal);
+      if (fault.kind !== 'status' && fault.kind !== 'body') return failure(true, 'network');
+      head = responseOf(fault, record);
+      const isCut = fault.kind === 'body' && fault.body === 'cut off';
+      await clock.sleep(isCut ? Infinity : BODY_MS, over.signal);
+      return head;
+    } catch {
+      const body = { kind: 'problem', problem: 'a body that was cut off' } as const;
+      return head === null ? failure(written, 'network') : { ...head, body };
+    } finally {
+      cancelTimer();
+      signal.removeEventListener('abort', end);
+    }
   }
 
-  return {
-    posts,
-    polls,
-    accepted: () => accepted,
-    open: () => open,
-    showedOurEnd: () => showedOurEnd,
+  const transport: Transport = {
     async get(_, timeoutMs) {
-      const poll: Span = { startedAt: clock.now(), endedAt: Infinity };
+      const poll: Poll = blank({ record: null });
       polls.push(poll);
-      const exchange = await request(script.nextPoll(), timeoutMs, () => {});
+      const look = () => show(job, acceptedAt, clock.now() - job.lagMs);
+      poll.exchange = await request(script.nextPoll(), timeoutMs, look);
       poll.endedAt = clock.now();
-      return exchange;
+      poll.record = readable(poll.exchange, job.id);
+      return poll.exchange;
     },
     async postOnce(_path, _json, timeoutMs) {
-      const post: Post = {
-        startedAt: clock.now(),
-        endedAt: Infinity,
-        mayBeAccepted: false,
-        status: null,
-        retryAfter: [],
-      };
+      const post: Post = blank({ outcome: 'refused', before: script.before() });
       posts.push(post);
       const step = script.nextPost();
-      const exchange = await request(step, timeoutMs, () => {
-        post.mayBeAccepted = true;
-        if (isAccepted(step)) accept();
+      post.exchange = await request(step, timeoutMs, () => {
+        if (isAccepted(step)) {
+          accepted += 1;
+          acceptedAt = clock.now();
+        }
+        return show(job, acceptedAt, clock.now());
       });
       post.endedAt = clock.now();
-      if (exchange.kind === 'answer') {
-        post.status = exchange.status;
-        post.retryAfter = exchange.retryAfter;
-      }
-      post.mayBeAccepted &&= exchange.kind === 'failure' || !refuses(exchange);
-      return exchange;
+      post.outcome = outcomeOf(post.exchange, step);
+      return post.exchange;
     },
   };
+
+  return {
+    ...transport,
+    posts: posts as readonly Post[],
+    polls: polls as readonly Poll[],
+    /** How many messages of this attempt the API accepted. */
+    accepted: () => accepted,
+    /** When the work on our message ends; null without one. */
+    endsAt: () => workOn(job, acceptedAt).find(({ isOurs }) => isOurs)?.end ?? null,
+  };
+
+  function blank<T>(rest: T) {
+    return { startedAt: clock.now(), endedAt: Infinity, exchange: null, ...rest };
+  }
 }
 
 function isAccepted({ fault, accepts }: Step): boolean {
-  switch (fault.kind) {
-    case 'unreachable':
-    case 'set-up':
-    case 'black-hole':
-      return false;
-    case 'lost':
-    case 'silent':
-      return accepts;
-    case 'status':
-      return accepts && !refuses(fault);
-    case 'body':
-      return accepts || !DOUBTFUL_BODIES.has(fault.body);
-  }
+  if (fault.kind === 'status') return accepts && !refuses(fault.status);
+  return accepts || (fault.kind === 'body' && fault.body !== 'other job');
+}
+
+function outcomeOf(exchange: Exchange, step: Step): Post['outcome'] {
+  if (exchange.kind === 'failure') return exchange.written ? 'doubtful' : 'refused';
+  if (refuses(exchange.status)) return 'refused';
+  return isAccepted({ ...step, accepts: false }) ? 'accepted' : 'doubtful';
 }
 
 /** Whether the status means that the message was certainly not accepted. */
-function refuses({ status }: Pick<Answer, 'status'>): boolean {
+function refuses(status: number): boolean {
   return status >= 300 && status < 500 && status !== 408 && status !== 499;
 }
 
-function failure(written: boolean, cause: Failure['cause']): Exchange {
+function failure(written: boolean, cause: Failure['cause']): Failure {
   return { kind: 'failure', written, cause, why: `the model's ${cause} failure` };
 }
 
-type Reply = Answer & { readonly cut: boolean; readonly showsRecord: boolean };
-
 function responseOf(
   fault: Extract<Fault, { kind: 'status' | 'body' }>,
-  { json }: Shown,
-  jobId: string,
-): Reply {
-  const answer = {
+  record: Partial<JobRecord>,
+): Answer {
+  return {
     kind: 'answer',
     status: fault.status,
     contentType: 'application/json; charset=utf-8',
-    retryAfter: [],
-    date: '',
+    retryAfter: fault.kind === 'status' ? fault.retryAfter : [],
     locationHost: '',
-    requestId: '',
-    body: whole(''),
-    cut: false,
-    showsRecord: false,
-  } as const;
-  if (fault.kind === 'status') {
-    return {
-      ...answer,
-      retryAfter: fault.retryAfter,
-      locationHost: 'elsewhere.example',
-      body: whole(JSON.stringify({ error: fault.text })),
-    };
-  }
-  const text = JSON.stringify(json);
-  switch (fault.body) {
-    case 'record':
-      return { ...answer, body: whole(text), showsRecord: true };
-    case 'vendor JSON':
-      return {
-        ...answer,
-        contentType: 'application/vnd.job+json',
-        body: whole(text),
-        showsRecord: true,
-      };
-    case 'bare JSON':
-      return { ...answer, contentType: '', body: whole(text), showsRecord: true };
-    case 'odd status':
-      return { ...answer, body: whole(JSON.stringify({ ...json, status: 'queued' })) };
-    case 'no status':
-      return { ...answer, body: whole(JSON.stringify({ id: jobId })) };
-    case 'empty':
-      return answer;
-    case 'no JSON':
-      return { ...answer, body: whole(text.slice(0, -1)) };
-    case 'an array':
-      return { ...answer, body: whole(`[${text}]`) };
-    case 'null':
-      return { ...answer, body: whole('null') };
-    case 'cut off':
-    case 'silent':
-      return { ...answer, cut: true };
-    case 'other job':
-      return { ...answer, body: whole(JSON.stringify({ ...json, id: `${jobId}2` })) };
-    case 'HTML':
-      return { ...answer, contentType: 'text/html', body: whole('<html>::error::x</html>') };
-    case 'HTML, cut off':
-      return { ...answer, contentType: 'text/html', cut: true };
-  }
-}
-
-function whole(text: string): Answer['body'] {
-  return { kind: 'ok', value: text };
-}
-
-/** The record at `now` if no message was sent. */
-export function recordBefore(job: JobScript, now: number): JobRecord {
-  return { ...show(job, null, now).json, linkProblem: null };
-}
-
-function show(job: JobScript, acceptedAt: number | null, now: number): Shown {
-  const { earlier } = job;
-  const before = now < earlier.endsAt ? 'active' : earlier.ends;
-  if (acceptedAt === null) return shown(job, before, false);
-  const joined = job.joins && acceptedAt < earlier.endsAt;
-  const begins = joined ? acceptedAt : Math.max(acceptedAt, earlier.endsAt) + job.queueMs;
-  const ends = Math.max(begins + job.workMs, joined ? earlier.endsAt : 0);
-  if (now >= ends) return shown(job, job.ends, true);
-  if (now >= begins) return shown(job, 'active', false);
-  return shown(job, job.showsQueue ? 'queued' : before, false);
-}
-
-function shown(job: JobScript, status: string, ourEnd: boolean): Shown {
-  const link = (number: number): string => `https://github.com/octo/agents/pull/${number}`;
-  const earlierLink = job.earlier.link ? link(1) : null;
-  return {
-    json: {
-      id: job.id,
-      status,
-      source: { repository: 'https://github.com/octo/agents', ref: null },
-      model: HOSTILE,
-      prLink: ourEnd && job.newLink ? link(2) : earlierLink,
-      createdAt: '2026-11-21T11:00:00Z',
-      archivedAt:
-        status === 'archived' ? (ourEnd ? '2026-11-21T13:00:00Z' : '2026-11-20T13:00:00Z') : null,
-    },
-    ourEnd,
+    body: { kind: 'ok', value: JSON.stringify(bodyOf(fault, record)) },
   };
+}
+
+function bodyOf(
+  fault: Extract<Fault, { kind: 'status' | 'body' }>,
+  record: Partial<JobRecord>,
+): object {
+  if (fault.kind === 'status') return { error: 'a\n::error::b' };
+  if (fault.body === 'other job') return { ...record, id: `${record.id}2` };
+  return fault.body === 'no status' ? { ...record, status: undefined } : record;
+}
+
+function readable(exchange: Exchange, id: string): Partial<JobRecord> | null {
+  if (exchange.kind === 'failure' || exchange.body.kind === 'problem') return null;
+  const record: Partial<JobRecord> = JSON.parse(exchange.body.value);
+  return record.id === id ? record : null;
+}
+
+/** All work on the job, one after the other, if our message was accepted at that time. */
+function workOn(job: JobScript, sentAt: number | null) {
+  const { earlier, otherAt, joins, queueMs, workMs } = job;
+  const first = { at: -Infinity, begin: -Infinity, end: earlier.endsAt, ends: earlier.ends };
+  const works = [{ ...first, isOurs: false }];
+  const messages = [
+    { at: otherAt, ends: 'completed', isOurs: false } as const,
+    { at: sentAt, ends: job.ends, isOurs: true } as const,
+  ];
+  if ((sentAt ?? 0) < (otherAt ?? 0)) messages.reverse();
+  for (const { at, ends, isOurs } of messages) {
+    if (at === null) continue;
+    const freeAt = works.at(-1)?.end ?? 0;
+    const isJoined = isOurs && joins && at < freeAt;
+    const begin = isJoined ? at : Math.max(at, freeAt) + queueMs;
+    works.push({ at, begin, end: Math.max(begin + workMs, freeAt), ends, isOurs });
+  }
+  return works;
+}
+
+/** The record at a time. The link of our work is that to the second pull request. */
+function show(job: JobScript, sentAt: number | null, now: number): Partial<JobRecord> {
+  const works = workOn(job, sentAt).filter(({ at }) => at <= now);
+  const isActive = works.some(({ begin, end }) => begin <= now && now < end);
+  const isQueued = job.showsQueue && works.some(({ begin }) => begin > now);
+  const ended = works.findLast(({ end }) => end <= now);
+  const isOver = works.some(({ isOurs, end }) => isOurs && end <= now);
+  const link = isOver ? 2 : job.earlier.link ? 1 : null;
+  return {
+    id: job.id,
+    status: isActive ? 'active' : isQueued ? 'queued' : (ended?.ends ?? 'active'),
+    source: { repository: 'https://github.com/octo/agents', ref: null },
+    model: 'sonnet\n::error::x ##[add-mask]e | <img> `',
+    prLink: link === null ? null : `https://github.com/octo/agents/pull/${link}`,
+  };
+}
+
+/** Whether a record shows the end of the work on our message. */
+export function showsEnd(record: Partial<JobRecord> | null): boolean {
+  return isFinal(record?.status ?? null) && record?.prLink?.endsWith('/2') === true;
 }

@@ -1,0 +1,93 @@
+import type { GitHub } from '../../src/github/api.ts';
+import { GitHubError } from '../../src/github/errors.ts';
+import { composeNote, type NoteData, readNote } from '../../src/note/data.ts';
+import type { VirtualClock } from './clock.ts';
+import type { Scenario } from './scenario.ts';
+import type { Span } from './service.ts';
+
+// A simulated GitHub: what a run does with its comments, and with pull requests.
+
+/** As in src/github/api.ts. */
+export const CALL_MS = 10_000;
+export const AFTER_CANCEL_MS = 4000;
+
+/** `earlier`: the comment that is there before. */
+export function simulatedGitHub(
+  { github: script }: Pick<Scenario, 'github'>,
+  earlier: NoteData,
+  clock: VirtualClock,
+  signal: AbortSignal,
+) {
+  const notes: NoteData[] = [];
+  const bodies = [composeNote(earlier, () => '')];
+  const creations: Span[] = [];
+  const over = new AbortController();
+  const endSoon = (): void => void clock.after(AFTER_CANCEL_MS, () => over.abort());
+  signal.addEventListener('abort', endSoon, { once: true });
+
+  async function call<T>(answer: () => T): Promise<T> {
+    const isSilent = script.callMs > CALL_MS;
+    await clock.sleep(isSilent ? CALL_MS : script.callMs, over.signal).catch(() => {});
+    if (isSilent || over.signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time');
+    return answer();
+  }
+
+  function write(index: number, body: string): void {
+    const note = readNote(body, earlier.project);
+    if (typeof note === 'string') throw new Error(`A comment has no note: ${body.slice(0, 200)}`);
+    notes.push(note);
+    bodies[index] = body;
+  }
+
+  const urlOf = (index: number): string =>
+    `https://github.com/octo/agents/pull/7#issuecomment-${index}`;
+
+  function create(body: string): { id: number; url: string } {
+    const fate = creations.length === 1 ? script.create : 'made';
+    if (fate === 'refused') throw new GitHubError(403, 'GitHub answered 403');
+    if (fate === 'gone') throw new GitHubError(0, 'GitHub did not answer');
+    if (fate === 'limited') {
+      throw new GitHubError(429, 'GitHub answered 429', undefined, script.pauseMs);
+    }
+    const id = bodies.length;
+    write(id, body);
+    if (fate === 'lost') throw new GitHubError(502, 'GitHub answered 502');
+    return { id, url: urlOf(id) };
+  }
+
+  const listed = () =>
+    bodies.map((body, index) => ({ nodeId: '', body, url: urlOf(index), isHidden: false }));
+
+  // The other calls are for commands, and for the check of permissions.
+  const github: Partial<GitHub> = {
+    ownComments() {
+      if (script.hidesNotes) throw new GitHubError(403, 'GitHub answered 403');
+      return call(listed);
+    },
+    newestOwnComments: () => call(listed),
+    hide: () => call(() => {}),
+    async createComment(_, body) {
+      const span: Span = { startedAt: clock.now(), endedAt: Infinity };
+      creations.push(span);
+      try {
+        return await call(() => create(body));
+      } finally {
+        span.endedAt = clock.now();
+      }
+    },
+    updateComment: (id, body) =>
+      call(() => {
+        if (script.refusesEdits) throw new GitHubError(404, 'GitHub answered 404');
+        write(id, body);
+      }),
+    pullRequest: () => call(() => ({ head: 'c'.repeat(40), commits: 3 })),
+    commits: () => call(() => ['c'.repeat(40)]),
+  };
+  return {
+    connect: async () => github as GitHub,
+    /** What the notes of the run said, from the creation to the last edit. */
+    notes: notes as readonly NoteData[],
+    /** The calls that create a comment. */
+    creations: creations as readonly Span[],
+  };
+}
