@@ -41,17 +41,14 @@ it('dist/ has the licenses of all packages that it contains, including those tha
 });
 
 it('dist/ imports only its own files and modules of Node, without HTTP/2', () => {
-  const files = globSync('*.js', { cwd: DIST });
-  const names = files.flatMap((file) => {
-    const { body } = parseSync(file, read(DIST, file)).program;
-    const imports = body.flatMap((node) => ('source' in node && node.source?.value) || []);
-    const requires = read(DIST, file).matchAll(/\(import\.meta\.url\)\(`([^`]*)`\)/g);
-    return [...imports, ...[...requires].map(([, name = '']) => name)];
-  });
-  expect(names).toContain('node:http');
-  expect(names.filter((name) => !isBuiltin(name))).toEqual([]);
-  // A client with HTTP/2 repeats a POST after REFUSED_STREAM, and loads slowly.
-  expect(names).not.toContain('node:http2');
+  for (const file of globSync('*.js', { cwd: DIST })) {
+    const text = read(DIST, file);
+    const { body } = parseSync(file, text).program;
+    const names = body.flatMap((node) => ('source' in node && node.source?.value) || []);
+    expect(names.filter((name) => !isBuiltin(name))).toEqual([]);
+    // A client with HTTP/2 repeats a POST after REFUSED_STREAM, and loads slowly.
+    expect(text.match(/.{20}\(`node:http2`\)/g) ?? []).toEqual([]);
+  }
 });
 
 it('dist/ contains undici once', () => {

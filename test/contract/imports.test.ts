@@ -103,7 +103,7 @@ it('all packages and modules of vendor/ have owners', () => {
 });
 
 it('only vendor/ imports files of packages', () => {
-  const isDeep = (name: string): boolean => /^(@[^/]+\/)?[^/]+\/./.test(name);
+  const isDeep = (name: string): boolean => /^(@[^/]+\/[^/]+|[^@/]+)\/./.test(name);
   const deep = importsThat(
     ({ part }, name) =>
       part !== 'vendor' &&
