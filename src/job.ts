@@ -109,7 +109,11 @@ export interface Job {
   /** When the last successful poll started: what it returned may be as old as that. */
   seenAt: number;
   /** The newest commit of its pull request before the message, if that is known. */
-  commitsBefore: { readonly head: string; readonly commits: number } | null;
+  commitsBefore: {
+    readonly number: number;
+    readonly head: string;
+    readonly commits: number;
+  } | null;
   change: Change | null;
   end: End | null;
   /** When it ended, or this run stopped working on it; null before. */

@@ -19,7 +19,8 @@ export async function readChangesBefore(run: RunContext, job: Job): Promise<void
   const number = ownPullRequest(job.record?.prLink, info.repositoryUrl);
   // One job only: of hundreds, the calls would take too long.
   if (number === null || jobs.length > 1 || !inputs.wait) return;
-  job.commitsBefore = await within(run, BEFORE_MS, (github) => github.pullRequest(number));
+  const pull = await within(run, BEFORE_MS, (github) => github.pullRequest(number));
+  job.commitsBefore = pull && { ...pull, number };
 }
 
 /** Finds out what has changed since the message, after the end of the work on it. */
@@ -29,8 +30,9 @@ export async function readChangesAfter(run: RunContext): Promise<void> {
   const { end, base, record, commitsBefore } = job;
   if (end?.result !== 'completed' && end?.result !== 'failed') return;
   const number = ownPullRequest(record?.prLink, run.info.repositoryUrl);
-  if (commitsBefore !== null && number !== null) {
-    job.change = await within(run, AFTER_MS, (github) => compare(github, number, commitsBefore));
+  if (commitsBefore !== null) {
+    if (number !== commitsBefore.number) return;
+    job.change = await within(run, AFTER_MS, (github) => compare(github, commitsBefore));
   } else if (end.confirmed && isBaseFinal(base) && base?.prLink === null && record?.prLink) {
     job.change = { kind: 'created' };
   } else if (end.confirmed && end.result === 'completed' && record?.prLink === null) {
@@ -41,9 +43,9 @@ export async function readChangesAfter(run: RunContext): Promise<void> {
 
 async function compare(
   github: GitHub,
-  number: number,
   before: NonNullable<Job['commitsBefore']>,
 ): Promise<Change | null> {
+  const { number } = before;
   const { head, commits } = await github.pullRequest(number);
   if (head === before.head) return { kind: 'none' };
   if (before.commits > MOST_LISTED) return null;

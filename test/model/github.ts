@@ -56,7 +56,10 @@ export function simulatedGitHub(
   }
 
   const listed = () =>
-    bodies.map((body, index) => ({ nodeId: '', body, url: urlOf(index), isHidden: false }));
+    bodies.map((body, index) => {
+      const comment = { id: '', body, url: urlOf(index) };
+      return { ...comment, isMinimized: false, viewerDidAuthor: true };
+    });
 
   // The other calls are for commands, and for the check of permissions.
   const github: Partial<GitHub> = {

@@ -3,11 +3,11 @@ import type { Trigger } from '../../src/github/event.ts';
 import type { Inputs } from '../../src/inputs.ts';
 import { type Job, newJob } from '../../src/job.ts';
 import { updateComments } from '../../src/jobs/comments.ts';
-import type { RunContext } from '../../src/jobs/context.ts';
+import { type RunContext, save } from '../../src/jobs/context.ts';
 import { runJobs } from '../../src/jobs/fleet.ts';
 import { JobLog } from '../../src/jobs/log.ts';
-import { composeNote, hashOf, type NoteData, noteOf } from '../../src/note/data.ts';
-import { Note, readNotes } from '../../src/note/note.ts';
+import { hashOf, type NoteData } from '../../src/note/data.ts';
+import { readNotes } from '../../src/note/note.ts';
 import { deliveryOf } from '../../src/report/outputs.ts';
 import type { RunInfo, Runtime } from '../../src/runner/environment.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
@@ -23,6 +23,11 @@ export type Played = Awaited<ReturnType<typeof play>>[number];
 const GOLDEN = 0.618034;
 const REPOSITORY_URL = 'https://github.com/octo/agents';
 const BOT = { login: 'agent[bot]', id: 1, type: 'Bot' };
+const INFO = {
+  repositoryUrl: REPOSITORY_URL,
+  runId: '1',
+} as Partial<RunInfo> as RunInfo;
+const STORY = { info: INFO, by: null, prompt: '', command: null };
 const CONVERSATIONS = { merge_group: 7, pull_request: 1, schedule: null, release: null } as const;
 
 export function conversationOf({ event }: Scenario): number | null {
@@ -78,6 +83,12 @@ export async function play(scenario: Scenario) {
     redact: (text: string) => text,
     clock: clock.seen,
     signal,
+    writeOutputs() {
+      for (const [index, job] of jobs.entries()) {
+        const accepted = services[index]?.accepted() ?? 0;
+        saved[index]?.push({ delivery: deliveryOf(job), accepted });
+      }
+    },
     random() {
       // Evenly spread, and never small many times in a row.
       random = (random + GOLDEN) % 1;
@@ -92,7 +103,7 @@ export async function play(scenario: Scenario) {
   const run: RunContext = {
     ...{ runtime, conversation, about, connect, prompt: 'x', jobs },
     inputs: { ...scenario, githubToken: 'x', command: null, prNumber: null } as unknown as Inputs,
-    info: { repositoryUrl: REPOSITORY_URL, attempt } as RunInfo,
+    info: { ...INFO, attempt },
     trigger: { event, conversation, sender: event === 'pull_request' ? BOT : null } as Trigger,
     agent: {
       ...runtime,
@@ -109,24 +120,14 @@ export async function play(scenario: Scenario) {
         : null,
     log: new JobLog(runtime.log, runtime.clock, jobs, deadline),
     ...{ limitSends: pLimit(4), limitPolls: pLimit(24), stop: new AbortController() },
-    openNote(number, some, until) {
-      const compose = () => composeNote(noteOf(about, some, run.isOver), () => '');
-      const { id } = about;
-      return new Note({ ...runtime, connect, conversation: number, deadline: until, compose, id });
-    },
-    ...{ note: null, claim: null, isOver: false },
-    save() {
-      for (const [index, job] of jobs.entries()) {
-        const accepted = services[index]?.accepted() ?? 0;
-        saved[index]?.push({ delivery: deliveryOf(job), accepted });
-      }
-    },
+    ...{ note: null, release: null, isOver: false, hasStarted: false },
+    ...{ asked: null, seen: Promise.resolve(), story: { ...STORY, startedAt: startsAt } },
   };
 
   const beganAt = clock.now();
   await clock.drive(runJobs(run));
   run.isOver = true;
-  run.save(false);
+  save(run, false);
   // A cancellation while the comments are written comes too late for the jobs.
   const stoppedAt = cancelledAt === null ? null : Math.max(cancelledAt, beganAt);
   await clock.drive(updateComments(run));

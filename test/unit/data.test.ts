@@ -139,7 +139,6 @@ it.each<[string, Parameters<typeof noteOf>[1][number], object]>([
     }),
     { delivery: 'sent', sentAt: 2, evidence: true, base: 'queued' },
   ],
-  ['a base without a status', job({ base: { status: null } }), { delivery: 'sending' }],
   [
     'a job whose end was seen',
     ended({ result: 'failed' }),

@@ -55,8 +55,7 @@ function show(
     return { ...one, id: `${one.id}${n === 0 ? '' : n}` };
   });
   const of = { info: INFO, by: 'alice', prompt: 'Go.', startedAt: START, command: null, ...story };
-  const place = { heading: '###', conversation: 1, mostOpen: 10, limit: 60_000 } as const;
-  return [renderStory(of, jobs, place), renderTimeline(jobs)].join('\n\n').trim();
+  return [renderStory(of, jobs, 1, 60_000), renderTimeline(jobs)].join('\n\n').trim();
 }
 function because(text: string): Partial<Job> {
   const reason = `The API said ${quote(text)}.`;

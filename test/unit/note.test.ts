@@ -27,8 +27,8 @@ it.each<[string, string, boolean, boolean]>([
       { id: 'IC_2', url: '', body: body({}), isMinimized: false },
       { id: 'IC_3', url: '', body: body({ id: 'a', over: true }), isMinimized: false },
     ],
-    hide: async (ids) => void hidden.push(...ids),
-  } as Partial<GitHub> as GitHub;
+    hide: async (ids: readonly string[]) => void hidden.push(...ids),
+  } as unknown as GitHub;
   await hideOlder(github, 7, { ...NOTE, attempt: 2 }, START);
   expect(hidden).toEqual(expected ? ['IC_1'] : []);
 });
@@ -37,7 +37,7 @@ it('readNotes returns the notes of the project, or names the comment that cannot
   const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
   const read = (...bodies: readonly string[]) => {
     const ownComments = async () => bodies.map((text) => ({ id: '', body: text, url }));
-    return readNotes(async () => ({ ownComments }) as Partial<GitHub> as GitHub, 7, NOTE.project);
+    return readNotes(async () => ({ ownComments }) as unknown as GitHub, 7, NOTE.project);
   };
   expect(await read('x', body({}), composeAnswer('x'), body({ project: 'ab' }))).toEqual({
     ...{ kind: 'ok', value: [NOTE] },

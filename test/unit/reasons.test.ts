@@ -88,12 +88,12 @@ it.each<[Partial<Job>, boolean, End['result'], boolean | null, string]>([
   [SENT, true, 'sent', false, 'The run ended before the agent was done.'],
   [{ isReadOnly: true }, true, 'error', null, 'while the job was being polled'],
 ])('endNow, if the run is killed: %j', (parts, wait, result, confirmed, words) => {
-  const end = endNow(job(parts), { wait });
+  const end = endNow(job(parts), wait);
   expect(end).toMatchObject({ result, confirmed });
   expect(end.reason).toContain(words);
 });
 
 it('endNow is the end if the job has one', () => {
   const one = ended({ result: 'failed', reason: 'So.' });
-  expect(endNow(one, { wait: true })).toBe(one.end);
+  expect(endNow(one, true)).toBe(one.end);
 });

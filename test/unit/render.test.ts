@@ -3,7 +3,6 @@ import type { Job } from '../../src/job.ts';
 import { iconOf, type Kind, titleOf, wordOf } from '../../src/labels.ts';
 import {
   logLink,
-  type Place,
   renderProblem,
   renderStory,
   renderUsage,
@@ -11,7 +10,7 @@ import {
 } from '../../src/report/render.ts';
 import { ended, INFO, job, PULL, record, START } from './record.ts';
 
-const PLACE: Place = { heading: '###', conversation: null, mostOpen: 10, limit: 60_000 };
+const LIMIT = 60_000;
 const STORY: Story = {
   info: INFO,
   by: 'alice',
@@ -23,8 +22,12 @@ const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
 const FOOT = '2026-11-21 12:00 UTC · Agent Follow-up';
 const OWN = 'https://github.com/octo/agents/pull/7';
 
-function show(jobs: readonly Job[], story: Partial<Story> = {}, place: Partial<Place> = {}) {
-  return renderStory({ ...STORY, ...story }, jobs, { ...PLACE, ...place }).split('\n\n');
+function show(
+  jobs: readonly Job[],
+  story: Partial<Story> = {},
+  conversation: number | null = null,
+) {
+  return renderStory({ ...STORY, ...story }, jobs, conversation, LIMIT).split('\n\n');
 }
 function icon(kind: Kind): string {
   return `<span aria-hidden="true">${iconOf(kind)}</span>`;
@@ -100,13 +103,14 @@ describe('one job', () => {
       `Asked by \`alice\` · ${LOG}`,
     ],
   ])('links to what has changed: %s', (_, one, words) => {
-    const [, links] = show([one], {}, { conversation: 7 });
+    const [, links] = show([one], {}, 7);
     expect(links?.startsWith(words) || links?.includes(words)).toBe(true);
   });
 
   it('keeps what comes first if there is no room', () => {
     const long = ended({ result: 'failed', reason: 'x'.repeat(2000) });
-    expect(show([long], {}, { limit: 300 })).toEqual([heading('failed'), LOG]);
+    const text = renderStory(STORY, [long], null, 300);
+    expect(text.split('\n\n')).toEqual([heading('failed'), LOG]);
   });
 });
 
@@ -191,7 +195,7 @@ describe('several jobs', () => {
     const jobs = Array.from({ length: 60 }, (_, n) =>
       ended({ result: 'failed', reason: `Reason ${n} ${'x'.repeat(50)}.` }, { id: `job-${n}` }),
     );
-    const text = renderStory(STORY, jobs, { ...PLACE, limit: 3000 });
+    const text = renderStory(STORY, jobs, null, 3000);
     expect(text.length).toBeLessThanOrEqual(3000);
     const [, hidden = ''] = /\n(\d+) more jobs are not shown for lack of room: /.exec(text) ?? [];
     const rows = text.match(/^\| <span/gm) ?? [];
