@@ -3,12 +3,11 @@ import type { Trigger } from '../../src/github/event.ts';
 import type { Inputs } from '../../src/inputs.ts';
 import { type Job, newJob } from '../../src/job.ts';
 import { updateComments } from '../../src/jobs/comments.ts';
-import type { RunContext } from '../../src/jobs/context.ts';
+import { type RunContext, save } from '../../src/jobs/context.ts';
 import { runJobs } from '../../src/jobs/fleet.ts';
 import { JobLog } from '../../src/jobs/log.ts';
-import { composeNote, hashOf, type NoteData, noteOf } from '../../src/note/data.ts';
-import { Note, readNotes } from '../../src/note/note.ts';
-import { deliveryOf } from '../../src/report/outputs.ts';
+import { hashOf, type NoteData } from '../../src/note/data.ts';
+import { readNotes } from '../../src/note/note.ts';
 import type { RunInfo, Runtime } from '../../src/runner/environment.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
 import { simulatedGitHub } from './github.ts';
@@ -78,6 +77,11 @@ export async function play(scenario: Scenario) {
     redact: (text: string) => text,
     clock: clock.seen,
     signal,
+    writeOutputs({ results = '[]' }: Readonly<Record<string, string>>) {
+      for (const [index, { delivery }] of JSON.parse(results).entries()) {
+        saved[index]?.push({ delivery, accepted: services[index]?.accepted() ?? 0 });
+      }
+    },
     random() {
       // Evenly spread, and never small many times in a row.
       random = (random + GOLDEN) % 1;
@@ -89,10 +93,11 @@ export async function play(scenario: Scenario) {
   const about = aboutRun(scenario);
   const { deadline, project } = about;
   const isNeeded = (send ? attempt > 1 : scenario.wait) && scenario.comment;
+  const info = { repositoryUrl: REPOSITORY_URL, attempt } as RunInfo;
   const run: RunContext = {
     ...{ runtime, conversation, about, connect, prompt: 'x', jobs },
     inputs: { ...scenario, githubToken: 'x', command: null, prNumber: null } as unknown as Inputs,
-    info: { repositoryUrl: REPOSITORY_URL, attempt } as RunInfo,
+    info,
     trigger: { event, conversation, sender: event === 'pull_request' ? BOT : null } as Trigger,
     agent: {
       ...runtime,
@@ -109,24 +114,21 @@ export async function play(scenario: Scenario) {
         : null,
     log: new JobLog(runtime.log, runtime.clock, jobs, deadline),
     ...{ limitSends: pLimit(4), limitPolls: pLimit(24), stop: new AbortController() },
-    openNote(number, some, until) {
-      const compose = () => composeNote(noteOf(about, some, run.isOver), () => '');
-      const { id } = about;
-      return new Note({ ...runtime, connect, conversation: number, deadline: until, compose, id });
-    },
-    ...{ note: null, claim: null, isOver: false },
-    save() {
-      for (const [index, job] of jobs.entries()) {
-        const accepted = services[index]?.accepted() ?? 0;
-        saved[index]?.push({ delivery: deliveryOf(job), accepted });
-      }
+    story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, command: null },
+    ...{
+      asked: null,
+      seen: Promise.resolve(),
+      note: null,
+      release: null,
+      isOver: false,
+      hasStarted: false,
     },
   };
 
   const beganAt = clock.now();
   await clock.drive(runJobs(run));
   run.isOver = true;
-  run.save(false);
+  save(run, false);
   // A cancellation while the comments are written comes too late for the jobs.
   const stoppedAt = cancelledAt === null ? null : Math.max(cancelledAt, beganAt);
   await clock.drive(updateComments(run));
