@@ -214,6 +214,8 @@ export function isConfirmed(job: Job, settleMs: number): boolean | null {
 
 /** Milliseconds between polls while a final status may still belong to earlier work. */
 const DOUBT_INTERVAL_MS = 5000;
+/** Responses without a status do not end the doubt, however many there are. */
+const SHORTEST_DOUBT_MS = 1000;
 
 /** Milliseconds within which a job in doubt must be polled again; Infinity if there is no doubt. */
 export function doubtMs(job: Job, now: number, settleMs: number): number {
@@ -221,7 +223,7 @@ export function doubtMs(job: Job, now: number, settleMs: number): number {
     return isBaseFinal(job.base) && !job.evidence ? DOUBT_INTERVAL_MS : Infinity;
   }
   const untilEnd = settlesAt(job, job.finalSince, settleMs) - now;
-  return Math.min(DOUBT_INTERVAL_MS, Math.max(0, untilEnd));
+  return Math.min(DOUBT_INTERVAL_MS, Math.max(SHORTEST_DOUBT_MS, untilEnd));
 }
 
 /** When a final status without evidence is accepted. */

@@ -16,7 +16,8 @@ const LAYERS = [
   ['inputs', 'labels'],
   ['job'],
   ['runner'],
-  ['text', 'link', 'clock', 'vendor'],
+  ['link'],
+  ['text', 'clock', 'vendor'],
 ];
 
 /** Imports that the layers allow but this forbids. */

@@ -55,11 +55,9 @@ export function simulatedGitHub(
     return { id, url: urlOf(id) };
   }
 
+  const shown = { isMinimized: false, viewerDidAuthor: true };
   const listed = () =>
-    bodies.map((body, index) => {
-      const comment = { id: '', body, url: urlOf(index) };
-      return { ...comment, isMinimized: false, viewerDidAuthor: true };
-    });
+    bodies.map((body, index) => ({ id: String(index), body, url: urlOf(index), ...shown }));
 
   // The other calls are for commands, and for the check of permissions.
   const github: Partial<GitHub> = {

@@ -25,7 +25,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
   'every job ends': ({ job }) => job.end !== null && job.endedAt !== null,
   'the API accepts at most one message': ({ service }) => service.accepted() <= 1,
   'no POST after one that the API may have accepted': ({ service: { posts } }) =>
-    posts.slice(0, -1).every(({ outcome }) => outcome === 'refused'),
+    posts.slice(0, -1).every(({ verdict }) => verdict === 'refused'),
   'no POST with send: false, or if an earlier attempt may have sent the message': (played) =>
     played.service.posts.length === 0 || fateOf(played) === 'send',
   'no POST less than 2 s before the deadline, or after the end or a cancellation': (played) =>
@@ -77,7 +77,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
   'the delivery is not-sent only if the API certainly did not accept a message': (played) =>
     (played.job.delivery === 'not-sent') ===
     (['send', 'read'].includes(fateOf(played)) &&
-      played.service.posts.every(({ outcome }) => outcome === 'refused')),
+      played.service.posts.every(({ verdict }) => verdict === 'refused')),
   'the outputs are true whenever they are saved': (played) =>
     played.saved.every(
       ({ delivery, accepted }) => fateOf(played) !== 'send' || isTrue(played, delivery, accepted),
@@ -142,7 +142,7 @@ export function brokenPromises(all: readonly Played[]): readonly string[] {
   return broken.map(([promise]) => promise);
 }
 
-/** What a run does for a job: it sends, goes on with an earlier message, refuses in doubt, or only polls. */
+/** What a run does for a job: it sends, continues an earlier message, refuses in doubt, or only polls. */
 function fateOf({ scenario, part, knowsNotes }: Played): 'send' | 'resume' | 'refuse' | 'read' {
   if (!scenario.send) return 'read';
   if (scenario.attempt === 1) return 'send';
@@ -153,8 +153,8 @@ function fateOf({ scenario, part, knowsNotes }: Played): 'send' | 'resume' | 're
 
 function isTrue(played: Played, delivery: string, accepted = played.service.accepted()): boolean {
   if (fateOf(played) === 'resume') return delivery === 'sent';
-  // After a doubtful answer, somebody else's message cannot be told apart from ours.
-  const isInDoubt = played.service.posts.at(-1)?.outcome === 'doubtful';
+  // After a doubtful answer, someone else's message cannot be told apart from ours.
+  const isInDoubt = played.service.posts.at(-1)?.verdict === 'doubtful';
   if (hasOthers(played) && isInDoubt && delivery === 'sent') return true;
   return (ACCEPTED[delivery] ?? []).includes(accepted);
 }

@@ -8,7 +8,6 @@ import { runJobs } from '../../src/jobs/fleet.ts';
 import { JobLog } from '../../src/jobs/log.ts';
 import { hashOf, type NoteData } from '../../src/note/data.ts';
 import { readNotes } from '../../src/note/note.ts';
-import { deliveryOf } from '../../src/report/outputs.ts';
 import type { RunInfo, Runtime } from '../../src/runner/environment.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
 import { simulatedGitHub } from './github.ts';
@@ -23,11 +22,6 @@ export type Played = Awaited<ReturnType<typeof play>>[number];
 const GOLDEN = 0.618034;
 const REPOSITORY_URL = 'https://github.com/octo/agents';
 const BOT = { login: 'agent[bot]', id: 1, type: 'Bot' };
-const INFO = {
-  repositoryUrl: REPOSITORY_URL,
-  runId: '1',
-} as Partial<RunInfo> as RunInfo;
-const STORY = { info: INFO, by: null, prompt: '', command: null };
 const CONVERSATIONS = { merge_group: 7, pull_request: 1, schedule: null, release: null } as const;
 
 export function conversationOf({ event }: Scenario): number | null {
@@ -83,10 +77,9 @@ export async function play(scenario: Scenario) {
     redact: (text: string) => text,
     clock: clock.seen,
     signal,
-    writeOutputs() {
-      for (const [index, job] of jobs.entries()) {
-        const accepted = services[index]?.accepted() ?? 0;
-        saved[index]?.push({ delivery: deliveryOf(job), accepted });
+    writeOutputs({ results = '[]' }: Readonly<Record<string, string>>) {
+      for (const [index, { delivery }] of JSON.parse(results).entries()) {
+        saved[index]?.push({ delivery, accepted: services[index]?.accepted() ?? 0 });
       }
     },
     random() {
@@ -100,10 +93,11 @@ export async function play(scenario: Scenario) {
   const about = aboutRun(scenario);
   const { deadline, project } = about;
   const isNeeded = (send ? attempt > 1 : scenario.wait) && scenario.comment;
+  const info = { repositoryUrl: REPOSITORY_URL, attempt } as RunInfo;
   const run: RunContext = {
     ...{ runtime, conversation, about, connect, prompt: 'x', jobs },
     inputs: { ...scenario, githubToken: 'x', command: null, prNumber: null } as unknown as Inputs,
-    info: { ...INFO, attempt },
+    info,
     trigger: { event, conversation, sender: event === 'pull_request' ? BOT : null } as Trigger,
     agent: {
       ...runtime,
@@ -120,8 +114,15 @@ export async function play(scenario: Scenario) {
         : null,
     log: new JobLog(runtime.log, runtime.clock, jobs, deadline),
     ...{ limitSends: pLimit(4), limitPolls: pLimit(24), stop: new AbortController() },
-    ...{ note: null, release: null, isOver: false, hasStarted: false },
-    ...{ asked: null, seen: Promise.resolve(), story: { ...STORY, startedAt: startsAt } },
+    story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, command: null },
+    ...{
+      asked: null,
+      seen: Promise.resolve(),
+      note: null,
+      release: null,
+      isOver: false,
+      hasStarted: false,
+    },
   };
 
   const beganAt = clock.now();

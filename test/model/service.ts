@@ -41,7 +41,7 @@ export interface JobScript {
   readonly joins: boolean;
   readonly workMs: number;
   readonly ends: FinalStatus;
-  /** When somebody else sends a message to the job; null if nobody does. */
+  /** When someone else sends a message to the job; null if nobody does. */
   readonly otherAt: number | null;
 }
 
@@ -60,7 +60,7 @@ export interface Poll extends Span {
 export interface Post extends Span {
   exchange: Exchange | null;
   /** Whether the API accepted it, as far as the connection and the response show. */
-  outcome: 'refused' | 'doubtful' | 'accepted';
+  verdict: 'refused' | 'doubtful' | 'accepted';
   /** What the saved outputs and the comment said of the delivery just before. */
   readonly before: { readonly saved: string | undefined; readonly noted: string | undefined };
 }
@@ -139,7 +139,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock) {
       return poll.exchange;
     },
     async postOnce(_path, _json, timeoutMs) {
-      const post: Post = blank({ outcome: 'refused', before: script.before() });
+      const post: Post = blank({ verdict: 'refused', before: script.before() });
       posts.push(post);
       const step = script.nextPost();
       post.exchange = await request(step, timeoutMs, () => {
@@ -150,7 +150,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock) {
         return show(job, acceptedAt, clock.now());
       });
       post.endedAt = clock.now();
-      post.outcome = outcomeOf(post.exchange, step);
+      post.verdict = outcomeOf(post.exchange, step);
       return post.exchange;
     },
   };
@@ -175,7 +175,7 @@ function isAccepted({ fault, accepts }: Step): boolean {
   return accepts || (fault.kind === 'body' && fault.body !== 'other job');
 }
 
-function outcomeOf(exchange: Exchange, step: Step): Post['outcome'] {
+function outcomeOf(exchange: Exchange, step: Step): Post['verdict'] {
   if (exchange.kind === 'failure') return exchange.written ? 'doubtful' : 'refused';
   if (refuses(exchange.status)) return 'refused';
   return isAccepted({ ...step, accepts: false }) ? 'accepted' : 'doubtful';

@@ -69,7 +69,7 @@ describe('isConfirmed or, while that is open, doubtMs', () => {
     const polled = job({ base: { status: COMPLETED }, sentAt: START });
     observe(polled, COMPLETED, START + 50_000, START + 61_000);
     expect(isConfirmed(polled, SETTLE)).toBeNull();
-    expect(doubtMs(polled, START + 70_000, SETTLE)).toBe(0);
+    expect(doubtMs(polled, START + 70_000, SETTLE)).toBe(1000);
   });
 });
 

@@ -22,11 +22,7 @@ const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
 const FOOT = '2026-11-21 12:00 UTC · Agent Follow-up';
 const OWN = 'https://github.com/octo/agents/pull/7';
 
-function show(
-  jobs: readonly Job[],
-  story: Partial<Story> = {},
-  conversation: number | null = null,
-) {
+function show(jobs: readonly Job[], story: Partial<Story> = {}, conversation: number | null = 1) {
   return renderStory({ ...STORY, ...story }, jobs, conversation, LIMIT).split('\n\n');
 }
 function icon(kind: Kind): string {
@@ -109,7 +105,7 @@ describe('one job', () => {
 
   it('keeps what comes first if there is no room', () => {
     const long = ended({ result: 'failed', reason: 'x'.repeat(2000) });
-    const text = renderStory(STORY, [long], null, 300);
+    const text = renderStory(STORY, [long], 1, 300);
     expect(text.split('\n\n')).toEqual([heading('failed'), LOG]);
   });
 });
@@ -195,7 +191,7 @@ describe('several jobs', () => {
     const jobs = Array.from({ length: 60 }, (_, n) =>
       ended({ result: 'failed', reason: `Reason ${n} ${'x'.repeat(50)}.` }, { id: `job-${n}` }),
     );
-    const text = renderStory(STORY, jobs, null, 3000);
+    const text = renderStory(STORY, jobs, 1, 3000);
     expect(text.length).toBeLessThanOrEqual(3000);
     const [, hidden = ''] = /\n(\d+) more jobs are not shown for lack of room: /.exec(text) ?? [];
     const rows = text.match(/^\| <span/gm) ?? [];
