@@ -7,7 +7,7 @@ import { readSecrets } from './runner/environment.ts';
 import { append } from './runner/files.ts';
 import { createLog, maskInLog } from './runner/log.ts';
 import { redactor } from './runner/secrets.ts';
-import { DEFER_TIER_UP, disableMilo } from './vendor/undici.ts';
+import { DEFER_TIER_UP } from './vendor/undici.ts';
 
 const { env } = process;
 // Loaded only when needed, which is rare.
@@ -15,7 +15,6 @@ const setEngineFlag = (flag: string): void =>
   process.getBuiltinModule('node:v8').setFlagsFromString(flag);
 const secrets = readSecrets(env);
 maskInLog(secrets);
-disableMilo();
 const redact = redactor(secrets);
 
 const cancel = new AbortController();

@@ -25,7 +25,3 @@ declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
 
   export = EnvHttpProxyAgent;
 }
-
-declare module 'undici/lib/dispatcher/parser-h1.js' {
-  export function setMiloEnabled(value: boolean): void;
-}

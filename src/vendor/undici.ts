@@ -1,18 +1,12 @@
 // The part of undici that is used, and its set-up. The public import would be
 //   export { Dispatcher, EnvHttpProxyAgent } from 'undici';
-// which includes all of undici: dist/index.js has 663 KB instead of 359, the archive that each job
-// downloads has 83 KB more, and a run takes 13 % more CPU time.
-//
-// The build leaves out what undici works without here, and an agent that used it would fail:
-// HTTP/2, which HTTP1_ONLY forbids; proxies of the SOCKS kind, which runner/environment.ts refuses;
-// forms as bodies; its experimental parser, which disableMilo() switches off; and the variant with
-// SIMD of its stable one. bench/README.md says what that saves.
+// which includes all of undici: the archive that each job downloads has 64 KB more, and a run takes 19 %
+// more CPU time. The build leaves out HTTP/2, which HTTP1_ONLY forbids. bench/README.md says what that saves.
 
 import connect from 'undici/lib/api/api-connect.js';
 import request from 'undici/lib/api/api-request.js';
 import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
-import { setMiloEnabled } from 'undici/lib/dispatcher/parser-h1.js';
 
 export { Dispatcher, EnvHttpProxyAgent };
 
@@ -21,14 +15,6 @@ Object.assign(Dispatcher.prototype, { connect, request });
 
 /** For agents: over HTTP/2, undici silently repeats a POST that ends with REFUSED_STREAM. */
 export const HTTP1_ONLY = { allowH2: false, proxyTls: { allowH2: false } } as const;
-
-/**
- * Makes undici use its stable parser in all requests, whatever UNDICI_USE_MILO says. The
- * experimental one is left out of dist/: it would be a quarter of what a runner downloads.
- */
-export function disableMilo(): void {
-  setMiloEnabled(false);
-}
 
 /**
  * A flag of V8: how long the parser, which is WebAssembly, must have run before V8 compiles it again. No run
