@@ -128,8 +128,7 @@ function tick(): void {
   const next = earliest();
   if (next === undefined) return;
   if (next.isTimeout && isIdle()) {
-    // Nothing is left that it limits.
-    fire(next);
+    fireTimeouts();
     return;
   }
   if (next.due > now() && mayJump(elapsed)) {
@@ -139,6 +138,15 @@ function tick(): void {
   // Without a grain, one timer per tick: what it triggers happens before the next one fires.
   if (next.due <= now()) fire(next);
   if (GRAIN_MS > 0) fireDue();
+}
+
+/** Nothing is left that they limit, so all of them that come before the next timer fire at once. */
+function fireTimeouts(): void {
+  const timers = [...armed.values()].sort((one, other) => one.due - other.due);
+  for (const timer of timers) {
+    if (!timer.isTimeout) return;
+    fire(timer);
+  }
 }
 
 function fireDue(): void {
