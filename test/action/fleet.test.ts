@@ -185,7 +185,6 @@ it('IDs that are too long for the comment are one clear error, before anything i
 
 it.each<[string, number, Scenario['with']]>([
   ['sends', 3, {}],
-  ['waits', 3, { wait: true }],
   // It also reads which message it continues.
   ['only looks', 5, { send: 'false', wait: true, prompt: '' }],
 ])(

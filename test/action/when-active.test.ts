@@ -160,6 +160,7 @@ describe('an outage during the wait for earlier work', () => {
 it('of 60 jobs, each one waits for itself', async () => {
   const ids = Array.from({ length: 60 }, (_, index) => `job-${index + 1}`);
   await using sim = await simulate({
+    time: { grainMs: 500 },
     with: { ...WAIT, 'job-id': ids.join(' ') },
     agent: {
       jobs: ids.map((id) => ({ id })),
