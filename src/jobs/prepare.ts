@@ -106,7 +106,8 @@ function whichJobs(
     return problem(command === null ? sentences(isEmpty, none) : `job-id is empty. ${none}`);
   }
   if (others.length === 0) return ok(ids);
-  const listed = listing(ids.slice(0, 10).map((id) => quote(id, 256)));
+  const more = ids.length > 10 ? [`${ids.length - 10} more`] : [];
+  const listed = listing([...ids.slice(0, 10).map((id) => quote(id, 256)), ...more]);
   return problem(
     `job-id is empty, and the comments of this action name ${ids.length} jobs: ${listed}. Set job-id to one of ` +
       'them, or use one workflow with a command of its own for each.',

@@ -127,7 +127,10 @@ export function summarize(
   jobs: readonly Job[],
   commentUrls: readonly string[],
 ): void {
-  const urls = commentUrls.map((url) => link(`#${new URL(url).pathname.split('/').at(-1)}`, url));
+  const urls = commentUrls
+    .map((url) => ({ url, number: Number(new URL(url).pathname.split('/').at(-1)) }))
+    .sort((one, other) => one.number - other.number)
+    .map(({ url, number }) => link(`#${number}`, url));
   writeSummary(
     runtime,
     blocks([
