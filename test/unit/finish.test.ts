@@ -184,7 +184,7 @@ describe('summarize', () => {
     [['https://github.com/o/r/pull/7#issuecomment-1'], '\n\nComment: [#7]('],
     [
       ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
-      '\n\nComments: [#10](https://github.com/o/r/pull/10#issuecomment-1), [#8](',
+      '\n\nComments: [#8](https://github.com/o/r/issues/8#i-2), [#10](',
     ],
   ])('links to the comments %j', (urls, words) => {
     expect(summaryOf([ended({})], urls)).toContain(words);
