@@ -52,7 +52,7 @@ export function doneEnd(job: Job, confirmed: boolean | null, settleMs: number): 
   if (confirmed === false) return { ...end(result, doubtOf(job, result, settleMs)), confirmed };
   const reason = {
     completed: '',
-    archived: 'The job was archived, so the agent does not work on it.',
+    archived: 'The job was archived, so the agent does not work on it; use another job.',
     failed: 'The agent failed. The API does not say why; check the job in the Mintlify dashboard.',
   }[result];
   return { ...end(result, reason), confirmed };
@@ -71,7 +71,7 @@ function doubtOf({ base }: Job, result: FinalStatus, settleMs: number): string {
   }
   return (
     `The job is ${result}, but the agent was already at work when the message was sent, so this is perhaps the end ` +
-    'of that work. With “when-active: wait”, the message waits for it.'
+    `of that work. ${CHECK}; with “when-active: wait”, messages wait for it.`
   );
 }
 
@@ -107,8 +107,8 @@ export function stoppedEnd(job: Job): End {
   }
   return end(
     'cancelled',
-    'The run was cancelled after the message was delivered: stopped waiting; the agent keeps working. A re-run ' +
-      'continues to wait if the comment shows the message.',
+    'The run was cancelled after the message was delivered: stopped waiting; the agent keeps working. To wait again, ' +
+      're-run the job.',
   );
 }
 

@@ -103,7 +103,8 @@ export async function waitForEarlierWork(run: RunContext, job: Job): Promise<Giv
 }
 
 function stillActive(why: string): GiveUp {
-  const said = 'The agent was still at work on something else.';
+  const said =
+    'The agent was still at work on something else; raise timeout-minutes, or send it later.';
   return { kind: 'timed-out', why: why === '' ? said : `${said} The last poll failed: ${why}` };
 }
 

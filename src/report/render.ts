@@ -77,7 +77,7 @@ function renderJob(story: Story, job: Job, conversation: number | null, limit: n
         `job ${code(job.id, 256)}`,
         job.record?.model ? `model ${code(job.record.model)}` : '',
         renderSource(job.record?.source),
-        ...footer(story, OPEN.has(kind)),
+        ...footer(story, conversation === null || OPEN.has(kind)),
       ]),
     ),
   ].filter((text) => text !== '');
@@ -126,8 +126,7 @@ function describeChange(change: Change | null): string {
 }
 
 /** If more jobs need no attention, they are folded. */
-const MOST_OPEN_IN_COMMENT = 10;
-const MOST_OPEN_IN_SUMMARY = 20;
+const MOST_OPEN = 10;
 
 /** Several jobs: first what needs attention, then the counts, then a table of them. */
 function renderAll(story: Story, jobs: readonly Job[], isSummary: boolean, limit: number): string {
@@ -141,10 +140,9 @@ function renderAll(story: Story, jobs: readonly Job[], isSummary: boolean, limit
     ].filter((text) => text !== ''),
     limit,
   );
-  const end = small(dotted([askedBy(story), ...footer(story, isOpen)]));
-  const mostOpen = isSummary ? MOST_OPEN_IN_SUMMARY : MOST_OPEN_IN_COMMENT;
+  const end = small(dotted([askedBy(story), ...footer(story, isSummary || isOpen)]));
   const room = limit - blocks(head).length - end.length;
-  return blocks([...head, renderJobs(jobs, mostOpen, room), end]);
+  return blocks([...head, renderJobs(jobs, MOST_OPEN, room), end]);
 }
 
 /** `7 of 60 agent jobs need attention`, with the worst icon. */
@@ -154,7 +152,8 @@ function titleOfAll(kinds: readonly Kind[]): string {
   const open = kinds.filter((kind) => OPEN.has(kind));
   const bad = kinds.filter((kind) => !CALM.has(kind)).length;
   const shown = icon(iconOf(open[0] ?? worst));
-  if (bad > 0) return `${shown} ${bad} of ${jobs} ${bad === 1 ? 'needs' : 'need'} attention`;
+  if (bad > 0)
+    return `${icon(iconOf(worst))} ${bad} of ${jobs} ${bad === 1 ? 'needs' : 'need'} attention`;
   if (kinds.every((kind) => kind === 'sending')) return `${shown} Message to ${jobs}`;
   if (open.length > 0) return `${shown} ${kinds.length - open.length} of ${jobs} done`;
   const all = kinds.every((kind) => kind === worst) ? worst : '';
@@ -162,11 +161,12 @@ function titleOfAll(kinds: readonly Kind[]): string {
   return `${shown} ${jobs} ${all === 'completed' || all === 'skipped' ? all : 'done'}`;
 }
 
-function footer({ startedAt, command }: Story, isOpen: boolean): readonly string[] {
+/** `isQuiet`: whether there is nothing to reply to yet, or no place for it. */
+function footer({ startedAt, command }: Story, isQuiet: boolean): readonly string[] {
   return [
     inUtc(startedAt),
     'Agent Follow-up',
-    command === null || isOpen ? '' : `reply ${code(`${command} …`)} to continue`,
+    command === null || isQuiet ? '' : `reply ${code(`${command} …`)} to continue`,
   ];
 }
 

@@ -104,7 +104,7 @@ describe('the comment of a step', () => {
       'an agent that was at work already',
       { agent: { jobs: [{ id: JOB, base: { status: 'active' } }] } },
       'Agent stopped: perhaps not this message',
-      /already at work when the message was sent.*With `when-active: wait`/,
+      /already at work when the message was sent.*with `when-active: wait`/,
     ],
     [
       'an agent that takes too long',

@@ -23,7 +23,7 @@ it.runIf(HAS_POSIX_SHELL)(
       const fresh = join(folder, 'dist');
       expect(readdirSync(DIST).sort()).toEqual(readdirSync(fresh).sort());
       const stale = readdirSync(fresh).filter((file) => read(DIST, file) !== read(fresh, file));
-      expect(stale).toEqual([]);
+      expect(stale, 'run npm run build, and commit dist/').toEqual([]);
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -39,7 +39,7 @@ it.each<[End, End['result'], boolean | null, string]>([
   [done('failed', true), 'failed', true, 'The agent failed. The API does not say why'],
   [done('archived', null), 'archived', null, 'The job was archived'],
   [done('completed', false, 'failed'), 'completed', false, '1 min after it (settle-seconds)'],
-  [done('completed', false, 'active'), 'completed', false, 'With “when-active: wait”'],
+  [done('completed', false, 'active'), 'completed', false, 'with “when-active: wait”'],
   [done('failed', false), 'failed', false, 'its status before the message is not known'],
   [timedOut('active'), 'timed-out', null, '30 min (timeout-minutes); its status is active'],
   [timedOut('queued', 'So.'), 'timed-out', null, 'its status is “queued”'],

@@ -160,7 +160,7 @@ describe('several jobs', () => {
     [
       'one is bad, one works',
       [at('a', 'failed'), working('b')],
-      'working',
+      'failed',
       '1 of 2 agent jobs needs attention',
     ],
     ['new', [job({ id: 'a' }), job({ id: 'b' })], 'sending', 'Message to 2 agent jobs'],
