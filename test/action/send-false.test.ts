@@ -25,7 +25,7 @@ describe('send: false', () => {
     ['active', 'active', 'success', ''],
     ['completed', 'completed', 'success', ''],
     ['failed', 'failed', 'failure', 'The agent failed. The API does not say why; check the job'],
-    ['archived', 'archived', 'failure', 'The job was archived, so the agent does not work on it.'],
+    ['archived', 'archived', 'failure', 'The job was archived, so the agent does not work on it'],
     ['queued', 'active', 'success', ''],
   ])('polls a job that is %s once: %s', async (status, expected, conclusion, reason) => {
     await using sim = await simulate({
