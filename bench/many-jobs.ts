@@ -67,11 +67,12 @@ async function costOf(count: number, wait: boolean): Promise<Cost> {
         'job-id': jobs.map(({ id }) => id).join('\n'),
         'api-key': API_KEY,
         prompt: PROMPT,
+        'pr-number': PULL,
         'base-url': agent.url,
         'timeout-minutes': '120',
         wait,
       },
-      ...{ time, token: TOKEN, event: mergeGroup({ number: PULL }), timeoutMs: LIMIT_MS },
+      ...{ time, token: TOKEN, event: mergeGroup(), timeoutMs: LIMIT_MS },
       github: {
         ...{ api_url: github.apiUrl, graphql_url: github.graphqlUrl },
         ...{ server_url: github.serverUrl, repository: github.repository },
