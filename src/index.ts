@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
+import { crash } from './report/finish.ts';
 import { serialise } from './report/outputs.ts';
 import { run } from './run.ts';
-import { readSecrets } from './runner/environment.ts';
+import { type Runtime, readSecrets } from './runner/environment.ts';
 import { append } from './runner/files.ts';
-import { createLog, maskInLog } from './runner/log.ts';
-import { redactor } from './runner/secrets.ts';
+import { createLog, maskInLog, redactor } from './runner/log.ts';
 import { DEFER_TIER_UP } from './vendor/undici.ts';
 
 const { env } = process;
@@ -25,31 +25,27 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGBREAK'] as const) {
   });
 }
 
+const runtime: Runtime = {
+  env,
+  log: createLog(redact, (line) => process.stdout.write(line + EOL)),
+  redact,
+  clock: systemClock,
+  signal: cancel.signal,
+  random: Math.random,
+  newId: randomUUID,
+  // The second one keeps the space for new objects as small as it is at the start.
+  saveMemory: () => setEngineFlag('--optimize-for-size --semi-space-growth-factor=1'),
+  deferTierUp: () => setEngineFlag(DEFER_TIER_UP),
+  writeOutputs: (outputs) => append(env.GITHUB_OUTPUT, serialise(outputs, `end_${randomUUID()}`)),
+  writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
+};
+
 // Holds if a bug ends the process in any other way than by `exit`.
 process.exitCode = 1;
 const crashed = Promise.withResolvers<never>();
-// Without this listener, the rejection itself would count as unhandled.
-crashed.promise.catch(() => {});
 process.on('uncaughtException', crashed.reject);
 process.on('unhandledRejection', crashed.reject);
-
-exit(
-  await run({
-    env,
-    log: createLog(redact, (line) => process.stdout.write(line + EOL)),
-    redact,
-    clock: systemClock,
-    signal: cancel.signal,
-    crashed: crashed.promise,
-    random: Math.random,
-    newId: randomUUID,
-    // The second one keeps the space for new objects as small as it is at the start.
-    saveMemory: () => setEngineFlag('--optimize-for-size --semi-space-growth-factor=1'),
-    deferTierUp: () => setEngineFlag(DEFER_TIER_UP),
-    writeOutputs: (outputs) => append(env.GITHUB_OUTPUT, serialise(outputs, `end_${randomUUID()}`)),
-    writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
-  }),
-);
+exit(await Promise.race([run(runtime), crashed.promise]).catch((error) => crash(runtime, error)));
 
 /** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */
 function exit(code: number): void {

@@ -6,7 +6,7 @@ import {
   readProxy,
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
-import { type Redact, redactor } from './runner/secrets.ts';
+import { type Redact, redactor } from './runner/log.ts';
 import { hasVisibleText, listing, ok, parseJson, problem, quote, type Result } from './text.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
@@ -26,23 +26,18 @@ interface InputsRead {
    * The inputs that say who may send. They are known even if other inputs are wrong. One that is wrong
    * itself counts as not given, which never lets in anyone else.
    */
-  readonly access: Pick<
-    Inputs,
-    'command' | 'minimumPermission' | 'allowedBots' | 'githubToken' | 'apiKey'
-  >;
-  /** Null if one of them is wrong. */
+  readonly access: Pick<Inputs, 'command' | 'minimumPermission' | 'allowedBots' | 'githubToken'>;
+  /** Null if there are problems. */
   readonly inputs: Inputs | null;
-  /**
-   * Sentences that each name an input. If `inputs` is not null, they are only about missing inputs,
-   * which only matter if the event concerns this step.
-   */
+  /** Sentences that each name an input. */
   readonly problems: readonly string[];
 }
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
+export const DASHBOARD_URL = 'https://dashboard.mintlify.com';
 /** Where admins create and check API keys. */
-export const KEYS_URL = 'https://dashboard.mintlify.com/settings/organization/api-keys';
+export const KEYS_URL = `${DASHBOARD_URL}/settings/organization/api-keys`;
 const DEFAULT_BASE_URL = 'https://api.mintlify.com';
 
 export function isDefaultUrl({ href }: URL): boolean {
@@ -60,10 +55,6 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   if (proxy.kind === 'problem') problems.push(proxy.problem);
   if (certificates !== undefined) problems.push(`${certificates}.`);
   problems.push(...contradictions(settings), ...shownSecrets(env, settings));
-  const inputs =
-    prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
-      ? { ...settings, prompt: prompt.value, proxy: proxy.value }
-      : null;
   if (rawInput(env, 'api-key').trim() === '') problems.push(`api-key is empty. ${CHECK_NAME}`);
   if (
     settings.send &&
@@ -71,6 +62,10 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   ) {
     problems.push('prompt is empty; write what the agent should do, or name a prompt-file.');
   }
+  const inputs =
+    prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
+      ? { ...settings, prompt: prompt.value, proxy: proxy.value }
+      : null;
   return { access: settings, inputs, problems };
 }
 
@@ -90,14 +85,10 @@ function shownSecrets(
     'job-id': jobIds.join('\n'),
     command: command ?? '',
   };
-  return ['api-key', 'github-token'].flatMap((secret) => {
-    const redact = redactor([rawInput(env, secret).trim()]);
-    return Object.entries(shownTexts)
-      .filter(([, text]) => redact(text) !== text)
-      .map(
-        ([name]) => `${name} contains ${secret}, which would be shown; check what is passed there.`,
-      );
-  });
+  const redact = redactor(['api-key', 'github-token'].map((name) => rawInput(env, name).trim()));
+  return Object.entries(shownTexts)
+    .filter(([, text]) => redact(text) !== text)
+    .map(([name]) => `${name} contains the api-key or github-token; check what is passed there.`);
 }
 
 function contradictions({
@@ -106,15 +97,13 @@ function contradictions({
   onlyWhen,
   whenActiveWait,
 }: Pick<Inputs, 'send' | 'command' | 'onlyWhen' | 'whenActiveWait'>): readonly string[] {
-  if (send) return [];
-  const given = {
-    command: command !== null,
-    'only-when': onlyWhen !== null,
-    'when-active: wait': whenActiveWait,
-  };
-  return Object.entries(given)
-    .filter(([, isGiven]) => isGiven)
-    .map(([name]) => `${name} and send: false cannot be combined; remove one of them.`);
+  const given = [
+    command === null ? '' : 'command',
+    onlyWhen === null ? '' : 'only-when',
+    whenActiveWait ? 'when-active: wait' : '',
+  ].filter((name) => name !== '');
+  if (send || given.length === 0) return [];
+  return [`${listing(given)} cannot be combined with send: false; remove one of them.`];
 }
 
 /** A problem continues the name of the input. `shown` makes a text short, visible and free of secrets. */
@@ -154,11 +143,16 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     onlyWhen: optional('only-when', null, words(STATUSES, 'any', null)),
     whenActiveWait: optional('when-active', 'send', oneOf(['send', 'wait'])) === 'wait',
     wait: optional('wait', false, boolean),
-    timeoutMs: optional('timeout-minutes', 1_800_000, number(0, 7200, 60_000)),
+    // A timeout of 0 would leave no time for anything.
+    timeoutMs: optional('timeout-minutes', 1_800_000, number(0, 7200, 60_000, true)),
     /** Null is adaptive. */
     pollIntervalMs: optional('poll-interval-seconds', null, number(1, 3600, 1000)),
     settleMs: optional('settle-seconds', 60_000, number(0, 3600, 1000)),
-    failOn: optional('fail-on', new Set<JobResult>(['failed', 'archived', 'timed-out']), failOn),
+    failOn: optional(
+      'fail-on',
+      new Set<JobResult>(['failed', 'archived', 'timed-out']),
+      words(FAIL_ON, 'none', new Set<JobResult>()),
+    ),
     comment: optional('comment', true, boolean),
     resendOnRerun: optional('resend-on-rerun', false, boolean),
     /** The `matrix` context as JSON. */
@@ -171,7 +165,6 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
 
 const projectId: Check<string> = (text, shown) => {
   if (text === '') return problem(`is empty. ${CHECK_NAME}`);
-  if (/[\s,]/.test(text)) return problem('contains more than one ID; give exactly one.');
   return isId(text) ? ok(text) : problem(notAnId(shown(text)));
 };
 
@@ -180,26 +173,25 @@ const MOST_JOBS = 500;
 
 const jobIds: Check<readonly string[]> = (text, shown) => {
   const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);
-  if (list === null) {
+  const ids = [...new Set(list.map((id) => id.trim()).filter((id) => id !== ''))];
+  if (ids.length === 0) {
     return problem(
       `must be IDs, or a JSON array of strings, as in ["job_8f41c2"]; it is ${shown(text)}.`,
     );
   }
-  const ids = [...new Set(list.map((id) => id.trim()).filter((id) => id !== ''))];
-  if (ids.length === 0) return problem('contains no ID, only an empty list.');
   if (ids.length > MOST_JOBS) {
     return problem(
-      `contains ${ids.length} IDs; one step takes at most ${MOST_JOBS}. Split the list with a matrix, like ` +
-        'examples/nudge-matrix.yml of this action.',
+      `contains ${ids.length} IDs; one step takes at most ${MOST_JOBS}, so split the list with a matrix.`,
     );
   }
   const wrong = ids.find((id) => !isId(id));
   return wrong === undefined ? ok(ids) : problem(notAnId(shown(wrong)));
 };
 
-function readJsonList(text: string): readonly string[] | null {
+/** Empty if it is not a JSON array of strings. */
+function readJsonList(text: string): readonly string[] {
   const list = parseJson(text);
-  return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : null;
+  return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : [];
 }
 
 function itemsOf(text: string): readonly string[] {
@@ -207,10 +199,7 @@ function itemsOf(text: string): readonly string[] {
 }
 
 function notAnId(shown: string): string {
-  return (
-    `contains ${shown}, which is not an ID. An ID, such as “job_8f41c2”, has 1 to 256 letters, digits or ` +
-    'characters of “-_.~:@”, and is not “.” or “..”.'
-  );
+  return `contains ${shown}, which is not an ID; give the ID alone, only letters, digits and “-_.~:@”.`;
 }
 
 /**
@@ -222,22 +211,13 @@ export function isId(text: string): boolean {
 }
 
 const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
-  [/[\p{Cc}\u2028\u2029]/u, 'contains a line break or control character; store the secret again.'],
-  [/^bearer\s/i, "should be the key alone; leave out 'Bearer'."],
-  [/^\$/, 'looks unexpanded; write “${{ secrets.NAME }}” in the workflow.'],
+  [/^bearer\s/i, 'contains more than the key; leave out “Bearer”.'],
+  [/^\$/, 'is the name of a variable, not a key; write “${{ secrets.NAME }}” in the workflow.'],
   [
-    /[^\x21-\x7e]/,
-    'contains a space or a character outside ASCII, visible or not; store the secret again.',
+    /^["'`]|[^\x21-\x7e]/,
+    'contains quotation marks, a space, a line break or a special character; store only the key in the secret.',
   ],
-  [
-    /^mint_dsc_/,
-    `is of the wrong kind: this is an assistant key; an admin key is needed (${KEYS_URL}).`,
-  ],
-  [
-    /^mint_us_/,
-    `is of the wrong kind: this is an index key; an admin key is needed (${KEYS_URL}).`,
-  ],
-  [/^mint_$/, 'is only the prefix of a key; the secret part is missing.'],
+  [/^mint_(dsc|us)_/, `is an assistant key or an index key; create an admin key at ${KEYS_URL}.`],
 ];
 
 /** Never quotes the value: an error must not disclose the key. */
@@ -278,13 +258,6 @@ function words<T extends string, A>(
   };
 }
 
-const failOn: Check<ReadonlySet<JobResult>> = (text, shown) => {
-  const needless = ['error', 'cancelled'].find((word) => itemsOf(text).includes(word));
-  return needless === undefined
-    ? words(FAIL_ON, 'none', new Set<JobResult>())(text, shown)
-    : problem(`does not take ${needless}: error and cancelled always fail the step.`);
-};
-
 /** The words of YAML 1.2, like `getBooleanInput` of the toolkit. */
 const boolean: Check<boolean> = (text, shown) => {
   if (/^(true|True|TRUE)$/.test(text)) return ok(true);
@@ -292,10 +265,11 @@ const boolean: Check<boolean> = (text, shown) => {
   return problem(`must be true or false; it is ${shown(text)}.`);
 };
 
-/** Plain ASCII decimals: `Number()` also accepts `1e3`, `0x10` and `Infinity`. The value is in milliseconds. */
-function number(least: number, most: number, unitMs: number): Check<number> {
-  // A timeout of 0 would leave no time for anything.
-  const isAbove = unitMs === 60_000;
+/**
+ * Plain ASCII decimals: `Number()` also accepts `1e3`, `0x10` and `Infinity`. The value is in milliseconds.
+ * `isAbove`: `least` itself is too low.
+ */
+function number(least: number, most: number, unitMs: number, isAbove = false): Check<number> {
   return (text, shown) => {
     const value = /^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text) ? Number(text) : Number.NaN;
     if (value <= most && (isAbove ? value > least : value >= least)) return ok(value * unitMs);
@@ -317,19 +291,16 @@ function oneOf<const T extends string>(allowed: readonly T[]): Check<T> {
   };
 }
 
-/** The key is sent in a header, so only `https` is safe, except on localhost. */
+/** The key is sent in a header, so only `https` is safe, except on localhost. Never quotes a password. */
 const baseUrl: Check<URL> = (text) => {
-  const form = `a URL such as ${DEFAULT_BASE_URL}`;
-  const url = /[\s\p{C}\\]/u.test(text) ? null : URL.parse(text);
-  if (url === null) return problem(`must be ${form}.`);
-  const isLocal = /^(localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(url.hostname);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal)) {
-    return problem('is not safe for the key: https required (http only on localhost).');
-  }
-  const isPlain = url.username === '' && url.password === '' && !/[?#]/.test(text);
-  if (isPlain && !url.pathname.includes('//') && url.port !== '0') return ok(url);
+  const url = /[\s\p{C}\\?#]/u.test(text) ? null : URL.parse(text);
+  const isLocal = /^(localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(url?.hostname ?? '');
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal);
+  const isPlain = url?.username === '' && url.password === '' && url.port !== '0';
+  if (isSafe && isPlain && !url.pathname.includes('//')) return ok(url);
   return problem(
-    `must not have a user name, a password, a query, a fragment, an empty path segment or port 0; give ${form}.`,
+    'must be an https URL (http only on localhost) without a user name, password, query or fragment, such as ' +
+      `${DEFAULT_BASE_URL}.`,
   );
 };
 
@@ -337,8 +308,12 @@ const baseUrl: Check<URL> = (text) => {
 function readPrompt(env: Env, redact: Redact): Result<string> {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
-  if (inline && path) return problem('prompt and prompt-file are both set; set only one of them.');
-  if (path === '') return inline === '' ? ok('') : checkPrompt('prompt', inline);
+  if (inline.trim() === '') return path === '' ? ok('') : readPromptFile(env, path, redact);
+  if (path !== '') return problem('prompt and prompt-file are both set; set only one of them.');
+  return checkPrompt('prompt', inline);
+}
+
+function readPromptFile(env: Env, path: string, redact: Redact): Result<string> {
   const name = `prompt-file: ${quote(redact(path), 60)}`;
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
   if (file.kind === 'problem') return problem(`${name} ${file.problem}.`);
@@ -351,7 +326,6 @@ function readPrompt(env: Env, redact: Redact): Result<string> {
 }
 
 function checkPrompt(name: string, text: string): Result<string> {
-  if (!text.isWellFormed()) return problem(`${name} contains a lone surrogate (half a character).`);
   return hasVisibleText(text) ? ok(text) : problem(`${name} has no visible text; write a prompt.`);
 }
 

@@ -40,6 +40,8 @@ export interface JobRecord {
   readonly status?: string;
   /** Checked: an https link to a pull request on a known code host. Null: no file was changed. */
   readonly prLink?: string | null;
+  /** The number of that pull request, if it is in this repository. */
+  readonly prNumber?: number | null;
   /** Why the link that the API returned is left out. */
   readonly linkProblem?: string;
   readonly model?: string;
@@ -49,10 +51,7 @@ export interface JobRecord {
 }
 
 /** What a poll just before the message showed; null is not known. */
-export interface Base {
-  readonly status: string;
-  readonly prLink?: string | null;
-}
+export type Base = Pick<JobRecord, 'prLink' | 'prNumber'> & { readonly status: string };
 
 /** How a job ended in this run. */
 export interface End {
@@ -87,10 +86,8 @@ export interface Job {
   polls: number;
   /** When the API first returned its status; null before. */
   firstSeenAt: number | null;
-  /** `sending` until it is certain what became of the message. The note says the same. */
-  delivery: Delivery | 'sending';
-  /** Whether the request that sends the message may have been written. */
-  isPosting: boolean;
+  /** `open`: not sent yet. `posting`: the request that sends the message may have been written. */
+  delivery: Delivery | 'open' | 'posting';
   /** With `when-active: wait`: whether the message waits until the agent is done with earlier work. */
   isWaiting: boolean;
   base: Base | null;
@@ -127,8 +124,7 @@ export function newJob(id: string, isReadOnly: boolean): Job {
     record: null,
     polls: 0,
     firstSeenAt: null,
-    delivery: isReadOnly ? 'not-sent' : 'sending',
-    isPosting: false,
+    delivery: isReadOnly ? 'not-sent' : 'open',
     isWaiting: false,
     base: null,
     baseAt: null,
@@ -149,8 +145,14 @@ export function statusOf({ record }: Job): string | null {
   return record?.status ?? null;
 }
 
+/** The delivery if the run ends now. */
+export function deliveryOf({ delivery }: Job): Delivery {
+  if (delivery === 'posting') return 'unknown';
+  return delivery === 'open' ? 'not-sent' : delivery;
+}
+
 /** Stores a response. What it leaves out stays as it was known. */
-export function learn(job: Job, record: JobRecord, now: number): void {
+export function mergeRecord(job: Job, record: JobRecord, now: number): void {
   job.record = { ...job.record, ...record };
   if (record.status !== undefined) job.firstSeenAt ??= now;
 }
@@ -164,17 +166,16 @@ export function isFinal(status: string | null): status is FinalStatus {
   return isKnownStatus(status) && status !== 'active';
 }
 
-/** Milliseconds from the answer to the message to the end, or to `now`; null if none was sent. */
-export function elapsedMs({ sentAt, endedAt }: Job, now: number | null = null): number | null {
-  const until = endedAt ?? now;
-  return sentAt === null || until === null ? null : until - sentAt;
+/** Milliseconds from the answer to the message to the end; null without one of them. */
+export function elapsedMs({ sentAt, endedAt }: Job): number | null {
+  return sentAt === null || endedAt === null ? null : endedAt - sentAt;
 }
 
 /**
- * Takes in the status of a poll after the message; a response without one shows nothing. The response to the message itself is not a poll: it shows that the message was
- * accepted, but reads may still be out of date. A record may be from any time between the request and the
- * response of its poll (`from` and `to`), so periods are measured from the end of the first poll to the
- * start of the last.
+ * Takes in the status of a poll after the message; a response without one shows nothing. The response to the
+ * message itself is not a poll: it shows that the message was accepted, but reads may still be out of date. A
+ * record may be from any time between the request and the response of its poll (`from` and `to`), so periods
+ * are measured from the end of the first poll to the start of the last.
  */
 export function observe(job: Job, status: string | undefined, from: number, to: number): void {
   if (status === undefined) return;
@@ -186,11 +187,11 @@ export function observe(job: Job, status: string | undefined, from: number, to: 
 
 /**
  * Whether the agent has started on the message: it is active, or has another known status than before. If it
- * was working before, it must first be seen to end. A link that shows late is that of the earlier turn.
+ * was working before, it must first be seen to end. A late link is that of the earlier turn; anyone can archive a job.
  */
 function isTakenUp({ base, wasFinal }: Job, status: string): boolean {
   if (!isBaseFinal(base)) return wasFinal && status === 'active';
-  return isKnownStatus(status) && status !== base?.status;
+  return isKnownStatus(status) && status !== base?.status && status !== 'archived';
 }
 
 /**

@@ -1,18 +1,18 @@
-import { type Job, statusOf } from './job.ts';
+import type { Job } from './job.ts';
 
-// The state of a job for people to read, the same everywhere: an icon and a word, a title for a single
-// job, and a few words of detail.
+// The state of a job for people to read, the same everywhere: an icon and a word, and a title for a single job.
 
 /** In this order: those that need attention come first. */
 export const WORDS = {
   failed: ['❌', 'failed', 'Agent failed'],
+  doubtful: ['⚠️', 'perhaps sent', 'Message perhaps sent'],
   unknown: ['⚠️', 'unknown', 'Result unknown'],
   'not-sent': ['⚠️', 'not sent', 'Message not sent'],
   unconfirmed: ['⚠️', 'unconfirmed', 'Agent stopped: perhaps not this message'],
   'timed-out': ['⏱️', 'timed out', 'Wait timed out'],
-  cancelled: ['⏹️', 'cancelled', 'Run cancelled'],
+  cancelled: ['⏹️', 'cancelled', 'Run cancelled after the message was sent'],
   archived: ['🗄️', 'archived', 'Agent job archived'],
-  waiting: ['⏳', 'waiting', 'Waiting for earlier work'],
+  waiting: ['⏳', 'waiting', 'Waiting for earlier work: message not sent yet'],
   sending: ['⏳', 'sending', 'Message to the agent'],
   working: ['⏳', 'working', 'Agent is working'],
   sent: ['📨', 'sent', 'Message sent to the agent'],
@@ -40,7 +40,7 @@ export function titleOf(kind: Kind): string {
   return WORDS[kind][2];
 }
 
-export function kindOf({ end, delivery, isReadOnly, isWaiting, isPosting }: Job): Kind {
+export function kindOf({ end, delivery, isReadOnly, isWaiting }: Job): Kind {
   if (end === null) {
     if (isWaiting) return 'waiting';
     return delivery === 'sent' || isReadOnly ? 'working' : 'sending';
@@ -49,41 +49,19 @@ export function kindOf({ end, delivery, isReadOnly, isWaiting, isPosting }: Job)
     case 'active':
       return 'working';
     case 'completed':
-      return end.confirmed === false ? 'unconfirmed' : 'completed';
+    case 'failed':
+      return end.confirmed === false ? 'unconfirmed' : end.result;
     case 'error':
-      if (delivery === 'sending' && !isPosting) return 'not-sent';
-      return isReadOnly || delivery !== 'not-sent' ? 'unknown' : 'not-sent';
+    case 'timed-out':
+    case 'cancelled':
+      if (!isReadOnly && delivery !== 'sent') {
+        return delivery === 'unknown' ? 'doubtful' : 'not-sent';
+      }
+      if (end.result === 'error' || (end.result === 'cancelled' && isReadOnly)) return 'unknown';
+      return end.result;
     default:
       return end.result;
   }
-}
-
-/** What the title does not say; empty if it says everything. */
-export function detailOf(job: Job): string {
-  const { end, delivery, isReadOnly, isPosting } = job;
-  const isSent = isReadOnly || delivery === 'sent';
-  switch (kindOf(job)) {
-    case 'failed':
-      return end?.confirmed === false ? 'perhaps on an earlier message' : '';
-    case 'unknown':
-      return isSent ? 'the job can no longer be polled' : IN_DOUBT;
-    case 'timed-out':
-      if (!isSent) return 'message not sent';
-      return statusOf(job) === 'active' ? 'the agent is still working' : 'not confirmed';
-    case 'cancelled':
-      if (isSent) return '';
-      return delivery === 'unknown' || isPosting ? IN_DOUBT : 'message not sent';
-    default:
-      return '';
-  }
-}
-
-const IN_DOUBT = 'the message may or may not have been delivered';
-
-/** For example `timed out, the agent is still working`. */
-export function inWords(job: Job): string {
-  const detail = detailOf(job);
-  return wordOf(kindOf(job)) + (detail === '' ? '' : `, ${detail}`);
 }
 
 /** The number of jobs with each word, for example `7 failed, 51 completed`. */

@@ -39,15 +39,12 @@ const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d
 
 /** The repository of a pull request, and its number with `#` or `!`. The link was checked before. */
 export function readPullRequest(link: string): { repository: string; number: string } {
-  const [, repository = '', kind, digits] = PULL_REQUEST.exec(new URL(link).pathname) ?? [];
+  const [, repository = '', kind, digits] = new URL(link).pathname.split(PULL_REQUEST);
   return { repository, number: `${kind === 'merge_requests' ? '!' : '#'}${digits}` };
 }
 
 /** The number of a pull request in this repository; null for any other link. */
-export function ownPullRequest(
-  prLink: string | null | undefined,
-  repositoryUrl: string,
-): number | null {
+export function ownPullRequest(prLink: string | null, repositoryUrl: string): number | null {
   const prefix = `${repositoryUrl}/pull/`.toLowerCase();
   if (!prLink?.toLowerCase().startsWith(prefix)) return null;
   const number = /^[1-9]\d{0,9}$/.exec(prLink.slice(prefix.length));

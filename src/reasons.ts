@@ -1,5 +1,5 @@
 import { duration } from './clock.ts';
-import type { Inputs } from './inputs.ts';
+import { DASHBOARD_URL, type Inputs } from './inputs.ts';
 import { type End, type FinalStatus, isBaseFinal, isFinal, type Job, statusOf } from './job.ts';
 import { listing, quote, sentences } from './text.ts';
 
@@ -10,15 +10,12 @@ export interface GiveUp {
   readonly kind: 'refused' | 'stopped' | 'timed-out' | 'cancelled';
   /** Of a time-out, the reason of the last retry, or empty. Empty for a cancellation. */
   readonly why: string;
-  /** How many polls have failed in a row. */
-  readonly failures?: number;
 }
 
 export const CANCELLED: GiveUp = { kind: 'cancelled', why: '' };
 
-const IT_MAY_HAVE_ARRIVED =
-  'The message may or may not have been delivered; it was not sent again. Check the job in the Mintlify ' +
-  'dashboard before you send it again.';
+const CHECK = `Check the job at ${DASHBOARD_URL}`;
+const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
 
 function end(result: End['result'], ...texts: readonly string[]): End {
   return { result, reason: sentences(...texts), confirmed: null };
@@ -32,7 +29,7 @@ export function endNow(job: Job, wait: boolean): End {
     const sent = end('sent', wait ? 'The run ended before the agent was done.' : '');
     return { ...sent, confirmed: wait ? false : null };
   }
-  return job.isPosting
+  return job.delivery === 'posting' || job.delivery === 'unknown'
     ? end('error', 'The run ended while the message was being sent.', IT_MAY_HAVE_ARRIVED)
     : end('error', 'The run ended before the message was sent.');
 }
@@ -52,63 +49,59 @@ export function doneEnd(job: Job, confirmed: boolean | null, settleMs: number): 
   if (confirmed === false) return { ...end(result, doubtOf(job, result, settleMs)), confirmed };
   const reason = {
     completed: '',
-    archived: 'The job was archived, so the agent does not work on it; use another job.',
-    failed: 'The agent failed. The API does not say why; check the job in the Mintlify dashboard.',
+    archived: 'The agent does not work on archived jobs; use another job.',
+    failed: `To see why the agent failed, open the job at ${DASHBOARD_URL}.`,
   }[result];
   return { ...end(result, reason), confirmed };
 }
 
 /** Why a final status is perhaps not the end of the work on our message, and what to do. */
 function doubtOf({ base }: Job, result: FinalStatus, settleMs: number): string {
+  if (result === 'archived') {
+    return 'The job is archived, so the agent may not have worked on the message; use another job.';
+  }
   if (base === null) {
     return `The job is ${result}, but its status before the message is not known, so this is perhaps the end of earlier work. ${CHECK}.`;
   }
   if (isBaseFinal(base)) {
     return (
-      `The job was ${result} before the message and still is, ${duration(settleMs)} after it (settle-seconds), so ` +
-      `this is perhaps the end of earlier work. ${CHECK}, or wait longer with settle-seconds.`
+      `The status was ${result} before the message and still is, ${duration(settleMs)} after it, so this is ` +
+      `perhaps the end of earlier work. ${CHECK}, or wait longer with “settle-seconds”.`
     );
   }
   return (
     `The job is ${result}, but the agent was already at work when the message was sent, so this is perhaps the end ` +
-    `of that work. ${CHECK}; with “when-active: wait”, messages wait for it.`
+    `of that work. ${CHECK}. With “when-active: wait”, messages wait until it is done.`
   );
 }
 
-const CHECK = 'Check the job in the Mintlify dashboard';
-
 export function timedOutEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, miss: string): End {
   const status = statusOf(job);
-  const limit = `${duration(timeoutMs)} (timeout-minutes)`;
+  const limit = `“timeout-minutes” (${duration(timeoutMs)})`;
   const said = isFinal(status)
     ? `The job is ${status}, but within ${limit} it was not confirmed that this is the end of the work on the ` +
-      'message. Check the job; timeout-minutes should be well above settle-seconds.'
-    : `The agent was not done within ${limit}; its status is ${shown(status)}, and it ` +
-      `${status === null ? 'may keep' : 'keeps'} working. Raise timeout-minutes, or wait in a later run with ` +
+      'message. Check the job; “timeout-minutes” should be well above “settle-seconds”.'
+    : `The agent was not done within ${limit}. Its status is ${shown(status)}, and it ` +
+      `${status === null ? 'may keep' : 'keeps'} working. Increase “timeout-minutes”, or wait in a later run with ` +
       '“send: false” and “wait: true”.';
   return end('timed-out', said, miss === '' ? '' : `The last poll failed: ${miss}`);
 }
 
 /** Polling failed for too long. */
-export function lostEnd(job: Job, failures: number, why: string): End {
-  const count = failures === 1 ? '' : ` (${failures} polls failed in a row)`;
-  if (job.isReadOnly) return end('error', `The job cannot be polled${count}.`, why);
+export function lostEnd(job: Job, why: string): End {
+  if (job.isReadOnly) return end('error', 'The job cannot be polled.', why);
   return end(
     'error',
-    `The message was delivered, but the job can no longer be polled${count}.`,
+    'The message was delivered, but the job can no longer be polled.',
     why,
     'The agent may keep working; check the job, or wait in a later run with “send: false” and “wait: true”.',
   );
 }
 
-export function stoppedEnd(job: Job): End {
-  if (job.isReadOnly) {
-    return end('cancelled', 'The run was cancelled: stopped waiting; the agent keeps working.');
-  }
+export function stoppedEnd(): End {
   return end(
     'cancelled',
-    'The run was cancelled after the message was delivered: stopped waiting; the agent keeps working. To wait again, ' +
-      're-run the job.',
+    'The agent keeps working, but the cancelled run no longer waits for it. To wait again, re-run the workflow.',
   );
 }
 
@@ -125,18 +118,15 @@ export function doubtfulEnd(why: string, isCancelled: boolean): End {
 
 /** The message was certainly not sent or, with `send: false`, the job could not be polled. */
 export function notSentEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, cause: GiveUp): End {
-  const nothing = job.isReadOnly ? 'The job could not be polled' : 'Nothing was sent';
   switch (cause.kind) {
     case 'refused':
-      return end('error', `${nothing}. ${cause.why}`);
+      return end('error', cause.why);
     case 'stopped':
-      return end(
-        'skipped',
-        `${nothing}, because the API accepts no more messages for now. ${cause.why}`,
-      );
+      return end('skipped', 'The API accepts no more messages for now.', cause.why);
     case 'timed-out': {
-      const limit = `${duration(timeoutMs)} (timeout-minutes)`;
-      return end('timed-out', `${nothing} within ${limit}.`, cause.why);
+      const what = job.isReadOnly ? 'The job could not be polled' : 'The message could not be sent';
+      const limit = `“timeout-minutes” (${duration(timeoutMs)})`;
+      return end('timed-out', `${what} within ${limit}.`, cause.why);
     }
     case 'cancelled':
       return end(
@@ -150,32 +140,29 @@ export function notSentEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, c
 export function unwantedEnd(job: Job, onlyWhen: ReadonlySet<string>): End {
   const wanted = listing([...onlyWhen], 'or');
   const status = shown(statusOf(job));
-  return end(
-    'skipped',
-    `Nothing was sent: the job is ${status}; only ${wanted} jobs get the message (only-when).`,
-  );
+  return end('skipped', `The job is ${status}; only ${wanted} jobs get the message (“only-when”).`);
 }
 
-/** A bot triggered the run on the pull request of the job itself. */
+/** A bot triggered the run, perhaps on the pull request of the job itself. */
 export function loopEnd(login: string): End {
   return end(
     'skipped',
-    `Nothing was sent: the bot ${quote(login)} triggered the run on the pull request of the job, so a message would ` +
-      'make the agent trigger itself.',
+    `The bot ${quote(login)} triggered the run on the pull request of the job, or the API does not show that ` +
+      'pull request, so a message could make the agent trigger itself.',
   );
 }
 
 /** Another run, step or job of a matrix handles the same comment. */
 export function takenEnd(): End {
-  return end('skipped', 'Nothing was sent: another run or step handles the same comment.');
+  return end('skipped', 'Another run or step handles the same comment.');
 }
 
 /** A re-run cannot tell whether an earlier attempt sent the message. */
 export function refusedEnd(why: string): End {
   return end(
     'error',
-    `Nothing was sent in this re-run: it cannot tell whether an earlier attempt sent the message, because ${why}. ` +
-      'Check the job. To send the message, start a new run, write a new comment, or set “resend-on-rerun: true”.',
+    `This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because ${why}. ${CHECK}. ` +
+      'To send the message, start a new run, write a new comment, or set “resend-on-rerun: true”.',
   );
 }
 

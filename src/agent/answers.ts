@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
-import { KEYS_URL } from '../inputs.ts';
+import { DASHBOARD_URL, KEYS_URL } from '../inputs.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
-import { checkPrLink } from '../link.ts';
-import type { Redact } from '../runner/secrets.ts';
+import { checkPrLink, ownPullRequest } from '../link.ts';
+import type { Redact } from '../runner/log.ts';
 import { ok, parseJson, problem, quote, type Result, sentences } from '../text.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 import { isTimeout, retryAfterMs } from './retry.ts';
@@ -36,7 +36,7 @@ const jobRecord = z.object({
  * Reads the job record in a body. Unknown fields are ignored, and secrets are redacted before anything is cut,
  * quoted or compared. A problem never quotes the body.
  */
-export function readRecord(body: string, redact: Redact, serverUrl: string): Result<JobRecord> {
+export function readRecord(body: string, redact: Redact, repositoryUrl: string): Result<JobRecord> {
   if (body === '') return problem('an empty body');
   const json = parseJson(body);
   if (json === undefined) return problem(`invalid JSON (${Buffer.byteLength(body)} bytes)`);
@@ -44,11 +44,13 @@ export function readRecord(body: string, redact: Redact, serverUrl: string): Res
   if (!parsed.success) return problem('JSON that is not a job record');
   const { id, status, prLink, source, ...others } = parsed.data;
   const host = source?.repository ?? '';
-  const link = prLink ? checkPrLink(redact(prLink), [serverUrl, host]) : ok(null);
+  const link = prLink ? checkPrLink(redact(prLink), [repositoryUrl, host]) : ok(null);
+  const isTold = prLink !== undefined && link.kind === 'ok';
   const record = {
     id,
     status: isKnownStatus(status ?? null) ? status : status && redact(status),
-    prLink: prLink === undefined || link.kind === 'problem' ? undefined : link.value,
+    prLink: isTold ? link.value : undefined,
+    prNumber: isTold ? ownPullRequest(link.value, repositoryUrl) : undefined,
     linkProblem: link.kind === 'problem' ? link.problem : undefined,
     source: source && { repository: redact(host), ref: source.ref && redact(source.ref) },
     ...others,
@@ -89,40 +91,42 @@ export function explain(exchange: Exchange, doing: Doing, context: AgentContext)
 }
 
 function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentContext): string {
-  const { status, locationHost, contentType, body } = answer;
+  const { status, contentType, body } = answer;
   if (status >= 300 && status < 400) {
-    const target = locationHost === '' ? '' : ` to ${quote(redact(locationHost))}`;
-    return `That is a redirect${target}, which is never followed; check base-url.`;
+    return 'That is a redirect, which is never followed; check “base-url”.';
   }
   if (status >= 200 && status < 300) {
     if (body.kind === 'problem') return `The answer had ${body.problem}.`;
     const type =
       contentType === '' ? 'no content type' : `the content type ${quote(redact(contentType), 60)}`;
-    return `The answer, with ${type}, was not a record of this job; a proxy or captive portal may have sent it.`;
+    return `The answer, with ${type}, was not a record of this job; check “base-url” and the proxy.`;
   }
+  const orUrl = isDefaultUrl ? '' : ', “base-url”';
   switch (status) {
     case 401:
       return (
-        'The api-key is expired (keys live 90 days by default) or wrong; create a new admin key at ' +
+        'The “api-key” is expired (keys live 90 days by default) or wrong; create a new admin key at ' +
         `${KEYS_URL} and store it as the secret.`
       );
     case 403:
       return (
-        `The api-key lacks the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner ` +
+        `The “api-key” lacks the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner ` +
         'is not on the IP allow list of the key; GitHub-hosted runners rarely are. Check the key at ' +
         `${KEYS_URL}.`
       );
     case 404:
-      return `The job was not found; check job-id${isDefaultUrl ? '' : ', base-url'} and project-id.`;
+      return `The job was not found; check “job-id”${orUrl} and “project-id”.`;
   }
   if (status >= 500) return 'The API itself has a problem.';
   const isUntimely = isTimeout(status) || status === 425;
-  return isUntimely ? '' : 'It refuses this request; check the prompt and the job.';
+  return isUntimely
+    ? ''
+    : `It refuses this request; check the prompt${orUrl} and the job (${DASHBOARD_URL}).`;
 }
 
 function adviseOnLimit(exchange: Exchange, doing: Doing, { clock }: AgentContext): string {
   if (doing === 'poll') {
-    return 'The API was polled too often; a longer poll-interval-seconds may help.';
+    return 'The API was polled too often; a longer “poll-interval-seconds” may help.';
   }
   const limit =
     'The API accepts 100 messages per project and hour (100/h) from all senders together';

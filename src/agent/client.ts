@@ -1,7 +1,7 @@
 import type { JobRecord } from '../job.ts';
 import { explain, readRecord } from './answers.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
-import { classifySend, isDelivery, type SendClass, sendRetryDelayMs } from './retry.ts';
+import { classifySend, isDelivery, SEND_RULES, type SendClass, sendRetryDelayMs } from './retry.ts';
 
 export interface Polled {
   readonly kind: 'polled';
@@ -29,8 +29,7 @@ export type Sent =
   | {
       readonly kind: 'refused';
       readonly why: string;
-      /** Whether it was the rate limit, under which messages to other jobs fall as well. */
-      readonly isLimit: boolean;
+      readonly sendClass: SendClass;
       /** Milliseconds after which it may be sent again; null if it may not. */
       readonly afterMs: number | null;
     };
@@ -40,7 +39,7 @@ const POLL_MS = 30_000;
 const POST_MS = 60_000;
 
 /** Polls a job once, for at most `mostMs`. */
-export async function poll(
+export async function getJob(
   context: AgentContext,
   jobId: string,
   mostMs: number,
@@ -54,7 +53,7 @@ export async function poll(
   if (!isSuccess || exchange.body.kind === 'problem') {
     return { kind: 'missed', exchange, why: explain(exchange, 'poll', context) };
   }
-  const read = readRecord(exchange.body.value, redact, context.serverUrl);
+  const read = readRecord(exchange.body.value, redact, context.repositoryUrl);
   if (read.kind === 'ok' && read.value.id === jobId) {
     return { kind: 'polled', record: read.value, from, to: clock.now() };
   }
@@ -62,37 +61,29 @@ export async function poll(
   return { kind: 'missed', exchange, why: `Polling the job returned ${what}.` };
 }
 
-/**
- * Returns a function that sends the message once, and says whether to repeat that: only if the API certainly
- * did not accept it.
- */
-export function messageSender(
+/** Sends the message once. `failed` has the classes of the earlier times. */
+export async function postMessage(
   context: AgentContext,
   jobId: string,
   prompt: string,
-): () => Promise<Sent> {
+  failed: readonly SendClass[],
+): Promise<Sent> {
   const { transport, clock, deadline } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
-  const counts = new Map<SendClass, number>();
-  return async () => {
-    const timeoutMs = Math.min(POST_MS, deadline - clock.now());
-    const exchange = await transport.postOnce(path, { prompt }, timeoutMs);
-    context.log.debug(describeExchange(`POST ${path}`, exchange));
-    if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
-    const sendClass = classifySend(exchange);
-    const earlier = counts.get(sendClass) ?? 0;
-    counts.set(sendClass, earlier + 1);
-    const afterMs = sendRetryDelayMs(exchange, earlier, context);
-    const why = explain(exchange, afterMs === null ? 'send' : 'send and repeat', context);
-    const isLimit = sendClass === 'rate-limited';
-    if (sendClass === 'doubtful') return { kind: 'doubtful', why };
-    return { kind: 'refused', why, isLimit, afterMs };
-  };
+  const timeoutMs = Math.min(POST_MS, deadline - clock.now());
+  const exchange = await transport.postOnce(path, { prompt }, timeoutMs);
+  context.log.debug(describeExchange(`POST ${path}`, exchange));
+  if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
+  const sendClass = classifySend(exchange);
+  const afterMs = sendRetryDelayMs(exchange, sendClass, failed, context);
+  const why = explain(exchange, afterMs === null ? 'send' : 'send and repeat', context);
+  if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why };
+  return { kind: 'refused', why, sendClass, afterMs };
 }
 
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
   const read =
-    body.kind === 'ok' ? readRecord(body.value, context.redact, context.serverUrl) : body;
+    body.kind === 'ok' ? readRecord(body.value, context.redact, context.repositoryUrl) : body;
   if (read.kind === 'problem') {
     const warning = `The API accepted the message (${status}), but returned ${read.problem}.`;
     return { kind: 'delivered', record: null, warning };

@@ -22,8 +22,6 @@ export interface Answer {
   readonly contentType: string;
   /** All Retry-After headers, unparsed. */
   readonly retryAfter: readonly string[];
-  /** The host of a redirect's target, never the whole URL. */
-  readonly locationHost: string;
   /** The whole text, or a problem such as "a body that is not UTF-8". */
   readonly body: Result<string>;
 }
@@ -39,15 +37,14 @@ export interface Failure {
 }
 
 /** What requests to the API need; the same for every job. */
-export interface AgentContext
-  extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'log' | 'redact'> {
+export interface AgentContext extends Pick<Runtime, 'clock' | 'random' | 'log' | 'redact'> {
   readonly transport: Transport;
   /** The host of the API, and the proxy if there is one, for messages. */
   readonly where: string;
   readonly isDefaultUrl: boolean;
   readonly projectId: string;
-  /** The code host of this workflow, for the check of pull request links. */
-  readonly serverUrl: string;
+  /** The repository of this workflow, to tell which pull requests are its own. */
+  readonly repositoryUrl: string;
   /** A time of the clock, at which all requests to the API end. */
   readonly deadline: number;
 }
@@ -114,15 +111,14 @@ async function makeRequest(
   const signal = AbortSignal.any([cancelled, late, unconnected.signal]);
   let written = false;
   const connecting = clock.timeout(CONNECT_MS);
-  const giveUp = (): void => {
-    if (!written) unconnected.abort();
-  };
+  const giveUp = (): void => unconnected.abort();
   connecting.addEventListener('abort', giveUp);
   let head: Omit<Answer, 'body'> | null = null;
   try {
     signal.throwIfAborted();
     const hooked = onWrite(dispatcher, () => {
       written = true;
+      connecting.removeEventListener('abort', giveUp);
     });
     const request = hooked.request(dispatchOptions(path, body, options, signal));
     const response = await untilAborted(request, signal);
@@ -136,8 +132,6 @@ async function makeRequest(
     return head === null
       ? { kind: 'failure', written, cause, why }
       : { ...head, body: problem(`a body that was cut off (${why})`) };
-  } finally {
-    connecting.removeEventListener('abort', giveUp);
   }
 
   function whyAborted(): string {
@@ -203,13 +197,11 @@ function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
 
 function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {
   const all = (name: string): readonly string[] => [headers[name] ?? []].flat();
-  const first = (name: string): string => all(name)[0] ?? '';
   return {
     kind: 'answer',
     status: statusCode,
-    contentType: first('content-type'),
+    contentType: all('content-type')[0] ?? '',
     retryAfter: all('retry-after'),
-    locationHost: URL.parse(first('location'))?.host ?? '',
   };
 }
 

@@ -1,13 +1,12 @@
 import type { Delivery } from '../job.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 
-/** Milliseconds. If the API asks for a longer pause, the send is given up. */
+/** Milliseconds. A message is given up if the API asks for a longer pause, or if the polls before it fail for longer. */
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /**
  * What the result of a POST says about the message, and how often it may be sent again: what may have been
- * delivered never is. Only `repeats` has an effect; `when` and `delivery` are for the generated table
- * "Will it send twice?" of docs/delivery.md.
+ * delivered never is. The table "Will it send twice?" of docs/delivery.md is generated from this.
  */
 export const SEND_RULES = {
   delivered: {
@@ -86,13 +85,14 @@ const LONGEST_BACKOFF_MS = 8000;
 /** Milliseconds, if a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 
-/** Milliseconds until a message may be sent again, or null. `earlier` sends of it ended in the same class. */
+/** Milliseconds until a message may be sent again, or null. `failed` has the classes of the earlier times. */
 export function sendRetryDelayMs(
   exchange: Exchange,
-  earlier: number,
+  sendClass: SendClass,
+  failed: readonly SendClass[],
   { clock, deadline, random }: Pick<AgentContext, 'clock' | 'deadline' | 'random'>,
 ): number | null {
-  const sendClass = classifySend(exchange);
+  const earlier = failed.filter((one) => one === sendClass).length;
   if (earlier >= SEND_RULES[sendClass].repeats) return null;
   if (sendClass !== 'rate-limited') {
     return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** earlier);
@@ -110,8 +110,6 @@ export interface Misses {
   readonly forMs: number;
   /** Whether the API may not know the job yet. */
   readonly isEarly: boolean;
-  /** Whether the API has returned the job before: then a wrong certificate may be that of one server of many. */
-  readonly wasReached: boolean;
 }
 
 const MOST_FAILED_POLLS_BEFORE_SEND = 8;
@@ -121,8 +119,8 @@ const LONGEST_OUTAGE_MS = 600_000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
 
 /**
- * Milliseconds until a failed poll is repeated; null if it is not. While the run waits for the agent, an outage
- * of minutes is no end.
+ * Milliseconds until a failed poll is repeated; null if it is not. Before a message, others may wait for these polls.
+ * While the run waits for the agent, an outage of minutes is no end.
  */
 export function pollRetryMs(
   exchange: Exchange,
@@ -136,12 +134,13 @@ export function pollRetryMs(
     : networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND || count >= MOST_FAILED_POLLS_BEFORE_SEND;
   if (isTooMuch || !isPassing(exchange, misses)) return null;
   const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** Math.min(count - 1, 10));
-  return Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
+  const pauseMs = Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
+  return isWaiting || forMs + pauseMs <= LONGEST_RETRY_AFTER_MS ? pauseMs : null;
 }
 
 /** Whether the same poll may succeed later, with the same settings. */
-function isPassing(exchange: Exchange, { isEarly, wasReached }: Misses): boolean {
-  if (exchange.kind === 'failure') return exchange.cause === 'network' || wasReached;
+function isPassing(exchange: Exchange, { isEarly }: Misses): boolean {
+  if (exchange.kind === 'failure') return exchange.cause === 'network';
   const { status } = exchange;
   if (status < 300 || status >= 500) return true;
   return isTimeout(status) || status === 425 || status === 429 || (status === 404 && isEarly);

@@ -8,7 +8,7 @@ import {
   readProxy,
 } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/network.ts';
-import { getOctokit, type Octokit } from '../vendor/actions-github.ts';
+import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import {
   type GitHubAnswer,
   GitHubError,
@@ -84,7 +84,7 @@ const idsAnswer = connection(
 );
 const comment = z.object({ id: z.string(), body: z.string(), url: z.url() });
 const newestComment = z.extend(comment, { isMinimized: z.boolean(), viewerDidAuthor: z.boolean() });
-const bodiesAnswer = z.object({ data: z.object({ nodes: z.array(z.nullable(comment)) }) });
+const bodiesAnswer = z.object({ data: z.object({ nodes: z.array(comment) }) });
 const newestAnswer = connection(z.object({ nodes: z.array(newestComment) }));
 const restComment = z.object({ id: z.number(), html_url: z.url() });
 const reactionAnswer = z.object({ id: z.number() });
@@ -120,9 +120,9 @@ export function connectOnce(options: GitHubOptions): Connect {
 /** Loads the client only now, because a run without calls to GitHub does not need it. */
 async function connect(options: GitHubOptions): Promise<GitHub> {
   const { token, apiUrl: baseUrl, env, deferTierUp } = options;
-  if (token === '') throw new GitHubError(401, 'github-token is empty');
+  if (token === '') throw new GitHubError(401, '“github-token” is empty');
   if (!/^[!-~]+$/.test(token)) {
-    const why = 'github-token contains a space, a line break or a character outside ASCII';
+    const why = '“github-token” contains a space, a line break or a character outside ASCII';
     throw new GitHubError(401, why);
   }
   const unsafe = problemWithCertificates(env);
@@ -180,8 +180,7 @@ class Client {
       this.#checkTime(end);
       const some = { ids: ids.slice(from, from + BODIES_AT_ONCE) };
       const { data } = await this.#query(BODIES, some, bodiesAnswer);
-      // A comment that was deleted in the meantime is null.
-      found.push(...data.nodes.filter((node) => node !== null));
+      found.push(...data.nodes);
     }
     return found;
   }

@@ -2,7 +2,7 @@ import { type Inputs, PERMISSIONS, type Permission } from '../inputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { quote, sentences } from '../text.ts';
 import type { Collaborator, Connect } from './api.ts';
-import { whyOf } from './errors.ts';
+import { GitHubError, hintFor, whyOf } from './errors.ts';
 import {
   type Account,
   BOT_SUFFIX,
@@ -54,13 +54,13 @@ export async function authorize(
   if (isTrusted(trigger)) return ALLOWED;
   const actors = findActors(trigger, info);
   if (typeof actors === 'string') return { kind: 'failed', reason: actors };
-  const unnamed = actors.find((actor) => isBot(actor) && !isAllowedBot(actor, allowedBots));
-  if (unnamed !== undefined) {
-    return denied(trigger, `${quote(unnamed.login)} is a bot or app that is not in allowed-bots.`);
+  const bot = actors.find((actor) => isBot(actor) && !isAllowedBot(actor, allowedBots));
+  if (bot !== undefined) {
+    return denied(trigger, `${quote(bot.login)} is a bot or app that is not in “allowed-bots”.`);
   }
-  const other = actors.find((actor) => !isBot(actor) && !isPerson(actor));
-  if (other !== undefined) {
-    return denied(trigger, `${quote(other.login)} is neither a person nor a bot in allowed-bots.`);
+  const odd = actors.find((actor) => !isBot(actor) && !isPerson(actor));
+  if (odd !== undefined) {
+    return denied(trigger, `${quote(odd.login)} is neither a person nor a bot in “allowed-bots”.`);
   }
   if (minimumPermission === 'none') return ALLOWED;
   for (const person of actors.filter(isPerson)) {
@@ -102,8 +102,7 @@ function sameLogin(one: string, other: string): boolean {
 function denied({ event }: Trigger, reason: string): Authorization {
   const why = isCommentEvent(event)
     ? ''
-    : `On the event ${quote(event, 100)}, the action sends only for people with minimum-permission and ` +
-      'bots in allowed-bots, because people without write access and bots can start it.';
+    : `On the event ${quote(event, 100)}, this is checked because people without write access and bots can start it.`;
   return { kind: 'denied', reason: sentences(reason, why) };
 }
 
@@ -119,14 +118,15 @@ async function checkPermission(
   try {
     found = await (await connect()).collaborator(login);
   } catch (error) {
-    const hint =
+    const hint = error instanceof GitHubError && error.status === 401 ? hintFor(error) : '';
+    const without =
       'Without that check, only “minimum-permission: none” sends; anyone who can start the workflow then gets in.';
     const reason = `The permission of ${name} cannot be checked: ${whyOf(error)}.`;
-    return { kind: 'failed', reason: sentences(reason, hint) };
+    return { kind: 'failed', reason: sentences(reason, hint, without) };
   }
-  const needed = `${minimum} permission on this repository (minimum-permission)`;
+  const needed = `${minimum} permission on this repository (“minimum-permission”)`;
   if (found === null) {
-    return denied(trigger, `${name} lacks the ${needed}, or github-token cannot read it.`);
+    return denied(trigger, `${name} lacks the ${needed}, or “github-token” cannot read it.`);
   }
   const { user, permission } = found;
   if (user === null) return denied(trigger, `${name} is no longer known to GitHub.`);
@@ -137,8 +137,6 @@ async function checkPermission(
   const levels: readonly string[] = ['none', ...PERMISSIONS];
   if (levels.indexOf(permission) >= levels.indexOf(minimum)) return ALLOWED;
   const enough =
-    permission === 'none'
-      ? ''
-      : ` “minimum-permission: ${permission}” would be enough for what this person has.`;
+    permission === 'none' ? '' : ` “minimum-permission: ${permission}” would be enough.`;
   return denied(trigger, `${name} lacks the ${needed}.${enough}`);
 }

@@ -10,8 +10,6 @@ import {
 } from '../text.ts';
 import { type CodeContext, type CommentTrigger, isAllowedBot, isPerson } from './event.ts';
 
-/** GitHub's own limit for a comment, in characters. */
-const LONGEST_COMMENT = 65_536;
 /** Every comment of this action begins with it, and no comment that contains it is ever a command. */
 export const OPENING = '<!-- agent-follow-up ';
 
@@ -25,7 +23,7 @@ export function readRequest(
 ): Result<string> {
   if (comment === null) {
     if (command === null) return ok('');
-    const word = quote(command);
+    const word = `${quote(command)} (command)`;
     return problem(`This step acts only on comments and reviews that begin with the word ${word}.`);
   }
   const refusal = whyNotAsked(comment, command, allowedBots);
@@ -41,10 +39,8 @@ function whyNotAsked(
   allowedBots: ReadonlySet<string>,
 ): string | undefined {
   const { action, body, author, sender, viaApp } = comment;
-  const wanted = comment.kind === 'review' ? 'submitted' : 'created';
-  if (action !== wanted) return `Only newly ${wanted} comments are acted on.`;
-  if (body.length > LONGEST_COMMENT) {
-    return `The comment has more than ${LONGEST_COMMENT} characters.`;
+  if (action !== (comment.kind === 'review' ? 'submitted' : 'created')) {
+    return 'Only new comments and reviews are acted on; write a new one.';
   }
   if (command !== null && !startsWithCommand(body, command)) {
     return `The comment does not begin with the word ${quote(command)}.`;
@@ -53,7 +49,7 @@ function whyNotAsked(
   // Every comment of a bot is written by its app, so `viaApp` does not matter.
   const isByBot = isAllowedBot(author, allowedBots) && isAllowedBot(sender, allowedBots);
   if (!isByPerson && !isByBot) {
-    return 'The comment is by a bot or an app; only people and bots in allowed-bots may ask.';
+    return 'The comment is by a bot or an app; only people and bots in “allowed-bots” may ask.';
   }
   if (body.includes(OPENING)) {
     return 'The comment contains the hidden marker of this action; write it without the marker.';

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
+import type { Redact } from '../runner/log.ts';
 import { explainConnection } from '../runner/network.ts';
-import type { Redact } from '../runner/secrets.ts';
 import { quote } from '../text.ts';
 
 // Why a call to GitHub failed, and what to do about it.
@@ -28,7 +28,7 @@ export function isUnclear(error: unknown): boolean {
   return !(error instanceof GitHubError) || error.status === 0 || error.status >= 500;
 }
 
-/** What to do if a comment failed; empty if not known. GitHub also returns 404 for a missing permission. */
+/** What to do if a comment failed; empty if not known. GitHub also returns 404 for what the token cannot read. */
 export function hintFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
   if (/\blocked\b/.test(error.message)) {
@@ -38,10 +38,11 @@ export function hintFor(error: unknown): string {
     case 429:
       return 'This is a rate limit of GitHub for the token; try again later.';
     case 401:
-      return 'Check github-token, or remove it to use the token of the job.';
-    case 403:
+      return 'Check “github-token”, or remove it to use the token of the job.';
     case 404:
     case 410:
+      return 'Check “pr-number”, if it is set, and that “github-token” can write there.';
+    case 403:
       return (
         'The job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
         'which runs from forks never get.'
@@ -103,14 +104,11 @@ const GRAPHQL_STATUS: ReadonlyMap<string, number> = new Map([
   ['RATE_LIMITED', 429],
   ['RATE_LIMIT', 429],
 ]);
-const graphqlErrors = z.object({
-  errors: z.array(z.object({ type: text, message: text, path: z.catch(z.array(z.unknown()), []) })),
-});
+const graphqlErrors = z.object({ errors: z.array(z.object({ type: text, message: text })) });
 
-/** Throws if the response has errors. Only comments that are read by their IDs may be missing: deleted ones. */
+/** Throws if the response has errors. */
 export function refuseErrors({ data }: GitHubAnswer, redact: Redact): void {
-  const errors = graphqlErrors.safeParse(data).data?.errors ?? [];
-  const first = errors.find(({ type, path }) => type !== 'NOT_FOUND' || path[0] !== 'nodes');
+  const first = graphqlErrors.safeParse(data).data?.errors[0];
   if (first === undefined) return;
   const said = first.message === '' ? '' : `: ${quote(redact(first.message))}`;
   throw new GitHubError(

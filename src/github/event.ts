@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { parseJson } from '../text.ts';
+import { ok, parseJson, problem, type Result } from '../text.ts';
 
 /** What triggered the run. */
 export interface Trigger {
@@ -14,8 +14,6 @@ export interface Trigger {
   readonly isOtherBranch: boolean;
   /** On the three comment events: the comment or review. */
   readonly comment: CommentTrigger | null;
-  /** Why the payload cannot be used, a phrase; null if it can. */
-  readonly problem: string | null;
 }
 
 export interface CommentTrigger {
@@ -102,7 +100,8 @@ export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<
 export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
   const isByDependabot = sender?.type === 'Bot' && sender.login === 'dependabot[bot]';
   if (event === 'push') return isByDependabot;
-  return event === 'pull_request' && (!isHeadHere || isByDependabot);
+  const isOfPullRequest = /^pull_request(_review(_comment)?)?$/.test(event);
+  return isOfPullRequest && (!isHeadHere || isByDependabot);
 }
 
 /** An invalid value counts as absent. */
@@ -138,7 +137,6 @@ const payloadSchema = z.object({
       head: lenient(z.object({ repo: lenient(z.nullable(z.object({ id: positive }))) })),
     }),
   ),
-  merge_group: lenient(z.object({ head_ref: z.string() })),
   comment,
   review: comment,
   sender: lenient(account),
@@ -147,41 +145,31 @@ const payloadSchema = z.object({
 type Payload = z.infer<typeof payloadSchema>;
 
 /**
- * Of a broken file, nothing is used. No other event than those of pull requests and issues has one of their fields
- * (GitHub docs, "Webhook events and payloads"); whether an event is checked, TRUSTED_EVENTS in authorize.ts says.
+ * Reads the payload, or says in a phrase why it cannot be used. No other event than those of pull requests and issues
+ * has one of their fields (GitHub docs, "Webhook events and payloads"); whether an event is checked, TRUSTED_EVENTS in
+ * authorize.ts says.
  */
-export function readTrigger(event: string, file: Uint8Array | null): Trigger {
-  const broken = (problem: string): Trigger => ({
-    event,
-    conversation: null,
-    sender: null,
-    isHeadHere: false,
-    isOtherBranch: event === 'push' || event === 'create',
-    comment: null,
-    problem,
-  });
-  if (file === null) return broken('the event file cannot be read');
+export function readTrigger(event: string, file: Uint8Array | null): Result<Trigger> {
+  if (file === null) return problem('the event file cannot be read');
   const json = parseJson(new TextDecoder().decode(file));
-  if (json === undefined) return broken('the event file is not valid JSON');
+  if (json === undefined) return problem('the event file is not valid JSON');
   const { data } = payloadSchema.safeParse(json);
-  if (data === undefined) return broken('the event file does not contain a JSON object');
-  const { issue, pull_request, merge_group } = data;
-  const conversation =
-    issue?.number ?? pull_request?.number ?? queuedPullRequest(merge_group?.head_ref);
+  if (data === undefined) return problem('the event file does not contain a JSON object');
+  const { issue, pull_request } = data;
+  const conversation = issue?.number ?? pull_request?.number ?? null;
   const comment = readComment(event, data, conversation);
   if (isCommentEvent(event) && comment === null) {
-    return broken('the event file does not say who wrote the comment, and where');
+    return problem('the event file does not say who wrote the comment, and where');
   }
   const head = pull_request?.head?.repo?.id;
-  return {
+  return ok({
     event,
     conversation,
     sender: data.sender ?? null,
     isHeadHere: head !== undefined && head === data.repository?.id,
     isOtherBranch: isOtherBranch(event, data),
     comment,
-    problem: null,
-  };
+  });
 }
 
 /** https://docs.github.com/en/webhooks/webhook-events-and-payloads: `ref` is a full name only on a push. */
@@ -217,10 +205,4 @@ function readComment(
         ? { path: written.path, line: written.line, diffHunk: written.diff_hunk }
         : null,
   };
-}
-
-/** The branch of a merge group contains the number of its last pull request. */
-function queuedPullRequest(headRef = ''): number | null {
-  const number = /^refs\/heads\/gh-readonly-queue\/.+\/pr-([1-9]\d{0,9})-[0-9a-f]+$/.exec(headRef);
-  return number === null ? null : Number(number[1]);
 }

@@ -1,7 +1,8 @@
 import type { Job } from '../job.ts';
-import { hasRoomFor, type NoteJob, noteOf } from '../note/data.ts';
-import { type Claim, judge, type Verdict } from '../note/rerun.ts';
+import { hasRoomFor, type NoteData, type NoteJob, noteOf } from '../note/data.ts';
+import { type Claim, judge, unfinished, type Verdict } from '../note/rerun.ts';
 import { CANCELLED, type GiveUp, notSentEnd, refusedEnd, takenEnd } from '../reasons.ts';
+import type { Result } from '../text.ts';
 import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
 import { openNote } from './comments.ts';
@@ -12,12 +13,12 @@ import { LEAST_POST_MS, mustGiveUp, pollBefore } from './poll.ts';
 
 /** The jobs that may still get the message. */
 export function freshJobs({ jobs }: RunContext): readonly Job[] {
-  return jobs.filter(({ end, delivery }) => end === null && delivery === 'sending');
+  return jobs.filter(({ end, delivery }) => end === null && delivery === 'open');
 }
 
-/** In a re-run, goes by what earlier attempts did. What a claim decides is left to it. */
+/** In a re-run, goes by what earlier attempts did: see the table "Re-runs" of docs/note.md. */
 export function recall(run: RunContext): void {
-  if (run.info.attempt > 1) judgeAll(run, isClaimable(run) ? 'ours' : 'none');
+  if (run.info.attempt > 1) judgeAll(run, isClaimable(run) ? 'pending' : 'none');
 }
 
 function isClaimable({ asked }: RunContext): boolean {
@@ -37,17 +38,22 @@ function judgeAll(run: RunContext, claim: Claim): void {
 function verdictOn(run: RunContext, { id }: Job, claim: Claim): Verdict {
   const { notes, about, conversation } = run;
   if (notes?.kind === 'ok') return judge(notes.value, about, id, claim);
-  if (claim === 'ours') return { kind: 'send' };
+  if (claim === 'pending') return { kind: 'send' };
   if (notes !== null) return { kind: 'refuse', why: notes.problem };
   const why =
-    conversation === null ? 'there is no pull request or issue with a comment' : 'comment is false';
+    conversation === null
+      ? 'there is no pull request or issue with a comment'
+      : '“comment: false” is set';
   return { kind: 'refuse', why };
 }
 
 function refuse(run: RunContext, job: Job, why: string): void {
   if (run.inputs.resendOnRerun) {
     const doubt = 'this re-run cannot tell whether an earlier attempt sent it';
-    run.log.warn(job, `The message is sent, although ${doubt}, because ${why} (resend-on-rerun).`);
+    run.jobLog.warn(
+      job,
+      `The message is sent, although ${doubt}, because ${why} (“resend-on-rerun”).`,
+    );
     return;
   }
   job.delivery = 'unknown';
@@ -56,18 +62,30 @@ function refuse(run: RunContext, job: Job, why: string): void {
 
 function resume(run: RunContext, job: Job, verdict: Verdict & { kind: 'resume' }): void {
   job.delivery = 'sent';
-  takeOver(run, job, verdict.job);
-  run.log.say(job, 'An earlier attempt sent the message; it is not sent again.');
+  continueMessage(run, job, verdict.job);
+  run.jobLog.say(job, 'An earlier attempt sent the message; it is not sent again.');
   if (verdict.isOtherPrompt) {
-    run.log.warn(job, 'The prompt was another one in the earlier attempt; this one is not sent.');
+    run.jobLog.warn(
+      job,
+      'The prompt was another one in the earlier attempt; this one is not sent.',
+    );
   }
 }
 
+/** With `send: false`: takes over the newest message to the job whose end was not seen. */
+export function goOn(run: RunContext, job: Job, notes: Result<readonly NoteData[]> | null): void {
+  if (notes?.kind === 'problem') {
+    run.jobLog.warn(job, `It is not known whether a message is unfinished: ${notes.problem}.`);
+  }
+  const found = notes?.kind === 'ok' ? unfinished(notes.value, job.id) : null;
+  if (found !== null) continueMessage(run, job, found);
+}
+
 /** Continues with a message that an earlier process has sent. */
-export function takeOver({ agent }: RunContext, job: Job, sent: NoteJob): void {
-  const now = agent.clock.now();
+function continueMessage({ clock }: RunContext, job: Job, sent: NoteJob): void {
+  const now = clock.now();
   // The runner of the earlier process may have had another time.
-  job.sentAt = Math.min(sent.sentAt ?? now, now);
+  job.sentAt = Math.min(sent.sentAt, now);
   job.evidence = sent.evidence ?? false;
   job.hadEnded = sent.ended ?? false;
   if (sent.base !== undefined) job.base = { status: sent.base };
@@ -75,14 +93,14 @@ export function takeOver({ agent }: RunContext, job: Job, sent: NoteJob): void {
 
 /** Claims the command, if there is one: only one process may send it. */
 export async function claim(run: RunContext): Promise<void> {
-  const { asked, info, runtime, connect } = run;
+  const { asked, info, connect, log, signal } = run;
   const late = mustGiveUp(run, LEAST_POST_MS);
   if (late !== null) endFresh(run, late);
   if (asked === null || !isClaimable(run) || freshJobs(run).length === 0) return;
-  const answer = await react(asked, 'rocket', connect, runtime.log);
+  const answer = await react(asked, 'rocket', connect, log);
   if (answer.kind === 'added') run.release = answer.remove;
   // A cancelled run reports the cancellation, and no problem with its claim or its note.
-  if (answer.kind === 'added' || runtime.signal.aborted) return;
+  if (answer.kind === 'added' || signal.aborted) return;
   if (answer.kind === 'failed') {
     const maybe = answer.isUnclear ? ': this one may have the 🚀 already' : '';
     const hint = `Write the command again, in a new comment${maybe}.`;
@@ -101,33 +119,35 @@ function endFresh(run: RunContext, cause: GiveUp): void {
 
 /** Creates the note: no note, no message. A single job is polled beside that, so that the poll takes no time. */
 export async function announce(run: RunContext): Promise<void> {
-  if (run.runtime.signal.aborted) endFresh(run, CANCELLED);
-  await Promise.all([createNote(run), pollBeside(run)]);
-  if (run.runtime.signal.aborted) endFresh(run, CANCELLED);
+  if (run.signal.aborted) endFresh(run, CANCELLED);
+  await Promise.all([createNote(run), pollSingleJob(run)]);
+  if (run.signal.aborted) endFresh(run, CANCELLED);
 }
 
 async function createNote(run: RunContext): Promise<void> {
-  const { conversation, jobs, inputs, about, agent, runtime } = run;
+  const { conversation, jobs, inputs, about, deadline, log, signal } = run;
   const taking = jobs.filter(({ end }) => end === null);
   if (conversation === null || !inputs.comment || taking.length === 0) return;
-  const note = openNote(run, conversation, taking, agent.deadline);
+  // Without a new message, a wait must not begin after a pause.
+  const until = freshJobs(run).length > 0 ? deadline : 0;
+  const note = openNote(run, conversation, taking, until);
   const why = hasRoomFor(noteOf(about, taking, false))
     ? await note.create()
     : 'The comment has no room for so many long job IDs; use fewer jobs in a step.';
   if (why === null) {
     run.note = note;
-    runtime.log.info(`The comment is ${note.url}.`);
+    log.info(`The comment is ${note.url}.`);
     return;
   }
-  if (runtime.signal.aborted) return;
+  if (signal.aborted) return;
   // Earlier messages are still waited for.
-  if (freshJobs(run).length === 0) runtime.log.warning(why);
+  if (freshJobs(run).length === 0) log.warning(why);
   const wayOut =
     'No message is sent without its comment; to send without one, set “comment: false”.';
   endFresh(run, { kind: 'refused', why: `${why} ${wayOut}` });
 }
 
-async function pollBeside(run: RunContext): Promise<void> {
+async function pollSingleJob(run: RunContext): Promise<void> {
   const [only, ...others] = freshJobs(run);
   if (only === undefined || others.length > 0 || !run.inputs.wait) return;
   if (only.baseAt === null) {
@@ -137,5 +157,6 @@ async function pollBeside(run: RunContext): Promise<void> {
       return;
     }
   }
-  await readChangesBefore(run, only);
+  // A message that waits for earlier work reads them after that.
+  if (!only.isWaiting) await readChangesBefore(run, only);
 }

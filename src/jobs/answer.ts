@@ -1,73 +1,58 @@
 import type { Connect, ReactionContent } from '../github/api.ts';
 import { GitHubError, hintFor, whyOf } from '../github/errors.ts';
-import type { CommentTrigger, Trigger } from '../github/event.ts';
+import type { CommentTrigger } from '../github/event.ts';
 import { composeAnswer } from '../note/data.ts';
 import { fail, skip } from '../report/finish.ts';
 import { renderProblem, renderUsage } from '../report/render.ts';
-import type { RunInfo, Runtime } from '../runner/environment.ts';
 import type { Log } from '../runner/log.ts';
 import { sentences } from '../text.ts';
+import type { Start } from './context.ts';
 
 // The answers to a command: reactions, of which the 🚀 claims it (only the process that added it sends the message),
 // and a comment if the command cannot be carried out.
-
-/** What is known before the run is authorized. */
-export interface Start {
-  readonly runtime: Runtime;
-  readonly info: RunInfo;
-  readonly trigger: Trigger;
-  readonly connect: Connect;
-  /** The comment with the command that started the run; null without one. */
-  readonly asked: CommentTrigger | null;
-  /** The 👀 on the command, which nothing waits for until the end. */
-  seen: Promise<unknown>;
-}
 
 /**
  * Ends a run that the settings of the workflow stop. It is called after the authorization, so that
  * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
  */
 export async function complain(start: Start, said: string): Promise<1> {
-  const { runtime, info } = start;
-  const clean = runtime.redact(said);
+  const { info } = start;
+  const clean = start.redact(said);
   const confused = await show(start, 'confused');
   // Of a review, GitHub does not tell.
   const isKnown = confused !== 'failed' && start.asked?.kind !== 'review';
-  const isFirst = isKnown ? confused === 'added' : info.attempt === 1;
+  const isFirst = isKnown ? confused !== 'there' : info.attempt === 1;
   const url = isFirst ? await answer(start, renderProblem(clean, info)) : '';
   await start.seen;
-  return fail(runtime, clean, url);
+  return fail(start, clean, url);
 }
 
 export async function answerWithUsage(start: Start, command: string): Promise<0 | 1> {
-  const { runtime, info } = start;
   const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
   // An earlier attempt of this run has already answered.
-  if (info.attempt > 1) return skip(runtime, reason);
-  return skip(runtime, reason, await answer(start, renderUsage(command)));
+  if (start.info.attempt > 1) return skip(start, reason);
+  return skip(start, reason, await answer(start, renderUsage(command)));
 }
 
 /** Posts an answer to a command, if there is one. Resolves to its URL, or to an empty text. */
-async function answer({ runtime, asked, connect }: Start, visible: string): Promise<string> {
+async function answer({ log, asked, connect }: Start, visible: string): Promise<string> {
   if (asked === null) return '';
   try {
     const github = await connect();
     const { url } = await github.createComment(asked.conversation, composeAnswer(visible));
     return url;
   } catch (error) {
-    runtime.log.warning(
-      sentences(`The answer could not be posted: ${whyOf(error)}.`, hintFor(error)),
-    );
+    log.warning(sentences(`The answer could not be posted: ${whyOf(error)}.`, hintFor(error)));
     return '';
   }
 }
 
 /** Shows the progress of a command to its author. Without one, nothing is shown. */
 export async function show(
-  { runtime, asked, connect }: Start,
+  { log, asked, connect }: Start,
   content: 'eyes' | 'hooray' | 'confused',
 ): Promise<ReactionAnswer['kind'] | 'none'> {
-  return asked === null ? 'none' : (await react(asked, content, connect, runtime.log)).kind;
+  return asked === null ? 'none' : (await react(asked, content, connect, log)).kind;
 }
 
 export type ReactionAnswer =

@@ -1,6 +1,5 @@
 import type { GitHub } from '../github/api.ts';
 import { type Change, isBaseFinal, type Job } from '../job.ts';
-import { ownPullRequest } from '../link.ts';
 import type { RunContext } from './context.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
@@ -15,8 +14,8 @@ const PAGE_SIZE = 100;
 
 /** Remembers the newest commit before the message. */
 export async function readChangesBefore(run: RunContext, job: Job): Promise<void> {
-  const { info, jobs, inputs } = run;
-  const number = ownPullRequest(job.record?.prLink, info.repositoryUrl);
+  const { jobs, inputs } = run;
+  const number = job.record?.prNumber ?? null;
   // One job only: of hundreds, the calls would take too long.
   if (number === null || jobs.length > 1 || !inputs.wait) return;
   const pull = await within(run, BEFORE_MS, (github) => github.pullRequest(number));
@@ -29,9 +28,8 @@ export async function readChangesAfter(run: RunContext): Promise<void> {
   if (job === undefined || others.length > 0) return;
   const { end, base, record, commitsBefore } = job;
   if (end?.result !== 'completed' && end?.result !== 'failed') return;
-  const number = ownPullRequest(record?.prLink, run.info.repositoryUrl);
   if (commitsBefore !== null) {
-    if (number !== commitsBefore.number) return;
+    if (record?.prNumber !== commitsBefore.number) return;
     job.change = await within(run, AFTER_MS, (github) => compare(github, commitsBefore));
   } else if (end.confirmed && isBaseFinal(base) && base?.prLink === null && record?.prLink) {
     job.change = { kind: 'created' };
@@ -60,17 +58,14 @@ async function compare(
 
 /** Null if that fails or takes longer. */
 async function within<T>(
-  { connect, runtime }: RunContext,
+  { connect, clock, signal }: RunContext,
   ms: number,
   read: (github: GitHub) => Promise<T>,
 ): Promise<T | null> {
   const done = new AbortController();
-  const late = runtime.clock.sleep(ms, AbortSignal.any([runtime.signal, done.signal]));
-  try {
-    return await Promise.race([connect().then(read), late.then(() => null)]);
-  } catch {
-    return null;
-  } finally {
-    done.abort();
-  }
+  const late = clock.sleep(ms, AbortSignal.any([signal, done.signal]));
+  const first = Promise.race([connect().then(read), late.then(() => null)]);
+  const found = await first.catch(() => null);
+  done.abort();
+  return found;
 }

@@ -31,10 +31,10 @@ export class JobLog {
     else this.#speak(text);
   }
 
-  /** Something failed that is tried again. */
-  problem(job: Job, text: string): void {
+  /** Something failed that is tried again. If that is not new, only the line a minute shows it. */
+  problem(job: Job, text: string, isNew = true): void {
     this.#lastProblem = `Job ${job.id}: ${text}`;
-    this.say(job, text);
+    if (isNew) this.say(job, text);
   }
 
   /** Each warning is an annotation once, for however many jobs. */

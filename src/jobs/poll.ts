@@ -1,7 +1,7 @@
-import { type Missed, type Polled, poll } from '../agent/client.ts';
-import { type Misses, pollRetryMs } from '../agent/retry.ts';
+import { getJob, type Missed, type Polled } from '../agent/client.ts';
+import { type Misses, pollRetryMs, retryAfterMs } from '../agent/retry.ts';
 import { duration, inUtc } from '../clock.ts';
-import { isKnownStatus, type Job, type JobRecord, learn, statusOf } from '../job.ts';
+import { isKnownStatus, type Job, type JobRecord, mergeRecord, statusOf } from '../job.ts';
 import { CANCELLED, type GiveUp } from '../reasons.ts';
 import { sentences } from '../text.ts';
 import type { RunContext } from './context.ts';
@@ -20,43 +20,42 @@ export const LEAST_POST_MS = 2000;
 
 /** Polls a job once. The poll may last until `until`, or a little longer if it starts close to it. */
 export async function pollOnce(run: RunContext, job: Job, until: number): Promise<Polled | Missed> {
-  const { agent } = run;
   const answer = await run.limitPolls(() => {
     job.polls += 1;
-    const leftMs = until - agent.clock.now();
-    return poll(agent, job.id, leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs);
+    const leftMs = until - run.clock.now();
+    return getJob(run.agent, job.id, leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs);
   });
   if (answer.kind !== 'polled') return answer;
-  take(run, job, answer.record);
+  storeRecord(run, job, answer.record);
   const { status = null } = answer.record;
   if (!isKnownStatus(status)) {
-    run.log.warn(
+    run.jobLog.warn(
       job,
       `The job has ${status === null ? 'no status' : 'a status that this action does not know'}; it counts as ` +
-        'not final, so a wait may last until timeout-minutes.',
+        'not final, so a wait may last until “timeout-minutes”.',
     );
   }
   return answer;
 }
 
 /** Stores a record, and logs what is new in it. */
-export function take(run: RunContext, job: Job, record: JobRecord): void {
+export function storeRecord(run: RunContext, job: Job, record: JobRecord): void {
   const before = statusOf(job);
-  learn(job, record, run.agent.clock.now());
+  mergeRecord(job, record, run.clock.now());
   const status = statusOf(job);
-  if (status !== before && status !== null) run.log.say(job, describe(run, job, status));
+  if (status !== before && status !== null) run.jobLog.say(job, describe(run, job, status));
   if (record.linkProblem !== undefined) {
-    run.log.warn(job, `The pull request link of the job is left out: ${record.linkProblem}.`);
+    run.jobLog.warn(job, `The pull request link of the job is left out: ${record.linkProblem}.`);
   }
 }
 
-function describe({ agent }: RunContext, job: Job, status: string): string {
-  const { sentAt, isReadOnly, delivery } = job;
+function describe({ clock }: RunContext, job: Job, status: string): string {
+  const { sentAt, delivery } = job;
   if (sentAt === null) {
-    return `The job is ${status}${isReadOnly || delivery !== 'sending' ? '' : ' before the message'}.`;
+    return `${delivery === 'open' ? 'Before the message, the' : 'The'} job is ${status}.`;
   }
   if (isFromBefore(job)) return `The job still shows ${status} from before.`;
-  return `The job is ${status}, ${duration(agent.clock.now() - sentAt)} after the message.`;
+  return `The job is ${status}, ${duration(clock.now() - sentAt)} after the message.`;
 }
 
 /** Whether the status may be older than the message. */
@@ -64,45 +63,43 @@ export function isFromBefore(job: Job): boolean {
   return !job.evidence && job.base !== null && statusOf(job) === job.base.status;
 }
 
-/** Polls once before the message or, with `send: false`, without one, and repeats that if it fails. */
+/** Polls once before the message or, with `send: false`, without one, and repeats that a few times if it fails. */
 export async function pollBefore(run: RunContext, job: Job): Promise<Polled | GiveUp> {
-  const { clock, deadline, signal, random } = run.agent;
-  const count = countMisses(run, job, job.isReadOnly ? clock.now() : -Infinity);
-  for (;;) {
-    const over = mustGiveUp(run, 0);
-    if (over !== null) return over;
-    const answer = await pollOnce(run, job, deadline);
-    if (answer.kind === 'polled') {
-      if (!job.isReadOnly) takeBase(job, answer);
-      return answer;
-    }
-    if (signal.aborted) return CANCELLED;
-    const pauseMs = pollRetryMs(answer.exchange, count(answer), false, random);
-    if (pauseMs === null) return { kind: 'refused', why: answer.why };
-    if (clock.now() + pauseMs >= deadline) return tooLate(run, answer, pauseMs);
-    run.log.problem(job, `Polling failed. ${answer.why} Polling again in ${duration(pauseMs)}.`);
-    await clock.sleep(pauseMs, signal).catch(() => {});
-  }
-}
-
-/** Stores a poll before the message, to compare later polls with. */
-export function takeBase(job: Job, { record, from }: Polled): void {
-  const { status, prLink } = record;
-  job.baseAt = from;
-  if (status === undefined) job.base = null;
-  else job.base = prLink === undefined ? { status } : { status, prLink };
-}
-
-/** Waiting for what cannot happen would only cost minutes of the runner. */
-function tooLate({ agent }: RunContext, { why }: Missed, pauseMs: number): GiveUp {
-  const until = `The API asks to wait until ${inUtc(agent.clock.now() + pauseMs)}.`;
-  return { kind: 'timed-out', why: sentences(why, pauseMs > LONG_PAUSE_MS ? until : '') };
+  const over = mustGiveUp(run, 0);
+  if (over !== null) return over;
+  const answer = await pollAgain(run, job, job.isReadOnly ? run.clock.now() : null, false);
+  if (answer.kind === 'polled' && !job.isReadOnly) setBase(job, answer);
+  return answer;
 }
 
 /** Polls once while the run waits, and repeats that through an outage. `since` is when the wait began. */
-export async function look(run: RunContext, job: Job, since: number): Promise<Polled | GiveUp> {
-  const { clock, deadline, signal, random } = run.agent;
-  const count = countMisses(run, job, job.delivery === 'sending' ? -Infinity : since);
+export function pollInWait(run: RunContext, job: Job, since: number): Promise<Polled | GiveUp> {
+  return pollAgain(run, job, job.delivery === 'open' ? null : since, true);
+}
+
+/** Stores a poll before the message, to compare later polls with. */
+export function setBase(job: Job, { record, from }: Polled): void {
+  const { status } = record;
+  job.baseAt = from;
+  job.base = status === undefined ? null : { ...record, status };
+}
+
+/** Why polling is given up. */
+function lastMiss({ clock }: RunContext, { why, exchange }: Missed): string {
+  const pauseMs = retryAfterMs(exchange) ?? 0;
+  const until = `The API asks to wait until ${inUtc(clock.now() + pauseMs)}.`;
+  return sentences(why, pauseMs > LONG_PAUSE_MS ? until : '');
+}
+
+/** Polls until there is an answer. The API may not know the job for 30 s after `since`, unless that is null. */
+async function pollAgain(
+  run: RunContext,
+  job: Job,
+  since: number | null,
+  isWaiting: boolean,
+): Promise<Polled | GiveUp> {
+  const { clock, deadline, signal, random } = run;
+  const count = countMisses(run, since);
   let lastWhy = '';
   for (;;) {
     const answer = await pollOnce(run, job, deadline);
@@ -113,40 +110,41 @@ export async function look(run: RunContext, job: Job, since: number): Promise<Po
     const leftMs = deadline - clock.now();
     // What the deadline has cut off may have had no time for an answer: that is no reason.
     if (leftMs <= 0) return { kind: 'timed-out', why: lastWhy };
-    const pauseMs = pollRetryMs(answer.exchange, misses, true, random);
-    if (pauseMs === null) return { kind: 'refused', why, failures: misses.count };
-    if (job.delivery === 'sending' && pauseMs >= leftMs) return tooLate(run, answer, pauseMs);
-    lastWhy = why;
+    const pauseMs = pollRetryMs(answer.exchange, misses, isWaiting, random);
+    if (pauseMs === null) {
+      const count = misses.count === 1 ? '' : `${misses.count} polls failed in a row.`;
+      return { kind: 'refused', why: sentences(count, lastMiss(run, answer)) };
+    }
+    // A job that is waited for is polled once more at the deadline.
+    const hasLast = isWaiting && job.delivery !== 'open';
+    // Waiting for what cannot happen would only cost minutes of the runner.
+    if (pauseMs >= leftMs && !hasLast) return { kind: 'timed-out', why: lastMiss(run, answer) };
     const nextMs = Math.min(pauseMs, leftMs);
-    run.log.problem(job, `Polling failed. ${why} Polling again in ${duration(nextMs)}.`);
-    run.log.beat('Polling fails');
+    const said = `Polling failed. ${why} Polling again in ${duration(nextMs)}.`;
+    run.jobLog.problem(job, said, why !== lastWhy);
+    run.jobLog.beat('Polling still fails');
+    lastWhy = why;
     await clock.sleep(nextMs, signal).catch(() => {});
     if (signal.aborted) return CANCELLED;
   }
 }
 
-/** Counts the failed polls in a row. The API may not know the job for 30 s after `since`. */
-function countMisses(
-  { agent }: RunContext,
-  { record }: Job,
-  since: number,
-): (missed: Missed) => Misses {
-  const { clock } = agent;
-  const wasReached = record !== null;
+/** Counts the failed polls in a row. */
+function countMisses({ clock }: RunContext, since: number | null): (missed: Missed) => Misses {
   let [count, networkErrors, firstAt] = [0, 0, 0];
   return ({ exchange }) => {
     const now = clock.now();
     if (count === 0) firstAt = now;
     count += 1;
     if (exchange.kind === 'failure') networkErrors += 1;
-    const isEarly = now - since < GRACE_FOR_404_MS;
-    return { count, networkErrors, forMs: now - firstAt, isEarly, wasReached };
+    const isEarly = since !== null && now - since < GRACE_FOR_404_MS;
+    return { count, networkErrors, forMs: now - firstAt, isEarly };
   };
 }
 
 /** Why nothing that takes `neededMs` may start now, or null if it may. */
-export function mustGiveUp({ agent, stop }: RunContext, neededMs: number): GiveUp | null {
-  const { clock, deadline, signal } = agent;
+export function mustGiveUp(run: RunContext, neededMs: number): GiveUp | null {
+  const { clock, deadline, signal, stop } = run;
   if (signal.aborted) return CANCELLED;
   if (deadline - clock.now() <= neededMs) return { kind: 'timed-out', why: '' };
   return stop.signal.aborted ? { kind: 'stopped', why: String(stop.signal.reason) } : null;

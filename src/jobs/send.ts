@@ -1,10 +1,12 @@
-import type { Sent } from '../agent/client.ts';
+import { postMessage, type Sent } from '../agent/client.ts';
+import type { SendClass } from '../agent/retry.ts';
 import { duration } from '../clock.ts';
 import { isAboutJobs } from '../github/event.ts';
 import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
-import { CANCELLED, doubtfulEnd, notSentEnd } from '../reasons.ts';
-import { type RunContext, save, waitsForIdle } from './context.ts';
-import { LEAST_POST_MS, mustGiveUp, pollBefore, take } from './poll.ts';
+import { CANCELLED, doubtfulEnd, loopEnd, notSentEnd } from '../reasons.ts';
+import { quote } from '../text.ts';
+import { botOf, isDetailed, type RunContext, save, waitsForIdle } from './context.ts';
+import { LEAST_POST_MS, mustGiveUp, pollBefore, storeRecord } from './poll.ts';
 import { confirmDelivery } from './wait.ts';
 
 // Sends one message: the poll just before it, the request, and what becomes of it.
@@ -14,12 +16,12 @@ const FRESH_BASE_MS = 1000;
 
 /**
  * Sends the message, and repeats that only if the API certainly did not accept it. Null if it was sent; `active`
- * if it has to wait for the agent first.
+ * if it has to wait for the agent first. `failed` has the classes of its failed requests.
  */
 export async function sendMessage(
   run: RunContext,
   job: Job,
-  post: () => Promise<Sent>,
+  failed: SendClass[],
 ): Promise<End | 'active' | null> {
   const { inputs } = run;
   const needsFresh = inputs.wait || waitsForIdle(run);
@@ -31,24 +33,50 @@ export async function sendMessage(
       if (answer.kind !== 'polled') return notSentEnd(job, inputs, answer);
       if (waitsForIdle(run) && !isFinal(statusOf(job))) return 'active';
     }
+    const loop = endOfLoop(run, job);
+    if (loop !== null) return loop;
     const over = mustGiveUp(run, LEAST_POST_MS);
     if (over !== null) return notSentEnd(job, inputs, over);
-    run.log.say(job, 'Sending the message.');
-    job.isPosting = true;
-    save(run, true);
+    run.jobLog.say(job, 'Sending the message.');
+    job.delivery = 'posting';
+    saveAtMessage(run);
     const wasFresh = isBaseFresh(run, job);
-    const sent = await post();
+    const sent = await postMessage(run.agent, job.id, run.prompt, failed);
     if (sent.kind === 'delivered' || sent.kind === 'doubtful') {
       return afterSend(run, job, sent, wasFresh);
     }
-    job.isPosting = false;
+    job.delivery = 'open';
+    failed.push(sent.sendClass);
     const end = await afterRefusal(run, job, sent);
     if (end !== null) return end;
   }
 }
 
-function isBaseFresh({ agent }: RunContext, { baseAt }: Job): boolean {
-  return baseAt !== null && agent.clock.now() - baseAt <= FRESH_BASE_MS;
+/**
+ * How a job ends if a bot has triggered the run on the pull request of the job itself, or perhaps has: a job that is
+ * done, and whose link is missing or refused, does not tell. Otherwise null.
+ */
+export function endOfLoop(run: RunContext, job: Job): End | null {
+  const bot = botOf(run);
+  const number = job.base?.prNumber;
+  const isOther =
+    number === undefined ? !isFinal(statusOf(job)) : number !== run.trigger.conversation;
+  return bot === null || isOther ? null : loopEnd(bot.login);
+}
+
+/** Of many messages, the outputs are only written at the first one, and say that all may have been sent. */
+function saveAtMessage(run: RunContext): void {
+  if (isDetailed(run)) save(run);
+  else if (!run.hasStarted) save({ ...run, jobs: run.jobs.map(asPosting) });
+  run.hasStarted = true;
+}
+
+function asPosting(job: Job): Job {
+  return job.delivery === 'open' ? { ...job, delivery: 'posting' } : job;
+}
+
+function isBaseFresh({ clock }: RunContext, { baseAt }: Job): boolean {
+  return baseAt !== null && clock.now() - baseAt <= FRESH_BASE_MS;
 }
 
 async function afterSend(
@@ -57,24 +85,23 @@ async function afterSend(
   sent: Extract<Sent, { kind: 'delivered' | 'doubtful' }>,
   wasFresh: boolean,
 ): Promise<End | null> {
-  const { agent } = run;
+  const { clock, signal } = run;
   if (sent.kind === 'doubtful') {
     job.delivery = 'unknown';
     // Only a job that was done just before can show that the message arrived.
-    if (!wasFresh || !isBaseFinal(job.base) || agent.signal.aborted) {
-      return doubtfulEnd(sent.why, agent.signal.aborted);
+    if (!wasFresh || !isBaseFinal(job.base) || signal.aborted) {
+      return doubtfulEnd(sent.why, signal.aborted);
     }
-    run.log.problem(job, `${sent.why} Polling to see whether the message arrived.`);
-    if (!(await confirmDelivery(run, job))) return doubtfulEnd(sent.why, agent.signal.aborted);
-    run.log.warn(job, `${sent.why} The job shows that the message arrived.`);
+    run.jobLog.problem(job, `${sent.why} Polling to see whether the message arrived.`);
+    if (!(await confirmDelivery(run, job))) return doubtfulEnd(sent.why, signal.aborted);
+    run.jobLog.warn(job, `${sent.why} The job shows that the message arrived.`);
   }
   job.delivery = 'sent';
-  job.isPosting = false;
-  job.sentAt = agent.clock.now();
-  run.log.say(job, 'The message is delivered.');
+  job.sentAt = clock.now();
+  run.jobLog.say(job, 'The message is delivered.');
   if (sent.kind === 'delivered') {
-    if (sent.warning !== '') run.log.warn(job, sent.warning);
-    if (sent.record !== null) take(run, job, sent.record);
+    if (sent.warning !== '') run.jobLog.warn(job, sent.warning);
+    if (sent.record !== null) storeRecord(run, job, sent.record);
   }
   return null;
 }
@@ -85,22 +112,26 @@ async function afterRefusal(
   job: Job,
   sent: Extract<Sent, { kind: 'refused' }>,
 ): Promise<End | null> {
-  const { inputs, agent } = run;
-  const { clock, signal, deadline } = agent;
+  const { inputs, clock, signal, deadline } = run;
   const { why } = sent;
   if (signal.aborted) return notSentEnd(job, inputs, CANCELLED);
-  const over = sent.isLimit ? mustGiveUp(run, 0) : null;
+  // Messages to other jobs fall under the same limit.
+  const isLimit = sent.sendClass === 'rate-limited';
+  const over = isLimit ? mustGiveUp(run, 0) : null;
   if (over?.kind === 'stopped') return notSentEnd(job, inputs, over);
   if (sent.afterMs === null) {
-    if (sent.isLimit) run.stop.abort(`The message to job ${job.id} was not accepted. ${why}`);
+    if (isLimit)
+      run.stop.abort(`The message to job ${quote(job.id, 256)} was not accepted. ${why}`);
     return notSentEnd(job, inputs, { kind: 'refused', why });
   }
   if (clock.now() + sent.afterMs >= deadline) {
     return notSentEnd(job, inputs, { kind: 'timed-out', why });
   }
   const next = `Trying again in ${duration(sent.afterMs)}.`;
-  run.log.problem(job, `The message was not accepted. ${why} ${next}`);
-  save(run, true);
+  run.jobLog.problem(job, `The message was not accepted. ${why} ${next}`);
+  if (isDetailed(run)) save(run);
+  // What is pushed in the pause does not count.
+  job.commitsBefore = null;
   // This keeps its place in the queue: all messages count against the same rate limit.
   await clock.sleep(sent.afterMs, AbortSignal.any([signal, run.stop.signal])).catch(() => {});
   return null;

@@ -1,8 +1,8 @@
 import { doubtMs, type End, isConfirmed, isFinal, type Job, observe, statusOf } from '../job.ts';
 import { CANCELLED, doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
 import { readChangesBefore } from './changes.ts';
-import { MOST_JOBS_IN_DETAIL, pause, type RunContext } from './context.ts';
-import { isFromBefore, LEAST_POST_MS, look, mustGiveUp, pollOnce, takeBase } from './poll.ts';
+import { isDetailed, pause, type RunContext } from './context.ts';
+import { isFromBefore, LEAST_POST_MS, mustGiveUp, pollInWait, pollOnce, setBase } from './poll.ts';
 
 // The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
 // doubtful delivery is confirmed.
@@ -27,8 +27,7 @@ export function nextPollMs(sinceMs: number, isOneOfMany: boolean): number {
 
 /** Polls until the agent is done, the deadline is reached or the run is cancelled. */
 export async function waitForAgent(run: RunContext, job: Job): Promise<End> {
-  const { inputs, agent, jobs } = run;
-  const { clock, deadline } = agent;
+  const { inputs, clock, deadline } = run;
   const startedAt = clock.now();
   const since = job.sentAt ?? startedAt;
   // Without a message, and if the end was seen before, any final status is the end.
@@ -41,21 +40,21 @@ export async function waitForAgent(run: RunContext, job: Job): Promise<End> {
     const confirmed = isConfirmed(job, settleMs);
     if (confirmed !== null) return doneEnd(job, job.sentAt === null ? null : confirmed, settleMs);
     if (now >= deadline) return timedOutEnd(job, inputs, '');
-    const regularMs = nextPollMs(now - since, jobs.length > MOST_JOBS_IN_DETAIL);
+    const regularMs = nextPollMs(now - since, !isDetailed(run));
     const nextMs = inputs.pollIntervalMs ?? Math.min(regularMs, doubtMs(job, now, settleMs));
-    if (!isDue && !(await pause(run, Math.min(nextMs, deadline - now)))) return stoppedEnd(job);
+    if (!isDue && !(await pause(run, Math.min(nextMs, deadline - now)))) return stoppedEnd();
     isDue = false;
     const before = statusOf(job);
-    const looked = await look(run, job, startedAt);
+    const looked = await pollInWait(run, job, startedAt);
     if (looked.kind === 'timed-out') return timedOutEnd(job, inputs, looked.why);
-    if (looked.kind === 'refused') return lostEnd(job, looked.failures ?? 1, looked.why);
-    if (looked.kind !== 'polled') return stoppedEnd(job);
+    if (looked.kind === 'refused') return lostEnd(job, looked.why);
+    if (looked.kind !== 'polled') return stoppedEnd();
     observe(job, looked.record.status, looked.from, looked.to);
     if (isNew && statusOf(job) === before && isFromBefore(job)) {
-      run.log.say(job, `The job still shows ${before} from before.`);
+      run.jobLog.say(job, `The job still shows ${before} from before.`);
     }
     isNew = false;
-    run.log.beat(`The job is ${statusOf(job) ?? 'in an unknown status'}`);
+    run.jobLog.beat(`The job is ${statusOf(job) ?? 'in an unknown status'}`);
   }
 }
 
@@ -68,14 +67,15 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
  * for the same end, each polls again after a random time, and keeps waiting if another one was faster.
  */
 export async function waitForEarlierWork(run: RunContext, job: Job): Promise<GiveUp | null> {
-  const { clock, deadline, random } = run.agent;
+  const { clock, deadline, random } = run;
   if (isFinal(statusOf(job))) return null;
   const startedAt = clock.now();
   // The comment says it already if the first poll has shown it.
   if (!job.isWaiting) run.note?.touch();
   job.isWaiting = true;
-  run.log.say(job, 'Waiting for earlier work: the agent is at work.');
-  for (let isAgain = false; ; ) {
+  run.jobLog.say(job, 'Waiting for earlier work: the agent is at work.');
+  let isAgain = false;
+  for (;;) {
     const spread = LONGEST_LOOK_AGAIN_MS - SHORTEST_LOOK_AGAIN_MS;
     const nextMs = isAgain
       ? SHORTEST_LOOK_AGAIN_MS + random() * spread
@@ -84,16 +84,18 @@ export async function waitForEarlierWork(run: RunContext, job: Job): Promise<Giv
     const leftMs = deadline - 2 * LEAST_POST_MS - clock.now();
     if (leftMs <= 0) return stillActive('');
     if (!(await pause(run, Math.min(nextMs, leftMs)))) return CANCELLED;
-    const looked = await look(run, job, startedAt);
+    const looked = await pollInWait(run, job, startedAt);
     if (looked.kind === 'timed-out') return stillActive(looked.why);
     if (looked.kind !== 'polled') return looked;
     const over = mustGiveUp(run, 0);
     if (over !== null) return over;
-    run.log.beat(`Waiting for earlier work: the job is ${statusOf(job)}`);
+    run.jobLog.beat(
+      `Waiting for earlier work: the job is ${statusOf(job) ?? 'in an unknown status'}`,
+    );
     const isDone = isFinal(statusOf(job));
     if (isDone && (isAgain || nextMs >= leftMs)) {
       job.isWaiting = false;
-      takeBase(job, looked);
+      setBase(job, looked);
       // What the agent has pushed for the earlier work does not count.
       await readChangesBefore(run, job);
       return null;
@@ -104,7 +106,7 @@ export async function waitForEarlierWork(run: RunContext, job: Job): Promise<Giv
 
 function stillActive(why: string): GiveUp {
   const said =
-    'The agent was still at work on something else; raise timeout-minutes, or send it later.';
+    'The agent was still at work on something else. Increase “timeout-minutes”, or send it later.';
   return { kind: 'timed-out', why: why === '' ? said : `${said} The last poll failed: ${why}` };
 }
 
@@ -113,7 +115,7 @@ const CONFIRM_MS = 30_000;
 
 /** Whether a doubtful message arrived. Only a job that was done before can show that. */
 export async function confirmDelivery(run: RunContext, job: Job): Promise<boolean> {
-  const { clock, deadline, signal } = run.agent;
+  const { clock, deadline, signal } = run;
   const end = Math.min(clock.now() + CONFIRM_MS, deadline);
   for (;;) {
     const answer = await pollOnce(run, job, end);

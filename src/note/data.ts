@@ -17,8 +17,8 @@ const noteJob = z.object({
   id: z.string().check(z.refine(isId)),
   /** `sending`: the message may still be sent, or its result could not be written. */
   delivery: z.enum(['sending', ...DELIVERIES]),
-  /** When the API accepted the message. */
-  sentAt: z.optional(time),
+  /** When the API accepted the message; 0 if it has not. */
+  sentAt: z._default(time, 0),
   /** The status just before the message. Without it, the end of the message cannot be confirmed. */
   base: z.optional(z.string()),
   evidence: z.optional(z.boolean()),
@@ -31,7 +31,7 @@ export type NoteJob = Readonly<z.infer<typeof noteJob>>;
 
 const note = z.object({
   version: z.literal(VERSION),
-  /** Hashes, because the comment is public: of the project, the step, the leg (the values of the matrix) and the prompt. */
+  /** Hashes, because the comment is public. The leg is the values of the matrix. */
   project: hash,
   step: hash,
   leg: hash,
@@ -68,8 +68,8 @@ export function noteOf(about: AboutNote, jobs: readonly Job[], over: boolean): N
 function toNoteJob({ id, delivery, sentAt, base, evidence, end, record }: Job): NoteJob {
   return {
     id,
-    delivery,
-    sentAt: sentAt === null ? undefined : Math.round(sentAt),
+    delivery: delivery === 'open' || delivery === 'posting' ? 'sending' : delivery,
+    sentAt: Math.round(sentAt ?? 0),
     base: base?.status ?? undefined,
     evidence: evidence || undefined,
     ended: isFinal(end?.result ?? null) || undefined,
@@ -122,7 +122,7 @@ const FIRST_LINE = /^<!-- agent-follow-up (.*) -->$/m;
  */
 export function readNote(body: string, project: string): NoteData | 'none' | 'unreadable' {
   const text = body.trimStart();
-  // Text by others, which another workflow may quote, does not have the hash of the project.
+  // Text by others, which another workflow may quote, has the hash of the project only if they copied it.
   if (!text.includes(OPENING) || !text.includes(`"project":"${project}"`)) return 'none';
   const [, json = ''] = text.startsWith(OPENING) ? (FIRST_LINE.exec(text) ?? []) : [];
   try {

@@ -14,7 +14,7 @@ interface NoteOptions extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'log
   readonly compose: () => string;
   /** The random name in it. */
   readonly id: string;
-  /** The time at which a creation is no longer of use. */
+  /** Until when a creation that GitHub refuses for its rate is tried again. */
   readonly deadline: number;
 }
 
@@ -32,9 +32,10 @@ export class Note {
   readonly #options: NoteOptions;
   /** The URL of the comment; empty if it does not exist. */
   url = '';
-  /** Whether the last edit waits for a rate limit. */
-  isPausing = false;
-  #id: number | null = null;
+  /** Whether the last edit waits for a rate limit, or has done so. */
+  hasPaused = false;
+  /** 0 before the comment is created, and nothing edits it before that. */
+  #id = 0;
   #createdAt = 0;
   #editedAt = 0;
   /** Calls off the edit that is due; null if none is. */
@@ -72,7 +73,7 @@ export class Note {
 
   /** Something has changed: the comment is edited soon, but not too often. */
   touch(): void {
-    if (this.#id === null || this.#isClosed || this.#due !== null) return;
+    if (this.#isClosed || this.#due !== null) return;
     const due = new AbortController();
     this.#due = due;
     const { clock } = this.#options;
@@ -85,21 +86,19 @@ export class Note {
 
   /** Edits the comment now. */
   write(): void {
-    if (this.#id !== null) void this.#edit();
+    void this.#edit();
   }
 
   /** Makes the last edit. Resolves to a sentence if that failed. */
   async close(): Promise<string | null> {
-    if (this.#id === null) return null;
     this.#isClosed = true;
     const { clock, signal } = this.#options;
     let error = await this.#edit();
     const pauseMs = ratePauseMs(error, RATE_PAUSE_MS);
     const mayPass = pauseMs > 0 || isUnclear(error);
     if (error !== null && mayPass && pauseMs <= RATE_PAUSE_MS && !signal.aborted) {
-      this.isPausing = pauseMs > 0;
+      this.hasPaused = pauseMs > 0;
       await clock.sleep(pauseMs, signal).catch(() => {});
-      this.isPausing = false;
       error = await this.#edit();
     }
     return error === null
@@ -120,7 +119,7 @@ export class Note {
     await clock.sleep(LOOK_AGAIN_MS, signal).catch(() => {});
     try {
       const comments = await (await connect()).newestOwnComments(conversation);
-      const own = comments.find(({ body }) => body.includes(`"id":"${id}"`));
+      const own = comments.find(isNoteOf(id));
       const number = Number(/#issuecomment-(\d+)$/.exec(own?.url ?? '')?.[1]);
       if (own === undefined || !(number > 0)) return false;
       this.#start({ id: number, url: own.url });
@@ -138,7 +137,7 @@ export class Note {
     const edited = this.#editing.then(async () => {
       this.#editedAt = clock.now();
       try {
-        await (await connect()).updateComment(this.#id ?? 0, compose());
+        await (await connect()).updateComment(this.#id, compose());
         return null;
       } catch (error) {
         // It is tried again later.
@@ -149,6 +148,11 @@ export class Note {
     this.#editing = edited;
     return edited;
   }
+}
+
+/** Finds the comment of the process with this ID. */
+function isNoteOf(id: string): (comment: { readonly body: string }) => boolean {
+  return ({ body }) => body.includes(`"id":"${id}"`);
 }
 
 /** Milliseconds until GitHub takes a comment that it has refused for its rate; 0 for any other error. */
@@ -188,7 +192,7 @@ export async function hideOlder(
   now: number,
 ): Promise<void> {
   const comments = await github.newestOwnComments(conversation);
-  const end = comments.findIndex(({ body }) => body.includes(`"id":"${own.id}"`));
+  const end = comments.findIndex(isNoteOf(own.id));
   const older = comments.slice(0, Math.max(0, end)).filter(({ body, isMinimized }) => {
     const note = isMinimized ? 'none' : readNote(body, own.project);
     if (typeof note === 'string' || note.series !== own.series) return false;

@@ -1,16 +1,16 @@
 import type { NoteData, NoteJob } from './data.ts';
 
 // Whether a message may be sent, from the notes that are found. A re-run sends only with proof that
-// nothing was sent; docs/note.md has the table.
+// nothing was sent: see the table "Re-runs" of docs/note.md.
 
 /** What identifies a message in all attempts. */
 export type Message = Pick<NoteData, 'run' | 'step' | 'leg' | 'command' | 'prompt' | 'attempt'>;
 
 /**
- * Whether this process has claimed the command: `ours` only if its reaction is the first one. `none` for the
- * message of a step or a review, which cannot be claimed.
+ * What is known of the claim of a command. `pending`: it is still to be made, and decides. `taken`: another process
+ * has made it. `none`: the message is that of a step or a review, which cannot be claimed.
  */
-export type Claim = 'ours' | 'taken' | 'none';
+export type Claim = 'pending' | 'taken' | 'none';
 
 export type Verdict =
   | { readonly kind: 'send' }
@@ -44,7 +44,7 @@ export function judge(
     );
   const [strongest] = mine;
   if (new Set(mine.map(({ note }) => note.attempt)).size < mine.length) {
-    if (claim === 'ours') return { kind: 'send' };
+    if (claim === 'pending') return { kind: 'send' };
     const why =
       'an earlier attempt ran this step twice (in a reusable workflow or a composite action), and the comments ' +
       'do not tell the two apart';
@@ -54,13 +54,13 @@ export function judge(
     const isOtherPrompt = strongest.note.prompt !== message.prompt;
     return { kind: 'resume', job: strongest.job, isOtherPrompt };
   }
-  if (claim === 'ours') return { kind: 'send' };
+  if (claim === 'pending') return { kind: 'send' };
   if (strongest !== undefined && strongest.job.delivery !== 'not-sent') {
     const attempt = `attempt ${strongest.note.attempt}`;
     const why =
       strongest.job.delivery === 'unknown'
         ? `${attempt} does not know whether it was delivered`
-        : `${attempt} was about to send it, and its comment does not say what became of it`;
+        : `the comment of ${attempt} does not say whether it was sent`;
     return { kind: 'refuse', why };
   }
   if (claim === 'none') return { kind: 'send' };
@@ -72,8 +72,7 @@ export function judge(
   );
   if (isTaken) return { kind: 'taken' };
   const why =
-    'the command has its 🚀 already: another run has taken it, or an earlier attempt that reached only some ' +
-    'jobs, or ended before its comment';
+    'the command has its 🚀 already, from another run or from an earlier attempt that ended early';
   return { kind: 'refuse', why };
 }
 
@@ -85,11 +84,11 @@ function isSame(note: NoteData, { run, step, leg, command }: Message): boolean {
 /** The newest message to a job, if its end was not seen; otherwise null. */
 export function unfinished(notes: readonly NoteData[], jobId: string): NoteJob | null {
   const named = notes.flatMap(({ jobs }) => jobs).filter(({ id }) => id === jobId);
-  const seen = named.map(({ ended, sentAt = 0 }) => (ended ? sentAt : 0));
+  const seen = named.map(({ ended, sentAt }) => (ended ? sentAt : 0));
   const newest = named
     .filter(({ delivery }) => delivery === 'sent')
-    .toSorted((one, other) => (other.sentAt ?? 0) - (one.sentAt ?? 0))[0];
-  return newest === undefined || (newest.sentAt ?? 0) <= Math.max(...seen) ? null : newest;
+    .toSorted((one, other) => other.sentAt - one.sentAt)[0];
+  return newest === undefined || newest.sentAt <= Math.max(...seen) ? null : newest;
 }
 
 /** The jobs that the notes name and that certainly exist, the oldest first. */

@@ -1,6 +1,5 @@
-import type { Job } from '../job.ts';
-import { isBaseFinal } from '../job.ts';
-import { countKinds, inWords, kindOf, titleOf } from '../labels.ts';
+import { isBaseFinal, type Job } from '../job.ts';
+import { countKinds, kindOf, titleOf, wordOf } from '../labels.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
@@ -12,9 +11,6 @@ import { renderTimeline } from './timeline.ts';
 
 // All ways in which a run ends, each with its annotation, outputs and job summary.
 
-/** Used instead of the code of an error if the runner names no file. */
-const NO_FILE = 'no file is named for it';
-
 /** There is nothing to do. The step succeeds if the outputs can be written. */
 export function skip(
   runtime: Runtime,
@@ -22,45 +18,45 @@ export function skip(
   commentUrl = '',
   level: 'notice' | 'warning' = 'notice',
 ): 0 | 1 {
-  runtime.log[level](reason, titleOf('skipped'));
+  runtime.log[level](reason);
   const early = { result: 'skipped', reason: runtime.redact(reason) };
-  const unsaved = saveOutputs(runtime, { ended: [], early, commentUrls: [commentUrl] });
-  if (unsaved !== null) runtime.log.error(unsaved);
-  return unsaved === null ? 0 : 1;
+  return close(runtime, { ended: [], early, commentUrls: [commentUrl] }, 0);
 }
 
 /** The run was cancelled before it acted on a job. */
-export function cancelled(runtime: Runtime): 1 {
+export function cancelled(runtime: Runtime): 0 | 1 {
   const reason = 'The run was cancelled before anything was sent.';
-  runtime.log.error(reason, titleOf('cancelled'));
-  saveOutputs(runtime, { ended: [], early: { result: 'cancelled', reason } });
-  return 1;
+  runtime.log.error(reason);
+  return close(runtime, { ended: [], early: { result: 'cancelled', reason } }, 1);
 }
 
 /** The run failed before it acted on a job. */
 export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
   const reason = runtime.redact(`Nothing was sent. ${problem}`);
-  runtime.log.error(reason, 'Nothing was sent');
+  runtime.log.error(reason);
   const early = { result: 'error', reason };
-  saveOutputs(runtime, { ended: [], early, commentUrls: [commentUrl] });
+  close(runtime, { ended: [], early, commentUrls: [commentUrl] }, 1);
   const text = sentenceToMarkdown(runtime.redact(problem));
   writeSummary(runtime, blocks([`## ${icon('⚠️')} Nothing was sent`, text]));
   return 1;
 }
 
-/** A bug in this action. What is known of the jobs is reported. */
-export function crash(runtime: Runtime, ended: readonly Ended[], error: unknown): 1 {
+/** A bug in this action. The outputs stay as they were saved last. */
+export function crash({ log, redact }: Pick<Runtime, 'log' | 'redact'>, error: unknown): 1 {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const reason =
     'An unexpected error ended the run; please report it. The output delivery says whether the ' +
-    `message was sent. ${runtime.redact(what).slice(0, 500)}`;
-  runtime.log.error(reason, 'Unexpected error');
-  if (error instanceof Error) runtime.log.debug(error.stack ?? '');
-  const failed = ended.map(({ job, end }) => ({
-    job,
-    end: { ...end, result: 'error' as const, reason },
-  }));
-  saveOutputs(runtime, { ended: failed, early: { result: 'error', reason } });
+    `message was sent. ${redact(what).slice(0, 500)}`;
+  log.error(reason, 'Unexpected error');
+  if (error instanceof Error) log.debug(error.stack ?? '');
+  return 1;
+}
+
+/** Saves the outputs at the end. If that is not possible, the step fails, with one error at most. */
+export function close(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
+  const unsaved = saveOutputs(runtime, report);
+  if (unsaved === null) return code;
+  runtime.log[code === 1 ? 'info' : 'error'](unsaved);
   return 1;
 }
 
@@ -73,7 +69,7 @@ export function saveOutputs(runtime: Runtime, report: Report): string | null {
   } catch (error) {
     const { result, delivery, status } = outputs;
     return (
-      `The outputs cannot be written (${codeOf(error, NO_FILE)}), so later steps do not see them. They are: ` +
+      `The outputs cannot be written (${codeOf(error)}), so later steps do not see them. They are: ` +
       `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`
     );
   }
@@ -83,22 +79,21 @@ export function saveOutputs(runtime: Runtime, report: Report): string | null {
 export function annotate(log: Log, ended: readonly Ended[], failed: readonly Ended[]): void {
   const [main] = worstFirst(failed.length > 0 ? failed : ended);
   if (main === undefined) return;
-  const { job, end } = main;
-  const title = titleOf(kindOf(job));
-  const [only, ...others] = ended;
-  if (others.length === 0 && only !== undefined) log.info(lineOf(only, ''));
+  const { id, base, record, end } = main;
+  const title = titleOf(kindOf(main));
+  const isOnly = ended.length === 1;
+  if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
   else listJobs(log, ended);
-  const about = others.length === 0 ? `Job ${job.id}: ` : '';
+  const about = isOnly ? `Job ${id}: ` : '';
   const text = about + overallReason(main, ended);
   // Only fail-on makes a failure of a result that needs no reason.
   const failure =
-    end.reason === '' ? `Job ${job.id} is ${end.result}, which fails the step (fail-on).` : text;
+    end.reason === '' ? `Job ${id} is ${end.result}, which fails the step (“fail-on”).` : text;
   if (failed.length > 0) log.error(failure, title);
   else if (end.reason === '') return;
   else if (end.result === 'skipped') log.notice(text, title);
   // It is unconfirmed because the agent was already at work, and nothing is wrong.
-  else if (end.result === 'completed' && job.base !== null && !isBaseFinal(job.base))
-    log.info(text);
+  else if (end.result === 'completed' && base !== null && !isBaseFinal(base)) log.info(text);
   else log.warning(text, title);
 }
 
@@ -108,14 +103,13 @@ const LISTED = 20;
 /** The jobs with a reason, the worst first. The end of each job is in the log already. */
 function listJobs(log: Log, ended: readonly Ended[]): void {
   const explained = worstFirst(ended).filter(({ end }) => end.reason !== '');
-  for (const one of explained.slice(0, LISTED)) log.info(lineOf(one, one.end.reason));
+  for (const job of explained.slice(0, LISTED)) {
+    const said = `Job ${job.id}: ${wordOf(kindOf(job))}.`;
+    log.info(sentences(said, job.end.reason, job.record?.prLink ?? ''));
+  }
   const left = explained.length - LISTED;
   if (left > 0) log.info(`The job summary has ${left} more.`);
-  log.info(`${ended.length} jobs: ${countKinds(ended.map(({ job }) => kindOf(job)))}.`);
-}
-
-function lineOf({ job }: Ended, reason: string): string {
-  return sentences(`Job ${job.id}: ${inWords(job)}.`, reason, job.record?.prLink ?? '');
+  log.info(`${ended.length} jobs: ${countKinds(ended.map(kindOf))}.`);
 }
 
 /** Characters, each of up to three bytes: the runner drops a summary of more than 1,048,576 bytes as a whole. */
@@ -145,6 +139,6 @@ function writeSummary(runtime: Runtime, markdown: string): void {
   try {
     runtime.writeSummary(`${markdown}\n`);
   } catch (error) {
-    runtime.log.warning(`The job summary cannot be written (${codeOf(error, NO_FILE)}).`);
+    runtime.log.warning(`The job summary cannot be written (${codeOf(error)}).`);
   }
 }

@@ -1,6 +1,7 @@
 import {
   DELIVERIES,
   type Delivery,
+  deliveryOf,
   type End,
   elapsedMs,
   type Job,
@@ -8,9 +9,9 @@ import {
   RESULTS,
   statusOf,
 } from '../job.ts';
-import { kindOf, wordOf } from '../labels.ts';
+import { byAttention, kindOf, wordOf } from '../labels.ts';
 import { endNow } from '../reasons.ts';
-import { oneLine } from '../text.ts';
+import { oneLine, quote } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.
 
@@ -23,18 +24,17 @@ export interface Report {
 
 /** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
 export function toOutputs({ ended, early, commentUrls = [] }: Report) {
-  const jobs = ended.map(({ job }) => job);
   const main = worstFirst(ended)[0];
-  const prLinks = jobs.flatMap(({ record }) => record?.prLink ?? []).join('\n');
+  const prLinks = ended.flatMap(({ record }) => record?.prLink ?? []).join('\n');
   return {
     result: main?.end.result ?? early?.result ?? 'error',
-    status: main === undefined ? '' : (statusOf(main.job) ?? ''),
+    status: main === undefined ? '' : (statusOf(main) ?? ''),
     'pr-link': prLinks,
     prLink: prLinks,
-    delivery: overallDelivery(jobs),
+    delivery: overallDelivery(ended),
     confirmed: overallConfirmed(ended),
     reason: main === undefined ? (early?.reason ?? '') : overallReason(main, ended),
-    'job-id': jobs.map(({ id }) => id).join('\n'),
+    'job-id': ended.map(({ id }) => id).join('\n'),
     results: renderResults(ended),
     'comment-url': commentUrls.filter((url) => url !== '').join('\n'),
   };
@@ -47,35 +47,36 @@ function overallConfirmed(ended: readonly Ended[]): string {
 }
 
 /** For several jobs: how many have the same label as the worst one, and the reason of the first of them. */
-export function overallReason({ job, end }: Ended, ended: readonly Ended[]): string {
+export function overallReason(main: Ended, ended: readonly Ended[]): string {
+  const { id, end } = main;
   if (ended.length === 1 || end.reason === '') return end.reason;
-  const kind = kindOf({ ...job, end });
-  const same = ended.filter((one) => kindOf({ ...one.job, end: one.end }) === kind);
+  const kind = kindOf(main);
+  const same = ended.filter((job) => kindOf(job) === kind);
   const first = same.length === 1 ? '' : 'first ';
-  return `${same.length} of ${ended.length} jobs: ${wordOf(kind)}, ${first}${job.id}: ${end.reason}`;
+  return `${same.length} of ${ended.length} jobs: ${wordOf(kind)}, ${first}${quote(id, 256)}: ${end.reason}`;
 }
 
 /** Characters of all texts in `results` together, and of each: all outputs of a job may have a megabyte. */
-const ALL_TEXTS = 200_000;
+const ALL_TEXTS = 150_000;
 const LONGEST_TEXT = 1000;
 
 /** One line per job; other runners lose all outputs if a line is long. */
 function renderResults(ended: readonly Ended[]): string {
   const limit = Math.min(LONGEST_TEXT, Math.floor(ALL_TEXTS / 4 / Math.max(1, ended.length)));
-  const lines = ended.map((one) => JSON.stringify(toEntry(one, limit)));
+  const lines = ended.map((job) => JSON.stringify(toEntry(job, limit)));
   return `[${lines.join(',\n')}]`;
 }
 
 /** An object of `results`, with its fields in this order. */
-function toEntry({ job, end }: Ended, limit: number) {
-  const { id, record, polls } = job;
+function toEntry(job: Ended, limit: number) {
+  const { id, delivery, record, polls, end } = job;
   const elapsed = elapsedMs(job);
   const short = (text: string | null | undefined): string | null =>
     text === null || text === undefined ? null : oneLine(text, limit);
   const { source } = record ?? {};
   return {
     jobId: id,
-    delivery: deliveryOf(job),
+    delivery,
     result: end.result,
     confirmed: end.confirmed,
     status: statusOf(job),
@@ -103,35 +104,25 @@ export function serialise(outputs: Readonly<Record<string, string>>, delimiter: 
 
 // Which of several jobs represents all of them, and whether they fail the step.
 
-/** A job, and how it ends if the run ends now. */
-export interface Ended {
-  readonly job: Job;
-  readonly end: End;
-}
+/** A job as it is if the run ends now. */
+export type Ended = Job & { readonly delivery: Delivery; readonly end: End };
 
 export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {
-  return jobs.map((job) => ({ job, end: endNow(job, wait) }));
+  return jobs.map((job) => ({ ...job, delivery: deliveryOf(job), end: endNow(job, wait) }));
 }
 
-/** The worst first; those of the same rank in the order of the inputs. */
+/** The worst first, by result and then by label; those with the same label in the order of the inputs. */
 export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
-  return ended.toSorted((one, other) => rank(one) - rank(other));
-}
-
-/** Of the same result, jobs with a reason come first, because they are not plain success. */
-function rank({ end: { result, reason } }: Ended): number {
-  return RESULTS.indexOf(result) + (reason === '' ? 0.5 : 0);
-}
-
-/** Whether the message was delivered. Only a request that may have been written leaves that open. */
-export function deliveryOf({ delivery, isPosting }: Job): Delivery {
-  if (delivery !== 'sending') return delivery;
-  return isPosting ? 'unknown' : 'not-sent';
+  return ended.toSorted(
+    (one, other) =>
+      RESULTS.indexOf(one.end.result) - RESULTS.indexOf(other.end.result) ||
+      byAttention(kindOf(one), kindOf(other)),
+  );
 }
 
 /** The delivery that represents all: the first of unknown, sent, not-sent that occurs. */
-export function overallDelivery(jobs: readonly Job[]): Delivery {
-  const found = new Set(jobs.map(deliveryOf));
+export function overallDelivery(ended: readonly Ended[]): Delivery {
+  const found = new Set(ended.map(({ delivery }) => delivery));
   return DELIVERIES.find((delivery) => found.has(delivery)) ?? 'not-sent';
 }
 

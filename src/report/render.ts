@@ -4,14 +4,12 @@ import {
   byAttention,
   CALM,
   countKinds,
-  detailOf,
   iconOf,
   type Kind,
   kindOf,
   OPEN,
   titleOf,
 } from '../labels.ts';
-import { ownPullRequest } from '../link.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import {
   blocks,
@@ -61,13 +59,15 @@ export function renderStory(
 
 function renderJob(story: Story, job: Job, conversation: number | null, limit: number): string {
   const kind = kindOf(job);
-  const title = dotted([titleOf(kind), detailOf(job)], ': ');
   const asked = askedBy(story);
   // An email shows the comment as it was created, so it begins like a message.
   const isNew = kind === 'sending' || kind === 'waiting';
-  const links = [...linksOf(story, job, conversation), timeTaken(job), logLink(story.info)];
+  const links = [...linksOf(job, conversation), timeTaken(job), logLink(story.info)];
   const texts = [
-    heading(`${icon(iconOf(kind))} ${title}`, conversation === null),
+    heading(
+      `${icon(iconOf(kind))} ${dotted([titleOf(kind), nothingNew(job)], ': ')}`,
+      conversation === null,
+    ),
     dotted([isNew ? asked : '', ...links]),
     sentenceToMarkdown(job.end?.reason ?? ''),
     story.prompt === '' ? '' : quotation(story.prompt),
@@ -93,12 +93,11 @@ function askedBy({ by }: Story): string {
 }
 
 /** The links to what the agent has done. On the pull request of the job, the link to it is left out. */
-function linksOf({ info }: Story, job: Job, conversation: number | null): readonly string[] {
+function linksOf(job: Job, conversation: number | null): readonly string[] {
   const { change, end } = job;
   const prLink = job.record?.prLink;
-  if (!prLink) return change?.kind === 'no-files' ? ['No files changed'] : [];
-  const number = ownPullRequest(prLink, info.repositoryUrl);
-  const isHere = number !== null && number === conversation;
+  if (!prLink) return [];
+  const isHere = conversation !== null && job.record?.prNumber === conversation;
   return [
     isHere ? '' : `**${pullRequestLink(prLink)}**`,
     describeChange(change),
@@ -110,12 +109,16 @@ function linksOf({ info }: Story, job: Job, conversation: number | null): readon
   ];
 }
 
+/** Part of the title, because that the agent has changed nothing is easily overlooked. */
+function nothingNew({ change }: Job): string {
+  if (change?.kind === 'no-files') return 'no files changed';
+  return change?.kind === 'none' ? 'no new commits' : '';
+}
+
 function describeChange(change: Change | null): string {
   switch (change?.kind) {
     case 'commits':
       return `**${change.count} new ${change.count === 1 ? 'commit' : 'commits'}**`;
-    case 'none':
-      return 'No new commits';
     case 'rewritten':
       return 'Branch rewritten';
     case 'created':

@@ -20,7 +20,12 @@ const ROOM_FOR_MORE = 300;
 /** How long the agent took; empty if that is not known. */
 export function timeTaken(job: Job): string {
   const ms = elapsedMs(job) ?? 0;
-  return job.end?.result === 'sent' || Math.round(ms / 1000) === 0 ? '' : duration(ms);
+  return job.end?.result === 'sent' || Math.round(ms / 1000) === 0 ? '' : inOneLine(duration(ms));
+}
+
+/** With spaces, it would wrap on a phone or in a narrow column. */
+function inOneLine(text: string): string {
+  return text.replaceAll(/ (?!aria)/g, '\u00a0');
 }
 
 /** Groups of more than `mostOpen` jobs that need no attention are folded. */
@@ -31,21 +36,23 @@ export function renderJobs(jobs: readonly Job[], mostOpen: number, room: number)
     .map(([, group]) => group);
   const inGroups = new Set(groups.flat());
   const open = sorted.filter((job) => !inGroups.has(job));
-  const reasons = renderReasons(sorted, room / 4);
+  const links = jobs.flatMap(({ record }) => record?.prLink ?? []);
+  const isClear = new Set(links.map((url) => readPullRequest(url).repository)).size === 1;
+  const reasons = renderReasons(sorted, isClear, room / 4);
   let left = room - reasons.length - ROOM_FOR_MORE;
   let hidden: readonly Job[] = [];
   const render = (some: readonly Job[]): string => {
-    const [table, rest] = renderTable(some, jobs, left);
+    const [table, rest] = renderTable(some, jobs, isClear, left);
     left -= table.length;
     hidden = [...hidden, ...rest];
     return table;
   };
   const table = render(open);
   const folds = groups.map((group) => {
-    const title = countKinds(group.map(kindOf));
-    left -= folded(title, '').length;
+    left -= folded(countKinds(group.map(kindOf)), '').length;
     const part = render(group);
-    return part === '' ? '' : folded(title, part);
+    const shown = group.filter((job) => !hidden.includes(job));
+    return part === '' ? '' : folded(countKinds(shown.map(kindOf)), part);
   });
   const more =
     hidden.length === 0
@@ -60,27 +67,22 @@ const COLUMNS: readonly (readonly [
   cellOf: (job: Job, isRepositoryClear: boolean) => string,
 ])[] = [
   ['Result', (job) => inOneLine(`${icon(iconOf(kindOf(job)))} ${wordOf(kindOf(job))}`)],
-  [
-    'Pull request',
-    ({ record }, isClear) => (record?.prLink ? pullRequestLink(record.prLink, isClear) : ''),
-  ],
-  ['Time', (job) => inOneLine(timeTaken(job))],
+  ['Pull request', linkOf],
+  ['Time', timeTaken],
   ['Job', ({ id }) => code(id, 256)],
 ];
 
-/** With spaces, it would wrap in a narrow column. */
-function inOneLine(text: string): string {
-  return text.replaceAll(/ (?!aria)/g, '\u00a0');
+function linkOf({ record }: Job, isRepositoryClear: boolean): string {
+  return record?.prLink ? pullRequestLink(record.prLink, isRepositoryClear) : '';
 }
 
 /** Returns the table, without columns that are empty in all jobs, and the jobs for which it has no room. */
 function renderTable(
   jobs: readonly Job[],
   all: readonly Job[],
+  isClear: boolean,
   room: number,
 ): readonly [table: string, hidden: readonly Job[]] {
-  const links = all.flatMap(({ record }) => record?.prLink ?? []);
-  const isClear = new Set(links.map((url) => readPullRequest(url).repository)).size === 1;
   const columns = COLUMNS.filter(([, cellOf]) => all.some((job) => cellOf(job, isClear) !== ''));
   const lines = jobs.map((job) => columns.map(([, cellOf]) => cellOf(job, isClear)));
   const head = [columns.map(([title]) => title), columns.map(() => '---')];
@@ -90,13 +92,14 @@ function renderTable(
   return [shown.join('\n'), jobs.slice(shown.length - head.length)];
 }
 
-/** One item for all jobs with the same reason. */
-function renderReasons(jobs: readonly Job[], room: number): string {
-  const explained = jobs.filter(({ end }) => end !== null && end.reason !== '');
-  const groups = [...Map.groupBy(explained, ({ end }) => end?.reason ?? '')];
-  const lines = groups.map(([reason, [first, ...others]]) => {
-    const more = others.length === 0 ? '' : ` and ${others.length} more`;
-    return `- ${code(first?.id ?? '', 256)}${more}: ${sentenceToMarkdown(reason)}`;
+/** One item for all jobs with the same reason. People know a job by its pull request. */
+function renderReasons(jobs: readonly Job[], isClear: boolean, room: number): string {
+  const byReason = Map.groupBy(jobs, ({ end }) => end?.reason ?? '');
+  const groups = [...byReason].filter(([reason]) => reason !== '');
+  const lines = groups.map(([reason, group]) => {
+    const [name] = group.map((job) => linkOf(job, isClear) || code(job.id, 256));
+    const more = group.length === 1 ? '' : ` and ${group.length - 1} more`;
+    return `- ${name}${more}: ${sentenceToMarkdown(reason)}`;
   });
   const shown = fitting(lines, room);
   const left = groups.slice(shown.length).flatMap(([, group]) => group).length;

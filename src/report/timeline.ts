@@ -15,25 +15,14 @@ const MARGIN = 24;
 
 /** A phone has no room for more. */
 const MOST_TICKS = 4;
-/** In Mermaid's words, and in milliseconds. */
-const TICKS: readonly (readonly [string, number])[] = [
-  ['1second', 1000],
-  ['5second', 5000],
-  ['15second', 15_000],
-  ['30second', 30_000],
-  ['1minute', 60_000],
-  ['2minute', 120_000],
-  ['5minute', 300_000],
-  ['10minute', 600_000],
-  ['30minute', 1_800_000],
-  ['1hour', 3_600_000],
-  ['6hour', 21_600_000],
-];
-const LONGEST_TICK = ['1day', 86_400_000] as const;
+const UNITS = { second: 1000, minute: 60_000, hour: 3_600_000 };
+/** With these, no two ticks are close: they divide the next unit, and of hours, 30 means each midnight. */
+const STEPS = [1, 2, 6, 12, 30];
 
 /** Mermaid's words for bars that are done, need attention or ended early. */
 const TAGS: Readonly<Partial<Record<Kind, string>>> = {
   failed: 'crit',
+  doubtful: 'crit',
   unknown: 'crit',
   'not-sent': 'crit',
   unconfirmed: 'active',
@@ -99,7 +88,7 @@ function toBars(job: Job): readonly Bar[] {
 
 function renderChart(bars: readonly Bar[], spanMs: number): string {
   const longest = Math.max(...bars.map(({ name }) => name.length));
-  const tick = TICKS.find(([, ms]) => spanMs / ms <= MOST_TICKS) ?? LONGEST_TICK;
+  const tick = tickInterval(spanMs);
   return [
     '```mermaid',
     '---',
@@ -113,8 +102,8 @@ function renderChart(bars: readonly Bar[], spanMs: number): string {
     'gantt',
     // In milliseconds, because with `X`, for seconds, Mermaid reads the starts as milliseconds anyway.
     '    dateFormat x',
-    `    axisFormat ${tick[1] < 60_000 ? '%H:%M:%S' : '%H:%M'}`,
-    `    tickInterval ${tick[0]}`,
+    `    axisFormat ${tick.endsWith('second') ? '%H:%M:%S' : '%H:%M'}`,
+    `    tickInterval ${tick}`,
     '    todayMarker off',
     ...bars.flatMap(({ name, word, tag, from, to }) => [
       `    section ${name}`,
@@ -122,6 +111,15 @@ function renderChart(bars: readonly Bar[], spanMs: number): string {
     ]),
     '```',
   ].join('\n');
+}
+
+/** In Mermaid's words. */
+function tickInterval(spanMs: number): string {
+  for (const [unit, ms] of Object.entries(UNITS)) {
+    const step = STEPS.find((many) => spanMs <= MOST_TICKS * many * ms);
+    if (step !== undefined) return `${step}${unit}`;
+  }
+  return '1day';
 }
 
 /** Mermaid takes `:`, `;`, `#` and line ends as syntax, so only plain words pass. */

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { ok, problem, type Result } from '../text.ts';
-import type { Log } from './log.ts';
-import { type Redact, SHORTEST_SECRET } from './secrets.ts';
+import { type Log, type Redact, SHORTEST_SECRET } from './log.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -13,8 +12,6 @@ export interface Runtime {
   readonly clock: Clock;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
-  /** Rejects with an error that no code has caught. */
-  readonly crashed: Promise<never>;
   /** 0 to 1, uniform. */
   readonly random: () => number;
   /** A random name that nobody else has. */
@@ -30,8 +27,6 @@ export interface Runtime {
 
 /** What the environment variables of the runner say about a run. */
 export interface RunInfo {
-  /** `https://github.com`, or the URL of the GitHub Enterprise Server. */
-  readonly serverUrl: string;
   readonly apiUrl: string;
   readonly graphqlUrl: string;
   /** `owner/name`. */
@@ -52,19 +47,16 @@ export interface RunInfo {
 
 export function readRunInfo(env: Env): RunInfo {
   const apiUrl = env.GITHUB_API_URL || 'https://api.github.com';
-  const givenUrl = env.GITHUB_SERVER_URL ?? '';
-  const serverUrl = URL.canParse(givenUrl) ? givenUrl : 'https://github.com';
+  const serverUrl = env.GITHUB_SERVER_URL || 'https://github.com';
   const repository = env.GITHUB_REPOSITORY ?? '';
-  const attempt = Number(env.GITHUB_RUN_ATTEMPT);
   const runId = env.GITHUB_RUN_ID ?? '';
   return {
-    serverUrl,
     apiUrl,
     graphqlUrl: env.GITHUB_GRAPHQL_URL || `${apiUrl}/graphql`,
     repository,
     repositoryUrl: `${serverUrl}/${repository}`,
     runId,
-    attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
+    attempt: Number(env.GITHUB_RUN_ATTEMPT) || 1,
     step: `${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
     workflow: env.GITHUB_WORKFLOW_REF?.split('@')[0] || env.GITHUB_WORKFLOW || '',
     actor: env.GITHUB_TRIGGERING_ACTOR || env.GITHUB_ACTOR || '',
@@ -102,7 +94,10 @@ export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
     : ok({ url: parsed.href, noProxy });
 }
 
-/** Every secret in the environment, read before anything else so that it can be masked. */
+/**
+ * The secrets that texts by others may contain, read before anything else so that they can be masked. No text has the
+ * password of a proxy: only its host is shown, and errors of connections are put into our own words.
+ */
 export function readSecrets(env: Env): readonly string[] {
   const inputs = [env['INPUT_API-KEY'], env['INPUT_GITHUB-TOKEN']].flatMap((value = '') => {
     const lines = value.trim().split(/[\r\n]+/);
@@ -110,29 +105,16 @@ export function readSecrets(env: Env): readonly string[] {
     const shortest = lines.length > 1 ? SHORTEST_SECRET : 1;
     return lines.map((line) => line.trim()).filter(({ length }) => length >= shortest);
   });
-  return [...new Set([...inputs, ...proxySecrets(env)])];
-}
-
-/** The passwords in the proxy variables, as written and decoded. */
-function proxySecrets(env: Env): readonly string[] {
-  return ['https_proxy', 'http_proxy'].flatMap((name) => {
-    const value = variable(env, name);
-    // From the first `:` to the last `@`, for passwords that should be URL-encoded but are not.
-    const written = /^[^:@]*:(.*)@/.exec(value.replace(SCHEME, ''))?.[1] ?? '';
-    const parsed = parseProxy(value)?.password ?? '';
-    // Masking a very short value would hide ordinary words, in this job and in later ones.
-    return [written, parsed, decodeURIComponent(parsed)].filter((secret) => secret.length >= 4);
-  });
+  return [...new Set(inputs)];
 }
 
 function variable(env: Env, name: string): string {
   return (env[name] || env[name.toUpperCase()] || '').trim();
 }
 
-const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
-
 function parseProxy(value: string): URL | null {
-  const url = URL.parse(SCHEME.test(value) ? value : `http://${value}`);
+  const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(value);
+  const url = URL.parse(hasScheme ? value : `http://${value}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') return null;
   try {
     decodeURIComponent(`${url.username}:${url.password}`);

@@ -49,8 +49,12 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
     }
     return ok(readFileSync(file));
   } catch (error) {
-    const code = codeOf(error, 'unknown error');
-    return problem(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
+    const code = codeOf(error);
+    return problem(
+      code === 'ENOENT'
+        ? 'does not exist; check the path, and that actions/checkout runs before'
+        : `cannot be read (${code})`,
+    );
   }
 }
 
@@ -59,8 +63,7 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
  * of it, the file is what it was before.
  */
 export function append(path: string | undefined, text: string): void {
-  if (!path) throw new Error('the runner named no file for it');
-  const file = openSync(path, 'a');
+  const file = openSync(path ?? '', 'a');
   try {
     const stats = fstatSync(file);
     try {
@@ -74,8 +77,8 @@ export function append(path: string | undefined, text: string): void {
   }
 }
 
-/** The code of an error, such as ENOSPC. */
-export function codeOf(error: unknown, otherwise: string): string {
+/** The code of an error, such as ENOSPC; empty if it has none. */
+export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' ? code : otherwise;
+  return typeof code === 'string' ? code : '';
 }

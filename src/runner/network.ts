@@ -55,12 +55,12 @@ const CERTIFICATE =
 /** Whether a setting has to be changed (`setup`), and why there was no response, a phrase without secrets. */
 export function explainConnection(error: unknown): readonly ['network' | 'setup', string] {
   const root = rootOf(error);
-  const code = codeOf(root, '');
+  const code = codeOf(root);
   const proxyStatus = /^Proxy response \((\d+)\)/.exec(root.message)?.[1];
   if (proxyStatus === '407') {
     return [
       'setup',
-      'the proxy requires other credentials (407); check the user name and password in its URL',
+      'the proxy requires other credentials (407); check the user name and password in HTTPS_PROXY',
     ];
   }
   if (proxyStatus !== undefined) {
@@ -84,7 +84,7 @@ export function explainConnection(error: unknown): readonly ['network' | 'setup'
 function rootOf(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0]);
-  const code = codeOf(error, '');
+  const code = codeOf(error);
   const isWrapper = code === '' || code === 'UND_ERR_PRX_TLS';
   return isWrapper && error.cause instanceof Error ? rootOf(error.cause) : error;
 }

@@ -221,7 +221,7 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
     [
       IN_POST,
       'error',
-      'The run ended while the message was being sent. The message may or may not',
+      'The run ended while the message was being sent. The message may have arrived',
     ],
     [IN_WAIT, 'sent', 'The run ended before the agent was done.'],
   ])('%o', async (phase, ended, reason) => {
@@ -234,6 +234,22 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
     for (const { jobs } of notes(sim.github)) {
       expect(jobs).toMatchObject([{ delivery: phase === IN_WAIT ? 'sent' : 'sending' }]);
     }
+  });
+
+  it('with many jobs before the first message: not-sent', async () => {
+    const jobs = Array.from({ length: 21 }, (_, n) => ({
+      id: `job-${n}`,
+      base: { status: 'active' as const },
+    }));
+    const phase: Phase = {
+      ...WHEN_ACTIVE,
+      scenario: (interrupt) => ({
+        with: { 'job-id': jobs.map(({ id }) => id).join(' '), 'when-active': 'wait' },
+        agent: { jobs, onGet: (n) => (n < 40 ? undefined : hang(interrupt)) },
+      }),
+    };
+    const { result } = await play(phase, 'SIGKILL');
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   });
 
   it('after the last poll: the result', async () => {
@@ -259,13 +275,13 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
 
 describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
   it.each([
-    [IN_POST, 'SIGTERM', 'may or may not have been delivered'],
-    [IN_WAIT, 'SIGINT', 'stopped waiting; the agent keeps working'],
-    [WHEN_ACTIVE, 'SIGINT', 'cancelled before the message was sent'],
-  ] as const)('says what it knows: %o', async (phase, signal, reason) => {
+    [IN_POST, 'SIGTERM', 'doubtful', 'The message may have arrived'],
+    [IN_WAIT, 'SIGINT', 'cancelled', 'The agent keeps working'],
+    [WHEN_ACTIVE, 'SIGINT', 'not-sent', 'cancelled before the message was sent'],
+  ] as const)('says what it knows: %o', async (phase, signal, kind, reason) => {
     const { result, sim } = await play(phase, signal);
     expect(errors(result)).toEqual([expect.stringContaining(reason)]);
-    expect(commentTexts(sim.github).at(-1)).toContain(titleOf('cancelled'));
+    expect(commentTexts(sim.github).at(-1)).toContain(titleOf(kind));
     expect(commentTexts(sim.github).at(-1)).toContain(reason);
     expect(notes(sim.github)[0]?.jobs[0]?.delivery).toBe(phase.delivery);
   });

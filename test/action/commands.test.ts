@@ -134,15 +134,14 @@ describe('the run is skipped without any request for', () => {
     ['a longer word', on('/AGENTS add'), 'does not begin with the word “/agent”'],
     ['a command in the middle', on('please\n/agent add'), 'does not begin with the word'],
     ['a quoted command', on('> /agent add'), 'does not begin with the word'],
-    ['an edited comment', on('/agent add', { action: 'edited' }), 'Only newly created'],
-    ['a deleted comment', on('/agent add', { action: 'deleted' }), 'Only newly created'],
+    ['an edited comment', on('/agent add', { action: 'edited' }), 'Only new comments and reviews'],
+    ['a deleted comment', on('/agent add', { action: 'deleted' }), 'Only new comments and reviews'],
     [
       'a dismissed review',
       review({ number: PULL, body: '/agent add', action: 'dismissed' }),
-      'Only newly submitted',
+      'Only new comments and reviews',
     ],
     ['a review without text', review({ number: PULL, body: null }), 'does not begin with the word'],
-    ['a very long comment', on(`/agent ${'x'.repeat(65_536)}`), 'more than 65536 characters'],
     [
       'a bot',
       on('/agent add', { author: { login: 'helper[bot]', id: 5, type: 'Bot' } }),
@@ -284,7 +283,7 @@ describe('a command that fails because of the workflow', () => {
     [
       'no job',
       { 'job-id': '' },
-      /job-id is empty\. No comment of this action names an agent job here/,
+      /job-id is empty\..*check its name.* No comment of this action names an agent job here/,
     ],
     ['no job and no comment', { 'job-id': '', comment: 'false' }, /job-id is empty/],
   ])('gets a comment with one line: %s', async (name, inputs, words) => {
@@ -379,6 +378,27 @@ describe('the reactions to a command', () => {
     expect(before.lastIndexOf(REACT)).toBeLessThan(before.indexOf(CREATE));
   });
 
+  it('and the comment take 30 s at most after the end, even if GitHub hangs', async () => {
+    let refusedAt = 0;
+    await using sim = await simulate({
+      with: { ...COMMAND, 'job-id': 'job-1, job-2' },
+      agent: {
+        jobs: [{ id: 'job-1' }, { id: 'job-2' }],
+        onPost(n) {
+          // Between the two ends, an edit of the comment is due.
+          if (n <= 2) return { status: 429, headers: { 'retry-after': n === 1 ? '100' : '103' } };
+          refusedAt = sim.time.now();
+          return { status: 401 };
+        },
+      },
+      github: { ...ALLOWED, on: () => (refusedAt === 0 ? undefined : { fault: 'hang' }) },
+    });
+    const result = await sim.runHere({ step: stepFor(sim, '/agent add') });
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(sim.time.now() - refusedAt).toBeLessThan(32_000);
+    expect(sim.github.calls('PATCH issues/comments/#').length).toBeGreaterThan(1);
+  });
+
   it('change nothing if the others cannot be added', async () => {
     const { result } = await comment('/agent add', {
       with: { wait: true },
@@ -412,15 +432,16 @@ describe('if job-id is empty', () => {
     expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
-  it('several jobs are an error that lists them', async () => {
-    const jobs = [{ id: 'job-a' }, { id: 'job-b' }];
+  it.each<[number, RegExp]>([
+    [2, /name 2 jobs: “job-1” and “job-2”\. Set job-id to one of them/],
+    [12, /name 12 jobs: “job-1”, “job-2”, .*, “job-10” and 2 more\. Set/],
+  ])('%i jobs are an error that lists 10 at most', async (count, words) => {
+    const jobs = Array.from({ length: count }, (_, index) => ({ id: `job-${index + 1}` }));
     await using sim = await simulate({ agent: { jobs } });
     for (const { id } of jobs) await sim.runHere({ with: { 'job-id': id } });
     const result = await sim.runHere({ with: SILENT, step: stepFor(sim, '/agent go on') });
-    expect(errors(result)).toEqual([
-      expect.stringMatching(/name 2 jobs: “job-a” and “job-b”\. Set job-id to one of them/),
-    ]);
-    expect(sim.agent.accepted()).toHaveLength(2);
+    expect(errors(result)).toEqual([expect.stringMatching(words)]);
+    expect(sim.agent.accepted()).toHaveLength(count);
   });
 
   it.each<[string, Scenario, RegExp]>([
@@ -432,7 +453,7 @@ describe('if job-id is empty', () => {
     [
       'the comments cannot be read',
       { step, github: { ...ALLOWED, graphql: false } },
-      /are not known: .*404/,
+      /cannot be taken from a comment: .*404/,
     ],
     [
       'there is no conversation',

@@ -79,7 +79,9 @@ describe('the comment of a step', () => {
     ]);
     const [last = '', ...others] = visibleIn(sim.github);
     expect(others).toEqual([]);
-    expect(last).toMatch(/^### <span aria-hidden="true">✅<\/span> Agent completed\n\n/);
+    expect(last).toMatch(
+      /^### <span aria-hidden="true">✅<\/span> Agent completed: no files changed\n\n/,
+    );
     expect(last.match(/Add error handling examples/g)).toHaveLength(1);
     // Only what a command started can be continued by one.
     expect(last).not.toContain('to continue');
@@ -92,25 +94,25 @@ describe('the comment of a step', () => {
       'a failed agent',
       { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } },
       titleOf('failed'),
-      /The agent failed\. .*check the job in the Mintlify dashboard/,
+      /To see why the agent failed, open the job at https:\/\/dashboard\.mintlify\.com/,
     ],
     [
       'an agent that was not seen at work',
       { agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } },
       'Agent stopped: perhaps not this message',
-      /1 min after it \(settle-seconds\).*wait longer with settle-seconds/,
+      /1 min after it, .*wait longer with `settle-seconds`/,
     ],
     [
       'an agent that was at work already',
       { agent: { jobs: [{ id: JOB, base: { status: 'active' } }] } },
       'Agent stopped: perhaps not this message',
-      /already at work when the message was sent.*with `when-active: wait`/,
+      /already at work when the message was sent.*With `when-active: wait`/,
     ],
     [
       'an agent that takes too long',
       { with: { 'timeout-minutes': '2' }, agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } },
-      `${titleOf('timed-out')}: the agent is still working`,
-      /not done within 2 min \(timeout-minutes\).*wait in a later run with `send: false`/,
+      titleOf('timed-out'),
+      /not done within `timeout-minutes` \(2 min\).*wait in a later run with `send: false`/,
     ],
     [
       'an agent at work on something else until the end',
@@ -118,8 +120,8 @@ describe('the comment of a step', () => {
         with: { 'timeout-minutes': '2', 'when-active': 'wait' },
         agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
       },
-      `${titleOf('timed-out')}: message not sent`,
-      /Nothing was sent within 2 min \(timeout-minutes\)/,
+      titleOf('not-sent'),
+      /could not be sent within `timeout-minutes` \(2 min\)/,
     ],
     [
       'a message that was refused',
@@ -130,8 +132,8 @@ describe('the comment of a step', () => {
     [
       'a lost answer',
       { agent: { onPost: () => ({ fault: 'reset', accept: false }) } },
-      `${titleOf('unknown')}: the message may or may not have been delivered`,
-      /it was not sent again\. Check the job in the Mintlify dashboard/,
+      titleOf('doubtful'),
+      /it was not sent again\. Check the job at https:\/\/dashboard\.mintlify\.com/,
     ],
   ])('and the summary say what happened and what to do: %s', async (_, scenario, title, words) => {
     const inputs = { wait: true, ...scenario.with };
@@ -141,7 +143,7 @@ describe('the comment of a step', () => {
     for (const shown of [text, result.summary]) {
       expect(shown.split('\n')[0]).toMatch(new RegExp(`^##+ <span .*</span> ${title}$`));
       expect(shown).toMatch(words);
-      expect(shown).not.toMatch(/✅|Agent completed|No files changed/);
+      expect(shown).not.toMatch(/✅|Agent completed|no files changed/);
     }
   });
 
@@ -158,7 +160,9 @@ describe('the comment of a step', () => {
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
-    expect(titles[0]).toBe('### <span aria-hidden="true">⏳</span> Waiting for earlier work');
+    expect(titles[0]).toBe(
+      '### <span aria-hidden="true">⏳</span> Waiting for earlier work: message not sent yet',
+    );
     expect(titles).toContainEqual(expect.stringContaining(titleOf('working')));
     expect(titles.at(-1)).toContain(titleOf('completed'));
     expect(result.log).toContain('Waiting for earlier work: the agent is at work');
@@ -184,7 +188,7 @@ describe('the comment of a step', () => {
       expect(open.match(/`job-\d+` \|/g)).toHaveLength(3);
       expect(folded.match(/`job-\d+` \|/g)).toHaveLength(21);
       // The same reason stands there once.
-      expect(open).toContain('- `job-4` and 2 more: The agent failed.');
+      expect(open).toContain('- `job-4` and 2 more: To see why the agent failed');
     }
     expect(callNames(sim.github).filter((name) => name === 'POST issues/#/comments')).toEqual([
       'POST issues/#/comments',
@@ -240,11 +244,10 @@ describe('the comment of a step', () => {
     expect(sim.github.journal).toEqual([]);
   });
 
-  it('is on the pull request of pr-number, even on a schedule with a broken event file', async () => {
-    await using sim = await simulate({ with: { 'pr-number': '7' } });
-    const result = await sim.runHere({ step: { event: { name: 'schedule', payload: '{' } } });
+  it('is on the pull request of pr-number', async () => {
+    await using sim = await simulate({ with: { 'pr-number': '7' }, step: { event: schedule() } });
+    await sim.runHere();
     expect(notes(sim.github)).toHaveLength(1);
-    expect(warnings(result)).toEqual([expect.stringContaining('event file is not valid JSON')]);
   });
 
   it('can be on an issue', async () => {
@@ -258,7 +261,8 @@ describe('the comment of a step', () => {
 describe('a comment that cannot be created', () => {
   const CREATE = 'POST issues/#/comments';
   const RIGHTS = '“permissions:” with “pull-requests: write” (on an issue “issues: write”)';
-  const TOKEN = 'Check github-token';
+  const TOKEN = 'Check “github-token”';
+  const NUMBER = 'Check “pr-number”';
   const LOCKED = 'The conversation is locked';
   const LIMIT = 'This is a rate limit of GitHub for the token';
   const LATER_ON = { status: 429, headers: { 'retry-after': '60' } };
@@ -275,8 +279,8 @@ describe('a comment that cannot be created', () => {
   it.each<[string, Scenario, string, string]>([
     ['a read-only token', issue(false, true), '403: “Resource not accessible by integrat', RIGHTS],
     ['a locked conversation', issue(true), '403: “Unable to create comment because issue', LOCKED],
-    ['an unknown number', { with: { 'pr-number': '99' } }, 'GitHub answered 404', RIGHTS],
-    ['no token', { with: { 'github-token': '' } }, 'github-token is empty', TOKEN],
+    ['an unknown number', { with: { 'pr-number': '99' } }, 'GitHub answered 404', NUMBER],
+    ['no token', { with: { 'github-token': '' } }, '“github-token” is empty', TOKEN],
     ['a bad token', { with: { 'github-token': 'wrong_token' } }, '401: “Bad credentials”', TOKEN],
     ['HTML', answers({ body: '<html>' }), 'it may be from a proxy or captive portal', ''],
     ['a server error', answers({ status: 502, body: 'Bad' }), 'GitHub answered 502', ''],
@@ -284,7 +288,7 @@ describe('a comment that cannot be created', () => {
     ['no response', answers({ fault: 'hang' }), 'GitHub did not answer in time', ''],
     ['a rate limit that lasts', answers(LATER_ON), 'GitHub answered 429.', LIMIT],
     ['a broken proxy variable', { step: BROKEN_PROXY }, 'check HTTPS_PROXY', ''],
-    ['hostile words', answers(HOSTILE), '404: “a ::error::b ##', RIGHTS],
+    ['hostile words', answers(HOSTILE), '404: “a ::error::b ##', NUMBER],
   ])('is one error with its remedy and a way out, and nothing is sent: %s', async (...row) => {
     const [name, scenario, cause, remedy] = row;
     await using sim = await simulate({
@@ -294,10 +298,10 @@ describe('a comment that cannot be created', () => {
     });
     const result = await (name === 'a read-only token' ? sim.run() : sim.runHere());
     const [error = ''] = errors(result);
-    expect(error).toContain('Nothing was sent. The comment could not be created: ');
+    expect(error).toContain('The comment could not be created: ');
     expect(error).toContain(cause);
     expect(error).toContain('set “comment: false”');
-    const remedies = [RIGHTS, TOKEN, LOCKED, LIMIT].filter((text) => error.includes(text));
+    const remedies = [RIGHTS, TOKEN, NUMBER, LOCKED, LIMIT].filter((text) => error.includes(text));
     expect(remedies).toEqual(remedy === '' ? [] : [remedy]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(result.outputs['comment-url']).toBe('');
@@ -408,7 +412,7 @@ describe('on an event without a pull request or issue', () => {
     ['there is no token', { with: { 'github-token': '' }, agent: { jobs: [LINKED] } }],
     ['nothing was sent', { with: { 'only-when': 'failed' }, agent: { jobs: [LINKED] } }],
     ['the event is a release', { step: { event: webhook('release') }, agent: { jobs: [LINKED] } }],
-  ])('no comment and no call to GitHub if %s', async (_, scenario) => {
+  ])('no comment and no call to GitHub if %s', async (name, scenario) => {
     await using sim = await simulate({ step: { event: schedule() }, ...scenario });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({
@@ -416,6 +420,10 @@ describe('on an event without a pull request or issue', () => {
       'comment-url': '',
     });
     expect(result.annotations.filter(({ type }) => type !== 'notice')).toEqual([]);
+    const isSaid = result.log.includes(
+      `No comment about ${JOB}: no pull request in this repository`,
+    );
+    expect(isSaid).toBe(/pull request|another repository/.test(name));
     expect(sim.github.journal).toEqual([]);
   });
 
@@ -437,6 +445,8 @@ describe('what the agent has changed', () => {
   const OLD = '0'.repeat(40);
   const NEW = ['1', '2', '3'].map((digit) => digit.repeat(40));
   const MANY = Array.from({ length: 251 }, (_, index) => String(index).padStart(40, 'b'));
+  const LONG = { commits: MANY.slice(0, 130), isForced: true };
+  const PART = { commits: [...NEW.slice(2), OLD], isForced: true };
   const READ = 'GET pulls/#';
   const range = `[Review changes](${LINK}/files/${OLD}..`;
   const hanging: Scenario['github'] = {
@@ -450,6 +460,8 @@ describe('what the agent has changed', () => {
     readonly commits?: readonly string[];
     readonly pushed?: readonly string[];
     readonly isForced?: boolean;
+    /** Whether the API takes the message only after a pause. */
+    readonly isLimited?: boolean;
     readonly github?: Scenario['github'];
     readonly with?: Scenario['with'];
   }
@@ -459,10 +471,12 @@ describe('what the agent has changed', () => {
     ['1 new commit', { pushed: NEW.slice(0, 1) }, `**1 new commit** · ${range}${'1'.repeat(40)})`],
     ['after a failure', { status: 'failed', pushed: NEW }, '**3 new commits**'],
     ['of many commits', { commits: MANY.slice(0, 130), pushed: NEW }, '**3 new commits**'],
-    ['no new commits', {}, 'No new commits · '],
+    ['no new commits', {}, `${titleOf('completed')}: no new commits`],
     ['a rewritten branch', { pushed: NEW, isForced: true }, 'Branch rewritten · '],
+    ['a rewritten branch of many commits', { ...LONG, pushed: MANY.slice(120) }, ''],
+    ['a branch with a part in its base', { ...PART, pushed: [OLD, ...NEW.slice(0, 1)] }, ''],
     ['a new pull request', { links: [null, LINK] }, 'Pull request created'],
-    ['no files', { links: [null, null] }, 'No files changed'],
+    ['no files', { links: [null, null] }, `${titleOf('completed')}: no files changed`],
     ['no files, but a failure', { links: [null, null], status: 'failed' }, ''],
     ['a pull request elsewhere', { links: [ELSEWHERE, ELSEWHERE] }, ''],
     ['a pull request that is not found', { links: [`${LINK}9`, `${LINK}9`] }, ''],
@@ -474,6 +488,7 @@ describe('what the agent has changed', () => {
     ],
     ['a GitHub that never answers', { pushed: NEW, github: hanging }, ''],
     ['more commits than GitHub lists', { commits: MANY, pushed: NEW }, ''],
+    ['commits before a message that was sent again', { pushed: NEW, isLimited: true }, ''],
     ['a run without wait', { pushed: NEW, with: { wait: false } }, ''],
   ])('is shown if it is known: %s', async (name, row, says) => {
     const { links: [before, after] = [LINK, LINK], status = 'completed', commits = [OLD] } = row;
@@ -481,11 +496,12 @@ describe('what the agent has changed', () => {
       with: { wait: true, ...row.with },
       agent: {
         jobs: [{ id: JOB, base: { prLink: before }, turns: [turnTo(status, after)] }],
-        onPost() {
-          const { pushed = [], isForced = false } = row;
+        onPost(n) {
+          const { pushed = [], isForced = false, isLimited = false } = row;
+          if (n > 1) return undefined;
           if (isForced) sim.github.forcePush(PULL, ...pushed);
           else sim.github.push(PULL, ...pushed);
-          return undefined;
+          return isLimited ? { status: 429 } : undefined;
         },
       },
       github: { issues: [{ number: PULL, pullRequest: true, commits }], ...row.github },
@@ -499,8 +515,25 @@ describe('what the agent has changed', () => {
     const [text = ''] = visibleIn(sim.github);
     for (const shown of [text, result.summary]) {
       if (says !== '') expect(shown).toContain(says);
-      else expect(shown).not.toMatch(/new commit|rewritten|created|No files|\.\./);
+      else expect(shown).not.toMatch(/new commit|rewritten|created|no files|\.\./);
     }
     expect(errors(result)).toHaveLength(status === 'failed' ? 1 : 0);
+  });
+
+  it('while the message waits for earlier work is not read', async () => {
+    await using sim = await simulate({
+      with: { wait: true, 'when-active': 'wait' },
+      agent: {
+        jobs: [{ id: JOB, base: { prLink: LINK }, turns: [turnTo('completed', LINK)] }],
+        onGet: (n) => (n > 3 ? undefined : { body: { id: JOB, status: 'active', prLink: LINK } }),
+      },
+      github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }] },
+    });
+    await sim.runHere();
+    const [post] = sim.agent.posts();
+    // In whole milliseconds: the first read and the message can have the same one.
+    const reads = sim.github.calls(READ).map(({ request }) => request.at <= (post?.at ?? 0));
+    expect(reads).toEqual([true, false]);
+    expect(visibleIn(sim.github)).toEqual([expect.stringContaining('no new commits')]);
   });
 });

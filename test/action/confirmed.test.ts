@@ -79,6 +79,11 @@ const ROWS: readonly Row[] = [
     ...{ confirmed: false, result: 'failed', from: 60, to: 66, says: EARLIER },
   },
   {
+    name: 'completed, archived',
+    agent: job('completed', at(5, 'archived')),
+    ...{ confirmed: false, result: 'archived', from: 60, to: 66, says: 'The job is archived' },
+  },
+  {
     name: 'completed, with a link and the time of the archive that show late',
     agent: job(
       'completed',
@@ -265,6 +270,6 @@ it('a run without a message ends at once, and confirms nothing', async () => {
   const result = await sim.runHere();
   expect(result.outputs).toMatchObject({ result: 'completed', confirmed: '', reason: '' });
   expect(sim.agent.gets()).toHaveLength(1);
-  expect(result.summary).not.toMatch(/Confirmed|No files changed/);
+  expect(result.summary).not.toMatch(/Confirmed|no files changed/);
   expect(result.summary).toContain(titleOf('completed'));
 });

@@ -334,22 +334,6 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     }
   },
 
-  'nudge-on-schedule': async () => {
-    const statuses = { 'job-1': 'failed', 'job-2': 'completed', 'job-3': 'failed' };
-    await using sim = await simulate({ agent: { jobs: jobsIn(statuses) } });
-    const vars = { AGENT_JOBS: Object.keys(statuses).join('\n') };
-    const workflow = example('nudge-on-schedule');
-    const jobs = await playOn(sim, workflow, schedule(), { vars });
-    expect(resultsOf(jobs).map(({ outputs }) => outputs)).toMatchObject([
-      { result: 'completed', 'job-id': 'job-1\njob-2\njob-3' },
-    ]);
-    expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(['job-1', 'job-3']);
-    expect(jobs.flatMap(({ others }) => others)).toEqual([]);
-    await using broken = await simulate({ agent: { jobs: [] } });
-    const [failed] = await playOn(broken, workflow, schedule(), { vars });
-    expect(failed?.others).toEqual([expect.stringContaining('"jobId":"job-2"')]);
-  },
-
   'nudge-matrix': async () => {
     const statuses = { 'job-1': 'failed', 'job-2': 'active', 'job-3': 'active', 'job-4': 'failed' };
     const parts = ['job-1 job-2', 'job-3', 'job-4'];

@@ -182,7 +182,7 @@ describe('does not accept as a response of the API', () => {
     [
       'HTML',
       body(portal, headers),
-      { ...UNKNOWN, error: /proxy or captive portal.*not sent again\./ },
+      { ...UNKNOWN, error: /check “base-url” and the proxy.*not sent again\./ },
     ],
     ['HTML without a type', body(portal, {}), UNKNOWN],
     ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), UNKNOWN],

@@ -83,13 +83,12 @@ describe('validates api-key:', () => {
     ...refusesKeys(['', ' \t\n '], /is empty\. If it comes from a variable or a secret, check its/),
     ...refusesKeys(
       [...injected, `mint_\u0001${secret}`, `${key}\u2028x`],
-      /line break or control character/,
+      /a line break or a special character/,
     ),
-    ...refusesKeys([`mint_dsc_${secret}`], /this is an assistant key; an admin key is needed/),
-    ...refusesKeys([`mint_us_${secret}`], /this is an index key/),
-    ...refusesKeys(['${{ secrets.X }}', '$KEY', '${KEY}'], /looks unexpanded/),
-    ...refusesKeys([`Bearer ${key}`, `bearer  ${key}`], /leave out 'Bearer'/),
-    ...refusesKeys([`mint_ ${secret}`, `${key}\u00e9`, `\u200b${key}`, 'mint_'], /\w/),
+    ...refusesKeys([`mint_dsc_${secret}`, `mint_us_${secret}`], /create an admin key at https/),
+    ...refusesKeys(['${{ secrets.X }}', '$KEY', '${KEY}'], /is the name of a variable, not a key/),
+    ...refusesKeys([`Bearer ${key}`, `bearer  ${key}`], /leave out “Bearer”/),
+    ...refusesKeys([`mint_ ${secret}`, `${key}\u00e9`, `\u200b${key}`, `"${key}"`], /\w/),
     [
       'removes a line break at its end',
       {
@@ -108,7 +107,7 @@ describe('validates IDs:', () => {
   testFaults(refuses(['project-id', 'job-id'], [...ids, 'x'.repeat(300)], /\w/));
   testFaults(refuses('job-id', ['["a", 1]', '["a"', '[a]', '[]', '["a b"]'], /\w/));
   testFaults(refuses('job-id', ['job-1\na\u001b[2Jb'], /contains “a \[2Jb”, which is not an ID/));
-  testFaults(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /more than one ID/));
+  testFaults(refuses('project-id', ['a\tb', 'a\nb', 'a,b'], /which is not an ID/));
   testFaults(
     ['a.b', '...', '-', 'A_b~c:d@e', '::error::x', 'x'.repeat(256)].map(
       (id): Row => [
@@ -143,12 +142,8 @@ describe('validates prompts:', () => {
   });
   const long = 'ä🚀\r\n%0A"\\'.repeat(HAS_LARGE_VARIABLES ? 7800 : 2000);
   testFaults([
-    ...refuses('prompt', [''], /is empty/),
-    ...refuses(
-      'prompt',
-      [' \n\t', '\u200b\u2060', '\u00ad\u3164', '\u2800', '\ufeff'],
-      /no visible text/,
-    ),
+    ...refuses('prompt', ['', ' \n\t', '\ufeff'], /is empty/),
+    ...refuses('prompt', ['\u200b\u2060', '\u00ad\u3164', '\u2800'], /no visible text/),
     [
       'refuses prompt and prompt-file at once',
       { ...inWorkspace({ 'prompt-file': 'x.md' }), also: noRequests },
@@ -217,11 +212,11 @@ describe('validates base-url:', () => {
   testFaults([
     ...refusesUrls(
       'http://agent.invalid http://127.0.0.1.agent.invalid http://[::2] ftp://agent.invalid javascript:alert(1)',
-      /https required/,
+      /must be an https URL/,
     ),
     ...refusesUrls(
       `https://agent.invalid?x https://agent.invalid/#f https://user:${TOKEN}@agent.invalid https://user@agent.invalid`,
-      /must not have a user name, a password, a query, a fragment/,
+      /without a user name, password, query or fragment/,
     ),
     ...refusesUrls('https://agent.invalid:0 https://agent.invalid:99999 agent.invalid', /must/),
     ...refuses('base-url', ['https:\\\\agent.invalid', 'https://agent.invalid/a b'], /must/),
@@ -239,13 +234,8 @@ describe('validates numbers and words:', () => {
     ...refuses(['poll-interval-seconds', 'settle-seconds'], ['3600.1'], /must be a plain number/),
     ...refuses('poll-interval-seconds', ['0.9'], /must be a plain number/),
     ...refuses('wait', ['yes', '1', 'on', 'tRUE', 'true false'], /must be true or false/),
-    ...refuses('fail-on', ['none, failed', 'FAILED', ','], /must be a list/),
+    ...refuses('fail-on', ['none, failed', 'FAILED', ',', 'error'], /must be a list/),
     ...refuses('when-active', ['WAIT', 'send, wait'], /must be send or wait/),
-    ...refuses(
-      'fail-on',
-      ['error', 'failed, cancelled'],
-      /error and cancelled always fail the step/,
-    ),
     ...refuses('comment', ['maybe', 'Update'], /must be true or false/),
     ...refuses('pr-number', ['7.0', '#7'], /must be the number/),
   ]);

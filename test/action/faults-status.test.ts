@@ -64,10 +64,11 @@ describe('reports the message as sent if the API answers', () => {
 });
 
 describe('does not follow a redirect', () => {
-  const redirected = (status: number, location: string, words: RegExp): Row => [
+  const error = / answered 3\d\d to the message\. That is a redirect, which is never followed; /;
+  const redirected = (status: number, location: string): Row => [
     `${status} to ${location}`,
     always({ status, headers: { location } }),
-    { ...REFUSED, error: words },
+    { ...REFUSED, error },
   ];
   testFaults([
     ...[301, 302, 303, 307, 308].map(
@@ -81,12 +82,7 @@ describe('does not follow a redirect', () => {
             also: () => expect(other.journal).toEqual([]),
           };
         },
-        {
-          ...REFUSED,
-          error: new RegExp(
-            `answered ${status} .*redirect to “127[\\d.:]+”, which is never followed`,
-          ),
-        },
+        { ...REFUSED, error },
       ],
     ),
     [
@@ -100,17 +96,12 @@ describe('does not follow a redirect', () => {
         },
         also: (_, { agent }) => expect(agent.journal).toHaveLength(1),
       },
-      { ...REFUSED, error: /redirect to “127\.0\.0\.1:\d+”/ },
+      { ...REFUSED, error },
     ],
-    redirected(307, '/elsewhere', /answered 307 .*redirect/),
-    redirected(
-      302,
-      `https://${encodeURIComponent(KEY)}:x@evil.example:8443/login?to=1`,
-      /redirect to “evil\.example:8443”,/,
-    ),
-    redirected(308, 'https://evil.example\\@good.example/', /redirect to “evil\.example”,/),
-    redirected(301, 'javascript:alert(1)', /redirect/),
-    redirected(301, 'no url at all', /redirect/),
+    redirected(307, '/elsewhere'),
+    // The host could have the key in lower case.
+    redirected(302, `https://${encodeURIComponent(KEY)}:x@evil.example:8443/login?to=1`),
+    redirected(301, 'no url at all'),
     ...[300, 304, 399].map(
       (status): Row => [
         `${status} without a location`,
@@ -123,9 +114,9 @@ describe('does not follow a redirect', () => {
 
 describe('does not send a refused message again:', () => {
   const hints: Readonly<Record<number, RegExp>> = {
-    401: /api-key is expired.*or wrong/,
+    401: /“api-key” is expired.*or wrong/,
     403: /write scope.*IP allow list/,
-    404: /check job-id, base-url and project-id/,
+    404: /check “job-id”, “base-url” and “project-id”/,
   };
   testFaults([
     ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 431].map(
@@ -135,7 +126,7 @@ describe('does not send a refused message again:', () => {
         {
           ...REFUSED,
           error: new RegExp(
-            `^Job ${JOB}: Nothing was sent\\. The API answered ${status} to the message: “no such luck”.*${hints[status]?.source ?? ''}`,
+            `^Job ${JOB}: The API answered ${status} to the message: “no such luck”.*${hints[status]?.source ?? ''}`,
           ),
         },
       ],
@@ -303,7 +294,7 @@ describe('does not send a message again if its delivery is unknown:', () => {
       answered(502, { status: 'failed' }),
       {
         ...{ ...arrived(/The job shows that the message arrived/), result: 'failed', exit: 1 },
-        error: /The agent failed/,
+        error: /why the agent failed/,
       },
     ],
     [
@@ -311,6 +302,7 @@ describe('does not send a message again if its delivery is unknown:', () => {
       answered(502, { prLink: 'https://github.com/octo/agents/pull/2' }),
       inDoubt,
     ],
+    ['502, and the job is archived', answered(502, { status: 'archived' }), inDoubt],
     ['502, and the job shows no evidence of the message', answered(502, {}), inDoubt],
     ['502, and the job was active before', answered(502, {}, { status: 'active' }), UNKNOWN],
     [

@@ -49,7 +49,7 @@ const timedOut: Expected = {
   result: 'timed-out',
   exit: 1,
   confirmed: 'false',
-  error: /within 5 min \(timeout-minutes\)/,
+  error: /within “timeout-minutes” \(5 min\)/,
   atLeastMs: 300_000,
   withinMs: 302_500,
 };
@@ -68,13 +68,13 @@ describe('waits for a job with', () => {
         ...job({}, at(1000, 'active'), at(30_000, 'archived')),
         also: (result) => expect(result.outputs.status).toBe('archived'),
       },
-      { ...completed, result: 'archived', exit: 1, error: /was archived/ },
+      { ...completed, result: 'archived', exit: 1, error: /on archived jobs; use another/ },
     ],
     [
       'no pull request',
       {
         ...job({}, at(0, 'active'), at(9000, 'completed')),
-        also: summaryShows(/No files changed/),
+        also: summaryShows(/no files changed/),
       },
       completed,
     ],
@@ -222,12 +222,12 @@ describe('waits through an outage of', () => {
     [
       'resets until the deadline',
       outage(60, { fault: 'reset' }, fiveMinutes),
-      late(/within 5 min \(timeout-minutes\).*The last poll failed: .*reset/),
+      late(/within “timeout-minutes” \(5 min\).*The last poll failed: .*reset/),
     ],
     [
       '429 until after the deadline',
       outage(60, { status: 429, headers: { 'retry-after': '7200' } }, fiveMinutes),
-      late(/within 5 min \(timeout-minutes\).*The last poll failed: .*429/),
+      late(/within “timeout-minutes” \(5 min\).*The last poll failed: .*429/),
     ],
   ]);
 });
@@ -292,20 +292,24 @@ describe('sends nothing if the poll before the message', () => {
       (status): Row => [
         `gets ${status}`,
         withPolls(() => ({ status, headers: { location: 'https://evil.example/' } })),
-        unsent(new RegExp(`Nothing was sent.*answered ${status}`), 10_000),
+        unsent(new RegExp(`: The API answered ${status}`), 10_000),
       ],
     ),
-    ['is reset each time', withPolls(() => ({ fault: 'reset' })), unsent(/Nothing was sent/)],
+    ['is reset each time', withPolls(() => ({ fault: 'reset' })), unsent(/connection reset/)],
     [
       'hangs each time',
       { ...withPolls(() => hangs), ...SILENT },
-      unsent(/Nothing was sent/, 120_000),
+      unsent(/no answer within 30 s/, 120_000),
     ],
-    ['gets 500 each time', withPolls(() => ({ status: 500 })), unsent(/Nothing was sent.*500/)],
+    [
+      'gets 500 each time',
+      withPolls(() => ({ status: 500 })),
+      unsent(/: 8 polls failed in a row\. The API answered 500/),
+    ],
     [
       'returns another job each time',
       withPolls(() => ({ body: { id: 'another', status: 'completed' } })),
-      unsent(/Nothing was sent/),
+      unsent(/record of another job/),
     ],
     [
       'fails, unless it succeeds after 500 and a reset',
@@ -318,10 +322,17 @@ describe('sends nothing if the poll before the message', () => {
       { ...unsent(/\w/, 20_000), result: expect.stringMatching(/^(timed-out|error)$/) },
     ],
     [
+      'gets 429 for more than two minutes, without a pause',
+      withPolls(() => ({ status: 429, headers: { 'retry-after': '121' } }), fiveMinutes),
+      unsent(/429.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/, 5000),
+    ],
+    [
       'gets 429 until after the deadline, without a pause',
-      withPolls(() => ({ status: 429, headers: { 'retry-after': '7200' } }), fiveMinutes),
+      withPolls(() => ({ status: 429, headers: { 'retry-after': '61' } }), {
+        'timeout-minutes': '1',
+      }),
       {
-        ...unsent(/within 5 min .* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/, 5000),
+        ...unsent(/within .*1 min.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/, 5000),
         result: 'timed-out',
       },
     ],
@@ -338,7 +349,7 @@ describe('sends nothing less than 2 s before the deadline:', () => {
           ...NOT_SENT,
           attempts: 0,
           result: 'timed-out',
-          error: /Nothing was sent within 2 s \(timeout-minutes\)/,
+          error: /could not be sent within “timeout-minutes” \(2 s\)/,
         },
       ],
     ),
@@ -366,7 +377,7 @@ describe('stops waiting at the deadline', () => {
     });
   const minute = {
     ...timedOut,
-    error: /within 1 min \(timeout-minutes\)/,
+    error: /within “timeout-minutes” \(1 min\)/,
     atLeastMs: 60_000,
     withinMs: 62_500,
   };
@@ -410,7 +421,7 @@ describe('stops waiting at the deadline', () => {
       { ...job({}), with: { ...WAIT, 'timeout-minutes': '0.5' } },
       {
         ...timedOut,
-        error: /within 30 s \(timeout-minutes\)/,
+        error: /within “timeout-minutes” \(30 s\)/,
         atLeastMs: 30_000,
         withinMs: 32_500,
       },

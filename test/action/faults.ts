@@ -50,7 +50,7 @@ export const UNKNOWN = {
   delivery: 'unknown',
   result: 'error',
   exit: 1,
-  error: /may or may not have been delivered; it was not sent again\. Check the job/,
+  error: /The message may have arrived, so it was not sent again\. Check the job/,
 } as const;
 
 /** Lets virtual time jump soon, because the only connection of the step is silent. */

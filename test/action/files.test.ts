@@ -10,7 +10,7 @@ import {
 } from '../sim/platform.ts';
 import type { FileFault } from '../sim/runner/files.ts';
 import type { StepRun } from '../sim/runner/process.ts';
-import { errors, PULL, simulate, warnings } from './scenario.ts';
+import { errors, JOB, PULL, simulate, warnings } from './scenario.ts';
 
 const FAULTS: readonly (readonly [fault: FileFault, possible: boolean])[] = [
   ['unset', true],
@@ -41,6 +41,12 @@ describe('an output file that cannot be written', () => {
         ]);
       }
       expect(sim.agent.posts()).toHaveLength(1);
+
+      const failed = await sim.start({ with: { wait: 'maybe' }, step: { outputFile } }).result;
+      expect(errors(failed)).toEqual([expect.stringMatching(/^Nothing was sent\. .*wait/)]);
+      expect(failed.stdout).toMatch(
+        /^The outputs cannot be written .* result error, delivery not/m,
+      );
     },
   );
 
@@ -98,22 +104,18 @@ it.runIf(HAS_LARGE_VARIABLES)(
 );
 
 describe('an event file', () => {
-  it('that is missing on an event that is not checked causes only a warning', async () => {
-    await using sim = await simulate({ step: { event: { name: 'schedule', payload: null } } });
+  it.each<[string, string | null, string]>([
+    ['schedule', null, 'event file cannot be read'],
+    ['schedule', '{', 'event file is not valid JSON'],
+    ['issue_comment', null, 'event file cannot be read'],
+  ])('that is broken is an error, also on an event that is not checked: %s, %j', async (...row) => {
+    const [name, payload, words] = row;
+    await using sim = await simulate({ step: { event: { name, payload } } });
     const result = await sim.runHere();
-    expect(result.outputs.result).toBe('sent');
-    expect(warnings(result)).toEqual([expect.stringContaining('event file cannot be read')]);
+    expect(errors(result)).toEqual([expect.stringContaining(words)]);
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
   });
-
-  it.each(['issue_comment', 'pull_request', 'push'])(
-    'that is missing on %s, which may be checked, is an error',
-    async (name) => {
-      await using sim = await simulate({ step: { event: { name, payload: null } } });
-      const result = await sim.runHere();
-      expect(errors(result)).toEqual([expect.stringContaining('event file cannot be read')]);
-      expect(sim.agent.journal).toEqual([]);
-    },
-  );
 
   it('of 25 MB is read', async () => {
     const { name, payload } = pullRequest({ number: PULL });
@@ -133,12 +135,41 @@ describe('an event file', () => {
   });
 });
 
+const preload = (code: string): { nodeArgs: readonly string[] } => {
+  return { nodeArgs: ['--import', `data:text/javascript,${encodeURIComponent(code)}`] };
+};
+
+it.each([
+  ['at the start', 'URL.parse = () => { throw new TypeError("late") }', 'not-sent'],
+  [
+    'outside of all calls, while the message is sent',
+    `const { timeout } = AbortSignal;
+     AbortSignal.timeout = (ms) => {
+       Promise.reject(new TypeError('late'));
+       return timeout.call(AbortSignal, ms);
+     };`,
+    'unknown',
+  ],
+  ['after the message', 'Map.groupBy = () => { throw new TypeError("late") }', 'sent'],
+])('a bug %s fails the step with one error, and the outputs are true', async (_, bug, delivery) => {
+  await using sim = await simulate({
+    with: { 'job-id': `${JOB}, job-2`, comment: false },
+    agent: { jobs: [{ id: JOB }, { id: 'job-2' }] },
+    step: preload(bug),
+  });
+  const result = await sim.run();
+  expect(result.exitCode).toBe(1);
+  expect(errors(result)).toEqual([
+    expect.stringMatching(/^An unexpected error .*TypeError: late$/),
+  ]);
+  expect(result.outputs).toMatchObject({ delivery });
+});
+
 it.each([
   ['throws in the report', 'String.prototype.replaceAll = () => { throw new Error() }'],
   ['leaves a promise pending', 'Promise.race = () => new Promise(() => {})'],
 ])('a bug that %s fails the step, even if nothing can be written', async (_, bug) => {
-  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(bug)}`];
-  await using sim = await simulate({ step: { nodeArgs } });
+  await using sim = await simulate({ step: preload(bug) });
   const result = await sim.start().result;
   expect(result.exitCode).toBe(1);
   expect(result.stderr).toBe('');

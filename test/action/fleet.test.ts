@@ -168,21 +168,6 @@ describe.concurrent(`${JOBS} jobs`, () => {
   );
 });
 
-it('IDs that are too long for the comment are one clear error, before anything is sent', async () => {
-  const names = Array.from({ length: JOBS }, (_, index) => `${index}-`.padEnd(130, 'x'));
-  await using sim = await simulate({
-    with: { 'job-id': names.join('\n') },
-    agent: { jobs: names.map((id) => ({ id })) },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(errors(result)).toEqual([expect.stringMatching(/no room .* fewer jobs .*comment: false/)]);
-  expect(sim.agent.posts()).toEqual([]);
-  expect(sim.github.writes()).toEqual([]);
-  const silent = await sim.runHere({ with: { comment: false } });
-  expect(silent.outputs).toMatchObject({ delivery: 'sent' });
-});
-
 it.each<[string, number, Scenario['with']]>([
   ['sends', 3, {}],
   // It also reads which message it continues.

@@ -35,7 +35,7 @@ const LONG_GRACE = { time: { graceMs: 20_000 } } as const;
 const OWN_LINKS: readonly RegExp[] = [
   /^https:\/\/github\.com\/octo\/agents\/actions\/runs\/\d+$/,
   /^https:\/\/github\.com\/octo\/agents\/pull\/7#issuecomment-\d+$/,
-  /^https:\/\/dashboard\.mintlify\.com\/settings\/organization\/api-keys$/,
+  /^https:\/\/dashboard\.mintlify\.com(\/settings\/organization\/api-keys)?$/,
   // The link of a job, composed from its parts after the check.
   /^https:\/\/(?:github\.com|gitlab\.com|bitbucket\.org)\/[\w.-]+\/[\w.-]+\/pull\/\d+$/,
 ];
@@ -52,7 +52,7 @@ const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
 };
 /** The beginnings of all other lines that the action logs. */
 const OWN_LINE =
-  /^(?:The API is at 127\.0\.0\.1:\d+ |The comment is https:|Job job-1: |The job (?:is|still shows|has no status, or) |The pull request link of the job is left out: [\w ]+\.$|Sending the message\.$|The message (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling failed\. )/;
+  /^(?:The API is at 127\.0\.0\.1:\d+ |The comment is https:|(?:Agent|Message|Result) [a-z ]+\.(?: https:|$)|(?:Before the message, the|The) job (?:is|still shows|has no status, or) |The pull request link of the job is left out: [\w ]+\.$|Sending the message\.$|The message (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling failed\. )/;
 
 let builtRuns = 0;
 

@@ -7,7 +7,7 @@ import {
   push,
   type WebhookEvent,
 } from '../sim/events.ts';
-import { commentTexts, errors, JOB, PULL, simulate } from './scenario.ts';
+import { commentTexts, errors, JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
 // The agent pushes to pull requests, and that must not make it send messages to itself.
 
@@ -49,6 +49,7 @@ describe.each([
 });
 
 describe('a bot that allowed-bots names', () => {
+  const doneWith = (prLink: string | null) => ({ id: JOB, status: 'completed', prLink });
   const linked = (prLink: string | null) => ({ jobs: [{ id: JOB, base: { prLink } }] });
 
   it.each([false, true])(
@@ -79,6 +80,63 @@ describe('a bot that allowed-bots names', () => {
     const result = await sim.runHere({ step: { event } });
     expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(sim.agent.posts()).toHaveLength(1);
+  });
+
+  it('sends nothing to a job at work that then shows the pull request', async () => {
+    const replies = [{ status: 'active' }, { status: 'completed', prLink: OWN }];
+    await using sim = await simulate({
+      with: NAMED,
+      agent: { onGet: (n) => ({ body: { id: JOB, ...replies[Math.min(n, 2) - 1] } }) },
+    });
+    const { outputs } = await sim.runHere({ step: { event: pushed(AGENT) } });
+    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent', 'pr-link': OWN });
+    expect(outputs.reason).toContain('the pull request of the job');
+    expect(sim.agent.posts()).toEqual([]);
+  });
+
+  it.each<[string, Scenario]>([
+    [
+      'after a slow comment',
+      {
+        agent: { onGet: (n) => ({ body: doneWith(n === 1 ? null : OWN) }) },
+        github: { trouble: { latencyMs: 1300 } },
+      },
+    ],
+    [
+      'after a pause',
+      {
+        agent: {
+          onPost: () => ({ status: 429, headers: { 'retry-after': '60' } }),
+          onGet: (n) => ({ body: doneWith(n === 1 ? null : OWN) }),
+        },
+      },
+    ],
+  ])('sends nothing to a job that shows the pull request only %s', async (_, scenario) => {
+    await using sim = await simulate({ ...scenario, with: NAMED, step: { event: pushed(AGENT) } });
+    const { outputs } = await sim.run();
+    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent', 'pr-link': OWN });
+    expect(sim.agent.accepted()).toEqual([]);
+  });
+
+  it.each([
+    ['is left out', undefined],
+    ['is not that of a pull request', `${OWN}/files`],
+  ])('sends nothing to a job whose link %s', async (_, prLink) => {
+    const record = { id: JOB, status: 'completed' };
+    await using sim = await simulate({
+      with: NAMED,
+      // A link of null that was shown before does not count.
+      agent: {
+        onGet: (n) => ({
+          body: { ...record, ...(n === 1 ? { status: 'active', prLink: null } : { prLink }) },
+        }),
+      },
+      step: { event: pushed(AGENT) },
+    });
+    const { outputs } = await sim.run();
+    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect(outputs.reason).toContain('does not show');
+    expect(sim.agent.posts()).toEqual([]);
   });
 
   it('sends a message only to the other one of two jobs', async () => {

@@ -142,7 +142,7 @@ describe('several jobs', () => {
     const result = await sim.runHere();
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([
-      '1 of 3 jobs: failed, job-2: The agent failed. The API does not say why; check the job in the Mintlify dashboard.',
+      '1 of 3 jobs: failed, “job-2”: To see why the agent failed, open the job at https://dashboard.mintlify.com.',
     ]);
     expect(result.outputs).toMatchObject({
       ...{ result: 'failed', status: 'failed', confirmed: 'true' },
@@ -208,7 +208,7 @@ describe('several jobs', () => {
     expect(result.outputs.results?.split('\n')).toHaveLength(500);
     expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
     expect(errors(result)).toEqual([
-      expect.stringContaining('500 of 500 jobs: not sent, first job-1: '),
+      expect.stringContaining('500 of 500 jobs: not sent, first “job-1”: '),
     ]);
   });
 });
@@ -232,15 +232,19 @@ describe.concurrent('one job’s failure does not affect the others', () => {
     ['the API refuses its message', { onPost: answerFor(FAILING, { status: 404 }) }, notSent],
     ['it is not found', { onGet: answerFor(FAILING, { status: 404 }) }, notSent],
     [
-      'its first poll is told to wait for an hour',
-      { onGet: answerFor(FAILING, { status: 503, headers: { 'retry-after': '3600' } }) },
-      { result: 'timed-out', delivery: 'not-sent', polls: 1 },
+      'its first poll is told to wait for ten minutes',
+      { onGet: answerFor(FAILING, { status: 503, headers: { 'retry-after': '600' } }) },
+      { ...notSent, polls: 1 },
     ],
   ])('if %s', async (name, faults, expected) => {
     await using sim = await simulateJobs({
-      with: { wait: true, 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
+      with: {
+        ...{ wait: true, 'when-active': 'wait' },
+        ...{ 'timeout-minutes': '20', 'poll-interval-seconds': '30' },
+      },
       agent: { jobs: jobs(FIVE), ...faults },
     });
+    const startedAt = sim.time.now();
     const isBuilt = name === 'the request with its message hangs';
     const result = await (isBuilt ? sim.run() : sim.runHere());
     for (const one of resultsOf(result)) {
@@ -248,6 +252,7 @@ describe.concurrent('one job’s failure does not affect the others', () => {
     }
     expect(errors(result).length + warnings(result).length).toBe(1);
     expect(acceptedBy(sim)).toEqual(FIVE.filter((id) => id !== FAILING));
+    for (const { at } of sim.agent.accepted()) expect(at - startedAt).toBeLessThan(60_000);
   });
 });
 
@@ -301,7 +306,7 @@ describe.concurrent('a 429', () => {
     for (const { delivery, reason } of skipped) {
       expect(delivery).toBe('not-sent');
       expect(reason).toMatch(
-        /^Nothing was sent, because the API accepts no more messages for now\. /,
+        /^The API accepts no more messages for now\. The message to job “job-\d+” was/,
       );
       expect(reason).toMatch(/try again after 20\d\d-.*UTC/);
     }
@@ -440,9 +445,7 @@ describe.concurrent('only-when', () => {
       else {
         const status = statuses[Number(one.jobId.slice(4)) - 1] ?? '';
         expect(one).toMatchObject({ result: 'skipped', delivery: 'not-sent', status });
-        expect(one.reason).toMatch(
-          /^Nothing was sent: the job is .*; only .* jobs get the message/,
-        );
+        expect(one.reason).toMatch(/^The job is .*; only .* jobs get the message/);
         expect(one.reason).toContain(status);
       }
     }
@@ -465,7 +468,9 @@ describe.concurrent('only-when', () => {
       outputs: { result: 'sent', reason: '' },
     });
     expect(errors(result)).toEqual([
-      expect.stringMatching(/^4 of 5 jobs: skipped, first job-2: Nothing was sent: .* completed/),
+      expect.stringMatching(
+        /^4 of 5 jobs: skipped, first “job-2”: The job is completed; only failed jobs/,
+      ),
     ]);
   });
 });
@@ -497,6 +502,20 @@ describe.concurrent('the comments on many jobs', () => {
       const earlier = edits[index] ?? 0;
       expect(at - earlier).toBeGreaterThan(earlier - start < 595_000 ? 59_000 : 299_000);
     }
+  });
+
+  it('are one clear error if the IDs are too long for it, and nothing is sent', async () => {
+    const names = ids(200).map((id) => id.padEnd(256, '-'));
+    await using sim = await simulateJobs({ names });
+    const result = await sim.runHere({ with: { comment: true } });
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(errors(result)).toEqual([
+      expect.stringMatching(/no room .* fewer jobs .*comment: false/),
+    ]);
+    expect(sim.agent.posts()).toEqual([]);
+    expect(sim.github.writes()).toEqual([]);
+    const silent = await sim.runHere();
+    expect(silent.outputs).toMatchObject({ delivery: 'sent' });
   });
 
   it('keep a re-run from sending any message again', async () => {

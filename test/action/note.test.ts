@@ -27,6 +27,9 @@ const RATE: Answer = {
   body: { message: 'You have exceeded a secondary rate limit.' },
 };
 
+/** A run usually ends within 30 s. */
+const WITH_PAUSE: Answer = { status: 429, headers: { 'retry-after': '60' } };
+
 /** Answers the calls to GitHub that are for this. */
 function answering(purpose: string, reply: (nth: number) => Reply | undefined) {
   let nth = 0;
@@ -48,7 +51,7 @@ async function play(origin: Origin, scenario: Scenario, replies?: ReturnType<typ
 
 describe.concurrent('the creation of the comment', () => {
   it.each<[string, Reply, RegExp]>([
-    ['410', { status: 410 }, /“pull-requests: write”.*“comment: false”/],
+    ['410', { status: 410 }, /Check “pr-number”.*“comment: false”/],
     ['422', { status: 422 }, /GitHub answered 422.*“comment: false”/],
     ['silence', { fault: 'hang' }, /did not answer in time.*“comment: false”/],
   ])('fails within seconds by %s, and nothing is sent', async (_, reply, reason) => {
@@ -77,6 +80,39 @@ describe.concurrent('the creation of the comment', () => {
     expect(purposes(sim).filter((purpose) => purpose === 'claim')).toHaveLength(1);
   });
 
+  it('is not tried again by a re-run that only continues', async () => {
+    let isRerun = false;
+    await using attempts = await openAttempts('a step', {
+      with: { wait: true },
+      github: {
+        on: () => (isRerun && purposes(attempts.sim).at(-1) === 'note' ? RATE : undefined),
+      },
+    });
+    const { sim, run } = attempts;
+    await run(1);
+    isRerun = true;
+    const result = await run(2);
+    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(warnings(result)).toEqual([expect.stringContaining('rate limit')]);
+    expect(result.virtualMs).toBeLessThan(30_000);
+    expect(sim.agent.accepted()).toHaveLength(1);
+  });
+
+  it('is looked for, too, if its answer is lost in a re-run that only waits', async () => {
+    let isLost = false;
+    await using attempts = await openAttempts('a step', {
+      with: { wait: true },
+      agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] },
+      github: { trouble: { loses: (call) => isLost && purposeOf(call) === 'note' } },
+    });
+    await attempts.run(1, { with: { wait: false } });
+    isLost = true;
+    const { outputs } = await attempts.run(2);
+    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(ownComments(attempts.sim.github).at(-1)?.body).toContain(titleOf('unconfirmed'));
+    expect(outputs['comment-url']).not.toBe('');
+  });
+
   it('is given up, with the claim, at the end of timeout-minutes', async () => {
     const scenario = { with: { 'timeout-minutes': '3' } };
     const { result, sim } = await play(
@@ -92,11 +128,13 @@ describe.concurrent('the creation of the comment', () => {
 });
 
 describe.concurrent('edits of the comment', () => {
-  it.each<[string, number, Reply, string?]>([
-    ['are tried again', 3, { status: 502 }],
-    ['by silence are one warning', Infinity, { fault: 'hang' }, 'did not answer in time'],
-  ])('that fail %s, and the result stays', async (_, failures, reply, said) => {
-    const replies = answering('edit', (nth) => (nth <= failures ? reply : undefined));
+  it.each<[string, (nth: number) => boolean, Reply, string?]>([
+    ['are tried again', (nth) => nth <= 3, { status: 502 }],
+    // The first one follows the message, and the second one the end of the work.
+    ['at the end for their rate are tried again', (nth) => nth === 2, WITH_PAUSE],
+    ['by silence are one warning', () => true, { fault: 'hang' }, 'did not answer in time'],
+  ])('that fail %s, and the result stays', async (_, fails, reply, said) => {
+    const replies = answering('edit', (nth) => (fails(nth) ? reply : undefined));
     const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
     const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
     expect(result.conclusion).toBe('success');
@@ -104,6 +142,26 @@ describe.concurrent('edits of the comment', () => {
     expect(warnings(result)).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
     const title = titleOf(said === undefined ? 'completed' : 'sending');
     expect(ownComments(sim.github)[0]?.body).toContain(title);
+  });
+
+  it('end 75 s after the last poll at the latest if GitHub is silent after a rate limit', async () => {
+    let edits = 0;
+    await using attempts = await openAttempts('a step', {
+      with: { wait: true },
+      github: {
+        on() {
+          const call = attempts.sim.github.calls().at(-1);
+          if (call !== undefined && purposeOf(call) === 'edit') edits += 1;
+          if (edits < 2) return undefined;
+          return edits === 2 ? WITH_PAUSE : { fault: 'hang' };
+        },
+      },
+    });
+    const { sim, run } = attempts;
+    const result = await run(1);
+    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(warnings(result).at(-1)).toContain('did not answer in time');
+    expect(sim.time.now() - (sim.agent.gets().at(-1)?.at ?? 0)).toBeLessThan(80_000);
   });
 
   it('show the end even if each call to GitHub takes 6 to 8 seconds', async () => {
@@ -118,7 +176,7 @@ describe.concurrent('edits of the comment', () => {
       },
     });
     const { sim, run } = attempts;
-    const step = { event: mergeGroup({ number: PULL }) };
+    const step = { event: mergeGroup() };
     await run(1, { with: { command: '', prompt: 'Earlier.', 'job-id': JOB }, step });
     const result = await run(1);
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
@@ -188,7 +246,7 @@ describe.concurrent('a claim', () => {
 it('300 long comments of a stranger do not block a command without job-id', async () => {
   await using attempts = await openAttempts('a comment', { with: { 'job-id': '' } });
   const { sim, run } = attempts;
-  const step = { event: mergeGroup({ number: PULL }) };
+  const step = { event: mergeGroup() };
   await run(1, { with: { command: '', prompt: 'Earlier.', 'job-id': JOB }, step });
   for (let n = 0; n < 300; n++) sim.github.addComment(PULL, 'mallory', 'x'.repeat(65_000));
   expect((await run(1)).outputs).toMatchObject(SENT);
@@ -235,7 +293,7 @@ describe.concurrent('at its end a step', () => {
     const { sim, run } = attempts;
     const asStep = {
       with: { command: '', prompt: 'Again.' },
-      step: { event: mergeGroup({ number: PULL }) },
+      step: { event: mergeGroup() },
     };
     await run(1, asStep);
     for (let n = 0; n < 29; n++) sim.github.addComment(PULL, 'alice', 'Hello.');
@@ -275,4 +333,18 @@ it('on a schedule, each of 35 pull requests has the end in its comment, by three
       { body: expect.stringContaining(titleOf('timed-out')) },
     ]);
   }
+});
+
+it('on a schedule, a comment that GitHub refuses for longer than the report is given up and counted', async () => {
+  const prLink = 'https://github.com/octo/agents/pull/100';
+  const refused: Answer = { status: 429, headers: { 'retry-after': '40' } };
+  await using sim = await simulate({
+    agent: { jobs: [{ id: JOB, base: { prLink } }] },
+    github: { issues: [{ number: 100, pullRequest: true }], on: () => refused },
+    step: { event: schedule() },
+  });
+  const result = await sim.runHere();
+  expect(result.outputs).toMatchObject(SENT);
+  expect(warnings(result)).toEqual([expect.stringContaining('rate limit')]);
+  expect(result.log).toContain('1 pull requests of jobs got no comment.');
 });

@@ -146,7 +146,7 @@ describe.concurrent('a re-run', () => {
       if (ending === 'is refused') {
         expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
         expect(errors(result)).toEqual([
-          expect.stringContaining('it cannot tell whether an earlier attempt sent the message'),
+          expect.stringContaining('It cannot tell whether an earlier attempt sent the message'),
         ]);
         expect(ownComments(sim.github)).toHaveLength(comments);
         const reactions = sim.github.reactions.map(({ content }) => content);
@@ -169,7 +169,9 @@ describe.concurrent('a re-run', () => {
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     const isResent = ending === 'is refused';
     expect(warnings(again)).toEqual(
-      isResent ? [expect.stringMatching(/cannot tell .*, because .* \(resend-on-rerun\)\.$/)] : [],
+      isResent
+        ? [expect.stringMatching(/cannot tell .*, because .* \(“resend-on-rerun”\)\.$/)]
+        : [],
     );
     expect(sim.agent.accepted()).toHaveLength(isResent ? before + 1 : 1);
   });
@@ -182,6 +184,7 @@ describe.concurrent('a re-run is refused if', () => {
   const LIST_FAILS: GitHubOptions = {
     forbids: ({ name }) => name === 'list',
   };
+  const NO_TEXT = { body: { data: { nodes: [null] } } };
   const DAMAGED = `<!-- agent-follow-up {"version":2,"project":"${hashOf(PROJECT)}"} -->\nWhat people see.`;
   it.each<[string, readonly Origin[], string, Scenario, string?]>([
     [
@@ -189,6 +192,12 @@ describe.concurrent('a re-run is refused if', () => {
       ORIGINS,
       'the comments of the conversation cannot be read: GitHub answered',
       { github: LIST_FAILS },
+    ],
+    [
+      'GitHub lists a comment and does not return its text',
+      ORIGINS,
+      'the comments of the conversation cannot be read: GitHub returned an unexpected response',
+      { github: { on: ({ body }) => (body.includes('nodes(ids') ? NO_TEXT : undefined) } },
     ],
     [
       'a comment of the action cannot be read',
@@ -203,7 +212,7 @@ describe.concurrent('a re-run is refused if', () => {
       'there is no pull request or issue with a comment',
       { step: { event: schedule() } },
     ],
-    ['comment is false', ORIGINS, 'comment is false', { with: { comment: false } }],
+    ['comment is false', ORIGINS, '“comment: false” is set', { with: { comment: false } }],
   ])('%s', async (_, origins, why, more, body) => {
     for (const origin of origins) {
       await using attempts = await openAttempts(origin, more);

@@ -24,7 +24,8 @@ export const PROJECT = 'project_1';
 export const JOB = 'job-1';
 export const PULL = 7;
 export const OUTPUT_NAMES = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
-const NOT_CHECKED = mergeGroup({ number: PULL });
+/** Nobody is checked, and `pr-number` names the pull request. */
+const NOT_CHECKED = mergeGroup();
 const { signal: NEVER_ABORTED } = new AbortController();
 /** The agent works for 15 minutes. */
 export const LONG_TURN = {
@@ -79,9 +80,8 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
   });
 
   function stepOf(more: Pick<Scenario, 'with' | 'step'> = {}): Step {
-    const step = { ...scenario.step, ...more.step };
+    const step = { event: NOT_CHECKED, ...scenario.step, ...more.step };
     return {
-      event: NOT_CHECKED,
       token: TOKEN,
       ...step,
       with: {
@@ -90,6 +90,7 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
         'api-key': KEY,
         prompt: 'Add error handling examples.',
         'base-url': agent.url,
+        'pr-number': step.event?.name === NOT_CHECKED.name ? PULL : '',
         ...scenario.with,
         ...more.with,
       },
@@ -147,7 +148,8 @@ export function expectPromises(
   github: GitHub,
   more: readonly string[] = [],
 ): void {
-  expect(Object.keys(result.outputs).sort()).toEqual(OUTPUT_NAMES.toSorted());
+  const stale = 'if you changed src/, run npm run build; archive.test.ts runs what is committed';
+  expect(Object.keys(result.outputs).sort(), stale).toEqual(OUTPUT_NAMES.toSorted());
   expect(errors(result).length).toBeLessThanOrEqual(1);
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   expect(result.fileErrors).toEqual([]);

@@ -5,10 +5,8 @@ import {
   errors,
   findTraces,
   JOB,
-  KEY,
   notes,
   ownComments,
-  PROJECT,
   PULL,
   type Scenario,
   simulate,
@@ -16,15 +14,15 @@ import {
   warnings,
 } from './scenario.ts';
 
-/** Sets a proxy that is never used, so that its password is a secret of the run. */
-function withProxyPassword(password: string): NonNullable<Scenario['step']> {
-  return { env: { HTTPS_PROXY: `http://user:${encodeURIComponent(password)}@127.0.0.1:9` } };
+/** Makes this the API key. */
+function withKey(apiKey: string, { with: inputs, agent, ...others }: Scenario): Scenario {
+  return { ...others, with: { 'api-key': apiKey, ...inputs }, agent: { ...agent, apiKey } };
 }
 
 /** Words that occur in outputs, in JSON, in links or in the first line of a comment. */
 const WORDS = [
   ...['sent', 'agent', 'completed', 'confirmed', 'evidence', 'not-sent'],
-  ...[PROJECT, 'agent-follow-up', 'delivery', 'deadline'],
+  ...['agent-follow-up', 'delivery', 'deadline'],
 ];
 const AT = '2026-01-05T12:00:00.000Z';
 const LINK = 'https://github.com/octo/agents/pull/2026';
@@ -37,21 +35,20 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
   const jobs = [{ id: JOB, base: { createdAt: AT }, turns: [{ steps }] }];
 
   it.each(WORDS)('such as %s', async (word) => {
-    await using sim = await simulate({
-      with: { wait: true, command: '/agent', prompt: '' },
-      agent: { jobs },
-      step: {
-        ...withProxyPassword(word),
-        event: issueComment({ number: PULL, body: '/agent Add examples.' }),
-      },
-    });
+    await using sim = await simulate(
+      withKey(word, {
+        with: { wait: true, command: '/agent', prompt: '' },
+        agent: { jobs },
+        step: { event: issueComment({ number: PULL, body: '/agent Add examples.' }) },
+      }),
+    );
     sim.github.addComment(PULL, 'alice', '/agent Add examples.');
     const run = word === WORDS[0] ? sim.run : sim.runHere;
     const result = await run();
 
     const [comment] = ownComments(sim.github);
     expect(result.annotations).toEqual([]);
-    expect(result.outputs).toEqual({
+    expect(result.outputs).toMatchObject({
       ...{ status: 'completed', 'pr-link': LINK, prLink: LINK, result: 'completed' },
       ...{ delivery: 'sent', confirmed: 'true', reason: '', 'job-id': JOB },
       results: expect.any(String),
@@ -80,21 +77,20 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
   });
 
   it('or a part of all URLs', async () => {
-    await using sim = await simulate({
-      with: { wait: true },
-      agent: { jobs },
-      step: withProxyPassword('https://'),
-    });
+    await using sim = await simulate(
+      withKey('https://', { with: { wait: true }, agent: { jobs } }),
+    );
     const { outputs, annotations } = await sim.runHere();
     expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
     expect(annotations.filter(({ type }) => type === 'error')).toEqual([]);
   });
 
-  it.each(['not-sent', 'refused the'])('such as %s, and the message is refused', async (word) => {
-    await using sim = await simulate({
-      agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
-      step: withProxyPassword(word),
-    });
+  it.each(['not-sent', 'answered'])('such as %s, and the message is refused', async (word) => {
+    await using sim = await simulate(
+      withKey(word, {
+        agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
+      }),
+    );
     const { outputs } = await sim.runHere();
     expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'job-id': JOB });
     expect(JSON.parse(outputs.results ?? '')).toMatchObject([
@@ -113,6 +109,7 @@ const ENCODINGS: readonly (readonly [string, (secret: string) => string])[] = [
     `in base64 after ${offset} bytes`,
     (secret) => Buffer.from('x'.repeat(offset) + secret).toString('base64'),
   ]),
+  ['with an invisible character', (secret) => `${secret.slice(0, 22)}\u00ad${secret.slice(22)}`],
   // Texts are cut at these limits, here within the secret.
   ...[60, 120, 200, 1000].map((limit): readonly [string, (secret: string) => string] => [
     `cut at ${limit}`,
@@ -120,11 +117,10 @@ const ENCODINGS: readonly (readonly [string, (secret: string) => string])[] = [
   ]),
 ];
 
-describe.concurrent.each(ENCODINGS)('removes the password of a proxy, %s,', (_, encode) => {
-  const password = 'canary-0f8e2d5b7a-"of the proxy"';
-  const step = withProxyPassword(password);
-  const secrets = { key: KEY, token: TOKEN, more: [password, password.slice(0, 20)] };
-  const text = encode(password);
+describe.concurrent.each(ENCODINGS)('removes the API key, %s,', (_, encode) => {
+  const key = 'canary-0f8e2d5b7a-"of\\the+api"';
+  const secrets = { key, token: TOKEN, more: [key.slice(0, 20)] };
+  const text = encode(key);
   const command = { command: '/agent', prompt: '' };
   const respond = (reply: Answer): Scenario => ({ github: { on: () => reply } });
 
@@ -139,7 +135,7 @@ describe.concurrent.each(ENCODINGS)('removes the password of a proxy, %s,', (_, 
               id: JOB,
               base: {
                 ...{ model: text, source: { repository: text, ref: text }, createdAt: text },
-                ...{ prLink: `https://github.com/octo/${password}/pull/1`, archivedAt: text },
+                ...{ prLink: `https://github.com/octo/${key}/pull/1`, archivedAt: text },
               },
             },
           ],
@@ -194,7 +190,7 @@ describe.concurrent.each(ENCODINGS)('removes the password of a proxy, %s,', (_, 
       },
     ],
   ])('from %s', async (_, scenario) => {
-    await using sim = await simulate({ ...scenario, step: { ...step, ...scenario.step } });
+    await using sim = await simulate(withKey(key, scenario));
     const result = await sim.runHere();
     // The action sends the prompt of the workflow unchanged.
     const agent = { journal: sim.agent.journal.map((request) => ({ ...request, body: '' })) };
@@ -210,24 +206,42 @@ describe.concurrent('refuses an input that is shown unchanged if it contains a s
   const base64 = Buffer.from(`x:${key}`).toString('base64url');
 
   it.each([
-    ['job-id', key, 'api-key'],
-    ['job-id', `job-1, x-${key}`, 'api-key'],
-    ['job-id', JSON.stringify(['job-1', key]), 'api-key'],
-    ['job-id', base64, 'api-key'],
-    ['job-id', token, 'github-token'],
-    ['project-id', key, 'api-key'],
-    ['command', `/${token}`, 'github-token'],
-  ])('%s: %s', async (name, value, secret) => {
+    ['job-id', key],
+    ['job-id', `job-1, x-${key}`],
+    ['job-id', JSON.stringify(['job-1', key])],
+    ['job-id', base64],
+    ['job-id', token],
+    ['project-id', key],
+  ])('%s: %s', async (name, value) => {
     const inputs = { 'api-key': key, 'github-token': token, [name]: value };
     await using sim = await simulate({ with: inputs });
-    const result = await (name === 'command' ? sim.run() : sim.runHere());
+    const result = await sim.runHere();
     expect(errors(result)).toEqual([
-      expect.stringMatching(new RegExp(`^Nothing was sent\\. ${name} contains ${secret}, `)),
+      expect.stringMatching(
+        new RegExp(`^Nothing was sent\\. ${name} contains the api-key or github-token; `),
+      ),
     ]);
     expect(warnings(result)).toEqual([]);
     expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
     const secrets = { key, token, more: [] };
     expect(findTraces(secrets, result, sim.agent, sim.github)).toEqual([]);
+  });
+
+  it.each<[string, NonNullable<Scenario['step']>, string, string]>([
+    [
+      'a comment',
+      { event: issueComment({ number: PULL, body: `/${key} go` }) },
+      'error',
+      'Nothing was sent. command contains the api-key or github-token;',
+    ],
+    ['another event', {}, 'skipped', 'This step acts only on comments and reviews'],
+  ])('command, on %s', async (_, step, expected, words) => {
+    await using sim = await simulate({ with: { 'api-key': key, command: `/${key}` }, step });
+    const result = await sim.run();
+    expect(result.outputs.result).toBe(expected);
+    expect(result.outputs.reason).toContain(words);
+    expect(sim.agent.journal).toEqual([]);
+    expect(findTraces({ key, token: TOKEN, more: [] }, result, sim.agent, sim.github)).toEqual([]);
   });
 
   it('except if the secret is very short', async () => {
@@ -246,7 +260,7 @@ it('refuses an api-key of 20 KB in many lines, without showing any part of it', 
   await using sim = await simulate({ with: { 'api-key': key } });
   const result = await sim.run();
   expect(errors(result)).toEqual([
-    'Nothing was sent. api-key contains a line break or control character; store the secret again.',
+    'Nothing was sent. api-key contains quotation marks, a space, a line break or a special character; store only the key in the secret.',
   ]);
   // Neither unchanged, nor with something between its characters.
   const shown =

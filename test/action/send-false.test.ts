@@ -24,8 +24,8 @@ describe('send: false', () => {
   it.each([
     ['active', 'active', 'success', ''],
     ['completed', 'completed', 'success', ''],
-    ['failed', 'failed', 'failure', 'The agent failed. The API does not say why; check the job'],
-    ['archived', 'archived', 'failure', 'The job was archived, so the agent does not work on it'],
+    ['failed', 'failed', 'failure', 'To see why the agent failed, open the job'],
+    ['archived', 'archived', 'failure', 'The agent does not work on archived jobs; use another'],
     ['queued', 'active', 'success', ''],
   ])('polls a job that is %s once: %s', async (status, expected, conclusion, reason) => {
     await using sim = await simulate({
@@ -48,7 +48,7 @@ describe('send: false', () => {
     const [own] = ownComments(sim.github);
     expect(first.outputs['comment-url']).toBe(own?.html_url);
     expect(notes(sim.github)[0]?.jobs).toEqual([
-      { id: JOB, delivery: 'not-sent', ended: true, known: true },
+      { id: JOB, delivery: 'not-sent', sentAt: 0, ended: true, known: true },
     ]);
     expect(own?.body).toContain(titleOf('completed'));
     expect(callNames(sim.github)).toEqual(['POST issues/#/comments', 'newest']);
@@ -107,7 +107,7 @@ describe('send: false', () => {
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
-      expect.stringContaining('its status is active, and it keeps working'),
+      expect.stringContaining('Its status is active, and it keeps working'),
     ]);
   });
 
@@ -125,7 +125,9 @@ describe('send: false', () => {
     expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', reason: '' });
     const unknown = await sim.runHere({ with: { 'job-id': 'job-2' }, step: LATER_RUN });
     expect(unknown.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(errors(unknown)).toEqual([expect.stringMatching(/^Job job-2: The job c.*check job-id/)]);
+    expect(errors(unknown)).toEqual([
+      expect.stringMatching(/^Job job-2: .*The API answered 404.*check “job-id”/),
+    ]);
     // A mistyped ID is not written down.
     expect(notes(sim.github)).toHaveLength(1);
   });

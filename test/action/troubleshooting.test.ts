@@ -27,14 +27,15 @@ function failAfterTheMessage() {
 /** A run that causes each message, by the beginning of the message. */
 const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'api-key is empty': () => run({ with: { 'api-key': '' } }),
-  'The api-key is expired': () => run({ agent: { jobs: [], onPost: () => ({ status: 401 }) } }),
-  'The api-key lacks the write scope': () =>
+  'The “api-key” is expired': () => run({ agent: { jobs: [], onPost: () => ({ status: 401 }) } }),
+  'The “api-key” lacks the write scope': () =>
     run({ agent: { jobs: [], onPost: () => ({ status: 403 }) } }),
   'The job was not found': () => run({ with: { 'job-id': 'job-2' } }),
   'The API accepts 100 messages': () =>
     run({ agent: { jobs: [{ id: JOB }], hourlyLimit: 0 }, with: { 'timeout-minutes': '1' } }),
-  'The message may or may not': () => run({ agent: { jobs: [], onPost: () => ({ status: 502 }) } }),
-  'Nothing was sent within': () =>
+  'The message may have arrived': () =>
+    run({ agent: { jobs: [], onPost: () => ({ status: 502 }) } }),
+  'The message could not be sent within': () =>
     run({
       with: { 'when-active': 'wait', 'timeout-minutes': '0.2' },
       agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },

@@ -37,6 +37,25 @@ it('polls a job once before the message, and then until the agent is done', asyn
   expect(result.summary).toContain(titleOf('completed'));
 });
 
+it('an outage is a line in the log, and then one a minute', async () => {
+  await using sim = await simulate({
+    with: { wait: true },
+    agent: {
+      jobs: [job({}, at(0, 'active'), at(900, 'completed'))],
+      onGet: () => {
+        const elapsed = sim.time.elapsed();
+        return elapsed > 60_000 && elapsed < 360_000 ? { status: 503 } : undefined;
+      },
+    },
+  });
+  const { log, outputs } = await sim.run();
+  expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+  expect(log.match(/^Polling failed\. The API answered 503/gm)).toHaveLength(1);
+  const lines = log.match(/^Polling still fails; .* remain\.$/gm) ?? [];
+  expect(lines.length).toBeGreaterThanOrEqual(3);
+  expect(lines.length).toBeLessThanOrEqual(5);
+});
+
 it('polls at a fixed interval, during settle-seconds as well', async () => {
   const inputs = { 'poll-interval-seconds': '50' };
   const { sim } = await wait(job({}, at(0, 'active'), at(300, 'completed')), inputs);
@@ -48,7 +67,7 @@ it('polls at a fixed interval, during settle-seconds as well', async () => {
 
 describe('fail-on', () => {
   const failed = job({}, at(1, 'active'), at(30, 'failed'));
-  const reason = `Job ${JOB}: The agent failed. The API does not say why; check the job in the Mintlify dashboard.`;
+  const reason = `Job ${JOB}: To see why the agent failed, open the job at https://dashboard.mintlify.com.`;
 
   it('contains failed by default', async () => {
     const { result, comments } = await wait(failed);
@@ -71,7 +90,7 @@ describe('fail-on', () => {
     });
     expect(result.conclusion).toBe('failure');
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
-    expect(errors(result)).toEqual([`Job ${JOB} is completed, which fails the step (fail-on).`]);
+    expect(errors(result)).toEqual([`Job ${JOB} is completed, which fails the step (“fail-on”).`]);
   });
 });
 
@@ -85,12 +104,12 @@ it('stops waiting at the deadline, after a last poll', async () => {
   expect(result.outputs).toMatchObject({
     ...{ result: 'timed-out', status: 'active', delivery: 'sent', confirmed: 'false' },
   });
-  expect(errors(result)).toEqual([expect.stringMatching(/within 10 min \(timeout-minutes\)/)]);
+  expect(errors(result)).toEqual([expect.stringMatching(/within “timeout-minutes” \(10 min\)/)]);
   expect(result.virtualMs).toBeGreaterThanOrEqual(600_000);
   expect(result.virtualMs).toBeLessThan(610_000);
   const [first, last] = [sim.agent.gets()[0]?.at ?? 0, sim.agent.gets().at(-1)?.at ?? 0];
   expect(last - first).toBeGreaterThan(595_000);
-  expect(comments.at(-1)).toContain(`${titleOf('timed-out')}: the agent is still working`);
+  expect(comments.at(-1)).toContain(titleOf('timed-out'));
 });
 
 it('does not report a failed poll that the deadline interrupts', async () => {
@@ -133,7 +152,7 @@ it('keeps what is known of a job if a response leaves it out', async () => {
   for (const text of [result.summary, commentTexts(sim.github).at(-1)]) {
     expect(text).toContain('octo/docs#1');
     expect(text).toContain('`opus`');
-    expect(text).not.toContain('No files changed');
+    expect(text).not.toContain('no files changed');
   }
 });
 
@@ -146,7 +165,7 @@ it('keeps the last known status in a time-out', async () => {
   });
   const result = await sim.runHere();
   expect(result.outputs).toMatchObject({ result: 'timed-out', status: 'active' });
-  expect(errors(result)).toEqual([expect.stringContaining('its status is active')]);
+  expect(errors(result)).toEqual([expect.stringContaining('Its status is active')]);
 });
 
 it('logs each change and, during a long wait, a line a minute', async () => {

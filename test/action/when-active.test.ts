@@ -39,7 +39,7 @@ function busy(
       const minute = (at - (start.get(path) ?? 0)) / MINUTE;
       const reply = more(minute) ?? (minute < minutes ? 'active' : 'completed');
       const id = path.split('/').at(-1);
-      return typeof reply === 'string' ? { body: { id, status: reply } } : reply;
+      return typeof reply === 'string' ? { body: { id, status: reply, prLink: null } } : reply;
     },
   };
 }
@@ -124,11 +124,13 @@ describe('a message to a job at work', () => {
     expect(result.conclusion).toBe('failure');
     expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
-      expect.stringMatching(/Nothing was sent within 3 min .* still at work/),
+      expect.stringMatching(
+        /could not be sent within “timeout-minutes” \(3 min\)\. .* still at work/,
+      ),
     ]);
     expect(sentAfter(sim, startedAt)).toBeNull();
     expect(sim.time.now() - startedAt).toBeLessThan(3 * MINUTE + 2000);
-    expect(commentTexts(sim.github).at(-1)).toContain(`${titleOf('timed-out')}: message not sent`);
+    expect(commentTexts(sim.github).at(-1)).toContain(titleOf('not-sent'));
     expect(result.summary).toContain('still at work');
     expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
   });
@@ -145,8 +147,8 @@ describe('an outage during the wait for earlier work', () => {
   });
 
   it.each([
-    ['30', 'error', /Nothing was sent\. .*503/],
-    ['5', 'timed-out', /Nothing was sent within 5 min .*The last poll failed: .*503/],
+    ['30', 'error', /^Job job-1: \d\d polls failed in a row\. The API answered 503/],
+    ['5', 'timed-out', /could not be sent within .*5 min.*The last poll failed: .*503/],
   ])('ends it after 10 minutes, or at the deadline of %s minutes', async (limit, ended, reason) => {
     const inputs = { ...WAIT, 'timeout-minutes': limit };
     await using sim = await simulate({ with: inputs, agent: busy(60, out(60)) });
@@ -181,6 +183,22 @@ it('of 60 jobs, each one waits for itself', async () => {
   );
   expect(stdout).toMatch(/20 waiting/);
   expect(commentTexts(sim.github).join('\n')).toMatch(/20 waiting/);
+});
+
+it('a job at work is not waited for once the API accepts no more messages', async () => {
+  await using sim = await simulate({
+    with: { ...WAIT, 'job-id': 'job-1 job-2' },
+    agent: {
+      jobs: [{ id: 'job-1' }, { id: 'job-2', base: { status: 'active' } }],
+      onPost: () => ({ status: 429, headers: { 'retry-after': '3600' } }),
+    },
+  });
+  const { outputs, virtualMs } = await sim.runHere();
+  expect(JSON.parse(outputs.results ?? '')).toMatchObject([
+    { jobId: 'job-1', result: 'error' },
+    { jobId: 'job-2', result: 'skipped' },
+  ]);
+  expect(virtualMs).toBeLessThan(MINUTE);
 });
 
 describe('several runs for one job', () => {

@@ -17,12 +17,14 @@ describe('action.yml', () => {
     });
     readInputs(env, (text) => text);
     names.delete('');
-    expect([...names].sort()).toEqual(Object.keys(action.inputs).sort());
+    const where = 'change readInputs in src/inputs.ts, or action.yml';
+    expect([...names].sort(), where).toEqual(Object.keys(action.inputs).sort());
   });
 
   it('declares exactly the outputs that the code writes, in the same order', () => {
     const written = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
-    expect(Object.keys(action.outputs)).toEqual(written);
+    const where = 'change toOutputs in src/report/outputs.ts, or action.yml';
+    expect(Object.keys(action.outputs), where).toEqual(written);
   });
 
   it('has defaults that mean the same as an empty string', () => {
@@ -49,7 +51,7 @@ describe('action.yml', () => {
 });
 
 it.each(GENERATED)('the generated parts of %s are up to date (npm run docs)', (document) => {
-  expect(read(document)).toBe(renderDocument(document, read(document)));
+  expect(read(document), 'run npm run docs').toBe(renderDocument(document, read(document)));
 });
 
 it('the user agent has the version of package.json', () => {

@@ -28,10 +28,11 @@ const EVENTS: Readonly<Record<string, string>> = {
 
 // A failed test names what is missing, and does not print all scenarios.
 describe('a scenario covers', () => {
+  const ADD = 'add a scenario to test/action/';
   const inputs = Object.keys(action.inputs);
   it.each(inputs)('the input %s', (name) => {
     const pattern = new RegExp(`'${name}'|\\b${name}: |\\bwith: \\{ ${name}\\b`);
-    expect(pattern.test(scenarios)).toBe(true);
+    expect(pattern.test(scenarios), ADD).toBe(true);
   });
 
   const outputs = Object.keys(action.outputs);
@@ -39,11 +40,11 @@ describe('a scenario covers', () => {
     const field = name.includes('-')
       ? `\\['${name}'\\]|'${name}': `
       : `\\.${name}\\b|\\b${name}[:,]`;
-    expect(new RegExp(field).test(scenarios)).toBe(true);
+    expect(new RegExp(field).test(scenarios), ADD).toBe(true);
   });
 
   const events = Object.keys(EVENTS).filter((name) => guides.includes(`\`${name}\``));
   it.each([...events, 'pull_request'])('the event %s', (name) => {
-    expect(scenarios.includes(EVENTS[name] ?? 'no scenario')).toBe(true);
+    expect(scenarios.includes(EVENTS[name] ?? 'no scenario'), ADD).toBe(true);
   });
 });

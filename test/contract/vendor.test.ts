@@ -77,7 +77,7 @@ it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
   });
   const baseUrl = `https://${HOST}:${port}/api/v3`;
   const script = `
-    const { getOctokit } = await import('${own('vendor/actions-github.ts')}');
+    const { getOctokit } = await import('${own('vendor/actions.ts')}');
     const { createFetch } = await import('${own('github/fetch.ts')}');
     const { readProxy } = await import('${own('runner/environment.ts')}');
     const { value } = readProxy(process.env, new URL('${baseUrl}'));

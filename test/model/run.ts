@@ -2,12 +2,13 @@ import pLimit from 'p-limit';
 import type { Trigger } from '../../src/github/event.ts';
 import type { Inputs } from '../../src/inputs.ts';
 import { type Job, newJob } from '../../src/job.ts';
-import { updateComments } from '../../src/jobs/comments.ts';
+import { tellGitHub } from '../../src/jobs/comments.ts';
 import { type RunContext, save } from '../../src/jobs/context.ts';
 import { runJobs } from '../../src/jobs/fleet.ts';
 import { JobLog } from '../../src/jobs/log.ts';
 import { hashOf, type NoteData } from '../../src/note/data.ts';
 import { readNotes } from '../../src/note/note.ts';
+import { endedNow } from '../../src/report/outputs.ts';
 import type { RunInfo, Runtime } from '../../src/runner/environment.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
 import { simulatedGitHub } from './github.ts';
@@ -89,16 +90,22 @@ export async function play(scenario: Scenario) {
     },
   } as unknown as Runtime;
   const conversation = conversationOf(scenario);
+  const prNumber = event === 'merge_group' ? conversation : null;
   const { connect } = github;
   const about = aboutRun(scenario);
   const { deadline, project } = about;
   const isNeeded = (send ? attempt > 1 : scenario.wait) && scenario.comment;
   const info = { repositoryUrl: REPOSITORY_URL, attempt } as RunInfo;
   const run: RunContext = {
-    ...{ runtime, conversation, about, connect, prompt: 'x', jobs },
-    inputs: { ...scenario, githubToken: 'x', command: null, prNumber: null } as unknown as Inputs,
+    ...runtime,
+    ...{ conversation, about, connect, prompt: 'x', jobs, deadline },
+    inputs: { ...scenario, githubToken: 'x', command: null, prNumber } as unknown as Inputs,
     info,
-    trigger: { event, conversation, sender: event === 'pull_request' ? BOT : null } as Trigger,
+    trigger: {
+      event,
+      conversation: prNumber === null ? conversation : null,
+      sender: event === 'pull_request' ? BOT : null,
+    } as Trigger,
     agent: {
       ...runtime,
       transport: {
@@ -106,13 +113,13 @@ export async function play(scenario: Scenario) {
         postOnce: (path, json, ms) => serviceOf(path).postOnce(path, json, ms),
       },
       ...{ where: '“api.example”', isDefaultUrl: true, projectId: 'proj-1', deadline },
-      serverUrl: 'https://github.com',
+      repositoryUrl: REPOSITORY_URL,
     },
     notes:
       isNeeded && conversation !== null
         ? await clock.drive(readNotes(connect, conversation, project))
         : null,
-    log: new JobLog(runtime.log, runtime.clock, jobs, deadline),
+    jobLog: new JobLog(runtime.log, runtime.clock, jobs, deadline),
     ...{ limitSends: pLimit(4), limitPolls: pLimit(24), stop: new AbortController() },
     story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, command: null },
     ...{
@@ -120,18 +127,18 @@ export async function play(scenario: Scenario) {
       seen: Promise.resolve(),
       note: null,
       release: null,
-      isOver: false,
       hasStarted: false,
+      isOver: false,
     },
   };
 
   const beganAt = clock.now();
   await clock.drive(runJobs(run));
   run.isOver = true;
-  save(run, false);
+  save(run);
   // A cancellation while the comments are written comes too late for the jobs.
   const stoppedAt = cancelledAt === null ? null : Math.max(cancelledAt, beganAt);
-  await clock.drive(updateComments(run));
+  await clock.drive(tellGitHub(run, endedNow(jobs, scenario.wait)));
   await clock.drain();
 
   return parts.map((part, index) => {
@@ -170,7 +177,7 @@ function earlierNote(scenario: Scenario): NoteData {
     if (earlier === null) return [];
     const { delivery, agoMs, knowsBase } = earlier;
     const isDone = job.earlier.endsAt < startsAt - agoMs - job.lagMs;
-    const sentAt = delivery === 'sent' ? EPOCH + startsAt - agoMs : undefined;
+    const sentAt = delivery === 'sent' ? EPOCH + startsAt - agoMs : 0;
     const base = isDone ? job.earlier.ends : 'active';
     return [{ id: job.id, delivery, sentAt, base: knowsBase ? base : undefined }];
   });

@@ -5,8 +5,7 @@ import { readTrigger } from '../../src/github/event.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { readNote } from '../../src/note/data.ts';
 import { code, fence } from '../../src/report/markdown.ts';
-import { escapeCommands } from '../../src/runner/log.ts';
-import { redactor } from '../../src/runner/secrets.ts';
+import { escapeCommands, redactor } from '../../src/runner/log.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
 
 const SIZE = 256 * 1024;
@@ -17,7 +16,7 @@ const MAX_MS = 1000;
 const PATTERNS = [
   ...['`', '`a``b```c````', '```\n~~~\n', '##[', '::\n', '::a ', '\r\n\r', ' ', '\t ', '\u3000'],
   ...[' a', '[', '{"a":', '<!--', '<!-- -->', '<!', '--', '👩\u200d💻', '\ud83d', '\u200b\u2800'],
-  ...['\u001b[2J\0', '"', '\\', '%41%', '/a.-', '/a/b/pull/1', '/-/merge_requests/1', '/pr-1-a'],
+  ...['\u001b[2J\0', '"', '\\', '%41%', '/a.-', '/a/b/pull/1', '/-/merge_requests/1'],
   ...['0', '1, ', '|', 'mint_aaaaaaa', 'a', '“', '<!-- agent-follow-up {}\n'],
 ];
 
@@ -36,10 +35,6 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
     readRecord(JSON.stringify({ id: 'x', status: text, model: text }), redact, HOST),
   note: (text) => readNote(`<!-- agent-follow-up "project":"a"${text}`, 'a'),
   event: (text) => readTrigger('issue_comment', Buffer.from(text)),
-  branch: (text) => {
-    const merge_group = { head_ref: `refs/heads/gh-readonly-queue/${text}/pr-1-g` };
-    return readTrigger('merge_group', Buffer.from(JSON.stringify({ merge_group })));
-  },
 };
 
 it.each(Object.entries(READERS))('%s handles a long text in linear time', (_, reader) => {

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { readTrigger, type Trigger } from '../../src/github/event.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -40,6 +41,13 @@ const ZERO_SHA = '0'.repeat(40);
 export const ALICE: Person = { login: 'alice', id: 1001, type: 'User' };
 export const RENOVATE: Person = { login: 'renovate[bot]', id: 29_139_614, type: 'Bot' };
 export const DEPENDABOT: Person = { login: 'dependabot[bot]', id: 49699333, type: 'Bot' };
+
+/** What the action reads from the event. Throws if it cannot be read. */
+export function triggerOf({ name, payload }: WebhookEvent): Trigger {
+  const read = readTrigger(name, Buffer.from(JSON.stringify(payload)));
+  if (read.kind === 'problem') throw new Error(read.problem);
+  return read.value;
+}
 
 /**
  * A real payload, changed to our repository and deeply merged with `overrides` (lists are replaced).
@@ -316,8 +324,8 @@ export function workflowRun(
   );
 }
 
-export function mergeGroup(options: Common & { readonly number: number }): WebhookEvent {
-  const ref = `refs/heads/gh-readonly-queue/main/pr-${options.number}-${SHA}`;
+export function mergeGroup(options: Common = {}): WebhookEvent {
+  const ref = `refs/heads/gh-readonly-queue/main/pr-7-${SHA}`;
   return event(
     'merge_group',
     'checks_requested',

@@ -4,7 +4,7 @@ import type { AgentContext, Answer, Exchange } from '../../src/agent/http.ts';
 import { KEYS_URL } from '../../src/inputs.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
-const SERVER = 'https://github.com';
+const REPOSITORY = 'https://github.com/octo/agents';
 const FULL = {
   ...{ id: 'job-1', status: 'completed', model: 'sonnet' },
   source: { repository: 'https://github.com/octo/agents', ref: 'main' },
@@ -14,7 +14,7 @@ const FULL = {
 
 describe('readRecord', () => {
   it.each<[string, object, object]>([
-    ['reads every field, and no other', { ...FULL, extra: 1 }, FULL],
+    ['reads every field, and no other', { ...FULL, extra: 1 }, { ...FULL, prNumber: 1 }],
     [
       'leaves out what is missing',
       { id: 'job-1', status: 'active' },
@@ -43,7 +43,7 @@ describe('readRecord', () => {
     [
       'keeps null',
       { id: 'a', prLink: null, archivedAt: null },
-      { id: 'a', prLink: null, archivedAt: null },
+      { id: 'a', prLink: null, prNumber: null, archivedAt: null },
     ],
     [
       'says why a link is left out',
@@ -60,6 +60,7 @@ describe('readRecord', () => {
       {
         id: 'a',
         prLink: 'https://b.example/o/r/pull/1',
+        prNumber: null,
         source: { repository: 'https://b.example/o/r', ref: null },
       },
     ],
@@ -79,20 +80,20 @@ describe('readRecord', () => {
       { id: 'a' },
     ],
   ])('%s', (_, body, value) => {
-    expect(readRecord(JSON.stringify(body), redact, SERVER)).toEqual({ kind: 'ok', value });
+    expect(readRecord(JSON.stringify(body), redact, REPOSITORY)).toEqual({ kind: 'ok', value });
   });
 
   it('removes secrets that are escaped, but keeps the words of the API', () => {
     const hide = (text: string): string => text.replaceAll('active', '***');
     const body = '{"id":"a","status":"active","model":"in\\u0061ctive"}';
-    expect(readRecord(body, hide, SERVER)).toMatchObject({
+    expect(readRecord(body, hide, REPOSITORY)).toMatchObject({
       value: { status: 'active', model: 'in***' },
     });
   });
 
   it('ignores the names of prototypes', () => {
     const body = '{"id":"a","__proto__":{"status":"failed"},"constructor":{"prototype":{"x":1}}}';
-    expect(readRecord(body, redact, SERVER)).toEqual({ kind: 'ok', value: { id: 'a' } });
+    expect(readRecord(body, redact, REPOSITORY)).toEqual({ kind: 'ok', value: { id: 'a' } });
     expect('x' in {}).toBe(false);
   });
 
@@ -108,13 +109,13 @@ describe('readRecord', () => {
     ['{}', NO_RECORD],
     ['{"id":7}', NO_RECORD],
   ])('refuses %.20j', (body, problem) => {
-    expect(readRecord(body, redact, SERVER)).toEqual({ kind: 'problem', problem });
+    expect(readRecord(body, redact, REPOSITORY)).toEqual({ kind: 'problem', problem });
   });
 });
 
 function answer(status: number, parts: Partial<Answer> = {}): Answer {
   return {
-    ...{ kind: 'answer', status, contentType: '', retryAfter: [], locationHost: '' },
+    ...{ kind: 'answer', status, contentType: '', retryAfter: [] },
     ...{ body: { kind: 'ok', value: '' } },
     ...parts,
   };
@@ -150,22 +151,25 @@ describe('explain', () => {
       'send',
       `${LIMIT}; try again after 2026-11-21 12:01 UTC.`,
     ],
-    [answer(429), 'poll', 'a longer poll-interval-seconds may help'],
+    [answer(429), 'poll', 'a longer “poll-interval-seconds” may help'],
     [answer(401), 'send', KEYS_URL],
     [answer(403), 'send', 'lacks the write scope'],
     [answer(403), 'poll', 'lacks the read scope'],
-    [answer(404), 'send', 'not found; check job-id and project-id.'],
-    [answer(400), 'send', '400 to the message. It refuses this request'],
+    [answer(404), 'send', 'not found; check “job-id” and “project-id”.'],
+    [
+      answer(400),
+      'send',
+      '400 to the message. It refuses this request; check the prompt and the job',
+    ],
     [answer(408), 'send', 'answered 408 to the message.'],
     [answer(425), 'poll', 'answered 425 when the job was polled.'],
     [answer(500), 'send', 'The API itself has a problem.'],
-    [answer(307, { locationHost: 'x.example' }), 'send', 'redirect to “x.example”, which is never'],
-    [answer(304), 'send', 'a redirect, which is never followed; check base-url.'],
+    [answer(304), 'send', 'a redirect, which is never followed; check “base-url”.'],
     [answer(200, unread), 'send', 'The answer had a body that is odd.'],
     [
       answer(200, { contentType: 'text/html' }),
       'send',
-      'the content type “text/html”, was not a record',
+      'the content type “text/html”, was not a record of this job; check “base-url” and the proxy.',
     ],
     [answer(200), 'send', 'with no content type, was not'],
     [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],
@@ -176,9 +180,10 @@ describe('explain', () => {
     expect(explained(exchange, doing, true)).toContain(words);
   });
 
-  it('names base-url if it is not the default', () => {
-    expect(explained(answer(404), 'send', false)).toContain(
-      'check job-id, base-url and project-id.',
-    );
+  it.each([
+    [404, 'check “job-id”, “base-url” and “project-id”.'],
+    [405, 'check the prompt, “base-url” and the job (https://dashboard.mintlify.com).'],
+  ])('of %i, names base-url if it is not the default', (status, words) => {
+    expect(explained(answer(status), 'send', false)).toContain(words);
   });
 });

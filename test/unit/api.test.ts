@@ -43,15 +43,15 @@ describe('comments', () => {
     expect(callsOf(sim)).toEqual(['list', 'list', 'list', 'read', 'read']);
   });
 
-  it('that are deleted between the two queries are left out', async () => {
+  it('are not known if one is deleted between the two queries', async () => {
     const issues = [{ number: NUMBER, comments: talk(2, ACTIONS) }];
     const first = (): number => sim.comments(NUMBER)[0]?.id ?? 0;
     await using sim: Simulation = await simulate({
       issues,
       trouble: { meanwhile: ({ name }, page) => name === 'read' && page.deleteComment(first()) },
     });
-    const found = await (await connect(sim)).ownComments(NUMBER);
-    expect(found.map(({ body }) => body)).toEqual([`${ACTIONS} 1`]);
+    const found = (await connect(sim)).ownComments(NUMBER);
+    await expect(found).rejects.toMatchObject({ status: 404 });
   });
 
   it('of the newest 30 by the own identity are found, and hidden with one call', async () => {
@@ -150,8 +150,8 @@ describe('a call', () => {
   });
 
   it.each<[string, Partial<GitHubOptions>, string]>([
-    ['a token is missing', { token: '' }, 'github-token is empty'],
-    ['the token is odd', { token: 'ghs x' }, 'github-token contains a space'],
+    ['a token is missing', { token: '' }, '“github-token” is empty'],
+    ['the token is odd', { token: 'ghs x' }, '“github-token” contains a space'],
     ['checks are off', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, 'checks are turned off'],
     ['the proxy is odd', { env: { http_proxy: 'socks5://x' } }, 'check HTTPS_PROXY, HTTP_PROXY'],
   ])('is not made if %s', async (_, parts, why) => {
@@ -183,6 +183,15 @@ describe('a call', () => {
     expect(callsOf(sim)).toHaveLength(1);
   });
 
+  it('takes 4 s at most if the run was cancelled before it', async () => {
+    await using sim = await simulate({ on: () => ({ fault: 'hang' }) });
+    const slept: number[] = [];
+    const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
+    const github = await connect(sim, { clock, signal: AbortSignal.abort() });
+    await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
+    expect(slept).toEqual([4000]);
+  });
+
   it('is not made for ever if the pages of a list do not end', async () => {
     const pageInfo = { hasPreviousPage: true, startCursor: 'again' };
     const data = { repository: { issueOrPullRequest: { comments: { nodes: [], pageInfo } } } };
@@ -194,14 +203,14 @@ describe('a call', () => {
     expect(callsOf(sim)).toHaveLength(6);
   });
 
-  it('reaches a repository that was renamed', async () => {
-    await using sim = await simulate({
-      on: ({ path }) =>
-        path.startsWith('/repos/octo/old/')
-          ? { status: 307, headers: { location: path.replace('/old/', '/agents/') } }
-          : undefined,
-    });
-    await (await connect(sim, { repository: 'octo/old' })).createComment(NUMBER, 'one');
-    expect(sim.comments(NUMBER)).toMatchObject([{ body: 'one' }]);
-  });
+  it.each(['createComment', 'updateComment'] as const)(
+    'that is redirected has failed and is not repeated: %s',
+    async (write) => {
+      const headers = { location: '/repos/octo/renamed' };
+      await using sim = await simulate({ on: () => ({ status: 307, headers }) });
+      const github = await connect(sim);
+      await expect(github[write](NUMBER, 'one')).rejects.toMatchObject({ status: 307 });
+      expect(callsOf(sim)).toHaveLength(1);
+    },
+  );
 });

@@ -30,17 +30,25 @@ describe('readRequest', () => {
     expect(readRequest(given, { command, allowedBots })).toEqual({ kind: 'ok', value });
   });
 
-  const noBots = 'The comment is by a bot or an app; only people and bots in allowed-bots may ask.';
+  const noBots =
+    'The comment is by a bot or an app; only people and bots in “allowed-bots” may ask.';
   it.each<[string, Partial<CommentTrigger> | null, string]>([
     [
       'no comment',
       null,
-      'This step acts only on comments and reviews that begin with the word “/agent”.',
+      'This step acts only on comments and reviews that begin with the word “/agent” (command).',
     ],
     ['a longer word', { body: '/agents go' }, 'The comment does not begin with the word “/agent”.'],
-    ['an edit', { action: 'edited' }, 'Only newly created comments are acted on.'],
-    ['a review', { kind: 'review' }, 'Only newly submitted comments are acted on.'],
-    ['a long text', { body: `/agent ${'x'.repeat(65_530)}` }, 'more than 65536 characters'],
+    [
+      'an edit',
+      { action: 'edited' },
+      'Only new comments and reviews are acted on; write a new one.',
+    ],
+    [
+      'a review',
+      { kind: 'review' },
+      'Only new comments and reviews are acted on; write a new one.',
+    ],
     ['a bot', byBot, noBots],
     ['an app', { viaApp: true }, noBots],
     ['a person with the name of a bot', { author: { ...ALICE, login: 'a[bot]' } }, noBots],

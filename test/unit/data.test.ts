@@ -127,8 +127,13 @@ it.each([
 });
 
 it.each<[string, Parameters<typeof noteOf>[1][number], object]>([
-  ['a new job', job(), { delivery: 'sending' }],
-  ['a job that was polled', job({ record: record() }), { delivery: 'sending', known: true }],
+  ['a new job', job(), { delivery: 'sending', sentAt: 0 }],
+  ['during the request', job({ delivery: 'posting' }), { delivery: 'sending', sentAt: 0 }],
+  [
+    'a job that was polled',
+    job({ record: record() }),
+    { delivery: 'sending', sentAt: 0, known: true },
+  ],
   [
     'a message with evidence',
     job({

@@ -21,7 +21,7 @@ it('whyOf, hintFor and isUnclear: any other error is a bug, whose text is not sh
 
 it.each<[number, string, RegExp, boolean]>([
   [0, 'So.', /^$/, true],
-  [401, 'So.', /^Check github-token/, false],
+  [401, 'So.', /^Check “github-token”/, false],
   [403, 'So.', /“pull-requests: write”/, false],
   [
     403,
@@ -29,8 +29,8 @@ it.each<[number, string, RegExp, boolean]>([
     /conversation is locked: unlock it/,
     false,
   ],
-  [404, 'So.', /“issues: write”/, false],
-  [410, 'So.', /“issues: write”/, false],
+  [404, 'So.', /^Check “pr-number”/, false],
+  [410, 'So.', /^Check “pr-number”/, false],
   [422, 'So.', /^$/, false],
   [429, 'So.', /rate limit of GitHub .* try again later/, false],
   [500, 'So.', /^$/, true],
@@ -77,12 +77,9 @@ describe('toGitHubError', () => {
 });
 
 describe('refuseErrors', () => {
-  const notFound = { type: 'NOT_FOUND', path: ['nodes', 0], message: 'Could not resolve.' };
-
   it.each<[string, unknown]>([
     ['no list of errors', undefined],
     ['an empty list', []],
-    ['deleted comments', [notFound, notFound]],
     ['a text instead of a list', 'oops'],
   ])('accepts %s', (_, errors) => {
     expect(() => refuseErrors({ status: 200, data: { data: {}, errors } }, redact)).not.toThrow();
@@ -90,7 +87,7 @@ describe('refuseErrors', () => {
 
   it.each<[string, unknown, number, string]>([
     ['no conversation', [{ type: 'NOT_FOUND', message: 'No s3cret.' }], 404, ': “No ***.”'],
-    ['one of several errors', [notFound, { type: 'FORBIDDEN', message: 'No.' }], 403, ': “No.”'],
+    ['the first of several', [{ type: 'FORBIDDEN', message: 'No.' }, {}], 403, ': “No.”'],
     ['a missing scope', [{ type: 'INSUFFICIENT_SCOPES' }], 403, ''],
     ['a rate limit', [{ type: 'RATE_LIMITED' }], 429, ''],
     ['a rate limit by its other name', [{ type: 'RATE_LIMIT' }], 429, ''],

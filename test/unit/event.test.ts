@@ -18,12 +18,13 @@ import {
   review,
   reviewComment,
   schedule,
+  triggerOf,
   type WebhookEvent,
   workflowDispatch,
 } from '../sim/events.ts';
 
-function conversationOf({ name, payload }: WebhookEvent): number | null {
-  return readTrigger(name, Buffer.from(JSON.stringify(payload))).conversation;
+function ofFork({ name, payload }: WebhookEvent): WebhookEvent {
+  return { name, payload: { ...payload, pull_request: { number: 7, head: { repo: null } } } };
 }
 
 describe('readTrigger finds the conversation of', () => {
@@ -37,8 +38,7 @@ describe('readTrigger finds the conversation of', () => {
     ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9],
     ['pull_request_review', review({ number: 10, body: 'x' }), 10],
     ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11],
-    ['merge_group', mergeGroup({ number: 16 }), 16],
-    ['merge_group without a branch', { name: 'merge_group', payload: { merge_group: {} } }, null],
+    ['merge_group', mergeGroup(), null],
     ['push', push(), null],
     ['schedule', schedule(), null],
     ['workflow_dispatch', workflowDispatch(), null],
@@ -49,7 +49,7 @@ describe('readTrigger finds the conversation of', () => {
       null,
     ],
   ])('%s', (_, webhook, expected) => {
-    expect(conversationOf(webhook)).toBe(expected);
+    expect(triggerOf(webhook).conversation).toBe(expected);
   });
 });
 
@@ -57,29 +57,21 @@ it.each([
   ['the conversation', { issue: undefined }],
   ['the author', { comment: { user: null } }],
   ['the sender', { sender: undefined }],
-])(
-  'readTrigger reports a comment event without %s as a problem, and reads no comment',
-  (_, parts) => {
-    const { name, payload } = issueComment({ number: 7, body: '/agent go' });
-    const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
-    expect(readTrigger(name, file)).toMatchObject({
-      problem: 'the event file does not say who wrote the comment, and where',
-      conversation: null,
-      comment: null,
-    });
-  },
-);
+])('readTrigger reports a comment event without %s as a problem', (_, parts) => {
+  const { name, payload } = issueComment({ number: 7, body: '/agent go' });
+  const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
+  expect(readTrigger(name, file)).toMatchObject({
+    problem: 'the event file does not say who wrote the comment, and where',
+  });
+});
 
 it.each([
   ['a missing file', null, 'cannot be read'],
   ['a file that is not JSON', Buffer.from('{"issue":'), 'is not valid JSON'],
   ['a file without a JSON object', Buffer.from('7'), 'does not contain a JSON object'],
   ['an empty file', Buffer.from(''), 'is not valid JSON'],
-])('readTrigger reports a problem for %s, and finds no conversation', (_, file, why) => {
-  expect(readTrigger('pull_request', file)).toMatchObject({
-    problem: expect.stringContaining(why),
-    conversation: null,
-  });
+])('readTrigger reports a problem for %s', (_, file, why) => {
+  expect(readTrigger('schedule', file)).toMatchObject({ problem: expect.stringContaining(why) });
 });
 
 it.each<[string, WebhookEvent, boolean]>([
@@ -90,11 +82,14 @@ it.each<[string, WebhookEvent, boolean]>([
   ['one by Dependabot', pullRequest({ number: 7, sender: DEPENDABOT }), true],
   ['one by a person', pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), false],
   ['pull_request_target', pullRequest({ number: 7, fork: null, target: true }), false],
+  ['a review of one from a fork', ofFork(review({ number: 7, body: 'x' })), true],
+  ['a review of one from a branch', review({ number: 7, body: 'x' }), false],
+  ['a review comment there', ofFork(reviewComment({ number: 7, body: 'x' })), true],
   ['a push by Dependabot', push({ sender: DEPENDABOT }), true],
   ['a push by another bot', push({ sender: RENOVATE }), false],
   ['a comment', issueComment({ number: 7, body: 'x' }), false],
-])('getsNoSecrets: %s, %j', (_, { name, payload }, expected) => {
-  expect(getsNoSecrets(readTrigger(name, Buffer.from(JSON.stringify(payload))))).toBe(expected);
+])('getsNoSecrets: %s, %j', (_, given, expected) => {
+  expect(getsNoSecrets(triggerOf(given))).toBe(expected);
 });
 
 it.each([
@@ -108,12 +103,11 @@ it.each([
   expect([isPerson(account), isBot(account)]).toEqual([person, bot]);
 });
 
-it.each([
-  ['schedule', true],
-  ['push', true],
-  ['release', false],
-  ['pull_request', false],
-])('isAboutJobs of %s is %s', (event, expected) => {
-  const conversation = event === 'pull_request' ? 7 : null;
-  expect(isAboutJobs({ ...readTrigger(event, null), conversation })).toBe(expected);
+it.each<[string, WebhookEvent, boolean]>([
+  ['schedule', schedule(), true],
+  ['push', push(), true],
+  ['release', event('release'), false],
+  ['pull_request', pullRequest({ number: 7 }), false],
+])('isAboutJobs of %s', (_, given, expected) => {
+  expect(isAboutJobs(triggerOf(given))).toBe(expected);
 });

@@ -74,68 +74,23 @@ describe('a response', () => {
   });
 });
 
-describe('a redirect', () => {
-  it.each([301, 302, 307, 308])(
-    'with status %i is followed with the same request',
-    async (status) => {
-      await using site = await serve(({ url }, response) => {
-        if (url === '/new?a=b') response.end('done');
-        else response.writeHead(status, { location: '/new?a=b' }).end('moved');
+it.each([300, 301, 302, 303, 304, 307, 308])(
+  'a redirect with status %i is refused, and nothing gets the token',
+  async (status) => {
+    await using other = await serve((_, response) => response.end('caught'));
+    await using site = await serve((_, response) =>
+      response.writeHead(status, { location: other.origin }).end(),
+    );
+    for (const options of [GET, POST]) {
+      await expect(fetch(site.origin, options)).rejects.toMatchObject({
+        status,
+        message: expect.stringContaining(`answered ${status}, a redirect, which is not followed`),
       });
-      for (const options of [GET, POST]) {
-        const response = await fetch(`${site.origin}/old`, options);
-        expect([response.status, response.url]).toEqual([200, `${site.origin}/new?a=b`]);
-        expect(await response.text()).toBe('done');
-      }
-      expect(site.requests).toEqual([
-        'GET /old token t',
-        'GET /new?a=b token t',
-        'POST /old token t {"body":"é"}',
-        'POST /new?a=b token t {"body":"é"}',
-      ]);
-    },
-  );
-
-  it.each([303, 300, 200])('with status %i is not followed', async (status) => {
-    await using site = await serve((_, response) =>
-      response.writeHead(status, { location: '/new' }).end(),
-    );
-    expect((await fetch(site.origin)).status).toBe(status);
-    expect(site.requests).toHaveLength(1);
-  });
-
-  it('without a location is not followed', async () => {
-    await using site = await serve((_, response) => response.writeHead(301).end());
-    expect((await fetch(site.origin)).status).toBe(301);
-  });
-
-  it.each(['http://', '//', 'https://'])(
-    'to another host by %s is refused without a request to it',
-    async (form) => {
-      await using other = await serve((_, response) => response.end('caught'));
-      const location = `${form}${new URL(other.origin).host}/`;
-      await using site = await serve((_, response) => response.writeHead(307, { location }).end());
-      await expect(fetch(site.origin, POST)).rejects.toThrow('another host');
-      expect(other.requests).toEqual([]);
-    },
-  );
-
-  it('to an invalid URL is refused', async () => {
-    await using site = await serve((_, response) =>
-      response.writeHead(301, { location: 'http://[' }).end(),
-    );
-    await expect(fetch(site.origin)).rejects.toThrow();
-    expect(site.requests).toHaveLength(1);
-  });
-
-  it('to itself is followed five times, then refused', async () => {
-    await using site = await serve((_, response) =>
-      response.writeHead(302, { location: '/' }).end(),
-    );
-    await expect(fetch(site.origin)).rejects.toThrow('redirects in circles');
-    expect(site.requests).toHaveLength(6);
-  });
-});
+    }
+    expect(site.requests).toHaveLength(2);
+    expect(other.requests).toEqual([]);
+  },
+);
 
 it('consecutive requests use one connection', async () => {
   const sockets = new Set<unknown>();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { End, Job } from '../../src/job.ts';
-import { titleOf, wordOf } from '../../src/labels.ts';
+import { kindOf, titleOf, wordOf } from '../../src/labels.ts';
 import {
   annotate,
   cancelled,
@@ -11,6 +11,7 @@ import {
   summarize,
 } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
+import type { Runtime } from '../../src/runner/environment.ts';
 import { ended, INFO, job, PULL, record, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 
@@ -21,7 +22,7 @@ describe('skip', () => {
   it('succeeds, with a notice and the URL of the comment', () => {
     const { runtime, logged, outputs } = recordingRuntime();
     expect(skip(runtime, 'Not for me.', 'https://github.com/c')).toBe(0);
-    expect(logged).toEqual([`notice (${titleOf('skipped')}): Not for me.`]);
+    expect(logged).toEqual(['notice: Not for me.']);
     const url = { 'comment-url': 'https://github.com/c' };
     expect(outputs).toMatchObject([{ result: 'skipped', reason: 'Not for me.', ...url }]);
   });
@@ -30,7 +31,7 @@ describe('skip', () => {
     const { runtime, logged } = recordingRuntime({}, false);
     expect(skip(runtime, 'Not for me.', '', 'warning')).toBe(1);
     expect(logged).toEqual([
-      `warning (${titleOf('skipped')}): Not for me.`,
+      'warning: Not for me.',
       `error: ${UNWRITABLE} They are: result skipped, delivery not-sent, status unknown.`,
     ]);
   });
@@ -40,7 +41,7 @@ it('fail reports the error in the annotation, the outputs and the summary, witho
   const redact = (text: string): string => text.replaceAll('s3cret', '***');
   const { runtime, logged, outputs, summaries } = recordingRuntime({ redact });
   expect(fail(runtime, 'wait is “s3cret”.')).toBe(1);
-  expect(logged).toEqual(['error (Nothing was sent): Nothing was sent. wait is “***”.']);
+  expect(logged).toEqual(['error: Nothing was sent. wait is “***”.']);
   expect(outputs).toMatchObject([{ result: 'error', reason: 'Nothing was sent. wait is “***”.' }]);
   expect(summaries).toEqual([
     expect.stringMatching(/^## .* Nothing was sent\n\nwait is `\*{3}`\.\n$/),
@@ -51,8 +52,18 @@ it('cancelled reports that nothing was sent', () => {
   const { runtime, logged, outputs } = recordingRuntime();
   expect(cancelled(runtime)).toBe(1);
   const reason = 'The run was cancelled before anything was sent.';
-  expect(logged).toEqual([`error (${titleOf('cancelled')}): ${reason}`]);
+  expect(logged).toEqual([`error: ${reason}`]);
   expect(outputs).toMatchObject([{ result: 'cancelled', delivery: 'not-sent', reason }]);
+});
+
+it.each([
+  ['fail', (runtime: Runtime) => fail(runtime, 'So.')],
+  ['cancelled', cancelled],
+])('%s logs the outputs that cannot be written, without a second error', (_, end) => {
+  const { runtime, logged } = recordingRuntime({}, false);
+  expect(end(runtime)).toBe(1);
+  expect(logged.filter((line) => line.startsWith('error'))).toHaveLength(1);
+  expect(logged).toContainEqual(expect.stringContaining(`info: ${UNWRITABLE} They are: result `));
 });
 
 describe('annotate', () => {
@@ -80,7 +91,7 @@ describe('annotate', () => {
       'an error without a reason',
       { result: 'failed' },
       {},
-      `error (${titleOf('failed')}): Job job-1 is failed, which fails the step (fail-on).`,
+      `error (${titleOf('failed')}): Job job-1 is failed, which fails the step (“fail-on”).`,
     ],
     [
       'a warning',
@@ -107,8 +118,9 @@ describe('annotate', () => {
       'info: Job job-1: Perhaps.',
     ],
   ])('shows %s', (_, end, parts, annotation) => {
-    const [line, ...others] = logOf([ended(end, parts)]);
-    expect(line).toMatch(/^info: Job job-1: /);
+    const one = ended(end, parts);
+    const [line, ...others] = logOf([one]);
+    expect(line).toBe(`info: ${titleOf(kindOf(one))}.`);
     expect(others).toEqual(annotation === null ? [] : [annotation]);
   });
 
@@ -119,7 +131,7 @@ describe('annotate', () => {
       `info: Job b: ${wordOf('failed')}. It failed.`,
       `info: Job a: ${wordOf('skipped')}. Not now. ${PULL}`,
       `info: 3 jobs: 1 ${wordOf('failed')}, 1 ${wordOf('sent')}, 1 ${wordOf('skipped')}.`,
-      `error (${titleOf('failed')}): 1 of 3 jobs: ${wordOf('failed')}, b: It failed.`,
+      `error (${titleOf('failed')}): 1 of 3 jobs: ${wordOf('failed')}, “b”: It failed.`,
     ]);
   });
 
@@ -155,21 +167,17 @@ describe('crash', () => {
     ['an error without a stack', bare, 'TypeError: x is not a function'],
     ['a value that is not an error', 'a thing', 'a thing'],
     ['a long text', 'x'.repeat(600), 'x'.repeat(500)],
-  ])(
-    'reports %s, with the outputs that are known, and the stack only for debugging',
-    (_, thrown, what) => {
-      const { runtime, logged, outputs } = recordingRuntime();
-      const jobs = [job({ delivery: 'sent', record: record({ status: 'active' }) })];
-      expect(crash(runtime, endedNow(jobs, true), thrown)).toBe(1);
-      expect(logged[0]).toMatch(
-        /^error \(Unexpected error\): An unexpected error ended the run; please report it\./,
-      );
-      expect(logged[0]).toContain(`. ${what}`);
-      expect(logged[0]?.endsWith(what)).toBe(true);
-      expect(logged.slice(1).every((line) => line.startsWith('debug: '))).toBe(true);
-      expect(outputs).toMatchObject([{ result: 'error', delivery: 'sent', status: 'active' }]);
-    },
-  );
+  ])('reports %s, and the stack only for debugging', (_, thrown, what) => {
+    const { runtime, logged, outputs } = recordingRuntime();
+    expect(crash(runtime, thrown)).toBe(1);
+    expect(logged[0]).toMatch(
+      /^error \(Unexpected error\): An unexpected error ended the run; please report it\./,
+    );
+    expect(logged[0]).toContain(`. ${what}`);
+    expect(logged[0]?.endsWith(what)).toBe(true);
+    expect(logged.slice(1).every((line) => line.startsWith('debug: '))).toBe(true);
+    expect(outputs).toEqual([]);
+  });
 });
 
 describe('summarize', () => {

@@ -61,7 +61,7 @@ function because(text: string): Partial<Job> {
   const reason = `The API said ${quote(text)}.`;
   return { end: { result: 'failed', confirmed: true, reason } };
 }
-/** As prepare.ts cuts it. */
+/** As jobs/context.ts cuts it. */
 const asked = (text: string): string => text.slice(0, 1000).toWellFormed();
 function checked(text: string): string | null {
   const link = checkPrLink(text, []);
@@ -172,7 +172,7 @@ describe('escapeCommands', () => {
 
 const RESPONSE: Answer = {
   ...{ kind: 'answer', status: 400, contentType: 'application/json', retryAfter: [] },
-  ...{ locationHost: '', body: { kind: 'ok', value: '' } },
+  body: { kind: 'ok', value: '' },
 };
 function saying(json: unknown): Partial<Answer> {
   return { body: { kind: 'ok', value: typeof json === 'string' ? json : JSON.stringify(json) } };
@@ -182,7 +182,6 @@ const PARTS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {
   'the field message': (text) => saying({ message: text }),
   'the body': (text) => saying(text),
   'the content type': (contentType) => ({ contentType }),
-  'the host of a redirect': (locationHost) => ({ locationHost }),
   'the header Retry-After': (text) => ({ retryAfter: [text] }),
 };
 const CONTEXT = {

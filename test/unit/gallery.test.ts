@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DASHBOARD_URL } from '../../src/inputs.ts';
 import type { Job } from '../../src/job.ts';
 import type { Kind } from '../../src/labels.ts';
 import {
@@ -23,7 +24,7 @@ const HEADING =
   /^<h([23])><span aria-hidden="true">(?:❌|⚠️|⏱️|⏹️|🗄️|⏳|📨|✅|⏭️)<\/span> [^\n]+<\/h\1>\n/u;
 
 function isOwn(href: string): boolean {
-  return href.startsWith('https://github.com/octo-org/docs/');
+  return href === DASHBOARD_URL || href.startsWith('https://github.com/octo-org/docs/');
 }
 
 /** The problems of a text of ours. */

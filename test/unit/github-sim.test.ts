@@ -426,7 +426,7 @@ describe('events', () => {
     events.schedule(),
     events.workflowDispatch(),
     events.workflowRun({ pullRequests: [7] }),
-    events.mergeGroup({ number: 7 }),
+    events.mergeGroup(),
     events.event('repository_dispatch', 'nudge', { client_payload: { job: 'job_1' } }),
   ])('$name names only our repository', ({ payload }) => {
     const owner = { login: 'octo' };

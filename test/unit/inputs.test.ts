@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Inputs, readInputs } from '../../src/inputs.ts';
-import { redactor } from '../../src/runner/secrets.ts';
+import { redactor } from '../../src/runner/log.ts';
 
 const GOOD = {
   'project-id': 'proj-1',
@@ -113,19 +113,29 @@ function manyIds(count: number): string {
 }
 
 describe('readInputs refuses', () => {
-  const ID_RULE = ', which is not an ID. An ID, such as “job_8f41c2”, has 1 to 256 letters';
+  const ID_RULE = ', which is not an ID; give the ID alone, only letters, digits and “-_.~:@”.';
   const hostileIds = ['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b', 'a;b'];
   const minutes = ['abc', '-1', '+1', '1e3', '0x10', 'Infinity', 'NaN', '１０', '0', '7201', '1,5'];
 
   it.each<[string, readonly string[], string]>([
     ['api-key', ['', ' \n\t'], 'is empty. If it comes from a variable or a secret'],
-    ['api-key', ['mint_a\nX-Evil: 1', 'a\0b', 'a\tb', 'a\u2028b'], 'contains a line break or'],
-    ['api-key', ['mint_a\u200bb', 'mint_a b'], 'contains a space or a character outside ASCII'],
-    ['api-key', ['mint_dsc_x'], 'this is an assistant key; an admin key is needed'],
-    ['api-key', ['mint_us_x'], 'this is an index key; an admin key is needed'],
-    ['api-key', ['mint_'], 'is only the prefix of a key'],
-    ['api-key', ['${{ secrets.X }}', '$KEY'], 'looks unexpanded'],
-    ['api-key', ['Bearer mint_x', 'bearer x'], "leave out 'Bearer'"],
+    [
+      'api-key',
+      ['mint_a\nX-Evil: 1', 'a\0b', 'a\tb', 'a\u2028b'],
+      'contains quotation marks, a space, a line break',
+    ],
+    [
+      'api-key',
+      ['mint_a\u200bb', 'mint_a b', '"mint_a"', "'mint_a'"],
+      'contains quotation marks, a',
+    ],
+    [
+      'api-key',
+      ['mint_dsc_x', 'mint_us_x'],
+      'is an assistant key or an index key; create an admin',
+    ],
+    ['api-key', ['${{ secrets.X }}', '$KEY'], 'is the name of a variable, not a key'],
+    ['api-key', ['Bearer mint_x', 'bearer x'], 'leave out “Bearer”'],
     ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
     [
       'minimum-permission',
@@ -138,51 +148,40 @@ describe('readInputs refuses', () => {
       'must be a list of logins such as “renovate[bot]”; it contains “',
     ],
     ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
-    ['project-id', ['a\tb', 'a,b'], 'contains more than one ID; give exactly one.'],
-    ['project-id', [...hostileIds, 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
+    ['project-id', [...hostileIds, 'a\tb', 'a,b', 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
     [
       'job-id',
       [...hostileIds, 'x'.repeat(257), 'job-1\u200b', '["a b"]', 'a, b/c', '{"a"}'],
       ID_RULE,
     ],
-    ['job-id', [', ,', '[]', '[""]'], 'contains no ID, only an empty list.'],
     [
       'job-id',
-      ['["a", 7]', '["a"', '[a, b]', '["a", ["b"]]'],
+      ['["a", 7]', '["a"', '[a, b]', '["a", ["b"]]', ', ,', '[]', '[""]'],
       'must be IDs, or a JSON array of strings',
     ],
-    ['job-id', [manyIds(501)], 'contains 501 IDs; one step takes at most 500. Split the list'],
+    ['job-id', [manyIds(501)], 'contains 501 IDs; one step takes at most 500, so split the list'],
     ['only-when', ['done'], 'must be a list of active, completed, archived, failed, or any alone'],
     ['only-when', ['any, failed', ','], 'or any alone; it contains “'],
     ['when-active', ['true'], 'must be send or wait; it is “true”'],
-    ['prompt', [''], 'is empty; write what the agent should do'],
+    ['prompt', ['', ' \n\u00a0\ufeff'], 'is empty; write what the agent should do'],
     ['prompt', [' \n\u200b\u2060\u00a0\u3164\ufeff\u2800'], 'has no visible text'],
-    ['prompt', ['a\ud800b'], 'contains a lone surrogate (half a character)'],
-    [
-      'base-url',
-      ['http://example.com', 'http://localhost.evil.example', 'ftp://example.com'],
-      'https required',
-    ],
     [
       'base-url',
       [
+        'http://example.com',
+        'http://localhost.evil.example',
+        'ftp://example.com',
         'https://u:p@a.example',
         'https://a.example?x',
         'https://a.example#f',
         'https://a.example//x',
         'https://a.example:0',
-      ],
-      'must not have a user name, a password, a query, a fragment',
-    ],
-    [
-      'base-url',
-      [
         'https://a.example:99999',
         'https://exa\tmple.com',
         'example.com',
         'https://a.example\\@evil.example',
       ],
-      'must be a URL such as',
+      'must be an https URL (http only on localhost) without a user name, password, query or',
     ],
     [
       'timeout-minutes',
@@ -200,9 +199,11 @@ describe('readInputs refuses', () => {
         ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
       ],
     ),
-    ['fail-on', ['error', 'failed, error'], 'does not take error: error and cancelled always fail'],
-    ['fail-on', ['cancelled'], 'does not take cancelled: error and cancelled always fail'],
-    ['fail-on', ['sent', 'none, failed', 'Failed', ','], 'must be a list of failed, archived'],
+    [
+      'fail-on',
+      ['error', 'failed, cancelled', 'sent', 'none, failed', 'Failed', ','],
+      'must be a list of failed, archived',
+    ],
     [
       'pr-number',
       ['0', '-3', '#3', '1.5', 'x', '99999999999'],
@@ -222,7 +223,7 @@ describe('readInputs refuses', () => {
     ['when-active', 'wait'],
   ])('%s with send: false', (name, value) => {
     expect(problems({ send: 'false', [name]: value })).toEqual([
-      expect.stringMatching(new RegExp(`^${name}.* and send: false cannot be combined`)),
+      expect.stringMatching(new RegExp(`^${name}.* cannot be combined with send: false; remove`)),
     ]);
   });
 
@@ -239,9 +240,9 @@ describe('readInputs refuses', () => {
       ...{ 'job-id': 'a, ghs_token', command: '/ghs_token' },
     });
     expect(found).toEqual([
-      'project-id contains api-key, which would be shown; check what is passed there.',
-      'job-id contains github-token, which would be shown; check what is passed there.',
-      'command contains github-token, which would be shown; check what is passed there.',
+      'project-id contains the api-key or github-token; check what is passed there.',
+      'job-id contains the api-key or github-token; check what is passed there.',
+      'command contains the api-key or github-token; check what is passed there.',
     ]);
   });
 

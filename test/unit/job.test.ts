@@ -5,7 +5,7 @@ import {
   elapsedMs,
   isConfirmed,
   isFinal,
-  learn,
+  mergeRecord,
   observe,
 } from '../../src/job.ts';
 import { job, PULL, record, START } from './record.ts';
@@ -32,6 +32,8 @@ describe('isConfirmed or, while that is open, doubtMs', () => {
     ['as before, at work, done', FAILED, '0 failed, 20 active, 60 completed', true],
     ['still at work', COMPLETED, '0 active, 500 active', Infinity],
     ['another final status', FAILED, '0 failed, 5 completed', true],
+    ['archived is no evidence', COMPLETED, '0 completed, 55 archived', 5000],
+    ['archived, 60 s', COMPLETED, '5 archived, 60 archived', false],
     ['as before, 57 s', COMPLETED, '0 completed, 57 completed', 3000],
     ['as before, 60 s', COMPLETED, '0 completed, 60 completed', false],
     ['failed as before, 60 s', FAILED, '0 failed, 60 failed', false],
@@ -73,17 +75,17 @@ describe('isConfirmed or, while that is open, doubtMs', () => {
   });
 });
 
-it('learn keeps what a response leaves out, and takes over null', () => {
+it('mergeRecord keeps what a response leaves out, and takes over null', () => {
   const one = job();
-  learn(one, { id: 'job-1', model: 'opus' }, 1);
+  mergeRecord(one, { id: 'job-1', model: 'opus' }, 1);
   expect(one.firstSeenAt).toBeNull();
-  learn(one, record({ prLink: PULL }), 2);
-  learn(one, record({ status: ACTIVE }), 3);
+  mergeRecord(one, record({ prLink: PULL }), 2);
+  mergeRecord(one, record({ status: ACTIVE }), 3);
   expect(one).toMatchObject({
     firstSeenAt: 2,
     record: { status: ACTIVE, prLink: PULL, model: 'opus' },
   });
-  learn(one, record({ prLink: null }), 4);
+  mergeRecord(one, record({ prLink: null }), 4);
   expect(one.record?.prLink).toBeNull();
 });
 
@@ -102,7 +104,6 @@ it.each([
   [null, 5, null],
   [1, null, null],
   [1, 5, 4],
-])('elapsedMs of a message at %s, at the time %s: %s', (sentAt, now, expected) => {
-  expect(elapsedMs(job({ sentAt }), now)).toBe(expected);
-  expect(elapsedMs(job({ sentAt, endedAt: now }))).toBe(expected);
+])('elapsedMs of a message at %s, with the end at %s: %s', (sentAt, endedAt, expected) => {
+  expect(elapsedMs(job({ sentAt, endedAt }))).toBe(expected);
 });

@@ -58,7 +58,6 @@ it.each([
   ['https://github.com/octo/agents/pull/7', 7],
   ['https://GitHub.com/Octo/Agents/pull/7', 7],
   [null, null],
-  [undefined, null],
   ['https://github.com/octo/other/pull/7', null],
   ['https://ghe.example/octo/agents/pull/7', null],
   ['https://github.com/octo/agents/pull/', null],

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type End, type Job, type JobRecord, type JobResult, RESULTS } from '../../src/job.ts';
-import { wordOf } from '../../src/labels.ts';
+import { kindOf, wordOf } from '../../src/labels.ts';
 import {
-  deliveryOf,
   type Ended,
   endedNow,
   failing,
@@ -38,13 +37,18 @@ describe('toOutputs', () => {
     const links = 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2';
     expect(toOutputs({ ended: all, commentUrls: ['u1', 'u2'] })).toMatchObject({
       ...{ status: 'failed', result: 'failed', delivery: 'sent', confirmed: 'false' },
-      reason: `2 of 4 jobs: ${wordOf('failed')}, first b: It failed.`,
+      reason: `1 of 4 jobs: ${wordOf('failed')}, “c”: It did, too.`,
       ...{ 'pr-link': links, prLink: links, 'job-id': 'a\nb\nc\nd', 'comment-url': 'u1\nu2' },
     });
   });
 
   it.each<[string, Partial<End>, Partial<Job>, string]>([
-    ['failed', { result: 'failed', reason: 'So.' }, {}, `1 of 3 jobs: ${wordOf('failed')}, b: So.`],
+    [
+      'failed',
+      { result: 'failed', reason: 'So.' },
+      {},
+      `1 of 3 jobs: ${wordOf('failed')}, “b”: So.`,
+    ],
     ['not sent', { result: 'error', reason: 'So.' }, NOT_SENT, wordOf('not-sent')],
     ['not confirmed', { confirmed: false, reason: 'So.' }, {}, wordOf('unconfirmed')],
     ['without a reason', {}, {}, ''],
@@ -102,8 +106,10 @@ describe('toOutputs', () => {
     const longest: Partial<JobRecord> = {
       status: 's'.repeat(64),
       prLink: `https://github.com/o/${'r'.repeat(460)}/pull/1234567890`,
-      model: 'm'.repeat(4096),
-      source: { repository: 'r'.repeat(4096), ref: 'r'.repeat(4096) },
+      model: '\u3042'.repeat(4096),
+      source: { repository: '\u3042'.repeat(4096), ref: '\u3042'.repeat(4096) },
+      createdAt: `2026-11-21T12:00:00.${'1'.repeat(43)}Z`,
+      archivedAt: `2026-11-21T12:00:00.${'1'.repeat(43)}Z`,
     };
     const rocket = '\u{1f680}';
 
@@ -118,13 +124,13 @@ describe('toOutputs', () => {
         'are cut',
         { model: 'm'.repeat(4096) },
         'x'.repeat(600),
-        { model: `${'m'.repeat(99)}…`, reason: `${'x'.repeat(99)}…` },
+        { model: `${'m'.repeat(74)}…`, reason: `${'x'.repeat(74)}…` },
       ],
       [
         'have no half characters',
         {},
-        rocket.repeat(300),
-        { reason: `${rocket.repeat(49)}\ufffd…` },
+        `x${rocket.repeat(300)}`,
+        { reason: `x${rocket.repeat(36)}\ufffd…` },
       ],
       ['name each job', longest, '\u3042'.repeat(2000), { status: longest.status }],
     ])('%s, below the limit of a megabyte', (_, fields, reason, expected) => {
@@ -134,7 +140,7 @@ describe('toOutputs', () => {
       );
       const { results } = outputsOf(...all);
       const entries = JSON.parse(results);
-      expect(Buffer.byteLength(results)).toBeLessThan(1_000_000);
+      expect(Buffer.byteLength(results)).toBeLessThan(1_048_576);
       expect(entries.map(({ jobId }: { jobId: string }) => jobId)).toEqual(ids);
       expect(entries[0]).toMatchObject(expected);
       // Other runners lose all outputs if a line is long.
@@ -164,16 +170,16 @@ it.each<[JobResult, readonly JobResult[], boolean]>([
   expect(failing(all, new Set(failOn))).toEqual(expected ? all.slice(1) : []);
 });
 
-it('worstFirst sorts by result, then those with a reason, then in input order', () => {
+it('worstFirst sorts by result, then by label, then in input order', () => {
   const ids = (all: readonly Ended[]): string =>
     worstFirst(all)
-      .map(({ job: { id } }) => id)
+      .map(({ id }) => id)
       .join('');
   const results = ['skipped', 'error', 'sent', 'error', 'failed', 'sent'] as const;
   expect(ids(results.map((result, n) => endOf(`${n}`, { result })))).toBe('134250');
   const reversed = RESULTS.toReversed().map((result, n) => endOf(`${n}`, { result }));
   expect(ids(reversed)).toBe('876543210');
-  expect(ids([endOf('a', {}), endOf('b', { reason: 'Perhaps.' }), endOf('c', {})])).toBe('bac');
+  expect(ids([endOf('a', {}), endOf('b', { confirmed: false }), endOf('c', {})])).toBe('bac');
 });
 
 it.each([
@@ -182,14 +188,18 @@ it.each([
   [['not-sent', 'sent', 'not-sent'], 'sent'],
   [['sent', 'not-sent', 'unknown'], 'unknown'],
 ] as const)('overallDelivery of %j is %s', (deliveries, expected) => {
-  expect(overallDelivery(deliveries.map((delivery) => job({ delivery })))).toBe(expected);
+  expect(overallDelivery(deliveries.map((delivery) => endOf('a', {}, { delivery })))).toBe(
+    expected,
+  );
 });
 
 it.each([
-  ['before the request', {}, 'not-sent'],
-  ['during the request', { isPosting: true }, 'unknown'],
-  ['after it', { delivery: 'sent' }, 'sent'],
-  ['without a message', { isReadOnly: true }, 'not-sent'],
-] as const)('deliveryOf a job %s is %s', (_, parts, expected) => {
-  expect(deliveryOf(job(parts))).toBe(expected);
+  ['before the request', {}, 'not-sent', 'not-sent'],
+  ['during the request', { delivery: 'posting' }, 'unknown', 'doubtful'],
+  ['after it', { delivery: 'sent' }, 'sent', 'sent'],
+  ['without a message', { isReadOnly: true }, 'not-sent', 'unknown'],
+] as const)('endedNow, if the run is killed %s: %s', (_, parts, delivery, kind) => {
+  const [one] = endedNow([job(parts)], false);
+  expect(one).toMatchObject({ delivery });
+  expect(one && kindOf(one)).toBe(kind);
 });

@@ -19,7 +19,7 @@ import {
 import { ended, job, record, START } from './record.ts';
 
 const LIMIT = { timeoutMs: 1_800_000 };
-const IN_DOUBT = 'may or may not have been delivered; it was not sent again';
+const IN_DOUBT = 'may have arrived, so it was not sent again';
 const SENT = { delivery: 'sent', sentAt: START } as const;
 const POLLED = job({ isReadOnly: true });
 
@@ -36,20 +36,30 @@ it.each<[End, End['result'], boolean | null, string]>([
   [sentEnd(), 'sent', null, ''],
   [activeEnd(), 'active', null, ''],
   [done('completed', true), 'completed', true, ''],
-  [done('failed', true), 'failed', true, 'The agent failed. The API does not say why'],
-  [done('archived', null), 'archived', null, 'The job was archived'],
-  [done('completed', false, 'failed'), 'completed', false, '1 min after it (settle-seconds)'],
-  [done('completed', false, 'active'), 'completed', false, 'with “when-active: wait”'],
+  [done('failed', true), 'failed', true, 'To see why the agent failed, open the job'],
+  [done('archived', null), 'archived', null, 'does not work on archived jobs; use another'],
+  [done('archived', false, 'completed'), 'archived', false, 'the agent may not have worked on'],
+  [done('completed', false, 'failed'), 'completed', false, '1 min after it, so this is perhaps'],
+  [done('completed', false, 'active'), 'completed', false, 'With “when-active: wait”'],
   [done('failed', false), 'failed', false, 'its status before the message is not known'],
-  [timedOut('active'), 'timed-out', null, '30 min (timeout-minutes); its status is active'],
-  [timedOut('queued', 'So.'), 'timed-out', null, 'its status is “queued”'],
+  [timedOut('active'), 'timed-out', null, '“timeout-minutes” (30 min). Its status is active'],
+  [timedOut('queued', 'So.'), 'timed-out', null, 'Its status is “queued”'],
   [timedOut('queued', 'So.'), 'timed-out', null, ' The last poll failed: So.'],
-  [timedOut('completed'), 'timed-out', null, 'The job is completed, but within 30 min'],
+  [
+    timedOut('completed'),
+    'timed-out',
+    null,
+    'The job is completed, but within “timeout-minutes” (30 min)',
+  ],
   [timedOutEnd(POLLED, LIMIT, ''), 'timed-out', null, 'not known, and it may keep working'],
-  [lostEnd(job(SENT), 8, 'So.'), 'error', null, 'polled (8 polls failed in a row). So. The agent'],
-  [lostEnd(POLLED, 1, 'So.'), 'error', null, 'The job cannot be polled. So.'],
-  [stoppedEnd(job(SENT)), 'cancelled', null, 'after the message was delivered: stopped waiting'],
-  [stoppedEnd(POLLED), 'cancelled', null, 'stopped waiting; the agent keeps working'],
+  [lostEnd(job(SENT), 'So.'), 'error', null, 'can no longer be polled. So. The agent'],
+  [lostEnd(POLLED, 'So.'), 'error', null, 'The job cannot be polled. So.'],
+  [
+    stoppedEnd(),
+    'cancelled',
+    null,
+    'the cancelled run no longer waits for it. To wait again, re-run',
+  ],
   [doubtfulEnd('So.', false), 'error', null, `So. The message ${IN_DOUBT}`],
   [doubtfulEnd('So.', true), 'cancelled', null, IN_DOUBT],
   [
@@ -58,8 +68,8 @@ it.each<[End, End['result'], boolean | null, string]>([
     null,
     'only failed or archived',
   ],
-  [loopEnd('m[bot]'), 'skipped', null, 'the bot “m[bot]” triggered the run on the pull request of'],
-  [takenEnd(), 'skipped', null, 'another run or step handles the same comment'],
+  [loopEnd('m[bot]'), 'skipped', null, 'The bot “m[bot]” triggered the run on the pull request of'],
+  [takenEnd(), 'skipped', null, 'Another run or step handles the same comment'],
   [refusedEnd('so'), 'error', null, 'whether an earlier attempt sent the message, because so.'],
 ])('%#: %o', (end, result, confirmed, words) => {
   expect(end).toMatchObject({ result, confirmed });
@@ -68,9 +78,14 @@ it.each<[End, End['result'], boolean | null, string]>([
 });
 
 it.each<[GiveUp['kind'], End['result'], sending: string, reading: string]>([
-  ['refused', 'error', 'Nothing was sent. So.', 'The job could not be polled. So.'],
-  ['stopped', 'skipped', 'the API accepts no more messages for now. So.', 'no more messages'],
-  ['timed-out', 'timed-out', 'Nothing was sent within 30 min', 'could not be polled within 30 min'],
+  ['refused', 'error', 'So.', 'So.'],
+  ['stopped', 'skipped', 'The API accepts no more messages for now. So.', 'no more messages'],
+  [
+    'timed-out',
+    'timed-out',
+    'could not be sent within “timeout-minutes” (30 min). So.',
+    'not be polled within',
+  ],
   ['cancelled', 'cancelled', 'before the message was sent.', 'before the job was polled.'],
 ])('notSentEnd, %s: %s', (kind, result, sending, reading) => {
   const cause = { kind, why: 'So.' };
@@ -83,7 +98,7 @@ it.each<[GiveUp['kind'], End['result'], sending: string, reading: string]>([
 it.each<[Partial<Job>, boolean, End['result'], boolean | null, string]>([
   [{}, true, 'error', null, 'The run ended before the message was sent.'],
   [{ delivery: 'not-sent' }, true, 'error', null, 'The run ended before the message was sent.'],
-  [{ isPosting: true }, true, 'error', null, IN_DOUBT],
+  [{ delivery: 'posting' }, true, 'error', null, IN_DOUBT],
   [SENT, false, 'sent', null, ''],
   [SENT, true, 'sent', false, 'The run ended before the agent was done.'],
   [{ isReadOnly: true }, true, 'error', null, 'while the job was being polled'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Job } from '../../src/job.ts';
+import type { Job, JobRecord } from '../../src/job.ts';
 import { iconOf, type Kind, titleOf, wordOf } from '../../src/labels.ts';
 import {
   logLink,
@@ -28,8 +28,8 @@ function show(jobs: readonly Job[], story: Partial<Story> = {}, conversation: nu
 function icon(kind: Kind): string {
   return `<span aria-hidden="true">${iconOf(kind)}</span>`;
 }
-function heading(kind: Kind, detail = ''): string {
-  return `### ${icon(kind)} ${titleOf(kind)}${detail}`;
+function heading(kind: Kind): string {
+  return `### ${icon(kind)} ${titleOf(kind)}`;
 }
 
 describe('one job', () => {
@@ -41,7 +41,7 @@ describe('one job', () => {
     const done = ended({ confirmed: true }, { record: known, endedAt: START + 744_000 });
     expect(show([done])).toEqual([
       heading('completed'),
-      `**[octo/docs#12](${PULL})** · 12 min 24 s · ${LOG}`,
+      `**[octo/docs#12](${PULL})** · 12\u00a0min\u00a024\u00a0s · ${LOG}`,
       '> `Say more.`',
       `<sub>Asked by \`alice\` · job \`job-1\` · model \`opus\` · \`octo/docs@agent/fix\` · ${FOOT}</sub>`,
     ]);
@@ -57,11 +57,11 @@ describe('one job', () => {
     expect(show([job({ isWaiting: true })])[0]).toBe(heading('waiting'));
   });
 
-  it('has its detail and its reason, in which text by others is code', () => {
+  it('has its reason, in which text by others is code', () => {
     const [first, , reason] = show([
       ended({ result: 'failed', confirmed: false, reason: 'It said “@octo”.' }),
     ]);
-    expect(first).toBe(heading('failed', ': perhaps on an earlier message'));
+    expect(first).toBe(heading('unconfirmed'));
     expect(reason).toBe('It said `@octo`.');
   });
 
@@ -72,8 +72,9 @@ describe('one job', () => {
     ]);
   });
 
+  const of = (prLink: string): JobRecord => record({ prLink, prNumber: prLink === OWN ? 7 : null });
   const linked = (prLink: string, change: Job['change'] = null, after = 60_000): Job =>
-    ended({ confirmed: true }, { record: record({ prLink }), change, endedAt: START + after });
+    ended({ confirmed: true }, { record: of(prLink), change, endedAt: START + after });
   const commits = (count: number): Job['change'] => ({
     ...{ kind: 'commits', count, before: 'a1', after: 'b2' },
   });
@@ -82,25 +83,24 @@ describe('one job', () => {
   it.each<[string, Job, string]>([
     ['another pull request', linked(PULL), `**[octo/docs#12](${PULL})** · `],
     ['no time of less than a second', linked(PULL, null, 400), `** · ${LOG}`],
-    ['the one that people are reading', linked(OWN), `[Review changes](${OWN}/files) · 1 min`],
+    ['the one that people are reading', linked(OWN), `[Review changes](${OWN}/files) · 1\u00a0min`],
     ['commits', linked(PULL, commits(3)), `** · **3 new commits** · ${range(PULL)} · `],
     ['a commit here', linked(OWN, commits(1)), `**1 new commit** · ${range(OWN)} · `],
-    ['no commit', linked(OWN, { kind: 'none' }), 'No new commits · 1 min'],
-    ['another history', linked(PULL, { kind: 'rewritten' }), '** · Branch rewritten · 1 min'],
-    ['a new one', linked(PULL, { kind: 'created' }), '** · Pull request created · 1 min'],
-    [
-      'no files',
-      ended({ confirmed: true }, { change: { kind: 'no-files' } }),
-      'No files changed · ',
-    ],
-    [
-      'nothing to review yet',
-      job({ record: record({ prLink: OWN }) }),
-      `Asked by \`alice\` · ${LOG}`,
-    ],
+    ['another history', linked(PULL, { kind: 'rewritten' }), '** · Branch rewritten · 1\u00a0min'],
+    ['a new one', linked(PULL, { kind: 'created' }), '** · Pull request created · 1\u00a0min'],
+    ['nothing to review yet', job({ record: of(OWN) }), `Asked by \`alice\` · ${LOG}`],
   ])('links to what has changed: %s', (_, one, words) => {
     const [, links] = show([one], {}, 7);
     expect(links?.startsWith(words) || links?.includes(words)).toBe(true);
+  });
+
+  it.each<['none' | 'no-files', string]>([
+    ['none', 'no new commits'],
+    ['no-files', 'no files changed'],
+  ])('says in the title that nothing has changed: %s', (kind, words) => {
+    const [title, links] = show([linked(OWN, { kind })], {}, 7);
+    expect(title).toBe(`${heading('completed')}: ${words}`);
+    expect(links).toMatch(/^1\u00a0min · |^\[Review/);
   });
 
   it('keeps what comes first if there is no room', () => {
@@ -133,7 +133,7 @@ describe('several jobs', () => {
         `| ${icon('failed')}\u00a0${wordOf('failed')} | [#12](${PULL}) |  | \`c\` |`,
         `| ${icon('sent')}\u00a0${wordOf('sent')} | [#12](${PULL}) |  | \`a\` |`,
       ].join('\n'),
-      '- `b` and 1 more: It failed.',
+      `- [#12](${PULL}) and 1 more: It failed.`,
       `<sub>Asked by \`alice\` · ${FOOT}</sub>`,
     ]);
   });
@@ -185,6 +185,15 @@ describe('several jobs', () => {
     expect(open.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? 0 : count);
     expect(folded.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? count : 0);
     expect(folded.includes(`<summary>11 ${wordOf('completed')}</summary>`)).toBe(count > 10);
+  });
+
+  it('count in the title of a fold only those that are in it', () => {
+    const jobs = Array.from({ length: 60 }, (_, n) => at(`job-${n}`, 'completed'));
+    const text = renderStory(STORY, jobs, 1, 3000);
+    const [, title] = /<summary>(\d+) /.exec(text) ?? [];
+    const [, hidden] = /\n(\d+) more jobs are not shown/.exec(text) ?? [];
+    expect(Number(title)).toBe(text.match(/^\| <span/gm)?.length);
+    expect(Number(title) + Number(hidden)).toBe(60);
   });
 
   it('count what there is no room for', () => {

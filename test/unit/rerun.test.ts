@@ -6,7 +6,7 @@ import { NOTE } from './record.ts';
 type Delivery = NoteJob['delivery'];
 
 function about(delivery: Delivery, parts: Partial<NoteData> = {}): NoteData {
-  return { ...NOTE, jobs: [{ id: 'job-1', delivery }], ...parts };
+  return { ...NOTE, jobs: [{ id: 'job-1', delivery, sentAt: 0 }], ...parts };
 }
 
 function sent(sentAt: number, ended = false): NoteJob {
@@ -17,7 +17,7 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
   const other = (delivery: Delivery): NoteData => about(delivery, { run: '2' });
   const first = (delivery: Delivery): NoteData => about(delivery);
   const second = (delivery: Delivery): NoteData => about(delivery, { attempt: 2 });
-  const unclear = 'attempt 2 was about to send it';
+  const unclear = 'the comment of attempt 2 does not say whether it was sent';
   const unknown = 'attempt 2 does not know whether it was delivered';
   const twice = 'ran this step twice';
   const claimed = 'has its 🚀 already';
@@ -35,12 +35,7 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
     ['twice in an attempt', [first('not-sent'), first('not-sent')], twice, twice],
     ['twice in an attempt, once sent', [first('sent'), first('not-sent')], twice, twice],
     ['a note of this attempt', [about('sent', { attempt: 3 })], 'send', claimed],
-    [
-      'another job',
-      [about('sent', { jobs: [{ id: 'job-2', delivery: 'sent' }] })],
-      'send',
-      claimed,
-    ],
+    ['another job', [about('sent', { jobs: [{ ...sent(3), id: 'job-2' }] })], 'send', claimed],
     ['another leg', [about('sent', { leg: 'ee' })], 'send', 'taken'],
     ['another step', [about('unknown', { step: 'ee' })], 'send', 'taken'],
     ['another run', [other('sending')], 'send', 'taken'],
@@ -82,18 +77,15 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
     [[first('sent'), first('sent')], 'send'],
     [[other('sent')], 'send'],
     [[first('sent')], 'resume'],
-  ])(
-    'sends a command whose 🚀 is its own, unless an earlier attempt has sent it: %#',
-    (notes, kind) => {
-      expect(judge(notes, { ...NOTE, attempt: 3 }, 'job-1', 'ours')).toMatchObject({ kind });
-    },
-  );
+  ])('claims a command, unless an earlier attempt has sent it: %#', (notes, kind) => {
+    expect(judge(notes, { ...NOTE, attempt: 3 }, 'job-1', 'pending')).toMatchObject({ kind });
+  });
 });
 
 it.each<[string, readonly NoteJob[], number | null]>([
   ['none was sent', [{ id: 'job-1', delivery: 'unknown', sentAt: 3 }], null],
   ['one is open', [sent(3)], 3],
-  ['only without a time', Array(2).fill({ id: 'job-1', delivery: 'sent' }), null],
+  ['only without a time', [sent(0), sent(0)], null],
   ['the newest is open', [sent(2), sent(5), sent(3, true)], 5],
   ['the newest has ended', [sent(2), sent(5, true), sent(3)], null],
   ['its end was seen by another run', [sent(5), { ...sent(5, true), delivery: 'not-sent' }], null],
@@ -105,7 +97,7 @@ it.each<[string, readonly NoteJob[], number | null]>([
 
 it('namedJobs names only jobs that exist for certain', () => {
   const named = (id: string, delivery: Delivery, known?: boolean): NoteData =>
-    about(delivery, { jobs: [{ id, delivery, known }] });
+    about(delivery, { jobs: [{ id, delivery, sentAt: 0, known }] });
   const doubtful = [named('a', 'sending'), named('b', 'not-sent')];
   const certain = [named('c', 'unknown'), named('d', 'not-sent', true), named('e', 'sent')];
   expect(namedJobs([...doubtful, ...certain, ...certain])).toEqual(['c', 'd', 'e']);

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { titleOf } from '../../src/labels.ts';
 import { run } from '../../src/run.ts';
 import type { Runtime } from '../../src/runner/environment.ts';
 import { startAgent } from '../sim/agent.ts';
@@ -11,40 +10,42 @@ import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/serv
 import { recordingRuntime } from './recording-runtime.ts';
 
 const NUMBER = 7;
-const CANCELLED = `error (${titleOf('cancelled')})`;
 const folder = mkdtempSync(join(tmpdir(), 'run-'));
+const SCHEDULE = join(folder, 'schedule.json');
+writeFileSync(SCHEDULE, '{}');
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Without a comment and a person who must be checked. */
 function prepare(env: Runtime['env'] = {}, parts: Partial<Runtime> = {}) {
   const inputs = {
     ...{ 'INPUT_PROJECT-ID': 'p', 'INPUT_JOB-ID': 'j', 'INPUT_API-KEY': 'mint_12345678' },
-    ...{ INPUT_PROMPT: 'Go.', INPUT_COMMENT: 'false', GITHUB_EVENT_NAME: 'schedule' },
+    ...{ INPUT_PROMPT: 'Go.', INPUT_COMMENT: 'false' },
+    ...{ GITHUB_EVENT_NAME: 'schedule', GITHUB_EVENT_PATH: SCHEDULE },
     // Nothing listens on this port, so no message can be sent.
     'INPUT_BASE-URL': 'http://127.0.0.1:9',
   };
   return recordingRuntime({ env: { ...inputs, ...env }, ...parts });
 }
 
-it('an error outside of all calls ends the run with all outputs', async () => {
-  const crashed = Promise.reject(new TypeError('x is not a function'));
-  const { runtime, logged, outputs } = prepare({}, { crashed });
+it('outputs that cannot be written are no second error if the message failed', async () => {
+  const { writeOutputs } = recordingRuntime({}, false).runtime;
+  const { runtime, logged } = prepare({}, { writeOutputs });
   expect(await run(runtime)).toBe(1);
-  expect(logged.find((line) => line.startsWith('error'))).toMatch(
-    /TypeError: x is not a function$/,
-  );
-  expect(outputs.at(-1)).toMatchObject({ result: 'error', delivery: 'not-sent' });
+  const errors = logged.filter((line) => line.startsWith('error'));
+  expect(errors).toEqual([expect.stringContaining('connection refused')]);
+  expect(logged).toContainEqual(expect.stringMatching(/^info: The outputs cannot be written/));
 });
 
 it('a run without an event sends nothing', async () => {
-  const { runtime, logged, outputs } = prepare({ GITHUB_EVENT_NAME: undefined });
+  const env = { GITHUB_EVENT_NAME: undefined, GITHUB_EVENT_PATH: undefined };
+  const { runtime, logged, outputs } = prepare(env);
   expect(await run(runtime)).toBe(1);
   expect(logged).toEqual([
     expect.stringContaining(
       'The run does not know what started it: the event file cannot be read.',
     ),
   ]);
-  expect(outputs).toMatchObject([{ result: 'error', delivery: 'not-sent' }]);
+  expect(outputs.at(-1)).toMatchObject({ result: 'error', delivery: 'not-sent' });
 });
 
 it.each([
@@ -95,7 +96,7 @@ describe('for a command', () => {
     const env = envFor('/agent go', github);
     const { runtime, logged, outputs } = prepare(env, { signal: cancel.signal });
     expect(await run(runtime)).toBe(1);
-    expect(logged.at(-1)).toBe(`${CANCELLED}: The run was cancelled before anything was sent.`);
+    expect(logged.at(-1)).toBe('error: The run was cancelled before anything was sent.');
     expect(outputs.at(-1)).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
   });
 

@@ -110,8 +110,8 @@ describe('outputs', () => {
     ['a=1\nb<<END\nx', { a: '1' }, 'EOF marker missing new line.', "delimiter 'END' not found"],
     ['a=1\n=2\n', { a: '1' }, 'Name must not be empty', ''],
     ['a=1\n\nb=2\n', { a: '1', b: '2' }, '', "invalid format ''"],
-    ['a<<END\nx\r\ny\nEND\n', { a: 'x\r\ny' }, '', 'a is read in another way'],
-    ['a<<END\n\nx\nEND\n', { a: '\nx' }, '', 'a is read in another way'],
+    ['a<<END\nx\r\ny\nEND\n', { a: 'x\r\ny' }, '', 'a is read in another way; is oneLine missing?'],
+    ['a<<END\n\nx\nEND\n', { a: '\nx' }, '', 'a is read in another way; is oneLine missing?'],
     [`a=${LONGEST}\n`, { a: LONGEST }, '', ''],
     [`a=${LONGEST}x\n`, { a: `${LONGEST}x` }, '', 'line 1 is too long'],
   ])('are read from %j, also with the rules of other runners', async (text, ...expected) => {

@@ -41,6 +41,7 @@ it.each([
   [2, '1second', '%H:%M:%S'],
   [240, '1minute', '%H:%M'],
   [3600, '30minute', '%H:%M'],
+  [86_400, '6hour', '%H:%M'],
   [500_000, '1day', '%H:%M'],
 ])('has few ticks for %i s: %s', (seconds, tick, format) => {
   const bars = barsOf(timed('a', 'completed', 0, seconds), timed('b', 'completed', 0, 1));

@@ -75,7 +75,7 @@ export function* run(setup: Setup, own: Own): Calls {
     const { notes } = yield [{ call: 'list' }];
     const after = (claim: Claim) => change(own.jobs, (_, job) => stateOf(job, notes, setup, claim));
     own.ifTaken = after('taken');
-    own.jobs = after(isClaimed ? 'ours' : 'none');
+    own.jobs = after(isClaimed ? 'pending' : 'none');
   }
   if (isClaimed && isSending(own)) {
     const { is, id = name } = yield [{ call: 'claim', id: name }];
@@ -170,13 +170,13 @@ function isFree({ off }: Setup, { claim, jobs }: Own): boolean {
 }
 
 function stateOf(job: string, notes: Answer['notes'], setup: Setup, claim: Claim): State {
-  const unknown = claim === 'ours' ? 'send' : 'refuse';
+  const unknown = claim === 'pending' ? 'send' : 'refuse';
   const kind = notes ? judge(notes, foundNote(setup, {}), job, claim).kind : unknown;
   return kind === 'refuse' && setup.resends ? 'sending' : AFTER[kind];
 }
 
 export function foundNote({ run, command, leg, attempt }: Setup, says: Says): NoteData {
-  const jobs = Object.entries(says).map(([id, delivery]) => ({ id, delivery }));
+  const jobs = Object.entries(says).map(([id, delivery]) => ({ id, delivery, sentAt: 0 }));
   const rest = { project: '', step: '', prompt: '', series: '', id: '', deadline: 0, over: false };
   return { ...rest, run, command, leg, attempt, jobs };
 }

@@ -41,7 +41,7 @@ export const FOUND: Partial<Record<Rule, Found>> = {
     notes.filter((note) => note.run === run && note.leg === leg),
   're-run: refused if nowhere': (notes, own) => [
     ...notes,
-    { ...own, run: 'another', jobs: [{ id: 'a job', delivery: 'sending' }] },
+    { ...own, run: 'another', jobs: [{ id: 'a job', delivery: 'sending', sentAt: 0 }] },
   ],
 };
 

@@ -1,6 +1,7 @@
 import { type Change, type End, type Job, type JobRecord, newJob } from '../../../src/job.ts';
 import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
 import {
+  CANCELLED,
   doneEnd,
   doubtfulEnd,
   lostEnd,
@@ -46,23 +47,21 @@ const REFUSED =
   'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. It refuses this ' +
   'request; check the prompt and the job.';
 const UNREADABLE =
-  'The API answered 403 when the job was polled: “Forbidden”. The api-key lacks the read scope.';
+  'The API answered 403 when the job was polled: “Forbidden”. The “api-key” lacks the read scope.';
 const RESET =
   'The connection to “api.mintlify.com” was lost after the request was written: connection reset.';
 
-const NOT_YET = { delivery: 'sending', sentAt: null } as const;
+const NOT_YET = { delivery: 'open', sentAt: null } as const;
 const NOT_SENT = { delivery: 'not-sent', sentAt: null } as const;
+const IN_DOUBT = { delivery: 'unknown', sentAt: null } as const;
 
 /** The status of a job of each kind, what else is known of it, and how it ends. */
 const STATES: Readonly<
   Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | null }>
 > = {
   failed: { status: 'failed', end: (job) => doneEnd(job, true, SETTLE_MS) },
-  unknown: {
-    status: 'completed',
-    job: { delivery: 'unknown', sentAt: null },
-    end: () => doubtfulEnd(RESET, false),
-  },
+  doubtful: { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
+  unknown: { status: 'active', end: (job) => lostEnd(job, UNREADABLE) },
   'not-sent': {
     status: 'completed',
     job: NOT_SENT,
@@ -109,26 +108,27 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'no files changed': {
     kind: 'completed',
     job: { change: { kind: 'no-files' } },
-    record: { prLink: null },
+    record: { prLink: null, prNumber: null },
   },
   'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
-  'failed, perhaps on an earlier message': {
+  'unconfirmed, failed': {
     kind: 'failed',
     end: (job) => doneEnd(job, false, SETTLE_MS),
   },
-  'timed out before the message': {
-    kind: 'timed-out',
-    job: NOT_SENT,
+  'not sent in time': {
+    kind: 'not-sent',
     end: (job) => {
-      const why = 'The agent was still at work on something else, and when-active is wait.';
+      const why = 'The agent was still at work on something else.';
       return notSentEnd(job, LIMITS, { kind: 'timed-out', why });
     },
   },
-  'no longer polled': { kind: 'working', end: (job) => lostEnd(job, 40, UNREADABLE) },
+  'cancelled before the message': {
+    kind: 'not-sent',
+    end: (job) => notSentEnd(job, LIMITS, CANCELLED),
+  },
   'a re-run that is refused': {
-    kind: 'unknown',
-    end: () =>
-      refusedEnd('attempt 1 was about to send it, and its comment does not say what became of it'),
+    kind: 'doubtful',
+    end: () => refusedEnd('the comment of attempt 1 does not say whether it was sent'),
   },
   'without a message': {
     kind: 'completed',
@@ -162,7 +162,7 @@ export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Vari
     record: {
       ...{ id, status: state.status, model: 'opus' },
       source: { repository: RUN.repositoryUrl, ref: 'agent/fix' },
-      prLink: `${RUN.repositoryUrl}/pull/${42 + number}`,
+      ...{ prLink: `${RUN.repositoryUrl}/pull/${42 + number}`, prNumber: 42 + number },
       ...record,
     },
     ...{ delivery: 'sent', sentAt: START + 2000, firstSeenAt: START },
@@ -183,7 +183,7 @@ export function fleetOf(kind: Kind, count: number): readonly Job[] {
 
 /** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
 export function mixedFleet(count: number, isOpen = false): readonly Job[] {
-  const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'unknown', 'unconfirmed'];
+  const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'doubtful', 'unconfirmed'];
   return Array.from({ length: count }, (_, number) => {
     const trouble = troubles[(number / 9) % troubles.length];
     const kind = number % 9 === 0 && trouble !== undefined ? trouble : 'completed';

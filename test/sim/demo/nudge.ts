@@ -3,23 +3,27 @@ import { schedule } from '../events.ts';
 import { endedWith, idleJob, linkTo, REPOSITORY, type Scenario, turn } from './scenario.ts';
 
 const JOBS: readonly JobScript[] = [
-  { id: 'job_install', base: idleJob(51), turns: [turn(5000, 130_000)] },
+  { id: 'job_install', base: idleJob(51, 'failed'), turns: [turn(5000, 130_000)] },
   {
     id: 'job_quickstart',
     base: idleJob(null, 'failed'),
     turns: [turn(5000, 260_000, { prLink: linkTo(56) })],
   },
-  { id: 'job_webhooks', base: idleJob(52), turns: [turn(5000, 190_000, { status: 'failed' })] },
+  {
+    id: 'job_webhooks',
+    base: idleJob(52, 'failed'),
+    turns: [turn(5000, 190_000, { status: 'failed' })],
+  },
   { id: 'job_billing', base: idleJob(53, 'active') },
-  { id: 'job_glossary', base: idleJob(54, 'archived') },
-  { id: 'job_sdk', base: idleJob(55), turns: [turn(5000, 420_000)] },
+  { id: 'job_glossary', base: idleJob(54) },
+  { id: 'job_sdk', base: idleJob(55, 'failed'), turns: [turn(5000, 420_000)] },
 ];
 
 export const scenario: Scenario = {
   title: 'A nudge on a schedule',
   setup: [
-    'API:    six jobs. Each has a pull request, except one that failed before. One is active, one',
-    '        is archived. Of the other four, three will complete.',
+    'API:    six jobs. One is active, one is completed. Of the other four, which failed, three will',
+    '        complete. Each has a pull request, except one of those that failed.',
     `GitHub: repository ${REPOSITORY} with the pull requests #51 to #56.`,
   ],
   agent: { jobs: JOBS },
@@ -30,23 +34,24 @@ export const scenario: Scenario = {
   pace: 60,
   runs: [
     {
-      title: 'Monday, 6:00',
-      about: 'One step sends the message to the completed and failed jobs of a list, and waits.',
+      title: 'Every night',
+      about: 'One step sends the message to the failed jobs of a list, and waits.',
       trigger: { kind: 'event', event: schedule({ repository: REPOSITORY }) },
       with: {
         'job-id': JOBS.map(({ id }) => id).join('\n'),
-        'only-when': 'completed, failed',
-        prompt: 'Bring the pages up to date with the API of this week.',
+        prompt: 'This job failed. Find out why, fix it, and finish the task.',
+        'only-when': 'failed',
         wait: true,
+        'timeout-minutes': '60',
       },
       github: { actor: 'github-actions[bot]' },
     },
   ],
   check: ({ agent, github, results: [result] }) => ({
-    'The four completed or failed jobs got one message each, the other two none.':
+    'The four failed jobs got one message each, the other two none.':
       agent.posts().length === 4 &&
       ['job_billing', 'job_glossary'].every((id) => agent.accepted(id).length === 0),
-    'Three jobs completed and one failed, so the step fails after all are done.': endedWith(
+    'Three jobs completed and one failed again, so the step fails after all are done.': endedWith(
       result,
       'failure',
       { result: 'failed', delivery: 'sent', confirmed: 'true' },

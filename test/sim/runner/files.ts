@@ -431,5 +431,5 @@ function strictProblemOf(text: string, pairs: readonly Pair[]): string {
     if (sign === '<<') at = end;
   }
   const other = pairs.find(([name, value], index) => `${read[index]}` !== `${[name, value]}`);
-  return other === undefined ? '' : `${other[0]} is read in another way`;
+  return other === undefined ? '' : `${other[0]} is read in another way; is oneLine missing?`;
 }

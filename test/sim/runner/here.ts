@@ -7,9 +7,8 @@ import { serialise } from '../../../src/report/outputs.ts';
 import { run } from '../../../src/run.ts';
 import { type Env, type Runtime, readSecrets } from '../../../src/runner/environment.ts';
 import { append } from '../../../src/runner/files.ts';
-import { escapeCommands, type Log } from '../../../src/runner/log.ts';
-import { type Redact, redactor } from '../../../src/runner/secrets.ts';
-import { getOctokit } from '../../../src/vendor/actions-github.ts';
+import { escapeCommands, type Log, type Redact, redactor } from '../../../src/runner/log.ts';
+import { getOctokit } from '../../../src/vendor/actions.ts';
 import { inTime } from './clock.ts';
 import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.ts';
 import { prepare } from './setup.ts';
@@ -52,7 +51,6 @@ function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runti
     redact,
     clock,
     signal: new AbortController().signal,
-    crashed: new Promise(() => {}),
     random: Math.random,
     newId: randomUUID,
     saveMemory() {},
